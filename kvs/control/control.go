@@ -1,0 +1,67 @@
+// Package control is the pipe between the launcher and one node's process.
+//
+// The launcher starts kvsserver or kvsclient with the single flag -control,
+// here or through ssh, and owns its standard input and output. Each line on
+// either is one JSON object: a Command towards the node, an Event from it.
+// Nothing else travels: no shared file system, no port but the store's own, no
+// argument through a remote shell.
+//
+//	launcher                     server            client
+//	start(args, token)   ------>  listen
+//	                     <------  ready(addr)
+//	start(args, token)   ------------------------>  dial every server
+//	                     <------------------------  connected
+//	load                 ------------------------>  store and read back its records
+//	                     <------------------------  loaded
+//	go                   ------------------------>  warm-up, window, drain
+//	                     <------------------------  phase(warmup|window|drain)
+//	phase(...)           ------>  note it
+//	                     <------------------------  record(summary), done
+//	stop                 ------>  record(summary)
+//	                     <------  done
+//
+// Between these both sides send log and record events at any time; a node
+// sends an interval record each second, which is also its heartbeat. An error
+// event is a node's last. When its standard input closes, a node's controller
+// is gone and the node leaves at once.
+package control
+
+import "kvlab/metrics"
+
+// The commands a launcher sends.
+const (
+	Start = "start" // Args and Token; always first
+	Load  = "load"  // to clients
+	Go    = "go"    // to clients
+	Phase = "phase" // to servers: the clients have entered Phase
+	Stop  = "stop"  // to servers: report and leave
+)
+
+// Command is one line from the launcher to a node.
+type Command struct {
+	Do    string        `json:"do"`
+	Args  []string      `json:"args,omitempty"`  // the node's command line, without its name
+	Token string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
+	Phase metrics.Phase `json:"phase,omitempty"`
+}
+
+// The events a node sends. A client's phase event reuses the word Phase.
+const (
+	Ready     = "ready"     // a server listens on Addr
+	Connected = "connected" // a client has a connection to every server
+	Loaded    = "loaded"    // a client's records are stored and read back
+	Done      = "done"      // the node has reported everything and will exit with status 0
+	Log       = "log"       // Text is one line for the node's log file
+	Report    = "record"    // Record is one line for the node's .jsonl file
+	Error     = "error"     // Text says why the node gives up; it will exit non-zero
+)
+
+// Event is one line from a node to the launcher.
+type Event struct {
+	Event  string          `json:"event"`
+	Addr   string          `json:"addr,omitempty"`
+	Phase  metrics.Phase   `json:"phase,omitempty"`
+	Text   string          `json:"text,omitempty"`
+	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is at fault (exit status 2)
+	Record *metrics.Record `json:"record,omitempty"`
+}

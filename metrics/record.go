@@ -1,0 +1,251 @@
+// Package metrics holds what happened: the records a node reports, the
+// recorders and samplers that make them, and their reader.
+//
+// A run flows through the package in four steps:
+//
+//  1. A worker gives each call's latency to its Recorder.
+//  2. Once a second a node turns recorders and counters into an Interval, and a
+//     Sampler turns /proc into a Usage.
+//  3. At its end a node sums its life up in a Summary.
+//  4. Each of these is one Record, one JSON object a line; Reader reads them
+//     back, and the launcher's Run says what the whole of them means.
+package metrics
+
+import "time"
+
+// Role says which side of the wire a node stands on.
+type Role string
+
+// The two roles of a node.
+const (
+	Server Role = "server"
+	Client Role = "client"
+)
+
+// Phase is a stretch of a trial. Only what happens in the window is a result.
+type Phase string
+
+// The phases of a trial, in their order.
+const (
+	Idle   Phase = "idle"   // started, no operation yet
+	Load   Phase = "load"   // records are stored and read back
+	WarmUp Phase = "warmup" // the workload runs, unmeasured
+	Window Phase = "window" // the workload runs, measured
+	Drain  Phase = "drain"  // calls that were in flight at the window's end come home
+	Done   Phase = "done"   // no operation any more
+)
+
+// Record is one line of a node's .jsonl file. Exactly one of the pointers is
+// set. Time is the wall clock when the record was made: good for lining nodes
+// up in a picture, never for a duration.
+type Record struct {
+	Node      string     `json:"node"`
+	Role      Role       `json:"role"`
+	Time      time.Time  `json:"time"`
+	Config    *Config    `json:"config,omitempty"`
+	Interval  *Interval  `json:"interval,omitempty"`
+	Usage     *Usage     `json:"usage,omitempty"`
+	Histogram *Histogram `json:"histogram,omitempty"`
+	Summary   *Summary   `json:"summary,omitempty"`
+}
+
+// Config is what a node was told and where it runs; its first record.
+type Config struct {
+	Args   []string          `json:"args"`
+	Flags  map[string]string `json:"flags"` // every flag's final value, by name
+	Host   Host              `json:"host"`
+	Binary string            `json:"binary_sha256"`
+}
+
+// Host describes a node's machine.
+type Host struct {
+	Hostname         string `json:"hostname"`
+	CPUModel         string `json:"cpu_model"`
+	Cores            int    `json:"cores"` // logical processors
+	MemoryTotalBytes uint64 `json:"memory_total_bytes"`
+	Kernel           string `json:"kernel"`
+	OS               string `json:"os"`
+	GoVersion        string `json:"go_version"`
+	GitCommit        string `json:"git_commit"` // of the build, "" when unknown
+}
+
+// Counts are exact numbers of operations. On a client an operation counts when
+// its reply has been verified; on a server when it has been applied.
+type Counts struct {
+	Gets             uint64 `json:"gets"`
+	Puts             uint64 `json:"puts"`
+	ReadModifyWrites uint64 `json:"read_modify_writes"`
+	Hits             uint64 `json:"hits"`   // Gets and ReadModifyWrites that found their key
+	Misses           uint64 `json:"misses"` // those that did not
+	Calls            uint64 `json:"calls"`  // RPCs that carried these operations
+}
+
+// Ops is the number of operations of every kind.
+func (c Counts) Ops() uint64 { return c.Gets + c.Puts + c.ReadModifyWrites }
+
+// Add returns the field-wise sum of c and d.
+func (c Counts) Add(d Counts) Counts {
+	return Counts{
+		Gets:             c.Gets + d.Gets,
+		Puts:             c.Puts + d.Puts,
+		ReadModifyWrites: c.ReadModifyWrites + d.ReadModifyWrites,
+		Hits:             c.Hits + d.Hits,
+		Misses:           c.Misses + d.Misses,
+		Calls:            c.Calls + d.Calls,
+	}
+}
+
+// Sub returns the field-wise difference of c and an earlier reading d of the
+// same counters.
+func (c Counts) Sub(d Counts) Counts {
+	return Counts{
+		Gets:             c.Gets - d.Gets,
+		Puts:             c.Puts - d.Puts,
+		ReadModifyWrites: c.ReadModifyWrites - d.ReadModifyWrites,
+		Hits:             c.Hits - d.Hits,
+		Misses:           c.Misses - d.Misses,
+		Calls:            c.Calls - d.Calls,
+	}
+}
+
+// Interval is what one node did in about one second.
+type Interval struct {
+	Phase   Phase   `json:"phase"`    // at the interval's end
+	StartS  float64 `json:"start_s"`  // monotonic seconds since the node started
+	LengthS float64 `json:"length_s"` // monotonic seconds
+	Counts  Counts  `json:"counts"`
+}
+
+// OpsPerS is the interval's rate in operations per second; 0 for an empty one.
+func (i Interval) OpsPerS() float64 {
+	if i.LengthS <= 0 {
+		return 0
+	}
+	return float64(i.Counts.Ops()) / i.LengthS
+}
+
+// Usage is what one node's machine and process used in about one second.
+type Usage struct {
+	Phase               Phase            `json:"phase"`
+	StartS              float64          `json:"start_s"`
+	LengthS             float64          `json:"length_s"`
+	CPUPercent          float64          `json:"cpu_percent"`      // of all cores together, 0 to 100
+	CorePercent         []float64        `json:"core_cpu_percent"` // of each core, 0 to 100
+	MemoryUsedBytes     uint64           `json:"memory_used_bytes"`
+	MemoryTotalBytes    uint64           `json:"memory_total_bytes"`
+	Interfaces          []InterfaceUsage `json:"interfaces"`
+	DataInterface       string           `json:"data_interface"`  // the one that carries the run's traffic
+	TCPRetransmits      uint64           `json:"tcp_retransmits"` // segments in this interval
+	ContextSwitchesPerS float64          `json:"context_switches_per_s"`
+	Process             ProcessUsage     `json:"process"`
+}
+
+// Data returns the usage of the interface that carries the run's traffic, and
+// false when it was not sampled.
+func (u Usage) Data() (InterfaceUsage, bool) {
+	for _, i := range u.Interfaces {
+		if i.Name == u.DataInterface {
+			return i, true
+		}
+	}
+	return InterfaceUsage{}, false
+}
+
+// InterfaceUsage is one network interface's traffic in an interval.
+type InterfaceUsage struct {
+	Name          string  `json:"name"`
+	RxBytesPerS   float64 `json:"rx_bytes_per_s"`
+	TxBytesPerS   float64 `json:"tx_bytes_per_s"`
+	RxPacketsPerS float64 `json:"rx_packets_per_s"`
+	TxPacketsPerS float64 `json:"tx_packets_per_s"`
+}
+
+// ProcessUsage is the node process's own share of Usage.
+type ProcessUsage struct {
+	CPUPercent float64 `json:"cpu_percent"` // 100 is one core busy
+	RSSBytes   uint64  `json:"rss_bytes"`
+	Goroutines int     `json:"goroutines"`
+	GCCycles   uint32  `json:"gc_cycles"`  // in this interval
+	GCPauseS   float64 `json:"gc_pause_s"` // stop-the-world seconds in this interval
+	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects
+}
+
+// The names of the two latency histograms.
+const (
+	CallLatency = "call" // from a call's send to its reply
+	OpLatency   = "op"   // from the moment an operation's round was begun to its reply
+)
+
+// Histogram is one latency distribution, HdrHistogram V2 compressed and in
+// base64, of values in microseconds.
+type Histogram struct {
+	Name    string  `json:"name"` // CallLatency or OpLatency
+	Phase   Phase   `json:"phase"`
+	StartS  float64 `json:"start_s"`
+	LengthS float64 `json:"length_s"`
+	HDR     string  `json:"hdr"`
+}
+
+// Summary is a node's last record: its whole life in exact numbers.
+type Summary struct {
+	WindowStart   time.Time            `json:"window_start"` // wall clock
+	WindowLengthS float64              `json:"window_length_s"`
+	Total         Counts               `json:"total"`     // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"` // clients: replies verified inside the window
+	Peers         []PeerCounts         `json:"peers"`     // a client's servers, a server's clients; sums to Total
+	Verification  Verification         `json:"verification"`
+	Usage         Table                `json:"usage"` // over the window
+	Latency       map[string]Quantiles `json:"latency,omitempty"`
+	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order
+}
+
+// OpsPerS is the window's rate in operations per second; 0 without a window.
+func (s Summary) OpsPerS() float64 {
+	if s.WindowLengthS <= 0 {
+		return 0
+	}
+	return float64(s.InWindow.Ops()) / s.WindowLengthS
+}
+
+// PeerCounts are the operations between a node and one of its peers.
+type PeerCounts struct {
+	Peer   string `json:"peer"` // the peer's node name
+	Counts Counts `json:"counts"`
+}
+
+// Verification is what a client found when it checked its replies.
+type Verification struct {
+	Checked  uint64 `json:"checked"`  // values whose length, header and check bytes were checked
+	Compared uint64 `json:"compared"` // of these, values compared in full
+	Failures uint64 `json:"failures"`
+	First    string `json:"first,omitempty"` // the first failure in words
+}
+
+// Table is the seed's table of hardware metrics: average and peak over the
+// window.
+type Table struct {
+	DataInterface string  `json:"data_interface"`
+	CPUPercent    AvgPeak `json:"cpu_percent"`
+	MemoryBytes   AvgPeak `json:"memory_bytes"`
+	RxBytesPerS   AvgPeak `json:"rx_bytes_per_s"`
+	TxBytesPerS   AvgPeak `json:"tx_bytes_per_s"`
+}
+
+// AvgPeak is an average over a window and the highest sample in it.
+type AvgPeak struct {
+	Avg  float64 `json:"avg"`
+	Peak float64 `json:"peak"`
+}
+
+// Quantiles are latencies in microseconds read off one histogram. A quantile
+// that Count samples cannot support is nil.
+type Quantiles struct {
+	Count uint64   `json:"count"`
+	Mean  float64  `json:"mean_us"`
+	P50   *float64 `json:"p50_us"`
+	P90   *float64 `json:"p90_us"`
+	P99   *float64 `json:"p99_us"`
+	P999  *float64 `json:"p99_9_us"`
+	P9999 *float64 `json:"p99_99_us"`
+	Max   float64  `json:"max_us"`
+}

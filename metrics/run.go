@@ -1,0 +1,65 @@
+package metrics
+
+import "time"
+
+// Run is run.json: what a run folder holds and what it is worth.
+type Run struct {
+	ID           string            `json:"id"` // the run folder's name
+	Started      time.Time         `json:"started"`
+	Ended        time.Time         `json:"ended"`
+	Command      []string          `json:"command"` // the launcher's argv
+	GitCommit    string            `json:"git_commit"`
+	Seed         uint64            `json:"seed"`
+	Workload     map[string]string `json:"workload"` // the client flags that define the work, by flag name
+	Nodes        []RunNode         `json:"nodes"`
+	WindowStart  time.Time         `json:"window_start"` // the intersection of all clients' windows
+	WindowS      float64           `json:"window_s"`
+	OverlapShare float64           `json:"overlap_share"` // intersection over the shortest window, 0 to 1
+	Ops          uint64            `json:"ops"`           // verified operations inside the clients' windows
+	OpsPerS      float64           `json:"ops_per_s"`     // the run's result
+	Total        Counts            `json:"total"`         // client counts, load to drain
+	Applied      Counts            `json:"applied"`       // server counts, load to drain
+
+	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
+	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
+	Verdict Verdict              `json:"verdict"`
+}
+
+// RunNode is one node of a run.
+type RunNode struct {
+	Name    string   `json:"name"`
+	Role    Role     `json:"role"`
+	Address string   `json:"address"` // data address; a server's with its port
+	Config  *Config  `json:"config,omitempty"`
+	Summary *Summary `json:"summary,omitempty"` // nil when the node never got that far
+}
+
+// Verdict says whether a run's number may be believed.
+type Verdict struct {
+	Valid  bool   `json:"valid"`
+	Reason string `json:"reason,omitempty"` // why not
+	Node   string `json:"node,omitempty"`   // which node is the reason; "" when it is not one node
+}
+
+// String is the verdict's line on the terminal without the leading word:
+// "VALID", or "INVALID(reason, node)".
+func (v Verdict) String() string {
+	switch {
+	case v.Valid:
+		return "VALID"
+	case v.Node == "":
+		return "INVALID(" + v.Reason + ")"
+	}
+	return "INVALID(" + v.Reason + ", " + v.Node + ")"
+}
+
+// Count returns the number of nodes in a role.
+func (r Run) Count(role Role) int {
+	n := 0
+	for _, node := range r.Nodes {
+		if node.Role == role {
+			n++
+		}
+	}
+	return n
+}
