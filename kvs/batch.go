@@ -1,0 +1,170 @@
+package kvs
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Headroom is the space that a Batch and a Reply keep free before their body,
+// so that a codec can put its frame header there and send header and body in
+// one write without a copy.
+const Headroom = 32
+
+// Batch is the operations of one call in their encoded form: it is built once,
+// by the worker that draws them, and read in place by the server. For each
+// operation its body holds
+//
+//	kind  1 byte
+//	klen  1 byte
+//	key   klen bytes
+//	vlen  uvarint  } of a kind that writes
+//	value          }
+//
+// The zero Batch is empty and ready to use. A Batch has one owner at a time.
+type Batch struct {
+	buf []byte // Headroom bytes, then the body
+	n   int
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	if cap(b.buf) < Headroom {
+		b.buf = make([]byte, Headroom, 4096)
+	}
+	b.buf = b.buf[:Headroom]
+	b.n = 0
+}
+
+// Len is the number of operations.
+func (b *Batch) Len() int { return b.n }
+
+// Get appends a Get of key. It panics if the key is longer than MaxKeyLen, as
+// do the other two: keys are the caller's own.
+func (b *Batch) Get(key []byte) { b.key(Get, key) }
+
+// Append appends an operation of a kind that Writes with a copy of value.
+func (b *Batch) Append(kind Kind, key, value []byte) {
+	copy(b.Reserve(kind, key, len(value)), value)
+}
+
+// Reserve appends an operation of a kind that Writes with a value of n bytes,
+// and returns the value's place in the batch for the caller to fill before the
+// batch is used.
+func (b *Batch) Reserve(kind Kind, key []byte, n int) []byte {
+	b.key(kind, key)
+	b.buf = binary.AppendUvarint(b.buf, uint64(n))
+	start := len(b.buf)
+	if cap(b.buf)-start < n {
+		b.buf = append(b.buf, make([]byte, n)...)
+	} else {
+		b.buf = b.buf[:start+n]
+	}
+	return b.buf[start : start+n : start+n]
+}
+
+func (b *Batch) key(kind Kind, key []byte) {
+	if len(b.buf) < Headroom {
+		b.Reset()
+	}
+	if len(key) > MaxKeyLen {
+		panic(fmt.Sprintf("kvs: a key of %d bytes in a batch; at most %d", len(key), MaxKeyLen))
+	}
+	b.buf = append(b.buf, byte(kind), byte(len(key)))
+	b.buf = append(b.buf, key...)
+	b.n++
+}
+
+// Frame returns the headroom and the body, for a codec to send.
+func (b *Batch) Frame() []byte {
+	if len(b.buf) < Headroom {
+		b.Reset()
+	}
+	return b.buf
+}
+
+// Body returns a body of size bytes for a codec to fill with n operations that
+// it has received. They are checked when they are read.
+func (b *Batch) Body(size, n int) []byte {
+	b.buf = grow(b.buf, Headroom+size)
+	b.n = n
+	return b.buf[Headroom:]
+}
+
+// grow returns a slice of length n that uses buf's memory if that is enough.
+// What it holds is undefined.
+func grow(buf []byte, n int) []byte {
+	if cap(buf) < n {
+		return make([]byte, n, n+n/8)
+	}
+	return buf[:n]
+}
+
+// Ops returns a cursor before the first operation.
+func (b *Batch) Ops() Ops {
+	if len(b.buf) < Headroom {
+		return Ops{}
+	}
+	return Ops{rest: b.buf[Headroom:], left: b.n}
+}
+
+// Ops walks the operations of a batch.
+type Ops struct {
+	rest []byte
+	left int
+}
+
+// Next decodes the next operations into ops and returns how many there were,
+// fewer than len(ops) only at the end. Their keys and values lie in the batch.
+// The error wraps ErrMalformed: an operation that breaks off or is out of
+// limits, an unknown kind, or bytes behind the last operation.
+func (o *Ops) Next(ops []Op) (int, error) {
+	for i := range ops {
+		if o.left == 0 {
+			return i, o.end()
+		}
+		if err := o.one(&ops[i]); err != nil {
+			return i, err
+		}
+	}
+	return len(ops), nil
+}
+
+func (o *Ops) end() error {
+	if len(o.rest) != 0 {
+		return fmt.Errorf("%w batch: %d bytes behind the last operation", ErrMalformed, len(o.rest))
+	}
+	return nil
+}
+
+func (o *Ops) one(op *Op) error {
+	rest := o.rest
+	if len(rest) < 2 {
+		return o.broken("kind and key length")
+	}
+	kind, klen := Kind(rest[0]), int(rest[1])
+	rest = rest[2:]
+	if kind >= kinds || klen == 0 {
+		return fmt.Errorf("%w batch: kind %d with a key of %d bytes, %d operations before the end", ErrMalformed, kind, klen, o.left)
+	}
+	if len(rest) < klen {
+		return o.broken("key")
+	}
+	op.Kind, op.Key, op.Value = kind, rest[:klen:klen], nil
+	rest = rest[klen:]
+	if kind.Writes() {
+		vlen, size := binary.Uvarint(rest)
+		if size <= 0 || vlen > MaxValueLen || uint64(len(rest)-size) < vlen {
+			return o.broken("value")
+		}
+		end := size + int(vlen)
+		op.Value = rest[size:end:end]
+		rest = rest[end:]
+	}
+	o.rest = rest
+	o.left--
+	return nil
+}
+
+func (o *Ops) broken(what string) error {
+	return fmt.Errorf("%w batch: %s breaks off or is out of limits, %d operations before the end", ErrMalformed, what, o.left)
+}

@@ -1,0 +1,62 @@
+package kvs
+
+import (
+	"errors"
+	"fmt"
+	"net/rpc"
+)
+
+// ServiceName and Method name the one remote call, as net/rpc spells it.
+const (
+	ServiceName = "KVS"
+	Method      = ServiceName + ".BatchPutGet"
+)
+
+// Client is one connection to one server. It is safe for concurrent use, but
+// net/rpc serialises the sends of one client and decodes its replies in one
+// goroutine: a worker that wants to be fast has a client of its own.
+type Client struct {
+	rpc *rpc.Client
+}
+
+// NewClient returns a client that speaks through codec and owns it.
+func NewClient(codec rpc.ClientCodec) *Client {
+	return &Client{rpc: rpc.NewClientWithCodec(codec)}
+}
+
+// Call is a batch under way to a server and the reply to come.
+type Call struct {
+	Batch *Batch
+	Reply *Reply
+	Err   error // set when the call is done; nothing is known of the batch then
+	done  chan *rpc.Call
+}
+
+// Send sends the call's batch and returns when it is written; Wait waits for
+// the reply. The batch and the reply belong to the call until then. A Call may
+// be used again, one batch after another.
+func (c *Client) Send(call *Call) {
+	if call.done == nil {
+		call.done = make(chan *rpc.Call, 1)
+	}
+	c.rpc.Go(Method, call.Batch, call.Reply, call.done)
+}
+
+// Wait waits for the reply of the call that was sent last and returns its
+// error.
+func (c *Client) Wait(call *Call) error {
+	done := <-call.done
+	call.Err = done.Error
+	if call.Err == nil && call.Reply.Len() != call.Batch.Len() {
+		call.Err = fmt.Errorf("%w reply: %d results for %d operations", ErrMalformed, call.Reply.Len(), call.Batch.Len())
+	}
+	return call.Err
+}
+
+// Close closes the connection. Calls under way fail.
+func (c *Client) Close() error {
+	if err := c.rpc.Close(); err != nil && !errors.Is(err, rpc.ErrShutdown) {
+		return fmt.Errorf("close the connection: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+// Package kvs is the idea of the store: operations travel in batches, a batch
+// to the server that owns its keys, and one result comes back for each
+// operation, in order.
+//
+//	Op      what to do with one key
+//	Batch   the operations of one call, encoded once, as they are drawn
+//	Reply   their results, encoded as they are found
+//	Router  which server owns a key
+//	Engine  where a server keeps keys (kvs/engine)
+//	Service what a server does with a batch, and counts
+//	Client  one connection to one server, over net/rpc (codecs in kvs/wire)
+//
+// A batch is not atomic: each of its operations is its own linearizable
+// operation, and operations on one key within a batch take effect in order.
+package kvs
+
+import "errors"
+
+// Kind is what an operation does.
+type Kind uint8
+
+// The kinds of operation.
+const (
+	Get             Kind = iota // read the value of a key
+	Put                         // store a value under a key
+	ReadModifyWrite             // store a value and read the one that it replaces, in one atomic step
+	kinds                       // their number
+)
+
+// String is the kind's name as it stands in logs.
+func (k Kind) String() string {
+	switch k {
+	case Get:
+		return "get"
+	case Put:
+		return "put"
+	case ReadModifyWrite:
+		return "read-modify-write"
+	}
+	return "unknown"
+}
+
+// Writes says whether operations of the kind carry a value.
+func (k Kind) Writes() bool { return k == Put || k == ReadModifyWrite }
+
+// Limits of one operation.
+const (
+	MaxKeyLen   = 255
+	MaxValueLen = 1 << 20
+)
+
+// Op is one operation. Key and Value are borrowed from the batch that it was
+// read from; an engine copies what it keeps.
+type Op struct {
+	Key   []byte // 1 to MaxKeyLen bytes
+	Value []byte // of a Kind that Writes: 0 to MaxValueLen bytes; else nil
+	Kind  Kind
+}
+
+// ErrMalformed is wrapped by every error that says a batch or a reply breaks
+// its encoding.
+var ErrMalformed = errors.New("malformed")

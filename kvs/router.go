@@ -1,0 +1,58 @@
+package kvs
+
+import "fmt"
+
+// Router says which of n servers owns a key. It is immutable, safe for
+// concurrent use, and the same on every node and in every release.
+type Router interface {
+	// Server returns the owner's index in [0, n) of a key whose KeyHash is
+	// hash.
+	Server(key []byte, hash uint64) int
+}
+
+// Routers are the names that NewRouter knows, the default first.
+var Routers = []string{"fnv", "seed"}
+
+// NewRouter returns the named router for a number of servers, or an error that
+// names the flag.
+func NewRouter(name string, servers int) (Router, error) {
+	if servers < 1 {
+		return nil, fmt.Errorf("-hosts: a router needs at least one server")
+	}
+	switch name {
+	case "fnv":
+		return fnvRouter(servers), nil
+	case "seed":
+		return seedRouter(servers), nil
+	}
+	return nil, fmt.Errorf("-router %q: want one of %q", name, Routers)
+}
+
+// KeyHash is the 64-bit FNV-1a hash of key (Fowler, Noll and Vo;
+// draft-eastlake-fnv).
+func KeyHash(key []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range key {
+		h ^= uint64(c)
+		h *= 1099511628211
+	}
+	return h
+}
+
+// fnvRouter takes the key's hash modulo the number of servers.
+type fnvRouter uint64
+
+func (n fnvRouter) Server(_ []byte, hash uint64) int {
+	return int(hash % uint64(n))
+}
+
+// seedRouter is the seed's own: hash = (hash*13 + c) % n over the key's bytes.
+type seedRouter uint64
+
+func (n seedRouter) Server(key []byte, _ uint64) int {
+	h := uint64(0)
+	for _, c := range key {
+		h = (h*13 + uint64(c)) % uint64(n)
+	}
+	return int(h)
+}

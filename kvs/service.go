@@ -1,0 +1,151 @@
+package kvs
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Counts are exact numbers of operations that were applied.
+type Counts struct {
+	Gets             uint64
+	Puts             uint64
+	ReadModifyWrites uint64
+	Hits             uint64 // Gets and ReadModifyWrites that found their key
+	Misses           uint64 // those that did not
+	Calls            uint64
+}
+
+func (c *Counts) add(d Counts) {
+	c.Gets += d.Gets
+	c.Puts += d.Puts
+	c.ReadModifyWrites += d.ReadModifyWrites
+	c.Hits += d.Hits
+	c.Misses += d.Misses
+	c.Calls += d.Calls
+}
+
+// Service is a server's share of the store: an engine, and the exact count of
+// what each peer had it do. It is safe for concurrent use.
+type Service struct {
+	engine Engine
+
+	mu    sync.Mutex
+	open  map[*Session]bool // guarded by mu
+	ended map[string]Counts // by peer, of closed sessions; guarded by mu
+}
+
+// NewService returns a service over engine.
+func NewService(engine Engine) *Service {
+	return &Service{engine: engine, open: map[*Session]bool{}, ended: map[string]Counts{}}
+}
+
+// Open begins a session for one connection of the named peer.
+func (s *Service) Open(peer string) *Session {
+	session := &Session{service: s, peer: peer}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[session] = true
+	return session
+}
+
+// Sessions is the number of open sessions.
+func (s *Service) Sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// Counts returns what each peer has had applied so far.
+func (s *Service) Counts() map[string]Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	peers := make(map[string]Counts, len(s.ended)+1)
+	for peer, counts := range s.ended {
+		peers[peer] = counts
+	}
+	for session := range s.open {
+		counts := peers[session.peer]
+		counts.add(session.counts())
+		peers[session.peer] = counts
+	}
+	return peers
+}
+
+// Session is one connection's view of a service, and the receiver of its
+// remote calls. It is safe for concurrent use; net/rpc may call it so.
+type Session struct {
+	service *Service
+	peer    string
+
+	gets, puts, readModifyWrites, hits, misses, calls atomic.Uint64
+}
+
+// Close ends the session and keeps its counts. No call may run any more.
+func (s *Session) Close() {
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	if s.service.open[s] {
+		delete(s.service.open, s)
+		counts := s.service.ended[s.peer]
+		counts.add(s.counts())
+		s.service.ended[s.peer] = counts
+	}
+}
+
+func (s *Session) counts() Counts {
+	return Counts{
+		Gets: s.gets.Load(), Puts: s.puts.Load(), ReadModifyWrites: s.readModifyWrites.Load(),
+		Hits: s.hits.Load(), Misses: s.misses.Load(), Calls: s.calls.Load(),
+	}
+}
+
+// chunk is how many operations an engine sees at a time: enough to overlap
+// their cache misses, few enough that the decoded operations (56 bytes each)
+// stay in the first-level cache.
+const chunk = 256
+
+var chunks = sync.Pool{New: func() any { return new([chunk]Op) }}
+
+// BatchPutGet applies a batch and fills reply with one result for each
+// operation, in order. It is the store's one remote method. After an error,
+// which a malformed batch or a panic in the engine causes, nothing is known of
+// the batch's operations; those that were applied are counted.
+func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
+	var kind [kinds]uint64
+	reply.Reset()
+	scratch := chunks.Get().(*[chunk]Op)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("apply a batch of %d operations: panic: %v\n%s", batch.Len(), p, debug.Stack())
+		}
+		chunks.Put(scratch)
+		s.count(&kind, reply)
+	}()
+	for cursor := batch.Ops(); ; {
+		n, err := cursor.Next(scratch[:])
+		if n > 0 {
+			ops := scratch[:n]
+			s.service.engine.Apply(ops, reply)
+			for i := range ops {
+				kind[ops[i].Kind]++
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
+		}
+		if n < chunk {
+			return nil
+		}
+	}
+}
+
+func (s *Session) count(kind *[kinds]uint64, reply *Reply) {
+	s.gets.Add(kind[Get])
+	s.puts.Add(kind[Put])
+	s.readModifyWrites.Add(kind[ReadModifyWrite])
+	s.hits.Add(uint64(reply.hits))
+	s.misses.Add(uint64(reply.misses))
+	s.calls.Add(1)
+}

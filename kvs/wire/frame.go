@@ -1,0 +1,94 @@
+// Package wire carries batches and replies over a connection: the handshake
+// that opens it, and the net/rpc codecs that follow, binary (the default) and
+// gob (what the labs measured).
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"kvlab/kvs"
+)
+
+// MaxBody is the largest body of a frame and the largest gob message, in bytes.
+// A longer one is refused before memory is taken for it.
+const MaxBody = 64 << 20
+
+// ErrFrame is wrapped by every error that says what came in is not a frame.
+var ErrFrame = errors.New("not a kvlab frame")
+
+type frameType uint8
+
+const (
+	requestFrame frameType = 1 + iota
+	replyFrame
+	errorFrame // a reply whose body is the error's text
+)
+
+// header stands before every body, little-endian:
+//
+//	0  magic   uint32  "KVL1"
+//	4  type    uint8
+//	5  zero    3 bytes
+//	8  seq     uint64  of the call
+//	16 count   uint32  operations or results in the body
+//	20 size    uint32  of the body in bytes
+//	24 zero    4 bytes
+//	28 check   uint32  CRC-32C of the bytes before it
+type header struct {
+	kind  frameType
+	seq   uint64
+	count uint32
+	size  uint32
+}
+
+const (
+	headerLen = kvs.Headroom
+	magic     = 'K' | 'V'<<8 | 'L'<<16 | '1'<<24
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// put writes h to the start of frame.
+func (h header) put(frame []byte) {
+	le := binary.LittleEndian
+	le.PutUint32(frame[0:], magic)
+	le.PutUint32(frame[4:], uint32(h.kind))
+	le.PutUint64(frame[8:], h.seq)
+	le.PutUint32(frame[16:], h.count)
+	le.PutUint32(frame[20:], h.size)
+	le.PutUint32(frame[24:], 0)
+	le.PutUint32(frame[28:], crc32.Checksum(frame[:28], castagnoli))
+}
+
+// parseHeader reads a header of one of the given types; the error wraps
+// ErrFrame.
+func parseHeader(frame []byte, types ...frameType) (header, error) {
+	le := binary.LittleEndian
+	if m := le.Uint32(frame[0:]); m != magic {
+		return header{}, fmt.Errorf("%w: it begins with %q", ErrFrame, frame[:4])
+	}
+	if sum := crc32.Checksum(frame[:28], castagnoli); sum != le.Uint32(frame[28:]) {
+		return header{}, fmt.Errorf("%w: header check %08x, computed %08x", ErrFrame, le.Uint32(frame[28:]), sum)
+	}
+	h := header{
+		kind:  frameType(frame[4]),
+		seq:   le.Uint64(frame[8:]),
+		count: le.Uint32(frame[16:]),
+		size:  le.Uint32(frame[20:]),
+	}
+	if h.size > MaxBody {
+		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", ErrFrame, h.size, MaxBody)
+	}
+	if h.count > h.size {
+		return header{}, fmt.Errorf("%w: %d entries in %d bytes", ErrFrame, h.count, h.size)
+	}
+	for _, t := range types {
+		if h.kind == t {
+			return h, nil
+		}
+	}
+	return header{}, fmt.Errorf("%w: type %d where %d is due", ErrFrame, h.kind, types)
+}

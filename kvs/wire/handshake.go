@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Before the first frame, client and server shake hands: three small JSON
+// messages, each behind its length in two bytes.
+//
+//	client  hello      protocol, codec, node name, nonce
+//	server  challenge  node name, nonce, proof(client's nonce)  or an error
+//	client  answer     proof(server's nonce)
+//	server  welcome                                              or an error
+//
+// A proof is HMAC-SHA256 under the run's token, so that neither a stranger nor
+// a stale server of an earlier run gets as far as a batch. Without a token on
+// both sides, as when they are started by hand, the same exchange proves
+// nothing and still compares protocol and codec.
+const (
+	protocol         = 1
+	handshakeTimeout = 5 * time.Second
+	maxHandshake     = 4 << 10 // bytes of one message
+)
+
+// ErrRefused is wrapped by every error that says the other side would not
+// have the connection; a new attempt would meet the same answer.
+var ErrRefused = errors.New("connection refused by handshake")
+
+type hello struct {
+	Protocol int    `json:"protocol"`
+	Codec    string `json:"codec"`
+	Node     string `json:"node"`
+	Nonce    []byte `json:"nonce"`
+}
+
+type challenge struct {
+	Node  string `json:"node"`
+	Nonce []byte `json:"nonce"`
+	Proof []byte `json:"proof"`
+	Error string `json:"error,omitempty"`
+}
+
+type answer struct {
+	Proof []byte `json:"proof"`
+}
+
+type welcome struct {
+	Error string `json:"error,omitempty"`
+}
+
+// Identity is how a process presents itself in the handshake.
+type Identity struct {
+	Node  string // its name in reports
+	Codec string // that it speaks: one of Codecs
+	Token string // the run's secret; empty without a launcher
+}
+
+func (id Identity) proof(side string, nonces ...[]byte) []byte {
+	mac := hmac.New(sha256.New, []byte(id.Token))
+	mac.Write([]byte(side))
+	for _, nonce := range nonces {
+		mac.Write(nonce)
+	}
+	return mac.Sum(nil)
+}
+
+func newNonce() []byte {
+	nonce := make([]byte, 16)
+	rand.Read(nonce) // never fails: crypto/rand ends the process first
+	return nonce
+}
+
+// greet is the client's half; it returns the server's node name.
+func (id Identity) greet(conn net.Conn) (string, error) {
+	conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	defer conn.SetDeadline(time.Time{})
+	mine := newNonce()
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine}); err != nil {
+		return "", err
+	}
+	var c challenge
+	if err := receive(conn, &c); err != nil {
+		return "", err
+	}
+	if c.Error != "" {
+		return "", fmt.Errorf("%w: %s", ErrRefused, c.Error)
+	}
+	if !hmac.Equal(c.Proof, id.proof("server", mine, c.Nonce)) {
+		return "", fmt.Errorf("%w: the server (%s) belongs to another run: its token differs", ErrRefused, c.Node)
+	}
+	if err := send(conn, answer{Proof: id.proof("client", c.Nonce, mine)}); err != nil {
+		return "", err
+	}
+	var w welcome
+	if err := receive(conn, &w); err != nil {
+		return "", err
+	}
+	if w.Error != "" {
+		return "", fmt.Errorf("%w: %s", ErrRefused, w.Error)
+	}
+	return c.Node, nil
+}
+
+// admit is the server's half; it returns the client's node name.
+func (id Identity) admit(conn net.Conn) (string, error) {
+	conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	defer conn.SetDeadline(time.Time{})
+	var h hello
+	if err := receive(conn, &h); err != nil {
+		return "", err
+	}
+	if why := id.objection(h); why != "" {
+		return "", errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, challenge{Node: id.Node, Error: why}))
+	}
+	mine := newNonce()
+	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine)}); err != nil {
+		return "", err
+	}
+	var a answer
+	if err := receive(conn, &a); err != nil {
+		return "", err
+	}
+	if !hmac.Equal(a.Proof, id.proof("client", mine, h.Nonce)) {
+		why := "this server (" + id.Node + ") belongs to another run: the client's token differs"
+		return "", errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
+	}
+	return h.Node, send(conn, welcome{})
+}
+
+// objection is what the server has against a hello, "" for nothing.
+func (id Identity) objection(h hello) string {
+	switch {
+	case h.Protocol != protocol:
+		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", id.Node, protocol, h.Protocol)
+	case h.Codec != id.Codec:
+		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
+	case len(h.Nonce) < 16:
+		return "the client's nonce is too short"
+	}
+	return ""
+}
+
+func send(conn net.Conn, message any) error {
+	body, err := json.Marshal(message)
+	if err == nil {
+		_, err = conn.Write(append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...))
+	}
+	if err != nil {
+		return fmt.Errorf("handshake: send: %w", err)
+	}
+	return nil
+}
+
+func receive(conn net.Conn, message any) error {
+	var size [2]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return fmt.Errorf("handshake: receive: %w", err)
+	}
+	n := int(binary.LittleEndian.Uint16(size[:]))
+	if n > maxHandshake {
+		return fmt.Errorf("handshake: receive: a message of %d bytes; at most %d: is the other side kvlab?", n, maxHandshake)
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(conn, body); err != nil {
+		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
+	}
+	if err := json.Unmarshal(body, message); err != nil {
+		return fmt.Errorf("handshake: receive: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/rpc"
+	"slices"
+	"time"
+
+	"kvlab/kvs"
+)
+
+// Codecs are the codecs' names, the default first.
+var Codecs = []string{"binary", "gob"}
+
+// CheckCodec returns an error that names the flag unless name is a codec's.
+func CheckCodec(name string) error {
+	if !slices.Contains(Codecs, name) {
+		return fmt.Errorf("-codec %q: want one of %q", name, Codecs)
+	}
+	return nil
+}
+
+const dialTimeout = 5 * time.Second
+
+// Dial connects to a server and shakes hands. It returns the client and the
+// server's node name.
+func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, string, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, "", err // it names the address
+	}
+	node, err := id.greet(conn)
+	if err != nil {
+		conn.Close()
+		return nil, "", fmt.Errorf("server %s: %w", addr, err)
+	}
+	if id.Codec == "gob" {
+		return kvs.NewClient(newGobClient(conn)), node, nil
+	}
+	return kvs.NewClient(newBinaryClient(conn)), node, nil
+}
+
+// Serve admits one client over conn and serves its calls one after another,
+// each answered before the next is read: the calls of one connection take
+// effect in order, and no goroutine is made for a call. It returns when the
+// connection ends, nil after the client closed it between two calls, and
+// always closes it.
+func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
+	defer conn.Close()
+	peer, err := id.admit(conn)
+	if err != nil {
+		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
+	}
+	session := service.Open(peer)
+	defer session.Close()
+	server := rpc.NewServer()
+	if err := server.RegisterName(kvs.ServiceName, session); err != nil {
+		return fmt.Errorf("client %s (%s): register: %w", peer, conn.RemoteAddr(), err)
+	}
+	codec := &watched{ServerCodec: newServerCodec(conn, id.Codec)}
+	for codec.err == nil {
+		// Its error is either the codec's, or has been answered: a method
+		// that does not exist.
+		_ = server.ServeRequest(codec)
+	}
+	if codec.err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("client %s (%s): %w", peer, conn.RemoteAddr(), codec.err)
+}
+
+func newServerCodec(conn net.Conn, name string) rpc.ServerCodec {
+	if name == "gob" {
+		return newGobServer(conn)
+	}
+	return newBinaryServer(conn)
+}
+
+// watched remembers the first error of a codec: net/rpc logs some, drops
+// others, and passes none on as it was. After one, the connection is over.
+type watched struct {
+	rpc.ServerCodec
+	err error
+}
+
+func (w *watched) ReadRequestHeader(r *rpc.Request) error {
+	return w.note(w.ServerCodec.ReadRequestHeader(r))
+}
+
+func (w *watched) ReadRequestBody(body any) error {
+	return w.note(w.ServerCodec.ReadRequestBody(body))
+}
+
+func (w *watched) WriteResponse(r *rpc.Response, body any) error {
+	return w.note(w.ServerCodec.WriteResponse(r, body))
+}
+
+func (w *watched) note(err error) error {
+	if w.err == nil {
+		w.err = err
+	}
+	return err
+}
