@@ -177,13 +177,16 @@ const (
 )
 
 // Histogram is one latency distribution, HdrHistogram V2 compressed and in
-// base64, of values in microseconds.
+// base64, of values in microseconds. All of its values are of the one Phase: an
+// interval that a phase change cuts in two makes two histograms. So the window's
+// distribution is the sum of all histograms whose Phase is Window.
 type Histogram struct {
-	Name    string  `json:"name"` // CallLatency or OpLatency
-	Phase   Phase   `json:"phase"`
-	StartS  float64 `json:"start_s"`
-	LengthS float64 `json:"length_s"`
-	HDR     string  `json:"hdr"`
+	Name       string  `json:"name"` // CallLatency or OpLatency
+	Phase      Phase   `json:"phase"`
+	StartS     float64 `json:"start_s"`
+	LengthS    float64 `json:"length_s"`
+	HDR        string  `json:"hdr"`
+	OutOfRange uint64  `json:"out_of_range,omitempty"` // values that HDR cannot hold and lacks
 }
 
 // Summary is a node's last record: its whole life in exact numbers.
@@ -238,14 +241,16 @@ type AvgPeak struct {
 }
 
 // Quantiles are latencies in microseconds read off one histogram. A quantile
-// that Count samples cannot support is nil.
+// that Count samples cannot support is nil. Samples are calls, for OpLatency
+// too: the operations of one call share its fate, and are not independent.
 type Quantiles struct {
-	Count uint64   `json:"count"`
-	Mean  float64  `json:"mean_us"`
-	P50   *float64 `json:"p50_us"`
-	P90   *float64 `json:"p90_us"`
-	P99   *float64 `json:"p99_us"`
-	P999  *float64 `json:"p99_9_us"`
-	P9999 *float64 `json:"p99_99_us"`
-	Max   float64  `json:"max_us"`
+	Count      uint64   `json:"count"` // calls
+	Mean       float64  `json:"mean_us"`
+	P50        *float64 `json:"p50_us"`
+	P90        *float64 `json:"p90_us"`
+	P99        *float64 `json:"p99_us"`
+	P999       *float64 `json:"p99_9_us"`
+	P9999      *float64 `json:"p99_99_us"`
+	Max        float64  `json:"max_us"`
+	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
 }

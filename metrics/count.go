@@ -1,0 +1,20 @@
+package metrics
+
+import "strconv"
+
+// Count writes a number the way a person does: to three significant digits, with
+// k, M, G, T, P or E for the powers of a thousand and without zeros that say
+// nothing. Count(12.4e6) is "12.4M", Count(1000) "1k", Count(0.25) "0.25".
+func Count(n float64) string {
+	const digits, units = 3, "kMGTPE"
+	round := func(f float64) string { return strconv.FormatFloat(f, 'g', digits, 64) }
+	// Rounded first, because 999,999 is 1M and not 1000k. Text that FormatFloat
+	// made always parses.
+	n, _ = strconv.ParseFloat(round(n), 64)
+	unit := ""
+	for i := 0; i < len(units) && (n >= 1000 || n <= -1000); i++ {
+		n /= 1000
+		unit = units[i : i+1]
+	}
+	return round(n) + unit
+}

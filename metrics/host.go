@@ -1,0 +1,72 @@
+package metrics
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/shirou/gopsutil/v3/cpu"
+	"github.com/shirou/gopsutil/v3/host"
+)
+
+// HostFacts describes this machine and this build. Like Sampler it follows
+// HOST_PROC. CPUModel is "" on a processor that does not tell its name.
+func HostFacts() (Host, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	proc := hostProc()
+	memory, err := proc.meminfo()
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	processors, err := cpu.Info() // one for each logical processor; none and no error when it cannot read
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo: %w", proc, err)
+	}
+	if len(processors) == 0 {
+		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo names no processor", proc)
+	}
+	kernel, err := host.KernelVersion()
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: kernel version: %w", err)
+	}
+	system, _, version, err := host.PlatformInformation()
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: operating system: %w", err)
+	}
+	return Host{
+		Hostname:         name,
+		CPUModel:         processors[0].ModelName,
+		Cores:            len(processors),
+		MemoryTotalBytes: memory.totalBytes,
+		Kernel:           kernel,
+		OS:               system + " " + version,
+		GoVersion:        runtime.Version(),
+		GitCommit:        gitCommit(),
+	}, nil
+}
+
+// gitCommit is the commit that the go command stamped into the binary, with
+// "-dirty" when the work tree had changes; "" for a build outside a work tree.
+func gitCommit() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var commit, dirty string
+	for _, s := range build.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
+}

@@ -1,0 +1,85 @@
+package metrics
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	gometrics "runtime/metrics"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is what the own process has used since it started.
+type process struct {
+	cpu        time.Duration
+	rssBytes   uint64
+	goroutines int
+	gcCycles   int64
+	gcPause    time.Duration
+	heapBytes  uint64
+}
+
+// process reads the own process's state without stopping the world, which
+// runtime.ReadMemStats would do.
+func (fs procFS) process() (process, error) {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return process{}, fmt.Errorf("getrusage: %w", err)
+	}
+	rss, err := fs.residentBytes()
+	if err != nil {
+		return process{}, err
+	}
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	heap := []gometrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	gometrics.Read(heap)
+	if heap[0].Value.Kind() != gometrics.KindUint64 {
+		return process{}, fmt.Errorf("runtime metric %s is not supported by %s", heap[0].Name, runtime.Version())
+	}
+	return process{
+		cpu:        time.Duration(used.Utime.Nano() + used.Stime.Nano()),
+		rssBytes:   rss,
+		goroutines: runtime.NumGoroutine(),
+		gcCycles:   gc.NumGC,
+		gcPause:    gc.PauseTotal,
+		heapBytes:  heap[0].Value.Uint64(),
+	}, nil
+}
+
+// residentBytes is the resident set of the own process: the second field of
+// /proc/self/statm, in pages (proc_pid_statm(5)).
+func (fs procFS) residentBytes() (uint64, error) {
+	f, err := fs.open("self/statm")
+	if err != nil {
+		return 0, err
+	}
+	return parseResident(f, uint64(os.Getpagesize()))
+}
+
+func parseResident(f procFile, pageBytes uint64) (uint64, error) {
+	const want = 7
+	fields := strings.Fields(f.lines[0])
+	if len(fields) != want {
+		return 0, f.errorf(0, "%d fields, want %d", len(fields), want)
+	}
+	pages, err := f.uint(0, "resident", fields[1])
+	if err == nil && pages > 1<<53/pageBytes {
+		return 0, f.errorf(0, "resident set of %d pages is no machine's memory", pages)
+	}
+	return pages * pageBytes, err
+}
+
+// usage is the process's use from before to p, an interval of the given length.
+func (p process) usage(before process, seconds float64) ProcessUsage {
+	return ProcessUsage{
+		CPUPercent: 100 * perSecond((p.cpu-before.cpu).Seconds(), seconds),
+		RSSBytes:   p.rssBytes,
+		Goroutines: p.goroutines,
+		GCCycles:   uint32(p.gcCycles - before.gcCycles),
+		GCPauseS:   (p.gcPause - before.gcPause).Seconds(),
+		HeapBytes:  p.heapBytes,
+	}
+}

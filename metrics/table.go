@@ -1,0 +1,68 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// GroupTable is the table of a group of nodes, every node counting the same:
+// averages are means over the nodes (an average node's CPU, memory and traffic,
+// not the group's sum, so that groups of different sizes compare), peaks are
+// those of the highest node. DataInterface lists the nodes' different names. An
+// empty group has the zero Table.
+func GroupTable(nodes []Table) Table {
+	var group Table
+	var names []string
+	for _, t := range nodes {
+		if !slices.Contains(names, t.DataInterface) {
+			names = append(names, t.DataInterface)
+		}
+		group.CPUPercent.join(t.CPUPercent, len(nodes))
+		group.MemoryBytes.join(t.MemoryBytes, len(nodes))
+		group.RxBytesPerS.join(t.RxBytesPerS, len(nodes))
+		group.TxBytesPerS.join(t.TxBytesPerS, len(nodes))
+	}
+	group.DataInterface = strings.Join(names, ",")
+	return group
+}
+
+// join adds one of n nodes to a group.
+func (a *AvgPeak) join(node AvgPeak, n int) {
+	a.Avg += node.Avg / float64(n)
+	a.Peak = max(a.Peak, node.Peak)
+}
+
+// GroupTitle is the title of a role's table: "SERVER" for one node, "SERVERS (2
+// nodes)" for a group.
+func GroupTitle(role Role, nodes int) string {
+	name := strings.ToUpper(string(role))
+	if nodes == 1 {
+		return name
+	}
+	return fmt.Sprintf("%sS (%d nodes)", name, nodes)
+}
+
+// Text is the table as the seed printed it, under a title such as "SERVER",
+// "SERVER node0" or GroupTitle's. CPU is in percent of all cores, memory in GiB
+// (2^30 bytes), network in Gb/s (10^9 bits per second).
+func (t Table) Text(title string) string {
+	const gib, gigabit = 1 << 30, 1e9 / 8
+	var b strings.Builder
+	fmt.Fprintf(&b, "=== %s FINAL HARDWARE METRICS ===\n", title)
+	for _, row := range []struct {
+		name, unit string
+		value      AvgPeak
+		per        float64
+	}{
+		{"CPU Usage", "%", t.CPUPercent, 1},
+		{"Memory Usage", "GiB", t.MemoryBytes, gib},
+		{"Network RX (" + t.DataInterface + ")", "Gb/s", t.RxBytesPerS, gigabit},
+		{"Network TX (" + t.DataInterface + ")", "Gb/s", t.TxBytesPerS, gigabit},
+	} {
+		fmt.Fprintf(&b, "%s:\n", row.name)
+		fmt.Fprintf(&b, "  - Average: %.2f %s\n", row.value.Avg/row.per, row.unit)
+		fmt.Fprintf(&b, "  - Peak:    %.2f %s\n", row.value.Peak/row.per, row.unit)
+	}
+	return b.String()
+}
