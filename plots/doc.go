@@ -1,0 +1,14 @@
+// Package plots turns a run folder, or many, into tables, figures and one HTML
+// report.
+//
+// A picture is made in four steps, and only the first and the last touch a
+// disk:
+//
+//  1. Load reads run.json and every node's .jsonl file into a Run.
+//  2. Series functions (throughputs, usages, ...) turn a Run into numbers.
+//  3. Figure functions (ThroughputFigure, ...) turn numbers into a Figure.
+//  4. Draw and DrawScaling write each Figure as PNG and SVG.
+//
+// Nodes are lined up by the wall clock of their records: second 0 is the start
+// of the run's common window. Every picture of a run that is not valid says so.
+package plots

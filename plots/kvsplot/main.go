@@ -1,0 +1,112 @@
+// Command kvsplot draws run folders: the figures and the report of one, or the
+// scaling of several.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"kvlab/plots"
+)
+
+func main() {
+	err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(status(err, os.Stderr))
+}
+
+const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
+
+One run folder: its figures (PNG and SVG) and report.html go into the folder
+itself, or into DIR, and its table is printed.
+Several: only throughput_scaling.png and .svg, throughput against the number of
+nodes, go into the current folder, or into DIR. A run that is not valid is never
+a point; it is named on standard error.
+
+`
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+// run is the command without its process.
+func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	out := flags.String("out", "", "write into this `folder`; it is made when missing")
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return nil
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+	}
+	switch flags.NArg() {
+	case 0:
+		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
+	case 1:
+		return drawOne(flags.Arg(0), *out, stdout, stderr)
+	}
+	return drawMany(flags.Args(), *out, stdout, stderr)
+}
+
+// drawOne draws one run and prints its table.
+func drawOne(dir, out string, stdout, stderr io.Writer) error {
+	r, err := plots.LoadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, missing := range r.Missing {
+		fmt.Fprintf(stderr, "kvsplot: %s is incomplete: missing %s\n", dir, missing)
+	}
+	if out == "" {
+		out = dir
+	}
+	files, err := plots.DrawRun(r, out)
+	list(stdout, files)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "\n%sverdict %s\n", plots.Summary(r.Run), r.Verdict)
+	return nil
+}
+
+// drawMany draws the scaling of several runs.
+func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
+	if out == "" {
+		out = "."
+	}
+	files, leftOut, err := plots.DrawScaling(dirs, out)
+	for _, name := range leftOut {
+		fmt.Fprintf(stderr, "kvsplot: left out %s\n", name)
+	}
+	list(stdout, files)
+	return err
+}
+
+// list prints one line per file written.
+func list(stdout io.Writer, files []string) {
+	for _, file := range files {
+		fmt.Fprintln(stdout, file)
+	}
+}
+
+// status prints an error in one line and returns the exit status: 2 for a
+// wrong command line or run folder, 1 for any other failure.
+func status(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "kvsplot: %v\n", err)
+	var input *plots.InputError
+	var usage usageError
+	if errors.As(err, &input) || errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,177 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"kvlab/metrics"
+)
+
+// Nines returns where quantile q, in [0, 1), stands on a latency figure's x
+// axis: 0.9 at 1, 0.99 at 2, and so on.
+func Nines(q float64) float64 { return -math.Log10(1 - q) }
+
+// SupportedNines is how far on that axis n independent samples reach: to the
+// quantile that the largest of them exceeds with 95 % confidence, so that
+// 1 - q^n = 0.95. It takes 299 samples for p99 and 2995 for p99.9 (order
+// statistics; David and Nagaraja, Order Statistics, 2003, section 7.1).
+func SupportedNines(n int64) float64 {
+	if n <= 0 {
+		return 0
+	}
+	return -math.Log10(-math.Expm1(math.Log(0.05) / float64(n)))
+}
+
+// LatencyCurve returns a latency in milliseconds for each place from 0 to
+// nines on a latency figure's x axis. An empty histogram has no points.
+func LatencyCurve(h *hdrhistogram.Histogram, nines float64) plotter.XYs {
+	const pointsPerNine = 100
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	var curve plotter.XYs
+	steps := int(math.Ceil(nines * pointsPerNine))
+	for i := 0; i <= steps; i++ {
+		x := min(float64(i)/pointsPerNine, nines)
+		curve = append(curve, plotter.XY{X: x, Y: latencyMs(h, x)})
+	}
+	return curve
+}
+
+// latencyMs reads a latency off h. Values below the histogram's unit, one
+// microsecond, count as one: a logarithmic axis has no zero.
+func latencyMs(h *hdrhistogram.Histogram, nines float64) float64 {
+	percentile := 100 * (1 - math.Pow(10, -nines))
+	return float64(max(1, h.ValueAtPercentile(percentile))) / microsPerMs
+}
+
+// LatencyFigure shows the window's latencies by percentile. Both curves end
+// where the number of calls stops supporting them: the operations of one call
+// share their fate and are no independent samples.
+func LatencyFigure(r *Run) Figure {
+	f := runFigure(r, "latency", "Latency by percentile, in the measured window")
+	p := newPanel("percentile", "latency (ms)")
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
+	calls := r.Histograms[metrics.CallLatency]
+	reach := 0.0
+	if calls != nil {
+		reach = SupportedNines(calls.TotalCount())
+	}
+	group := Group{}
+	low, high := math.Inf(1), 0.0
+	for _, kind := range latencyKinds {
+		h := r.Histograms[kind.name]
+		curve := LatencyCurve(h, reach)
+		if len(curve) == 0 {
+			continue
+		}
+		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
+		polyline(p, kind.line, curve)
+		p.Add(milestones{curve: curve, kind: kind})
+		name := fmt.Sprintf("%s (%s samples, max %s ms)", kind.words, count(float64(h.TotalCount())), threeDigits(float64(h.Max())/microsPerMs))
+		group.Entries = append(group.Entries, Entry{Name: name, Line: kind.line})
+	}
+	if len(group.Entries) == 0 {
+		p.Add(notice("no latency was recorded in the window"))
+	} else {
+		f.Legend = []Group{group}
+		p.Y.Min, p.Y.Max = logRange(low, high)
+	}
+	p.Y.Scale = plot.LogScale{}
+	p.Y.Tick.Marker = logTicks{shortest}
+	p.X.Max = max(1, math.Ceil(reach))
+	p.X.Tick.Marker = percentileTicks{}
+	f.Panels = []*plot.Plot{p}
+	return f
+}
+
+// latencyKind is one of the two latencies and its look.
+type latencyKind struct {
+	name, words string
+	line        draw.LineStyle
+	above       bool // its numbers stand above its curve
+}
+
+// latencyKinds are the two latencies in the order of the legend.
+var latencyKinds = []latencyKind{
+	{metrics.OpLatency, "op: from its round's begin to its reply", stroke(vermillion, 2.2), true},
+	{metrics.CallLatency, "call: from its send to its reply", stroke(blue, 2.2), false},
+}
+
+// logRange is the range of a logarithmic axis around [low, high]: from and to
+// 1, 2 or 5 times a power of ten, with room for numbers at the curves.
+func logRange(low, high float64) (float64, float64) {
+	return roundDown(low / 1.1), 1 / roundDown(1/(high*1.25))
+}
+
+// roundDown is the largest 1, 2 or 5 times a power of ten not above v.
+func roundDown(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)))
+	switch digit := v / decade * (1 + 1e-9); {
+	case digit >= 5:
+		return 5 * decade
+	case digit >= 2:
+		return 2 * decade
+	}
+	return decade
+}
+
+// percentileTicks label 0, 50, 90, 99, 99.9, ... percent.
+type percentileTicks struct{}
+
+// Ticks returns the ticks within [low, high] nines.
+func (percentileTicks) Ticks(low, high float64) []plot.Tick {
+	marks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: Nines(0.5), Label: "50 %"}}
+	for nines := 1; float64(nines) <= high; nines++ {
+		percent := strconv.FormatFloat(100-math.Pow(10, float64(2-nines)), 'f', max(0, nines-2), 64)
+		marks = append(marks, plot.Tick{Value: float64(nines), Label: percent + " %"})
+	}
+	return marks
+}
+
+// milestones are dots with numbers on a curve, at p50, p90, p99, and so on.
+type milestones struct {
+	curve plotter.XYs
+	kind  latencyKind
+}
+
+// Plot draws the dots and their numbers.
+func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	last := m.curve[len(m.curve)-1].X
+	style := sans(12, m.kind.line.Color)
+	style.XAlign, style.YAlign = text.XRight, text.YBottom
+	shift := vg.Point{X: -5, Y: 4}
+	if !m.kind.above {
+		style.XAlign, style.YAlign = text.XLeft, text.YTop
+		shift = vg.Point{X: 5, Y: -5}
+	}
+	for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if tick.Value == 0 || tick.Value > last {
+			continue
+		}
+		at := m.at(tick.Value)
+		point := vg.Point{X: x(at.X), Y: y(at.Y)}
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
+		c.FillText(style, point.Add(shift), threeDigits(at.Y)+" ms")
+	}
+}
+
+// at is the curve's point nearest to a place on the x axis.
+func (m milestones) at(nines float64) plotter.XY {
+	best := m.curve[0]
+	for _, point := range m.curve {
+		if math.Abs(point.X-nines) < math.Abs(best.X-nines) {
+			best = point
+		}
+	}
+	return best
+}

@@ -1,0 +1,167 @@
+package plots
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"kvlab/metrics"
+)
+
+// ThroughputFigure shows each client's operations per second over time, and
+// the total of several.
+func ThroughputFigure(r *Run) Figure {
+	f := runFigure(r, "throughput", "Throughput over time")
+	clients := Throughput(r)
+	lines := linesOf(clients)
+	if len(clients) > 1 {
+		total := line{TotalThroughput(r), stroke(ink, 2.6)}
+		lines = append(lines, total)
+		f.Legend = append(f.Legend, Group{"total", []Entry{{Name: "all clients", Line: total.style}}})
+	}
+	f.Legend = append(f.Legend, legendOf(clients)...)
+	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", shortCount, 0)}
+	return f
+}
+
+// CPUFigure shows each node's processor usage over time.
+func CPUFigure(r *Run) Figure {
+	f := runFigure(r, "cpu", "CPU usage over time")
+	nodes := CPU(r)
+	f.Legend = legendOf(nodes)
+	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "CPU, all cores together (%)", shortest, 100)}
+	return f
+}
+
+// MemoryFigure shows each machine's used memory over time.
+func MemoryFigure(r *Run) Figure {
+	f := runFigure(r, "memory", "Memory in use over time")
+	nodes := Memory(r)
+	f.Legend = legendOf(nodes)
+	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "memory in use (GiB)", shortest, 0)}
+	return f
+}
+
+// NetworkFigure shows what each node's data interface received and sent over
+// time, in two panels with one scale.
+func NetworkFigure(r *Run) Figure {
+	f := runFigure(r, "network", "Network traffic over time, data interface")
+	received, sent := Received(r), Sent(r)
+	f.Legend = legendOf(received)
+	start, end := workSpan(r)
+	top := max(highest(linesOf(received), start, end), highest(linesOf(sent), start, end))
+	rx := timePanel(r, linesOf(received), "received (Gb/s)", shortest, top)
+	tx := timePanel(r, linesOf(sent), "sent (Gb/s)", shortest, top)
+	rx.X.Label.Text = ""
+	f.Panels = []*plot.Plot{rx, tx}
+	return f
+}
+
+// line is a series with a look.
+type line struct {
+	points plotter.XYs
+	style  draw.LineStyle
+}
+
+// linesOf gives each series the look of its node.
+func linesOf(all []Series) []line {
+	lines := make([]line, len(all))
+	for i, style := range styles(all) {
+		lines[i] = line{all[i].Points, style}
+	}
+	return lines
+}
+
+// timePanel draws lines over the time in which work was done, from zero to
+// the highest value or top, and marks the window.
+func timePanel(r *Run, lines []line, y string, name func(float64) string, top float64) *plot.Plot {
+	p := newPanel("seconds after the window's start", y)
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, name}
+	start, end := workSpan(r)
+	drawn := 0
+	for _, l := range lines {
+		points := within(l.points, start, end)
+		drawn += len(points)
+		polyline(p, l.style, points)
+	}
+	p.Add(windowMark{Phases(r)})
+	if drawn == 0 {
+		p.Add(notice("nothing was recorded"))
+	}
+	p.X.Min, p.X.Max = start, end
+	p.Y.Min, p.Y.Max = 0, roundTop(max(top, highest(lines, start, end)), 5)
+	return p
+}
+
+// highest is the largest value of lines in [start, end].
+func highest(lines []line, start, end float64) float64 {
+	top := 0.0
+	for _, l := range lines {
+		for _, point := range within(l.points, start, end) {
+			top = max(top, point.Y)
+		}
+	}
+	return top
+}
+
+// styles returns each series' line style: the same node, the same style, in
+// every figure of a run.
+func styles(all []Series) []draw.LineStyle {
+	nodes := map[metrics.Role]int{}
+	for _, s := range all {
+		nodes[s.Role]++
+	}
+	seen := map[metrics.Role]int{}
+	lines := make([]draw.LineStyle, len(all))
+	for i, s := range all {
+		lines[i] = nodeStyle(s.Role, seen[s.Role], nodes[s.Role])
+		seen[s.Role]++
+	}
+	return lines
+}
+
+// legendOf returns one group per role.
+func legendOf(all []Series) []Group {
+	var groups []Group
+	lines := styles(all)
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		group := Group{Name: string(role) + "s"}
+		for i, s := range all {
+			if s.Role == role {
+				group.Entries = append(group.Entries, Entry{Name: label(s.Node, 24), Line: lines[i]})
+			}
+		}
+		if len(group.Entries) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// workSpan is the time from the first phase with work in it to the end of the
+// last one, or one second when there was none.
+func workSpan(r *Run) (start, end float64) {
+	start, end = math.Inf(1), math.Inf(-1)
+	for phase, span := range Phases(r) {
+		if phase != metrics.Idle && phase != metrics.Done {
+			start, end = min(start, span.Start), max(end, span.End)
+		}
+	}
+	if start >= end {
+		return 0, 1
+	}
+	return start, end
+}
+
+// within keeps the points of a series that lie in [start, end].
+func within(points plotter.XYs, start, end float64) plotter.XYs {
+	var kept plotter.XYs
+	for _, point := range points {
+		if point.X >= start && point.X <= end {
+			kept = append(kept, point)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,120 @@
+package plots
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"kvlab/metrics"
+)
+
+// Summary is a run as text for a terminal: what each node and each group used
+// in the window, the latencies, and the total. Every line ends with a line
+// feed.
+func Summary(run metrics.Run) string {
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "node\trole\tops/s\tCPU %\tpeak\tmemory GiB\tpeak\trx Gb/s\tpeak\ttx Gb/s\tpeak\t")
+	for _, row := range nodeRows(run) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", label(row.Name, 32), row.Role, row.OpsPerS, strings.Join(row.Usage, "\t"))
+	}
+	table.Flush()
+	if rows := latencyRows(run); len(rows) > 0 {
+		fmt.Fprintln(&out)
+		fmt.Fprintln(table, "latency ms\tmean\tp50\tp90\tp99\tp99.9\tp99.99\tmax\tsamples\t")
+		for _, row := range rows {
+			fmt.Fprintf(table, "%s\t%s\t%s\t\n", row.Name, strings.Join(row.Ms, "\t"), row.Samples)
+		}
+		table.Flush()
+	}
+	fmt.Fprintf(&out, "\n%s: %s ops/s in all, %s ops in a %s s window\n",
+		describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), count(run.OpsPerS), count(float64(run.Ops)), threeDigits(run.WindowS))
+	return out.String()
+}
+
+// nodeRow is a node, or a group of nodes, in a table.
+type nodeRow struct {
+	Name, Role, OpsPerS string
+	Group               bool
+	Usage               []string // CPU, memory, received, sent: average and peak of each
+}
+
+// nodeRows are the run's servers and clients, then the two groups.
+func nodeRows(run metrics.Run) []nodeRow {
+	var rows []nodeRow
+	for _, node := range run.Nodes {
+		row := nodeRow{Name: node.Name, Role: string(node.Role), OpsPerS: absent}
+		var used metrics.Table
+		if node.Summary != nil {
+			used = node.Summary.Usage
+		}
+		if node.Summary != nil && node.Summary.InWindow.Ops() > 0 {
+			row.OpsPerS = count(node.Summary.OpsPerS())
+		}
+		row.Usage = usageCells(used)
+		rows = append(rows, row)
+	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		if used, ok := run.Usage[role]; ok && run.Count(role) > 1 {
+			name := fmt.Sprintf("%d %ss", run.Count(role), role)
+			rows = append(rows, nodeRow{Name: name, Role: string(role), OpsPerS: absent, Group: true, Usage: usageCells(used)})
+		}
+	}
+	return rows
+}
+
+// absent stands where nothing was measured.
+const absent = "-"
+
+// usageCells writes the averages and peaks of a usage table.
+func usageCells(used metrics.Table) []string {
+	var cells []string
+	for _, column := range []struct {
+		used   metrics.AvgPeak
+		unit   float64
+		digits int
+	}{
+		{used.CPUPercent, 1, 1},
+		{used.MemoryBytes, gibibyte, 2},
+		{used.RxBytesPerS, giga / bitsPerByte, 3},
+		{used.TxBytesPerS, giga / bitsPerByte, 3},
+	} {
+		for _, v := range []float64{column.used.Avg, column.used.Peak} {
+			if used == (metrics.Table{}) {
+				cells = append(cells, absent)
+				continue
+			}
+			cells = append(cells, fmt.Sprintf("%.*f", column.digits, v/column.unit))
+		}
+	}
+	return cells
+}
+
+// latencyRow is one latency in a table.
+type latencyRow struct {
+	Name    string
+	Ms      []string // mean, p50, p90, p99, p99.9, p99.99, max
+	Samples string
+}
+
+// latencyRows are the run's latencies in milliseconds. A percentile that the
+// sample cannot support is n/a.
+func latencyRows(run metrics.Run) []latencyRow {
+	var rows []latencyRow
+	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
+		q, ok := run.Latency[name]
+		if !ok || q.Count == 0 {
+			continue
+		}
+		row := latencyRow{Name: name, Samples: count(float64(q.Count))}
+		for _, us := range []*float64{&q.Mean, q.P50, q.P90, q.P99, q.P999, q.P9999, &q.Max} {
+			if us == nil {
+				row.Ms = append(row.Ms, "n/a")
+				continue
+			}
+			row.Ms = append(row.Ms, threeDigits(*us/microsPerMs))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,72 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// runFigure is a figure of one run with its words and no panels yet.
+func runFigure(r *Run, name, title string) Figure {
+	f := Figure{Name: name, Title: title, Subtitle: describeRun(r)}
+	if !r.Verdict.Valid {
+		f.Alarm = "INVALID: " + label(invalidReason(r.Verdict), 300)
+	}
+	return f
+}
+
+// describeRun is a run in one line: work, nodes, window, result, verdict.
+func describeRun(r *Run) string {
+	var parts []string
+	if work := describeWork(r.Workload); work != "" {
+		parts = append(parts, work)
+	}
+	parts = append(parts, describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)))
+	if r.WindowS > 0 {
+		parts = append(parts, fmt.Sprintf("%s s window", shortest(math.Round(r.WindowS*10)/10)))
+	}
+	parts = append(parts, count(r.OpsPerS)+" ops/s")
+	if r.Verdict.Valid {
+		parts = append(parts, "VALID")
+	} else {
+		parts = append(parts, "INVALID")
+	}
+	if r.ID != "" {
+		parts = append(parts, "run "+r.ID)
+	}
+	return label(strings.Join(parts, "  ·  "), 170)
+}
+
+// describeWork is the workload in a few words.
+func describeWork(flags map[string]string) string {
+	work := flags["workload"]
+	if theta := flags["theta"]; theta != "" {
+		work += " theta " + theta
+	}
+	return strings.TrimSpace(work)
+}
+
+// describeNodes is "2 servers + 1 client".
+func describeNodes(servers, clients int) string {
+	plural := func(n int, word string) string {
+		if n == 1 {
+			return "1 " + word
+		}
+		return fmt.Sprintf("%d %ss", n, word)
+	}
+	return plural(servers, "server") + " + " + plural(clients, "client")
+}
+
+// invalidReason is why a run is not valid, and where.
+func invalidReason(v metrics.Verdict) string {
+	reason := v.Reason
+	if reason == "" {
+		reason = "no reason was recorded"
+	}
+	if v.Node != "" {
+		reason += " (" + v.Node + ")"
+	}
+	return reason
+}
