@@ -1,0 +1,152 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs/control"
+	"kvlab/kvs/loadgen"
+	"kvlab/metrics"
+)
+
+// Program is kvsclient.
+var Program = control.Program{Name: "kvsclient", Role: metrics.Client, Run: run}
+
+// client is the running process.
+type client struct {
+	config    loadgen.Config
+	node      *control.Node
+	generator *loadgen.Generator
+	sampler   *metrics.Sampler
+	started   time.Time
+
+	mu    sync.Mutex
+	phase metrics.Phase // guarded by mu
+	table metrics.Table // guarded by mu
+
+	last    metrics.Counts // at the last interval's end; the ticker's own
+	lastEnd time.Time      // likewise
+}
+
+func run(ctx context.Context, node *control.Node, args []string, token string) error {
+	config, flags, err := parse(args)
+	if err != nil {
+		return err
+	}
+	config.Token = token
+	node.Identify(config.Node, metrics.Client)
+	c := &client{config: config, node: node, started: time.Now(), phase: metrics.Idle}
+	c.lastEnd = c.started
+	if c.generator, err = loadgen.New(config); err != nil {
+		return control.UsageError{Err: err}
+	}
+	if c.sampler, err = metrics.NewSampler(c.started); err != nil {
+		return err
+	}
+	if err := control.Introduce(node, args, flags); err != nil {
+		return err
+	}
+	return c.report(ctx)
+}
+
+// report runs the trial beside a ticker that reports each second.
+func (c *client) report(ctx context.Context) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	group.Go(func() error { return metrics.Every(inner, time.Second, c.tick) })
+	group.Go(func() error {
+		defer cancel()
+		return c.trial(inner)
+	})
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.summarize()
+}
+
+// trial walks through the barriers.
+func (c *client) trial(ctx context.Context) error {
+	if err := c.connect(ctx); err != nil {
+		return err
+	}
+	defer c.generator.Close()
+	if _, err := c.node.Await(ctx, control.Load); err != nil {
+		return err
+	}
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	if _, err := c.node.Await(ctx, control.Go); err != nil {
+		return err
+	}
+	if err := c.generator.Measure(ctx, c.enter); err != nil {
+		return err
+	}
+	return c.enter(metrics.Done)
+}
+
+func (c *client) connect(ctx context.Context) error {
+	if err := c.generator.Connect(ctx); err != nil {
+		return err
+	}
+	peer, err := c.generator.Peer()
+	if err != nil {
+		return err
+	}
+	name, err := metrics.InterfaceFor(peer)
+	if err != nil {
+		return err
+	}
+	if err := c.sampler.SetDataInterface(name); err != nil {
+		return err
+	}
+	c.node.Logf("hosts %v", c.config.Hosts)
+	c.node.Logf("theta %.2f", c.config.Workload.Theta)
+	c.node.Logf("workload %s", c.config.Workload.Workload)
+	c.node.Logf("secs %g", c.config.Window.Seconds())
+	c.node.Logf("connected: %d workers to %d servers, data interface %s", c.config.Workers, c.config.Servers(), name)
+	return c.node.Send(control.Event{Event: control.Connected})
+}
+
+func (c *client) load(ctx context.Context) error {
+	begun := time.Now()
+	if err := c.enter(metrics.Load); err != nil {
+		return err
+	}
+	if err := c.generator.Load(ctx); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	counts := c.generator.Counts()
+	c.node.Logf("loaded: %d records stored and read back in %.2f s", counts.Puts, time.Since(begun).Seconds())
+	return c.node.Send(control.Event{Event: control.Loaded})
+}
+
+// enter notes the phase, tells the launcher, and opens or closes the window of
+// the usage table.
+func (c *client) enter(phase metrics.Phase) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.phase
+	c.phase = phase
+	var err error
+	switch {
+	case phase == metrics.Window:
+		err = c.sampler.OpenWindow()
+	case before == metrics.Window:
+		c.table, err = c.sampler.CloseWindow()
+	}
+	if err != nil {
+		return err
+	}
+	c.node.Logf("phase %s", phase)
+	return c.node.Send(control.Event{Event: control.Phase, Phase: phase})
+}

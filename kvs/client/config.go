@@ -1,0 +1,110 @@
+// Package client is a client node's process: it reads the command line, walks a
+// loadgen.Generator through the run's barriers, and reports each second.
+package client
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/loadgen"
+	"kvlab/kvs/wire"
+)
+
+// hints are the labs' spellings.
+var hints = map[string]string{
+	"numClients": "-workers", "connections": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
+	"generators": "-workers", "threads": "-workers", "numWorker": "-workers",
+	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
+	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
+	"numKeys": "-records", "recordcount": "-records", "recordSize": "-value-size", "valueSize": "-value-size",
+	"duration": "-secs", "time": "-secs", "seconds": "-secs",
+}
+
+// parse reads a command line; its errors are control.UsageErrors.
+func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
+	c := loadgen.DefaultConfig()
+	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
+	w := &c.Workload
+	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
+	flags.Func("reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates", number(&w.Reads))
+	flags.StringVar(&w.Distribution, "distribution", w.Distribution, "zipfian, uniform, sequential, latest or hotspot (default the workload's own: zipfian)")
+	flags.StringVar(&w.Zipfian, "zipfian", w.Zipfian, "the `law` of zipfian and latest: ycsb (as YCSB's generator draws) or exact (Zipf's law)")
+	flags.Float64Var(&w.Theta, "theta", w.Theta, "the `exponent` of zipfian and latest, above 0")
+	flags.Float64Var(&w.HotOps, "hot-ops", w.HotOps, "hotspot: `share` of the operations that go to hot records")
+	flags.Float64Var(&w.HotKeys, "hot-keys", w.HotKeys, "hotspot: `share` of the records that are hot")
+	flags.BoolVar(&w.Scramble, "scramble", w.Scramble, "spread the popular records over all ids")
+	flags.Uint64Var(&w.Records, "records", w.Records, "`number` of records, loaded before the run")
+	flags.Uint64Var(&w.Seed, "seed", w.Seed, "root of all random choices: the same seed gives the same operations")
+	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
+	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
+	flags.Func("hosts", "every server's `host:port`, by commas (default 127.0.0.1:8080)", list(&c.Hosts))
+	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
+	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", "))
+	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
+	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", "))
+	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
+	flags.IntVar(&c.Batch, "batch", c.Batch, "mean `operations` per call")
+	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
+	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
+	flags.Func("verify", "compare one value in `N` in full, or full for every one (default 16); headers and lengths always are", verify(&c.Verify))
+	flags.Func("warmup", "`seconds` of warm-up before the window (default 5)", seconds(&c.WarmUp))
+	flags.Func("secs", "`seconds` of the measured window (default 30)", seconds(&c.Window))
+	if err := control.ParseFlags(flags, args, hints); err != nil {
+		return c, flags, err
+	}
+	if err := c.Validate(); err != nil {
+		return c, flags, control.UsageError{Err: err}
+	}
+	return c, flags, nil
+}
+
+func number(to *float64) func(string) error {
+	return func(s string) (err error) {
+		*to, err = strconv.ParseFloat(s, 64)
+		return err
+	}
+}
+
+func list(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = strings.Split(s, ",")
+		return nil
+	}
+}
+
+// seconds reads a plain number of seconds, or a duration such as 500ms.
+func seconds(to *time.Duration) func(string) error {
+	return func(s string) error {
+		if d, err := time.ParseDuration(s); err == nil {
+			*to = d
+			return nil
+		}
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil || math.IsNaN(n) || math.Abs(n) > 1e9 {
+			return fmt.Errorf("want a number of seconds, such as 30")
+		}
+		*to = time.Duration(n * float64(time.Second))
+		return nil
+	}
+}
+
+func verify(to *int) func(string) error {
+	return func(s string) (err error) {
+		if s == "full" {
+			*to = 1
+			return nil
+		}
+		if *to, err = strconv.Atoi(s); err != nil {
+			return fmt.Errorf("want full, or a whole number")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,11 @@
+// Command kvsclient is one client node: it loads its records, drives the
+// workload and checks every reply.
+package main
+
+import (
+	"os"
+
+	"kvlab/kvs/client"
+)
+
+func main() { os.Exit(client.Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -1,0 +1,44 @@
+package control
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"kvlab/metrics"
+)
+
+// Introduce reports and logs what the node is: its machine, its binary, and
+// the final value of every flag.
+func Introduce(n *Node, args []string, flags *flag.FlagSet) error {
+	host, err := metrics.HostFacts()
+	if err != nil {
+		return err
+	}
+	sum, err := binarySum()
+	if err != nil {
+		return err
+	}
+	n.Logf("%s on %s: %s, %d cores, %s, %s", flags.Name(), host.Hostname, host.CPUModel, host.Cores, host.Kernel, host.GoVersion)
+	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
+	config := metrics.Config{Args: args, Flags: Values(flags), Host: host, Binary: sum}
+	return n.Report(metrics.Record{Config: &config})
+}
+
+// binarySum is the SHA-256 of the running program's file, in hex.
+func binarySum() (string, error) {
+	// The link leads to the running file even when another has its name now.
+	file, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("hash this program: %w", err)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", fmt.Errorf("hash this program: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,105 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"kvlab/metrics"
+)
+
+// UsageError marks an error as the command line's: exit status 2.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// The exit statuses of the nodes' programs.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// A Program is kvsserver or kvsclient: how it reads its command line, and what
+// it does then.
+type Program struct {
+	Name string
+	Role metrics.Role
+	// Run does the node's work until it is done or ctx ends. It reads args
+	// with ParseFlags. token is the run's secret, empty by hand.
+	Run func(ctx context.Context, node *Node, args []string, token string) error
+}
+
+// Main runs p with the process's own arguments and streams, under a launcher
+// when the only argument is -control, and returns the exit status. An error
+// goes to the launcher as the last event, or to stderr as one line.
+func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if len(args) == 1 && (args[0] == "-control" || args[0] == "--control") {
+		return p.controlled(ctx, stdin, stdout, stderr)
+	}
+	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
+}
+
+func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
+	node, ctx := Attach(ctx, stdin, stdout)
+	start, err := node.Await(ctx, Start)
+	if err == nil {
+		err = p.Run(ctx, node, start.Args, start.Token)
+	}
+	if err == nil {
+		err = node.Send(Event{Event: Done})
+	}
+	if err != nil && !errors.Is(err, ErrControllerGone) {
+		var usage UsageError
+		// If this cannot be sent either, the exit status still tells.
+		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})
+	}
+	return p.exit(err, stderr, stderr)
+}
+
+func (p Program) exit(err error, stdout, stderr io.Writer) int {
+	var help helpError
+	var usage UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &help):
+		fmt.Fprint(stdout, help.text)
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	return exitFailed
+}
+
+// helpError carries the text that -help asks for.
+type helpError struct{ text string }
+
+func (helpError) Error() string { return "help was asked for" }
+
+// ParseFlags parses args with flags, whose output it takes over, and refuses
+// stray words. Its errors are UsageErrors of one line; asking for help is one
+// that Main prints.
+func ParseFlags(flags *flag.FlagSet, args []string, hints map[string]string) error {
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return helpError{usageText(flags)}
+	}
+	if err != nil {
+		return UsageError{fmt.Errorf("%w%s (-help lists the flags)", err, hint(err.Error(), hints))}
+	}
+	if flags.NArg() > 0 {
+		return UsageError{fmt.Errorf("stray argument %q: every setting is a flag, -name value (-help lists them)", flags.Arg(0))}
+	}
+	return nil
+}

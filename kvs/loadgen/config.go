@@ -1,0 +1,131 @@
+// Package loadgen is one client node's run: it loads its share of the records,
+// drives the workload from many workers, checks every reply and counts what is
+// right.
+//
+// A worker owns all it touches: its operation source, its batches and replies,
+// its connections, its recorder. It goes round and round: draw operations in
+// order, put each in the batch of the server that owns its key, send all
+// batches, and check each reply against its batch when it comes.
+package loadgen
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/wire"
+	"kvlab/workload"
+)
+
+// Config says what one client node does. Start from DefaultConfig. The comments
+// name the flags.
+type Config struct {
+	Workload  workload.Config
+	Node      string        // -node: this client's name
+	Index     int           // -client: which client this is, from 0
+	Clients   int           // -clients: how many there are
+	Hosts     []string      // -hosts: every server's address, in the order that the router numbers them
+	Token     string        // the run's secret
+	Transport string        // -transport: TCP, or InProcess
+	Engine    string        // -engine: of InProcess
+	Codec     string        // -codec
+	Router    string        // -router
+	Workers   int           // -workers: worker goroutines
+	Batch     int           // -batch: mean operations per call
+	ValueSize int           // -value-size: bytes
+	KeyPrefix string        // -key-prefix: stands before the decimal record id
+	Verify    int           // -verify: one value in so many is compared in full; 1 is every value
+	WarmUp    time.Duration // -warmup: before the window
+	Window    time.Duration // -secs: the measured window
+}
+
+// The transports.
+const (
+	TCP       = "tcp"    // net/rpc to the hosts
+	InProcess = "inproc" // straight to an engine in this process
+)
+
+// DefaultConfig is the run that DESIGN section 4 describes, against one server.
+func DefaultConfig() Config {
+	return Config{
+		Workload:  workload.DefaultConfig(),
+		Node:      "client",
+		Clients:   1,
+		Hosts:     []string{"127.0.0.1:8080"},
+		Transport: TCP,
+		Engine:    "syncmap",
+		Codec:     wire.Codecs[0],
+		Router:    kvs.Routers[0],
+		Workers:   64,
+		Batch:     8192,
+		ValueSize: 128,
+		Verify:    16,
+		WarmUp:    5 * time.Second,
+		Window:    30 * time.Second,
+	}
+}
+
+// Servers is the number of servers that keys are spread over.
+func (c Config) Servers() int {
+	if c.Transport == InProcess {
+		return 1
+	}
+	return len(c.Hosts)
+}
+
+// maxWorkers is what a value's header has room for.
+const maxWorkers = 1 << 16
+
+// longestID is the decimal length of the largest record id.
+const longestID = 20
+
+// Validate returns an error that names the first wrong flag and its right form.
+func (c Config) Validate() error {
+	checks := []struct {
+		ok   bool
+		flag string
+		got  any
+		want string
+	}{
+		{c.Transport == TCP || c.Transport == InProcess, "-transport", c.Transport, fmt.Sprintf("%s or %s", TCP, InProcess)},
+		{c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, fmt.Sprintf("1 to %d", maxWorkers)},
+		{c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, fmt.Sprintf("0 to %d, one less than -clients", c.Clients-1)},
+		{c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, fmt.Sprintf("1 to %d", maxWorkers)},
+		{c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"},
+		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
+			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
+		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
+		{c.Verify >= 1, "-verify", c.Verify, "full, or N to compare one value in N"},
+		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
+		{c.Window > 0, "-secs", c.Window, "more than 0 seconds"},
+	}
+	for _, check := range checks {
+		if !check.ok {
+			return fmt.Errorf("%s %v: want %s", check.flag, check.got, check.want)
+		}
+	}
+	return c.validateParts()
+}
+
+func (c Config) validateParts() error {
+	if err := c.Workload.Validate(); err != nil {
+		return err
+	}
+	if err := wire.CheckCodec(c.Codec); err != nil {
+		return err
+	}
+	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
+		return fmt.Errorf("-hosts %q: want host:port,host:port,...", c.Hosts)
+	}
+	if _, err := kvs.NewRouter(c.Router, c.Servers()); err != nil {
+		return err
+	}
+	// All of a round may go to one server, whose reply must fit a frame.
+	perOp := c.ValueSize + len(c.KeyPrefix) + longestID + 8
+	if most := wire.MaxBody / perOp / c.Servers(); c.Batch > most {
+		return fmt.Errorf("-batch %d: with -value-size %d and %d servers at most %d operations fit a frame of %d bytes",
+			c.Batch, c.ValueSize, c.Servers(), most, wire.MaxBody)
+	}
+	return nil
+}

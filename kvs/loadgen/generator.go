@@ -1,0 +1,99 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// Generator is one client node's run. Its methods are called in the order
+// Connect, Load, Measure, Close, from one goroutine; Counts and Latency may be
+// used beside them.
+type Generator struct {
+	config  Config
+	workers []*worker
+	servers []string // their node names, as their handshakes told
+	latency *metrics.Latency
+	opened  time.Time // when the window opened
+}
+
+// New returns a generator for a configuration, or the error of its Validate.
+func New(c Config) (*Generator, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		return nil, err
+	}
+	router, err := kvs.NewRouter(c.Router, c.Servers())
+	if err != nil {
+		return nil, err
+	}
+	latency, recorders := metrics.NewLatency(c.Workers)
+	g := &Generator{config: c, servers: make([]string, c.Servers()), latency: latency}
+	for i, recorder := range recorders {
+		g.workers = append(g.workers, newWorker(c, i, plan, router, recorder))
+	}
+	return g, nil
+}
+
+// Peer is the address of the first server, for finding the interface that the
+// run's traffic takes.
+func (g *Generator) Peer() (netip.Addr, error) {
+	if g.config.Transport == InProcess {
+		return netip.MustParseAddr("127.0.0.1"), nil
+	}
+	addr, err := net.ResolveTCPAddr("tcp", g.config.Hosts[0])
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("-hosts %s: %w", g.config.Hosts[0], err)
+	}
+	return addr.AddrPort().Addr().Unmap(), nil
+}
+
+// Close closes all connections. Calls under way fail.
+func (g *Generator) Close() error {
+	var errs []error
+	for _, w := range g.workers {
+		for _, c := range w.conns {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each runs f for every worker at once and returns the first error. With it, or
+// when ctx ends, all connections are closed, so that no worker waits for ever.
+func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) error) error {
+	group, inner := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = g.Close() })
+	defer stop()
+	for _, w := range g.workers {
+		group.Go(func() error {
+			err := f(inner, w)
+			if err != nil {
+				_ = g.Close() // the error says more
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Load stores this client's share of the records and reads it back.
+func (g *Generator) Load(ctx context.Context) error {
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.load(ctx, g.config) })
+}

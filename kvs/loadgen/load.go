@@ -1,0 +1,73 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// share returns part i of n of the numbers from 0 to total: half-open, and
+// together the parts are all of them.
+func share(total uint64, i, n int) (from, to uint64) {
+	each, rest := total/uint64(n), total%uint64(n)
+	part := func(i uint64) uint64 { return i*each + min(i, rest) }
+	return part(uint64(i)), part(uint64(i) + 1)
+}
+
+// load stores the records of this worker's share of the client's share, and
+// then reads each back and compares it in full.
+func (w *worker) load(ctx context.Context, c Config) error {
+	from, to := share(c.Workload.Records, c.Index, c.Clients)
+	first, last := share(to-from, w.id, c.Workers)
+	first, last = first+from, last+from
+	if err := w.sweep(ctx, c, workload.Update, first, last); err != nil {
+		return fmt.Errorf("store records %d to %d: %w", first, last, err)
+	}
+	every := w.checker.every
+	w.checker.every, w.checker.until = 1, 1
+	defer func() { w.checker.every, w.checker.until = every, every }()
+	if err := w.sweep(ctx, c, workload.Read, first, last); err != nil {
+		return fmt.Errorf("read records %d to %d back: %w", first, last, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var lost uint64
+	for _, counts := range w.counts {
+		lost += counts.Misses
+	}
+	switch {
+	case lost > 0:
+		return fmt.Errorf("read records %d to %d back: %d of them are not there", first, last, lost)
+	case w.verify.Failures > 0:
+		return fmt.Errorf("read records %d to %d back: %d are wrong; the first: %s", first, last, w.verify.Failures, w.verify.First)
+	}
+	return nil
+}
+
+// sweep does one kind of operation on each record in [first, last).
+func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
+	inLoad := func(time.Time) metrics.Phase { return metrics.Load }
+	round := uint64(c.Batch * c.Servers())
+	for id := first; id < last; {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		begun := time.Now()
+		w.reset()
+		for stop := min(last, id+round); id < stop; {
+			n := int(min(stop-id, drawn))
+			for i := range w.ops[:n] {
+				w.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i)}
+			}
+			w.add(w.ops[:n])
+			id += uint64(n)
+		}
+		if err := w.exchangeAll(begun, inLoad); err != nil {
+			return err
+		}
+	}
+	return nil
+}

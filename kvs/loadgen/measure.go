@@ -1,0 +1,93 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// schedule is when the phases of a measurement begin.
+type schedule struct {
+	opens  time.Time // warm-up ends, the window opens
+	closes time.Time // the window closes: no round begins any more
+}
+
+// at is the phase that a reply belongs to by the time when it came.
+func (s schedule) at(t time.Time) metrics.Phase {
+	switch {
+	case t.Before(s.opens):
+		return metrics.WarmUp
+	case t.Before(s.closes):
+		return metrics.Window
+	}
+	return metrics.Drain
+}
+
+// Measure runs the workload: warm-up, window, and the calls still under way at
+// its end. enter is called as each phase begins.
+func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	now := time.Now()
+	s := schedule{opens: now.Add(g.config.WarmUp), closes: now.Add(g.config.WarmUp + g.config.Window)}
+	g.opened = s.opens
+	announced := make(chan struct{})
+	go func() {
+		defer close(announced)
+		if err := s.announce(ctx, enter); err != nil {
+			cancel(err)
+		}
+	}()
+	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	if err != nil {
+		cancel(err)
+	}
+	<-announced
+	return err
+}
+
+// announce calls enter at the beginning of each phase.
+func (s schedule) announce(ctx context.Context, enter func(metrics.Phase) error) error {
+	for _, step := range []struct {
+		at    time.Time
+		phase metrics.Phase
+	}{{time.Now(), metrics.WarmUp}, {s.opens, metrics.Window}, {s.closes, metrics.Drain}} {
+		timer := time.NewTimer(time.Until(step.at))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		if err := enter(step.phase); err != nil {
+			return fmt.Errorf("enter %s: %w", step.phase, err)
+		}
+	}
+	return nil
+}
+
+// run goes round until the window closes.
+func (w *worker) run(ctx context.Context, c Config, s schedule) error {
+	round := c.Batch * c.Servers()
+	for {
+		begun := time.Now()
+		if !begun.Before(s.closes) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		w.reset()
+		for left := round; left > 0; {
+			n := min(left, drawn)
+			w.source.Fill(w.ops[:n])
+			w.add(w.ops[:n])
+			left -= n
+		}
+		if err := w.exchangeAll(begun, s.at); err != nil {
+			return err
+		}
+	}
+}

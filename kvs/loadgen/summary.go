@@ -1,0 +1,53 @@
+package loadgen
+
+import (
+	"fmt"
+
+	"kvlab/metrics"
+)
+
+// Counts is the number of operations that have been verified so far.
+func (g *Generator) Counts() metrics.Counts {
+	var sum metrics.Counts
+	for _, w := range g.workers {
+		w.mu.Lock()
+		for _, c := range w.counts {
+			sum = sum.Add(c)
+		}
+		w.mu.Unlock()
+	}
+	return sum
+}
+
+// Latency is what the workers record into; its Collect is the caller's to call,
+// once a second and once at the end.
+func (g *Generator) Latency() *metrics.Latency { return g.latency }
+
+// Summary sums the run up, but for the usage table. It is for after Measure and
+// the last Collect.
+func (g *Generator) Summary() metrics.Summary {
+	s := metrics.Summary{
+		WindowStart:   g.opened,
+		WindowLengthS: g.config.Window.Seconds(),
+		Total:         g.Counts(),
+		Latency:       g.latency.Quantiles(),
+	}
+	for i, name := range g.servers {
+		peer := metrics.PeerCounts{Peer: name}
+		for _, w := range g.workers {
+			peer.Counts = peer.Counts.Add(w.counts[i])
+		}
+		s.Peers = append(s.Peers, peer)
+	}
+	for _, w := range g.workers {
+		s.InWindow = s.InWindow.Add(w.window)
+		s.Verification.Checked += w.verify.Checked
+		s.Verification.Compared += w.verify.Compared
+		s.Verification.Failures += w.verify.Failures
+		if s.Verification.First == "" {
+			s.Verification.First = w.verify.First
+		}
+		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+)
+
+// A conn carries one worker's calls to one server: kvs.Client over the network,
+// or direct into an engine in this process.
+type conn interface {
+	Send(*kvs.Call)       // begins a call
+	Wait(*kvs.Call) error // waits for its reply
+	Close() error
+}
+
+// direct is the conn without a network: the embedded mode, and the ceiling of
+// the harness itself.
+type direct struct{ session *kvs.Session }
+
+func (d direct) Send(call *kvs.Call) { call.Err = d.session.BatchPutGet(call.Batch, call.Reply) }
+
+func (d direct) Wait(call *kvs.Call) error { return call.Err }
+
+func (d direct) Close() error {
+	d.session.Close()
+	return nil
+}
+
+// Connect gives every worker a connection to every server, one after another,
+// so that a server sees no crowd of handshakes.
+func (g *Generator) Connect(ctx context.Context) error {
+	if g.config.Transport == InProcess {
+		return g.connectDirect()
+	}
+	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token}
+	for _, w := range g.workers {
+		for i, addr := range g.config.Hosts {
+			client, node, err := wire.Dial(ctx, addr, id)
+			if err != nil {
+				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(g.config.Hosts), err)
+			}
+			w.conns = append(w.conns, client)
+			g.servers[i], w.exchange[i].server = node, node
+		}
+	}
+	return nil
+}
+
+func (g *Generator) connectDirect() error {
+	e, err := engine.New(g.config.Engine)
+	if err != nil {
+		return err
+	}
+	service := kvs.NewService(e)
+	g.servers[0] = InProcess
+	for _, w := range g.workers {
+		w.conns = append(w.conns, direct{service.Open(g.config.Node)})
+	}
+	return nil
+}
+
+var (
+	_ conn = (*kvs.Client)(nil)
+	_ conn = direct{}
+)

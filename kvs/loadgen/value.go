@@ -1,0 +1,139 @@
+package loadgen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Every value says of itself what it is, so that a reader can tell a right one
+// from a wrong one without having written it:
+//
+//	0   key hash   uint64   kvs.KeyHash of the key that it was stored under
+//	8   version    uint32   0 as loaded, then counts its writer's writes
+//	12  worker     uint16 } its writer: someone
+//	14  client     uint16 } who exists
+//	16  check      uint64   mix of the 16 bytes before and the length
+//	24  body                pseudo-random bytes grown from check
+//
+// The body cannot be compressed, and whoever knows the header knows it whole.
+const valueHeader = 24
+
+// writer is the 8 bytes at offset 8: who wrote a value, and which of its
+// writes it was.
+type writer uint64
+
+func newWriter(client, worker int) writer {
+	return writer(client)<<48 | writer(worker)<<32
+}
+
+// next returns the writer's following version. After 2^32 writes of one worker
+// versions begin again; the check bytes stay right.
+func (w writer) next() writer { return w&^0xffffffff | writer(uint32(w)+1) }
+
+func (w writer) client() int { return int(w >> 48) }
+func (w writer) worker() int { return int(w >> 32 & 0xffff) }
+
+// Odd constants of the wyhash and wyrand functions (Wang Yi,
+// github.com/wangyi-fudan/wyhash, public domain).
+const (
+	wy0 = 0xa0761d6478bd642f
+	wy1 = 0xe7037ed1a0b428db
+	wy2 = 0x8ebc6af09c88c6e3
+)
+
+// mix folds the 128-bit product of its arguments: wyhash's one primitive.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+func check(hash uint64, w writer, size int) uint64 {
+	return mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^wy1)
+}
+
+// putValue fills value, of at least valueHeader bytes, for the key with the
+// given hash.
+func putValue(value []byte, hash uint64, w writer) {
+	le := binary.LittleEndian
+	c := check(hash, w, len(value))
+	le.PutUint64(value[0:], hash)
+	le.PutUint64(value[8:], uint64(w))
+	le.PutUint64(value[16:], c)
+	body := value[valueHeader:]
+	for ; len(body) >= 8; body = body[8:] {
+		le.PutUint64(body, grow(&c))
+	}
+	if len(body) > 0 {
+		var last [8]byte
+		le.PutUint64(last[:], grow(&c))
+		copy(body, last[:])
+	}
+}
+
+// grow is wyrand: the next 8 bytes of a body.
+func grow(state *uint64) uint64 {
+	*state += wy0
+	return mix(*state, *state^wy1)
+}
+
+// checker says what is wrong with a value that came back. It belongs to one
+// worker.
+type checker struct {
+	size    int // that every value has
+	clients int // who may have written it
+	workers int
+	every   int // one value in so many is compared in full
+	until   int // values until the next such
+}
+
+// value checks what a Get of the key with the given hash returned, and says
+// whether it compared the body too.
+func (c *checker) value(value []byte, hash uint64) (compared bool, err error) {
+	if len(value) != c.size {
+		return false, fmt.Errorf("a value of %d bytes where all have %d", len(value), c.size)
+	}
+	le := binary.LittleEndian
+	w := writer(le.Uint64(value[8:]))
+	sum := check(hash, w, len(value))
+	if le.Uint64(value[0:]) != hash || le.Uint64(value[16:]) != sum || w.client() >= c.clients || w.worker() >= c.workers {
+		return false, c.fault(value, hash, w, sum)
+	}
+	if c.until--; c.until > 0 {
+		return false, nil
+	}
+	c.until = c.every
+	return true, compareBody(value[valueHeader:], sum)
+}
+
+// fault names the first thing that is wrong with a value's header.
+func (c *checker) fault(value []byte, hash uint64, w writer, sum uint64) error {
+	le := binary.LittleEndian
+	switch {
+	case le.Uint64(value[0:]) != hash:
+		return fmt.Errorf("the value of another key: key hash %016x where %016x was asked for", le.Uint64(value[0:]), hash)
+	case w.client() >= c.clients || w.worker() >= c.workers:
+		return fmt.Errorf("a value written by worker %d of client %d, who does not exist", w.worker(), w.client())
+	}
+	return fmt.Errorf("check bytes %016x where %016x are right (worker %d of client %d, version %d)",
+		le.Uint64(value[16:]), sum, w.worker(), w.client(), uint32(w))
+}
+
+func compareBody(body []byte, sum uint64) error {
+	le := binary.LittleEndian
+	at := valueHeader
+	for ; len(body) >= 8; body = body[8:] {
+		if want := grow(&sum); le.Uint64(body) != want {
+			return fmt.Errorf("a value whose 8 bytes at offset %d are %016x where %016x were written", at, le.Uint64(body), want)
+		}
+		at += 8
+	}
+	if len(body) > 0 {
+		var last [8]byte
+		le.PutUint64(last[:], grow(&sum))
+		if string(body) != string(last[:len(body)]) {
+			return fmt.Errorf("a value whose last %d bytes are %x where %x were written", len(body), body, last[:len(body)])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+// Package server is a server node's process: it listens, serves a store to the
+// clients of its run, counts what they have applied, and reports each second.
+package server
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+)
+
+// Config says how a server runs. The comments name the flags.
+type Config struct {
+	Node           string // -node: this server's name
+	Listen         string // -listen, or -port on loopback: host:port
+	Engine         string // -engine
+	Codec          string // -codec
+	MaxConnections int    // -max-connections
+	AllowPublic    bool   // -allow-public
+}
+
+// hints are the labs' spellings.
+var hints = map[string]string{
+	"numshards": "-engine", "num-shards": "-engine", "alloc": "-engine", "host": "-listen host:port",
+	"addr": "-listen host:port", "address": "-listen host:port",
+}
+
+// parse reads a command line; its errors are control.UsageErrors.
+func parse(args []string) (Config, *flag.FlagSet, error) {
+	var c Config
+	var port string
+	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
+	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
+	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` to listen on; port 0 takes a free one")
+	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
+	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+strings.Join(engine.Names, ", "))
+	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", "))
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
+	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
+	if err := control.ParseFlags(flags, args, hints); err != nil {
+		return c, flags, err
+	}
+	if port != "" {
+		host, _, err := net.SplitHostPort(c.Listen)
+		if err != nil {
+			return c, flags, control.UsageError{Err: fmt.Errorf("-listen %q: want host:port", c.Listen)}
+		}
+		c.Listen = net.JoinHostPort(host, port)
+	}
+	if err := c.Validate(); err != nil {
+		return c, flags, control.UsageError{Err: err}
+	}
+	return c, flags, nil
+}
+
+// Validate returns an error that names the first wrong flag and its right form.
+func (c Config) Validate() error {
+	if _, err := engine.New(c.Engine); err != nil {
+		return err
+	}
+	if err := wire.CheckCodec(c.Codec); err != nil {
+		return err
+	}
+	if c.MaxConnections < 1 {
+		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)
+	}
+	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("-listen %q: want host:port: %w", c.Listen, err)
+	}
+	if c.AllowPublic {
+		return nil
+	}
+	return checkPrivate(c.Listen, addr.AddrPort().Addr().Unmap())
+}
+
+// checkPrivate refuses addresses that strangers can reach: the store does as
+// it is told by whoever connects.
+func checkPrivate(listen string, addr netip.Addr) error {
+	switch {
+	case !addr.IsValid() || addr.IsUnspecified():
+		return fmt.Errorf("-listen %q: that is every interface, the control network's too: name one address, or say -allow-public", listen)
+	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
+		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or say -allow-public", listen)
+	case isControl(addr):
+		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or say -allow-public", listen)
+	}
+	return nil
+}
+
+// controlFile is where Emulab and CloudLab nodes keep their control interface's
+// name (Emulab knowledge base, entry 88).
+const controlFile = "/var/emulab/boot/controlif"
+
+func isControl(addr netip.Addr) bool {
+	name, err := os.ReadFile(controlFile)
+	if err != nil {
+		return false // not such a node
+	}
+	control, err := net.InterfaceByName(strings.TrimSpace(string(name)))
+	if err != nil {
+		return false
+	}
+	addrs, err := control.Addrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range addrs {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().Unmap() == addr {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,10 @@
+// Command kvsserver is one server of the store.
+package main
+
+import (
+	"os"
+
+	"kvlab/kvs/server"
+)
+
+func main() { os.Exit(server.Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/wire"
+)
+
+// listener accepts connections and serves them. net/rpc's own Accept stops for
+// good at the first error, such as too many open files; this one waits and
+// goes on.
+type listener struct {
+	net.Listener
+	id      wire.Identity
+	service *kvs.Service
+	most    int                   // connections at a time
+	logf    func(string, ...any)  // for connections that end badly
+	first   func(remote net.Addr) // called once, for the first connection
+
+	mu      sync.Mutex
+	conns   map[net.Conn]bool // open; guarded by mu
+	closed  bool              // guarded by mu
+	handler sync.WaitGroup
+}
+
+const (
+	acceptPause    = 5 * time.Millisecond // doubles with every failure in a row
+	acceptPauseMax = time.Second
+)
+
+// run accepts until the listener is closed.
+func (l *listener) run(ctx context.Context) error {
+	for pause := acceptPause; ; {
+		conn, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			l.logf("accept: %v; again in %v", err, pause)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			pause = min(2*pause, acceptPauseMax)
+		case l.admit(conn):
+			pause = acceptPause
+		}
+	}
+}
+
+// admit starts a handler for conn, or closes it when there are too many.
+func (l *listener) admit(conn net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.conns) >= l.most {
+		l.logf("refuse %s: %d connections are open (-max-connections)", conn.RemoteAddr(), len(l.conns))
+		conn.Close()
+		return false
+	}
+	if l.first != nil {
+		l.first(conn.RemoteAddr())
+		l.first = nil
+	}
+	l.conns[conn] = true
+	l.handler.Go(func() { l.serve(conn) })
+	return true
+}
+
+func (l *listener) serve(conn net.Conn) {
+	err := wire.Serve(conn, l.id, l.service)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, conn)
+	if err != nil && !l.closed {
+		l.logf("%v", err)
+	}
+}
+
+// stop closes the listener and every connection and waits for the handlers:
+// after it, the service's counts are final.
+func (l *listener) stop() error {
+	err := l.Close()
+	l.mu.Lock()
+	l.closed = true
+	for conn := range l.conns {
+		conn.Close()
+	}
+	l.mu.Unlock()
+	l.handler.Wait()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("stop listening: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs"
+	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// Program is kvsserver.
+var Program = control.Program{Name: "kvsserver", Role: metrics.Server, Run: run}
+
+// server is the running process.
+type server struct {
+	config  Config
+	node    *control.Node
+	service *kvs.Service
+	sampler *metrics.Sampler
+	started time.Time
+
+	mu         sync.Mutex
+	phase      metrics.Phase  // guarded by mu
+	windowOpen time.Time      // guarded by mu
+	windowS    float64        // guarded by mu
+	opened     metrics.Counts // at the window's opening; guarded by mu
+	inWindow   metrics.Counts // guarded by mu
+	table      metrics.Table  // guarded by mu
+	last       metrics.Counts // at the last interval's end; the ticker's own
+	lastEnd    time.Time      // likewise
+}
+
+func run(ctx context.Context, node *control.Node, args []string, token string) error {
+	config, flags, err := parse(args)
+	if err != nil {
+		return err
+	}
+	node.Identify(config.Node, metrics.Server)
+	store, err := engine.New(config.Engine)
+	if err != nil {
+		return err
+	}
+	s := &server{config: config, node: node, service: kvs.NewService(store), started: time.Now(), phase: metrics.Idle}
+	s.lastEnd = s.started
+	if s.sampler, err = metrics.NewSampler(s.started); err != nil {
+		return err
+	}
+	socket, err := net.Listen("tcp", config.Listen)
+	if err != nil {
+		return err // it says listen, the address and why
+	}
+	l := &listener{
+		Listener: socket,
+		id:       wire.Identity{Node: config.Node, Codec: config.Codec, Token: token},
+		service:  s.service,
+		most:     config.MaxConnections,
+		logf:     node.Logf,
+		first:    s.firstPeer,
+		conns:    map[net.Conn]bool{},
+	}
+	if err := control.Introduce(node, args, flags); err != nil {
+		return err
+	}
+	node.Logf("Starting KVS server on %s", socket.Addr())
+	if err := node.Send(control.Event{Event: control.Ready, Addr: socket.Addr().String()}); err != nil {
+		return err
+	}
+	return s.serve(ctx, l)
+}
+
+// serve runs until a stop command, by hand until an interrupt, and reports.
+func (s *server) serve(ctx context.Context, l *listener) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	group.Go(func() error { return l.run(inner) })
+	group.Go(func() error { return metrics.Every(inner, time.Second, s.tick) })
+	group.Go(func() error {
+		defer cancel()
+		return s.obey(inner)
+	})
+	<-inner.Done()
+	stopped := l.stop()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if stopped != nil {
+		return stopped
+	}
+	if s.node.Controlled() && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return s.summarize()
+}
+
+// obey follows the launcher's commands until it says stop.
+func (s *server) obey(ctx context.Context) error {
+	for {
+		c, err := s.node.Next(ctx)
+		switch {
+		case err != nil && !s.node.Controlled():
+			return nil // interrupted by hand: the normal end
+		case err != nil:
+			return err
+		case c.Do == control.Stop:
+			return nil
+		case c.Do == control.Phase:
+			if err := s.enter(c.Phase); err != nil {
+				return fmt.Errorf("enter %s: %w", c.Phase, err)
+			}
+		default:
+			return fmt.Errorf("command %q from the launcher is not for a server", c.Do)
+		}
+	}
+}
+
+// enter notes the clients' phase; the window's usage and counts lie between two
+// of them.
+func (s *server) enter(phase metrics.Phase) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.phase
+	s.phase = phase
+	switch {
+	case phase == metrics.Window:
+		s.windowOpen, s.opened = time.Now(), s.counts()
+		return s.sampler.OpenWindow()
+	case before == metrics.Window:
+		s.windowS = time.Since(s.windowOpen).Seconds()
+		s.inWindow = s.counts().Sub(s.opened)
+		var err error
+		s.table, err = s.sampler.CloseWindow()
+		return err
+	}
+	return nil
+}
+
+// firstPeer learns from the first connection which interface carries the data.
+// By hand, where nobody tells phases, the whole life from here is the window.
+func (s *server) firstPeer(remote net.Addr) {
+	addr, err := netip.ParseAddrPort(remote.String())
+	if err == nil {
+		var name string
+		if name, err = metrics.InterfaceFor(addr.Addr().Unmap()); err == nil {
+			err = s.sampler.SetDataInterface(name)
+		}
+	}
+	if err == nil && !s.node.Controlled() {
+		err = s.enter(metrics.Window)
+	}
+	if err != nil {
+		s.node.Logf("data interface: %v", err)
+	}
+}
+
+// counts is what all peers have had applied so far.
+func (s *server) counts() metrics.Counts {
+	var sum metrics.Counts
+	for _, c := range s.service.Counts() {
+		sum = sum.Add(metrics.Counts(c))
+	}
+	return sum
+}
