@@ -1,6 +1,9 @@
 package metrics
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Count writes a number the way a person does: to three significant digits, with
 // k, M, G, T, P or E for the powers of a thousand and without zeros that say
@@ -12,7 +15,7 @@ func Count(n float64) string {
 	// made always parses.
 	n, _ = strconv.ParseFloat(round(n), 64)
 	unit := ""
-	for i := 0; i < len(units) && (n >= 1000 || n <= -1000); i++ {
+	for i := 0; i < len(units) && math.Abs(n) >= 1000 && !math.IsInf(n, 0); i++ {
 		n /= 1000
 		unit = units[i : i+1]
 	}

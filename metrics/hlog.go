@@ -24,7 +24,7 @@ func WriteLatencyLog(w io.Writer, records []Record) error {
 	}
 	for len(parts) > 0 {
 		n := 1
-		for n < len(parts) && parts[n].middle().Equal(parts[0].middle()) {
+		for n < len(parts) && parts[n].second().Equal(parts[0].second()) {
 			n++
 		}
 		if err := writeLogSecond(log, parts[:n]); err != nil {
@@ -42,8 +42,8 @@ type logPart struct {
 	histogram  Histogram
 }
 
-// middle is the second in which the part's middle lies.
-func (p logPart) middle() time.Time {
+// second is that in which the part's middle lies.
+func (p logPart) second() time.Time {
 	return p.begin.Add(p.end.Sub(p.begin) / 2).Truncate(time.Second)
 }
 
@@ -56,7 +56,7 @@ func windowParts(records []Record) []logPart {
 			parts = append(parts, logPart{r.Node, r.Time.Add(-length), r.Time, *r.Histogram})
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b logPart) int { return a.middle().Compare(b.middle()) })
+	slices.SortStableFunc(parts, func(a, b logPart) int { return a.second().Compare(b.second()) })
 	return parts
 }
 

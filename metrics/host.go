@@ -1,10 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/shirou/gopsutil/v3/cpu"
 	"github.com/shirou/gopsutil/v3/host"
@@ -43,7 +45,7 @@ func HostFacts() (Host, error) {
 		Cores:            len(processors),
 		MemoryTotalBytes: memory.totalBytes,
 		Kernel:           kernel,
-		OS:               system + " " + version,
+		OS:               cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
 		GoVersion:        runtime.Version(),
 		GitCommit:        gitCommit(),
 	}, nil

@@ -16,7 +16,11 @@ import (
 // It is an error if there is no route to peer, or if several interfaces hold
 // the local address, because then the address does not tell which one it is.
 func InterfaceFor(peer netip.Addr) (string, error) {
-	local, err := localAddress(peer.Unmap())
+	if !peer.IsValid() || peer.IsUnspecified() {
+		return "", fmt.Errorf("find the interface towards %s: not the address of a peer", peer)
+	}
+	peer = peer.Unmap()
+	local, err := localAddress(peer)
 	if err != nil {
 		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
 	}
@@ -24,7 +28,7 @@ func InterfaceFor(peer netip.Addr) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
 	}
-	own := local.WithZone("") == peer.Unmap().WithZone("")
+	own := local.WithZone("") == peer.WithZone("")
 	var found []string
 	for _, i := range interfaces {
 		holds, err := holdsAddress(i, local)

@@ -17,9 +17,9 @@ type Sampler struct {
 	start time.Time
 	proc  procFS
 
-	// mu guards what follows. It is held while /proc is read, about 0.2 ms, so
-	// that readings are in the order of their times; no operation of the store
-	// ever waits for it.
+	// mu guards what follows. It is held while /proc is read, well below a
+	// millisecond, so that readings are in the order of their times; no operation
+	// of the store ever waits for it.
 	mu            sync.Mutex
 	dataInterface string
 	last          reading

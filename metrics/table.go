@@ -48,6 +48,10 @@ func GroupTitle(role Role, nodes int) string {
 // (2^30 bytes), network in Gb/s (10^9 bits per second).
 func (t Table) Text(title string) string {
 	const gib, gigabit = 1 << 30, 1e9 / 8
+	via := ""
+	if t.DataInterface != "" {
+		via = " (" + t.DataInterface + ")"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "=== %s FINAL HARDWARE METRICS ===\n", title)
 	for _, row := range []struct {
@@ -57,8 +61,8 @@ func (t Table) Text(title string) string {
 	}{
 		{"CPU Usage", "%", t.CPUPercent, 1},
 		{"Memory Usage", "GiB", t.MemoryBytes, gib},
-		{"Network RX (" + t.DataInterface + ")", "Gb/s", t.RxBytesPerS, gigabit},
-		{"Network TX (" + t.DataInterface + ")", "Gb/s", t.TxBytesPerS, gigabit},
+		{"Network RX" + via, "Gb/s", t.RxBytesPerS, gigabit},
+		{"Network TX" + via, "Gb/s", t.TxBytesPerS, gigabit},
 	} {
 		fmt.Fprintf(&b, "%s:\n", row.name)
 		fmt.Fprintf(&b, "  - Average: %.2f %s\n", row.value.Avg/row.per, row.unit)

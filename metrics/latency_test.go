@@ -1,0 +1,221 @@
+package metrics
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// single is what recorders must amount to: one histogram into which every value
+// goes at once.
+type single struct{ call, op *hdrhistogram.Histogram }
+
+func newSingle() single {
+	return single{hdrhistogram.New(1, 3_600_000_000, 3), hdrhistogram.New(1, 3_600_000_000, 3)}
+}
+
+func (s single) observe(t *testing.T, callMicros, opMicros, ops int64) {
+	t.Helper()
+	if err := s.call.RecordValue(callMicros); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.op.RecordValues(opMicros, ops); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s single) compare(t *testing.T, name string, got *Latencies) {
+	t.Helper()
+	if !got.Call.Equals(s.call) {
+		t.Errorf("%s: call histogram with %d values differs from the single one with %d", name, got.Call.TotalCount(), s.call.TotalCount())
+	}
+	if !got.Op.Equals(s.op) {
+		t.Errorf("%s: op histogram with %d values differs from the single one with %d", name, got.Op.TotalCount(), s.op.TotalCount())
+	}
+}
+
+// TestRecordersAmountToOneHistogram drives several workers over several
+// intervals and phases, through records and back, on several nodes.
+func TestRecordersAmountToOneHistogram(t *testing.T) {
+	const nodes, workers, intervals, calls = 2, 3, 5, 400
+	const seed = 42
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	whole, window := newSingle(), newSingle()
+	var records []Record
+	for range nodes {
+		nodeWindow := newSingle()
+		latency, recorders := NewLatency(workers)
+		for range intervals {
+			for range calls {
+				phase := phaseOrder[2+random.IntN(3)] // an interval with warm-up, window and drain in it
+				callMicros := 1 + int64(random.ExpFloat64()*1000)
+				opMicros := callMicros + random.Int64N(1_000_000)
+				ops := random.Int64N(8192)
+				early := time.Duration(random.IntN(1000)) * time.Nanosecond // rounded up away
+				recorders[random.IntN(workers)].Observe(phase,
+					time.Duration(callMicros)*time.Microsecond-early,
+					time.Duration(opMicros)*time.Microsecond-early, int(ops))
+				whole.observe(t, callMicros, opMicros, ops)
+				if phase == Window {
+					window.observe(t, callMicros, opMicros, ops)
+					nodeWindow.observe(t, callMicros, opMicros, ops)
+				}
+			}
+			for _, h := range must(latency.Collect(1, 2))(t) {
+				if h.StartS != 1 || h.LengthS != 2 {
+					t.Errorf("histogram of %v s from %v, want 2 s from 1", h.LengthS, h.StartS)
+				}
+				records = append(records, Record{Node: "n", Role: Client, Histogram: &h})
+			}
+		}
+		nodeWindow.compare(t, "total of a node", latency.window)
+	}
+
+	all := NewLatencies()
+	for _, r := range records {
+		if err := all.Add(*r.Histogram); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole.compare(t, "all records", all)
+	merged := must(WindowLatencies(records))(t)
+	window.compare(t, "window over nodes", merged)
+	if got, want := merged.Quantiles()[OpLatency].Count, uint64(window.call.TotalCount()); got != want {
+		t.Errorf("samples behind the op quantiles = %d, want the %d calls", got, want)
+	}
+}
+
+func TestCollectLabelsHistogramsByPhase(t *testing.T) {
+	latency, recorders := NewLatency(1)
+	if got := must(latency.Collect(0, 1))(t); len(got) != 0 {
+		t.Errorf("%d histograms of nothing", len(got))
+	}
+	recorders[0].Observe(Drain, time.Millisecond, time.Millisecond, 1)
+	recorders[0].Observe(Window, time.Millisecond, time.Millisecond, 7)
+	got := must(latency.Collect(3, 1))(t)
+	want := []struct {
+		name  string
+		phase Phase
+		count int64
+	}{{CallLatency, Window, 1}, {OpLatency, Window, 7}, {CallLatency, Drain, 1}, {OpLatency, Drain, 1}}
+	if len(got) != len(want) {
+		t.Fatalf("%d histograms, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		d := must(got[i].Decode())(t)
+		if got[i].Name != w.name || got[i].Phase != w.phase || d.TotalCount() != w.count {
+			t.Errorf("histogram %d is %s in %s with %d values, want %+v", i, got[i].Name, got[i].Phase, d.TotalCount(), w)
+		}
+	}
+	if calls := latency.Quantiles()[CallLatency].Count; calls != 1 {
+		t.Errorf("%d calls in the window, want 1", calls)
+	}
+}
+
+func TestOutOfRangeIsCounted(t *testing.T) {
+	latency, recorders := NewLatency(1)
+	for _, d := range []time.Duration{-1, 0, MaxLatency + 1, 1 << 62} {
+		recorders[0].Observe(Window, d, d, 10)
+	}
+	recorders[0].Observe(Window, 1, MaxLatency, 10) // the ends of the range
+	var records []Record
+	for _, h := range must(latency.Collect(0, 1))(t) {
+		records = append(records, Record{Node: "n", Role: Client, Histogram: &h})
+	}
+	for name, q := range map[string]map[string]Quantiles{
+		"node": latency.Quantiles(), "merged": must(WindowLatencies(records))(t).Quantiles(),
+	} {
+		if q[CallLatency].OutOfRange != 4 || q[CallLatency].Count != 1 || q[CallLatency].Max != 1 {
+			t.Errorf("%s: call %+v, want 4 out of range and one of 1 us", name, q[CallLatency])
+		}
+		if q[OpLatency].OutOfRange != 40 || q[OpLatency].Max < 3.6e9 || q[OpLatency].Max > 3.6e9*1.001 {
+			t.Errorf("%s: op %+v, want 40 out of range and one of 1 h", name, q[OpLatency])
+		}
+	}
+}
+
+// TestObserveBesideCollect is for the race detector, and loses no call.
+func TestObserveBesideCollect(t *testing.T) {
+	const workers, calls = 4, 20_000
+	latency, recorders := NewLatency(workers)
+	var wg sync.WaitGroup
+	for _, r := range recorders {
+		wg.Go(func() {
+			for range calls {
+				r.Observe(Window, time.Microsecond, time.Microsecond, 2)
+			}
+		})
+	}
+	for range 50 {
+		must(latency.Collect(0, 1))(t)
+	}
+	wg.Wait()
+	must(latency.Collect(0, 1))(t)
+	if got := latency.window.Op.TotalCount(); got != 2*workers*calls {
+		t.Errorf("%d operations collected, want %d", got, 2*workers*calls)
+	}
+}
+
+func TestObserveDoesNotAllocate(t *testing.T) {
+	const calls = 1000
+	r, spare := new(Recorder), []observation(nil)
+	second := func() {
+		for range calls {
+			r.Observe(Window, time.Millisecond, time.Millisecond, 100)
+		}
+		spare = r.take(spare)
+	}
+	second()
+	second() // now both buffers have grown
+	if n := testing.AllocsPerRun(10, second); n != 0 {
+		t.Errorf("%v allocations for %d calls, want 0", n, calls)
+	}
+}
+
+func TestDecodeRefusesOtherHistograms(t *testing.T) {
+	other := must(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
+	for name, hdr := range map[string]string{"garbage": "HISTgarbage", "empty": "", "other range": string(other)} {
+		h := Histogram{Name: CallLatency, Phase: Window, HDR: hdr}
+		if _, err := h.Decode(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := WindowLatencies([]Record{{Node: "n7", Histogram: &h}}); err == nil {
+			t.Errorf("%s: WindowLatencies gives no error", name)
+		}
+	}
+	good := must(Histogram{Name: "cal"}.encode(NewDistribution()))(t)
+	if err := NewLatencies().Add(good); err == nil {
+		t.Error("a histogram named \"cal\": no error")
+	}
+}
+
+func BenchmarkObserve(b *testing.B) {
+	r, spare := new(Recorder), []observation(nil)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.Observe(Window, time.Millisecond, time.Millisecond, 8192)
+		if i%100_000 == 0 {
+			spare = r.take(spare)
+		}
+	}
+}
+
+func BenchmarkCollect(b *testing.B) {
+	const workers, calls = 64, 100
+	latency, recorders := NewLatency(workers)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, r := range recorders {
+			for c := range calls {
+				r.Observe(Window, time.Duration(i*c+1)*time.Microsecond, time.Duration(i*c+1)*time.Microsecond, 100)
+			}
+		}
+		if _, err := latency.Collect(0, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// reportTput does with a log what the labs' report-tput.py does: of every line
+// that contains ops/s the second word, and of these the median.
+func reportTput(t *testing.T, log string) float64 {
+	t.Helper()
+	var samples []float64
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "ops/s") {
+			samples = append(samples, must(strconv.ParseFloat(strings.Fields(line)[1], 64))(t))
+		}
+	}
+	slices.Sort(samples)
+	return samples[len(samples)/2]
+}
+
+func TestLinesAreTheLabs(t *testing.T) {
+	i := Interval{LengthS: 2, Counts: Counts{Gets: 100, Puts: 20, ReadModifyWrites: 5, Hits: 90, Misses: 15, Calls: 3}}
+	const want = "get/s 50.00\nput/s 12.50\nops/s 62.50\n\n"
+	if got := i.Lines(); got != want {
+		t.Errorf("lines %q, want %q", got, want)
+	}
+	if got := (Interval{}).Lines(); got != "get/s 0.00\nput/s 0.00\nops/s 0.00\n\n" {
+		t.Errorf("lines of nothing %q", got)
+	}
+	log := "Starting KVS server on :8080\n"
+	for _, gets := range []uint64{0, 7, 30, 11, 90} {
+		log += Interval{LengthS: 1, Counts: Counts{Gets: gets}}.Lines() + Table{}.Text("SERVER")
+	}
+	if got := reportTput(t, log); got != 11 {
+		t.Errorf("report-tput.py would read %v, want 11", got)
+	}
+}

@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+)
+
+func TestSamples(t *testing.T) {
+	for q, want := range map[float64]uint64{0.5: 5, 0.9: 29, 0.99: 299, 0.999: 2995, 0.9999: 29956} {
+		got := Samples(q)
+		if got != want {
+			t.Errorf("Samples(%v) = %d, want %d", q, got, want)
+		}
+		// the definition, without logarithms
+		if bound := 1 - math.Pow(q, float64(got)); bound < 0.95 {
+			t.Errorf("%d samples bound quantile %v with confidence %v only", got, q, bound)
+		}
+		if bound := 1 - math.Pow(q, float64(got-1)); bound >= 0.95 {
+			t.Errorf("%d samples would do for quantile %v", got-1, q)
+		}
+	}
+}
+
+func TestQuantilesOfNeedsSamples(t *testing.T) {
+	d := NewDistribution()
+	for micros := range uint32(1000) {
+		d.record(micros+1, 1)
+	}
+	shown := func(q Quantiles) (n int) {
+		for _, p := range []*float64{q.P50, q.P90, q.P99, q.P999, q.P9999} {
+			if p != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for samples, want := range map[uint64]int{0: 0, 4: 0, 5: 1, 28: 1, 29: 2, 298: 2, 299: 3, 2994: 3, 2995: 4, 29955: 4, 29956: 5} {
+		if got := shown(QuantilesOf(d, samples)); got != want {
+			t.Errorf("%d quantiles from %d samples, want %d", got, samples, want)
+		}
+	}
+	q := QuantilesOf(d, 1000)
+	if *q.P50 != 500 || *q.P90 != 900 || *q.P99 != 990 || q.Max != 1000 || q.Mean != 500.5 || q.Count != 1000 {
+		t.Errorf("quantiles of 1..1000 us: p50 %v p90 %v p99 %v max %v mean %v", *q.P50, *q.P90, *q.P99, q.Max, q.Mean)
+	}
+	if q := QuantilesOf(NewDistribution(), 0); q != (Quantiles{}) {
+		t.Errorf("quantiles of nothing = %+v", q)
+	}
+}
