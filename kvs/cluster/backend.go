@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"kvlab/metrics"
+)
+
+// backend runs programs on nodes: here, or through ssh.
+type backend interface {
+	// Prepare makes sure that every place can run its program. Its errors are
+	// faults that name the node.
+	Prepare(ctx context.Context, places []Place) error
+	// Command is the process, not yet started, that runs a place's program
+	// with the pipe of package control as its standard input and output. It is
+	// the leader of its own process group, so that a terminal's Ctrl-C reaches
+	// the launcher alone, which then ends the run in order.
+	Command(place Place) *exec.Cmd
+}
+
+var (
+	_ backend = local{}
+	_ backend = (*remote)(nil)
+)
+
+// local runs nodes as processes on this machine.
+type local struct {
+	programs map[metrics.Role]string // paths
+}
+
+// Prepare checks that the programs are there.
+func (l local) Prepare(_ context.Context, places []Place) error {
+	for _, place := range places {
+		if _, err := exec.LookPath(l.programs[place.Role]); err != nil {
+			return &fault{node: place.Name, role: place.Role, reason: oneLine(err.Error())}
+		}
+	}
+	return nil
+}
+
+// Command runs the program itself.
+func (l local) Command(place Place) *exec.Cmd {
+	cmd := exec.Command(l.programs[place.Role], "-control")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// sha256File is the checksum of a file's content, in hex.
+func sha256File(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

@@ -1,0 +1,246 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// conductor leads the members of one run through the protocol of package
+// control. One goroutine owns it.
+type conductor struct {
+	plan    Plan
+	backend backend
+	limits  limits
+	token   string
+	force   <-chan struct{} // closed to kill instead of waiting; may be nil
+	display *display
+
+	members []*member
+	inbox   chan message
+	asked   map[metrics.Role]stage // how far each role may come by now
+	phase   metrics.Phase          // the clients' common one, as the servers know it
+	entered time.Time              // when that phase began
+}
+
+func newConductor(plan Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
+	return &conductor{
+		plan: plan, backend: b, limits: l, token: token, force: force, display: d,
+		inbox:   make(chan message, 1024),
+		asked:   make(map[metrics.Role]stage),
+		phase:   metrics.Idle,
+		entered: time.Now(),
+	}
+}
+
+// run carries the run out and leaves no process behind. The error is a fault,
+// or errInterrupted.
+func (c *conductor) run(ctx context.Context, dir folder) error {
+	for _, place := range c.plan.Places {
+		log, err := openNodeLog(dir, place)
+		if err != nil {
+			return &fault{reason: oneLine(err.Error())}
+		}
+		defer log.close()
+		c.members = append(c.members, &member{Place: place, log: log, phase: metrics.Idle})
+	}
+	defer c.display.clear()
+	return errors.Join(c.conduct(ctx), c.stop())
+}
+
+// conduct is the protocol, in the order of package control's diagram.
+func (c *conductor) conduct(ctx context.Context) error {
+	steps := []func() error{
+		func() error { return c.start(metrics.Server) },
+		func() error { return c.await(ctx, metrics.Server, ready, c.limits.connect) },
+		func() error { return c.start(metrics.Client) },
+		func() error { return c.await(ctx, metrics.Client, ready, c.limits.connect) },
+		func() error {
+			c.tell(metrics.Client, control.Command{Do: control.Load})
+			c.enter(metrics.Load)
+			return nil
+		},
+		func() error { return c.await(ctx, metrics.Client, loaded, c.limits.load) },
+		func() error { c.tell(metrics.Client, control.Command{Do: control.Go}); return nil },
+		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
+		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
+		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
+		func() error { return c.await(ctx, metrics.Client, left, c.limits.leave) },
+		func() error { return c.await(ctx, metrics.Server, left, c.limits.leave) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the processes of a role and tells each its arguments.
+func (c *conductor) start(role metrics.Role) error {
+	var hosts []string
+	for _, m := range c.of(metrics.Server) {
+		hosts = append(hosts, m.address)
+	}
+	for i, m := range c.of(role) {
+		if err := m.start(c.backend.Command(m.Place), c.inbox); err != nil {
+			return m.fault(crash, "cannot be started: %v", err)
+		}
+		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token})
+	}
+	return nil
+}
+
+// await waits until every member of a role has reached a stage.
+func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, limit time.Duration) error {
+	c.asked[role] = want
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		late := c.behind(role, want)
+		if late == nil {
+			return nil
+		}
+		select {
+		case m := <-c.inbox:
+			if f := c.hear(m); f != nil {
+				return c.blame(f)
+			}
+		case <-tick.C:
+			if m := c.silent(time.Now()); m != nil {
+				return c.hung(m, "has sent nothing for %s", c.limits.silence)
+			}
+			c.display.show(c.status())
+		case <-deadline.C:
+			return c.hung(late, "was not %s within %s", stageNames[want], limit)
+		case <-ctx.Done():
+			return errInterrupted
+		}
+	}
+}
+
+// stageNames are the words for what await waits for.
+var stageNames = map[stage]string{ready: "ready", loaded: "loaded", done: "done", left: "gone"}
+
+// behind returns a member of the role that has not reached the stage, or nil.
+func (c *conductor) behind(role metrics.Role, want stage) *member {
+	for _, m := range c.of(role) {
+		if m.stage < want {
+			return m
+		}
+	}
+	return nil
+}
+
+// of returns the members with a role, in the order of their numbers.
+func (c *conductor) of(role metrics.Role) []*member {
+	var members []*member
+	for _, m := range c.members {
+		if m.Role == role {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+func (c *conductor) tell(role metrics.Role, command control.Command) {
+	for _, m := range c.of(role) {
+		m.send(command)
+	}
+}
+
+// hear takes a message in, and returns the fault that it amounts to.
+func (c *conductor) hear(msg message) *fault {
+	m := msg.from
+	m.heard = time.Now()
+	switch {
+	case msg.ended:
+		return m.end(msg.err)
+	case msg.err != nil:
+		return m.fault(complaint, "%v", msg.err)
+	}
+	event := msg.event
+	switch event.Event {
+	case control.Log:
+	case control.Report:
+		m.note(event.Record)
+	case control.Phase:
+		m.phase = event.Phase
+		c.enter(commonPhase(c.of(metrics.Client)))
+	case control.Error:
+		m.failed = true
+		if event.Usage {
+			return m.fault(badArgs, "%s", event.Text)
+		}
+		return m.fault(complaint, "%s", event.Text)
+	default:
+		next, known := stageOf[event.Event]
+		if !known || next > c.asked[m.Role] || next <= m.stage {
+			return m.fault(complaint, "sent %q out of turn", event.Event)
+		}
+		return m.reach(next, event)
+	}
+	return nil
+}
+
+// silent returns a running member that has sent nothing for too long, or nil.
+// A launcher that was itself stopped for a while (Ctrl-Z, a suspended laptop)
+// finds a full inbox, and knows nothing of anybody's silence.
+func (c *conductor) silent(now time.Time) *member {
+	if len(c.inbox) > 0 {
+		return nil
+	}
+	for _, m := range c.members {
+		if m.cmd != nil && m.stage < done && now.Sub(m.heard) > c.limits.silence {
+			return m
+		}
+	}
+	return nil
+}
+
+// hung is the fault of a member that should have acted. A program of ours here
+// answers SIGQUIT with the stacks of its goroutines, which its log then keeps.
+func (c *conductor) hung(m *member, format string, args ...any) error {
+	if c.plan.Local {
+		m.signal(syscall.SIGQUIT)
+	}
+	return m.fault(hang, format, args...)
+}
+
+// blame waits a moment for a better explanation of a complaint: when a server
+// dies, its clients' broken connections are often heard of first.
+func (c *conductor) blame(best *fault) error {
+	grace := time.NewTimer(c.limits.grace)
+	defer grace.Stop()
+	for best.kind == complaint {
+		select {
+		case msg := <-c.inbox:
+			if f := c.hear(msg); f != nil && f.node != best.node && f.closerThan(best) {
+				best = f
+			}
+		case <-grace.C:
+			if server := c.quietServer(time.Now()); server != nil && best.role == metrics.Client {
+				return c.hung(server, "has stopped answering; %v", best)
+			}
+			return best
+		}
+	}
+	return best
+}
+
+// quietServer returns a running server that has missed several of its signs of
+// life, or nil.
+func (c *conductor) quietServer(now time.Time) *member {
+	for _, m := range c.of(metrics.Server) {
+		if m.stage < done && now.Sub(m.heard) > c.limits.silence/4 {
+			return m
+		}
+	}
+	return nil
+}

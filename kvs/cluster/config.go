@@ -1,0 +1,210 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Config is what the command line asks for.
+type Config struct {
+	Servers    int      // number of servers; 0: half the nodes
+	Clients    int      // number of clients; 0: the rest of the nodes
+	ServerArgs []string // for every server, after the launcher's own
+	ClientArgs []string // for every client, after the launcher's own
+	Nodes      []string // node names to reach by ssh
+	HostsFile  string   // a file that describes the nodes
+	Local      bool     // only processes on this machine
+	Secs       int      // length of the window in seconds; 0: the client's default
+	Out        string   // folder in which the run folder is made
+	SSHConfig  string   // ssh -F
+	DryRun     bool     // print the plan, start nothing
+}
+
+const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args [client-args]]]]
+
+Starts servers and clients, loads the store, runs the workload, checks every
+count and leaves everything in a new folder under logs/. Without flags the nodes
+of the CloudLab experiment are used, half of them as servers; elsewhere one
+server and one client run on this machine.
+
+`
+
+const usageTail = `
+examples:
+  run-cluster.sh                                  every node, half serve, half load
+  run-cluster.sh --secs 5                         a quick look
+  run-cluster.sh 2 2 "" "-workload YCSB-A"        2 servers, 2 clients, arguments for the clients
+  run-cluster.sh --local 1 2 --client-args "-theta 0.5"
+  run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
+  run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
+
+exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
+`
+
+// argsText holds the unsplit texts until all words are seen.
+type argsText struct {
+	server, client, nodes string
+	words                 []string // positional
+}
+
+// ParseArgs reads a command line without its program's name. Flags may stand
+// before, between and after the positional words. The usage text goes to help
+// when it is asked for; the error is then flag.ErrHelp.
+func ParseArgs(args []string, defaultOut string, help io.Writer) (Config, error) {
+	var cfg Config
+	var text argsText
+	fs := newFlagSet(&cfg, &text, defaultOut)
+	for len(args) > 0 {
+		if isText(fs, args[0], len(text.words)) {
+			text.words, args = append(text.words, args[0]), args[1:]
+			continue
+		}
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) || isHelp(fs.Arg(0), text.words) {
+			printUsage(fs, help)
+			return cfg, flag.ErrHelp
+		} else if err != nil {
+			return cfg, fmt.Errorf("%w (see --help)", err)
+		}
+		if args = fs.Args(); len(args) > 0 {
+			text.words, args = append(text.words, args[0]), args[1:]
+		}
+	}
+	if err := text.apply(&cfg); err != nil {
+		return cfg, err
+	}
+	return cfg, cfg.Validate(fs)
+}
+
+func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
+	fs := flag.NewFlagSet("run-cluster.sh", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.StringVar(&text.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
+	fs.StringVar(&text.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
+	fs.StringVar(&text.nodes, "nodes", "", "comma-separated `names` of nodes to reach by ssh; the first ones serve")
+	fs.StringVar(&cfg.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
+	fs.BoolVar(&cfg.Local, "local", false, "run every node as a process on this machine")
+	fs.IntVar(&cfg.Secs, "secs", 0, "length of the measured window in `seconds` (default: the client's -secs)")
+	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
+	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
+	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
+	return fs
+}
+
+// isText reports whether a word is one of the labs' quoted argument strings,
+// although it begins with a dash: `2 2 "" "-secs 5"`.
+func isText(fs *flag.FlagSet, word string, seen int) bool {
+	if (seen != 2 && seen != 3) || !strings.HasPrefix(word, "-") {
+		return false
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	if strings.ContainsAny(name, " \t\n") {
+		return true
+	}
+	return !strings.HasPrefix(word, "--") && name != "h" && name != "help" && fs.Lookup(name) == nil
+}
+
+// isHelp reports whether the first positional word is the labs' "help".
+func isHelp(word string, seen []string) bool { return word == "help" && len(seen) == 0 }
+
+func printUsage(fs *flag.FlagSet, w io.Writer) {
+	fmt.Fprint(w, usageHead)
+	fs.SetOutput(w)
+	fs.PrintDefaults()
+	fmt.Fprint(w, usageTail)
+}
+
+// apply turns the texts into cfg's fields.
+func (t argsText) apply(cfg *Config) error {
+	for i, word := range t.words {
+		var err error
+		switch i {
+		case 0:
+			cfg.Servers, err = parseCount("servers", word)
+		case 1:
+			cfg.Clients, err = parseCount("clients", word)
+		case 2:
+			err = setOnce(&t.server, word, "server-args")
+		case 3:
+			err = setOnce(&t.client, word, "client-args")
+		default:
+			err = fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	if cfg.ServerArgs, err = splitWords(t.server); err != nil {
+		return fmt.Errorf("--server-args %q: %w", t.server, err)
+	}
+	if cfg.ClientArgs, err = splitWords(t.client); err != nil {
+		return fmt.Errorf("--client-args %q: %w", t.client, err)
+	}
+	if t.nodes != "" {
+		cfg.Nodes = strings.Split(t.nodes, ",")
+	}
+	return nil
+}
+
+func setOnce(text *string, word, name string) error {
+	if *text != "" && word != "" {
+		return fmt.Errorf("%s are given twice: as a word and as --%s", name, name)
+	}
+	*text += word
+	return nil
+}
+
+// parseCount accepts what the labs' script accepts: decimal digits, not zero.
+func parseCount(what, word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n <= 0 || word[0] == '+' {
+		return 0, fmt.Errorf("number of %s %q: must be a positive whole number", what, word)
+	}
+	return n, nil
+}
+
+// nodeName is what may name a node: it becomes part of file names and an
+// argument of ssh.
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// Validate checks the configuration against the flags that were set. Errors
+// name the flag and the right form.
+func (c Config) Validate(fs *flag.FlagSet) error {
+	set := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	switch {
+	case set["secs"] && c.Secs <= 0:
+		return fmt.Errorf("--secs %d: must be a positive number of seconds", c.Secs)
+	case set["nodes"] && set["hosts"]:
+		return errors.New("--nodes and --hosts both name the nodes: give one of them")
+	case c.Local && (set["nodes"] || set["hosts"] || set["ssh-config"]):
+		return errors.New("--local runs everything on this machine: it goes without --nodes, --hosts and --ssh-config")
+	case set["nodes"] && len(c.Nodes) == 0:
+		return errors.New("--nodes: needs names, as in --nodes node0,node1")
+	case c.Out == "":
+		return errors.New("--out: needs the name of a folder")
+	}
+	for i, name := range c.Nodes {
+		if !nodeName.MatchString(name) {
+			return fmt.Errorf("--nodes: %q is no node name: letters, digits, dot, dash and underscore", name)
+		}
+		for _, other := range c.Nodes[:i] {
+			if name == other {
+				return fmt.Errorf("--nodes: %s stands there twice", name)
+			}
+		}
+	}
+	if c.SSHConfig != "" {
+		if _, err := os.Stat(c.SSHConfig); err != nil {
+			return fmt.Errorf("--ssh-config: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// discoveryTimeout bounds a question to the testbed, whose answer comes from
+// a server on the control network.
+const discoveryTimeout = 20 * time.Second
+
+// testbed asks the machine which experiment it is part of.
+type testbed struct {
+	tmcc    string // Emulab's client
+	geniGet string // GENI's client
+}
+
+// nodes asks first Emulab, then GENI. No nodes and no error means that the
+// machine belongs to no testbed, or to an experiment without a network.
+func (t testbed) nodes(ctx context.Context) ([]Node, error) {
+	ask := []struct {
+		program, question string
+		parse             func([]byte) ([]Node, error)
+	}{
+		{t.tmcc, "hostnames", parseHostnames},
+		{t.geniGet, "manifest", parseManifest},
+	}
+	for _, a := range ask {
+		path, err := exec.LookPath(a.program)
+		if err != nil {
+			continue
+		}
+		nodes, err := askTestbed(ctx, path, a.question, a.parse)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w (name the nodes with --nodes or --hosts, or use --local)", path, a.question, err)
+		}
+		if len(nodes) > 1 {
+			return nodes, nil
+		}
+	}
+	return nil, nil
+}
+
+func askTestbed(ctx context.Context, path, question string, parse func([]byte) ([]Node, error)) ([]Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, question)
+	cmd.WaitDelay = time.Second
+	answer, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := parse(answer)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		if !nodeName.MatchString(node.Name) {
+			return nil, fmt.Errorf("%q is no node name", node.Name)
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b Node) int { return compareNames(a.Name, b.Name) })
+	return slices.CompactFunc(nodes, func(a, b Node) bool { return a.Name == b.Name }), nil
+}
+
+// hostnameField is one NAME=value field of Emulab's answer; the value may be
+// in single quotes.
+var hostnameField = regexp.MustCompile(`([A-Z]+)=('[^']*'|\S*)`)
+
+// furtherInterface is the alias of one of a node's interfaces.
+var furtherInterface = regexp.MustCompile(`^(.+)-[0-9]+$`)
+
+// parseHostnames reads `tmcc hostnames`: a line for each interface on an
+// experiment network, such as
+//
+//	NAME=node0-lan IP=10.10.1.1 ALIASES='node0-0 node0'
+//
+// in which the last alias is the node's plain name, and IP its address there.
+// A node's further interfaces have aliases like node0-1 alone; they are left out.
+func parseHostnames(answer []byte) ([]Node, error) {
+	var nodes []Node
+	for line := range strings.Lines(string(answer)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		var node Node
+		for _, field := range hostnameField.FindAllStringSubmatch(line, -1) {
+			switch value := strings.Trim(field[2], "'"); field[1] {
+			case "NAME":
+				node.Name = cmp.Or(node.Name, value)
+			case "IP":
+				node.Addr = value
+			case "ALIASES":
+				if aliases := strings.Fields(value); len(aliases) > 0 {
+					node.Name = aliases[len(aliases)-1]
+				}
+			}
+		}
+		if node.Name == "" {
+			return nil, fmt.Errorf("line %q has no NAME=", line)
+		}
+		node.SSH = node.Name
+		nodes = append(nodes, node)
+	}
+	return slices.DeleteFunc(nodes, func(n Node) bool {
+		parts := furtherInterface.FindStringSubmatch(n.Name)
+		return parts != nil && slices.ContainsFunc(nodes, func(m Node) bool { return m.Name == parts[1] })
+	}), nil
+}
+
+// parseManifest reads `geni-get manifest`, a GENI v3 RSpec: the nodes'
+// client_id, and the address of their first interface on an experiment
+// network when it is stated.
+func parseManifest(answer []byte) ([]Node, error) {
+	var manifest struct {
+		Nodes []struct {
+			ClientID   string `xml:"client_id,attr"`
+			Interfaces []struct {
+				IPs []struct {
+					Address string `xml:"address,attr"`
+				} `xml:"ip"`
+			} `xml:"interface"`
+		} `xml:"node"`
+	}
+	if err := xml.NewDecoder(bytes.NewReader(answer)).Decode(&manifest); err != nil {
+		return nil, fmt.Errorf("read the manifest: %w", err)
+	}
+	var nodes []Node
+	for _, n := range manifest.Nodes {
+		node := Node{Name: n.ClientID, SSH: n.ClientID}
+		for _, i := range n.Interfaces {
+			for _, ip := range i.IPs {
+				node.Addr = cmp.Or(node.Addr, ip.Address)
+			}
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// nameNumber is the number at the end of a node's name.
+var nameNumber = regexp.MustCompile(`^(.*?)([0-9]+)$`)
+
+// compareNames orders node2 before node10.
+func compareNames(a, b string) int {
+	x, y := nameNumber.FindStringSubmatch(a), nameNumber.FindStringSubmatch(b)
+	if x == nil || y == nil || x[1] != y[1] {
+		return strings.Compare(a, b)
+	}
+	m, errM := strconv.ParseUint(x[2], 10, 64)
+	n, errN := strconv.ParseUint(y[2], 10, 64)
+	if errM != nil || errN != nil || m == n {
+		return strings.Compare(a, b)
+	}
+	return cmp.Compare(m, n)
+}

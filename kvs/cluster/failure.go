@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"errors"
+
+	"kvlab/metrics"
+)
+
+// Exit statuses of kvscluster.
+const (
+	exitInvalid     = 1 // the run failed, or its verdict is INVALID
+	exitUsage       = 2 // the command line, a file it names or a node's arguments are wrong
+	exitInterrupted = 130
+)
+
+// UsageError is a mistake in what the launcher was asked to do; nothing has
+// been measured.
+type UsageError struct{ Err error }
+
+// Error says what is wrong and what the right form is.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the mistake itself.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// InvalidError is a run that was begun and may not be believed. Its verdict has
+// been printed already.
+type InvalidError struct {
+	Verdict metrics.Verdict
+	Err     error // what ended the run early; nil for one that ran to its end
+}
+
+// Error is the verdict's line.
+func (e *InvalidError) Error() string { return "verdict " + e.Verdict.String() }
+
+// Unwrap gives what ended the run early.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// errInterrupted is the cause of a run that the user has ended.
+var errInterrupted = errors.New("interrupted")
+
+// ExitStatus is the launcher's exit status for what Run returned: 0 for a VALID
+// run (and for --help and --dry-run), 1 for an INVALID or failed one, 2 for bad
+// usage, 130 after an interrupt.
+func ExitStatus(err error) int {
+	var usage *UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitInvalid
+}
+
+// fault is why a run ends before its time, and the node that it lies with.
+type fault struct {
+	node   string
+	role   metrics.Role
+	reason string
+	kind   faultKind
+}
+
+// faultKind orders faults by how close to the root of the trouble they are:
+// when a server is killed, its clients complain as well.
+type faultKind int
+
+const (
+	complaint faultKind = iota // the node says, or shows, that it cannot go on
+	crash                      // the node's process has ended without a word
+	hang                       // the node is there, and does nothing
+	badArgs                    // the node refuses its command line
+)
+
+// Error is the reason with its node.
+func (f *fault) Error() string {
+	if f.node == "" {
+		return f.reason
+	}
+	return f.node + ": " + f.reason
+}
+
+// closerThan reports whether f explains more than g.
+func (f *fault) closerThan(g *fault) bool {
+	if f.kind != g.kind {
+		return f.kind > g.kind
+	}
+	return f.role == metrics.Server && g.role == metrics.Client
+}

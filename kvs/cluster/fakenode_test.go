@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// Started the way the launcher starts a node, the test binary is one: a program
+// that speaks the protocol of package control, invents its counts, and misbehaves
+// when it is told to.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "-control" {
+		runFakeNode()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// The invented counts between one client and one server.
+var fakePair = metrics.Counts{Gets: 950, Puts: 50, ReadModifyWrites: 7, Hits: 957, Calls: 10}
+
+// fakeWindow is how long a fake client is in its window.
+const fakeWindow = 300 * time.Millisecond
+
+// fakeNode is a node of either role. Faults are words NODE:WHAT:WHERE among
+// its arguments; it obeys those with its name.
+type fakeNode struct {
+	mu    sync.Mutex // guards stdout and phase
+	phase metrics.Phase
+	name  string
+	role  metrics.Role
+	args  []string
+	inbox chan control.Command
+}
+
+func runFakeNode() {
+	n := &fakeNode{phase: metrics.Idle, inbox: make(chan control.Command, 100)}
+	go n.listen()
+	start := <-n.inbox
+	n.args = start.Args
+	n.name = n.arg("-node")
+	n.role = metrics.Client
+	if n.arg("-listen") != "" {
+		n.role = metrics.Server
+	}
+	n.log("pid %d", os.Getpid())
+	n.log("token %s", start.Token)
+	n.at("start")
+	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}}})
+	go n.beat()
+	if n.role == metrics.Server {
+		n.serve()
+	} else {
+		n.load()
+	}
+	n.at("exit")
+}
+
+// listen reads commands. Like a real node it leaves when its controller goes,
+// unless its fault is to be stubborn.
+func (n *fakeNode) listen() {
+	scanner := bufio.NewScanner(os.Stdin)
+	for scanner.Scan() {
+		var command control.Command
+		if err := json.Unmarshal(scanner.Bytes(), &command); err != nil {
+			fmt.Fprintln(os.Stderr, "bad command:", scanner.Text())
+			os.Exit(3)
+		}
+		n.inbox <- command
+	}
+	if slices.ContainsFunc(n.args, func(a string) bool { return strings.HasPrefix(a, n.name+":stubborn") }) {
+		select {}
+	}
+	os.Exit(4)
+}
+
+func (n *fakeNode) serve() {
+	n.send(control.Event{Event: control.Ready, Addr: n.arg("-listen")})
+	n.at("ready")
+	for command := range n.inbox {
+		if command.Do == control.Stop {
+			break
+		}
+		n.enter(command.Phase)
+	}
+	n.at("stop")
+	s := metrics.Summary{}
+	for _, client := range strings.Split(n.arg("-fake-clients"), ",") {
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: fakePair})
+		s.Total = s.Total.Add(fakePair)
+	}
+	n.finish(s)
+}
+
+func (n *fakeNode) load() {
+	n.send(control.Event{Event: control.Connected})
+	n.at("ready")
+	<-n.inbox
+	n.enter(metrics.Load)
+	n.send(control.Event{Event: control.Loaded})
+	<-n.inbox
+	s := metrics.Summary{}
+	for _, phase := range []metrics.Phase{metrics.WarmUp, metrics.Window, metrics.Drain} {
+		n.send(control.Event{Event: control.Phase, Phase: phase})
+		if phase == metrics.Window {
+			s.WindowStart = time.Now()
+		}
+		n.enter(phase)
+		if phase == metrics.Window {
+			time.Sleep(fakeWindow)
+		}
+	}
+	s.WindowLengthS = time.Since(s.WindowStart).Seconds() + 10
+	for i := range strings.Split(n.arg("-hosts"), ",") {
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: fmt.Sprintf("node%d", i), Counts: fakePair})
+		s.Total = s.Total.Add(fakePair)
+	}
+	s.InWindow = metrics.Counts{Gets: 900, Puts: 40, Hits: 900, Calls: 9}
+	n.finish(s)
+}
+
+// finish reports the summary, with the numbers that the faults ask for.
+func (n *fakeNode) finish(s metrics.Summary) {
+	switch {
+	case n.has("no-summary"):
+		n.send(control.Event{Event: control.Done})
+		return
+	case n.has("one-more"):
+		s.Peers[0].Counts.Gets++
+		s.Total.Gets++
+	case n.has("lost-total"):
+		s.Total.Puts--
+	case n.has("miss"):
+		s.InWindow.Misses = 3
+	case n.has("corrupt"):
+		s.Verification = metrics.Verification{Failures: 2, First: "key 7: wrong length"}
+	case n.has("other-time"):
+		s.WindowStart = s.WindowStart.Add(-time.Hour)
+	case n.has("no-ops"):
+		s.InWindow = metrics.Counts{}
+	}
+	n.record(metrics.Record{Summary: &s})
+	n.send(control.Event{Event: control.Done})
+}
+
+func (n *fakeNode) enter(phase metrics.Phase) {
+	n.mu.Lock()
+	n.phase = phase
+	n.mu.Unlock()
+	n.interval()
+	n.at(string(phase))
+}
+
+// at carries out the node's faults at a place.
+func (n *fakeNode) at(where string) {
+	for _, arg := range n.args {
+		what, ok := strings.CutPrefix(arg, n.name+":")
+		if what, ok2 := strings.CutSuffix(what, ":"+where); ok && ok2 {
+			n.log("fault %s at %s", what, where)
+			n.misbehave(what)
+		}
+	}
+}
+
+func (n *fakeNode) misbehave(what string) {
+	switch what {
+	case "kill":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "exit3":
+		os.Exit(3)
+	case "exit0":
+		os.Exit(0)
+	case "panic":
+		panic("this is the fake node's panic")
+	case "error":
+		n.send(control.Event{Event: control.Error, Text: "listen tcp 127.0.0.1:8080: bind: address already in use"})
+		os.Exit(1)
+	case "usage":
+		n.send(control.Event{Event: control.Error, Usage: true, Text: "-theta 0: must be above 0"})
+		os.Exit(2)
+	case "garbage":
+		n.write("{{{ no event")
+	case "strange":
+		n.send(control.Event{Event: "dance"})
+	case "early":
+		n.send(control.Event{Event: control.Done})
+	case "hang":
+		n.mu.Lock() // no more heartbeats
+		select {}
+	case "pause", "stubborn":
+		select {}
+	}
+}
+
+// has reports whether the node has a fault without a place.
+func (n *fakeNode) has(what string) bool { return slices.Contains(n.args, n.name+":"+what) }
+
+func (n *fakeNode) arg(name string) string {
+	if i := slices.Index(n.args, name); i >= 0 && i+1 < len(n.args) {
+		return n.args[i+1]
+	}
+	return ""
+}
+
+func (n *fakeNode) beat() {
+	for {
+		time.Sleep(100 * time.Millisecond)
+		n.interval()
+	}
+}
+
+func (n *fakeNode) interval() {
+	n.mu.Lock()
+	phase := n.phase
+	n.mu.Unlock()
+	n.record(metrics.Record{Interval: &metrics.Interval{Phase: phase, LengthS: 0.5, Counts: metrics.Counts{Gets: 1000}}})
+}
+
+func (n *fakeNode) record(r metrics.Record) {
+	r.Node, r.Role, r.Time = n.name, n.role, time.Now()
+	n.send(control.Event{Event: control.Report, Record: &r})
+}
+
+func (n *fakeNode) log(format string, args ...any) {
+	n.send(control.Event{Event: control.Log, Text: fmt.Sprintf(format, args...)})
+}
+
+func (n *fakeNode) send(event control.Event) {
+	line, err := json.Marshal(event)
+	if err != nil {
+		panic(err)
+	}
+	n.write(string(line))
+}
+
+func (n *fakeNode) write(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Println(line)
+}

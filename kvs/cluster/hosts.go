@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// hostsForm is the form of a line of a --hosts file.
+const hostsForm = "name [ssh=user@host[:port]] [addr=DATA-ADDRESS]"
+
+// sshDestination is [user@]host[:port]; an IPv6 host stands in brackets.
+var sshDestination = regexp.MustCompile(`^((?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9._-]*))(?::([0-9]{1,5}))?$`)
+
+// dataAddressForm is an IP address or a host name.
+var dataAddressForm = regexp.MustCompile(`^[0-9A-Za-z:][0-9A-Za-z:._-]*$`)
+
+// readHostsFile reads the nodes that a --hosts file describes.
+func readHostsFile(path string) ([]Node, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--hosts: %w", err)
+	}
+	defer f.Close()
+	return parseHosts(f, path)
+}
+
+// parseHosts reads nodes, one a line; # begins a comment. Errors name the
+// file and the line.
+func parseHosts(r io.Reader, file string) ([]Node, error) {
+	var nodes []Node
+	lines := make(map[string]int) // of each name
+	scanner := bufio.NewScanner(r)
+	for number := 1; scanner.Scan(); number++ {
+		text, _, _ := strings.Cut(scanner.Text(), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		node, err := parseHost(fields)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, number, err)
+		}
+		if first, ok := lines[node.Name]; ok {
+			return nil, fmt.Errorf("%s:%d: node %s stands in line %d already", file, number, node.Name, first)
+		}
+		lines[node.Name] = number
+		nodes = append(nodes, node)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("%s: no node in it; each line is %s", file, hostsForm)
+	}
+	return nodes, nil
+}
+
+func parseHost(fields []string) (Node, error) {
+	node := Node{Name: fields[0], SSH: fields[0]}
+	if !nodeName.MatchString(node.Name) {
+		return node, fmt.Errorf("%q is no node name: letters, digits, dot, dash and underscore; the form is %s", node.Name, hostsForm)
+	}
+	for _, field := range fields[1:] {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "ssh":
+			parts := sshDestination.FindStringSubmatch(value)
+			if parts == nil {
+				return node, fmt.Errorf("ssh=%s: the form is ssh=[user@]host[:port]", value)
+			}
+			node.SSH, node.Port = strings.NewReplacer("[", "", "]", "").Replace(parts[1]), parts[2]
+		case "addr":
+			if !dataAddressForm.MatchString(value) {
+				return node, fmt.Errorf("addr=%s: needs an IP address or a host name, without a port", value)
+			}
+			node.Addr = value
+		default:
+			return node, fmt.Errorf("unknown %q; the form is %s", field, hostsForm)
+		}
+	}
+	return node, nil
+}

@@ -1,0 +1,188 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// minOverlap is the share of the shortest window that all clients must have
+// measured together.
+const minOverlap = 0.95
+
+// total fills in what run's summaries add up to: the common window, the result
+// and the counts of both sides. A missing summary adds nothing; judge sees it.
+func total(run *metrics.Run) {
+	var starts, ends []time.Time
+	shortest := 0.0
+	tables := make(map[metrics.Role][]metrics.Table)
+	for _, node := range run.Nodes {
+		s := node.Summary
+		if s == nil {
+			continue
+		}
+		tables[node.Role] = append(tables[node.Role], s.Usage)
+		if node.Role == metrics.Server {
+			run.Applied = run.Applied.Add(s.Total)
+			continue
+		}
+		run.Total = run.Total.Add(s.Total)
+		run.Ops += s.InWindow.Ops()
+		run.OpsPerS += s.OpsPerS()
+		starts = append(starts, s.WindowStart)
+		ends = append(ends, s.WindowStart.Add(time.Duration(s.WindowLengthS*float64(time.Second))))
+		if len(starts) == 1 || s.WindowLengthS < shortest {
+			shortest = s.WindowLengthS
+		}
+	}
+	run.Usage = make(map[metrics.Role]metrics.Table)
+	for role, t := range tables {
+		run.Usage[role] = metrics.GroupTable(t)
+	}
+	if shortest > 0 {
+		run.WindowStart, run.WindowS = intersection(starts, ends)
+		run.OverlapShare = min(1, run.WindowS/shortest)
+	}
+}
+
+// intersection is the stretch that lies in every window: its start, and its
+// length in seconds, 0 when there is none.
+func intersection(starts, ends []time.Time) (time.Time, float64) {
+	start, end := starts[0], ends[0]
+	for i := range starts {
+		if starts[i].After(start) {
+			start = starts[i]
+		}
+		if ends[i].Before(end) {
+			end = ends[i]
+		}
+	}
+	return start, max(0, end.Sub(start).Seconds())
+}
+
+// judge says whether the number of a run that came to its end may be believed.
+// It reads what total has filled in.
+func judge(run metrics.Run) metrics.Verdict {
+	for _, check := range []func(metrics.Run) metrics.Verdict{
+		checkReports, checkReplies, checkWindow, checkTotals, checkPairs,
+	} {
+		if v := check(run); !v.Valid {
+			return v
+		}
+	}
+	return metrics.Verdict{Valid: true}
+}
+
+var valid = metrics.Verdict{Valid: true}
+
+func invalid(node, format string, args ...any) metrics.Verdict {
+	return metrics.Verdict{Node: node, Reason: fmt.Sprintf(format, args...)}
+}
+
+// checkReports: every node has reported.
+func checkReports(run metrics.Run) metrics.Verdict {
+	for _, node := range run.Nodes {
+		if node.Summary == nil {
+			return invalid(node.Name, "%s sent no summary", node.Role)
+		}
+	}
+	return valid
+}
+
+// checkReplies: every reply that was checked was right, and every record that
+// was loaded was found.
+func checkReplies(run metrics.Run) metrics.Verdict {
+	for _, node := range run.Nodes {
+		if node.Role != metrics.Client {
+			continue
+		}
+		if v := node.Summary.Verification; v.Failures > 0 {
+			return invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, oneLine(v.First))
+		}
+		if n := node.Summary.InWindow.Misses; n > 0 {
+			return invalid(node.Name, "%d misses in the window after a full load: data was lost", n)
+		}
+	}
+	return valid
+}
+
+// checkWindow: the clients measured at the same time, and something.
+func checkWindow(run metrics.Run) metrics.Verdict {
+	for _, node := range run.Nodes {
+		if node.Role != metrics.Client {
+			continue
+		}
+		if s := node.Summary; s.WindowLengthS <= 0 || s.InWindow.Ops() == 0 {
+			return invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
+		}
+	}
+	if run.OverlapShare < minOverlap {
+		return invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (do the nodes' clocks agree?)", 100*run.OverlapShare, 100*minOverlap)
+	}
+	return valid
+}
+
+// checkTotals: what a node did with its peers adds up to what it did.
+func checkTotals(run metrics.Run) metrics.Verdict {
+	for _, node := range run.Nodes {
+		var sum metrics.Counts
+		for _, peer := range node.Summary.Peers {
+			sum = sum.Add(peer.Counts)
+		}
+		if what := difference(sum, node.Summary.Total); what != "" {
+			return invalid(node.Name, "its peers' counts do not add up to its total: %s", what)
+		}
+	}
+	return valid
+}
+
+// checkPairs: between each client and each server, verified equals applied, kind
+// by kind. Of two nodes that disagree the client is named, for its figure is
+// the result.
+func checkPairs(run metrics.Run) metrics.Verdict {
+	applied := make(map[[2]string]metrics.Counts) // by client and server
+	for _, node := range run.Nodes {
+		for _, peer := range node.Summary.Peers {
+			if node.Role == metrics.Server {
+				applied[[2]string{peer.Peer, node.Name}] = peer.Counts
+			}
+		}
+	}
+	for _, node := range run.Nodes {
+		if node.Role != metrics.Client {
+			continue
+		}
+		for _, peer := range node.Summary.Peers {
+			pair := [2]string{node.Name, peer.Peer}
+			if what := difference(peer.Counts, applied[pair]); what != "" {
+				return invalid(node.Name, "client verified and server %s applied differ: %s", peer.Peer, what)
+			}
+			delete(applied, pair)
+		}
+	}
+	for pair, counts := range applied {
+		if counts.Ops() > 0 {
+			return invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", counts.Ops(), pair[0])
+		}
+	}
+	return valid
+}
+
+// difference says in words in which kind two counts of the same operations
+// differ, "" when they agree.
+func difference(a, b metrics.Counts) string {
+	for _, kind := range []struct {
+		name string
+		a, b uint64
+	}{
+		{"gets", a.Gets, b.Gets},
+		{"puts", a.Puts, b.Puts},
+		{"read-modify-writes", a.ReadModifyWrites, b.ReadModifyWrites},
+	} {
+		if kind.a != kind.b {
+			return fmt.Sprintf("%d and %d %s", kind.a, kind.b, kind.name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,245 @@
+// Package cluster runs one benchmark on many machines: it finds the nodes,
+// gives them their roles, starts a program on each, leads them through the run,
+// and says what the result is worth.
+//
+// A run goes through the package in six steps:
+//
+//  1. ParseArgs turns the command line into a Config.
+//  2. The nodes come from the command line, from the testbed, or are this
+//     machine; makePlan gives each a Place.
+//  3. A backend (local, remote) puts the programs where they run and starts them.
+//  4. The conductor leads the members through the protocol of package control,
+//     and writes down what they report as it arrives.
+//  5. total and judge turn the members' summaries into a metrics.Run with a verdict.
+//  6. The run folder gets run.json, summary.txt, latency.hlog and the pictures.
+//
+// Whatever goes wrong on the way, no process is left behind and the folder
+// keeps what was reported until then.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/plots"
+)
+
+// Launcher carries out runs. Its fields are fixed before Run is called.
+type Launcher struct {
+	Programs map[metrics.Role]string // paths of the two programs
+	Root     string                  // the checkout: its logs folder is the default of --out
+	Tmcc     string                  // Emulab's client, a path or a name on PATH
+	GeniGet  string                  // GENI's client, likewise
+	SSH      string                  // the ssh program, likewise
+	Stdout   io.Writer               // results
+	Stderr   io.Writer               // progress and explanations
+	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
+
+	limits limits
+}
+
+// New returns a Launcher for a checkout at root whose programs were built into
+// its bin folder.
+func New(root string, stdout, stderr io.Writer) *Launcher {
+	return &Launcher{
+		Programs: map[metrics.Role]string{
+			metrics.Server: filepath.Join(root, "bin", programName(metrics.Server)),
+			metrics.Client: filepath.Join(root, "bin", programName(metrics.Client)),
+		},
+		Root:    root,
+		Tmcc:    "/usr/local/etc/emulab/tmcc",
+		GeniGet: "geni-get",
+		SSH:     "ssh",
+		Stdout:  stdout,
+		Stderr:  stderr,
+		limits:  defaultLimits(),
+	}
+}
+
+// Run carries out what a command line, without the program's name, asks for.
+// It prints results on Stdout, the verdict last. When ctx ends, so does the
+// run, and no process is left. ExitStatus gives the meaning of the error.
+func (l *Launcher) Run(ctx context.Context, args []string) error {
+	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return &UsageError{err}
+	}
+	plan, err := l.plan(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if cfg.DryRun {
+		return plan.print(l.Stdout)
+	}
+	started := time.Now()
+	dir, err := createFolder(cfg.Out, started)
+	if err != nil {
+		return &UsageError{err}
+	}
+	run := metrics.Run{
+		ID: dir.id(), Started: started, GitCommit: l.commit(ctx),
+		Command: append([]string{"run-cluster.sh"}, args...),
+	}
+	return l.carryOut(ctx, cfg, plan, dir, run)
+}
+
+// plan finds the nodes and gives them their roles.
+func (l *Launcher) plan(ctx context.Context, cfg Config) (Plan, error) {
+	var nodes []Node
+	var err error
+	switch {
+	case cfg.Local:
+	case cfg.HostsFile != "":
+		nodes, err = readHostsFile(cfg.HostsFile)
+	case len(cfg.Nodes) > 0:
+		for _, name := range cfg.Nodes {
+			nodes = append(nodes, Node{Name: name, SSH: name})
+		}
+	default:
+		nodes, err = testbed{l.Tmcc, l.GeniGet}.nodes(ctx)
+	}
+	if err != nil {
+		return Plan{}, &UsageError{err}
+	}
+	plan, err := makePlan(ctx, cfg, nodes)
+	if err != nil {
+		return plan, &UsageError{err}
+	}
+	return plan, nil
+}
+
+// carryOut runs the plan and leaves the run's files in dir, whatever happens.
+func (l *Launcher) carryOut(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) error {
+	c, err := l.conduct(ctx, cfg, plan, dir)
+	run.Ended = time.Now()
+	c.fill(&run)
+	total(&run)
+	if err == nil {
+		run.Verdict = judge(run)
+	} else {
+		run.Verdict = verdictOf(err)
+	}
+	latency, latencyErr := c.latencyRecords(&run)
+	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency))
+	if err == nil {
+		if _, drawErr := plots.Draw(string(dir)); drawErr != nil {
+			fmt.Fprintf(l.Stderr, "no pictures: %v\n", drawErr)
+		}
+	}
+	if err == nil && written != nil {
+		run.Verdict, err = verdictOf(written), written
+	}
+	return l.conclude(c, dir, run, err)
+}
+
+// conduct prepares the nodes and leads them through the run.
+func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
+	var nodes backend = local{l.Programs}
+	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
+	if !plan.Local {
+		r, err := newRemote(l.SSH, cfg.SSHConfig, l.Programs)
+		if err != nil {
+			return c, err
+		}
+		c.backend = r
+	}
+	err := c.backend.Prepare(ctx, plan.Places)
+	if ctx.Err() != nil {
+		return c, errInterrupted
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, c.run(ctx, dir)
+}
+
+// newToken is a run's secret of 128 bits.
+func newToken() string {
+	token := make([]byte, 16)
+	rand.Read(token) // never fails
+	return hex.EncodeToString(token)
+}
+
+// verdictOf is the verdict on a run that err has ended.
+func verdictOf(err error) metrics.Verdict {
+	if errors.Is(err, errInterrupted) {
+		return metrics.Verdict{Reason: errInterrupted.Error()}
+	}
+	var f *fault
+	if errors.As(err, &f) {
+		return metrics.Verdict{Reason: f.reason, Node: f.node}
+	}
+	return metrics.Verdict{Reason: oneLine(err.Error())}
+}
+
+// fill puts into run what the members have reported.
+func (c *conductor) fill(run *metrics.Run) {
+	for _, place := range c.plan.Places {
+		node := metrics.RunNode{Name: place.Name, Role: place.Role, Address: cmp.Or(place.Listen, place.Data)}
+		run.Nodes = append(run.Nodes, node)
+	}
+	for i, m := range c.members {
+		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
+		run.Nodes[i].Config = m.config
+		run.Nodes[i].Summary = m.summary
+	}
+	for _, m := range c.of(metrics.Client) {
+		if m.config == nil {
+			continue
+		}
+		run.Seed, _ = strconv.ParseUint(m.config.Flags["seed"], 10, 64)
+		run.Workload = make(map[string]string)
+		for _, flag := range workloadFlags {
+			if value, ok := m.config.Flags[flag]; ok {
+				run.Workload[flag] = value
+			}
+		}
+		return
+	}
+}
+
+// latencyRecords returns all clients' histograms, and puts what they add up to
+// into run.
+func (c *conductor) latencyRecords(run *metrics.Run) ([]metrics.Record, error) {
+	var records []metrics.Record
+	for _, m := range c.of(metrics.Client) {
+		records = append(records, m.latency...)
+	}
+	merged, err := metrics.WindowLatencies(records)
+	if err != nil {
+		return nil, fmt.Errorf("merge latencies: %w", err)
+	}
+	run.Latency = merged.Quantiles()
+	return records, nil
+}
+
+// commit is the checkout's git commit, with a mark when files differ from it;
+// "" where git or the repository is missing.
+func (l *Launcher) commit(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	head, err := exec.CommandContext(ctx, "git", "-C", l.Root, "rev-parse", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	changed, err := exec.CommandContext(ctx, "git", "-C", l.Root, "status", "--porcelain").Output()
+	if err != nil || len(changed) > 0 {
+		return strings.TrimSpace(string(head)) + "-dirty"
+	}
+	return strings.TrimSpace(string(head))
+}

@@ -1,0 +1,386 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"kvlab/metrics"
+)
+
+// trial is one run of the real launcher over fake nodes on this machine.
+type trial struct {
+	*Launcher
+	out            string
+	stdout, stderr safeBuffer
+}
+
+// safeBuffer may be read while the launcher writes.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trial{out: t.TempDir()}
+	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
+	tr.Programs = map[metrics.Role]string{metrics.Server: program, metrics.Client: program}
+	tr.Tmcc, tr.GeniGet = "/nonexistent/tmcc", "/nonexistent/geni-get"
+	tr.limits.silence = 2 * time.Second
+	tr.limits.leave = time.Second
+	tr.limits.grace = 300 * time.Millisecond
+	return tr
+}
+
+// run runs 2 servers and 2 clients with faults for each.
+func (tr *trial) run(ctx context.Context, faults ...string) error {
+	words := "-fake-clients node2,node3 " + strings.Join(faults, " ")
+	return tr.Run(ctx, []string{"2", "2", words, strings.Join(faults, " "), "--out", tr.out})
+}
+
+func (tr *trial) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(tr.out, "latest", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (tr *trial) runJSON(t *testing.T) metrics.Run {
+	t.Helper()
+	var run metrics.Run
+	if err := json.Unmarshal([]byte(tr.read(t, "run.json")), &run); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+var pidLine = regexp.MustCompile(`(?m)^pid ([0-9]+)$`)
+
+// checkGone fails when a node's process is still there. Its pid is in its log.
+func (tr *trial) checkGone(t *testing.T, nodes int) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(tr.out, "latest", "*.log"))
+	if err != nil || len(logs) != nodes {
+		t.Errorf("%d logs (%v), want %d", len(logs), err, nodes)
+	}
+	for _, log := range logs {
+		match := pidLine.FindStringSubmatch(tr.read(t, filepath.Base(log)))
+		if match == nil {
+			continue // not started
+		}
+		pid, err := strconv.Atoi(match[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("%s: process %d is still there (%v)", filepath.Base(log), pid, err)
+		}
+	}
+}
+
+func TestValidRun(t *testing.T) {
+	tr := newTrial(t)
+	if err := tr.run(context.Background()); err != nil {
+		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	}
+	tr.checkGone(t, 4)
+	run := tr.runJSON(t)
+	if !run.Verdict.Valid || run.Seed != 42 || run.Ops != 2*940 || run.Total != run.Applied || run.Total.Gets != 4*fakePair.Gets {
+		t.Errorf("run.json: verdict %v seed %d ops %d total %v applied %v", run.Verdict, run.Seed, run.Ops, run.Total, run.Applied)
+	}
+	if run.OverlapShare < minOverlap || run.WindowS <= 0 || run.Workload["workload"] != "YCSB-B" {
+		t.Errorf("run.json: overlap %v window %v workload %v", run.OverlapShare, run.WindowS, run.Workload)
+	}
+	out := tr.stdout.String()
+	for _, want := range []string{`(?m)^node0 median 2000 op/s$`, `(?m)^node1 median 2000 op/s$`, `(?m)^total [0-9]+ op/s$`, `\nverdict VALID\n$`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("output has no %s:\n%s", want, out)
+		}
+	}
+	tr.checkRecords(t)
+	tr.checkSummary(t, run)
+	if len(tokens(t, tr)) != 1 {
+		t.Errorf("tokens %v, want one for all nodes", tokens(t, tr))
+	}
+}
+
+// checkRecords reads the records back.
+func (tr *trial) checkRecords(t *testing.T) {
+	t.Helper()
+	text := tr.read(t, "kvsclient-node2.jsonl")
+	reader := metrics.NewReader("kvsclient-node2.jsonl", strings.NewReader(text))
+	var kinds []string
+	for reader.Scan() {
+		r := reader.Record()
+		if r.Config != nil {
+			kinds = append(kinds, "config")
+		}
+		if r.Summary != nil {
+			kinds = append(kinds, "summary")
+		}
+	}
+	if err := reader.Err(); err != nil || strings.Join(kinds, " ") != "config summary" {
+		t.Errorf("records: %v, error %v", kinds, err)
+	}
+}
+
+// checkSummary reads summary.txt the way benchstat does.
+func (tr *trial) checkSummary(t *testing.T, run metrics.Run) {
+	t.Helper()
+	reader := benchfmt.NewReader(strings.NewReader(tr.read(t, "summary.txt")), "summary.txt")
+	results := 0
+	for reader.Scan() {
+		switch r := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("summary.txt: %v", r)
+		case *benchfmt.Result:
+			results++
+			value, ok := r.Value("ops/s")
+			if base := string(r.Name.Base()); base != "KVS" || !ok || value < run.OpsPerS-1 || value > run.OpsPerS+1 || r.GetConfig("cpu") != "Test CPU" {
+				t.Errorf("summary.txt: %s %v ops/s, cpu %q; want %v", r.Name, value, r.GetConfig("cpu"), run.OpsPerS)
+			}
+		}
+	}
+	if err := reader.Err(); err != nil || results != 1 {
+		t.Errorf("summary.txt: %d results, %v", results, err)
+	}
+}
+
+func tokens(t *testing.T, tr *trial) map[string]bool {
+	found := make(map[string]bool)
+	for _, name := range []string{"kvsserver-node0.log", "kvsserver-node1.log", "kvsclient-node2.log", "kvsclient-node3.log"} {
+		match := regexp.MustCompile(`(?m)^token ([0-9a-f]{32})$`).FindStringSubmatch(tr.read(t, name))
+		if match == nil {
+			t.Errorf("%s: no token of 128 bits", name)
+			continue
+		}
+		found[match[1]] = true
+	}
+	return found
+}
+
+func TestFaults(t *testing.T) {
+	tests := []struct {
+		fault  string
+		node   string
+		reason string // regular expression
+		status int
+	}{
+		{"node0:kill:start", "node0", `signal 9`, 1},
+		{"node0:kill:ready", "node0", `signal 9`, 1},
+		{"node1:kill:window", "node1", `signal 9`, 1},
+		{"node1:kill:stop", "node1", `signal 9`, 1},
+		{"node2:kill:start", "node2", `signal 9`, 1},
+		{"node2:exit3:ready", "node2", `exit status 3`, 1},
+		{"node3:exit3:load", "node3", `exit status 3`, 1},
+		{"node3:exit0:warmup", "node3", `left before`, 1},
+		{"node2:panic:window", "node2", `exit status 2`, 1},
+		{"node2:kill:drain", "node2", `signal 9`, 1},
+		{"node2:exit3:exit", "node2", `exit status 3`, 1},
+		{"node0:error:start", "node0", `address already in use`, 1},
+		{"node3:error:window", "node3", `address already in use`, 1},
+		{"node2:garbage:window", "node2", `no event: "{{{ no event"`, 1},
+		{"node2:strange:window", "node2", `"dance" out of turn`, 1},
+		{"node0:early:ready", "node0", `"done" out of turn`, 1},
+		{"node1:hang:window", "node1", `sent nothing`, 1},
+		{"node3:hang:load", "node3", `sent nothing`, 1},
+		{"node2:pause:exit", "node2", `not gone within`, 1},
+		{"node2:usage:start", "node2", `-theta 0`, 2},
+		{"node2:no-summary", "node2", `no summary`, 1},
+		{"node0:no-summary", "node0", `no summary`, 1},
+		{"node2:one-more", "node2", `server node0 applied differ: 951 and 950 gets`, 1},
+		{"node1:one-more", "node2", `server node1 applied differ: 950 and 951 gets`, 1},
+		{"node1:lost-total", "node1", `do not add up`, 1},
+		{"node3:miss", "node3", `3 misses`, 1},
+		{"node3:corrupt", "node3", `2 replies failed verification, first: key 7`, 1},
+		{"node3:other-time", "", `share 0.0 %`, 1},
+		{"node2:no-ops", "node2", `0 operations`, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			err := tr.run(context.Background(), test.fault)
+			if got := ExitStatus(err); got != test.status {
+				t.Errorf("exit status %d, want %d (%v)", got, test.status, err)
+			}
+			tr.checkGone(t, 4)
+			v := tr.runJSON(t).Verdict
+			if v.Valid || v.Node != test.node || !regexp.MustCompile(test.reason).MatchString(v.Reason) {
+				t.Errorf("verdict %v, want %q of %q", v, test.reason, test.node)
+			}
+			out := tr.stdout.String()
+			if test.status == 1 && !strings.HasSuffix(out, "\nverdict "+v.String()+"\n") {
+				t.Errorf("output does not end in the verdict:\n%s", out)
+			}
+			if strings.Contains(out, "total ") || strings.Contains(tr.read(t, "summary.txt"), "Benchmark") {
+				t.Errorf("an invalid run shows a result:\n%s", out)
+			}
+		})
+	}
+}
+
+func TestPanicIsKept(t *testing.T) {
+	tr := newTrial(t)
+	tr.run(context.Background(), "node2:panic:window")
+	for name, text := range map[string]string{"kvsclient-node2.log": tr.read(t, "kvsclient-node2.log"), "standard error": tr.stderr.String()} {
+		if !strings.Contains(text, "stderr: panic: this is the fake node's panic") && name != "standard error" || !strings.Contains(text, "goroutine") {
+			t.Errorf("%s has no trace of the panic:\n%s", name, text)
+		}
+	}
+}
+
+// waitFor polls a node's log for a line.
+func (tr *trial) waitFor(t *testing.T, file, line string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
+		if err == nil && strings.Contains(string(text), line) {
+			return
+		}
+	}
+	t.Fatalf("%s has no %q", file, line)
+}
+
+func TestInterrupt(t *testing.T) {
+	for _, where := range []string{"start", "ready", "load", "warmup", "window", "drain"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- tr.run(ctx, "node2:pause:"+where) }()
+			tr.waitFor(t, "kvsclient-node2.log", "fault pause at "+where)
+			cancel()
+			if err := <-ended; ExitStatus(err) != 130 {
+				t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+			}
+			tr.checkGone(t, 4)
+			if v := tr.runJSON(t).Verdict; v.String() != "INVALID(interrupted)" {
+				t.Errorf("verdict %v", v)
+			}
+		})
+	}
+}
+
+func TestForce(t *testing.T) {
+	tr := newTrial(t)
+	tr.limits.leave = time.Hour // only force can end it
+	force := make(chan struct{})
+	tr.Force = force
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- tr.run(ctx, "node2:stubborn:window") }()
+	tr.waitFor(t, "kvsclient-node2.log", "fault stubborn at window")
+	cancel()
+	tr.waitGone(t, "kvsclient-node3.log")
+	close(force)
+	if err := <-ended; ExitStatus(err) != 130 {
+		t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+	}
+	tr.checkGone(t, 4)
+}
+
+// waitGone waits until the process of a node has ended.
+func (tr *trial) waitGone(t *testing.T, file string) {
+	t.Helper()
+	match := pidLine.FindStringSubmatch(tr.read(t, file))
+	pid, err := strconv.Atoi(match[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return
+		}
+	}
+	t.Fatalf("process %d of %s does not leave", pid, file)
+}
+
+// A node that does not leave when its standard input closes is killed.
+func TestStubbornNodeIsKilled(t *testing.T) {
+	tr := newTrial(t)
+	err := tr.run(context.Background(), "node2:stubborn:window", "node3:exit3:drain")
+	if ExitStatus(err) != 1 {
+		t.Errorf("exit status %d (%v), want 1", ExitStatus(err), err)
+	}
+	tr.checkGone(t, 4)
+}
+
+func TestMissingProgram(t *testing.T) {
+	tr := newTrial(t)
+	tr.Programs[metrics.Client] = "/nonexistent/kvsclient"
+	err := tr.run(context.Background())
+	if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node2" || !strings.Contains(v.Reason, "/nonexistent/kvsclient") {
+		t.Errorf("verdict %v (%v)", v, err)
+	}
+}
+
+func TestUnwritableFolder(t *testing.T) {
+	tr := newTrial(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tr.out = filepath.Join(file, "logs")
+	err := tr.run(context.Background())
+	if ExitStatus(err) != 2 || !strings.HasPrefix(err.Error(), "--out: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %q, exit status %d", err, ExitStatus(err))
+	}
+}
+
+func TestBadUsage(t *testing.T) {
+	for _, args := range [][]string{{"0"}, {"--trials", "5"}, {"1", "1", "", "", "more"}, {"--hosts", "/nonexistent"}} {
+		tr := newTrial(t)
+		err := tr.Run(context.Background(), args)
+		if ExitStatus(err) != 2 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Run(%q) = %v, exit status %d; want one line and 2", args, err, ExitStatus(err))
+		}
+	}
+}
+
+func TestDryRunStartsNothing(t *testing.T) {
+	tr := newTrial(t)
+	if err := tr.Run(context.Background(), []string{"--dry-run", "1", "2", "--out", tr.out, "--client-args", "-theta '0 5'"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"node0: server at 127.0.0.1:0", "node2: client", "-client 1 -clients 2 -theta '0 5'"} {
+		if !strings.Contains(tr.stdout.String(), want) {
+			t.Errorf("plan has no %q:\n%s", want, tr.stdout.String())
+		}
+	}
+	if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
+		t.Errorf("%s was made", entries[0].Name())
+	}
+}

@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"time"
+
+	"kvlab/metrics"
+)
+
+// limits are how long the conductor waits for what.
+type limits struct {
+	connect time.Duration // for servers to listen and clients to connect
+	load    time.Duration // for all records to be stored and read back
+	work    time.Duration // beyond warm-up and window, for what is in flight
+	report  time.Duration // for the servers' reports
+	silence time.Duration // between two signs of life of one node
+	leave   time.Duration // for a node to leave when it is told to
+	grace   time.Duration // for the cause to be heard of, after an effect
+}
+
+// defaultLimits are generous where a slow machine would need it: a node that
+// is dead is noticed by its silence, long before a stage's own limit.
+func defaultLimits() limits {
+	return limits{
+		connect: time.Minute,      // ssh's own limits end a dead connection in 20 s
+		load:    30 * time.Minute, // 10^9 records at 1M/s, twice over
+		work:    time.Minute,      // calls have deadlines of their own
+		report:  30 * time.Second,
+		silence: 15 * time.Second, // nodes send an interval each second
+		leave:   3 * time.Second,
+		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too
+	}
+}
+
+// workLimit is how long warm-up, window and drain may take, from the clients'
+// own flags. A client that states no lengths is bounded by its silence alone.
+func (c *conductor) workLimit() time.Duration {
+	var longest time.Duration
+	for _, m := range c.of(metrics.Client) {
+		warmUp, ok1 := m.seconds("warmup")
+		window, ok2 := m.seconds("secs")
+		if !ok1 || !ok2 {
+			return 1 << 62
+		}
+		longest = max(longest, warmUp+window)
+	}
+	return longest + c.limits.work
+}
+
+// seconds is the value of one of the node's flags that states a length.
+func (m *member) seconds(name string) (time.Duration, bool) {
+	if m.config == nil {
+		return 0, false
+	}
+	value := m.config.Flags[name]
+	if d, err := time.ParseDuration(value + "s"); err == nil {
+		return d, true
+	}
+	d, err := time.ParseDuration(value)
+	return d, err == nil
+}

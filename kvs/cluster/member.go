@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// stage is how far a node has come. A server goes from started to ready to
+// done, a client by way of connected and loaded.
+type stage int
+
+const (
+	started stage = iota
+	ready         // a server listens, a client is connected
+	loaded        // a client's records are stored and read back
+	done          // everything is reported
+	left          // the process has ended
+)
+
+// stageOf is the stage that an event announces.
+var stageOf = map[string]stage{
+	control.Ready:     ready,
+	control.Connected: ready,
+	control.Loaded:    loaded,
+	control.Done:      done,
+}
+
+// leaveDelay is how long the pipes of an ended process are read on: a child
+// that it left behind may hold them open for ever.
+const leaveDelay = time.Second
+
+// member is one node of a running run. The goroutines that read its output
+// write its log and send messages; every other field belongs to the conductor.
+type member struct {
+	Place
+	log   *nodeLog
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+
+	spoken bool // of the reading goroutine: the first event has been seen
+
+	stage    stage
+	failed   bool      // has reported an error; its end explains nothing more
+	heard    time.Time // when it last sent anything, or was started
+	address  string    // a server's, from its ready event
+	phase    metrics.Phase
+	config   *metrics.Config
+	interval metrics.Interval // the last one
+	rates    []float64        // operations per second of each interval in the window
+	latency  []metrics.Record // histograms
+	summary  *metrics.Summary
+}
+
+// message is one thing that a node's process does: an event, a breach of the
+// protocol (err), or its end.
+type message struct {
+	from  *member
+	event *control.Event
+	err   error
+	ended bool // err is then its exit's
+}
+
+// start runs the member's process; what it does arrives in inbox, its end last.
+func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout := &lineWriter{take: func(line []byte) error { return m.read(line, inbox) }}
+	stderr := &lineWriter{take: func(line []byte) error { return m.log.line("stderr: " + string(line)) }}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = leaveDelay
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	m.cmd, m.stdin, m.heard = cmd, stdin, time.Now()
+	go func() {
+		err := cmd.Wait()
+		if broken := errors.Join(stdout.flush(), stderr.flush()); broken != nil {
+			inbox <- message{from: m, err: broken}
+		}
+		inbox <- message{from: m, err: err, ended: true}
+	}()
+	return nil
+}
+
+// read takes one line of the member's standard output. A login shell's
+// start-up files may have printed something before the first event; after it,
+// every line must be one.
+func (m *member) read(line []byte, inbox chan<- message) error {
+	var event control.Event
+	err := json.Unmarshal(line, &event)
+	if err != nil && !m.spoken {
+		return m.log.line("stdout: " + string(line))
+	}
+	m.spoken = true
+	if err == nil {
+		err = m.keep(event)
+	} else {
+		err = errors.Join(fmt.Errorf("sent a line that is no event: %s", abridge(line)), m.log.line("stdout: "+string(line)))
+	}
+	if err != nil {
+		inbox <- message{from: m, err: err}
+		return nil
+	}
+	inbox <- message{from: m, event: &event}
+	return nil
+}
+
+// keep writes down what an event reports.
+func (m *member) keep(event control.Event) error {
+	switch event.Event {
+	case control.Log:
+		return m.log.line(event.Text)
+	case control.Error:
+		return m.log.line("error: " + event.Text)
+	case control.Report:
+		if event.Record == nil {
+			return errors.New("sent a record event without a record")
+		}
+		if r := event.Record; r.Node != m.Name || r.Role != m.Role {
+			return fmt.Errorf("sent a record of %s %q", r.Role, r.Node)
+		}
+		return m.log.record(event.Record)
+	}
+	return nil
+}
+
+// abridge quotes the beginning of a line.
+func abridge(line []byte) string {
+	const enough = 80
+	if len(line) > enough {
+		return strconv.Quote(string(line[:enough])) + "..."
+	}
+	return strconv.Quote(string(line))
+}
+
+// send gives the member a command. An error is not reported: it means that the
+// process has ended, and that end arrives as a message which says more.
+func (m *member) send(command control.Command) {
+	line, err := json.Marshal(command)
+	if err != nil { // strings and numbers only: cannot happen
+		return
+	}
+	m.stdin.Write(append(line, '\n'))
+}
+
+// signal sends a signal to the process and all that it has started.
+func (m *member) signal(s syscall.Signal) {
+	if m.cmd != nil && m.stage != left {
+		syscall.Kill(-m.cmd.Process.Pid, s)
+	}
+}
+
+// reach takes a member to its next stage.
+func (m *member) reach(next stage, event *control.Event) *fault {
+	switch {
+	case next == ready && m.Role == metrics.Server && event.Addr == "":
+		return m.fault(complaint, "is ready and gives no address")
+	case next == done && m.summary == nil:
+		return m.fault(complaint, "is done and has sent no summary")
+	case next == ready:
+		m.address = event.Addr
+	}
+	m.stage = next
+	return nil
+}
+
+// end takes note of a process's end.
+func (m *member) end(err error) *fault {
+	before := m.stage
+	m.stage = left
+	m.stdin.Close()
+	if m.failed || before == done && err == nil {
+		return nil
+	}
+	return m.fault(crash, "%s", m.exitReason(err))
+}
+
+// note keeps of a record what the end of the run needs.
+func (m *member) note(r *metrics.Record) {
+	switch {
+	case r.Config != nil:
+		m.config = r.Config
+	case r.Summary != nil:
+		m.summary = r.Summary
+	case r.Histogram != nil:
+		m.latency = append(m.latency, *r)
+	case r.Interval != nil:
+		m.interval = *r.Interval
+		if r.Interval.Phase == metrics.Window {
+			m.rates = append(m.rates, r.Interval.OpsPerS())
+		}
+	}
+}
+
+// fault is a fault of this member.
+func (m *member) fault(kind faultKind, format string, args ...any) *fault {
+	return &fault{node: m.Name, role: m.Role, kind: kind, reason: oneLine(fmt.Sprintf(format, args...))}
+}
+
+// exitReason says in words how a process ended before its work was done.
+func (m *member) exitReason(err error) string {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		if err != nil {
+			return err.Error()
+		}
+		return "left before its work was done"
+	}
+	status, _ := exit.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Signaled():
+		return fmt.Sprintf("died of signal %d (%s)", status.Signal(), status.Signal())
+	case m.SSH != "" && status.ExitStatus() == sshFailed:
+		return "died of a signal, or its connection was lost (exit status 255 of ssh)"
+	}
+	return fmt.Sprintf("died with exit status %d", status.ExitStatus())
+}

@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"kvlab/metrics"
+)
+
+// tailLines is how many of a failing node's last log lines are printed.
+const tailLines = 20
+
+// nodeLog keeps what one node says: lines in its .log, records in its .jsonl.
+// Both are written as they come, so that an aborted run keeps them. Safe for
+// concurrent use: a node's standard output and its standard error meet here.
+type nodeLog struct {
+	mu      sync.Mutex
+	text    *os.File // guarded by mu, as all below
+	file    *os.File // the .jsonl
+	records *metrics.Writer
+	tail    []string // the last lines, oldest first
+}
+
+// openNodeLog creates both files. A run's folder is new, so they must not exist.
+func openNodeLog(f folder, place Place) (*nodeLog, error) {
+	base := f.path(place.Program() + "-" + place.Name)
+	text, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	records, err := os.OpenFile(base+".jsonl", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		text.Close()
+		return nil, err
+	}
+	return &nodeLog{text: text, file: records, records: metrics.NewWriter(records)}, nil
+}
+
+// line appends a line to the .log.
+func (l *nodeLog) line(text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail = append(l.tail, text); len(l.tail) > tailLines {
+		l.tail = append(l.tail[:0], l.tail[1:]...)
+	}
+	_, err := fmt.Fprintln(l.text, text)
+	return err
+}
+
+// record appends a record to the .jsonl.
+func (l *nodeLog) record(r *metrics.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.records.Write(*r)
+}
+
+// last returns the last lines of the .log, oldest first.
+func (l *nodeLog) last() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.tail...)
+}
+
+func (l *nodeLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.text.Close(), l.file.Close())
+}
+
+// maxLine is the longest line that a node may send: a record with a histogram
+// has some kilobytes, a few megabytes at the very most.
+const maxLine = 16 << 20
+
+// lineWriter cuts what is written to it into lines. Not safe for concurrent
+// use. The line it passes on is valid only during the call.
+type lineWriter struct {
+	take    func(line []byte) error
+	partial []byte
+}
+
+// Write passes complete lines on. An error of take, or a line beyond maxLine,
+// ends the reading of the node's output.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		line, rest, found := bytes.Cut(p, []byte{'\n'})
+		if !found {
+			break
+		}
+		if len(w.partial) > 0 {
+			line = append(w.partial, line...)
+			w.partial = w.partial[:0]
+		}
+		if err := w.take(bytes.TrimSuffix(line, []byte{'\r'})); err != nil {
+			return 0, err
+		}
+		p = rest
+	}
+	if w.partial = append(w.partial, p...); len(w.partial) > maxLine {
+		return 0, fmt.Errorf("a line of more than %d bytes", maxLine)
+	}
+	return n, nil
+}
+
+// flush passes on what the node left without an end of line.
+func (w *lineWriter) flush() error {
+	if len(w.partial) == 0 {
+		return nil
+	}
+	line := w.partial
+	w.partial = nil
+	return w.take(line)
+}

@@ -1,0 +1,258 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/metrics"
+)
+
+// sshParallel is how many nodes are prepared at a time. A jump host's sshd
+// drops connections at random from its tenth unauthenticated one on
+// (MaxStartups 10:30:100 in sshd_config(5)).
+const sshParallel = 8
+
+// sshTimeout bounds one step of a node's preparation, the copy of a program of
+// some ten megabytes included.
+const sshTimeout = 2 * time.Minute
+
+// sshFailed is ssh's exit status for its own errors, ssh(1).
+const sshFailed = 255
+
+// remote runs nodes through the system's ssh. Remote command lines are plain
+// constant words, as the login shell may be any; scripts go to a sh over its
+// standard input, and a node's arguments through the control pipe.
+type remote struct {
+	ssh      string                  // the ssh program
+	config   string                  // ssh -F; "" for the user's own
+	programs map[metrics.Role]string // paths on this machine
+	system   string                  // uname -sm of this machine
+
+	mu    sync.Mutex
+	paths map[string]string // guarded by mu; by node name, the program's path there
+}
+
+func newRemote(ssh, config string, programs map[metrics.Role]string) (*remote, error) {
+	system, err := exec.Command("uname", "-sm").Output()
+	if err != nil {
+		return nil, fmt.Errorf("uname -sm: %w", err)
+	}
+	return &remote{
+		ssh: ssh, config: config, programs: programs,
+		system: strings.TrimSpace(string(system)),
+		paths:  make(map[string]string),
+	}, nil
+}
+
+// Prepare copies to each node the program that it does not have yet.
+func (r *remote) Prepare(ctx context.Context, places []Place) error {
+	sums := make(map[metrics.Role]string)
+	for role, path := range r.programs {
+		sum, err := sha256File(path)
+		if err != nil {
+			return &fault{reason: oneLine(err.Error())}
+		}
+		sums[role] = sum
+	}
+	faults := make([]error, len(places))
+	var group errgroup.Group
+	group.SetLimit(sshParallel)
+	for i, place := range places {
+		group.Go(func() error {
+			path, err := r.deploy(ctx, place, sums[place.Role])
+			if err != nil {
+				faults[i] = &fault{node: place.Name, role: place.Role, reason: oneLine(err.Error())}
+				return nil
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.paths[place.Name] = path
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(faults...)
+}
+
+// Command runs the node's copy of the program.
+func (r *remote) Command(place Place) *exec.Cmd {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cmd := exec.Command(r.ssh, r.args(place, r.paths[place.Name], "-control")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// args is ssh's command line for a remote command. A first contact's host key
+// is accepted and kept, a changed one is not; with --ssh-config that file
+// decides. Each connection is its own, so that its end is the node's end.
+func (r *remote) args(place Place, command ...string) []string {
+	args := []string{"-T", "-x", "-a",
+		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
+		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
+		"-o", "ControlPath=none", "-o", "ClearAllForwardings=yes"}
+	if r.config == "" {
+		args = append(args, "-o", "StrictHostKeyChecking=accept-new")
+	} else {
+		args = append(args, "-F", r.config)
+	}
+	if place.Port != "" {
+		args = append(args, "-p", place.Port)
+	}
+	return append(append(args, "--", place.SSH), command...)
+}
+
+// probeScript finds out what the node is and whether it has the program. Its
+// folder is in /tmp because home is often NFS over the control network, and
+// must belong to the user alone. Programs unused for a week are removed.
+const probeScript = `set -eu
+umask 077
+dir=/tmp/kvlab-$(id -un)
+mkdir -p "$dir"
+if [ -L "$dir" ] || [ ! -O "$dir" ]; then
+	echo "$dir belongs to somebody else" >&2
+	exit 1
+fi
+chmod 700 "$dir"
+find "$dir" -mindepth 1 -maxdepth 1 -type d -mtime +7 -exec rm -rf {} + 2>/dev/null || true
+mkdir -p "$dir/$folder"
+touch "$dir/$folder"
+echo "kvlab system $(uname -sm)"
+echo "kvlab dir $dir"
+if [ "$(sha256sum <"$dir/$folder/$program" 2>/dev/null)" = "$sum  -" ] && [ -x "$dir/$folder/$program" ]; then
+	echo "kvlab have"
+else
+	echo "kvlab need"
+fi
+`
+
+// installScript takes a copied file into use when it has arrived whole.
+const installScript = `set -eu
+if [ "$(sha256sum <"$file")" != "$sum  -" ]; then
+	rm -f "$file"
+	echo "the copy of $program arrived damaged" >&2
+	exit 1
+fi
+chmod 500 "$file"
+mv -f "$file" "$path"
+echo "kvlab installed"
+`
+
+// plainPath is what a remote path may look like to stand in a command line.
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
+
+// deploy makes sure that the node has the program with the checksum sum, and
+// returns its path there.
+func (r *remote) deploy(ctx context.Context, place Place, sum string) (string, error) {
+	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\n", place.Program(), sum, sum[:16])
+	answer, err := r.run(ctx, place, strings.NewReader(vars+probeScript), "sh", "-s")
+	if err != nil {
+		return "", err
+	}
+	system, dir := answer["system"], answer["dir"]
+	if system != r.system {
+		return "", fmt.Errorf("is a %q machine, and the programs are built for %q", system, r.system)
+	}
+	if !plainPath.MatchString(dir) {
+		return "", fmt.Errorf("unusable folder %q", dir)
+	}
+	path := dir + "/" + sum[:16] + "/" + place.Program()
+	if _, ok := answer["have"]; ok {
+		return path, nil
+	}
+	return path, r.push(ctx, place, path, vars)
+}
+
+// push copies the program under another name first, so that a run beside this
+// one never starts half a file.
+func (r *remote) push(ctx context.Context, place Place, path, vars string) error {
+	program, err := os.Open(r.programs[place.Role])
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	unique := make([]byte, 8)
+	rand.Read(unique)
+	file := path + "." + hex.EncodeToString(unique)
+	if _, err := r.run(ctx, place, program, "dd", "of="+file, "bs=65536"); err != nil {
+		return fmt.Errorf("copy %s: %w", place.Program(), err)
+	}
+	vars += fmt.Sprintf("file=%s\npath=%s\n", file, path)
+	answer, err := r.run(ctx, place, strings.NewReader(vars+installScript), "sh", "-s")
+	if err != nil {
+		return fmt.Errorf("install %s: %w", place.Program(), err)
+	}
+	if _, ok := answer["installed"]; !ok {
+		return fmt.Errorf("install %s: no answer", place.Program())
+	}
+	return nil
+}
+
+// run executes a command on the node and returns its answers, the lines that
+// begin with "kvlab", by their second word. Other lines are the chatter of a
+// login shell's start-up files.
+func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command ...string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, sshTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.ssh, r.args(place, command...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		return nil, sshError(ctx, err, stderr.String())
+	}
+	answer := make(map[string]string)
+	for line := range strings.Lines(stdout.String()) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "kvlab "); ok {
+			key, value, _ := strings.Cut(rest, " ")
+			answer[key] = value
+		}
+	}
+	return answer, nil
+}
+
+// sshError tells ssh's own failures from the remote command's.
+func sshError(ctx context.Context, err error, stderr string) error {
+	said := lastLine(stderr)
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %s", sshTimeout)
+	case ctx.Err() != nil:
+		return errInterrupted
+	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:
+		return fmt.Errorf("cannot be reached: %s", cmp.Or(said, "ssh gives no reason"))
+	case said != "":
+		return errors.New(said)
+	}
+	return err
+}
+
+// lastLine is the last line of a text that says anything.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// oneLine joins a text's lines, as a reason is part of the verdict's line.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

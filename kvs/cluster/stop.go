@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stop ends every process that still runs: a node whose standard input closes
+// leaves by itself, and is killed if it has not done so after a while.
+func (c *conductor) stop() error {
+	for _, m := range c.running() {
+		m.stdin.Close()
+	}
+	patience := time.NewTimer(c.limits.leave)
+	defer patience.Stop()
+	force, killed := c.force, false
+	for len(c.running()) > 0 {
+		select {
+		case msg := <-c.inbox:
+			c.hear(msg)
+			continue
+		case <-patience.C:
+			if killed {
+				return fmt.Errorf("cannot end %s", c.pids())
+			}
+		case <-force:
+			force = nil
+		}
+		killed = true
+		for _, m := range c.running() {
+			m.signal(syscall.SIGKILL)
+		}
+		patience.Reset(c.limits.leave + leaveDelay)
+	}
+	return nil
+}
+
+// running returns the members whose process has not ended.
+func (c *conductor) running() []*member {
+	var running []*member
+	for _, m := range c.members {
+		if m.cmd != nil && m.stage != left {
+			running = append(running, m)
+		}
+	}
+	return running
+}
+
+// pids names the processes that still run.
+func (c *conductor) pids() string {
+	var names []string
+	for _, m := range c.running() {
+		names = append(names, fmt.Sprintf("%s (process %d)", m.Name, m.cmd.Process.Pid))
+	}
+	return strings.Join(names, ", ")
+}
