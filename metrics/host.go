@@ -39,6 +39,10 @@ func HostFacts() (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("describe this machine: operating system: %w", err)
 	}
+	commit := ""
+	if build, ok := debug.ReadBuildInfo(); ok {
+		commit = gitCommit(build.Settings)
+	}
 	return Host{
 		Hostname:         name,
 		CPUModel:         processors[0].ModelName,
@@ -47,19 +51,15 @@ func HostFacts() (Host, error) {
 		Kernel:           kernel,
 		OS:               cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
 		GoVersion:        runtime.Version(),
-		GitCommit:        gitCommit(),
+		GitCommit:        commit,
 	}, nil
 }
 
 // gitCommit is the commit that the go command stamped into the binary, with
 // "-dirty" when the work tree had changes; "" for a build outside a work tree.
-func gitCommit() string {
-	build, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
+func gitCommit(settings []debug.BuildSetting) string {
 	var commit, dirty string
-	for _, s := range build.Settings {
+	for _, s := range settings {
 		switch {
 		case s.Key == "vcs.revision":
 			commit = s.Value
