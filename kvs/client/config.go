@@ -4,11 +4,7 @@ package client
 
 import (
 	"flag"
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/control"
@@ -33,7 +29,7 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
 	w := &c.Workload
 	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
-	flags.Func("reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates", number(&w.Reads))
+	flags.Var((*share)(&w.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
 	flags.StringVar(&w.Distribution, "distribution", w.Distribution, "zipfian, uniform, sequential, latest or hotspot (default the workload's own: zipfian)")
 	flags.StringVar(&w.Zipfian, "zipfian", w.Zipfian, "the `law` of zipfian and latest: ycsb (as YCSB's generator draws) or exact (Zipf's law)")
 	flags.Float64Var(&w.Theta, "theta", w.Theta, "the `exponent` of zipfian and latest, above 0")
@@ -45,7 +41,7 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
-	flags.Func("hosts", "every server's `host:port`, by commas (default 127.0.0.1:8080)", list(&c.Hosts))
+	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", "))
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
@@ -54,9 +50,9 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.Batch, "batch", c.Batch, "mean `operations` per call")
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
-	flags.Func("verify", "compare one value in `N` in full, or full for every one (default 16); headers and lengths always are", verify(&c.Verify))
-	flags.Func("warmup", "`seconds` of warm-up before the window (default 5)", seconds(&c.WarmUp))
-	flags.Func("secs", "`seconds` of the measured window (default 30)", seconds(&c.Window))
+	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are")
+	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
+	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}
@@ -64,47 +60,4 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 		return c, flags, control.UsageError{Err: err}
 	}
 	return c, flags, nil
-}
-
-func number(to *float64) func(string) error {
-	return func(s string) (err error) {
-		*to, err = strconv.ParseFloat(s, 64)
-		return err
-	}
-}
-
-func list(to *[]string) func(string) error {
-	return func(s string) error {
-		*to = strings.Split(s, ",")
-		return nil
-	}
-}
-
-// seconds reads a plain number of seconds, or a duration such as 500ms.
-func seconds(to *time.Duration) func(string) error {
-	return func(s string) error {
-		if d, err := time.ParseDuration(s); err == nil {
-			*to = d
-			return nil
-		}
-		n, err := strconv.ParseFloat(s, 64)
-		if err != nil || math.IsNaN(n) || math.Abs(n) > 1e9 {
-			return fmt.Errorf("want a number of seconds, such as 30")
-		}
-		*to = time.Duration(n * float64(time.Second))
-		return nil
-	}
-}
-
-func verify(to *int) func(string) error {
-	return func(s string) (err error) {
-		if s == "full" {
-			*to = 1
-			return nil
-		}
-		if *to, err = strconv.Atoi(s); err != nil {
-			return fmt.Errorf("want full, or a whole number")
-		}
-		return nil
-	}
 }

@@ -1,0 +1,86 @@
+package client
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"kvlab/workload"
+)
+
+// The flag values that package flag has no type for. Each prints as it is
+// typed, because every flag's final value is logged.
+
+// share is a number from 0 to 1, or not given.
+type share float64
+
+func (s *share) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
+	}
+	*s = share(n)
+	return nil
+}
+
+func (s *share) String() string {
+	if *s == workload.StandardMix {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*s), 'g', -1, 64)
+}
+
+// list is words with commas between them.
+type list []string
+
+func (l *list) Set(text string) error {
+	*l = strings.Split(text, ",")
+	return nil
+}
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+// seconds is a plain number of seconds; a duration such as 500ms is one too.
+type seconds time.Duration
+
+func (s *seconds) Set(text string) error {
+	if d, err := time.ParseDuration(text); err == nil {
+		*s = seconds(d)
+		return nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.Abs(n) > 1e9 {
+		return fmt.Errorf("want a number of seconds, such as 30")
+	}
+	*s = seconds(n * float64(time.Second))
+	return nil
+}
+
+func (s *seconds) String() string {
+	return strconv.FormatFloat(time.Duration(*s).Seconds(), 'g', -1, 64)
+}
+
+// every is "one in so many", or full for every one.
+type every int
+
+func (e *every) Set(text string) error {
+	if text == "full" {
+		*e = 1
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("want full, or a whole number N for one value in N")
+	}
+	*e = every(n)
+	return nil
+}
+
+func (e *every) String() string {
+	if *e == 1 {
+		return "full"
+	}
+	return strconv.Itoa(int(*e))
+}
