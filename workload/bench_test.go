@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -33,6 +34,21 @@ func benchmarkFill(b *testing.B, c Config) {
 		s.Fill(ops)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(s.Drawn()), "ns/operation")
+}
+
+// BenchmarkYCSBFormula is what a draw would cost with YCSB's own formula, which
+// computes a power: compare BenchmarkFill, which draws from the same law and
+// chooses the kind and folds the digest besides.
+func BenchmarkYCSBFormula(b *testing.B) {
+	draw := ycsbDraw(1_000_000, 0.99, slowSum(0, 1_000_000, 0.99))
+	random := rand.New(rand.NewPCG(1, 2))
+	sum := uint64(0)
+	for b.Loop() {
+		sum += draw(random.Float64())
+	}
+	if sum == 0 {
+		b.Error("every draw was rank 0")
+	}
 }
 
 func BenchmarkNew(b *testing.B) {

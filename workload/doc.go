@@ -13,8 +13,9 @@
 //     chooses the kind of operation.
 //
 // A draw takes two random words and two table reads; it computes no power and
-// rejects nothing. The table's size hardly grows with N: 7,000 segments for 10^6
-// records, 11,000 for 10^8. So a plan of any size is set up in milliseconds and
-// sampled from the second-level cache, where an alias table over all of 10^6
-// records would take 8 MB and a power per draw ten times the time.
+// rejects nothing. The table hardly grows with the number of records: 7,000
+// segments for 10^6, 9,300 for 10^8. So a plan of any size is set up in
+// milliseconds and sampled from the second-level cache, where an alias table
+// over 10^6 records would take 8 MB, and YCSB's formula, with a power in each
+// draw, seven times as long (BenchmarkFill, BenchmarkYCSBFormula).
 package workload

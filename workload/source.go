@@ -46,12 +46,13 @@ func (s *Source) Fill(ops []Op) {
 
 // fillRandom spends the bits of two random words twice. Of a word times n, the
 // high half picks one of n columns or ranks, and the low half is a uniform
-// fraction that is as good as independent of it, to n parts in 2^64: it is held
-// against the column's threshold and the segment's slope, or decides the kind.
+// fraction that is as good as independent of it, to n parts in 2^64: it decides
+// between column and alias, or the kind. Its own low half, good to n parts in
+// 2^32, is only held against the segment's slope.
 //
 // The column's choice is arithmetic on a borrow bit, as the kind's is: with
-// branches a draw takes 12 ns instead of 7 (BenchmarkFill). The state lives in locals so that workers whose sources share a cache line do
-// not fight for it.
+// branches a draw takes 12 ns instead of 7 (BenchmarkFill). The state lives in
+// locals so that workers whose sources share a cache line do not fight for it.
 func (s *Source) fillRandom(ops []Op) {
 	p := s.plan
 	columns, segments := p.table.columns, p.table.segments
@@ -92,7 +93,7 @@ func (s *Source) fillSequential(ops []Op) {
 }
 
 // Digest returns a fingerprint of every operation so far, in order. Streams that
-// differ in one operation never share it; others do with probability 2^-64.
+// differ in exactly one operation never share it, others hardly ever do.
 // Starting from 0, each operation turns d into
 //
 //	(rotate left(d, 29) xor (4*key + kind)) * 0x9e3779b97f4a7c15 mod 2^64

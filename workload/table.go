@@ -9,9 +9,10 @@ import (
 // Vose, "A Linear Algorithm for Generating Random Numbers with a Given
 // Distribution", IEEE TSE 17(9), 1991), then a rank inside it.
 //
-// A segment's mass is right to about 1e-7 of itself. Inside one, the mass of a
-// rank is taken to fall linearly; for theta up to 1.2 that is right to about
-// 2e-6 of itself, which 10^11 draws would not show.
+// A segment's mass is right to 1e-7 of itself and 2^-32 of a column, which is
+// 10^-13 or less with 4,000 segments: what is rarer, as far ranks are when theta
+// is 5, never comes. Inside a segment the mass of a rank is taken to fall
+// linearly; for theta up to 1.2 that is right to 2e-6 of itself.
 type table struct {
 	columns  []column
 	segments []segment
@@ -44,10 +45,11 @@ func newTable(l law) table {
 }
 
 // weight turns a mass into a whole number of 2^-48. The rounding to float32
-// comes first: math.Pow and its like may differ in the last bit of a float64
-// from one architecture to another, and of the 24 bits kept here one differs
-// about once in 10^8 masses. From here on all is integer arithmetic, so that
-// machines draw the same operations. Where they should not, digests tell.
+// comes first: math.Pow and its like may differ in the last bits of a float64
+// from one architecture to another, but the 24 bits kept here hardly ever do. All
+// that follows is integer arithmetic, so machines draw the same operations. Of
+// 3,000 plans one differed between builds with and without fused multiply-add,
+// none between amd64 and 386; should two machines differ, their digests tell.
 func weight(mass float64) uint64 {
 	return uint64(math.Round(math.Ldexp(float64(float32(mass)), 48)))
 }

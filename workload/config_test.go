@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   []string // parts of the error; none for a valid configuration
+	}{
+		{"default", func(c *Config) {}, nil},
+		{"theta 1", func(c *Config) { c.Theta = 1 }, nil},
+		{"theta above 1", func(c *Config) { c.Theta = 1.2 }, nil},
+		{"exact", func(c *Config) { c.Zipfian = ZipfianExact }, nil},
+		{"one record", func(c *Config) { c.Records = 1 }, nil},
+		{"most records", func(c *Config) { c.Records = MaxRecords }, nil},
+		{"mix", func(c *Config) { c.Workload, c.Reads = Mix, 0.7 }, nil},
+		{"mix without reads", func(c *Config) { c.Workload, c.Reads = Mix, 0 }, nil},
+		{"uniform needs no theta", func(c *Config) { c.Distribution, c.Theta = Uniform, 0 }, nil},
+		{"hotspot needs no theta", func(c *Config) { c.Distribution, c.Theta = Hotspot, math.NaN() }, nil},
+		{"zipfian needs no hot keys", func(c *Config) { c.HotKeys = 0 }, nil},
+		{"scrambled latest", func(c *Config) { c.Distribution, c.Scramble = Latest, true }, nil},
+
+		{"zero value", func(c *Config) { *c = Config{} }, []string{"-workload", `""`, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, mix"}},
+		{"unknown workload", func(c *Config) { c.Workload = "YCSB-Z" }, []string{"-workload", `"YCSB-Z"`, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, mix"}},
+		{"workload in lower case", func(c *Config) { c.Workload = "ycsb-b" }, []string{"-workload", "did you mean YCSB-B?"}},
+		{"reads of a standard mix", func(c *Config) { c.Reads = 0.7 }, []string{"-reads 0.7", "YCSB-B", "-workload mix"}},
+		{"no reads of a standard mix", func(c *Config) { c.Reads = 0 }, []string{"-reads 0", "-workload mix"}},
+		{"mix alone", func(c *Config) { c.Workload = Mix }, []string{"-reads -1", "-workload mix", "0 to 1"}},
+		{"reads above 1", func(c *Config) { c.Workload, c.Reads = Mix, 70 }, []string{"-reads 70", "0 to 1"}},
+		{"reads NaN", func(c *Config) { c.Workload, c.Reads = Mix, math.NaN() }, []string{"-reads NaN"}},
+		{"unknown distribution", func(c *Config) { c.Distribution = "zipf" }, []string{"-distribution", `"zipf"`, "zipfian, uniform, sequential, latest, hotspot"}},
+		{"unknown zipfian", func(c *Config) { c.Zipfian = "gray" }, []string{"-zipfian", `"gray"`, "ycsb, exact"}},
+		{"theta 0", func(c *Config) { c.Theta = 0 }, []string{"-theta 0", "above 0", "-distribution uniform"}},
+		{"theta negative", func(c *Config) { c.Theta = -0.5 }, []string{"-theta -0.5"}},
+		{"theta NaN", func(c *Config) { c.Theta = math.NaN() }, []string{"-theta NaN"}},
+		{"theta infinite", func(c *Config) { c.Theta = math.Inf(1) }, []string{"-theta +Inf"}},
+		{"theta NaN of latest", func(c *Config) { c.Distribution, c.Theta = Latest, math.NaN() }, []string{"-theta NaN"}},
+		{"no records", func(c *Config) { c.Records = 0 }, []string{"-records 0", "1 to"}},
+		{"too many records", func(c *Config) { c.Records = MaxRecords + 1 }, []string{"-records", "1099511627776"}},
+		{"hot ops", func(c *Config) { c.Distribution, c.HotOps = Hotspot, 80 }, []string{"-hot-ops 80", "0 to 1"}},
+		{"hot ops NaN", func(c *Config) { c.Distribution, c.HotOps = Hotspot, math.NaN() }, []string{"-hot-ops NaN"}},
+		{"no hot keys", func(c *Config) { c.Distribution, c.HotKeys = Hotspot, 0 }, []string{"-hot-keys 0", "above 0"}},
+		{"hot keys", func(c *Config) { c.Distribution, c.HotKeys = Hotspot, 20 }, []string{"-hot-keys 20"}},
+		{"scrambled sequential", func(c *Config) { c.Distribution, c.Scramble = Sequential, true }, []string{"-scramble", "-distribution sequential"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := DefaultConfig()
+			test.change(&c)
+			err := c.Validate()
+			if test.want == nil {
+				if err != nil {
+					t.Fatalf("Validate() = %v, want nil", err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatalf("Validate() = nil, want an error with %q", test.want)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("Validate() = %q, want %q in it", err, part)
+				}
+			}
+			if _, err := New(c); err == nil {
+				t.Error("New took an invalid configuration")
+			}
+		})
+	}
+}
+
+func TestKindString(t *testing.T) {
+	for kind, want := range map[Kind]string{
+		Read: "read", Update: "update", ReadModifyWrite: "read-modify-write", 9: "kind(9)",
+	} {
+		if got := kind.String(); got != want {
+			t.Errorf("Kind(%d).String() = %q, want %q", kind, got, want)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// chiSquare returns the p-value of counts[rank] draws against mass(rank). Ranks
+// are pooled in order until a cell expects at least 5 draws.
+func chiSquare(counts []uint64, mass func(rank uint64) float64) float64 {
+	draws := uint64(0)
+	for _, c := range counts {
+		draws += c
+	}
+	var observed, expected []float64
+	o, e := 0.0, 0.0
+	for rank, c := range counts {
+		o += float64(c)
+		e += mass(uint64(rank)) * float64(draws)
+		if e >= 5 {
+			observed, expected = append(observed, o), append(expected, e)
+			o, e = 0, 0
+		}
+	}
+	if last := len(observed) - 1; last >= 0 { // what is left belongs to the last cell
+		observed[last] += o
+		expected[last] += e
+	}
+	if len(observed) < 2 {
+		return 1
+	}
+	statistic := 0.0
+	for i := range observed {
+		statistic += (observed[i] - expected[i]) * (observed[i] - expected[i]) / expected[i]
+	}
+	return distuv.ChiSquared{K: float64(len(observed) - 1)}.Survival(statistic)
+}
+
+// rankCounts draws operations and counts them by the rank of their record.
+func rankCounts(t *testing.T, c Config, draws int) ([]uint64, *Plan) {
+	t.Helper()
+	plan := mustNew(t, c)
+	byKey := make([]uint64, c.Records)
+	source := plan.Source(0, 0)
+	ops := make([]Op, 10_000)
+	for range draws / len(ops) {
+		source.Fill(ops)
+		for _, op := range ops {
+			byKey[op.Key]++
+		}
+	}
+	counts := make([]uint64, c.Records)
+	for rank := range counts {
+		counts[rank] = byKey[plan.Key(uint64(rank))]
+	}
+	return counts, plan
+}
+
+func mustNew(t testing.TB, c Config) *Plan {
+	t.Helper()
+	plan, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// checkDistribution fails when draws as unlike the closed form would come once
+// in a million seeds.
+func checkDistribution(t *testing.T, c Config, draws int) {
+	t.Helper()
+	counts, plan := rankCounts(t, c, draws)
+	p := chiSquare(counts, plan.Mass)
+	t.Logf("seed %d: p = %.3g", c.Seed, p)
+	if !(p > 1e-6) {
+		t.Errorf("seed %d: %d draws have p = %.3g against the closed form", c.Seed, draws, p)
+	}
+}
+
+func TestZipfianMatchesItsClosedForm(t *testing.T) {
+	for _, law := range []string{ZipfianYCSB, ZipfianExact} {
+		for _, theta := range zipfThetas {
+			for _, n := range []uint64{1, 2, 1000, 1_000_000} {
+				t.Run(fmt.Sprintf("law=%s/theta=%v/records=%d", law, theta, n), func(t *testing.T) {
+					c := DefaultConfig()
+					c.Zipfian, c.Theta, c.Records, c.Seed = law, theta, n, 20261121
+					checkDistribution(t, c, 1_000_000)
+				})
+			}
+		}
+	}
+}
+
+func TestOtherDistributionsMatchTheirClosedForms(t *testing.T) {
+	for _, distribution := range []string{Zipfian, Uniform, Latest, Hotspot} {
+		for _, scramble := range []bool{false, true} {
+			for _, n := range []uint64{1, 2, 3, 1009, 100_000} {
+				t.Run(fmt.Sprintf("dist=%s/scramble=%t/records=%d", distribution, scramble, n), func(t *testing.T) {
+					c := DefaultConfig()
+					c.Distribution, c.Scramble, c.Records, c.Seed = distribution, scramble, n, 7
+					checkDistribution(t, c, 500_000)
+				})
+			}
+		}
+	}
+}
+
+// TestChiSquareSeesTheDifference makes sure that the test above has teeth: the
+// two zipfian laws are 1 % apart, and 10^6 draws tell them apart.
+func TestChiSquareSeesTheDifference(t *testing.T) {
+	c := DefaultConfig()
+	c.Records = 1000
+	counts, _ := rankCounts(t, c, 1_000_000)
+	c.Zipfian = ZipfianExact
+	if p := chiSquare(counts, mustNew(t, c).Mass); p > 1e-6 {
+		t.Errorf("draws of the ycsb law pass as the exact law with p = %.3g", p)
+	}
+}
+
+// TestYCSBMassMatchesItsGenerator draws from YCSB's own formula.
+func TestYCSBMassMatchesItsGenerator(t *testing.T) {
+	for _, theta := range []float64{0.5, 0.99, 1.2} {
+		for _, n := range []uint64{1000, 1_000_000} {
+			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
+				const seed = 99
+				random := rand.New(rand.NewPCG(seed, seed))
+				draw := ycsbDraw(n, theta, slowSum(0, n, theta))
+				counts := make([]uint64, n)
+				for range 1_000_000 {
+					counts[draw(random.Float64())]++
+				}
+				law := newYCSBZipf(n, theta)
+				p := chiSquare(counts, func(k uint64) float64 { return law.mass(k, k+1) })
+				t.Logf("seed %d: p = %.3g", seed, p)
+				if !(p > 1e-6) {
+					t.Errorf("seed %d: YCSB's generator has p = %.3g against the closed form", seed, p)
+				}
+			})
+		}
+	}
+}
+
+// TestManyRecords counts by powers of two, for no table holds 2^40 records.
+func TestManyRecords(t *testing.T) {
+	for _, distribution := range []string{Zipfian, Uniform, Latest} {
+		t.Run(distribution, func(t *testing.T) {
+			c := DefaultConfig()
+			c.Distribution, c.Records = distribution, MaxRecords
+			plan := mustNew(t, c)
+			counts := make([]uint64, 41)
+			ops := make([]Op, 500_000)
+			plan.Source(0, 0).Fill(ops)
+			for _, op := range ops {
+				rank := op.Key
+				if distribution == Latest {
+					rank = MaxRecords - 1 - op.Key
+				}
+				counts[int(math.Log2(float64(rank)+1))]++
+			}
+			p := chiSquare(counts, func(octave uint64) float64 {
+				from := uint64(1)<<octave - 1
+				return plan.law.mass(min(from, MaxRecords), min(2*from+1, MaxRecords))
+			})
+			if !(p > 1e-6) {
+				t.Errorf("seed %d: p = %.3g against the closed form", c.Seed, p)
+			}
+		})
+	}
+}
+
+func TestSteepZipfian(t *testing.T) {
+	for _, theta := range []float64{3, 80, 1e300} {
+		c := DefaultConfig()
+		c.Theta = theta
+		counts, plan := rankCounts(t, c, 100_000)
+		if p := chiSquare(counts, plan.Mass); !(p > 1e-6) {
+			t.Errorf("theta %v: p = %.3g against the closed form", theta, p)
+		}
+		if theta > 50 && counts[0] != 100_000 {
+			t.Errorf("theta %v: rank 0 has %d of 100000 draws, want all", theta, counts[0])
+		}
+	}
+}
+
+func TestMassOfNoRecord(t *testing.T) {
+	for _, d := range []string{Zipfian, Uniform, Sequential, Latest, Hotspot} {
+		c := DefaultConfig()
+		c.Distribution = d
+		if got := mustNew(t, c).Mass(c.Records); got != 0 {
+			t.Errorf("%s: Mass(%d) = %v, want 0", d, c.Records, got)
+		}
+	}
+}
+
+func TestHotspotShares(t *testing.T) {
+	c := DefaultConfig()
+	c.Distribution, c.Records, c.HotOps, c.HotKeys = Hotspot, 1000, 0.9, 0.05
+	plan := mustNew(t, c)
+	for rank, want := range map[uint64]float64{0: 0.9 / 50, 49: 0.9 / 50, 50: 0.1 / 950, 999: 0.1 / 950} {
+		if got := plan.Mass(rank); !closeTo(got, want, 1e-12) {
+			t.Errorf("Mass(%d) = %v, want %v", rank, got, want)
+		}
+	}
+}
