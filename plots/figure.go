@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // The size of a figure: 1600 x 900 pixels.
@@ -55,19 +54,6 @@ func (f Figure) PNG() ([]byte, error) {
 		return nil, fmt.Errorf("render %s.png: %w", f.Name, err)
 	}
 	return out.Bytes(), nil
-}
-
-// SVG renders the figure as one SVG document.
-func (f Figure) SVG() ([]byte, error) {
-	canvas := vgsvg.New(widthPt, heightPt)
-	f.draw(draw.New(canvas))
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("render %s.svg: %w", f.Name, err)
-	}
-	// Most readers do not have Liberation Sans; Arial has the same widths.
-	fonts := []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), fonts), nil
 }
 
 // draw puts words, legend and panels on c from top to bottom.

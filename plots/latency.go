@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -20,9 +19,8 @@ import (
 func Nines(q float64) float64 { return -math.Log10(1 - q) }
 
 // SupportedNines is how far on that axis n independent samples reach: to the
-// quantile that the largest of them exceeds with 95 % confidence, so that
-// 1 - q^n = 0.95. It takes 299 samples for p99 and 2995 for p99.9 (order
-// statistics; David and Nagaraja, Order Statistics, 2003, section 7.1).
+// quantile q with 1 - q^n = 0.95. It is the inverse of metrics.Samples, which
+// says why.
 func SupportedNines(n int64) float64 {
 	if n <= 0 {
 		return 0
@@ -31,26 +29,26 @@ func SupportedNines(n int64) float64 {
 }
 
 // LatencyCurve returns a latency in milliseconds for each place from 0 to
-// nines on a latency figure's x axis. An empty histogram has no points.
-func LatencyCurve(h *hdrhistogram.Histogram, nines float64) plotter.XYs {
+// nines on a latency figure's x axis. An empty distribution has no points.
+func LatencyCurve(d *metrics.Distribution, nines float64) plotter.XYs {
 	const pointsPerNine = 100
-	if h == nil || h.TotalCount() == 0 {
+	if d.TotalCount() == 0 {
 		return nil
 	}
 	var curve plotter.XYs
 	steps := int(math.Ceil(nines * pointsPerNine))
 	for i := 0; i <= steps; i++ {
 		x := min(float64(i)/pointsPerNine, nines)
-		curve = append(curve, plotter.XY{X: x, Y: latencyMs(h, x)})
+		curve = append(curve, plotter.XY{X: x, Y: latencyMs(d, x)})
 	}
 	return curve
 }
 
-// latencyMs reads a latency off h. Values below the histogram's unit, one
+// latencyMs reads a latency off d. Values below the histogram's unit, one
 // microsecond, count as one: a logarithmic axis has no zero.
-func latencyMs(h *hdrhistogram.Histogram, nines float64) float64 {
+func latencyMs(d *metrics.Distribution, nines float64) float64 {
 	percentile := 100 * (1 - math.Pow(10, -nines))
-	return float64(max(1, h.ValueAtPercentile(percentile))) / microsPerMs
+	return float64(max(1, d.ValueAtPercentile(percentile))) / microsPerMs
 }
 
 // LatencyFigure shows the window's latencies by percentile. Both curves end
@@ -60,24 +58,19 @@ func LatencyFigure(r *Run) Figure {
 	f := runFigure(r, "latency", "Latency by percentile, in the measured window")
 	p := newPanel("percentile", "latency (ms)")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
-	calls := r.Histograms[metrics.CallLatency]
-	reach := 0.0
-	if calls != nil {
-		reach = SupportedNines(calls.TotalCount())
-	}
+	reach := SupportedNines(r.Latencies.Call.TotalCount())
 	group := Group{}
 	low, high := math.Inf(1), 0.0
 	for _, kind := range latencyKinds {
-		h := r.Histograms[kind.name]
-		curve := LatencyCurve(h, reach)
+		d := kind.of(r.Latencies)
+		curve := LatencyCurve(d, reach)
 		if len(curve) == 0 {
 			continue
 		}
 		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
 		polyline(p, kind.line, curve)
 		p.Add(milestones{curve: curve, kind: kind})
-		name := fmt.Sprintf("%s (%s samples, max %s ms)", kind.words, count(float64(h.TotalCount())), threeDigits(float64(h.Max())/microsPerMs))
-		group.Entries = append(group.Entries, Entry{Name: name, Line: kind.line})
+		group.Entries = append(group.Entries, Entry{Name: kind.describe(d), Line: kind.line})
 	}
 	if len(group.Entries) == 0 {
 		p.Add(notice("no latency was recorded in the window"))
@@ -95,15 +88,27 @@ func LatencyFigure(r *Run) Figure {
 
 // latencyKind is one of the two latencies and its look.
 type latencyKind struct {
-	name, words string
+	words, unit string
+	of          func(*metrics.Latencies) *metrics.Distribution
 	line        draw.LineStyle
 	above       bool // its numbers stand above its curve
 }
 
 // latencyKinds are the two latencies in the order of the legend.
 var latencyKinds = []latencyKind{
-	{metrics.OpLatency, "op: from its round's begin to its reply", stroke(vermillion, 2.2), true},
-	{metrics.CallLatency, "call: from its send to its reply", stroke(blue, 2.2), false},
+	{"op: from its round's begin to its reply", "ops",
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, stroke(vermillion, 2.2), true},
+	{"call: from its send to its reply", "calls",
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, stroke(blue, 2.2), false},
+}
+
+// describe is the kind's line in the legend.
+func (k latencyKind) describe(d *metrics.Distribution) string {
+	words := fmt.Sprintf("%s (%s %s, max %s ms", k.words, metrics.Count(float64(d.TotalCount())), k.unit, milliseconds(float64(d.Max())))
+	if d.OutOfRange > 0 {
+		words += fmt.Sprintf(", %d out of range", d.OutOfRange)
+	}
+	return words + ")"
 }
 
 // logRange is the range of a logarithmic axis around [low, high]: from and to
@@ -161,7 +166,7 @@ func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
 		at := m.at(tick.Value)
 		point := vg.Point{X: x(at.X), Y: y(at.Y)}
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
-		c.FillText(style, point.Add(shift), threeDigits(at.Y)+" ms")
+		c.FillText(style, point.Add(shift), milliseconds(at.Y*microsPerMs)+" ms")
 	}
 }
 

@@ -17,8 +17,8 @@ const (
 	legendHead  = vg.Length(62) // width of the group's name
 )
 
-// draw puts the group at the top of c, in columns of one width, and returns
-// its height.
+// draw puts the group at the top of c, in one row if it fits there, and
+// returns its height.
 func (g Group) draw(c draw.Canvas) vg.Length {
 	style := sans(13, ink)
 	left := c.Min.X
@@ -26,26 +26,57 @@ func (g Group) draw(c draw.Canvas) vg.Length {
 		c.FillText(bold(13, grey), vg.Point{X: left, Y: c.Max.Y - style.Font.Size}, g.Name)
 		left += legendHead
 	}
+	at := vg.Point{X: left, Y: c.Max.Y - style.Font.Size}
+	if g.width() <= c.Max.X-left {
+		for _, e := range g.Entries {
+			e.draw(c, at)
+			at.X += e.width()
+		}
+		return legendRowPt
+	}
+	return g.drawColumns(c, left)
+}
+
+// width is what all entries need in one row.
+func (g Group) width() vg.Length {
+	sum := -legendSpace
+	for _, e := range g.Entries {
+		sum += e.width()
+	}
+	return sum
+}
+
+// drawColumns puts the entries in columns of one width, from left, and returns
+// their height. What does not fit is counted.
+func (g Group) drawColumns(c draw.Canvas, left vg.Length) vg.Length {
+	style := sans(13, ink)
 	column := vg.Length(0)
 	for _, e := range g.Entries {
-		column = max(column, legendIcon+legendGap+style.Width(e.Name)+legendSpace)
+		column = max(column, e.width())
 	}
-	columns := max(1, int((c.Max.X-left+legendSpace)/max(column, 1)))
+	columns := max(1, int((c.Max.X-left+legendSpace)/column))
 	shown := g.Entries
 	if len(shown) > columns*legendRows {
 		shown = shown[:columns*legendRows-1]
 	}
-	for i := range len(shown) {
-		at := vg.Point{X: left + column*vg.Length(i%columns), Y: c.Max.Y - legendRowPt*vg.Length(i/columns) - style.Font.Size}
-		shown[i].draw(c, at)
+	place := func(i int) vg.Point {
+		row := vg.Length(i / columns)
+		return vg.Point{X: left + column*vg.Length(i%columns), Y: c.Max.Y - legendRowPt*row - style.Font.Size}
 	}
-	used := len(shown)
-	if rest := len(g.Entries) - used; rest > 0 {
-		at := vg.Point{X: left + column*vg.Length(columns-1), Y: c.Max.Y - legendRowPt*(legendRows-1) - style.Font.Size}
-		c.FillText(style, at, fmt.Sprintf("and %d more", rest))
-		used++
+	for i, e := range shown {
+		e.draw(c, place(i))
 	}
-	return legendRowPt * vg.Length((used+columns-1)/columns)
+	cells := len(shown)
+	if rest := len(g.Entries) - cells; rest > 0 {
+		c.FillText(style, place(cells), fmt.Sprintf("and %d more", rest))
+		cells++
+	}
+	return legendRowPt * vg.Length((cells+columns-1)/columns)
+}
+
+// width is what the entry needs in a row.
+func (e Entry) width() vg.Length {
+	return legendIcon + legendGap + sans(13, ink).Width(e.Name) + legendSpace
 }
 
 // draw puts the entry at the left end of its base line.

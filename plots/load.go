@@ -26,7 +26,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // there and cannot be read is, with file and line. A folder with neither is not
 // a run folder.
 func Load(folder fs.FS) (*Run, error) {
-	run := &Run{}
+	run := &Run{Latencies: metrics.NewLatencies()}
 	described, err := readRun(folder, run)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (r *Run) noteMissing() {
 			r.Missing = append(r.Missing, fmt.Sprintf("summary of %s %s", node.Role, node.Name))
 		}
 	}
-	if len(r.Histograms) == 0 && r.Count(metrics.Client) > 0 {
+	if !r.hasLatencies() && r.Count(metrics.Client) > 0 {
 		r.Missing = append(r.Missing, "latencies of the window")
 	}
 }

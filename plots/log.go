@@ -1,15 +1,9 @@
 package plots
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"kvlab/metrics"
 )
@@ -21,27 +15,17 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		return fmt.Errorf("read records: %w", err)
 	}
 	defer f.Close()
-	lines := bufio.NewReaderSize(f, 1<<16)
 	log := Log{}
-	for line := 1; ; line++ {
-		text, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read %s:%d: %w", file, line, err)
+	records := metrics.NewReader(file, f)
+	for line := 1; records.Scan(); line++ {
+		if err := r.add(&log, records.Record()); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
-		last := err != nil
-		if len(bytes.TrimSpace(text)) > 0 {
-			var record metrics.Record
-			if err := json.Unmarshal(text, &record); err != nil && last {
-				r.Missing = append(r.Missing, fmt.Sprintf("the end of %s:%d, which stops in mid-line", file, line))
-			} else if err != nil {
-				return fmt.Errorf("%s:%d: %w", file, line, err)
-			} else if err := r.add(&log, record); err != nil {
-				return fmt.Errorf("%s:%d: %w", file, line, err)
-			}
-		}
-		if last {
-			break
-		}
+	}
+	if err := records.Err(); errors.Is(err, metrics.ErrCutShort) {
+		r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
+	} else if err != nil {
+		return err
 	}
 	if log.Node != "" {
 		r.Logs = append(r.Logs, log)
@@ -55,28 +39,22 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		log.Node, log.Role = record.Node, record.Role
 	}
 	switch {
-	case record.Node == "":
-		return errors.New("record without a node")
-	case record.Role != metrics.Server && record.Role != metrics.Client:
-		return fmt.Errorf("role %q: want %q or %q", record.Role, metrics.Server, metrics.Client)
 	case record.Node != log.Node || record.Role != log.Role:
-		return fmt.Errorf("record of %s %s in the file of %s %s", record.Role, record.Node, log.Role, log.Node)
+		return fmt.Errorf("record of %s %q in the file of %s %q", record.Role, record.Node, log.Role, log.Node)
 	case record.Time.IsZero():
 		return errors.New("record without a time")
 	case record.Config != nil:
 		log.config = record.Config
 	case record.Interval != nil:
-		if err := checkLength(record.Interval.LengthS); err != nil {
-			return fmt.Errorf("interval: %w", err)
-		}
 		log.Intervals = append(log.Intervals, At[metrics.Interval]{record.Time, *record.Interval})
+		return checkLength(record.Interval.LengthS)
 	case record.Usage != nil:
-		if err := checkLength(record.Usage.LengthS); err != nil {
-			return fmt.Errorf("usage: %w", err)
-		}
 		log.Usages = append(log.Usages, At[metrics.Usage]{record.Time, *record.Usage})
+		return checkLength(record.Usage.LengthS)
 	case record.Histogram != nil:
-		return r.merge(record.Role, *record.Histogram)
+		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
+			return r.Latencies.Add(*record.Histogram)
+		}
 	case record.Summary != nil:
 		log.summary = record.Summary
 	}
@@ -88,30 +66,6 @@ func checkLength(lengthS float64) error {
 	const hour = 3600
 	if lengthS < 0 || lengthS > hour {
 		return fmt.Errorf("length_s is %g: want 0 to %d", lengthS, hour)
-	}
-	return nil
-}
-
-// merge adds a client's histogram of the window to the run's. Counts are
-// added; percentiles are never averaged.
-func (r *Run) merge(role metrics.Role, record metrics.Histogram) error {
-	if role != metrics.Client || record.Phase != metrics.Window {
-		return nil
-	}
-	h, err := hdrhistogram.Decode([]byte(record.HDR))
-	if err != nil {
-		return fmt.Errorf("decode histogram %q: %w", record.Name, err)
-	}
-	if r.Histograms == nil {
-		r.Histograms = map[string]*hdrhistogram.Histogram{}
-	}
-	merged := r.Histograms[record.Name]
-	if merged == nil {
-		r.Histograms[record.Name] = h
-		return nil
-	}
-	if dropped := merged.Merge(h); dropped > 0 {
-		return fmt.Errorf("histogram %q: %d values lie outside the range of the earlier ones", record.Name, dropped)
 	}
 	return nil
 }

@@ -1,12 +1,13 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 	"strconv"
+
+	"kvlab/metrics"
 )
 
-// The units of the figures.
+// The units of the figures and tables.
 const (
 	gibibyte    = 1 << 30
 	giga        = 1e9
@@ -14,31 +15,26 @@ const (
 	microsPerMs = 1000
 )
 
-// count writes a number the way a person would: 12.4M.
-func count(v float64) string {
-	for _, unit := range []struct {
-		size   float64
-		letter string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if math.Abs(v) >= unit.size*0.9995 {
-			return threeDigits(v/unit.size) + unit.letter
-		}
+// milliseconds writes a latency given in microseconds, with three digits or
+// all those before the point.
+func milliseconds(micros float64) string {
+	if ms := micros / microsPerMs; ms >= 999.5 {
+		return strconv.FormatFloat(ms, 'f', 0, 64)
 	}
-	return threeDigits(v)
+	return metrics.Count(micros / microsPerMs)
 }
 
-// threeDigits writes v with three significant digits, and all digits before
-// the point.
-func threeDigits(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 99.95:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 9.995:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v == 0:
-		return "0"
-	case a >= 0.9995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+// tenths writes v to one digit after the point, and no zero there.
+func tenths(v float64) string { return shortest(math.Round(v*10) / 10) }
+
+// shortest writes v with as few digits as tell it.
+func shortest(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
+
+// rounded drops the digits that floating-point arithmetic left behind.
+func rounded(v float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
+	if err != nil {
+		return v
 	}
-	return fmt.Sprintf("%.3g", v)
+	return short
 }

@@ -22,7 +22,7 @@ func ThroughputFigure(r *Run) Figure {
 		f.Legend = append(f.Legend, Group{"total", []Entry{{Name: "all clients", Line: total.style}}})
 	}
 	f.Legend = append(f.Legend, legendOf(clients)...)
-	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", shortCount, 0)}
+	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", topOf(r, lines))}
 	return f
 }
 
@@ -31,16 +31,16 @@ func CPUFigure(r *Run) Figure {
 	f := runFigure(r, "cpu", "CPU usage over time")
 	nodes := CPU(r)
 	f.Legend = legendOf(nodes)
-	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "CPU, all cores together (%)", shortest, 100)}
+	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "CPU, all cores together (%)", 100)}
 	return f
 }
 
 // MemoryFigure shows each machine's used memory over time.
 func MemoryFigure(r *Run) Figure {
 	f := runFigure(r, "memory", "Memory in use over time")
-	nodes := Memory(r)
-	f.Legend = legendOf(nodes)
-	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "memory in use (GiB)", shortest, 0)}
+	nodes := linesOf(Memory(r))
+	f.Legend = legendOf(Memory(r))
+	f.Panels = []*plot.Plot{timePanel(r, nodes, "memory in use (GiB)", topOf(r, nodes))}
 	return f
 }
 
@@ -48,12 +48,10 @@ func MemoryFigure(r *Run) Figure {
 // time, in two panels with one scale.
 func NetworkFigure(r *Run) Figure {
 	f := runFigure(r, "network", "Network traffic over time, data interface")
-	received, sent := Received(r), Sent(r)
-	f.Legend = legendOf(received)
-	start, end := workSpan(r)
-	top := max(highest(linesOf(received), start, end), highest(linesOf(sent), start, end))
-	rx := timePanel(r, linesOf(received), "received (Gb/s)", shortest, top)
-	tx := timePanel(r, linesOf(sent), "sent (Gb/s)", shortest, top)
+	received, sent := linesOf(Received(r)), linesOf(Sent(r))
+	f.Legend = legendOf(Received(r))
+	top := max(topOf(r, received), topOf(r, sent))
+	rx, tx := timePanel(r, received, "received (Gb/s)", top), timePanel(r, sent, "sent (Gb/s)", top)
 	rx.X.Label.Text = ""
 	f.Panels = []*plot.Plot{rx, tx}
 	return f
@@ -74,11 +72,14 @@ func linesOf(all []Series) []line {
 	return lines
 }
 
-// timePanel draws lines over the time in which work was done, from zero to
-// the highest value or top, and marks the window.
-func timePanel(r *Run, lines []line, y string, name func(float64) string, top float64) *plot.Plot {
+// timePanel draws lines from zero to top over the time in which work was done,
+// and marks the window.
+func timePanel(r *Run, lines []line, y string, top float64) *plot.Plot {
 	p := newPanel("seconds after the window's start", y)
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, name}
+	if r.WindowStart.IsZero() {
+		p.X.Label.Text = "seconds after the first record"
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, metrics.Count}
 	start, end := workSpan(r)
 	drawn := 0
 	for _, l := range lines {
@@ -91,19 +92,20 @@ func timePanel(r *Run, lines []line, y string, name func(float64) string, top fl
 		p.Add(notice("nothing was recorded"))
 	}
 	p.X.Min, p.X.Max = start, end
-	p.Y.Min, p.Y.Max = 0, roundTop(max(top, highest(lines, start, end)), 5)
+	p.Y.Min, p.Y.Max = 0, top
 	return p
 }
 
-// highest is the largest value of lines in [start, end].
-func highest(lines []line, start, end float64) float64 {
+// topOf is a round value above all that lines show.
+func topOf(r *Run, lines []line) float64 {
+	start, end := workSpan(r)
 	top := 0.0
 	for _, l := range lines {
 		for _, point := range within(l.points, start, end) {
 			top = max(top, point.Y)
 		}
 	}
-	return top
+	return roundTop(top, 5)
 }
 
 // styles returns each series' line style: the same node, the same style, in

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"kvlab/metrics"
 )
@@ -61,7 +62,7 @@ type picture struct {
 // Report is the whole run as one HTML page that needs nothing else: no script,
 // no style sheet, no network. Everything that came from a node is escaped.
 func Report(r *Run) ([]byte, error) {
-	layout, err := template.New("report.html").Parse(reportText)
+	layout, err := template.New("report.html").Funcs(template.FuncMap{"grouped": grouped}).Parse(reportText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
@@ -77,7 +78,16 @@ func Report(r *Run) ([]byte, error) {
 	if err := layout.Execute(&out, p); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)
 	}
-	return out.Bytes(), nil
+	return bytes.Map(printable, out.Bytes()), nil
+}
+
+// printable replaces what no document may hold: control characters but line
+// feed and tab, which escaping leaves as they are.
+func printable(c rune) rune {
+	if c != '\n' && c != '\t' && (unicode.IsControl(c) || c == unicode.ReplacementChar) {
+		return '?'
+	}
+	return c
 }
 
 // inline drops what stands before an SVG's root element. The renderer has
@@ -91,10 +101,10 @@ func pageOf(r *Run) page {
 	p := page{
 		Run:         r,
 		Verdict:     r.Verdict.String(),
-		Headline:    count(r.OpsPerS),
+		Headline:    metrics.Count(r.OpsPerS),
 		Nodes:       describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)),
 		Ops:         grouped(r.Ops),
-		Window:      threeDigits(r.WindowS),
+		Window:      tenths(r.WindowS),
 		Settings:    settings(r),
 		NodeRows:    nodeRows(r.Run),
 		LatencyRows: latencyRows(r.Run),

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"kvlab/metrics"
 )
 
 // Run is one run folder in memory. It is read-only after Load.
 type Run struct {
 	metrics.Run
-	Logs       []Log                              // one per node, servers first, in run.json's order
-	Histograms map[string]*hdrhistogram.Histogram // of the window, in microseconds, merged over clients, by name
-	Missing    []string                           // what an aborted run did not leave behind, in words
+	Logs      []Log              // one per node, servers first, in run.json's order
+	Latencies *metrics.Latencies // of the window, added up over clients; empty when there are none
+	Missing   []string           // what an aborted run did not leave behind, in words
 }
 
 // Log is what one node's .jsonl file says over time.
@@ -82,6 +80,9 @@ func (r *Run) sortLogs() {
 // describe fills in, for a folder without run.json, what the logs alone tell.
 func (r *Run) describe() {
 	r.Verdict = metrics.Verdict{Reason: "the run did not end: there is no run.json"}
+	if r.hasLatencies() {
+		r.Run.Latency = r.Latencies.Quantiles()
+	}
 	for _, log := range r.Logs {
 		r.Nodes = append(r.Nodes, metrics.RunNode{
 			Name: log.Node, Role: log.Role, Config: log.config, Summary: log.summary,
@@ -91,3 +92,6 @@ func (r *Run) describe() {
 		}
 	}
 }
+
+// hasLatencies reports whether a call was timed in the window.
+func (r *Run) hasLatencies() bool { return r.Latencies.Call.TotalCount() > 0 }

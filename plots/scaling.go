@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"kvlab/metrics"
 )
 
 // Scale is how throughput grows with the number of nodes.
@@ -32,7 +34,7 @@ func ScaleOf(runs []*Run) Scale {
 	var valid []*Run
 	for _, r := range runs {
 		if !r.Verdict.Valid {
-			scale.LeftOut = append(scale.LeftOut, fmt.Sprintf("%s: %s", r.ID, r.Verdict))
+			scale.LeftOut = append(scale.LeftOut, label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
 			continue
 		}
 		valid = append(valid, r)
@@ -101,13 +103,13 @@ func ScalingFigure(runs []*Run) Figure {
 	p.Add(&plotter.Scatter{XYs: scale.Runs, GlyphStyle: dots}, medianLabels(scale))
 	f.Legend = []Group{{Entries: []Entry{
 		{Name: fmt.Sprintf("ideal: linear from %s nodes", shortest(scale.Ideal[0].X)), Line: ideal},
-		{Name: "median of the valid runs", Line: medians},
+		{Name: "median of the valid runs (share of the ideal)", Line: medians},
 		{Name: "one run", Glyph: dots},
 	}}}
 	top := slices.MaxFunc(scale.Runs, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) }).Y
-	p.X.Min, p.X.Max = 0, most.X*1.08
+	p.X.Min, p.X.Max = 0, most.X*1.13
 	p.Y.Min, p.Y.Max = 0, roundTop(max(top, most.Y), 6)
-	p.X.Tick.Marker, p.Y.Tick.Marker = nodeTicks(scale.Medians), ticks{6, shortCount}
+	p.X.Tick.Marker, p.Y.Tick.Marker = nodeTicks(scale.Medians), ticks{6, metrics.Count}
 	f.Panels = []*plot.Plot{p}
 	return f
 }
@@ -117,6 +119,9 @@ func describeScale(runs []*Run, scale Scale) string {
 	parts := []string{fmt.Sprintf("%d valid runs", len(scale.Runs))}
 	if len(scale.Runs) == 1 {
 		parts[0] = "1 valid run"
+	}
+	if n := len(scale.LeftOut); n > 0 {
+		parts[0] += fmt.Sprintf(" (%d not valid, left out)", n)
 	}
 	for _, r := range runs {
 		if work := describeWork(r.Workload); r.Verdict.Valid && work != "" {
@@ -130,11 +135,14 @@ func describeScale(runs []*Run, scale Scale) string {
 	return label(strings.Join(parts, "  ·  "), 170)
 }
 
-// nodeTicks label each number of nodes that was run.
+// nodeTicks label each number of nodes that was run, as far as there is room.
 func nodeTicks(medians plotter.XYs) plot.ConstantTicks {
 	marks := plot.ConstantTicks{{Value: 0, Label: "0"}}
+	room := medians[len(medians)-1].X / 30
 	for _, m := range medians {
-		marks = append(marks, plot.Tick{Value: m.X, Label: shortest(m.X)})
+		if m.X-marks[len(marks)-1].Value >= room {
+			marks = append(marks, plot.Tick{Value: m.X, Label: shortest(m.X)})
+		}
 	}
 	return marks
 }
@@ -149,7 +157,7 @@ func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	style := sans(12.5, blue)
 	style.XAlign, style.YAlign = text.XLeft, text.YTop
 	for i, median := range m.Medians {
-		words := count(median.Y)
+		words := metrics.Count(median.Y)
 		if i > 0 && m.Ideal[i].Y > 0 {
 			words += fmt.Sprintf(" (%.0f %%)", 100*median.Y/m.Ideal[i].Y)
 		}

@@ -60,7 +60,10 @@ func nodeStyle(role metrics.Role, i, n int) draw.LineStyle {
 		family = cool
 	}
 	width := 2.0
-	if n > len(family) {
+	switch {
+	case n > 3*len(family):
+		width = 1
+	case n > len(family):
 		width = 1.5
 	}
 	return stroke(family[i%len(family)], width, dashes[i/len(family)%len(dashes)]...)

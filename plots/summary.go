@@ -28,7 +28,7 @@ func Summary(run metrics.Run) string {
 		table.Flush()
 	}
 	fmt.Fprintf(&out, "\n%s: %s ops/s in all, %s ops in a %s s window\n",
-		describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), count(run.OpsPerS), count(float64(run.Ops)), threeDigits(run.WindowS))
+		describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), metrics.Count(run.OpsPerS), metrics.Count(float64(run.Ops)), tenths(run.WindowS))
 	return out.String()
 }
 
@@ -49,7 +49,7 @@ func nodeRows(run metrics.Run) []nodeRow {
 			used = node.Summary.Usage
 		}
 		if node.Summary != nil && node.Summary.InWindow.Ops() > 0 {
-			row.OpsPerS = count(node.Summary.OpsPerS())
+			row.OpsPerS = metrics.Count(node.Summary.OpsPerS())
 		}
 		row.Usage = usageCells(used)
 		rows = append(rows, row)
@@ -103,16 +103,19 @@ func latencyRows(run metrics.Run) []latencyRow {
 	var rows []latencyRow
 	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
 		q, ok := run.Latency[name]
-		if !ok || q.Count == 0 {
+		if !ok || q.Count+q.OutOfRange == 0 {
 			continue
 		}
-		row := latencyRow{Name: name, Samples: count(float64(q.Count))}
+		row := latencyRow{Name: name, Samples: metrics.Count(float64(q.Count))}
+		if q.OutOfRange > 0 {
+			row.Samples += fmt.Sprintf(" + %d out of range", q.OutOfRange)
+		}
 		for _, us := range []*float64{&q.Mean, q.P50, q.P90, q.P99, q.P999, q.P9999, &q.Max} {
 			if us == nil {
 				row.Ms = append(row.Ms, "n/a")
 				continue
 			}
-			row.Ms = append(row.Ms, threeDigits(*us/microsPerMs))
+			row.Ms = append(row.Ms, milliseconds(*us))
 		}
 		rows = append(rows, row)
 	}

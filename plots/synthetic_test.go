@@ -12,8 +12,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"kvlab/metrics"
 )
 
@@ -37,10 +35,11 @@ const (
 // made is a run being made up: what its nodes did, second by second.
 type made struct {
 	plan
-	rng   *rand.Rand
-	start time.Time // of the window
-	run   metrics.Run
-	files fstest.MapFS
+	rng    *rand.Rand
+	start  time.Time // of the window
+	run    metrics.Run
+	files  fstest.MapFS
+	memory float64 // GiB that the current node's system takes
 }
 
 // makeRun makes up a run folder with the shape of a real one: load, warm-up,
@@ -91,6 +90,7 @@ func (m *made) node(t testing.TB, i int) {
 		Binary: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 	}
 	offset := m.rng.Float64() * 0.9
+	m.memory = 2 + 0.4*m.rng.Float64()
 	records := []metrics.Record{{Node: name, Role: role, Time: m.at(-loadSeconds - warmUpSeconds - 1), Config: config}}
 	summary := &metrics.Summary{WindowStart: m.start, WindowLengthS: float64(m.windowS)}
 	summary.Usage.DataInterface = "eno1d1"
@@ -100,8 +100,9 @@ func (m *made) node(t testing.TB, i int) {
 	m.run.Nodes = append(m.run.Nodes, metrics.RunNode{Name: name, Role: role, Address: "10.1.1.1", Config: config, Summary: summary})
 	records = append(records, metrics.Record{Node: name, Role: role, Time: m.at(float64(m.windowS) + 3), Summary: summary})
 	var text bytes.Buffer
+	out := metrics.NewWriter(&text)
 	for _, record := range records {
-		if err := json.NewEncoder(&text).Encode(record); err != nil {
+		if err := out.Write(record); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +114,7 @@ func (m *made) at(s float64) time.Time { return m.start.Add(time.Duration(s * 1e
 
 // second makes up what a node reports at second s.
 func (m *made) second(t testing.TB, name string, role metrics.Role, s, rate float64, sum *metrics.Summary) []metrics.Record {
-	phase, busy := m.phase(s)
+	phase, busy := m.phase(s), m.busy(s)
 	noise := 1 + 0.04*m.rng.NormFloat64()
 	ops := uint64(rate * busy * max(0, noise))
 	counts := metrics.Counts{Gets: ops * 95 / 100, Puts: ops - ops*95/100, Hits: ops * 95 / 100, Calls: ops / opsPerCall}
@@ -127,7 +128,7 @@ func (m *made) second(t testing.TB, name string, role metrics.Role, s, rate floa
 	}
 	usage := metrics.Usage{
 		Phase: phase, LengthS: 1, CPUPercent: min(100, 2+80*busy*noise), DataInterface: "eno1d1",
-		MemoryUsedBytes: uint64((2.1 + 0.02*(s+9) + 0.3*busy) * (1 << 30)), MemoryTotalBytes: 64 << 30,
+		MemoryUsedBytes: uint64((m.memory + 0.01*(s+9) + 0.3*busy) * (1 << 30)), MemoryTotalBytes: 64 << 30,
 		Interfaces: []metrics.InterfaceUsage{{Name: "lo"}, in},
 	}
 	record := func() metrics.Record { return metrics.Record{Node: name, Role: role, Time: m.at(s)} }
@@ -150,21 +151,43 @@ func (m *made) second(t testing.TB, name string, role metrics.Role, s, rate floa
 	return records
 }
 
-// phase is what a run does at second s, and how hard.
-func (m *made) phase(s float64) (metrics.Phase, float64) {
+// phase is what a run is in at second s.
+func (m *made) phase(s float64) metrics.Phase {
 	switch {
 	case s < -loadSeconds-warmUpSeconds:
-		return metrics.Idle, 0
+		return metrics.Idle
 	case s < -warmUpSeconds:
-		return metrics.Load, 0.45
+		return metrics.Load
 	case s < 0:
-		return metrics.WarmUp, 1 - 0.5*math.Exp(-s-warmUpSeconds)
+		return metrics.WarmUp
 	case s < float64(m.windowS):
-		return metrics.Window, 1
+		return metrics.Window
 	case s < float64(m.windowS)+1:
-		return metrics.Drain, 0.2
+		return metrics.Drain
 	}
-	return metrics.Done, 0
+	return metrics.Done
+}
+
+// busy is how hard a run worked, 0 to 1, in the second up to s.
+func (m *made) busy(s float64) float64 {
+	const steps = 50
+	sum := 0.0
+	for i := range steps {
+		at := s - float64(i)/steps
+		switch m.phase(at) {
+		case metrics.Load:
+			sum += 0.45
+		case metrics.WarmUp:
+			sum += 1 - 0.5*math.Exp(-at-warmUpSeconds)
+		case metrics.Window:
+			sum++
+		case metrics.Drain:
+			if at < float64(m.windowS)+0.03 {
+				sum++
+			}
+		}
+	}
+	return sum / steps
 }
 
 // widen adds one of n samples to an average and a peak.
@@ -176,48 +199,46 @@ func widen(a *metrics.AvgPeak, v float64, n int) {
 // latencies makes up one second's histograms of a client: log-normal calls,
 // and operations that wait a little longer.
 func (m *made) latencies(t testing.TB, record metrics.Record, calls int) []metrics.Record {
-	call, op := hdrhistogram.New(1, 3600e6, 3), hdrhistogram.New(1, 3600e6, 3)
+	call, op := metrics.NewDistribution(), metrics.NewDistribution()
 	for range calls {
 		us := 9000 * math.Exp(0.45*m.rng.NormFloat64())
 		call.RecordValue(int64(us))
 		op.RecordValues(int64(us*1.3+400), opsPerCall)
 	}
-	var records []metrics.Record
-	for name, h := range map[string]*hdrhistogram.Histogram{metrics.CallLatency: call, metrics.OpLatency: op} {
-		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		if err != nil {
-			t.Fatal(err)
-		}
-		one := record
-		one.Histogram = &metrics.Histogram{Name: name, Phase: metrics.Window, LengthS: 1, HDR: string(text)}
-		records = append(records, one)
+	return []metrics.Record{
+		histogramRecord(t, record, metrics.CallLatency, call), histogramRecord(t, record, metrics.OpLatency, op),
 	}
-	return records
+}
+
+// histogramRecord puts a distribution of the window into a record.
+func histogramRecord(t testing.TB, record metrics.Record, name string, d *metrics.Distribution) metrics.Record {
+	t.Helper()
+	text, err := d.EncodeV2()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Histogram = &metrics.Histogram{Name: name, Phase: metrics.Window, LengthS: 1, HDR: string(text)}
+	return record
 }
 
 // finish fills in run.json's totals.
 func (m *made) finish() {
-	count := map[metrics.Role]float64{metrics.Server: float64(m.servers), metrics.Client: float64(m.clients)}
+	tables := map[metrics.Role][]metrics.Table{}
 	for _, node := range m.run.Nodes {
-		group := m.run.Usage[node.Role]
-		for _, pair := range [][2]*metrics.AvgPeak{
-			{&group.CPUPercent, &node.Summary.Usage.CPUPercent}, {&group.MemoryBytes, &node.Summary.Usage.MemoryBytes},
-			{&group.RxBytesPerS, &node.Summary.Usage.RxBytesPerS}, {&group.TxBytesPerS, &node.Summary.Usage.TxBytesPerS},
-		} {
-			pair[0].Avg += pair[1].Avg / count[node.Role]
-			pair[0].Peak = max(pair[0].Peak, pair[1].Peak)
-		}
-		m.run.Usage[node.Role] = group
+		tables[node.Role] = append(tables[node.Role], node.Summary.Usage)
 		if node.Role == metrics.Client {
 			m.run.Ops += node.Summary.InWindow.Ops()
 			m.run.Total = m.run.Total.Add(node.Summary.Total)
 		}
 	}
+	for role, nodes := range tables {
+		m.run.Usage[role] = metrics.GroupTable(nodes)
+	}
 	m.run.OpsPerS = float64(m.run.Ops) / float64(m.windowS)
 	m.run.Applied = m.run.Total
 	us := func(v float64) *float64 { return &v }
 	m.run.Latency[metrics.CallLatency] = metrics.Quantiles{Count: m.run.Ops / opsPerCall, Mean: 9950, P50: us(9000), P90: us(16020), P99: us(25600), Max: 48211}
-	m.run.Latency[metrics.OpLatency] = metrics.Quantiles{Count: m.run.Ops, Mean: 13335, P50: us(12100), P90: us(21226), P99: us(33680), P999: us(47010), P9999: us(60010), Max: 63074}
+	m.run.Latency[metrics.OpLatency] = metrics.Quantiles{Count: m.run.Ops / opsPerCall, Mean: 13335, P50: us(12100), P90: us(21226), P99: us(33680), P999: us(47010), P9999: us(60010), Max: 63074}
 }
 
 // valid is the verdict of a run that may be believed.

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"math"
-	"strconv"
 
 	"gonum.org/v1/plot"
 )
@@ -50,31 +49,6 @@ func roundTop(high float64, n int) float64 {
 	}
 	step := roundStep(high * 1.04 / float64(n))
 	return step * math.Ceil(high*1.04/step)
-}
-
-// shortest writes a tick with as few digits as tell it.
-func shortest(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
-
-// shortCount is shortest with a letter for thousands, millions, and so on.
-func shortCount(v float64) string {
-	for _, unit := range []struct {
-		size   float64
-		letter string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if math.Abs(v) >= unit.size*(1-1e-9) {
-			return shortest(v/unit.size) + unit.letter
-		}
-	}
-	return shortest(v)
-}
-
-// rounded drops the digits that floating-point arithmetic left behind.
-func rounded(v float64) float64 {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
-	if err != nil {
-		return v
-	}
-	return short
 }
 
 // logTicks label 1, 2 and 5 times every power of ten on a logarithmic axis; over

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"kvlab/metrics"
@@ -25,9 +24,9 @@ func describeRun(r *Run) string {
 	}
 	parts = append(parts, describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)))
 	if r.WindowS > 0 {
-		parts = append(parts, fmt.Sprintf("%s s window", shortest(math.Round(r.WindowS*10)/10)))
+		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
 	}
-	parts = append(parts, count(r.OpsPerS)+" ops/s")
+	parts = append(parts, metrics.Count(r.OpsPerS)+" ops/s")
 	if r.Verdict.Valid {
 		parts = append(parts, "VALID")
 	} else {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeRun leaves a small run folder below dir.
+func writeRun(t *testing.T, dir, run string) string {
+	t.Helper()
+	folder := filepath.Join(dir, filepath.FromSlash(strings.Fields(run)[0]))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimPrefix(run, strings.Fields(run)[0])
+	if err := os.WriteFile(filepath.Join(folder, "run.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+const (
+	validRun   = `good {"id":"good","nodes":[{"name":"a","role":"server"},{"name":"b","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
+	invalidRun = `bad {"id":"bad","nodes":[{"name":"a","role":"server"}],"ops_per_s":9e9,"verdict":{"valid":false,"reason":"misses"}}`
+	corruptRun = "corrupt {\n\n\"id\": }"
+)
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	good, bad, corrupt := writeRun(t, dir, validRun), writeRun(t, dir, invalidRun), writeRun(t, dir, corruptRun)
+	latest := filepath.Join(dir, "latest")
+	if err := os.Symlink("good", latest); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "new", "pictures")
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name       string
+		args       []string
+		want       int
+		wantOut    string
+		wantErr    string
+		wantFolder string
+		wantFile   string
+	}{
+		{name: "help", args: []string{"-h"}, wantOut: "usage: kvsplot"},
+		{name: "no folder", want: 2, wantErr: "kvsplot: no run folder named"},
+		{name: "unknown flag", args: []string{"-o", "x", good}, want: 2, wantErr: "kvsplot: flag provided but not defined: -o (see kvsplot -h)"},
+		{name: "not there", args: []string{filepath.Join(dir, "none")}, want: 2, wantErr: "none"},
+		{name: "corrupt", args: []string{corrupt}, want: 2, wantErr: "corrupt: run.json:3: "},
+		{name: "through a link", args: []string{latest}, wantOut: "verdict VALID", wantFile: filepath.Join(good, "report.html")},
+		{name: "elsewhere", args: []string{"-out", out, good}, wantOut: filepath.Join(out, "cpu.svg") + "\n", wantFile: filepath.Join(out, "cpu.svg")},
+		{name: "unwritable", args: []string{"-out", plain, good}, want: 1, wantErr: "make the folder for figures"},
+		{name: "several", args: []string{"-out", out, good, bad, latest}, wantErr: "kvsplot: left out bad: INVALID(misses)\n",
+			wantOut: "throughput_scaling.svg\n", wantFile: filepath.Join(out, "throughput_scaling.png")},
+		{name: "none valid", args: []string{"-out", out, bad, bad}, want: 2, wantErr: "none of the 1 runs is valid"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			err := run(context.Background(), test.args, strings.NewReader(""), &stdout, &stderr)
+			if got := status(err, &stderr); got != test.want {
+				t.Errorf("exit status %d, want %d", got, test.want)
+			}
+			if !strings.Contains(stdout.String(), test.wantOut) {
+				t.Errorf("standard output is %q, want %q in it", stdout.String(), test.wantOut)
+			}
+			if !strings.Contains(stderr.String(), test.wantErr) {
+				t.Errorf("standard error is %q, want %q in it", stderr.String(), test.wantErr)
+			}
+			if test.want == 2 && strings.Count(stderr.String(), "kvsplot: ") > 2 {
+				t.Errorf("standard error is %q, want one clear line", stderr.String())
+			}
+			if _, err := os.Stat(test.wantFile); test.wantFile != "" && errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s was not written", test.wantFile)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// hostile is a node name that would break out of HTML, SVG and a terminal.
+const hostile = `</svg></td><script>alert("x")</script>&\x1b[31m`
+
+func TestReportEscapesForeignWords(t *testing.T) {
+	r := load(t, makeRun(t, plan{
+		id: hostile, servers: 1, clients: 1, windowS: 3, clientOpsPerS: 1e6, seed: 8,
+		verdict:  metrics.Verdict{Reason: "bad <b>bytes</b>\x1b[0m\x00", Node: hostile},
+		nodeName: func(i int) string { return string(rune('a'+i)) + hostile + "\x1b\x00" },
+	}))
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range tags(t, page) {
+		if tag == "script" || tag == "b" {
+			t.Errorf("the report has an element %q that a node named", tag)
+		}
+	}
+	if summary := Summary(r.Run); strings.ContainsAny(summary, "\x1b\x00") {
+		t.Errorf("the summary has control characters: %q", summary)
+	}
+}
+
+// tags returns the names of all elements of a well-formed page.
+func tags(t *testing.T, page []byte) []string {
+	t.Helper()
+	var names []string
+	for d := xml.NewDecoder(bytes.NewReader(page)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			names = append(names, start.Name.Local)
+		}
+	}
+}
+
+func TestReportSaysWhatMatters(t *testing.T) {
+	r := load(t, makeRun(t, gallery["cluster"]))
+	r.Nodes[4].Summary.Peers = []metrics.PeerCounts{{Peer: "node0", Counts: metrics.Counts{Gets: 5}}, {Peer: "node1", Counts: metrics.Counts{Gets: 7}}}
+	r.Nodes[0].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 5}}}
+	r.Nodes[1].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 6}}}
+	r.Nodes[4].Summary.Verification = metrics.Verification{Checked: 1234567, Compared: 77160, Failures: 1, First: "key 7: wrong length"}
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"verdict VALID", metrics.Count(r.OpsPerS) + " ops/s", "4 servers + 4 clients", grouped(r.Ops) + " verified operations in a window of 30 s",
+		"<td>" + grouped(r.Total.Gets) + "</td><td>" + grouped(r.Applied.Gets) + "</td>",
+		"1 of 2 client-server pairs do not agree", "node4 at node1", "1,234,567", "key 7: wrong length",
+		"Intel(R) Xeon(R) D-1548", "64.0 GiB", "-theta", "0.99", "n/a", "<svg",
+	} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, never := range []string{"<script", "src=", "<link", "@import", "url("} {
+		if bytes.Contains(page, []byte(never)) {
+			t.Errorf("the report has %q: it must need nothing else", never)
+		}
+	}
+	if got := len(hardware(r.Nodes)); got != 1 {
+		t.Errorf("eight nodes alike take %d lines, want 1", got)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	p99 := 2500.0
+	run := metrics.Run{
+		Nodes: []metrics.RunNode{
+			{Name: "n0", Role: metrics.Server, Summary: &metrics.Summary{
+				WindowLengthS: 2, InWindow: metrics.Counts{Gets: 24.8e6},
+				Usage: metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50, Peak: 60}, MemoryBytes: metrics.AvgPeak{Avg: 1 << 30, Peak: 2 << 30},
+					RxBytesPerS: metrics.AvgPeak{Avg: 1.25e8, Peak: 2.5e8}, TxBytesPerS: metrics.AvgPeak{Avg: 1.25e9, Peak: 2.5e9}},
+			}},
+			{Name: "n1", Role: metrics.Client},
+		},
+		WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6,
+		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000}},
+	}
+	want := `  node    role  ops/s  CPU %  peak  memory GiB  peak  rx Gb/s   peak  tx Gb/s    peak
+    n0  server  12.4M   50.0  60.0        1.00  2.00    1.000  2.000   10.000  20.000
+    n1  client      -      -     -           -     -        -      -        -       -
+
+  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  2.5    n/a     n/a    3      300
+
+1 server + 1 client: 12.4M ops/s in all, 24.8M ops in a 2 s window
+`
+	if got := Summary(run); got != want {
+		t.Errorf("Summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 66120704: "66,120,704"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
