@@ -79,7 +79,15 @@ func (s status) line() string {
 	if s.length > 0 {
 		text += fmt.Sprintf("/%.0f", s.length.Seconds())
 	}
-	return fmt.Sprintf("%s s, %s ops/s, %d servers, %d clients", text, metrics.Count(s.opsPerS), s.servers, s.clients)
+	return fmt.Sprintf("%s s, %s ops/s, %s, %s", text, metrics.Count(s.opsPerS), counted(s.servers, "server"), counted(s.clients, "client"))
+}
+
+// counted is a number of things: "1 server", "2 servers".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // bar is the status with a bar, no wider than the terminal.

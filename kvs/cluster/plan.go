@@ -92,7 +92,7 @@ func split(available, servers, clients int) (int, int, error) {
 		clients = available - servers
 	}
 	if clients <= 0 || servers+clients > available {
-		return 0, 0, fmt.Errorf("%d servers and %d clients need more than the %d nodes there are", servers, max(clients, 1), available)
+		return 0, 0, fmt.Errorf("%s and %s are more than the %d nodes there are", counted(servers, "server"), counted(max(clients, 1), "client"), available)
 	}
 	return servers, clients, nil
 }
@@ -124,7 +124,7 @@ func (p Plan) args(place Place, index int, hosts []string) []string {
 // print writes the plan for --dry-run.
 func (p Plan) print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d servers, %d clients\n", p.count(metrics.Server), p.count(metrics.Client))
+	fmt.Fprintf(&b, "%s, %s\n", counted(p.count(metrics.Server), "server"), counted(p.count(metrics.Client), "client"))
 	var hosts []string
 	index := make(map[metrics.Role]int)
 	for _, place := range p.Places {

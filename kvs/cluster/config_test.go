@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseArgs(t *testing.T) {
+	tests := []struct {
+		args []string
+		want Config
+	}{
+		{nil, Config{}},
+		{[]string{"2"}, Config{Servers: 2}},
+		{[]string{"2", "3"}, Config{Servers: 2, Clients: 3}},
+		{[]string{"2", "2", "", "-secs 5"}, Config{Servers: 2, Clients: 2, ClientArgs: []string{"-secs", "5"}}},
+		{[]string{"2", "2", "-port 8080", "-secs 5"}, Config{Servers: 2, Clients: 2, ServerArgs: []string{"-port", "8080"}, ClientArgs: []string{"-secs", "5"}}},
+		{[]string{"2", "2", "-pprof", "-quick"}, Config{Servers: 2, Clients: 2, ServerArgs: []string{"-pprof"}, ClientArgs: []string{"-quick"}}},
+		{[]string{"--secs", "5", "2", "2"}, Config{Servers: 2, Clients: 2, Secs: 5}},
+		{[]string{"2", "2", "--secs", "5"}, Config{Servers: 2, Clients: 2, Secs: 5}},
+		{[]string{"2", "-secs=5", "2", "-local"}, Config{Servers: 2, Clients: 2, Secs: 5, Local: true}},
+		{[]string{"1", "1", "", "-theta '0 5'", "--dry-run"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-theta", "0 5"}, DryRun: true}},
+		{[]string{"--server-args", "-engine mutex", "--client-args=-secs 5"}, Config{ServerArgs: []string{"-engine", "mutex"}, ClientArgs: []string{"-secs", "5"}}},
+		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}},
+		{[]string{"--nodes", "a,b-1,c.d"}, Config{Nodes: []string{"a", "b-1", "c.d"}}},
+		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", HostsFile: "h"}},
+	}
+	for _, test := range tests {
+		got, err := ParseArgs(test.args, "logs", io.Discard)
+		if test.want.Out == "" {
+			test.want.Out = "logs"
+		}
+		if err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("ParseArgs(%q) = %+v, %v; want %+v", test.args, got, err, test.want)
+		}
+	}
+}
+
+func TestParseArgsErrors(t *testing.T) {
+	tests := []struct {
+		args []string
+		want string // part of the error
+	}{
+		{[]string{"0"}, `servers "0"`},
+		{[]string{"-1"}, "not defined: -1"},
+		{[]string{"two"}, `servers "two": must be a positive whole number`},
+		{[]string{"1", "1.5"}, `clients "1.5"`},
+		{[]string{"+1"}, `servers "+1"`},
+		{[]string{""}, `servers ""`},
+		{[]string{"1", "1", "", "", "x"}, `unexpected word "x": the form is [servers [clients`},
+		{[]string{"--trials", "5"}, "not defined: -trials"},
+		{[]string{"1", "1", "--trials", "5"}, "not defined: -trials"},
+		{[]string{"--virtual", "8"}, "not defined: -virtual"},
+		{[]string{"--sweep", "a=1"}, "not defined: -sweep"},
+		{[]string{"--secs", "0"}, "--secs 0"},
+		{[]string{"--secs", "-3"}, "--secs -3"},
+		{[]string{"--secs", "x"}, `invalid value "x" for flag -secs`},
+		{[]string{"--secs"}, "flag needs an argument: -secs"},
+		{[]string{"--nodes", "a,,b"}, `--nodes: "" is no node name`},
+		{[]string{"--nodes", ""}, "--nodes: needs names"},
+		{[]string{"--nodes", "a,b,a"}, "--nodes: a stands there twice"},
+		{[]string{"--nodes", "a,-oProxyCommand=x"}, "is no node name"},
+		{[]string{"--nodes", "a,../b"}, "is no node name"},
+		{[]string{"--nodes", "a,b", "--hosts", "f"}, "--nodes and --hosts"},
+		{[]string{"--local", "--nodes", "a,b"}, "--local"},
+		{[]string{"--ssh-config", "/nonexistent/config"}, "--ssh-config: "},
+		{[]string{"--out", ""}, "--out"},
+		{[]string{"1", "1", "-a", "", "--server-args", "-b"}, "server-args are given twice"},
+		{[]string{"--client-args", "'x"}, `--client-args "'x": unbalanced '`},
+	}
+	for _, test := range tests {
+		_, err := ParseArgs(test.args, "logs", io.Discard)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("ParseArgs(%q): error %v, want one line with %q", test.args, err, test.want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}} {
+		var text bytes.Buffer
+		if _, err := ParseArgs(args, "logs", &text); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("ParseArgs(%q): error %v, want help", args, err)
+		}
+		newFlagSet(&Config{}, &argsText{}, "").VisitAll(func(f *flag.Flag) {
+			if !strings.Contains(text.String(), "  -"+f.Name) {
+				t.Errorf("ParseArgs(%q): help has no -%s", args, f.Name)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+func TestCreateFolder(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "deep", "logs")
+	now := time.Date(2026, 11, 21, 15, 30, 0, 0, time.Local)
+	for _, want := range []string{"20261121-153000", "20261121-153000-2", "20261121-153000-3"} {
+		dir, err := createFolder(out, now)
+		if err != nil || dir.id() != want {
+			t.Fatalf("createFolder = %s, %v; want %s", dir, err, want)
+		}
+		if to, err := os.Readlink(filepath.Join(out, "latest")); err != nil || to != want {
+			t.Errorf("latest points to %q, %v; want %q", to, err, want)
+		}
+	}
+	entries, err := os.ReadDir(out)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("%d entries, %v; want three runs and latest", len(entries), err)
+	}
+}
+
+func TestWriteReplaces(t *testing.T) {
+	f := folder(t.TempDir())
+	for _, text := range []string{"first", "second"} {
+		if err := f.write("x", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(f.path("x")); err != nil || string(got) != text {
+			t.Errorf("read %q, %v; want %q", got, err, text)
+		}
+	}
+	if entries, _ := os.ReadDir(string(f)); len(entries) != 1 {
+		t.Errorf("%d files, want 1", len(entries))
+	}
+}
+
+func TestLineWriter(t *testing.T) {
+	var lines []string
+	w := &lineWriter{take: func(line []byte) error { lines = append(lines, string(line)); return nil }}
+	for _, part := range []string{"a", "b\nc\r\n\nd", "e", "f\n", "rest"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatalf("Write(%q) = %d, %v", part, n, err)
+		}
+	}
+	if err := w.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(lines, "|"), "ab|c||def|rest"; got != want {
+		t.Errorf("lines %q, want %q", got, want)
+	}
+	if _, err := w.Write(make([]byte, maxLine+1)); err == nil {
+		t.Error("a line without end is taken")
+	}
+	broken := errors.New("disk full")
+	w = &lineWriter{take: func([]byte) error { return broken }}
+	if _, err := w.Write([]byte("x\n")); !errors.Is(err, broken) {
+		t.Errorf("Write = %v, want %v", err, broken)
+	}
+}
+
+func TestNodeLogTail(t *testing.T) {
+	f := folder(t.TempDir())
+	log, err := openNodeLog(f, Place{Node: Node{Name: "a"}, Role: metrics.Server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if err := log.line(strings.Repeat("x", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last := log.last(); len(last) != tailLines || len(last[0]) != 50-tailLines || len(last[tailLines-1]) != 49 {
+		t.Errorf("last lines %q", last)
+	}
+	if err := log.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openNodeLog(f, Place{Node: Node{Name: "a"}, Role: metrics.Server}); err == nil {
+		t.Error("a log is overwritten")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	s := status{phase: metrics.Window, elapsed: 15 * time.Second, length: 30 * time.Second, opsPerS: 12.4e6, servers: 1, clients: 2}
+	if got, want := s.line(), "window 15/30 s, 12.4M ops/s, 1 server, 2 clients"; got != want {
+		t.Errorf("line %q, want %q", got, want)
+	}
+	if got, want := s.bar(200), "[############------------] "+s.line(); got != want {
+		t.Errorf("bar %q, want %q", got, want)
+	}
+	for _, width := range []int{0, 1, 10, 80} {
+		if got := s.bar(width); len(got) >= max(width, 1) {
+			t.Errorf("bar(%d) has %d characters", width, len(got))
+		}
+	}
+	s.length, s.phase = 0, metrics.Load
+	if got, want := s.bar(200), "load 15 s, 12.4M ops/s, 1 server, 2 clients"; got != want {
+		t.Errorf("bar %q, want %q", got, want)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 3, 2}, 2.5}} {
+		if got := median(test.values); got != test.want {
+			t.Errorf("median(%v) = %v, want %v", test.values, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// goodRun is a run of 2 servers and 2 clients in which everything agrees.
+// Client i's window begins i seconds after the first and has 100 s.
+func goodRun() *metrics.Run {
+	base := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	pair := metrics.Counts{Gets: 95, Puts: 5, ReadModifyWrites: 2, Hits: 97, Calls: 3}
+	twice := pair.Add(pair)
+	run := &metrics.Run{}
+	for _, name := range []string{"s0", "s1"} {
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Server, Summary: &metrics.Summary{
+			Total: twice, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: pair}, {Peer: "c1", Counts: pair}},
+			Usage: metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50, Peak: 60}},
+		}})
+	}
+	for i, name := range []string{"c0", "c1"} {
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: &metrics.Summary{
+			WindowStart: base.Add(time.Duration(i) * time.Second), WindowLengthS: 100,
+			InWindow: metrics.Counts{Gets: 100, Puts: 10}, Total: twice,
+			Peers: []metrics.PeerCounts{{Peer: "s0", Counts: pair}, {Peer: "s1", Counts: pair}},
+		}})
+	}
+	return run
+}
+
+func TestTotal(t *testing.T) {
+	run := goodRun()
+	total(run)
+	if run.Ops != 220 || math.Abs(run.OpsPerS-2.2) > 1e-9 || run.Total.Gets != 4*95 || run.Applied != run.Total {
+		t.Errorf("ops %d, %v ops/s, total %+v, applied %+v", run.Ops, run.OpsPerS, run.Total, run.Applied)
+	}
+	if run.WindowS != 99 || run.OverlapShare != 0.99 || !run.WindowStart.Equal(run.Nodes[3].Summary.WindowStart) {
+		t.Errorf("window %v s from %v, overlap %v", run.WindowS, run.WindowStart, run.OverlapShare)
+	}
+	if got := run.Usage[metrics.Server].CPUPercent; got != (metrics.AvgPeak{Avg: 50, Peak: 60}) {
+		t.Errorf("servers' CPU %v", got)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(s []*metrics.Summary) // s0 s1 c0 c1
+		want  string                     // beginning of the verdict
+	}{
+		{"good", func([]*metrics.Summary) {}, "VALID"},
+		{"verification", func(s []*metrics.Summary) { s[3].Verification.Failures = 1; s[3].Verification.First = "x\ny" }, "INVALID(1 replies failed verification, first: x y, c1)"},
+		{"misses", func(s []*metrics.Summary) { s[2].InWindow.Misses = 9 }, "INVALID(9 misses"},
+		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(110 operations in a window of 0 s, c0)"},
+		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(0 operations in a window of 100 s, c1)"},
+		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},
+		{"overlap just enough", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(5 * time.Second) }, "VALID"},
+		{"no overlap", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(time.Hour) }, "INVALID(the clients' windows share 0.0 %"},
+		{"short window inside a long one", func(s []*metrics.Summary) { s[3].WindowLengthS = 10 }, "VALID"},
+		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(client verified and server s1 applied differ: 96 and 95 gets, c0)"},
+		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts, c1)"},
+		{"a kind for another", func(s []*metrics.Summary) {
+			s[0].Peers[0].Counts.Puts--
+			s[0].Peers[0].Counts.ReadModifyWrites++
+			s[0].Total.Puts--
+			s[0].Total.ReadModifyWrites++
+		}, "INVALID(client verified and server s0 applied differ: 5 and 4 puts, c0)"},
+		{"swapped servers", func(s []*metrics.Summary) {
+			s[2].Peers[0].Counts.Gets++
+			s[2].Peers[1].Counts.Gets--
+		}, "INVALID(client verified and server s0 applied differ: 96 and 95 gets, c0)"},
+		{"total without peers", func(s []*metrics.Summary) { s[1].Total.Gets++ }, "INVALID(its peers' counts do not add up to its total: 190 and 191 gets, s1)"},
+		{"stranger", func(s []*metrics.Summary) {
+			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{Gets: 1}})
+			s[1].Total.Gets++
+		}, `INVALID(server applied 1 operations of "x", which knows nothing of them, s1)`},
+		{"silent stranger", func(s []*metrics.Summary) { s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x"}) }, "VALID"},
+		{"forgotten server", func(s []*metrics.Summary) {
+			s[2].Peers = s[2].Peers[:1]
+			s[2].Total = s[2].Peers[0].Counts
+		}, `INVALID(server applied 102 operations of "c0", which knows nothing of them, s1)`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run := goodRun()
+			var summaries []*metrics.Summary
+			for _, n := range run.Nodes {
+				summaries = append(summaries, n.Summary)
+			}
+			test.spoil(summaries)
+			total(run)
+			if got := judge(*run).String(); !strings.HasPrefix(got, test.want) {
+				t.Errorf("verdict %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestJudgeMissingSummary(t *testing.T) {
+	for i, want := range []string{"INVALID(server sent no summary, s0)", "", "INVALID(client sent no summary, c0)"} {
+		if want == "" {
+			continue
+		}
+		run := goodRun()
+		run.Nodes[i].Summary = nil
+		total(run)
+		if got := judge(*run).String(); got != want {
+			t.Errorf("verdict %s, want %s", got, want)
+		}
+	}
+}
+
+func TestCommonPhase(t *testing.T) {
+	tests := []struct {
+		phases []metrics.Phase
+		want   metrics.Phase
+	}{
+		{[]metrics.Phase{metrics.WarmUp, metrics.WarmUp}, metrics.WarmUp},
+		{[]metrics.Phase{metrics.WarmUp, metrics.Window}, metrics.WarmUp},
+		{[]metrics.Phase{metrics.Window, metrics.Window}, metrics.Window},
+		{[]metrics.Phase{metrics.Window, metrics.Drain}, metrics.Drain},
+		{[]metrics.Phase{metrics.Drain, metrics.Drain}, metrics.Drain},
+		{[]metrics.Phase{metrics.Idle, metrics.WarmUp}, metrics.Idle},
+	}
+	for _, test := range tests {
+		var clients []*member
+		for _, p := range test.phases {
+			clients = append(clients, &member{phase: p})
+		}
+		if got := commonPhase(clients); got != test.want {
+			t.Errorf("commonPhase(%v) = %s, want %s", test.phases, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSplitWords(t *testing.T) {
+	tests := []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{" \t\n ", nil},
+		{"-secs 5", []string{"-secs", "5"}},
+		{"  -a  -b\n", []string{"-a", "-b"}},
+		{`'a b' "c d" e\ f`, []string{"a b", "c d", "e f"}},
+		{`'' "" x`, []string{"", "", "x"}},
+		{`a'b'"c"d`, []string{"abcd"}},
+		{`'it'\''s'`, []string{"it's"}},
+		{`'\n' "\n"`, []string{`\n`, `\n`}},
+		{`"\"\\\$" '$HOME' \;`, []string{`"\$`, "$HOME", ";"}},
+		{"'a\nb'", []string{"a\nb"}},
+		{"a\\\nb", []string{"ab"}},
+		{"\"a\\\nb\"", []string{"ab"}},
+		{"größe=ä", []string{"größe=ä"}},
+	}
+	for _, test := range tests {
+		got, err := splitWords(test.text)
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("splitWords(%q) = %q, %v; want %q", test.text, got, err, test.want)
+		}
+	}
+}
+
+func TestSplitWordsUnbalanced(t *testing.T) {
+	for text, want := range map[string]string{
+		`'a`: "unbalanced '", `a "b`: `unbalanced "`, `"a\"`: `unbalanced "`, `a\`: "backslash at the end",
+	} {
+		if got, err := splitWords(text); err == nil || err.Error() != want {
+			t.Errorf("splitWords(%q) = %q, %v; want error %q", text, got, err, want)
+		}
+	}
+}
+
+// A real shell is the oracle: of words without expansions it makes the same.
+func FuzzSplitWords(f *testing.F) {
+	for _, seed := range []string{`a 'b c' "d"`, `x\ y`, `"\\" '\'`, `''"a"''`, `a\'b`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		words, err := splitWords(text)
+		// Expansions, comments, operators and ends of lines mean more to a shell.
+		if err != nil || strings.ContainsAny(text, "$`#;&|<>()*?[]~{}!=\x00\r\n") || strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
+			return
+		}
+		script := "set -- " + text + `; for word do printf '%s\0' "$word"; done`
+		out, err := exec.Command("sh", "-c", script).Output()
+		if err != nil {
+			t.Fatalf("sh -c %q: %v", script, err)
+		}
+		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+		if len(out) == 0 {
+			want = nil
+		}
+		if !slices.Equal(words, want) {
+			t.Errorf("splitWords(%q) = %q, sh says %q", text, words, want)
+		}
+	})
+}
