@@ -58,7 +58,7 @@ func scramble(n, seed uint64) (mul, add uint64) {
 	for gcd(mul, n) != 1 { // at the latest n-1 is coprime to n
 		mul++
 	}
-	add, _ = bits.Mul64(child(child(seed, keyBranch), 0), n)
+	add, _ = bits.Mul64(child(seed, keyBranch), n)
 	return mul, add
 }
 
