@@ -47,7 +47,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	if c.sampler, err = metrics.NewSampler(c.started); err != nil {
 		return err
 	}
-	if err := control.Introduce(node, args, flags); err != nil {
+	if _, err := control.Introduce(node, args, flags); err != nil {
 		return err
 	}
 	return c.report(ctx)

@@ -11,21 +11,21 @@ import (
 	"kvlab/metrics"
 )
 
-// Introduce reports and logs what the node is: its machine, its binary, and
-// the final value of every flag.
-func Introduce(n *Node, args []string, flags *flag.FlagSet) error {
+// Introduce reports and logs what the node is: its machine, which it returns,
+// its binary, and the final value of every flag.
+func Introduce(n *Node, args []string, flags *flag.FlagSet) (metrics.Host, error) {
 	host, err := metrics.HostFacts()
 	if err != nil {
-		return err
+		return host, err
 	}
 	sum, err := binarySum()
 	if err != nil {
-		return err
+		return host, err
 	}
 	n.Logf("%s on %s: %s, %d cores, %s, %s", flags.Name(), host.Hostname, host.CPUModel, host.Cores, host.Kernel, host.GoVersion)
 	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
 	config := metrics.Config{Args: args, Flags: Values(flags), Host: host, Binary: sum}
-	return n.Report(metrics.Record{Config: &config})
+	return host, n.Report(metrics.Record{Config: &config})
 }
 
 // binarySum is the SHA-256 of the running program's file, in hex.

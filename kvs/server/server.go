@@ -67,9 +67,11 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 		first:    s.firstPeer,
 		conns:    map[net.Conn]bool{},
 	}
-	if err := control.Introduce(node, args, flags); err != nil {
+	host, err := control.Introduce(node, args, flags)
+	if err != nil {
 		return err
 	}
+	tuneCollector(host.MemoryTotalBytes)
 	node.Logf("Starting KVS server on %s", socket.Addr())
 	if err := node.Send(control.Event{Event: control.Ready, Addr: socket.Addr().String()}); err != nil {
 		return err
