@@ -101,7 +101,7 @@ func pageOf(r *Run) page {
 	p := page{
 		Run:         r,
 		Verdict:     r.Verdict.String(),
-		Headline:    metrics.Count(r.OpsPerS),
+		Headline:    resultOf(r.Run),
 		Nodes:       describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)),
 		Ops:         grouped(r.Ops),
 		Window:      tenths(r.WindowS),
@@ -144,7 +144,10 @@ func settings(r *Run) []setting {
 		add("ended", r.Ended.UTC().Format(time.DateTime+" UTC"))
 	}
 	if r.WindowS > 0 {
-		add("common window", fmt.Sprintf("%.3f s, %.1f %% of the shortest client's", r.WindowS, 100*r.OverlapShare))
+		add("window", fmt.Sprintf("%.3f s common to all clients, %.1f %% of the shortest one's", r.WindowS, 100*r.OverlapShare))
+	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		add(string(role)+"s' interface", r.Usage[role].DataInterface)
 	}
 	return all
 }

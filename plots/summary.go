@@ -27,8 +27,11 @@ func Summary(run metrics.Run) string {
 		}
 		table.Flush()
 	}
-	fmt.Fprintf(&out, "\n%s: %s ops/s in all, %s ops in a %s s window\n",
-		describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), metrics.Count(run.OpsPerS), metrics.Count(float64(run.Ops)), tenths(run.WindowS))
+	fmt.Fprintf(&out, "\n%s: %s", describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), resultOf(run))
+	if run.WindowS > 0 {
+		fmt.Fprintf(&out, " in all, %s ops in a %s s window", metrics.Count(float64(run.Ops)), tenths(run.WindowS))
+	}
+	fmt.Fprintln(&out)
 	return out.String()
 }
 

@@ -26,7 +26,7 @@ func describeRun(r *Run) string {
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
 	}
-	parts = append(parts, metrics.Count(r.OpsPerS)+" ops/s")
+	parts = append(parts, resultOf(r.Run))
 	if r.Verdict.Valid {
 		parts = append(parts, "VALID")
 	} else {
@@ -36,6 +36,14 @@ func describeRun(r *Run) string {
 		parts = append(parts, "run "+r.ID)
 	}
 	return label(strings.Join(parts, "  ·  "), 170)
+}
+
+// resultOf is a run's throughput, or that it has none.
+func resultOf(run metrics.Run) string {
+	if run.WindowS <= 0 {
+		return "no result"
+	}
+	return metrics.Count(run.OpsPerS) + " ops/s"
 }
 
 // describeWork is the workload in a few words.

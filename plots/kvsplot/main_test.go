@@ -27,7 +27,7 @@ func writeRun(t *testing.T, dir, run string) string {
 
 const (
 	validRun   = `good {"id":"good","nodes":[{"name":"a","role":"server"},{"name":"b","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
-	invalidRun = `bad {"id":"bad","nodes":[{"name":"a","role":"server"}],"ops_per_s":9e9,"verdict":{"valid":false,"reason":"misses"}}`
+	invalidRun = `bad {"id":"bad","nodes":[{"name":"a","role":"server"}],"ops_per_s":9e9,"window_s":5,"verdict":{"valid":false,"reason":"misses"}}`
 	corruptRun = "corrupt {\n\n\"id\": }"
 )
 
