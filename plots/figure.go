@@ -32,6 +32,11 @@ type Figure struct {
 	Panels   []*plot.Plot
 }
 
+// Figures returns every figure of one run, in the report's order.
+func Figures(r *Run) []Figure {
+	return []Figure{ThroughputFigure(r), LatencyFigure(r), CPUFigure(r), NetworkFigure(r), MemoryFigure(r)}
+}
+
 // Group is one row of a legend.
 type Group struct {
 	Name    string // "" for none

@@ -94,12 +94,13 @@ type latencyKind struct {
 	above       bool // its numbers stand above its curve
 }
 
-// latencyKinds are the two latencies in the order of the legend.
+// latencyKinds are the two latencies in the order of the legend and of drawing;
+// the first is wide enough to show where they are one.
 var latencyKinds = []latencyKind{
 	{"op: from its round's begin to its reply", "ops",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, stroke(vermillion, 2.2), true},
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, stroke(vermillion, 4.2), true},
 	{"call: from its send to its reply", "calls",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, stroke(blue, 2.2), false},
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, stroke(blue, 1.8), false},
 }
 
 // describe is the kind's line in the legend.

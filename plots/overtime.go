@@ -142,13 +142,18 @@ func legendOf(all []Series) []Group {
 	return groups
 }
 
-// workSpan is the time from the first phase with work in it to the end of the
-// last one, or one second when there was none.
+// workSpan is the time from the first to the last interval in which a client
+// did an operation, and the window; one second when there was neither.
 func workSpan(r *Run) (start, end float64) {
 	start, end = math.Inf(1), math.Inf(-1)
-	for phase, span := range Phases(r) {
-		if phase != metrics.Idle && phase != metrics.Done {
-			start, end = min(start, span.Start), max(end, span.End)
+	if window, ok := Phases(r)[metrics.Window]; ok {
+		start, end = window.Start, window.End
+	}
+	for _, log := range r.logs(metrics.Client) {
+		for _, i := range log.Intervals {
+			if at := r.seconds(i.Time); i.Value.Counts.Ops() > 0 {
+				start, end = min(start, at-i.Value.LengthS), max(end, at)
+			}
 		}
 	}
 	if start >= end {

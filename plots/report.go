@@ -121,16 +121,16 @@ func pageOf(r *Run) page {
 }
 
 // settings are what makes the run repeatable: the work's flags in order of
-// name, then how it was started.
+// name, then how it was started. What is empty is left out.
 func settings(r *Run) []setting {
 	var all []setting
-	for _, flag := range slices.Sorted(maps.Keys(r.Workload)) {
-		all = append(all, setting{"-" + flag, r.Workload[flag]})
-	}
 	add := func(name, value string) {
 		if value != "" {
 			all = append(all, setting{name, value})
 		}
+	}
+	for _, flag := range slices.Sorted(maps.Keys(r.Workload)) {
+		add("-"+flag, r.Workload[flag])
 	}
 	add("command", strings.Join(r.Command, " "))
 	add("git commit", r.GitCommit)

@@ -129,6 +129,32 @@ func TestPhasesMeetAtTheWindow(t *testing.T) {
 	}
 }
 
+func TestWorkSpan(t *testing.T) {
+	idle := twoClients()
+	for i := range idle.Logs {
+		idle.Logs[i].Intervals = nil
+	}
+	noWindow := twoClients()
+	noWindow.WindowStart, noWindow.Started = time.Time{}, start
+	late := twoClients()
+	late.Logs[1].Intervals = append(late.Logs[1].Intervals, interval(2.7, 0.7, 5, metrics.Done), interval(9, 1, 0, metrics.Done))
+	for _, test := range []struct {
+		name string
+		run  *Run
+		want Span
+	}{
+		{"client b drains last", twoClients(), Span{-1, 2.25}},
+		{"operations after the drain's end", late, Span{-1, 2.7}},
+		{"a window and no records", idle, Span{0, 2}},
+		{"records and no window", noWindow, Span{-1, 2.25}},
+		{"nothing", &Run{}, Span{0, 1}},
+	} {
+		if start, end := workSpan(test.run); math.Abs(start-test.want.Start) > 1e-9 || math.Abs(end-test.want.End) > 1e-9 {
+			t.Errorf("%s: the span is %g to %g, want %v", test.name, start, end, test.want)
+		}
+	}
+}
+
 func TestOriginWithoutAWindow(t *testing.T) {
 	r := twoClients()
 	r.WindowStart = time.Time{}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"kvlab/plots"
 )
@@ -45,6 +46,11 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+	}
+	for _, arg := range flags.Args() {
+		if strings.HasPrefix(arg, "-") {
+			return usageError{fmt.Errorf("%s stands after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
+		}
 	}
 	switch flags.NArg() {
 	case 0:
