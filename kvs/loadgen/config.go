@@ -116,7 +116,7 @@ func (c Config) validateParts() error {
 		return err
 	}
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
-		return fmt.Errorf("-hosts %q: want host:port,host:port,...", c.Hosts)
+		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)
 	}
 	if _, err := kvs.NewRouter(c.Router, c.Servers()); err != nil {
 		return err

@@ -1,0 +1,77 @@
+// Package kvlab_test holds what is true of the repository as a whole: which
+// room may import which, that every command in the README works, and how the
+// store compares with a real peer.
+package kvlab_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "kvlab"
+
+// mayImport says what each room may import of the others. A room's own
+// subfolders may import the room; a main may import the package it is in.
+var mayImport = map[string][]string{
+	"workload":               {},
+	"metrics":                {},
+	"kvs":                    {},
+	"kvs/engine":             {"kvs"},
+	"kvs/engine/enginetest":  {"kvs"},
+	"kvs/wire":               {"kvs"},
+	"kvs/control":            {"metrics"},
+	"kvs/loadgen":            {"workload", "kvs", "kvs/engine", "kvs/wire", "metrics"},
+	"kvs/server":             {"kvs", "kvs/engine", "kvs/wire", "kvs/control", "metrics"},
+	"kvs/server/kvsserver":   {"kvs/server"},
+	"kvs/client":             {"kvs", "kvs/engine", "kvs/wire", "kvs/control", "kvs/loadgen", "metrics", "workload"},
+	"kvs/client/kvsclient":   {"kvs/client"},
+	"plots":                  {"metrics"},
+	"plots/kvsplot":          {"plots"},
+	"kvs/cluster":            {"kvs/control", "metrics", "plots"},
+	"kvs/cluster/kvscluster": {"kvs/cluster"},
+}
+
+// TestImportsPointOneWay holds the imports of every room, its tests' included
+// where the room is a leaf, against mayImport.
+func TestImportsPointOneWay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := map[string]bool{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read go list's output: %v", err)
+		}
+		room, ok := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ok {
+			continue // this folder: tests only
+		}
+		seen[room] = true
+		allowed, ok := mayImport[room]
+		if !ok {
+			t.Errorf("%s is a room that the house does not have: add it to mayImport or move it", room)
+		}
+		for _, path := range p.Imports {
+			if other, ours := strings.CutPrefix(path, module+"/"); ours && !slices.Contains(allowed, other) {
+				t.Errorf("%s imports %s; it may import %v", room, other, allowed)
+			}
+		}
+	}
+	for room := range mayImport {
+		if !seen[room] {
+			t.Errorf("%s is not there any more: take it out of mayImport", room)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package kvlab_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readmeCommands returns the lines of README.md's ```sh blocks, without
+// comments.
+func readmeCommands(t *testing.T) []string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	parts := strings.Split(string(readme), "```")
+	for i := 1; i < len(parts); i += 2 {
+		block, isShell := strings.CutPrefix(parts[i], "sh\n")
+		if !isShell {
+			continue
+		}
+		for line := range strings.Lines(block) {
+			line, _, _ = strings.Cut(line, " #")
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				commands = append(commands, line)
+			}
+		}
+	}
+	return commands
+}
+
+// TestReadmeCommands runs every command that the README shows, in its order,
+// in a copy of the repository. Three are cut short: the tests do not run
+// themselves, a cluster that is not there is planned for, and the comparison
+// makes one pair of runs.
+func TestReadmeCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs for over a minute")
+	}
+	commands := readmeCommands(t)
+	if len(commands) < 8 {
+		t.Fatalf("README.md shows only %d commands: %q", len(commands), commands)
+	}
+	dir := copyTree(t)
+	for _, command := range commands {
+		t.Run(command, func(t *testing.T) {
+			line := command
+			switch {
+			case strings.HasPrefix(line, "go test ./"), strings.HasPrefix(line, "git clone"), strings.HasPrefix(line, "cd "):
+				t.Skip("this test is part of it")
+			case strings.Contains(line, "AgainstRedis"):
+				need(t, "redis-server", "redis-benchmark", "redis-cli")
+				line = strings.ReplaceAll(line, "5x", "1x")
+			case strings.Contains(line, "--nodes"), strings.Contains(line, "--hosts"):
+				line += " --dry-run"
+			}
+			c := exec.Command("bash", "-c", line)
+			c.Dir = dir
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+			if strings.HasPrefix(line, "./run-cluster.sh") && !strings.Contains(line, "--dry-run") && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
+				t.Fatalf("%s does not end with its verdict:\n%s", line, out)
+			}
+		})
+	}
+}
+
+// copyTree copies what git would, so that a test may build and run in it.
+func copyTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	leave := []string{".git", "bin", "logs"}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains(leave, path) {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(dir, path), 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, path), data, info.Mode())
+	})
+	if err != nil {
+		t.Fatalf("copy the repository: %v", err)
+	}
+	return dir
+}
