@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,15 +20,7 @@ type client struct {
 	config    loadgen.Config
 	node      *control.Node
 	generator *loadgen.Generator
-	sampler   *metrics.Sampler
-	started   time.Time
-
-	mu    sync.Mutex
-	phase metrics.Phase // guarded by mu
-	table metrics.Table // guarded by mu
-
-	last    metrics.Counts // at the last interval's end; the ticker's own
-	lastEnd time.Time      // likewise
+	reporter  *control.Reporter
 }
 
 func run(ctx context.Context, node *control.Node, args []string, token string) error {
@@ -39,12 +30,11 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	}
 	config.Token = token
 	node.Identify(config.Node, metrics.Client)
-	c := &client{config: config, node: node, started: time.Now(), phase: metrics.Idle}
-	c.lastEnd = c.started
+	c := &client{config: config, node: node}
 	if c.generator, err = loadgen.New(config); err != nil {
 		return control.UsageError{Err: err}
 	}
-	if c.sampler, err = metrics.NewSampler(c.started); err != nil {
+	if c.reporter, err = control.NewReporter(node, c.generator.Counts, c.log); err != nil {
 		return err
 	}
 	if _, err := control.Introduce(node, args, flags); err != nil {
@@ -58,7 +48,7 @@ func (c *client) report(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return metrics.Every(inner, time.Second, c.tick) })
+	group.Go(func() error { return c.reporter.Run(inner) })
 	group.Go(func() error {
 		defer cancel()
 		return c.trial(inner)
@@ -106,7 +96,7 @@ func (c *client) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.sampler.SetDataInterface(name); err != nil {
+	if err := c.reporter.SetDataInterface(name); err != nil {
 		return err
 	}
 	c.node.Logf("hosts %v", c.config.Hosts)
@@ -130,21 +120,9 @@ func (c *client) load(ctx context.Context) error {
 	return c.node.Send(control.Event{Event: control.Loaded})
 }
 
-// enter notes the phase, tells the launcher, and opens or closes the window of
-// the usage table.
+// enter notes the phase and tells the launcher.
 func (c *client) enter(phase metrics.Phase) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.phase
-	c.phase = phase
-	var err error
-	switch {
-	case phase == metrics.Window:
-		err = c.sampler.OpenWindow()
-	case before == metrics.Window:
-		c.table, err = c.sampler.CloseWindow()
-	}
-	if err != nil {
+	if err := c.reporter.Enter(phase); err != nil {
 		return err
 	}
 	c.node.Logf("phase %s", phase)

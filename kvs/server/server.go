@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,21 +20,10 @@ var Program = control.Program{Name: "kvsserver", Role: metrics.Server, Run: run}
 
 // server is the running process.
 type server struct {
-	config  Config
-	node    *control.Node
-	service *kvs.Service
-	sampler *metrics.Sampler
-	started time.Time
-
-	mu         sync.Mutex
-	phase      metrics.Phase  // guarded by mu
-	windowOpen time.Time      // guarded by mu
-	windowS    float64        // guarded by mu
-	opened     metrics.Counts // at the window's opening; guarded by mu
-	inWindow   metrics.Counts // guarded by mu
-	table      metrics.Table  // guarded by mu
-	last       metrics.Counts // at the last interval's end; the ticker's own
-	lastEnd    time.Time      // likewise
+	config   Config
+	node     *control.Node
+	service  *kvs.Service
+	reporter *control.Reporter
 }
 
 func run(ctx context.Context, node *control.Node, args []string, token string) error {
@@ -49,9 +36,8 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	if err != nil {
 		return err
 	}
-	s := &server{config: config, node: node, service: kvs.NewService(store), started: time.Now(), phase: metrics.Idle}
-	s.lastEnd = s.started
-	if s.sampler, err = metrics.NewSampler(s.started); err != nil {
+	s := &server{config: config, node: node, service: kvs.NewService(store)}
+	if s.reporter, err = control.NewReporter(node, s.counts, s.log); err != nil {
 		return err
 	}
 	socket, err := net.Listen("tcp", config.Listen)
@@ -85,7 +71,7 @@ func (s *server) serve(ctx context.Context, l *listener) error {
 	defer cancel()
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error { return l.run(inner) })
-	group.Go(func() error { return metrics.Every(inner, time.Second, s.tick) })
+	group.Go(func() error { return s.reporter.Run(inner) })
 	group.Go(func() error {
 		defer cancel()
 		return s.obey(inner)
@@ -116,34 +102,13 @@ func (s *server) obey(ctx context.Context) error {
 		case c.Do == control.Stop:
 			return nil
 		case c.Do == control.Phase:
-			if err := s.enter(c.Phase); err != nil {
+			if err := s.reporter.Enter(c.Phase); err != nil {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}
 		default:
 			return fmt.Errorf("command %q from the launcher is not for a server", c.Do)
 		}
 	}
-}
-
-// enter notes the clients' phase; the window's usage and counts lie between two
-// of them.
-func (s *server) enter(phase metrics.Phase) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.phase
-	s.phase = phase
-	switch {
-	case phase == metrics.Window:
-		s.windowOpen, s.opened = time.Now(), s.counts()
-		return s.sampler.OpenWindow()
-	case before == metrics.Window:
-		s.windowS = time.Since(s.windowOpen).Seconds()
-		s.inWindow = s.counts().Sub(s.opened)
-		var err error
-		s.table, err = s.sampler.CloseWindow()
-		return err
-	}
-	return nil
 }
 
 // firstPeer learns from the first connection which interface carries the data.
@@ -153,11 +118,11 @@ func (s *server) firstPeer(remote net.Addr) {
 	if err == nil {
 		var name string
 		if name, err = metrics.InterfaceFor(addr.Addr().Unmap()); err == nil {
-			err = s.sampler.SetDataInterface(name)
+			err = s.reporter.SetDataInterface(name)
 		}
 	}
 	if err == nil && !s.node.Controlled() {
-		err = s.enter(metrics.Window)
+		err = s.reporter.Enter(metrics.Window)
 	}
 	if err != nil {
 		s.node.Logf("data interface: %v", err)
