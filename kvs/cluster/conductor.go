@@ -69,8 +69,8 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
-		func() error { return c.await(ctx, metrics.Client, left, c.limits.leave) },
-		func() error { return c.await(ctx, metrics.Server, left, c.limits.leave) },
+		func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
+		func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

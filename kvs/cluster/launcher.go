@@ -48,6 +48,7 @@ type Launcher struct {
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
 
 	limits limits
+	draw   func(dir string) (files []string, err error)
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -65,6 +66,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 		Stdout:  stdout,
 		Stderr:  stderr,
 		limits:  defaultLimits(),
+		draw:    plots.Draw,
 	}
 }
 
@@ -137,7 +139,7 @@ func (l *Launcher) carryOut(ctx context.Context, cfg Config, plan Plan, dir fold
 	latency, latencyErr := c.latencyRecords(&run)
 	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency))
 	if err == nil {
-		if _, drawErr := plots.Draw(string(dir)); drawErr != nil {
+		if _, drawErr := l.draw(string(dir)); drawErr != nil {
 			fmt.Fprintf(l.Stderr, "no pictures: %v\n", drawErr)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"kvlab/metrics"
+	"kvlab/plots"
 )
 
 // trial is one run of the real launcher over fake nodes on this machine.
@@ -57,7 +58,9 @@ func newTrial(t *testing.T) *trial {
 	tr.Tmcc, tr.GeniGet = "/nonexistent/tmcc", "/nonexistent/geni-get"
 	tr.limits.silence = 2 * time.Second
 	tr.limits.leave = time.Second
+	tr.limits.exit = 2 * time.Second
 	tr.limits.grace = 300 * time.Millisecond
+	tr.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
 	return tr
 }
 
@@ -110,9 +113,14 @@ func (tr *trial) checkGone(t *testing.T, nodes int) {
 }
 
 func TestValidRun(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
+	tr.draw = plots.Draw
 	if err := tr.run(context.Background()); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	}
+	if _, err := os.Stat(filepath.Join(tr.out, "latest", "report.html")); err != nil {
+		t.Error(err)
 	}
 	tr.checkGone(t, 4)
 	run := tr.runJSON(t)
@@ -191,6 +199,7 @@ func tokens(t *testing.T, tr *trial) map[string]bool {
 }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		fault  string
 		node   string
@@ -252,6 +261,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestPanicIsKept(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.run(context.Background(), "node2:panic:window")
 	for name, text := range map[string]string{"kvsclient-node2.log": tr.read(t, "kvsclient-node2.log"), "standard error": tr.stderr.String()} {
@@ -274,6 +284,7 @@ func (tr *trial) waitFor(t *testing.T, file, line string) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"start", "ready", "load", "warmup", "window", "drain"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
@@ -295,6 +306,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestForce(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.limits.leave = time.Hour // only force can end it
 	force := make(chan struct{})
@@ -330,6 +342,7 @@ func (tr *trial) waitGone(t *testing.T, file string) {
 
 // A node that does not leave when its standard input closes is killed.
 func TestStubbornNodeIsKilled(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	err := tr.run(context.Background(), "node2:stubborn:window", "node3:exit3:drain")
 	if ExitStatus(err) != 1 {

@@ -13,7 +13,8 @@ type limits struct {
 	work    time.Duration // beyond warm-up and window, for what is in flight
 	report  time.Duration // for the servers' reports
 	silence time.Duration // between two signs of life of one node
-	leave   time.Duration // for a node to leave when it is told to
+	leave   time.Duration // for a node to break off what it does and leave
+	exit    time.Duration // for a process that is done, or killed, to end
 	grace   time.Duration // for the cause to be heard of, after an effect
 }
 
@@ -27,6 +28,7 @@ func defaultLimits() limits {
 		report:  30 * time.Second,
 		silence: 15 * time.Second, // nodes send an interval each second
 		leave:   3 * time.Second,
+		exit:    30 * time.Second, // the kernel takes seconds to free some ten gigabytes
 		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too
 	}
 }

@@ -32,7 +32,7 @@ func (c *conductor) stop() error {
 		for _, m := range c.running() {
 			m.signal(syscall.SIGKILL)
 		}
-		patience.Reset(c.limits.leave + leaveDelay)
+		patience.Reset(c.limits.exit)
 	}
 	return nil
 }

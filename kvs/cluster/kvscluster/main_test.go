@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// build puts the real programs into the bin folder of an otherwise empty
+// checkout.
+func build(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(root, "bin")+"/",
+		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return root
+}
+
+// start starts a long run and waits until its server counts operations.
+func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
+	t.Helper()
+	out := t.TempDir()
+	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "1", "2", "--out", out,
+		"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -secs 600")
+	cmd.Stdout = stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	log := filepath.Join(out, "latest", "kvsserver-node0.log")
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if text, err := os.ReadFile(log); err == nil && strings.Contains(string(text), "ops/s") {
+			return cmd
+		}
+	}
+	t.Fatal("the run does not begin")
+	return nil
+}
+
+// checkGone waits until no process runs a program of the checkout.
+func checkGone(t *testing.T, root string) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		left = nil
+		links, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, link := range links {
+			if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, root+"/") {
+				left = append(left, link+" "+to)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("processes are left: %q", left)
+}
+
+func TestSignals(t *testing.T) {
+	root := build(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			var stdout bytes.Buffer
+			cmd := start(t, root, &stdout)
+			cmd.Process.Signal(sig)
+			err := cmd.Wait()
+			if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
+				t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
+			}
+			checkGone(t, root)
+		})
+	}
+	t.Run("killed launcher", func(t *testing.T) {
+		cmd := start(t, root, &bytes.Buffer{})
+		cmd.Process.Kill()
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) {
+			t.Errorf("Wait: %v", err)
+		}
+		checkGone(t, root)
+	})
+	t.Run("bad usage", func(t *testing.T) {
+		var stderr bytes.Buffer
+		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--client-args", "-theta 0")
+		cmd.Stderr = &stderr
+		err := cmd.Run()
+		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "kvsclient (node1): -theta 0") {
+			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
+		}
+		checkGone(t, root)
+	})
+}
+
+func TestHelp(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"--help"}, &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), "-client-args") || stderr.Len() > 0 {
+		t.Errorf("run: %v, %q, %q", err, stdout.String(), stderr.String())
+	}
+}

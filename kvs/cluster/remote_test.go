@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// fakeSSH stands for ssh, sshd and the node's login shell: it looks at its
+// options as ssh does, joins the remote command's words as ssh does, and lets a
+// shell here run them. Host "dead" cannot be reached, host "noisy" greets on
+// standard output.
+const fakeSSH = `
+printf '%s\n' "$*" >>"$KVLAB_TEST_SSH_LOG"
+while [ "$1" != -- ]; do
+	case $1 in -o|-F|-p) shift ;; esac
+	shift
+done
+shift
+host=$1
+shift
+case $host in
+dead) echo "ssh: connect to host dead port 22: Connection refused" >&2; exit 255 ;;
+noisy) echo "Welcome to {this} machine"; echo "kvlabel" ;;
+esac
+exec sh -c "$*"
+`
+
+// newRemoteTrial is a trial over fake ssh, with a node's folder of its own:
+// the fake id names the user after the test's process and directory.
+func newRemoteTrial(t *testing.T) (tr *trial, log, remoteDir string) {
+	t.Helper()
+	tr = newTrial(t)
+	tr.SSH = script(t, "ssh", fakeSSH)
+	user := "test-" + filepath.Base(filepath.Dir(tr.out)) + "-" + filepath.Base(tr.out)
+	id := script(t, "id", "echo "+user)
+	log = filepath.Join(t.TempDir(), "ssh.log")
+	t.Setenv("PATH", filepath.Dir(id)+":"+os.Getenv("PATH"))
+	t.Setenv("KVLAB_TEST_SSH_LOG", log)
+	remoteDir = "/tmp/kvlab-" + user
+	t.Cleanup(func() { os.RemoveAll(remoteDir) })
+	return tr, log, remoteDir
+}
+
+func writeHosts(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hosts.txt")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Whatever stands in a quoted argument reaches the node's program as it is.
+func TestRemoteArguments(t *testing.T) {
+	tr, log, _ := newRemoteTrial(t)
+	hosts := writeHosts(t, "node0 ssh=me@quiet:2222 addr=127.0.0.2", "node1 ssh=noisy addr=127.0.0.3")
+	nasty := []string{"two words", `"double" 'single'`, "$HOME", "`id`", "a;b|c&d", "line\nbreak", "", `back\slash`, "*", "größe"}
+	var words []string
+	for _, w := range nasty {
+		words = append(words, quoteWord(w))
+	}
+	err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", strings.Join(words, " "), "--hosts", hosts, "--out", tr.out})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, tr.stderr.String())
+	}
+	run := tr.runJSON(t)
+	args := run.Nodes[1].Config.Args
+	if got := args[len(args)-len(nasty):]; !slices.Equal(got, nasty) {
+		t.Errorf("arguments arrived as %q, want %q", got, nasty)
+	}
+	if run.Nodes[0].Address != "127.0.0.2:8080" {
+		t.Errorf("server's address %s", run.Nodes[0].Address)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"BatchMode=yes", "ConnectTimeout=5", "ServerAliveInterval=5", "StrictHostKeyChecking=accept-new", "-p 2222 -- me@quiet sh -s", "-- noisy /tmp/kvlab-test-"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("ssh was called without %q:\n%s", want, text)
+		}
+	}
+	for _, secret := range []string{"two words", "HOME"} {
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%q travelled through a command line", secret)
+		}
+	}
+}
+
+// A program is copied once, and again when its copy is damaged.
+func TestDeploy(t *testing.T) {
+	tr, log, dir := newRemoteTrial(t)
+	hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+	copies := func() int {
+		t.Helper()
+		if err := os.WriteFile(log, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", "", "--hosts", hosts, "--out", tr.out}); err != nil {
+			t.Fatalf("%v\n%s", err, tr.stderr.String())
+		}
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), " dd of=")
+	}
+	if n := copies(); n != 2 {
+		t.Errorf("first run copies %d programs, want 2", n)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("folder %v, %v; want mode 0700", info, err)
+	}
+	if n := copies(); n != 0 {
+		t.Errorf("second run copies %d programs, want 0", n)
+	}
+	files, err := filepath.Glob(dir + "/*/kvsserver")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("programs %q, %v", files, err)
+	}
+	if err := os.Chmod(files[0], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(files[0], 1000); err != nil {
+		t.Fatal(err)
+	}
+	if n := copies(); n != 1 {
+		t.Errorf("run after damage copies %d programs, want 1", n)
+	}
+}
+
+func TestRemoteFaults(t *testing.T) {
+	t.Run("unreachable", func(t *testing.T) {
+		tr, _, _ := newRemoteTrial(t)
+		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 ssh=dead addr=127.0.0.3")
+		err := tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
+		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node1" || !strings.Contains(v.Reason, "cannot be reached: ssh: connect to host dead") {
+			t.Errorf("verdict %v, %v", v, err)
+		}
+	})
+	t.Run("another machine", func(t *testing.T) {
+		tr, _, _ := newRemoteTrial(t)
+		r := &remote{ssh: tr.SSH, programs: tr.Programs, system: "Plan9 mips", paths: map[string]string{}}
+		err := r.Prepare(context.Background(), []Place{{Node: Node{Name: "node0", SSH: "node0"}, Role: metrics.Server}})
+		if err == nil || !strings.Contains(err.Error(), `node0: is a "Linux`) || !strings.Contains(err.Error(), `built for "Plan9 mips"`) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("foreign folder", func(t *testing.T) {
+		tr, _, dir := newRemoteTrial(t)
+		if err := os.Symlink(t.TempDir(), dir); err != nil {
+			t.Fatal(err)
+		}
+		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		err := tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
+		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "belongs to somebody else") {
+			t.Errorf("verdict %v, %v", v, err)
+		}
+	})
+	t.Run("killed", func(t *testing.T) {
+		tr, _, _ := newRemoteTrial(t)
+		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1 node0:kill:window", "", "--hosts", hosts, "--out", tr.out})
+		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "died of signal 9") {
+			t.Errorf("verdict %v, %v", v, err)
+		}
+		tr.checkGone(t, 2)
+	})
+}
+
+// The scripts that run on the nodes are plain POSIX shell.
+func TestScriptsAreClean(t *testing.T) {
+	checker, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Skip("shellcheck is not installed")
+	}
+	vars := "program=p\nsum=s\nfolder=f\nfile=f\npath=p\nexport program sum folder file path\n"
+	for name, text := range map[string]string{"probe": probeScript, "install": installScript} {
+		cmd := exec.Command(checker, "-s", "sh", "-e", "SC3067", "-")
+		cmd.Stdin = strings.NewReader(vars + text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s script: %v\n%s", name, err, out)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// skip leaves a test out for a reason; where everything must be there
+// (KVLAB_CI=1) that is a failure.
+func skip(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("KVLAB_CI") == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// sshCluster is three sshd processes of this test's own, each with its key.
+type sshCluster struct {
+	config string // for ssh -F
+	hosts  string // for --hosts
+}
+
+var sshNames = []string{"alpha", "beta", "gamma"}
+
+func startSSHCluster(t *testing.T) sshCluster {
+	t.Helper()
+	sshd := "/usr/sbin/sshd" // sshd wants to be started by its full path
+	for _, program := range []string{sshd, "ssh", "ssh-keygen"} {
+		if _, err := exec.LookPath(program); err != nil {
+			skip(t, "no %s on this machine", program)
+		}
+	}
+	if os.Geteuid() == 0 {
+		// The folder that sshd confines its unprivileged part to.
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			skip(t, "%v", err)
+		}
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	keygen(t, filepath.Join(dir, "user"))
+	var config, known, hosts strings.Builder
+	// Addresses of this process's own: several test runs share the machine.
+	network := fmt.Sprintf("127.%d.%d", 1+os.Getpid()/250%250, os.Getpid()%250)
+	for i, name := range sshNames {
+		port := startSSHD(t, sshd, dir, name)
+		key, err := os.ReadFile(filepath.Join(dir, name+".pub"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&known, "[127.0.0.1]:%d %s", port, key)
+		fmt.Fprintf(&config, "Host %s\n  Port %d\n", name, port)
+		fmt.Fprintf(&hosts, "%s addr=%s.%d\n", name, network, i+2)
+	}
+	fmt.Fprintf(&config, "Host *\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n", me.Username, dir, dir)
+	cluster := sshCluster{config: filepath.Join(dir, "config"), hosts: filepath.Join(dir, "hosts")}
+	for path, text := range map[string]string{cluster.config: config.String(), cluster.hosts: hosts.String(), filepath.Join(dir, "known"): known.String()} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cluster
+}
+
+func keygen(t *testing.T, path string) {
+	t.Helper()
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kvlab test", "-f", path).CombinedOutput(); err != nil {
+		t.Fatalf("ssh-keygen: %v\n%s", err, out)
+	}
+}
+
+// startSSHD starts an sshd on a free loopback port and waits until it greets.
+func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
+	t.Helper()
+	keygen(t, filepath.Join(dir, name))
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port = free.Addr().(*net.TCPAddr).Port
+	free.Close()
+	config := filepath.Join(dir, name+".sshd_config")
+	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
+		port, dir, name, dir, name, dir)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(sshd, "-D", "-e", "-f", config)
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("sshd %s: %s", name, said.String())
+		}
+	})
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		greeting := make([]byte, 4)
+		conn.SetDeadline(deadline)
+		n, _ := conn.Read(greeting)
+		conn.Close()
+		if string(greeting[:n]) == "SSH-" {
+			return port
+		}
+	}
+	t.Fatalf("sshd %s does not answer", name)
+	return 0
+}
+
+// buildPrograms builds the real server and client. Their build id is this
+// test's own, so that their copies on the nodes are too.
+func buildPrograms(t *testing.T) map[metrics.Role]string {
+	t.Helper()
+	dir := t.TempDir()
+	id := fmt.Sprintf("-buildid=test-%d-%d", os.Getpid(), time.Now().UnixNano())
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", id, "-o", dir+"/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	programs := make(map[metrics.Role]string)
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		programs[role] = filepath.Join(dir, programName(role))
+		sum, err := sha256File(programs[role])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			copies, _ := filepath.Glob("/tmp/kvlab-*/" + sum[:16])
+			for _, dir := range copies {
+				os.RemoveAll(dir)
+			}
+		})
+	}
+	return programs
+}
+
+// running lists the processes that run a copy of a program.
+func running(t *testing.T, program string) []int {
+	t.Helper()
+	sum, err := sha256File(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && strings.Contains(to, "/"+sum[:16]+"/"+filepath.Base(program)) {
+			var pid int
+			fmt.Sscanf(link, "/proc/%d/exe", &pid)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// TestSSHCluster runs the real programs on three nodes through real sshd
+// processes: a run to its end, one whose server is killed, one that is
+// interrupted. None leaves a process behind.
+func TestSSHCluster(t *testing.T) {
+	t.Parallel()
+	cluster := startSSHCluster(t)
+	programs := buildPrograms(t)
+	newRun := func(t *testing.T) (*trial, []string) {
+		tr := newTrial(t)
+		tr.Programs = programs
+		tr.limits = defaultLimits()
+		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
+			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
+	}
+	checkGone := func(t *testing.T) {
+		t.Helper()
+		for _, program := range programs {
+			deadline := time.Now().Add(20 * time.Second)
+			for len(running(t, program)) > 0 && time.Now().Before(deadline) {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if pids := running(t, program); len(pids) > 0 {
+				t.Errorf("%s still runs as %v", filepath.Base(program), pids)
+			}
+		}
+	}
+
+	t.Run("valid", func(t *testing.T) {
+		tr, args := newRun(t)
+		if err := tr.Run(context.Background(), append(args, "1")); err != nil {
+			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+		}
+		checkGone(t)
+		run := tr.runJSON(t)
+		if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied {
+			t.Errorf("verdict %v, %d ops, verified %+v, applied %+v", run.Verdict, run.Ops, run.Total, run.Applied)
+		}
+		for i, node := range run.Nodes {
+			if node.Name != sshNames[i] || node.Config == nil || node.Summary == nil {
+				t.Errorf("node %d is %q, config %v, summary %v", i, node.Name, node.Config, node.Summary)
+			}
+		}
+	})
+	t.Run("killed", func(t *testing.T) {
+		tr, args := newRun(t)
+		ended := make(chan error, 1)
+		go func() { ended <- tr.Run(context.Background(), append(args, "600")) }()
+		tr.waitFor(t, "kvsserver-alpha.log", "ops/s")
+		for _, pid := range running(t, programs[metrics.Server]) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		err := <-ended
+		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "alpha" || !strings.Contains(v.Reason, "signal") {
+			t.Errorf("verdict %v, %v", v, err)
+		}
+		checkGone(t)
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		tr, args := newRun(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- tr.Run(ctx, append(args, "600")) }()
+		tr.waitFor(t, "kvsserver-alpha.log", "ops/s")
+		cancel()
+		if err := <-ended; ExitStatus(err) != 130 {
+			t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+		}
+		checkGone(t)
+	})
+}
