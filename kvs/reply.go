@@ -47,6 +47,7 @@ func (r *Reply) Len() int { return r.n }
 
 // Found appends the result of an operation that read value, which is copied.
 func (r *Reply) Found(value []byte) {
+	r.room()
 	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))+codeFound), value...)
 	r.n++
 	r.hits++
@@ -54,6 +55,7 @@ func (r *Reply) Found(value []byte) {
 
 // Missing appends the result of an operation that read a key without a value.
 func (r *Reply) Missing() {
+	r.room()
 	r.buf = append(r.buf, codeMissing)
 	r.n++
 	r.misses++
@@ -61,15 +63,21 @@ func (r *Reply) Missing() {
 
 // Stored appends the result of a Put.
 func (r *Reply) Stored() {
+	r.room()
 	r.buf = append(r.buf, codeStored)
 	r.n++
 }
 
-// Frame returns the headroom and the body, for a codec to send.
-func (r *Reply) Frame() []byte {
+// room makes the headroom of a reply that was never Reset.
+func (r *Reply) room() {
 	if len(r.buf) < Headroom {
 		r.Reset()
 	}
+}
+
+// Frame returns the headroom and the body, for a codec to send.
+func (r *Reply) Frame() []byte {
+	r.room()
 	return r.buf
 }
 

@@ -111,9 +111,10 @@ var chunks = sync.Pool{New: func() any { return new([chunk]Op) }}
 // BatchPutGet applies a batch and fills reply with one result for each
 // operation, in order. It is the store's one remote method. After an error,
 // which a malformed batch or a panic in the engine causes, nothing is known of
-// the batch's operations; those that were applied are counted.
+// the batch's operations; those that the engine is known to have applied are
+// counted.
 func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
-	var kind [kinds]uint64
+	var done applied
 	reply.Reset()
 	scratch := chunks.Get().(*[chunk]Op)
 	defer func() {
@@ -121,7 +122,7 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 			err = fmt.Errorf("apply a batch of %d operations: panic: %v\n%s", batch.Len(), p, debug.Stack())
 		}
 		chunks.Put(scratch)
-		s.count(&kind, reply)
+		s.count(&done)
 	}()
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])
@@ -129,8 +130,9 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 			ops := scratch[:n]
 			s.service.engine.Apply(ops, reply)
 			for i := range ops {
-				kind[ops[i].Kind]++
+				done.kind[ops[i].Kind]++
 			}
+			done.hits, done.misses = reply.hits, reply.misses
 		}
 		if err != nil {
 			return fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
@@ -141,11 +143,17 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 	}
 }
 
-func (s *Session) count(kind *[kinds]uint64, reply *Reply) {
-	s.gets.Add(kind[Get])
-	s.puts.Add(kind[Put])
-	s.readModifyWrites.Add(kind[ReadModifyWrite])
-	s.hits.Add(uint64(reply.hits))
-	s.misses.Add(uint64(reply.misses))
+// applied counts the operations of one batch.
+type applied struct {
+	kind         [kinds]uint64
+	hits, misses int
+}
+
+func (s *Session) count(a *applied) {
+	s.gets.Add(a.kind[Get])
+	s.puts.Add(a.kind[Put])
+	s.readModifyWrites.Add(a.kind[ReadModifyWrite])
+	s.hits.Add(uint64(a.hits))
+	s.misses.Add(uint64(a.misses))
 	s.calls.Add(1)
 }

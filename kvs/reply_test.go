@@ -1,0 +1,248 @@
+package kvs_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+func randomResults(random *rand.Rand, n int) []kvs.Result {
+	results := make([]kvs.Result, n)
+	for i := range results {
+		switch random.IntN(4) {
+		case 0: // stored
+		case 1:
+			results[i].Read = true
+		default:
+			size := random.IntN(300)
+			if random.IntN(100) == 0 {
+				size = random.IntN(kvs.MaxValueLen + 1)
+			}
+			results[i] = kvs.Result{Value: randomBytes(random, size), Found: true, Read: true}
+		}
+	}
+	return results
+}
+
+func answer(r *kvs.Reply, results []kvs.Result) {
+	for _, result := range results {
+		switch {
+		case result.Found:
+			r.Found(result.Value)
+		case result.Read:
+			r.Missing()
+		default:
+			r.Stored()
+		}
+	}
+}
+
+// decodeReply reads the results that a reply says it has, and its end.
+func decodeReply(r *kvs.Reply) ([]kvs.Result, error) {
+	var all []kvs.Result
+	cursor := r.Results()
+	for range r.Len() {
+		result, err := cursor.Next()
+		if err != nil {
+			return all, err
+		}
+		all = append(all, result)
+	}
+	return all, cursor.End()
+}
+
+func checkResults(t *testing.T, got, want []kvs.Result) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d results, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i].Found != want[i].Found || got[i].Read != want[i].Read || !bytes.Equal(got[i].Value, want[i].Value) {
+			t.Fatalf("result %d: found %v read %v %.20q, want found %v read %v %.20q", i,
+				got[i].Found, got[i].Read, got[i].Value, want[i].Found, want[i].Read, want[i].Value)
+		}
+	}
+}
+
+func receivedReply(body []byte, n int) *kvs.Reply {
+	var r kvs.Reply
+	copy(r.Body(len(body), n), body)
+	return &r
+}
+
+func TestReplyRoundTrip(t *testing.T) {
+	random := newRandom(t)
+	var sent, got kvs.Reply // used again and again, and freed in between
+	for _, n := range []int{0, 1, 2, 1000, 256, 3} {
+		results := randomResults(random, n)
+		sent.Reset()
+		answer(&sent, results)
+		body := sent.Frame()[kvs.Headroom:]
+		copy(got.Body(len(body), sent.Len()), body)
+		for _, r := range []*kvs.Reply{&sent, &got} {
+			back, err := decodeReply(r)
+			if err != nil || r.Len() != n {
+				t.Fatalf("%d results: Len %d, error %v", n, r.Len(), err)
+			}
+			checkResults(t, back, results)
+		}
+		if n%2 == 0 {
+			got.Free()
+		} else {
+			sent.Free()
+		}
+	}
+}
+
+// The zero Reply, and one that was freed, take results at once.
+func TestZeroReply(t *testing.T) {
+	want := []kvs.Result{{Value: []byte("v"), Found: true, Read: true}, {Read: true}, {}}
+	for _, first := range want {
+		var r kvs.Reply
+		for _, state := range []string{"zero", "freed"} {
+			results := append([]kvs.Result{first}, want...)
+			answer(&r, results)
+			back, err := decodeReply(&r)
+			if err != nil {
+				t.Fatalf("%s reply: %v", state, err)
+			}
+			checkResults(t, back, results)
+			r.Free()
+			r.Free()
+			if back, err := decodeReply(&r); err != nil || len(back) != 0 {
+				t.Fatalf("a reply after Free: %d results, error %v", len(back), err)
+			}
+		}
+	}
+	var empty kvs.Reply
+	if len(empty.Frame()) != kvs.Headroom {
+		t.Errorf("a frame of %d bytes, want the headroom of %d", len(empty.Frame()), kvs.Headroom)
+	}
+}
+
+func TestMalformedReply(t *testing.T) {
+	found := func(n uint64, value ...byte) []byte { return append(binary.AppendUvarint(nil, n+2), value...) }
+	tests := []struct {
+		name string
+		body []byte
+		n    int
+	}{
+		{"nothing where one is due", nil, 1},
+		{"length breaks off", []byte{0x82}, 1},
+		{"length beyond 64 bits", bytes.Repeat([]byte{0xff}, 11), 1},
+		{"length 2^64-3", binary.AppendUvarint(nil, 1<<64-1), 1},
+		{"value breaks off", found(3, 'v', 'v'), 1},
+		{"long value breaks off", found(300, make([]byte, 299)...), 1},
+		{"bytes behind the last result", []byte{1, 1}, 1},
+		{"count too high", []byte{1, 0}, 3},
+		{"bytes in an empty reply", []byte{0}, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if results, err := decodeReply(receivedReply(test.body, test.n)); !errors.Is(err, kvs.ErrMalformed) {
+				t.Errorf("%d results, error %v; want one that wraps ErrMalformed", len(results), err)
+			}
+		})
+	}
+}
+
+func TestTruncatedReply(t *testing.T) {
+	results := []kvs.Result{{Value: []byte("v"), Found: true, Read: true}, {}, {Read: true},
+		{Value: bytes.Repeat([]byte("w"), 200), Found: true, Read: true}}
+	var r kvs.Reply
+	answer(&r, results)
+	body := r.Frame()[kvs.Headroom:]
+	for cut := range body {
+		got, err := decodeReply(receivedReply(body[:cut], len(results)))
+		if !errors.Is(err, kvs.ErrMalformed) {
+			t.Fatalf("cut to %d of %d bytes: error %v", cut, len(body), err)
+		}
+		checkResults(t, got, results[:len(got)])
+	}
+}
+
+// A caller that asks for more results than the batch had operations, or fewer,
+// is told so.
+func TestResultsEnd(t *testing.T) {
+	var r kvs.Reply
+	r.Reset()
+	r.Stored()
+	r.Missing()
+	cursor := r.Results()
+	for want := 2; want > 0; want-- {
+		if err := cursor.End(); !errors.Is(err, kvs.ErrMalformed) {
+			t.Errorf("End with %d results left: %v", want, err)
+		}
+		if _, err := cursor.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cursor.End(); err != nil {
+		t.Errorf("End after the last result: %v", err)
+	}
+	if _, err := cursor.Next(); !errors.Is(err, kvs.ErrMalformed) {
+		t.Errorf("Next after the last result: %v", err)
+	}
+}
+
+// Replies that are filled and freed by many goroutines never share memory.
+func TestFreedMemoryHasOneOwner(t *testing.T) {
+	var group sync.WaitGroup
+	for id := range 8 {
+		group.Go(func() {
+			value := bytes.Repeat([]byte{byte(id)}, 2000)
+			for range 200 {
+				var r kvs.Reply
+				r.Reset()
+				for range 5 {
+					r.Found(value)
+				}
+				results, err := decodeReply(&r)
+				for _, result := range results {
+					if !bytes.Equal(result.Value, value) {
+						t.Errorf("goroutine %d reads the value of %d", id, result.Value[0])
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				r.Free()
+			}
+		})
+	}
+	group.Wait()
+}
+
+// FuzzResults: no body makes the decoder panic, and what it accepts survives a
+// round trip.
+func FuzzResults(f *testing.F) {
+	random := newRandom(f)
+	for n := range 4 {
+		var r kvs.Reply
+		answer(&r, randomResults(random, n))
+		f.Add(r.Frame()[kvs.Headroom:], uint16(n))
+	}
+	f.Add([]byte{0x81, 0x00}, uint16(1)) // a code in more bytes than it needs
+	f.Fuzz(func(t *testing.T, body []byte, n uint16) {
+		results, err := decodeReply(receivedReply(body, int(n)))
+		if err != nil {
+			if !errors.Is(err, kvs.ErrMalformed) {
+				t.Fatalf("error %v does not wrap ErrMalformed", err)
+			}
+			return
+		}
+		var again kvs.Reply
+		again.Reset()
+		answer(&again, results)
+		back, err := decodeReply(&again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkResults(t, back, results)
+	})
+}

@@ -1,0 +1,135 @@
+package kvs_test
+
+import (
+	"hash/fnv"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+func newRouter(t *testing.T, name string, servers int) kvs.Router {
+	t.Helper()
+	r, err := kvs.NewRouter(name, servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestKeyHash(t *testing.T) {
+	random := newRandom(t)
+	for n := range kvs.MaxKeyLen + 1 {
+		key := randomBytes(random, n)
+		h := fnv.New64a()
+		h.Write(key)
+		if got, want := kvs.KeyHash(key), h.Sum64(); got != want {
+			t.Fatalf("KeyHash(%x) = %016x, hash/fnv says %016x", key, got, want)
+		}
+	}
+}
+
+// slowSeed is the seed's formula in numbers without limits.
+func slowSeed(key []byte, n int64) int {
+	hash, base, modulus := new(big.Int), big.NewInt(13), big.NewInt(n)
+	for _, c := range key {
+		hash.Mul(hash, base).Add(hash, big.NewInt(int64(c))).Mod(hash, modulus)
+	}
+	return int(hash.Int64())
+}
+
+func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
+	random := newRandom(t)
+	for range 500 {
+		key := randomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
+		n := 1 + random.IntN(100)
+		hash := kvs.KeyHash(key)
+		h := fnv.New64a()
+		h.Write(key)
+		if got, want := newRouter(t, "fnv", n).Server(key, hash), int(h.Sum64()%uint64(n)); got != want {
+			t.Fatalf("fnv, %d servers: key %x goes to %d, want %d", n, key, got, want)
+		}
+		if got, want := newRouter(t, "seed", n).Server(key, hash), slowSeed(key, int64(n)); got != want {
+			t.Fatalf("seed, %d servers: key %x goes to %d, want %d", n, key, got, want)
+		}
+	}
+}
+
+// The owners of these keys are a promise: a client of any release finds what a
+// client of another has stored.
+func TestRouterGoldenVectors(t *testing.T) {
+	counts := []int{1, 2, 3, 4, 8, 16}
+	tests := []struct {
+		router, key string
+		owners      [6]int // for each of the counts
+	}{
+		{"fnv", "0", [6]int{0, 1, 2, 3, 7, 15}},
+		{"fnv", "1", [6]int{0, 0, 1, 0, 4, 12}},
+		{"fnv", "42", [6]int{0, 1, 1, 3, 3, 3}},
+		{"fnv", "999999", [6]int{0, 1, 2, 3, 3, 11}},
+		{"fnv", "user0", [6]int{0, 0, 0, 2, 6, 6}},
+		{"fnv", "user6284781860667377211", [6]int{0, 0, 2, 2, 6, 6}},
+		{"fnv", "\x00", [6]int{0, 1, 0, 3, 7, 15}},
+		{"fnv", "\xff\x00\xff", [6]int{0, 1, 2, 3, 7, 15}},
+		{"fnv", "a long key with spaces and an end", [6]int{0, 1, 0, 3, 7, 15}},
+		{"seed", "0", [6]int{0, 0, 0, 0, 0, 0}},
+		{"seed", "1", [6]int{0, 1, 1, 1, 1, 1}},
+		{"seed", "42", [6]int{0, 0, 0, 2, 6, 6}},
+		{"seed", "999999", [6]int{0, 0, 0, 2, 2, 10}},
+		{"seed", "user0", [6]int{0, 1, 0, 3, 3, 11}},
+		{"seed", "user6284781860667377211", [6]int{0, 1, 0, 1, 1, 9}},
+		{"seed", "\x00", [6]int{0, 0, 0, 0, 0, 0}},
+		{"seed", "\xff\x00\xff", [6]int{0, 0, 0, 2, 6, 6}},
+		{"seed", "a long key with spaces and an end", [6]int{0, 0, 2, 2, 2, 10}},
+	}
+	for _, test := range tests {
+		for i, n := range counts {
+			key := []byte(test.key)
+			if got := newRouter(t, test.router, n).Server(key, kvs.KeyHash(key)); got != test.owners[i] {
+				t.Errorf("%s: key %q of %d servers goes to %d, want %d", test.router, test.key, n, got, test.owners[i])
+			}
+		}
+	}
+}
+
+// The keys of many records spread at least as evenly as a fair throw would: no
+// share is further from the mean than 5 of its standard deviations.
+func TestRouterBalance(t *testing.T) {
+	const records = 100_000
+	for _, name := range kvs.Routers {
+		for _, n := range []int{2, 3, 4, 8, 16} {
+			router, shares := newRouter(t, name, n), make([]int, n)
+			var key []byte
+			for id := range records {
+				key = strconv.AppendInt(key[:0], int64(id), 10)
+				shares[router.Server(key, kvs.KeyHash(key))]++
+			}
+			even := float64(records) / float64(n)
+			for server, share := range shares {
+				if math.Abs(float64(share)-even) > 5*math.Sqrt(even) {
+					t.Errorf("%s: server %d of %d owns %d records, even is %.0f", name, server, n, share, even)
+				}
+			}
+		}
+	}
+}
+
+func TestNewRouterErrors(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		servers int
+		want    string
+	}{
+		{"fnv", 0, "-hosts"},
+		{"seed", -1, "-hosts"},
+		{"", 1, `-router ""`},
+		{"FNV", 2, `-router "FNV"`},
+	} {
+		if r, err := kvs.NewRouter(test.name, test.servers); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("NewRouter(%q, %d) = %v, %v; want an error that names %s", test.name, test.servers, r, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package kvs_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+func add(a, b kvs.Counts) kvs.Counts {
+	return kvs.Counts{
+		Gets: a.Gets + b.Gets, Puts: a.Puts + b.Puts, ReadModifyWrites: a.ReadModifyWrites + b.ReadModifyWrites,
+		Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls,
+	}
+}
+
+// tally counts one call from the outside: by its operations and its results.
+func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) kvs.Counts {
+	t.Helper()
+	counts := kvs.Counts{Calls: 1}
+	for _, op := range ops {
+		switch op.Kind {
+		case kvs.Get:
+			counts.Gets++
+		case kvs.Put:
+			counts.Puts++
+		default:
+			counts.ReadModifyWrites++
+		}
+	}
+	results, err := decodeReply(reply)
+	if err != nil || len(results) != len(ops) {
+		t.Errorf("%d results for %d operations, error %v", len(results), len(ops), err)
+	}
+	for _, result := range results {
+		switch {
+		case result.Found:
+			counts.Hits++
+		case result.Read:
+			counts.Misses++
+		}
+	}
+	return counts
+}
+
+// Counts are exact per peer with many sessions and many calls in each at once,
+// while others read them.
+func TestServiceCountsAreExact(t *testing.T) {
+	const peers, sessions, goroutines, calls = 3, 2, 3, 20
+	service, seeds := kvs.NewService(engine.NewMutex()), newRandom(t)
+	done := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		last := kvs.Counts{}
+		for {
+			counts := service.Counts()["peer0"]
+			if counts.Calls < last.Calls || counts.Gets < last.Gets || counts.Puts < last.Puts {
+				t.Errorf("counts went back from %+v to %+v", last, counts)
+			}
+			last = counts
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	var mu sync.Mutex
+	want := map[string]kvs.Counts{}
+	var workers sync.WaitGroup
+	for p := range peers {
+		peer := fmt.Sprintf("peer%d", p)
+		for range sessions {
+			session := service.Open(peer)
+			var calling sync.WaitGroup
+			for range goroutines {
+				random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
+				calling.Go(func() {
+					var batch kvs.Batch
+					var reply kvs.Reply
+					sum := kvs.Counts{}
+					for range calls {
+						ops := randomOps(random, random.IntN(300))
+						batch.Reset()
+						fill(&batch, ops)
+						if err := session.BatchPutGet(&batch, &reply); err != nil {
+							t.Error(err)
+						}
+						sum = add(sum, tally(t, ops, &reply))
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					want[peer] = add(want[peer], sum)
+				})
+			}
+			workers.Go(func() {
+				calling.Wait()
+				session.Close()
+				session.Close() // counts once
+			})
+		}
+	}
+	workers.Wait()
+	close(done)
+	reader.Wait()
+	got := service.Counts()
+	if len(got) != peers || service.Sessions() != 0 {
+		t.Errorf("%d peers and %d sessions, want %d and none", len(got), service.Sessions(), peers)
+	}
+	for peer := range want {
+		if got[peer] != want[peer] {
+			t.Errorf("%s: %+v, want %+v", peer, got[peer], want[peer])
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	a, b, other := service.Open("a"), service.Open("a"), service.Open("b")
+	if n := service.Sessions(); n != 3 {
+		t.Errorf("%d sessions, want 3", n)
+	}
+	for _, s := range []*kvs.Session{a, b, other} {
+		if err := s.BatchPutGet(new(kvs.Batch), new(kvs.Reply)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Close()
+	if n := service.Sessions(); n != 2 {
+		t.Errorf("%d sessions after a close, want 2", n)
+	}
+	counts := service.Counts()
+	if counts["a"].Calls != 2 || counts["b"].Calls != 1 {
+		t.Errorf("calls %d and %d, want 2 and 1", counts["a"].Calls, counts["b"].Calls)
+	}
+	counts["a"] = kvs.Counts{} // the map is the caller's
+	if service.Counts()["a"].Calls != 2 {
+		t.Error("a caller's write to the counts reached the service")
+	}
+}
+
+// spy passes on what an engine is given, and panics at a key.
+type spy struct {
+	kvs.Engine
+	seen []string
+	most int // operations in one Apply
+}
+
+func (s *spy) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	s.most = max(s.most, len(ops))
+	for _, op := range ops {
+		if string(op.Key) == "boom" {
+			panic("out of order")
+		}
+		s.seen = append(s.seen, string(op.Key))
+		s.Engine.Apply([]kvs.Op{op}, reply)
+	}
+}
+
+// An engine sees every operation once, in order, a bounded number at a time.
+func TestServiceCutsBatches(t *testing.T) {
+	for _, n := range []int{0, 1, 255, 256, 257, 512, 1000} {
+		e := &spy{Engine: engine.NewMutex()}
+		session := kvs.NewService(e).Open("peer")
+		var batch kvs.Batch
+		for i := range n {
+			batch.Get(fmt.Append(nil, i))
+		}
+		var reply kvs.Reply
+		if err := session.BatchPutGet(&batch, &reply); err != nil {
+			t.Fatalf("%d operations: %v", n, err)
+		}
+		if len(e.seen) != n || reply.Len() != n || e.most > 256 {
+			t.Errorf("%d operations: the engine saw %d, at most %d at a time; %d results", n, len(e.seen), e.most, reply.Len())
+		}
+		for i, key := range e.seen {
+			if key != fmt.Sprint(i) {
+				t.Fatalf("%d operations: number %d has key %s", n, i, key)
+			}
+		}
+	}
+}
+
+// A panicking engine answers that call with an error, and no more: the next
+// call is served, and the counts stay consistent.
+func TestServicePanic(t *testing.T) {
+	service := kvs.NewService(&spy{Engine: engine.NewMutex()})
+	session := service.Open("peer")
+	var batch kvs.Batch
+	for i := range 400 {
+		batch.Get(fmt.Append(nil, i))
+	}
+	batch.Get([]byte("boom"))
+	err := session.BatchPutGet(&batch, new(kvs.Reply))
+	if err == nil || !strings.Contains(err.Error(), "panic: out of order") {
+		t.Fatalf("error %v, want one that tells of the panic", err)
+	}
+	counts := service.Counts()["peer"]
+	if counts.Hits+counts.Misses != counts.Gets+counts.ReadModifyWrites {
+		t.Errorf("%+v: hits and misses are not the reads", counts)
+	}
+	if counts.Gets != 256 || counts.Calls != 1 {
+		t.Errorf("%+v: want the 256 gets of the part that went well, and one call", counts)
+	}
+
+	batch.Reset()
+	batch.Append(kvs.Put, []byte("key"), []byte("value"))
+	batch.Get([]byte("key"))
+	var reply kvs.Reply
+	if err := session.BatchPutGet(&batch, &reply); err != nil {
+		t.Fatalf("the call after the panic: %v", err)
+	}
+	results, err := decodeReply(&reply)
+	if err != nil || string(results[1].Value) != "value" {
+		t.Errorf("the call after the panic: results %v, error %v", results, err)
+	}
+}
+
+func TestServiceMalformedBatch(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	session := service.Open("peer")
+	var good kvs.Batch
+	good.Append(kvs.Put, []byte("key"), []byte("value"))
+	body := append(good.Frame()[kvs.Headroom:], 9, 9, 9)
+	err := session.BatchPutGet(received(body, 2), new(kvs.Reply))
+	if !errors.Is(err, kvs.ErrMalformed) {
+		t.Errorf("error %v, want one that wraps ErrMalformed", err)
+	}
+	if counts := service.Counts()["peer"]; counts.Puts != 1 || counts.Calls != 1 {
+		t.Errorf("%+v: want the put before the break counted", counts)
+	}
+}
