@@ -11,9 +11,11 @@ import (
 // found, 1 for a value that was stored by a Put, else 2 + the length of the
 // value that was found, which follows.
 //
-// The zero Reply is empty and ready to use. A Reply has one owner at a time.
-// Replies are large and short-lived, so their memory is shared: Free hands it
-// to whoever needs it next, still warm.
+// The zero Reply is empty. Reset comes before its first result, and before the
+// first after Free: it makes the headroom, which each result would otherwise
+// have to look for (1 ns of 2.5). A Reply has one owner at a time. Replies are
+// large and short-lived, so their memory is shared: Free hands it to whoever
+// needs it next, still warm.
 type Reply struct {
 	buf    []byte // Headroom bytes, then the body
 	n      int
@@ -27,7 +29,7 @@ const (
 	codeFound // and above: the value's length + codeFound
 )
 
-// Reset empties the reply and keeps its memory.
+// Reset empties the reply, keeps its memory, and makes it ready for results.
 func (r *Reply) Reset() {
 	if cap(r.buf) < Headroom {
 		r.buf = warm.take(4096)
@@ -47,7 +49,6 @@ func (r *Reply) Len() int { return r.n }
 
 // Found appends the result of an operation that read value, which is copied.
 func (r *Reply) Found(value []byte) {
-	r.room()
 	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))+codeFound), value...)
 	r.n++
 	r.hits++
@@ -55,7 +56,6 @@ func (r *Reply) Found(value []byte) {
 
 // Missing appends the result of an operation that read a key without a value.
 func (r *Reply) Missing() {
-	r.room()
 	r.buf = append(r.buf, codeMissing)
 	r.n++
 	r.misses++
@@ -63,21 +63,15 @@ func (r *Reply) Missing() {
 
 // Stored appends the result of a Put.
 func (r *Reply) Stored() {
-	r.room()
 	r.buf = append(r.buf, codeStored)
 	r.n++
 }
 
-// room makes the headroom of a reply that was never Reset.
-func (r *Reply) room() {
+// Frame returns the headroom and the body, for a codec to send.
+func (r *Reply) Frame() []byte {
 	if len(r.buf) < Headroom {
 		r.Reset()
 	}
-}
-
-// Frame returns the headroom and the body, for a codec to send.
-func (r *Reply) Frame() []byte {
-	r.room()
 	return r.buf
 }
 
