@@ -28,7 +28,7 @@ func defaultLimits() limits {
 		report:  30 * time.Second,
 		silence: 15 * time.Second, // nodes send an interval each second
 		leave:   3 * time.Second,
-		exit:    30 * time.Second, // the kernel takes seconds to free some ten gigabytes
+		exit:    30 * time.Second,       // the kernel takes seconds to free some ten gigabytes
 		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too
 	}
 }

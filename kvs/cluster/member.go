@@ -54,7 +54,7 @@ type member struct {
 
 	stage    stage
 	failed   bool      // has reported an error; its end explains nothing more
-	heard    time.Time // when it last sent anything, or was started
+	heard    time.Time // when it last sent anything
 	address  string    // a server's, from its ready event
 	phase    metrics.Phase
 	config   *metrics.Config
@@ -86,7 +86,7 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	m.cmd, m.stdin, m.heard = cmd, stdin, time.Now()
+	m.cmd, m.stdin = cmd, stdin
 	go func() {
 		err := cmd.Wait()
 		if broken := errors.Join(stdout.flush(), stderr.flush()); broken != nil {
