@@ -190,8 +190,9 @@ func (c *conductor) hear(msg message) *fault {
 }
 
 // silent returns a running member that has sent nothing for too long, or nil.
-// Before its first message a node has the time that a login may take. A launcher that was itself stopped for a while (Ctrl-Z, a suspended laptop)
-// finds a full inbox, and knows nothing of anybody's silence.
+// Before its first message a node has the time that a login may take. A launcher
+// that was itself stopped for a while (Ctrl-Z, a suspended laptop) finds a full
+// inbox, and knows nothing of anybody's silence.
 func (c *conductor) silent(now time.Time) *member {
 	if len(c.inbox) > 0 {
 		return nil
