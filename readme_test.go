@@ -61,7 +61,7 @@ func TestReadmeCommands(t *testing.T) {
 				line = strings.ReplaceAll(line, "5x", "1x")
 			case strings.Contains(line, "--nodes"):
 				// The names must resolve, which addresses do.
-				line = strings.ReplaceAll(line, "node0,node1,node2,node3", "127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4") + " --dry-run"
+				line = strings.ReplaceAll(line, "node0,node1,node2,node3", "10.10.1.1,10.10.1.2,10.10.1.3,10.10.1.4") + " --dry-run"
 			}
 			c := exec.Command("bash", "-c", line)
 			c.Dir = dir
