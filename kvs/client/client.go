@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +28,9 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	config, flags, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if node.Controlled() && config.Transport == loadgen.InProcess {
+		return control.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
 	config.Token = token
 	node.Identify(config.Node, metrics.Client)

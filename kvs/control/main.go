@@ -58,8 +58,10 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 	}
 	if err != nil && !errors.Is(err, ErrControllerGone) {
 		var usage UsageError
+		var help helpError
+		atFault := errors.As(err, &usage) || errors.As(err, &help)
 		// If this cannot be sent either, the exit status still tells.
-		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})
+		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: atFault})
 	}
 	return p.exit(err, stderr, stderr)
 }
@@ -84,7 +86,7 @@ func (p Program) exit(err error, stdout, stderr io.Writer) int {
 // helpError carries the text that -help asks for.
 type helpError struct{ text string }
 
-func (helpError) Error() string { return "help was asked for" }
+func (helpError) Error() string { return "-help is for the program itself, not for a run: type it after the program's name" }
 
 // ParseFlags parses args with flags, whose output it takes over, and refuses
 // stray words. Its errors are UsageErrors of one line; asking for help is one
