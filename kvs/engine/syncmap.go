@@ -10,19 +10,19 @@ import (
 )
 
 // SyncMap keeps keys in sync.Map. One sync.Map of a million string keys costs
-// eight to ten dependent cache misses a lookup: five levels of a trie, the
-// entry, the boxed key, its bytes, the boxed value, its bytes. Two changes
-// leave half of them:
+// eight to ten dependent cache misses a lookup: five or six levels of a trie of
+// 16 branches, the entry, the boxed key, its bytes, the boxed value, its bytes.
+// Two changes leave half of them:
 //
-//   - There are 2^16 maps, chosen by the key's hash, so that each is one node
-//     deep up to some millions of keys.
+//   - There are 2^16 maps, chosen by the key's hash, so that a lookup passes 1.7
+//     levels on average among a million keys, and 2.5 among ten million.
 //   - A map's key is the 64-bit hash, and its value a block that holds hash,
 //     key and value side by side: comparing the key brings the value's cache
 //     line along.
 //
 // Two keys may share a hash. The first to come owns it for good; the others
-// live in a plain sync.Map of strings (and are about one in 10^13 pairs, so
-// nobody waits for them).
+// live in a plain sync.Map of strings. Nobody waits for them: among a million
+// keys the odds that there is one are 1 in 4*10^7 (10^12/2 pairs, 2^64 hashes).
 //
 // Blocks are immutable: a Put replaces the whole block, so that a reader never
 // sees half of one, and the collector takes the old.

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine/enginetest"
+)
+
+func TestEngines(t *testing.T) {
+	for _, name := range Names {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func() kvs.Engine {
+				e, err := New(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			})
+		})
+	}
+}
+
+// SyncMap with hashes that collide: its rare path is as right as the other.
+func TestSyncMapCollisions(t *testing.T) {
+	hashes := map[string]func(maphash.Seed, []byte) uint64{
+		"all": func(maphash.Seed, []byte) uint64 { return 1<<63 | 7 },
+		"half": func(seed maphash.Seed, key []byte) uint64 {
+			if len(key)%2 == 0 {
+				return 0
+			}
+			return maphash.Bytes(seed, key)
+		},
+		"by four": func(seed maphash.Seed, key []byte) uint64 { return maphash.Bytes(seed, key) & 3 },
+	}
+	for name, hash := range hashes {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func() kvs.Engine {
+				m := NewSyncMap()
+				m.hash = hash
+				return m
+			})
+		})
+	}
+}
+
+func TestNewUnknown(t *testing.T) {
+	e, err := New("redis")
+	if err == nil || !strings.HasPrefix(err.Error(), `-engine "redis": want one of`) {
+		t.Errorf("New(redis) = %v, %v; want an error that names -engine and the choices", e, err)
+	}
+}
+
+// Blocks of all lengths around a word's give back what was put in.
+func TestBlock(t *testing.T) {
+	for klen := 1; klen <= kvs.MaxKeyLen; klen += 6 {
+		for _, vlen := range []int{0, 1, 7, 8, 9, 128, kvs.MaxValueLen} {
+			key, value := bytes.Repeat([]byte{'k'}, klen), bytes.Repeat([]byte{'v'}, vlen)
+			b := newBlock(42, key, value)
+			k, v := contents(b)
+			if !bytes.Equal(k, key) || !bytes.Equal(v, value) || boxed(b) != any(uint64(42)) {
+				t.Fatalf("a block of %d and %d bytes: %d and %d back, hash %v", klen, vlen, len(k), len(v), boxed(b))
+			}
+		}
+	}
+}
+
+// A Get that hits allocates nothing, a Put only its block and the map's entry.
+func TestSyncMapAllocations(t *testing.T) {
+	m := NewSyncMap()
+	var reply kvs.Reply
+	ops := map[kvs.Kind][]kvs.Op{}
+	for i := range 100 {
+		key := fmt.Appendf(nil, "user%d", i)
+		ops[kvs.Get] = append(ops[kvs.Get], kvs.Op{Kind: kvs.Get, Key: key})
+		ops[kvs.Put] = append(ops[kvs.Put], kvs.Op{Kind: kvs.Put, Key: key, Value: make([]byte, 128)})
+	}
+	apply := func(kind kvs.Kind) func() {
+		return func() {
+			reply.Reset()
+			m.Apply(ops[kind], &reply)
+		}
+	}
+	apply(kvs.Put)()
+	apply(kvs.Get)()
+	if n := testing.AllocsPerRun(20, apply(kvs.Get)); n != 0 {
+		t.Errorf("%v allocations for 100 Gets", n)
+	}
+	if n := testing.AllocsPerRun(20, apply(kvs.Put)); n > 200 {
+		t.Errorf("%v allocations for 100 Puts, want at most two each", n)
+	}
+}
+
+func BenchmarkEngine(b *testing.B) {
+	for _, name := range Names {
+		b.Run("engine="+name, func(b *testing.B) {
+			enginetest.Benchmark(b, func() kvs.Engine {
+				e, err := New(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				return e
+			})
+		})
+	}
+}

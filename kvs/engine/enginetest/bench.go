@@ -1,0 +1,87 @@
+package enginetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+// Benchmark measures one engine over a small matrix, with values of 128 bytes
+// and uniform keys. ns/op, B/op and allocs/op are of one operation.
+func Benchmark(b *testing.B, open func() kvs.Engine) {
+	for _, records := range []int{10_000, 1_000_000} {
+		load := sync.OnceValue(func() kvs.Engine { return loaded(open(), records) })
+		for _, reads := range []float64{0.95, 0.5} {
+			for _, batch := range []int{1, 256} {
+				for _, goroutines := range []int{1, 8} {
+					name := fmt.Sprintf("reads=%g/records=%d/batch=%d/goroutines=%d", reads, records, batch, goroutines)
+					b.Run(name, func(b *testing.B) {
+						work(b, load(), streams(records, reads, goroutines), batch)
+					})
+				}
+			}
+		}
+	}
+}
+
+const valueSize = 128
+
+func recordKey(id int) []byte { return fmt.Appendf(nil, "user%d", id) }
+
+// loaded stores all records in e.
+func loaded(e kvs.Engine, records int) kvs.Engine {
+	value := make([]byte, valueSize)
+	var reply kvs.Reply
+	for id := range records {
+		reply.Reset()
+		e.Apply([]kvs.Op{{Kind: kvs.Put, Key: recordKey(id), Value: value}}, &reply)
+	}
+	reply.Free()
+	return e
+}
+
+// streams draws the operations of each goroutine before the clock runs: many
+// enough that they do not all stay in a cache.
+func streams(records int, reads float64, goroutines int) [][]kvs.Op {
+	random := rand.New(rand.NewPCG(1, 0))
+	value := make([]byte, valueSize)
+	all := make([][]kvs.Op, goroutines)
+	for i := range all {
+		all[i] = make([]kvs.Op, 1<<17/goroutines)
+		for j := range all[i] {
+			o := kvs.Op{Kind: kvs.Get, Key: recordKey(random.IntN(records))}
+			if random.Float64() >= reads {
+				o.Kind, o.Value = kvs.Put, value
+			}
+			all[i][j] = o
+		}
+	}
+	return all
+}
+
+// work has the goroutines share b.N operations.
+func work(b *testing.B, e kvs.Engine, streams [][]kvs.Op, batch int) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	var group sync.WaitGroup
+	for i, ops := range streams {
+		share := b.N * (i + 1) / len(streams)
+		share -= b.N * i / len(streams)
+		group.Go(func() {
+			var reply kvs.Reply
+			for at := 0; share > 0; share -= batch {
+				if at+batch > len(ops) {
+					at = 0
+				}
+				reply.Reset()
+				e.Apply(ops[at:at+min(batch, share)], &reply)
+				at += batch
+			}
+			reply.Free()
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,119 @@
+// Package enginetest is the suite that every engine passes, and the one
+// benchmark that all of them run:
+//
+//	conformance  one operation after another, against what the contract says
+//	random       long random lists, against a plain map
+//	concurrent   many goroutines: no torn or foreign value, no lost exchange
+//	linear       recorded histories, against a register's, with porcupine
+package enginetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+// Run tests the engine that open returns a new, empty one of each time.
+func Run(t *testing.T, open func() kvs.Engine) {
+	t.Run("conformance", func(t *testing.T) { testConformance(t, open) })
+	t.Run("borrowed", func(t *testing.T) { testBorrowed(t, open) })
+	t.Run("random", func(t *testing.T) { testRandom(t, open) })
+	t.Run("concurrent", func(t *testing.T) { testConcurrent(t, open()) })
+	t.Run("exchange", func(t *testing.T) { testExchange(t, open()) })
+	t.Run("linear", func(t *testing.T) { testLinear(t, open) })
+}
+
+// newRandom prints its seed, so that a failure can be repeated.
+func newRandom(t testing.TB) *rand.Rand {
+	const seed = 20261121
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// op is an operation whose strings are nobody else's.
+type op struct {
+	kind       kvs.Kind
+	key, value string
+}
+
+func get(key string) op           { return op{kind: kvs.Get, key: key} }
+func put(key, value string) op    { return op{kind: kvs.Put, key: key, value: value} }
+func modify(key, value string) op { return op{kind: kvs.ReadModifyWrite, key: key, value: value} }
+
+// outcome is a result in the same way.
+type outcome struct {
+	read  bool // the operation read
+	found bool // and there was something
+	value string
+}
+
+var (
+	stored  = outcome{}
+	missing = outcome{read: true}
+)
+
+func (o outcome) String() string {
+	switch {
+	case o.found:
+		return fmt.Sprintf("found %.60q (%d bytes)", o.value, len(o.value))
+	case o.read:
+		return "missing"
+	}
+	return "stored"
+}
+
+func found(value string) outcome { return outcome{read: true, found: true, value: value} }
+
+// apply executes ops in one Apply and returns their results. The memory that it
+// lends to the engine is overwritten afterwards: an engine that kept a part of
+// it is found out by whatever reads next. Test failures are reported as errors,
+// because goroutines call it.
+func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
+	t.Helper()
+	var lent []byte
+	for _, o := range ops {
+		lent = append(append(lent, o.key...), o.value...)
+	}
+	decoded, rest := make([]kvs.Op, len(ops)), lent
+	cut := func(n int) []byte {
+		part := rest[:n:n]
+		rest = rest[n:]
+		return part
+	}
+	for i, o := range ops {
+		decoded[i] = kvs.Op{Kind: o.kind, Key: cut(len(o.key))}
+		if o.kind.Writes() {
+			decoded[i].Value = cut(len(o.value))
+		}
+	}
+	var reply kvs.Reply
+	reply.Reset()
+	e.Apply(decoded, &reply)
+	for i := range lent {
+		lent[i] = 0xa5
+	}
+	clear(decoded)
+	return outcomes(t, &reply, len(ops))
+}
+
+// outcomes reads a reply of n results.
+func outcomes(t testing.TB, reply *kvs.Reply, n int) []outcome {
+	t.Helper()
+	all := make([]outcome, n)
+	results := reply.Results()
+	for i := range all {
+		r, err := results.Next()
+		if err != nil {
+			t.Errorf("result %d of %d: %v", i, n, err)
+			return all
+		}
+		all[i] = outcome{r.Read, r.Found, string(r.Value)}
+	}
+	if err := results.End(); err != nil {
+		t.Errorf("%d operations: %v", n, err)
+	}
+	reply.Free()
+	return all
+}

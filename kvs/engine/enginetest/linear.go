@@ -1,0 +1,103 @@
+package enginetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"kvlab/kvs"
+)
+
+// register is one key's sequential behaviour: its state is the outcome of a
+// Get. Histories are cut by key, because each operation is linearizable on its
+// own and linearizability is local (Herlihy and Wing, "Linearizability: a
+// correctness condition for concurrent objects", TOPLAS 1990, section 3.1).
+var register = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		byKey := map[string][]porcupine.Operation{}
+		for _, o := range history {
+			key := o.Input.(op).key
+			byKey[key] = append(byKey[key], o)
+		}
+		var parts [][]porcupine.Operation
+		for _, part := range byKey {
+			parts = append(parts, part)
+		}
+		return parts
+	},
+	Init: func() any { return missing },
+	Step: func(state, input, output any) (bool, any) {
+		o, before, after := input.(op), state.(outcome), state
+		if o.kind.Writes() {
+			after = found(o.value)
+		}
+		if o.kind == kvs.Put {
+			return output == stored, after
+		}
+		return output == before, after
+	},
+}
+
+// checkHistory returns an error unless history is linearizable. Its histories
+// are so short that a check is over at once; one that is not has failed.
+func checkHistory(history []porcupine.Operation) error {
+	if result := porcupine.CheckOperationsTimeout(register, history, 20*time.Second); result != porcupine.Ok {
+		return fmt.Errorf("a history of %d operations: linearizable: %s", len(history), result)
+	}
+	return nil
+}
+
+// testLinear records histories of a few goroutines on a few keys.
+func testLinear(t *testing.T, open func() kvs.Engine) {
+	seeds := newRandom(t)
+	for round := range 10 {
+		if err := checkHistory(record(t, open(), seeds)); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+}
+
+// record runs goroutines that each apply small batches, and returns what
+// happened. The operations of one batch share its interval: they lie in it in
+// some order, which is less than is promised, and never more.
+func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation {
+	const clients, batches, keys = 4, 30, 3
+	histories := make([][]porcupine.Operation, clients)
+	started := time.Now()
+	begin := make(chan struct{})
+	var group sync.WaitGroup
+	for id := range clients {
+		random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
+		group.Go(func() {
+			<-begin
+			for i := range batches {
+				ops := make([]op, 1+random.IntN(3))
+				for j := range ops {
+					ops[j] = op{kind: kvs.Kind(random.IntN(3)), key: sharedKey(random.IntN(keys))}
+					if ops[j].kind.Writes() {
+						ops[j].value = fmt.Sprintf("%d-%d-%d", id, i, j)
+					}
+				}
+				call := time.Since(started)
+				results := apply(t, e, ops...)
+				back := time.Since(started)
+				for j := range ops {
+					histories[id] = append(histories[id], porcupine.Operation{
+						ClientId: id, Input: ops[j], Call: int64(call), Output: results[j], Return: int64(back),
+					})
+				}
+			}
+		})
+	}
+	close(begin)
+	group.Wait()
+	var all []porcupine.Operation
+	for _, h := range histories {
+		all = append(all, h...)
+	}
+	return all
+}

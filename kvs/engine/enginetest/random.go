@@ -1,0 +1,82 @@
+package enginetest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+// reference is the plain map that engines are held against.
+type reference map[string]string
+
+func (r reference) apply(o op) outcome {
+	old, ok := r[o.key]
+	if o.kind.Writes() {
+		r[o.key] = o.value
+	}
+	switch {
+	case o.kind == kvs.Put:
+		return stored
+	case ok:
+		return found(old)
+	}
+	return missing
+}
+
+// text is n random bytes of a small alphabet that has both ends of the byte.
+func text(random *rand.Rand, n int) string {
+	const alphabet = "\x00a\xff"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alphabet[random.IntN(len(alphabet))]
+	}
+	return string(b)
+}
+
+// randomOp has one of some hundred keys, short ones more often than long ones,
+// so that operations meet and keys are prefixes of others.
+func randomOp(random *rand.Rand) op {
+	size := 1 + random.IntN(4)
+	if random.IntN(50) == 0 {
+		size = kvs.MaxKeyLen
+	}
+	o := op{kind: kvs.Kind(random.IntN(3)), key: text(random, size)}
+	if size == kvs.MaxKeyLen {
+		o.key = o.key[:1] + longKey[1:]
+	}
+	if o.kind.Writes() {
+		o.value = text(random, random.IntN(80))
+		if random.IntN(500) == 0 {
+			o.value = longValue[random.IntN(len(longValue)):]
+		}
+	}
+	return o
+}
+
+// testRandom applies one random list in random cuts; each result is what the
+// reference says, and so is every key at the end.
+func testRandom(t *testing.T, open func() kvs.Engine) {
+	random := newRandom(t)
+	e, want := open(), reference{}
+	for done := 0; done < 20_000; {
+		ops := make([]op, 1+random.IntN(300))
+		for i := range ops {
+			ops[i] = randomOp(random)
+		}
+		for i, got := range apply(t, e, ops...) {
+			if due := want.apply(ops[i]); got != due {
+				t.Fatalf("operation %d: %s of %.20q: %v, want %v", done+i, ops[i].kind, ops[i].key, got, due)
+			}
+		}
+		done += len(ops)
+		if e.Len() != len(want) {
+			t.Fatalf("after %d operations: Len %d, want %d", done, e.Len(), len(want))
+		}
+	}
+	for key, value := range want {
+		if got := apply(t, e, get(key))[0]; got != found(value) {
+			t.Errorf("at the end: %.20q is %v, want %v", key, got, found(value))
+		}
+	}
+}
