@@ -3,6 +3,7 @@ package kvs
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Headroom is the space that a Batch and a Reply keep free before their body,
@@ -62,16 +63,37 @@ func (b *Batch) Reserve(kind Kind, key []byte, n int) []byte {
 	return b.buf[start : start+n : start+n]
 }
 
+// word is the length of key that is copied in one piece.
+const word = 16
+
 func (b *Batch) key(kind Kind, key []byte) {
-	if len(b.buf) < Headroom {
-		b.Reset()
-	}
 	if len(key) > MaxKeyLen {
 		panic(fmt.Sprintf("kvs: a key of %d bytes in a batch; at most %d", len(key), MaxKeyLen))
 	}
-	b.buf = append(b.buf, byte(kind), byte(len(key)))
-	b.buf = append(b.buf, key...)
+	at := len(b.buf)
+	if cap(b.buf)-at < 2+MaxKeyLen {
+		b.more(2 + MaxKeyLen)
+		at = len(b.buf)
+	}
+	buf := b.buf[: at+2+MaxKeyLen : cap(b.buf)]
+	buf[at], buf[at+1] = byte(kind), byte(len(key))
+	if len(key) <= word && cap(key) >= word {
+		// Lengths in random order would mislead the branches of a copy; what
+		// is copied too much is overwritten or cut off.
+		*(*[word]byte)(buf[at+2:]) = *(*[word]byte)(key[:word])
+	} else {
+		copy(buf[at+2:], key)
+	}
+	b.buf = buf[:at+2+len(key)]
 	b.n++
+}
+
+// more makes room for at least n further bytes.
+func (b *Batch) more(n int) {
+	if len(b.buf) < Headroom {
+		b.Reset()
+	}
+	b.buf = slices.Grow(b.buf, n)
 }
 
 // Frame returns the headroom and the body, for a codec to send.

@@ -33,11 +33,14 @@ func NewRouter(name string, servers int) (Router, error) {
 func KeyHash(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
-		h ^= uint64(c)
-		h *= 1099511628211
+		h = KeyHashByte(h, c)
 	}
 	return h
 }
+
+// KeyHashByte returns the KeyHash of a key that is one byte longer than the one
+// with the given hash.
+func KeyHashByte(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
 
 // fnvRouter takes the key's hash modulo the number of servers.
 type fnvRouter uint64

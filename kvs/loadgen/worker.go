@@ -76,8 +76,7 @@ var kindOf = [...]kvs.Kind{
 // is the hot half of a client: no allocation, lock, clock or shared write.
 func (w *worker) add(ops []workload.Op) {
 	for _, op := range ops {
-		key := w.keys.key(op.Key)
-		hash := kvs.KeyHash(key)
+		key, hash := w.keys.key(op.Key)
 		server := 0
 		if len(w.exchange) > 1 {
 			server = w.router.Server(key, hash)

@@ -1,0 +1,41 @@
+package loadgen
+
+import (
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// BenchmarkRound is the client's half of an operation up to the send: draw it,
+// write its key, hash it, route it, and put it into its batch.
+func BenchmarkRound(b *testing.B) {
+	for _, servers := range []int{1, 4} {
+		c := DefaultConfig()
+		c.Hosts = make([]string, servers)
+		for i := range c.Hosts {
+			c.Hosts[i] = "127.0.0.1:1"
+		}
+		b.Run(map[int]string{1: "servers=1", 4: "servers=4"}[servers], func(b *testing.B) {
+			plan, err := workload.New(c.Workload)
+			if err != nil {
+				b.Fatal(err)
+			}
+			router, err := kvs.NewRouter(c.Router, servers)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := newWorker(c, 0, plan, router, new(metrics.Recorder))
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				if n%(c.Batch/drawn) == 0 {
+					w.reset()
+				}
+				w.source.Fill(w.ops[:])
+				w.add(w.ops[:])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/drawn, "ns/drawn-op")
+		})
+	}
+}
