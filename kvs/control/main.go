@@ -86,7 +86,9 @@ func (p Program) exit(err error, stdout, stderr io.Writer) int {
 // helpError carries the text that -help asks for.
 type helpError struct{ text string }
 
-func (helpError) Error() string { return "-help is for the program itself, not for a run: type it after the program's name" }
+func (helpError) Error() string {
+	return "-help is for the program itself, not for a run: type it after the program's name"
+}
 
 // ParseFlags parses args with flags, whose output it takes over, and refuses
 // stray words. Its errors are UsageErrors of one line; asking for help is one
