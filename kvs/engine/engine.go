@@ -11,13 +11,16 @@ import (
 // Names are the engines that New knows, the default first.
 var Names = []string{"syncmap", "mutex"}
 
-// New returns an empty engine by its name, or an error that names the flag.
+// New returns an empty engine by its name, one of Names or NullName, or an error
+// that names the flag.
 func New(name string) (kvs.Engine, error) {
 	switch name {
 	case "syncmap":
 		return NewSyncMap(), nil
 	case "mutex":
 		return NewMutex(), nil
+	case NullName:
+		return NewNull(), nil
 	}
-	return nil, fmt.Errorf("-engine %q: want one of %q", name, Names)
+	return nil, fmt.Errorf("-engine %q: want one of %q, or %s (a ceiling, not a store)", name, Names, NullName)
 }
