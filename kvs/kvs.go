@@ -43,10 +43,11 @@ func (k Kind) String() string {
 // Writes says whether operations of the kind carry a value.
 func (k Kind) Writes() bool { return k == Put || k == ReadModifyWrite }
 
-// Limits of one operation.
+// Limits of one operation, and of the encoded form of a batch or a reply.
 const (
 	MaxKeyLen   = 255
 	MaxValueLen = 1 << 20
+	MaxBody     = 64 << 20
 )
 
 // Op is one operation. Key and Value are borrowed from the batch that it was

@@ -7,9 +7,14 @@ import (
 
 // Reply is the results of one batch, in the order of its operations, in their
 // encoded form: it is written once, by the engine, and read in place by the
-// worker. For each operation its body holds a uvarint: 0 for a key that was not
-// found, 1 for a value that was stored by a Put, else 2 + the length of the
-// value that was found, which follows.
+// worker. For each operation its body holds a uvarint:
+//
+//	0      the key was not found
+//	1      a Put stored its value
+//	2+2n   a value of n bytes was found, which follows
+//	3+2i   a value was found, the same as the i-th that follows in full (from 0)
+//
+// The last kind occurs in coalesced replies only.
 //
 // The zero Reply is empty. Reset comes before its first result, and before the
 // first after Free: it makes the headroom, which each result would otherwise
@@ -21,12 +26,16 @@ type Reply struct {
 	n      int
 	hits   int
 	misses int
+
+	coalesced bool
+	once      *dictionary // of a coalesced reply that is being written
+	values    []extent    // in full, of a coalesced reply that is being read
 }
 
 const (
 	codeMissing = iota
 	codeStored
-	codeFound // and above: the value's length + codeFound
+	codeRead // and above
 )
 
 // Reset empties the reply, keeps its memory, and makes it ready for results.
@@ -34,14 +43,28 @@ func (r *Reply) Reset() {
 	if cap(r.buf) < Headroom {
 		r.buf = warm.take(4096)
 	}
-	*r = Reply{buf: r.buf[:Headroom]}
+	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
 }
+
+// coalesce makes a reply of n results, which is empty, send a repeated value
+// once; settle ends it.
+func (r *Reply) coalesce(n int) { r.coalesced, r.once = true, newDictionary(n) }
+
+func (r *Reply) settle() {
+	if r.once != nil {
+		dictionaries.Put(r.once)
+		r.once = nil
+	}
+}
+
+// Coalesced says whether the reply may refer to values it holds.
+func (r *Reply) Coalesced() bool { return r.coalesced }
 
 // Free gives the reply's memory away. The reply is empty then, and every value
 // read from it is gone.
 func (r *Reply) Free() {
 	warm.give(r.buf)
-	*r = Reply{}
+	*r = Reply{values: r.values[:0]}
 }
 
 // Len is the number of results.
@@ -49,9 +72,17 @@ func (r *Reply) Len() int { return r.n }
 
 // Found appends the result of an operation that read value, which is copied.
 func (r *Reply) Found(value []byte) {
-	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))+codeFound), value...)
+	if r.once != nil {
+		r.foundCoalesced(value)
+		return
+	}
+	r.value(value)
 	r.n++
 	r.hits++
+}
+
+func (r *Reply) value(value []byte) {
+	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))<<1+codeRead), value...)
 }
 
 // Missing appends the result of an operation that read a key without a value.
@@ -76,27 +107,30 @@ func (r *Reply) Frame() []byte {
 }
 
 // Body returns a body of size bytes for a codec to fill with n results that it
-// has received. They are checked when they are read.
-func (r *Reply) Body(size, n int) []byte {
+// has received, coalesced or not. They are checked when they are read.
+func (r *Reply) Body(size, n int, coalesced bool) []byte {
 	if cap(r.buf) < Headroom {
 		r.buf = warm.take(Headroom + size)
 	}
-	*r = Reply{buf: grow(r.buf, Headroom+size), n: n}
+	*r = Reply{buf: grow(r.buf, Headroom+size), n: n, coalesced: coalesced, values: r.values[:0]}
 	return r.buf[Headroom:]
 }
 
-// Results returns a cursor before the first result.
+// Results returns a cursor before the first result. There is one cursor at a
+// time over a coalesced reply.
 func (r *Reply) Results() Results {
 	if len(r.buf) < Headroom {
 		return Results{}
 	}
-	return Results{rest: r.buf[Headroom:], left: r.n}
+	r.values = r.values[:0]
+	return Results{reply: r, rest: r.buf[Headroom:], left: r.n}
 }
 
 // Results walks the results of a reply.
 type Results struct {
-	rest []byte
-	left int
+	reply *Reply
+	rest  []byte
+	left  int
 }
 
 // Result is one operation's outcome.
@@ -107,24 +141,40 @@ type Result struct {
 }
 
 // Next returns the next result. The error wraps ErrMalformed: there is none
-// left, or it breaks off.
+// left, it breaks off, or it refers to a value that is not there.
 func (r *Results) Next() (Result, error) {
 	if r.left > 0 && len(r.rest) > 0 {
 		code, size := uint64(r.rest[0]), 1
 		if code >= 0x80 {
-			code, size = binary.Uvarint(r.rest)
+			if len(r.rest) > 1 && r.rest[1] < 0x80 { // values of 63 bytes to 8 KiB
+				code, size = code&0x7f|uint64(r.rest[1])<<7, 2
+			} else {
+				code, size = binary.Uvarint(r.rest)
+			}
 		}
+		n := (code - codeRead) >> 1
 		switch {
 		case size <= 0:
-		case code < codeFound:
+		case code < codeRead:
 			r.rest = r.rest[size:]
 			r.left--
 			return Result{Read: code == codeMissing}, nil
-		case code-codeFound <= uint64(len(r.rest)-size):
-			end := size + int(code-codeFound)
+		case code&1 != 0:
+			if r.reply.coalesced && n < uint64(len(r.reply.values)) {
+				r.rest = r.rest[size:]
+				r.left--
+				e := r.reply.values[n]
+				return Result{Value: r.reply.buf[e.at:e.end:e.end], Found: true, Read: true}, nil
+			}
+		case n <= uint64(len(r.rest)-size):
+			end := size + int(n)
 			value := r.rest[size:end:end]
 			r.rest = r.rest[end:]
 			r.left--
+			if r.reply.coalesced {
+				last := len(r.reply.buf) - len(r.rest)
+				r.reply.values = append(r.reply.values, extent{uint32(last - int(n)), uint32(last)})
+			}
 			return Result{Value: value, Found: true, Read: true}, nil
 		}
 	}

@@ -71,7 +71,7 @@ func checkResults(t *testing.T, got, want []kvs.Result) {
 
 func receivedReply(body []byte, n int) *kvs.Reply {
 	var r kvs.Reply
-	copy(r.Body(len(body), n), body)
+	copy(r.Body(len(body), n, false), body)
 	return &r
 }
 
@@ -83,7 +83,7 @@ func TestReplyRoundTrip(t *testing.T) {
 		sent.Reset()
 		answer(&sent, results)
 		body := sent.Frame()[kvs.Headroom:]
-		copy(got.Body(len(body), sent.Len()), body)
+		copy(got.Body(len(body), sent.Len(), false), body)
 		for _, r := range []*kvs.Reply{&sent, &got} {
 			back, err := decodeReply(r)
 			if err != nil || r.Len() != n {

@@ -79,6 +79,10 @@ type Session struct {
 	service *Service
 	peer    string
 
+	// Coalesce makes replies send a repeated value once. It is set before the
+	// first call.
+	Coalesce bool
+
 	gets, puts, readModifyWrites, hits, misses, calls atomic.Uint64
 }
 
@@ -110,12 +114,16 @@ var chunks = sync.Pool{New: func() any { return new([chunk]Op) }}
 
 // BatchPutGet applies a batch and fills reply with one result for each
 // operation, in order. It is the store's one remote method. After an error,
-// which a malformed batch or a panic in the engine causes, nothing is known of
-// the batch's operations; those that the engine is known to have applied are
-// counted.
+// which a malformed batch, a reply of more than MaxBody bytes or a panic in the
+// engine causes, nothing is known of the batch's operations; those that the
+// engine is known to have applied are counted.
 func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 	var done applied
 	reply.Reset()
+	if s.Coalesce {
+		reply.coalesce(batch.Len())
+		defer reply.settle()
+	}
 	scratch := chunks.Get().(*[chunk]Op)
 	defer func() {
 		if p := recover(); p != nil {
@@ -136,6 +144,9 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 		}
 		if err != nil {
 			return fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
+		}
+		if size := len(reply.buf) - Headroom; size > MaxBody {
+			return fmt.Errorf("apply a batch of %d operations: the values they read take %d bytes; at most %d", batch.Len(), size, MaxBody)
 		}
 		if n < chunk {
 			return nil

@@ -47,11 +47,10 @@ func (c *binaryConn) skipBody() error {
 
 // write sends a frame whose headroom it fills in.
 func (c *binaryConn) write(kind frameType, seq uint64, count int, frame []byte) error {
-	size := len(frame) - headerLen
-	if size > MaxBody {
-		return fmt.Errorf("send a body of %d bytes; at most %d", size, MaxBody)
+	if err := checkSize(frame); err != nil {
+		return err
 	}
-	header{kind: kind, seq: seq, count: uint32(count), size: uint32(size)}.put(frame)
+	header{kind: kind, seq: seq, count: uint32(count), size: uint32(len(frame) - headerLen)}.put(frame)
 	_, err := c.conn.Write(frame)
 	return err
 }
@@ -146,5 +145,5 @@ func (c *binaryClient) ReadResponseBody(body any) error {
 	if !ok {
 		return c.skipBody()
 	}
-	return c.readBody(reply.Body(int(c.next.size), int(c.next.count)))
+	return c.readBody(reply.Body(int(c.next.size), int(c.next.count), false))
 }

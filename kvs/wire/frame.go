@@ -14,12 +14,12 @@ import (
 
 // MaxBody is the largest body of a frame and the largest gob message, in bytes.
 // A longer one is refused before memory is taken for it.
-const MaxBody = 64 << 20
+const MaxBody = kvs.MaxBody
 
 // ErrFrame is wrapped by every error that says what came in is not a frame.
 var ErrFrame = errors.New("not a kvlab frame")
 
-type frameType uint8
+type frameType uint32
 
 const (
 	requestFrame frameType = 1 + iota
@@ -30,12 +30,11 @@ const (
 // header stands before every body, little-endian:
 //
 //	0  magic   uint32  "KVL1"
-//	4  type    uint8
-//	5  zero    3 bytes
+//	4  type    uint32
 //	8  seq     uint64  of the call
 //	16 count   uint32  operations or results in the body
 //	20 size    uint32  of the body in bytes
-//	24 zero    4 bytes
+//	24 zero    uint32
 //	28 check   uint32  CRC-32C of the bytes before it
 type header struct {
 	kind  frameType
@@ -50,6 +49,14 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkSize refuses to send a frame that the other side would not take.
+func checkSize(frame []byte) error {
+	if size := len(frame) - headerLen; size > MaxBody {
+		return fmt.Errorf("send a body of %d bytes; at most %d", size, MaxBody)
+	}
+	return nil
+}
 
 // put writes h to the start of frame.
 func (h header) put(frame []byte) {
@@ -74,10 +81,13 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 		return header{}, fmt.Errorf("%w: header check %08x, computed %08x", ErrFrame, le.Uint32(frame[28:]), sum)
 	}
 	h := header{
-		kind:  frameType(frame[4]),
+		kind:  frameType(le.Uint32(frame[4:])),
 		seq:   le.Uint64(frame[8:]),
 		count: le.Uint32(frame[16:]),
 		size:  le.Uint32(frame[20:]),
+	}
+	if zero := le.Uint32(frame[24:]); zero != 0 {
+		return header{}, fmt.Errorf("%w: %08x where zeros are due", ErrFrame, zero)
 	}
 	if h.size > MaxBody {
 		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", ErrFrame, h.size, MaxBody)

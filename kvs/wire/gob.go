@@ -108,10 +108,13 @@ func (c *gobServer) ReadRequestBody(body any) error {
 		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
 			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
 		}
-		if kind := kvs.Kind(op.Kind); kind.Writes() {
+		switch kind := kvs.Kind(op.Kind); {
+		case kind.Writes():
 			c.batch.Append(kind, []byte(op.Key), []byte(op.Value))
-		} else {
+		case kind == kvs.Get:
 			c.batch.Get([]byte(op.Key))
+		default:
+			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
 		}
 	}
 	*batch = c.batch
@@ -145,6 +148,9 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	batch, ok := body.(*kvs.Batch)
 	if !ok {
 		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
+	}
+	if err := checkSize(batch.Frame()); err != nil {
+		return err
 	}
 	out := gobBatch{Ops: make([]gobOp, 0, batch.Len())}
 	var ops [256]kvs.Op

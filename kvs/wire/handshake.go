@@ -46,6 +46,7 @@ type challenge struct {
 	Node  string `json:"node"`
 	Nonce []byte `json:"nonce"`
 	Proof []byte `json:"proof"`
+	Null  bool   `json:"null,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
@@ -62,6 +63,7 @@ type Identity struct {
 	Node  string // its name in reports
 	Codec string // that it speaks: one of Codecs
 	Token string // the run's secret; empty without a launcher
+	Null  bool   // of a server: it has no store, and gives the value of any key for every one
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {
@@ -79,35 +81,35 @@ func newNonce() []byte {
 	return nonce
 }
 
-// greet is the client's half; it returns the server's node name.
-func (id Identity) greet(conn net.Conn) (string, error) {
+// greet is the client's half; it returns who the server is, but for the token.
+func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
 	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine}); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	var c challenge
 	if err := receive(conn, &c); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	if c.Error != "" {
-		return "", fmt.Errorf("%w: %s", ErrRefused, c.Error)
+		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, c.Error)
 	}
 	if !hmac.Equal(c.Proof, id.proof("server", mine, c.Nonce)) {
-		return "", fmt.Errorf("%w: the server (%s) belongs to another run: its token differs", ErrRefused, c.Node)
+		return Identity{}, fmt.Errorf("%w: the server (%s) belongs to another run: its token differs", ErrRefused, c.Node)
 	}
 	if err := send(conn, answer{Proof: id.proof("client", c.Nonce, mine)}); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	var w welcome
 	if err := receive(conn, &w); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	if w.Error != "" {
-		return "", fmt.Errorf("%w: %s", ErrRefused, w.Error)
+		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, w.Error)
 	}
-	return c.Node, nil
+	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null}, nil
 }
 
 // admit is the server's half; it returns the client's node name.
@@ -122,7 +124,7 @@ func (id Identity) admit(conn net.Conn) (string, error) {
 		return "", errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, challenge{Node: id.Node, Error: why}))
 	}
 	mine := newNonce()
-	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine)}); err != nil {
+	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine), Null: id.Null}); err != nil {
 		return "", err
 	}
 	var a answer

@@ -25,23 +25,27 @@ func CheckCodec(name string) error {
 
 const dialTimeout = 5 * time.Second
 
-// Dial connects to a server and shakes hands. It returns the client and the
-// server's node name.
-func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, string, error) {
+// Dial connects to a server and shakes hands, unless ctx ends first. It returns
+// the client and who the server is, but for the token.
+func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, "", err // it names the address
+		return nil, Identity{}, err // it names the address
 	}
-	node, err := id.greet(conn)
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	server, err := id.greet(conn)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		conn.Close()
-		return nil, "", fmt.Errorf("server %s: %w", addr, err)
+		return nil, Identity{}, fmt.Errorf("server %s: %w", addr, err)
 	}
 	if id.Codec == "gob" {
-		return kvs.NewClient(newGobClient(conn)), node, nil
+		return kvs.NewClient(newGobClient(conn)), server, nil
 	}
-	return kvs.NewClient(newBinaryClient(conn)), node, nil
+	return kvs.NewClient(newBinaryClient(conn)), server, nil
 }
 
 // Serve admits one client over conn and serves its calls one after another,
