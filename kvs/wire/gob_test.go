@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"net"
+	"net/rpc"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+var gobID = Identity{Node: "node0", Codec: "gob", Token: "secret"}
+
+// stranger speaks gob by itself, as a lab's own client would.
+type stranger struct {
+	net.Conn
+	enc *gob.Encoder
+	dec *gob.Decoder
+}
+
+func newStranger(t *testing.T, s *server) stranger {
+	conn := s.rawConn(t, gobID)
+	return stranger{conn, gob.NewEncoder(conn), gob.NewDecoder(bufio.NewReader(conn))}
+}
+
+// call sends a request and returns the reply's header and body.
+func (s stranger) call(t *testing.T, method string, body any) (rpc.Response, gobReply) {
+	t.Helper()
+	if err := errors.Join(s.enc.Encode(rpc.Request{ServiceMethod: method, Seq: 5}), s.enc.Encode(body)); err != nil {
+		t.Fatal(err)
+	}
+	var head rpc.Response
+	var reply gobReply
+	if err := errors.Join(s.dec.Decode(&head), s.dec.Decode(&reply)); err != nil {
+		t.Fatal(err)
+	}
+	if head.Seq != 5 {
+		t.Errorf("the reply to call %d, want 5", head.Seq)
+	}
+	return head, reply
+}
+
+// Operations travel as structs of key, value and kind: whoever knows that can
+// write a client with encoding/gob alone.
+func TestGobIsOpen(t *testing.T) {
+	s := startServer(t, gobID, engine.NewMutex())
+	type operation struct { // a stranger's own type: gob goes by field names
+		Kind  uint8
+		Key   string
+		Value string
+	}
+	conn := newStranger(t, s)
+	head, reply := conn.call(t, kvs.Method, struct{ Ops []operation }{[]operation{
+		{Key: "k"}, {Kind: 1, Key: "k", Value: "v"}, {Kind: 2, Key: "k", Value: "w"}, {Key: "k"},
+	}})
+	want := []gobResult{{Read: true}, {}, {Value: "v", Read: true, Found: true}, {Value: "w", Read: true, Found: true}}
+	if head.Error != "" || len(reply.Results) != len(want) {
+		t.Fatalf("error %q, results %v, want %v", head.Error, reply.Results, want)
+	}
+	for i := range want {
+		if reply.Results[i] != want[i] {
+			t.Errorf("result %d: %+v, want %+v", i, reply.Results[i], want[i])
+		}
+	}
+}
+
+// A method that does not exist is answered with an error, and the connection
+// goes on.
+func TestGobUnknownMethod(t *testing.T) {
+	s := startServer(t, gobID, engine.NewMutex())
+	conn := newStranger(t, s)
+	for _, method := range []string{"KVS.Flush", "KVS.Close", "Other.BatchPutGet", ""} {
+		if head, _ := conn.call(t, method, gobBatch{Ops: []gobOp{{Key: "k"}}}); !strings.HasPrefix(head.Error, "rpc: ") {
+			t.Errorf("%q: error %q, want net/rpc's", method, head.Error)
+		}
+	}
+	if head, reply := conn.call(t, kvs.Method, gobBatch{Ops: []gobOp{{Key: "k"}}}); head.Error != "" || len(reply.Results) != 1 {
+		t.Errorf("the call after the errors: %q, %v", head.Error, reply)
+	}
+}
+
+// Batches that no binary client could send are refused, as there.
+func TestGobMalformedBatch(t *testing.T) {
+	tests := []struct {
+		name string
+		op   gobOp
+	}{
+		{"no key", gobOp{}},
+		{"long key", gobOp{Key: strings.Repeat("k", kvs.MaxKeyLen+1)}},
+		{"long value", gobOp{Key: "k", Kind: uint8(kvs.Put), Value: strings.Repeat("v", kvs.MaxValueLen+1)}},
+		{"unknown kind", gobOp{Key: "k", Kind: 3}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := startServer(t, gobID, engine.NewMutex())
+			head, _ := newStranger(t, s).call(t, kvs.Method, gobBatch{Ops: []gobOp{test.op}})
+			if !strings.Contains(head.Error, "malformed batch") {
+				t.Errorf("error %q, want that the batch is malformed", head.Error)
+			}
+		})
+	}
+}
+
+// A message beyond the cap ends the connection with an error that says so,
+// however large it claims to be.
+func TestGobCap(t *testing.T) {
+	s := startServer(t, gobID, engine.NewMutex())
+	conn := s.rawConn(t, gobID)
+	claim := []byte{0xfc, 0x10, 0, 0, 0} // gob's form of 256 MiB
+	zeros := make([]byte, 1<<20)
+	_, err := conn.Write(claim)
+	for sent := 0; err == nil && sent <= 2*MaxBody; sent += len(zeros) {
+		_, err = conn.Write(zeros) // fails when the server has closed
+	}
+	if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), "a gob message over") {
+		t.Errorf("Serve: error %v, want one that wraps ErrFrame", err)
+	}
+	checkClosed(t, conn)
+}
+
+func TestGobGarbage(t *testing.T) {
+	s := startServer(t, gobID, engine.NewMutex())
+	other := s.dial(t, gobID)
+	conn := s.rawConn(t, gobID)
+	conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + strings.Repeat("x", 200)))
+	if err := s.end(t); err == nil {
+		t.Error("Serve returned without an error")
+	}
+	checkClosed(t, conn)
+	var batch kvs.Batch
+	batch.Get([]byte("k"))
+	if _, err := call(other, &batch); err != nil {
+		t.Errorf("the other connection: %v", err)
+	}
+}

@@ -1,0 +1,358 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// connected returns both ends of a loopback connection.
+func connected(t *testing.T) (client, server net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		conn, _ := listener.Accept()
+		accepted <- conn
+	}()
+	if client, err = net.Dial("tcp", listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if server = <-accepted; server == nil {
+		t.Fatal("no connection was accepted")
+	}
+	t.Cleanup(func() { client.Close(); server.Close() })
+	return client, server
+}
+
+// Client and server come to the same conclusion, and an error says on both
+// sides what differs.
+func TestHandshake(t *testing.T) {
+	me := Identity{Node: "node1", Codec: "binary", Token: "secret"}
+	with := func(change func(*Identity)) Identity {
+		id := Identity{Node: "node0", Codec: "binary", Token: "secret"}
+		change(&id)
+		return id
+	}
+	tests := []struct {
+		name   string
+		server Identity
+		want   string // in both errors; "" for none
+	}{
+		{"alike", with(func(*Identity) {}), ""},
+		{"another codec", with(func(id *Identity) { id.Codec = "gob" }), "-codec gob"},
+		{"another run", with(func(id *Identity) { id.Token = "earlier" }), "belongs to another run"},
+		{"a server without a run", with(func(id *Identity) { id.Token = "" }), "belongs to another run"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			near, far := connected(t)
+			type outcome struct {
+				node string
+				err  error
+			}
+			admitted := make(chan outcome, 1)
+			go func() {
+				node, err := test.server.admit(far)
+				far.Close()
+				admitted <- outcome{node, err}
+			}()
+			met, err := me.greet(near)
+			near.Close()
+			server := <-admitted
+			if test.want == "" {
+				if err != nil || server.err != nil || met.Node != "node0" || server.node != "node1" {
+					t.Errorf("client meets %q, %v; server meets %q, %v", met.Node, err, server.node, server.err)
+				}
+				return
+			}
+			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "node0") {
+				t.Errorf("client's error %v, want a refusal with %q that names the server", err, test.want)
+			}
+			if server.err == nil {
+				t.Error("the server admitted the client")
+			}
+		})
+	}
+}
+
+func TestHandshakeByHand(t *testing.T) {
+	s := startServer(t, Identity{Node: "server", Codec: "gob"}, engine.NewMutex())
+	var batch kvs.Batch
+	batch.Get([]byte("k"))
+	if _, err := call(s.dial(t, Identity{Node: "client", Codec: "gob"}), &batch); err != nil {
+		t.Error(err)
+	}
+}
+
+// tell and hear are the two halves of a peer that plays the handshake its own
+// way.
+func tell(t *testing.T, conn net.Conn, message any) {
+	t.Helper()
+	if err := send(conn, message); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hear(t *testing.T, conn net.Conn, message any) {
+	t.Helper()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if err := receive(conn, message); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A stranger who does not know the token gets no session, whatever it answers
+// to the challenge; not even the server's own proof, sent back.
+func TestStrangerMeetsServer(t *testing.T) {
+	answers := map[string]func(c challenge, mine []byte) answer{
+		"nothing":            func(challenge, []byte) answer { return answer{} },
+		"the server's proof": func(c challenge, _ []byte) answer { return answer{Proof: c.Proof} },
+		"another token's proof": func(c challenge, mine []byte) answer {
+			return answer{Proof: Identity{Token: "guess"}.proof("client", c.Nonce, mine)}
+		},
+		"no token's proof": func(c challenge, mine []byte) answer {
+			return answer{Proof: Identity{}.proof("client", c.Nonce, mine)}
+		},
+	}
+	s := startServer(t, binaryID, engine.NewMutex())
+	for name, reply := range answers {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", s.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			mine := newNonce()
+			tell(t, conn, hello{Protocol: protocol, Codec: "binary", Node: "stranger", Nonce: mine})
+			var c challenge
+			hear(t, conn, &c)
+			tell(t, conn, reply(c, mine))
+			var w welcome
+			hear(t, conn, &w)
+			if !strings.Contains(w.Error, "belongs to another run") {
+				t.Errorf("the stranger is told %q", w.Error)
+			}
+			if err := s.end(t); !errors.Is(err, ErrRefused) {
+				t.Errorf("Serve: error %v, want a refusal", err)
+			}
+			checkClosed(t, conn)
+		})
+	}
+	if counts := s.service.Counts(); len(counts) != 0 {
+		t.Errorf("a stranger was counted: %v", counts)
+	}
+}
+
+// Hellos that a server objects to.
+func TestServerObjects(t *testing.T) {
+	tests := []struct {
+		name  string
+		hello hello
+		want  string
+	}{
+		{"a later protocol", hello{Protocol: protocol + 1, Codec: "binary", Nonce: newNonce()}, "speaks protocol 1, the client 2: use binaries of one build"},
+		{"no protocol", hello{Codec: "binary", Nonce: newNonce()}, "use binaries of one build"},
+		{"no codec", hello{Protocol: protocol, Nonce: newNonce()}, "-codec"},
+		{"no nonce", hello{Protocol: protocol, Codec: "binary"}, "nonce is too short"},
+	}
+	s := startServer(t, binaryID, engine.NewMutex())
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", s.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			tell(t, conn, test.hello)
+			var c challenge
+			hear(t, conn, &c)
+			if !strings.Contains(c.Error, test.want) || len(c.Proof) != 0 {
+				t.Errorf("the server says %+v, want the error %q and no proof", c, test.want)
+			}
+			if err := s.end(t); !errors.Is(err, ErrRefused) {
+				t.Errorf("Serve: error %v, want a refusal", err)
+			}
+		})
+	}
+}
+
+// A client gives a server without the token nothing to work with.
+func TestClientMeetsImpostor(t *testing.T) {
+	near, far := connected(t)
+	met := make(chan error, 1)
+	go func() {
+		_, err := binaryID.greet(near)
+		near.Close()
+		met <- err
+	}()
+	var h hello
+	hear(t, far, &h)
+	tell(t, far, challenge{Node: "stale", Nonce: newNonce(), Proof: Identity{Token: "guess"}.proof("server", h.Nonce, h.Nonce)})
+	if err := <-met; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "stale") {
+		t.Errorf("error %v, want a refusal that names the server", err)
+	}
+	if n, err := io.Copy(io.Discard, far); n != 0 || isTimeout(err) {
+		t.Errorf("the impostor received %d bytes after its challenge, error %v", n, err)
+	}
+}
+
+// Peers that do not speak the handshake, seen from both sides. Each sends some
+// bytes and closes.
+func TestHandshakeMeetsGarbage(t *testing.T) {
+	message := func(text string) []byte {
+		return append(binary.LittleEndian.AppendUint16(nil, uint16(len(text))), text...)
+	}
+	tests := []struct {
+		name string
+		sent []byte
+		want string
+	}{
+		{"nothing", nil, "EOF"},
+		{"half a length", []byte{7}, "EOF"},
+		{"half a message", message(`{"protocol":1}`)[:9], "EOF"},
+		{"a web browser", []byte("GET / HTTP/1.1\r\n\r\n"), "is the other side kvlab?"},
+		{"an oversized message", message(strings.Repeat(" ", maxHandshake+1)), "at most 4096"},
+		{"no JSON", message("hello"), "invalid character"},
+		{"JSON of another kind", message("[1,2,3]"), "cannot unmarshal"},
+	}
+	halves := map[string]func(net.Conn) error{
+		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn); return err },
+	}
+	for half, shake := range halves {
+		for _, test := range tests {
+			t.Run(half+" meets "+test.name, func(t *testing.T) {
+				near, far := connected(t)
+				far.Write(test.sent)
+				far.(*net.TCPConn).CloseWrite() // closing would reset what the client sends
+				err := within(t, "the handshake", func() error { return shake(near) })
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error %v, want one with %q", err, test.want)
+				}
+			})
+		}
+	}
+}
+
+// hasty shortens every deadline to a moment, and remembers how long the longest
+// would have been.
+type hasty struct {
+	net.Conn
+	longest time.Duration
+}
+
+func (h *hasty) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		return h.Conn.SetDeadline(t)
+	}
+	h.longest = max(h.longest, time.Until(t))
+	return h.Conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
+}
+
+// A peer that says nothing, or stops halfway, holds nobody for longer than the
+// handshake's time.
+func TestHandshakeMeetsSilence(t *testing.T) {
+	halves := map[string]func(net.Conn) error{
+		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn); return err },
+	}
+	for half, shake := range halves {
+		for name, sent := range map[string][]byte{"silence": nil, "half a length": {3}, "half a message": {3, 0, '{'}} {
+			t.Run(half+" meets "+name, func(t *testing.T) {
+				near, far := connected(t)
+				far.Write(sent)
+				h := &hasty{Conn: near}
+				err := within(t, "the handshake", func() error { return shake(h) })
+				var timeout net.Error
+				if !errors.As(err, &timeout) || !timeout.Timeout() {
+					t.Errorf("error %v, want a timeout", err)
+				}
+				if h.longest <= 0 || h.longest > handshakeTimeout {
+					t.Errorf("a deadline in %v, want within %v", h.longest, handshakeTimeout)
+				}
+			})
+		}
+	}
+}
+
+// After the handshake no deadline is left, and no byte of what follows was
+// taken.
+func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
+	near, far := connected(t)
+	server := &hasty{Conn: far}
+	done := make(chan error, 1)
+	go func() {
+		if _, err := binaryID.admit(server); err != nil {
+			done <- err
+			return
+		}
+		time.Sleep(60 * time.Millisecond) // past the deadline that was
+		got := make([]byte, 5)
+		_, err := io.ReadFull(server, got)
+		if err == nil && !bytes.Equal(got, []byte("frame")) {
+			err = errors.New("the first bytes after the handshake are " + string(got))
+		}
+		done <- err
+	}()
+	if _, err := binaryID.greet(near); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(near, "frame")
+	if err := within(t, "the server", func() error { return <-done }); err != nil {
+		t.Error(err)
+	}
+}
+
+// The token is in no message.
+func TestTokenIsNotSent(t *testing.T) {
+	near, far := connected(t)
+	id := Identity{Node: "node0", Codec: "binary", Token: "a-very-secret-token"}
+	spy := &recorder{Conn: near}
+	go id.admit(far)
+	if _, err := id.greet(spy); err != nil {
+		t.Fatal(err)
+	}
+	token, err := json.Marshal([]byte(id.Token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range [][]byte{[]byte(id.Token), token[1 : len(token)-2]} {
+		if bytes.Contains(spy.seen.Bytes(), form) {
+			t.Errorf("%q went over the wire", form)
+		}
+	}
+	if spy.seen.Len() == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
+// recorder keeps a copy of both directions.
+type recorder struct {
+	net.Conn
+	seen bytes.Buffer
+}
+
+func (r *recorder) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.seen.Write(b[:n])
+	return n, err
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.seen.Write(b)
+	return r.Conn.Write(b)
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// newRandom prints its seed, so that a failure can be repeated.
+func newRandom(t testing.TB) *rand.Rand {
+	const seed = 20261121
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// server is a store on a loopback port for the length of one test.
+type server struct {
+	addr    string
+	service *kvs.Service
+	ended   chan error // what Serve returned, one connection after another
+}
+
+func startServer(t testing.TB, id Identity, e kvs.Engine) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{addr: listener.Addr().String(), service: kvs.NewService(e), ended: make(chan error, 1000)}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { s.ended <- Serve(conn, id, s.service) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		serving.Wait() // the clients of the test have closed their connections
+	})
+	return s
+}
+
+func (s *server) dial(t testing.TB, id Identity) *kvs.Client {
+	t.Helper()
+	client, _, err := Dial(context.Background(), s.addr, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// end is the error with which the server's next connection ends.
+func (s *server) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("a connection of the server does not end")
+		return nil
+	}
+}
+
+// within fails the test when f does not return: a call that hangs is a fault.
+func within(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s does not return", what)
+		return nil
+	}
+}
+
+// call sends one batch and waits for its reply.
+func call(c *kvs.Client, batch *kvs.Batch) (*kvs.Reply, error) {
+	one := &kvs.Call{Batch: batch, Reply: new(kvs.Reply)}
+	c.Send(one)
+	return one.Reply, c.Wait(one)
+}
+
+// randomBatch has operations of all kinds on few keys, and values of up to
+// longest bytes.
+func randomBatch(random *rand.Rand, n, longest int) *kvs.Batch {
+	var b kvs.Batch
+	for range n {
+		key := fmt.Appendf(nil, "key%d", random.IntN(n+1))
+		if kind := kvs.Kind(random.IntN(3)); kind.Writes() {
+			value := b.Reserve(kind, key, random.IntN(longest+1))
+			for i := range value {
+				value[i] = byte(random.Uint32())
+			}
+		} else {
+			b.Get(key)
+		}
+	}
+	return &b
+}
+
+// words writes the results of a reply down, to be compared.
+func words(t *testing.T, reply *kvs.Reply) []string {
+	t.Helper()
+	all := make([]string, reply.Len())
+	results := reply.Results()
+	for i := range all {
+		r, err := results.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = fmt.Sprintf("found %v read %v value %q", r.Found, r.Read, r.Value)
+	}
+	if err := results.End(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// blocker is an engine whose Apply waits until it is let go.
+type blocker struct {
+	kvs.Engine
+	entered chan struct{}
+	leave   chan struct{}
+}
+
+func newBlocker() *blocker {
+	return &blocker{Engine: engine.NewMutex(), entered: make(chan struct{}), leave: make(chan struct{})}
+}
+
+func (b *blocker) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	b.entered <- struct{}{}
+	<-b.leave
+	b.Engine.Apply(ops, reply)
+}
+
+// rawConn connects and shakes hands, and then speaks for itself.
+func (s *server) rawConn(t *testing.T, id Identity) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := id.greet(conn); err != nil {
+		t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	return conn
+}
+
+// checkClosed fails the test unless the other side has closed conn.
+func checkClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if n, err := io.Copy(io.Discard, conn); isTimeout(err) {
+		t.Errorf("the connection stays open; %d bytes came", n)
+	}
+}
+
+func isTimeout(err error) bool {
+	e, ok := err.(net.Error)
+	return ok && e.Timeout()
+}

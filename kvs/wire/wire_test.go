@@ -1,0 +1,300 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// each runs a test once for every codec.
+func each(t *testing.T, test func(t *testing.T, id Identity)) {
+	for _, codec := range Codecs {
+		t.Run(codec, func(t *testing.T) { test(t, Identity{Node: "node0", Codec: codec, Token: "secret"}) })
+	}
+}
+
+// Over either codec a store gives the results that it gives without a network,
+// for the same batches: of no operation, of one, and of many; with long values.
+func TestCallsAgreeWithoutNetwork(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		random := newRandom(t)
+		far := startServer(t, id, engine.NewMutex())
+		near := kvs.NewService(engine.NewMutex()).Open("near")
+		client := far.dial(t, id)
+		sizes := []struct{ ops, longest int }{
+			{0, 0}, {1, 0}, {1, kvs.MaxValueLen}, {20, kvs.MaxValueLen}, {255, 100}, {256, 100}, {257, 100}, {20_000, 300}, {3, 10}, {0, 0},
+		}
+		for _, size := range sizes {
+			batch := randomBatch(random, size.ops, size.longest)
+			reply, err := call(client, batch)
+			if err != nil {
+				t.Fatalf("%d operations: %v", size.ops, err)
+			}
+			var want kvs.Reply
+			if err := near.BatchPutGet(batch, &want); err != nil {
+				t.Fatal(err)
+			}
+			if got := words(t, reply); !slices.Equal(got, words(t, &want)) {
+				t.Fatalf("%d operations of up to %d bytes: other results than without a network", size.ops, size.longest)
+			}
+			reply.Free()
+		}
+		if peers := far.service.Counts(); peers["node0"].Calls != uint64(len(sizes)) {
+			t.Errorf("counts %v, want %d calls of node0", peers, len(sizes))
+		}
+	})
+}
+
+// A Call is used again, its batch and reply grow and shrink, and nothing of one
+// call shows in the next.
+func TestCallIsUsedAgain(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+		one := kvs.Call{Batch: new(kvs.Batch), Reply: new(kvs.Reply)}
+		for i, size := range []int{10, 100_000, 0, 1, 500} {
+			one.Batch.Reset()
+			one.Batch.Append(kvs.Put, []byte("k"), make([]byte, size))
+			one.Batch.Get([]byte("k"))
+			client.Send(&one)
+			if err := client.Wait(&one); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("found true read true value %q", make([]byte, size))
+			if got := words(t, one.Reply); len(got) != 2 || got[1] != want {
+				t.Errorf("call %d: not the %d bytes that were put", i, size)
+			}
+			if i%2 == 0 {
+				one.Reply.Free()
+			}
+		}
+	})
+}
+
+// The calls of one connection take effect in the order in which they were
+// sent, though nobody waited in between.
+func TestCallsTakeEffectInOrder(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+		const rounds = 100
+		calls := make([]kvs.Call, rounds)
+		for i := range calls {
+			var batch kvs.Batch
+			batch.Append(kvs.ReadModifyWrite, []byte("k"), fmt.Append(nil, i))
+			calls[i] = kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
+			client.Send(&calls[i])
+		}
+		for i := range calls {
+			if err := client.Wait(&calls[i]); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf(`found %v read true value "%d"`, i > 0, i-1)
+			if i == 0 {
+				want = `found false read true value ""`
+			}
+			if got := words(t, calls[i].Reply)[0]; got != want {
+				t.Fatalf("call %d: %s, want %s", i, got, want)
+			}
+		}
+	})
+}
+
+// Many clients, each shared by several goroutines, at once.
+func TestConcurrentClients(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		s := startServer(t, id, engine.NewMutex())
+		const clients, goroutines, calls = 4, 3, 30
+		var group sync.WaitGroup
+		for c := range clients {
+			client := s.dial(t, id)
+			for g := range goroutines {
+				group.Go(func() {
+					key := fmt.Appendf(nil, "%d-%d", c, g)
+					for i := range calls {
+						var batch kvs.Batch
+						batch.Append(kvs.Put, key, fmt.Append(nil, i))
+						batch.Get(key)
+						reply, err := call(client, &batch)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if got, want := words(t, reply)[1], fmt.Sprintf(`found true read true value "%d"`, i); got != want {
+							t.Errorf("key %s: %s, want %s", key, got, want)
+						}
+					}
+				})
+			}
+		}
+		group.Wait()
+		if got := s.service.Counts()["node0"].Calls; got != clients*goroutines*calls {
+			t.Errorf("%d calls, want %d", got, clients*goroutines*calls)
+		}
+	})
+}
+
+// A client that closes ends its session, and no other.
+func TestConnectionEnds(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		s := startServer(t, id, engine.NewMutex())
+		stays, goes := s.dial(t, id), s.dial(t, id)
+		var batch kvs.Batch
+		batch.Get([]byte("k"))
+		for range 2 {
+			if _, err := call(goes, &batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(goes.Close(), goes.Close()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if err := s.end(t); err != nil {
+			t.Errorf("Serve after the client closed between two calls: %v", err)
+		}
+		if _, err := call(goes, &batch); !errors.Is(err, rpc.ErrShutdown) {
+			t.Errorf("a call after Close: error %v, want ErrShutdown", err)
+		}
+		if _, err := call(stays, &batch); err != nil {
+			t.Errorf("the other connection: %v", err)
+		}
+		if n, counts := s.service.Sessions(), s.service.Counts()["node0"]; n != 1 || counts.Misses != 3 {
+			t.Errorf("%d sessions, %d misses; want 1 and 3", n, counts.Misses)
+		}
+	})
+}
+
+// Close ends a call that is under way, and so does the server's end.
+func TestCallUnderWayFails(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		e := newBlocker()
+		s := startServer(t, id, e)
+		client := s.dial(t, id)
+		var batch kvs.Batch
+		batch.Get([]byte("k"))
+		one := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
+		client.Send(&one)
+		<-e.entered
+		client.Close()
+		if err := within(t, "Wait after Close", func() error { return client.Wait(&one) }); err == nil {
+			t.Error("a call without a reply succeeded")
+		}
+		close(e.leave)
+		_ = s.end(t) // the reply meets a closed connection, or is lost in its buffers
+	})
+}
+
+// A panic in the engine answers that call with an error; the connection goes
+// on.
+func TestErrorReply(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		client := startServer(t, id, &fragile{engine.NewMutex()}).dial(t, id)
+		var bad, good kvs.Batch
+		bad.Get([]byte("boom"))
+		good.Get([]byte("k"))
+		var answered rpc.ServerError
+		for range 2 {
+			if _, err := call(client, &bad); !errors.As(err, &answered) || !strings.Contains(err.Error(), "out of order") {
+				t.Errorf("error %v, want the server's, with the panic's words", err)
+			}
+			if _, err := call(client, &good); err != nil {
+				t.Errorf("the call after the error: %v", err)
+			}
+		}
+	})
+}
+
+// fragile panics at a key.
+type fragile struct{ kvs.Engine }
+
+func (f fragile) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for _, op := range ops {
+		if string(op.Key) == "boom" {
+			panic("out of order")
+		}
+	}
+	f.Engine.Apply(ops, reply)
+}
+
+// A batch whose reply would not fit a frame is answered by an error that says
+// so, and a batch that would not fit one is not sent at all. The connection
+// goes on.
+func TestTooLarge(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+		var put, gets, puts kvs.Batch
+		put.Append(kvs.Put, []byte("k"), make([]byte, kvs.MaxValueLen))
+		for range MaxBody/kvs.MaxValueLen + 1 {
+			gets.Get([]byte("k"))
+			puts.Reserve(kvs.Put, []byte("k"), kvs.MaxValueLen)
+		}
+		if _, err := call(client, &put); err != nil {
+			t.Fatal(err)
+		}
+		for _, large := range []*kvs.Batch{&gets, &puts} {
+			if _, err := call(client, large); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d", MaxBody)) {
+				t.Errorf("error %.200v, want one that names the limit", err)
+			}
+			if _, err := call(client, &put); err != nil {
+				t.Fatalf("the call after the error: %v", err)
+			}
+		}
+	})
+}
+
+func TestCheckCodec(t *testing.T) {
+	for _, name := range Codecs {
+		if err := CheckCodec(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := CheckCodec("json"); err == nil || !strings.HasPrefix(err.Error(), `-codec "json"`) {
+		t.Errorf("error %v, want one that names -codec", err)
+	}
+}
+
+func TestDialErrors(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := gone.Addr().String()
+	gone.Close()
+	if _, _, err := Dial(context.Background(), addr, Identity{Codec: "binary"}); err == nil || !strings.Contains(err.Error(), addr) {
+		t.Errorf("nobody listens: error %v, want one that names %s", err, addr)
+	}
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		conn, err := silent.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		conn.Read(make([]byte, 1)) // the hello is under way: the handshake has begun
+		cancel(why)
+		<-over
+	}()
+	err = within(t, "Dial", func() error {
+		_, _, err := Dial(ctx, silent.Addr().String(), Identity{Codec: "binary"})
+		return err
+	})
+	if !errors.Is(err, why) {
+		t.Errorf("cancelled in the handshake: error %v, want the cause", err)
+	}
+}
