@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"kvlab/kvs"
 	"kvlab/metrics"
@@ -72,25 +71,23 @@ func (g *Generator) Close() error {
 }
 
 // each runs f for every worker at once and returns the first error. With it, or
-// when ctx ends, all connections are closed, so that no worker waits for ever.
+// when ctx ends, all connections are closed, so that no worker waits for ever;
+// what the others then say of closed connections is not the reason.
 func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) error) error {
-	group, inner := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, func() { _ = g.Close() })
+	inner, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	stop := context.AfterFunc(inner, func() { _ = g.Close() }) // the cause says more
 	defer stop()
+	var group sync.WaitGroup
 	for _, w := range g.workers {
-		group.Go(func() error {
-			err := f(inner, w)
-			if err != nil {
-				_ = g.Close() // the error says more
+		group.Go(func() {
+			if err := f(inner, w); err != nil {
+				fail(err)
 			}
-			return err
 		})
 	}
-	err := group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	group.Wait()
+	return context.Cause(inner)
 }
 
 // Load stores this client's share of the records and reads it back.
