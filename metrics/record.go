@@ -221,7 +221,8 @@ type Verification struct {
 	Checked  uint64 `json:"checked"`  // values whose length, header and check bytes were checked
 	Compared uint64 `json:"compared"` // of these, values compared in full
 	Failures uint64 `json:"failures"`
-	First    string `json:"first,omitempty"` // the first failure in words
+	AnyKey   uint64 `json:"any_key,omitempty"` // of those checked, values that were right for some key, not for theirs: the server has no store
+	First    string `json:"first,omitempty"`   // the first failure in words
 }
 
 // Table is the seed's table of hardware metrics: average and peak over the

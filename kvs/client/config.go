@@ -43,7 +43,7 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
-	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", "))
+	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", ")+"; or null, a ceiling")
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", "))
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")

@@ -37,6 +37,9 @@ func (c *client) summarize() error {
 		s.Total.Hits, s.Total.Misses)
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,
 		s.Verification.Failures, s.Verification.First)
+	if n := s.Verification.AnyKey; n > 0 {
+		c.node.Logf("ceiling: %d of these were the value of any key, from a server without a store: what follows is no result", n)
+	}
 	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
 		c.node.Logf("closed-loop latency per %s: %s", name, s.Latency[name])
 	}

@@ -114,6 +114,41 @@ func TestJudgeMissingSummary(t *testing.T) {
 	}
 }
 
+// A run against servers without a store is a ceiling if it is right in all else,
+// and never valid, whichever side says so.
+func TestJudgeCeiling(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(run *metrics.Run)
+		want  string
+	}{
+		{"the server says so", func(run *metrics.Run) {
+			run.Nodes[1].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+		}, "INVALID(engine null answers without a store: this is a ceiling, not a result)"},
+		{"and a count differs", func(run *metrics.Run) {
+			run.Nodes[1].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+			run.Nodes[2].Summary.Peers[1].Counts.Gets++
+			run.Nodes[2].Summary.Total.Gets++
+		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets, c0)"},
+		{"only a client says so", func(run *metrics.Run) {
+			run.Nodes[3].Summary.Verification.AnyKey = 7
+		}, "INVALID(7 values were not checked against their keys, c1)"},
+		{"a client's own engine says nothing", func(run *metrics.Run) {
+			run.Nodes[2].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+		}, "VALID"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run := goodRun()
+			test.spoil(run)
+			total(run)
+			if got := judge(*run).String(); got != test.want {
+				t.Errorf("verdict %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 func TestCommonPhase(t *testing.T) {
 	tests := []struct {
 		phases []metrics.Phase

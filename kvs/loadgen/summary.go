@@ -44,6 +44,7 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Verification.Checked += w.verify.Checked
 		s.Verification.Compared += w.verify.Compared
 		s.Verification.Failures += w.verify.Failures
+		s.Verification.AnyKey += w.verify.AnyKey
 		if s.Verification.First == "" {
 			s.Verification.First = w.verify.First
 		}

@@ -39,12 +39,13 @@ func (g *Generator) Connect(ctx context.Context) error {
 	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token}
 	for _, w := range g.workers {
 		for i, addr := range g.config.Hosts {
-			client, node, err := wire.Dial(ctx, addr, id)
+			client, server, err := wire.Dial(ctx, addr, id)
 			if err != nil {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(g.config.Hosts), err)
 			}
 			w.conns = append(w.conns, client)
-			g.servers[i], w.exchange[i].server = node, node
+			g.servers[i] = server.Node
+			w.exchange[i].server, w.exchange[i].null = server.Node, server.Null
 		}
 	}
 	return nil
@@ -59,6 +60,7 @@ func (g *Generator) connectDirect() error {
 	g.servers[0] = InProcess
 	for _, w := range g.workers {
 		w.conns = append(w.conns, direct{service.Open(g.config.Node)})
+		w.exchange[0].null = g.config.Engine == engine.NullName
 	}
 	return nil
 }

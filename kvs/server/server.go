@@ -46,7 +46,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	}
 	l := &listener{
 		Listener: socket,
-		id:       wire.Identity{Node: config.Node, Codec: config.Codec, Token: token},
+		id:       wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName},
 		service:  s.service,
 		most:     config.MaxConnections,
 		logf:     node.Logf,
@@ -58,6 +58,9 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 		return err
 	}
 	tuneCollector(host.MemoryTotalBytes)
+	if l.id.Null {
+		node.Logf("engine null: no store; clients measure a ceiling, and the run is no result")
+	}
 	node.Logf("Starting KVS server on %s", socket.Addr())
 	if err := node.Send(control.Event{Event: control.Ready, Addr: socket.Addr().String()}); err != nil {
 		return err

@@ -1,0 +1,120 @@
+package loadgen
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// shorten is an engine whose every 100th answer lacks a byte.
+type shorten struct {
+	kvs.Engine
+}
+
+func (s shorten) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for i := range ops {
+		if ops[i].Kind != kvs.Get || i%100 != 99 {
+			s.Engine.Apply(ops[i:i+1], reply)
+			continue
+		}
+		reply.Found(make([]byte, 31))
+	}
+}
+
+// A server without a store passes the load and every check but the one of whose
+// the value is, if it says what it is; and only then.
+func TestNullServer(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		engine kvs.Engine
+		null   bool
+		want   string // in the error
+	}{
+		{"says so", engine.NewNull(), true, ""},
+		{"says nothing", engine.NewNull(), false, "the value of another key"},
+		{"answers with the wrong size", shorten{engine.NewNull()}, true, "a value of 31 bytes where all have 32"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := DefaultConfig()
+			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, 32
+			c.WarmUp, c.Window = 0, 50*time.Millisecond
+			service := kvs.NewService(test.engine)
+			c.Hosts = []string{serve(t, service, wire.Identity{Node: "s", Codec: c.Codec, Null: test.null})}
+			summary, err := runAll(t, c)
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Fatalf("error %v, want one with %q", err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := summary.Verification
+			if v.Failures != 0 || v.Checked == 0 || v.AnyKey != v.Checked || v.Compared == 0 {
+				t.Errorf("verification %+v: want all checked against any key", v)
+			}
+			if summary.InWindow.Ops() == 0 || summary.Total.Misses != 0 {
+				t.Errorf("counts %+v", summary)
+			}
+		})
+	}
+}
+
+// The harness without a store and without a network says what it is too.
+func TestNullInProcess(t *testing.T) {
+	c := DefaultConfig()
+	c.Workload.Records, c.Workers, c.Batch = 1000, 2, 100
+	c.Transport, c.Engine = InProcess, engine.NullName
+	c.WarmUp, c.Window = 0, 20*time.Millisecond
+	summary, err := runAll(t, c)
+	if v := summary.Verification; err != nil || v.Checked == 0 || v.AnyKey != v.Checked {
+		t.Errorf("error %v, verification %+v: want all checked against any key", err, v)
+	}
+}
+
+// serve answers connections on loopback until the test ends.
+func serve(t *testing.T, service *kvs.Service, id wire.Identity) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go wire.Serve(conn, id, service)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// runAll is a whole run.
+func runAll(t *testing.T, c Config) (metrics.Summary, error) {
+	t.Helper()
+	ctx := context.Background()
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.Connect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Load(ctx); err != nil {
+		return metrics.Summary{}, err
+	}
+	err = g.Measure(ctx, func(metrics.Phase) error { return nil })
+	return g.Summary(), err
+}
