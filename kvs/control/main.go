@@ -57,11 +57,13 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 		err = node.Send(Event{Event: Done})
 	}
 	if err != nil && !errors.Is(err, ErrControllerGone) {
-		var usage UsageError
 		var help helpError
-		atFault := errors.As(err, &usage) || errors.As(err, &help)
+		if errors.As(err, &help) {
+			err = UsageError{errors.New(help.Error())}
+		}
+		var usage UsageError
 		// If this cannot be sent either, the exit status still tells.
-		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: atFault})
+		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})
 	}
 	return p.exit(err, stderr, stderr)
 }
