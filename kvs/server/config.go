@@ -51,6 +51,9 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 		if err != nil {
 			return c, flags, control.UsageError{Err: fmt.Errorf("-listen %q: want host:port", c.Listen)}
 		}
+		if _, err := net.LookupPort("tcp", port); err != nil {
+			return c, flags, control.UsageError{Err: fmt.Errorf("-port %q: want 0 to 65535", port)}
+		}
 		c.Listen = net.JoinHostPort(host, port)
 	}
 	if err := c.Validate(); err != nil {

@@ -57,12 +57,15 @@ func (l *listener) run(ctx context.Context) error {
 // admit starts a handler for conn, or closes it when there are too many.
 func (l *listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed || len(l.conns) >= l.most {
-		l.logf("refuse %s: %d connections are open (-max-connections)", conn.RemoteAddr(), len(l.conns))
+	if open := len(l.conns); l.closed || open >= l.most {
+		l.mu.Unlock()
+		if open >= l.most {
+			l.logf("refuse %s: %d connections are open (-max-connections)", conn.RemoteAddr(), open)
+		}
 		conn.Close()
 		return false
 	}
+	defer l.mu.Unlock()
 	if l.first != nil {
 		l.first(conn.RemoteAddr())
 		l.first = nil
@@ -75,9 +78,10 @@ func (l *listener) admit(conn net.Conn) bool {
 func (l *listener) serve(conn net.Conn) {
 	err := wire.Serve(conn, l.id, l.service)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	delete(l.conns, conn)
-	if err != nil && !l.closed {
+	closed := l.closed
+	l.mu.Unlock()
+	if err != nil && !closed {
 		l.logf("%v", err)
 	}
 }

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+)
+
+func TestParse(t *testing.T) {
+	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096}
+	with := func(change func(*Config)) Config {
+		c := usual
+		change(&c)
+		return c
+	}
+	tests := []struct {
+		args string
+		want Config
+	}{
+		{"", usual},
+		{"-port 9000", with(func(c *Config) { c.Listen = "127.0.0.1:9000" })},
+		{"-listen [::1]:8080 -port 0", with(func(c *Config) { c.Listen = "[::1]:0" })},
+		{"-listen localhost:7000", with(func(c *Config) { c.Listen = "localhost:7000" })},
+		{"-listen 10.10.1.2:8080", with(func(c *Config) { c.Listen = "10.10.1.2:8080" })},
+		{"-listen 192.168.1.1:8080", with(func(c *Config) { c.Listen = "192.168.1.1:8080" })},
+		{"-listen [fd00::1]:8080", with(func(c *Config) { c.Listen = "[fd00::1]:8080" })},
+		{"-listen 0.0.0.0:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "0.0.0.0:8080", true })},
+		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
+		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
+		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1,
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.args, func(t *testing.T) {
+			if got, _, err := parse(strings.Fields(test.args)); err != nil || got != test.want {
+				t.Errorf("%+v, %v; want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+// Every error is the command line's, one line, and names the flag.
+func TestParseErrors(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"-listen 0.0.0.0:8080", `-listen "0.0.0.0:8080": that is every interface`},
+		{"-listen :8080", `-listen ":8080": that is every interface`},
+		{"-listen [::]:8080", `-listen "[::]:8080": that is every interface`},
+		{"-listen 8.8.8.8:8080", `-listen "8.8.8.8:8080": a public address`},
+		{"-listen [2001:db8::1]:8080", "a public address"},
+		{"-listen [::ffff:8.8.8.8]:8080", "a public address"},
+		{"-listen localhost", `-listen "localhost": want host:port`},
+		{"-listen localhost:http-is-no-port", "want host:port"},
+		{"-listen 127.0.0.1:70000", "want host:port"},
+		{"-port 70000", `-port "70000"`},
+		{"-port http-is-no-port", `-port "http-is-no-port"`},
+		{"-listen localhost -port 80", "-listen"},
+		{"-engine redis", `-engine "redis"`},
+		{"-codec json", `-codec "json"`},
+		{"-max-connections 0", "-max-connections 0"},
+		{"-max-connections many", "-max-connections"},
+		{"8080", `stray argument "8080"`},
+		{"-addr 127.0.0.1:8080", "here it is -listen host:port"},
+		{"-numshards 64", "here it is -engine"},
+	}
+	for _, test := range tests {
+		t.Run(test.args, func(t *testing.T) {
+			c, _, err := parse(strings.Fields(test.args))
+			var usage control.UsageError
+			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%+v, error %q; want a usage error with %q", c, err, test.want)
+			}
+		})
+	}
+}
+
+// Every hint leads to a flag that there is.
+func TestHints(t *testing.T) {
+	_, flags, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for theirs, ours := range hints {
+		name, _, _ := strings.Cut(strings.TrimPrefix(ours, "-"), " ")
+		if flags.Lookup(name) == nil {
+			t.Errorf("%s leads to %s, which does not exist", theirs, ours)
+		}
+		if flags.Lookup(theirs) != nil {
+			t.Errorf("%s is a flag itself", theirs)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/control"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// led is a whole server under a launcher that the test plays.
+type led struct {
+	commands *json.Encoder
+	stdin    io.Closer
+	events   chan control.Event
+	exited   chan int
+	stderr   bytes.Buffer
+}
+
+func lead(t *testing.T, args ...string) *led {
+	t.Helper()
+	stdin, commands := io.Pipe()
+	output, stdout := io.Pipe()
+	s := &led{commands: json.NewEncoder(commands), stdin: commands, events: make(chan control.Event, 1000), exited: make(chan int, 1)}
+	go func() {
+		defer close(s.events)
+		for lines := json.NewDecoder(output); ; {
+			var e control.Event
+			if lines.Decode(&e) != nil {
+				return
+			}
+			s.events <- e
+		}
+	}()
+	go func() {
+		status := Program.Main([]string{"-control"}, stdin, stdout, &s.stderr)
+		stdin.Close()
+		stdout.Close()
+		s.exited <- status
+	}()
+	t.Cleanup(func() { commands.Close() })
+	s.command(t, control.Command{Do: control.Start, Args: args, Token: "secret"})
+	return s
+}
+
+func (s *led) command(t *testing.T, c control.Command) {
+	t.Helper()
+	if err := s.commands.Encode(c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// next returns the next event that is wanted, passing others over.
+func (s *led) next(t *testing.T, wanted func(control.Event) bool) control.Event {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case e, ok := <-s.events:
+			if !ok {
+				t.Fatalf("the server has left: %s", &s.stderr)
+			}
+			if wanted(e) {
+				return e
+			}
+		case <-deadline:
+			t.Fatal("the event does not come")
+		}
+	}
+}
+
+func is(event string) func(control.Event) bool {
+	return func(e control.Event) bool { return e.Event == event }
+}
+
+// A server under a launcher: it says when it listens, counts each client's
+// operations, those of the window apart, and reports all when it is told to stop.
+func TestServerUnderLauncher(t *testing.T) {
+	s := lead(t, "-node", "node0", "-port", "0", "-engine", "mutex")
+	addr := s.next(t, is(control.Ready)).Addr
+	connect := func(name string) *kvs.Client {
+		client, server, err := wire.Dial(context.Background(), addr, wire.Identity{Node: name, Codec: "binary", Token: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if server.Node != "node0" {
+			t.Errorf("the server's name is %q", server.Node)
+		}
+		return client
+	}
+	a, b := connect("node1"), connect("node2")
+	defer a.Close()
+	defer b.Close()
+	for i := range 3 {
+		put(t, a, fmt.Sprint(i))
+	}
+	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Window})
+	// An interval of the window says that it is open.
+	s.next(t, func(e control.Event) bool {
+		return e.Record != nil && e.Record.Interval != nil && e.Record.Interval.Phase == metrics.Window
+	})
+	for i := range 5 {
+		put(t, b, fmt.Sprint(i))
+	}
+	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Drain})
+	s.command(t, control.Command{Do: control.Stop})
+	e := s.next(t, func(e control.Event) bool { return e.Record != nil && e.Record.Summary != nil })
+	summary := e.Record.Summary
+	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 3, Calls: 3}}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}}}
+	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 8 || !slices.Equal(summary.Peers, wantPeers) {
+		t.Errorf("%s %s: total %+v, peers %+v", e.Record.Node, e.Record.Role, summary.Total, summary.Peers)
+	}
+	if summary.InWindow != wantPeers[1].Counts || summary.WindowLengthS <= 0 || summary.Usage.DataInterface != "lo" {
+		t.Errorf("in the window of %v s on %q: %+v", summary.WindowLengthS, summary.Usage.DataInterface, summary.InWindow)
+	}
+	s.next(t, is(control.Done))
+	if status := <-s.exited; status != 0 {
+		t.Errorf("status %d, stderr %q", status, &s.stderr)
+	}
+}
+
+// Without its controller a server leaves, with connections open.
+func TestServerLosesController(t *testing.T) {
+	s := lead(t, "-port", "0")
+	addr := s.next(t, is(control.Ready)).Addr
+	client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary", Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.stdin.Close()
+	select {
+	case status := <-s.exited:
+		if status != 1 || !strings.Contains(s.stderr.String(), control.ErrControllerGone.Error()) {
+			t.Errorf("status %d, stderr %q", status, &s.stderr)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server stays")
+	}
+}
+
+// What a server cannot do is its last event, and its exit status.
+func TestServerErrors(t *testing.T) {
+	busy := lead(t, "-port", "0")
+	addr := busy.next(t, is(control.Ready)).Addr
+	tests := []struct {
+		name   string
+		args   []string
+		then   *control.Command
+		usage  bool
+		status int
+		want   string
+	}{
+		{"port in use", []string{"-listen", addr}, nil, false, 1, addr + ": bind: address already in use"},
+		{"wrong flag", []string{"-engine", "redis"}, nil, true, 2, `-engine "redis"`},
+		{"a client's command", []string{"-port", "0"}, &control.Command{Do: control.Load}, false, 1, `command "load" from the launcher is not for a server`},
+		{"a window without clients", []string{"-port", "0"}, &control.Command{Do: control.Phase, Phase: metrics.Window}, false, 1, "no peer has connected"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := lead(t, test.args...)
+			if test.then != nil {
+				s.command(t, *test.then)
+			}
+			e := s.next(t, is(control.Error))
+			if e.Usage != test.usage || !strings.Contains(e.Text, test.want) {
+				t.Errorf("%+v, want %q", e, test.want)
+			}
+			if status := <-s.exited; status != test.status {
+				t.Errorf("status %d, want %d", status, test.status)
+			}
+		})
+	}
+}
