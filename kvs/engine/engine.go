@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine/slab"
 )
 
 // Names are the engines that New knows, the default first.
-var Names = []string{"syncmap", "mutex"}
+var Names = []string{"syncmap", "slab", "xsync", "sharded", "rwmutex", "mutex"}
 
 // New returns an empty engine by its name, one of Names or NullName, or an error
 // that names the flag.
@@ -17,6 +18,14 @@ func New(name string) (kvs.Engine, error) {
 	switch name {
 	case "syncmap":
 		return NewSyncMap(), nil
+	case "slab":
+		return slab.New()
+	case "xsync":
+		return NewXSync(), nil
+	case "sharded":
+		return NewSharded(), nil
+	case "rwmutex":
+		return NewRWMutex(), nil
 	case "mutex":
 		return NewMutex(), nil
 	case NullName:

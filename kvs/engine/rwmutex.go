@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"bytes"
+	"sync"
+
+	"kvlab/kvs"
+)
+
+// RWMutex is a map behind one sync.RWMutex: readers do not exclude each other,
+// but all of them write to the lock's one count of readers. The lock is taken
+// once for each run of operations that only read, or that all write.
+type RWMutex struct {
+	mu     sync.RWMutex
+	values map[string][]byte // guarded by mu; a value never changes
+}
+
+// NewRWMutex returns an empty engine.
+func NewRWMutex() *RWMutex { return &RWMutex{values: map[string][]byte{}} }
+
+// Len is the number of keys.
+func (m *RWMutex) Len() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.values)
+}
+
+// Apply executes ops in order; see kvs.Engine.
+func (m *RWMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for len(ops) > 0 {
+		n := 1
+		for n < len(ops) && ops[n].Kind.Writes() == ops[0].Kind.Writes() {
+			n++
+		}
+		if ops[0].Kind.Writes() {
+			m.write(ops[:n], reply)
+		} else {
+			m.read(ops[:n], reply)
+		}
+		ops = ops[n:]
+	}
+}
+
+func (m *RWMutex) read(ops []kvs.Op, reply *kvs.Reply) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for i := range ops {
+		value, ok := m.values[string(ops[i].Key)]
+		answer(reply, kvs.Get, value, ok)
+	}
+}
+
+func (m *RWMutex) write(ops []kvs.Op, reply *kvs.Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range ops {
+		op := &ops[i]
+		old, ok := m.values[string(op.Key)]
+		m.values[string(op.Key)] = bytes.Clone(op.Value)
+		answer(reply, op.Kind, old, ok)
+	}
+}
+
+var _ kvs.Engine = (*RWMutex)(nil)

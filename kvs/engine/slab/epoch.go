@@ -1,0 +1,58 @@
+package slab
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// epochs decide when a block that was taken out of the index may be used again:
+// when everybody who may have found it there has left (Fraser: "Practical
+// lock-freedom", 2004, section 5.2.3). Who enters notes the epoch; a block is
+// free when all who are inside entered in a later epoch than that of its
+// retirement. Nobody waits: a new epoch can begin at any time.
+type epochs struct {
+	now atomic.Uint64 // from 1 on
+	_   [56]byte
+
+	all  atomic.Pointer[[]*participant] // replaced, never changed
+	mu   sync.Mutex                     // guards replacing all
+	idle sync.Pool                      // of *participant: who left last on this processor; a hint
+}
+
+func newEpochs() *epochs {
+	e := new(epochs)
+	e.now.Store(1)
+	e.all.Store(new([]*participant))
+	return e
+}
+
+// enter returns a participant for the calling goroutine, until it leaves.
+func (e *epochs) enter(a *arena) *participant {
+	now := e.now.Load()
+	if p, _ := e.idle.Get().(*participant); p != nil && p.inside.CompareAndSwap(0, now) {
+		return p
+	}
+	for _, p := range *e.all.Load() {
+		if p.inside.Load() == 0 && p.inside.CompareAndSwap(0, now) {
+			return p
+		}
+	}
+	p := &participant{epochs: e, arena: a}
+	p.inside.Store(now)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := *e.all.Load()
+	all := append(old[:len(old):len(old)], p)
+	e.all.Store(&all)
+	return p
+}
+
+// inhabited says whether somebody is inside who entered in epoch or before.
+func (e *epochs) inhabited(epoch uint64) bool {
+	for _, p := range *e.all.Load() {
+		if inside := p.inside.Load(); inside != 0 && inside <= epoch {
+			return true
+		}
+	}
+	return false
+}

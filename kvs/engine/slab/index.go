@@ -1,0 +1,67 @@
+package slab
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// index leads from a hash to the segment that its key is in: extendible hashing
+// (Fagin, Nievergelt, Pippenger, Strong: "Extendible hashing - a fast access
+// method for dynamic files", ACM TODS 4(3), 1979). It grows by splitting one
+// segment at a time: the writers of that segment wait until its 3,000 records
+// have moved, readers do not.
+type index struct {
+	table atomic.Pointer[directory]
+	mu    sync.Mutex // guards replacing table, and writing its entries
+}
+
+// directory holds, for each value of a hash's high bits, the segment of the keys
+// that begin so. A segment that shares fewer bits stands in several entries.
+// Readers of a directory that has been replaced find segments that were split
+// since then, as they were at that moment.
+type directory struct {
+	shift   uint // 64 - the number of bits
+	entries []atomic.Pointer[segment]
+}
+
+func (d *directory) segment(hash uint64) *segment {
+	return d.entries[hash>>d.shift].Load()
+}
+
+func (x *index) segment(hash uint64) *segment { return x.table.Load().segment(hash) }
+
+// start gives an index its first segment.
+func (x *index) start(s *segment) {
+	d := &directory{shift: 64, entries: make([]atomic.Pointer[segment], 1)}
+	d.entries[0].Store(s)
+	x.table.Store(d)
+}
+
+// replace puts low and high, which share one bit more, in the place of the
+// segment of hash.
+func (x *index) replace(hash uint64, low, high *segment) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d, depth := x.table.Load(), uint(low.depth)
+	grown := 64-d.shift < depth
+	if grown {
+		d = d.doubled()
+	}
+	each := 1 << (64 - d.shift - depth) // entries
+	first := int(hash>>(64-depth+1)) * each * 2
+	for i := range each {
+		d.entries[first+i].Store(low)
+		d.entries[first+each+i].Store(high)
+	}
+	if grown {
+		x.table.Store(d)
+	}
+}
+
+func (d *directory) doubled() *directory {
+	double := &directory{shift: d.shift - 1, entries: make([]atomic.Pointer[segment], 2*len(d.entries))}
+	for i := range double.entries {
+		double.entries[i].Store(d.entries[i/2].Load())
+	}
+	return double
+}

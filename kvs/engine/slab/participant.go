@@ -1,0 +1,92 @@
+package slab
+
+import "sync/atomic"
+
+// participant is one goroutine's stay in an engine, and what it leaves to the
+// next: memory to use, and blocks that wait to be free. From enter to leave it
+// belongs to that goroutine.
+type participant struct {
+	inside atomic.Uint64 // the epoch in which it entered; 0: nobody is in
+	_      [56]byte
+
+	epochs *epochs
+	arena  *arena
+	free   [classes][]block
+
+	young      []block // retired
+	youngBytes int
+	old        []block // retired in epoch oldEpoch or before
+	oldEpoch   uint64
+
+	added int64 // keys
+
+	// The window's operations: their hashes, and their slots as they were when
+	// fetchRecords came by.
+	hashes, slots [window]uint64
+	lines         [group * recordLines]uintptr
+}
+
+// Retired blocks wait until there are so many that a look at every participant
+// costs little for each, or take so much memory.
+const (
+	enoughBlocks = 64
+	enoughBytes  = 1 << 20
+)
+
+// leave ends the stay.
+func (p *participant) leave() {
+	p.inside.Store(0)
+	p.epochs.idle.Put(p)
+}
+
+// quiesce is called when the participant holds nothing that it found in the
+// index. If enough blocks are waiting, it enters again and frees those that
+// nobody can see any more.
+func (p *participant) quiesce() {
+	if len(p.young) < enoughBlocks && p.youngBytes < enoughBytes {
+		return
+	}
+	p.inside.Store(p.epochs.now.Load())
+	if len(p.old) > 0 && p.epochs.inhabited(p.oldEpoch) {
+		return
+	}
+	for _, b := range p.old {
+		p.release(b)
+	}
+	p.old, p.young, p.youngBytes = p.young, p.old[:0], 0
+	p.oldEpoch = p.epochs.now.Add(1) - 1
+}
+
+// retire takes over a block that is no longer in the index.
+func (p *participant) retire(b block) {
+	p.young = append(p.young, b)
+	p.youngBytes += wordsOf(b.class()) * 8
+}
+
+// alloc returns a block for size bytes, of undefined content. It panics when the
+// arena has none.
+func (p *participant) alloc(size int) block {
+	class := classOf(size)
+	free := p.free[class]
+	if len(free) == 0 {
+		var err error
+		if free, err = p.arena.take(class, free); err != nil {
+			panic(err)
+		}
+	}
+	last := len(free) - 1
+	p.free[class] = free[:last]
+	return free[last]
+}
+
+// release makes a block free that nobody can see. What is more than two chunks
+// goes to the arena, for the others.
+func (p *participant) release(b block) {
+	class := b.class()
+	free := append(p.free[class], b)
+	if chunk := chunkOf(class); len(free) > 2*chunk {
+		p.arena.give(class, free[chunk:])
+		free = free[:chunk]
+	}
+	p.free[class] = free
+}

@@ -1,0 +1,81 @@
+package slab
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A segment is a hash table of a fixed size: open addressing, linear probing,
+// no deletions. It lies in a block. Readers take no lock; writers hold mu.
+type segment struct {
+	mu    sync.Mutex
+	dead  bool  // it was split: its keys are in two others; guarded by mu
+	depth uint8 // how many of the hash's high bits all its keys share; fixed
+	count int32 // slots in use; guarded by mu
+	self  block // where it lies; fixed
+	_     [segmentHeader - 24]byte
+	slots [segmentSlots]uint64 // once the segment is in the index, used atomically
+}
+
+const (
+	segmentSize   = 32 << 10
+	segmentHeader = 64 // a cache line
+	segmentSlots  = (segmentSize - segmentHeader) / 8
+
+	// segmentFull is the count at which a segment is split.
+	segmentFull = segmentSlots * 3 / 4
+)
+
+// newSegment makes an empty segment of block b. It is the one place that looks
+// at an arena's bytes as something else.
+func newSegment(a *arena, b block, depth uint8) *segment {
+	s := (*segment)(unsafe.Pointer((*[segmentSize]byte)(a.data(b))))
+	*s = segment{depth: depth, self: b}
+	return s
+}
+
+// A slot is 0, or names a record: the lowest 16 bits of its hash above the block
+// that it lies in.
+func slotOf(hash uint64, b block) uint64 { return hash<<blockBits | uint64(b) }
+
+func blockOf(slot uint64) block { return block(slot & (1<<blockBits - 1)) }
+
+// home is the slot where the search for a hash begins. It depends on other bits
+// of it than slotOf, and than the index, which takes the highest.
+func home(hash uint64) uint32 { return uint32(hash & 0xffffffff * segmentSlots >> 32) }
+
+// slot returns a slot's address. Plain &s.slots[i] would read the first byte of
+// s as well, to see that it is not nil; and the first bytes of all segments
+// compete for the same few lines of the caches.
+func (s *segment) slot(i uint32) *uint64 {
+	return (*uint64)(unsafe.Add(unsafe.Pointer(s), segmentHeader+8*uintptr(i)))
+}
+
+// find returns the first slot from number i on that is 0 or may be that of a key
+// with this hash, and its number.
+func (s *segment) find(hash uint64, i uint32) (uint64, uint32) {
+	for {
+		if i == segmentSlots {
+			i = 0
+		}
+		slot := atomic.LoadUint64(s.slot(i))
+		if slot == 0 || slot>>blockBits == hash&0xffff {
+			return slot, i
+		}
+		i++
+	}
+}
+
+// add puts a slot where its key belongs. The key is new, the segment has room,
+// and nobody else can see it.
+func (s *segment) add(hash, slot uint64) {
+	i := home(hash)
+	for s.slots[i] != 0 {
+		if i++; i == segmentSlots {
+			i = 0
+		}
+	}
+	s.slots[i] = slot
+	s.count++
+}

@@ -1,0 +1,91 @@
+// Package slab is an engine whose keys and values lie outside of the collector's
+// heap, and whose operations overlap their cache misses.
+//
+//	arena    memory in regions, handed out in blocks of size classes
+//	record   a key and its value in a block; never changed while it can be seen
+//	segment  a hash table of a fixed size: slots that name records
+//	index    leads from a hash to its segment; grows by splitting one at a time
+//	epochs   when a block that was replaced may be used again
+//
+// A lookup in a large store takes four cache misses: the slot and, for a value
+// of 128 bytes, three lines of the record. Apply first hashes the keys of a whole
+// window of operations and has the processor fetch their slots; then, group by
+// group, it reads the slots and has their records fetched, while it executes the
+// group before. So the misses of some dozen operations are under way at a time.
+//
+// Readers take no lock, and nobody waits for them. Writers lock one segment
+// while they exchange a slot. A Put writes a new record and retires the old one.
+package slab
+
+import (
+	"hash/maphash"
+	"runtime"
+	"sync/atomic"
+
+	"kvlab/kvs"
+)
+
+// Engine keeps up to 1 TiB of keys and values. It is safe for concurrent use.
+//
+// A record takes 8 bytes and its key and value, rounded up to a multiple of 8
+// bytes up to 256 and by at most 1/16 above; its slot takes 11 to 21 bytes. The
+// memory of replaced records is used again by records of the same size class. It
+// is returned to the system when the Engine is garbage. While a reader stands
+// still in the middle of an Apply, for want of a processor, records replaced
+// since wait for it and writers take new memory.
+//
+// When the system grants no more memory, Apply panics, with all locks released
+// and every completed operation in place; kvs.Session turns that into the call's
+// error.
+type Engine struct {
+	hash   func(maphash.Seed, []byte) uint64
+	seed   maphash.Seed
+	arena  *arena
+	epochs *epochs
+	index  index
+	_      [64]byte // what all read, away from what loading writes
+	length atomic.Int64
+}
+
+// New returns an empty engine, or the system's error when it grants no memory.
+func New() (*Engine, error) {
+	e := &Engine{hash: maphash.Bytes, seed: maphash.MakeSeed(), arena: new(arena), epochs: newEpochs()}
+	blocks, err := e.arena.take(classOf(segmentSize), nil)
+	if err != nil {
+		return nil, err
+	}
+	e.index.start(newSegment(e.arena, blocks[0], 0))
+	runtime.AddCleanup(e, (*arena).close, e.arena)
+	return e, nil
+}
+
+// Len is the number of keys.
+func (e *Engine) Len() int { return int(e.length.Load()) }
+
+// Apply executes ops in order; see kvs.Engine.
+func (e *Engine) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	p := e.epochs.enter(e.arena)
+	defer e.leave(p)
+	for len(ops) > 0 {
+		p.quiesce()
+		n := e.fetchSlots(p, ops)
+		e.fetchRecords(p, 0, min(group, n))
+		for i := 0; i < n; i += group {
+			mid, end := min(i+group, n), min(i+2*group, n)
+			e.fetchRecords(p, mid, end)
+			e.execute(p, ops, i, mid, end, reply)
+		}
+		ops = ops[n:]
+	}
+}
+
+func (e *Engine) leave(p *participant) {
+	if p.added > 0 {
+		e.length.Add(p.added)
+		p.added = 0
+	}
+	p.leave()
+	runtime.KeepAlive(e) // and with it the arena's memory
+}
+
+var _ kvs.Engine = (*Engine)(nil)

@@ -1,0 +1,103 @@
+package slab
+
+import (
+	"sync/atomic"
+
+	"kvlab/kvs"
+)
+
+// write executes an operation of a kind that writes.
+func (e *Engine) write(p *participant, hash uint64, op *kvs.Op, reply *kvs.Reply) {
+	b := p.alloc(recordHeader + len(op.Key) + len(op.Value))
+	record(e.arena.data(b)).fill(op.Key, op.Value)
+	old := e.store(p, hash, op.Key, b)
+	switch {
+	case op.Kind == kvs.Put:
+		reply.Stored()
+	case old != 0: // retired or not, it stays as it is until p leaves
+		reply.Found(record(e.arena.data(old)).value())
+	default:
+		reply.Missing()
+	}
+	if old != 0 {
+		p.retire(old)
+	} else {
+		p.added++
+	}
+}
+
+// store puts the record in b into the index, and returns the block of the one
+// that it replaces, or 0.
+func (e *Engine) store(p *participant, hash uint64, key []byte, b block) block {
+	for {
+		s := e.index.segment(hash)
+		if old, ok := e.exchange(s, hash, key, b); ok {
+			return old
+		}
+		if e.index.segment(hash) == s { // nobody has split it meanwhile
+			e.split(p, hash, s)
+		}
+	}
+}
+
+// exchange is store in one segment. It reports false if that is dead, or full
+// and the key new.
+func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old block, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return 0, false
+	}
+	slot, i := e.search(s, hash, key)
+	if slot == 0 {
+		if s.count == segmentFull {
+			return 0, false
+		}
+		s.count++
+	}
+	atomic.StoreUint64(s.slot(i), slotOf(hash, b))
+	return blockOf(slot), true
+}
+
+// split replaces s, the segment of hash, by two, unless somebody has done it.
+func (e *Engine) split(p *participant, hash uint64, s *segment) {
+	low := newSegment(e.arena, p.alloc(segmentSize), s.depth+1)
+	high := newSegment(e.arena, p.alloc(segmentSize), s.depth+1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		p.release(low.self)
+		p.release(high.self)
+		return
+	}
+	for i := 0; i < segmentSlots; i += group {
+		e.deal(p, s.slots[i:min(i+group, segmentSlots)], low, high)
+	}
+	s.dead = true
+	e.index.replace(hash, low, high)
+	p.retire(s.self)
+}
+
+// deal adds slots of a segment to those that replace it, by the next bit of
+// their keys' hashes.
+func (e *Engine) deal(p *participant, slots []uint64, low, high *segment) {
+	n := 0
+	for _, slot := range slots {
+		if slot != 0 {
+			p.lines[n] = address(&e.arena.data(blockOf(slot))[0])
+			n++
+		}
+	}
+	prefetch(&p.lines[0], n)
+	for _, slot := range slots {
+		if slot == 0 {
+			continue
+		}
+		hash := e.hash(e.seed, record(e.arena.data(blockOf(slot))).key())
+		if hash<<(low.depth-1)>>63 == 0 {
+			low.add(hash, slot)
+		} else {
+			high.add(hash, slot)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"bytes"
+
+	"github.com/puzpuzpuz/xsync/v4"
+
+	"kvlab/kvs"
+)
+
+// XSync is the concurrent map of github.com/puzpuzpuz/xsync, the fastest that
+// can be had for Go, used as its documentation shows.
+type XSync struct {
+	values *xsync.Map[string, []byte] // a value never changes
+}
+
+// NewXSync returns an empty engine.
+func NewXSync() *XSync { return &XSync{xsync.NewMap[string, []byte]()} }
+
+// Len is the number of keys.
+func (x *XSync) Len() int { return x.values.Size() }
+
+// Apply executes ops in order; see kvs.Engine.
+func (x *XSync) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for i := range ops {
+		op := &ops[i]
+		var old []byte
+		var ok bool
+		if op.Kind.Writes() {
+			old, ok = x.values.LoadAndStore(string(op.Key), bytes.Clone(op.Value))
+		} else {
+			old, ok = x.values.Load(string(op.Key))
+		}
+		answer(reply, op.Kind, old, ok)
+	}
+}
+
+var _ kvs.Engine = (*XSync)(nil)
