@@ -23,6 +23,7 @@ type Config struct {
 	Codec          string // -codec
 	MaxConnections int    // -max-connections
 	AllowPublic    bool   // -allow-public
+	Profile        control.Profile
 }
 
 // hints are the labs' spellings.
@@ -43,6 +44,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", "))
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
+	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -26,12 +27,17 @@ type server struct {
 	reporter *control.Reporter
 }
 
-func run(ctx context.Context, node *control.Node, args []string, token string) error {
+func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
 	config, flags, err := parse(args)
 	if err != nil {
 		return err
 	}
 	node.Identify(config.Node, metrics.Server)
+	stop, err := config.Profile.Start(config.Node)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	store, err := engine.New(config.Engine)
 	if err != nil {
 		return err
