@@ -1,0 +1,49 @@
+package metrics
+
+// The frames of Ethernet with an MTU of 1500 bytes: of 1538 bytes on the wire
+// (preamble, header, check sequence and gap included) 1448 are TCP payload, when
+// segments are full and carry timestamps (IEEE 802.3, RFC 7323).
+const (
+	wireBytes    = 1538
+	payloadBytes = 1448
+)
+
+// Goodput is the TCP payload in bytes per second that a link of so many Gb/s
+// carries in one direction at most.
+func Goodput(gbps float64) float64 { return gbps * 1e9 / 8 * payloadBytes / wireBytes }
+
+// Wire is what a run's operations put on the network. Its servers and clients
+// are different machines, each with a full-duplex link of its own.
+type Wire struct {
+	Goodput  float64 // of each link in one direction, in bytes per second
+	Servers  int
+	Clients  int
+	ToServer float64 // bytes of the mean operation from client to server
+	ToClient float64 // and of its result
+	Balance  float64 // of the servers' shares; see Balance
+}
+
+// Limit is the operations per second that the wire allows: the side with fewer
+// links sets it, in the direction that carries more.
+func (w Wire) Limit() float64 {
+	return w.Goodput * float64(min(w.Servers, w.Clients)) / max(w.ToServer, w.ToClient) * w.Balance
+}
+
+// Balance is the mean of the servers' shares over the largest: 1 when all do the
+// same, and what it is below 1 is lost while the others wait for the busiest. It
+// is 1 for no operations at all.
+func Balance(ops []uint64) float64 {
+	var sum, most float64
+	for _, n := range ops {
+		sum += float64(n)
+		most = max(most, float64(n))
+	}
+	if most == 0 {
+		return 1
+	}
+	return sum / float64(len(ops)) / most
+}
+
+// Together is the rate of operations that need two steps of the same processors,
+// given the rate of each step alone: the times add up.
+func Together(a, b float64) float64 { return 1 / (1/a + 1/b) }
