@@ -28,6 +28,18 @@ const dialTimeout = 5 * time.Second
 // Dial connects to a server and shakes hands, unless ctx ends first. It returns
 // the client and who the server is, but for the token.
 func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity, error) {
+	conn, server, err := connect(ctx, addr, id)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	if id.Codec == "gob" {
+		return kvs.NewClient(newGobClient(conn)), server, nil
+	}
+	return kvs.NewClient(newBinaryClient(conn)), server, nil
+}
+
+// connect is Dial up to the codec.
+func connect(ctx context.Context, addr string, id Identity) (net.Conn, Identity, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -42,10 +54,7 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 		conn.Close()
 		return nil, Identity{}, fmt.Errorf("server %s: %w", addr, err)
 	}
-	if id.Codec == "gob" {
-		return kvs.NewClient(newGobClient(conn)), server, nil
-	}
-	return kvs.NewClient(newBinaryClient(conn)), server, nil
+	return conn, server, nil
 }
 
 // Serve admits one client over conn and serves its calls one after another,
@@ -58,6 +67,12 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	peer, err := id.admit(conn)
 	if err != nil {
 		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
+	}
+	if id.Codec == RawCodec {
+		if err := serveRaw(conn); err != nil {
+			return fmt.Errorf("client %s (%s): %w", peer, conn.RemoteAddr(), err)
+		}
+		return nil
 	}
 	session := service.Open(peer)
 	defer session.Close()
