@@ -11,11 +11,12 @@ type Router interface {
 }
 
 // Routers are the names that NewRouter knows, the default first.
-var Routers = []string{"fnv", "seed"}
+var Routers = []string{"fnv", "seed", "balanced"}
 
 // NewRouter returns the named router for a number of servers, or an error that
-// names the flag.
-func NewRouter(name string, servers int) (Router, error) {
+// names the flag. Only balanced looks at what is known of the keys; nil knows of
+// none.
+func NewRouter(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
 		return nil, fmt.Errorf("-hosts: a router needs at least one server")
 	}
@@ -24,6 +25,8 @@ func NewRouter(name string, servers int) (Router, error) {
 		return fnvRouter(servers), nil
 	case "seed":
 		return seedRouter(servers), nil
+	case "balanced":
+		return newBalanced(servers, known)
 	}
 	return nil, fmt.Errorf("-router %q: want one of %q", name, Routers)
 }

@@ -13,7 +13,7 @@ import (
 
 func newRouter(t *testing.T, name string, servers int) kvs.Router {
 	t.Helper()
-	r, err := kvs.NewRouter(name, servers)
+	r, err := kvs.NewRouter(name, servers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestNewRouterErrors(t *testing.T) {
 		{"", 1, `-router ""`},
 		{"FNV", 2, `-router "FNV"`},
 	} {
-		if r, err := kvs.NewRouter(test.name, test.servers); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if r, err := kvs.NewRouter(test.name, test.servers, nil); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("NewRouter(%q, %d) = %v, %v; want an error that names %s", test.name, test.servers, r, err, test.want)
 		}
 	}

@@ -1,9 +1,9 @@
 package loadgen
 
 import (
+	"fmt"
 	"testing"
 
-	"kvlab/kvs"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -11,18 +11,22 @@ import (
 // BenchmarkRound is the client's half of an operation up to the send: draw it,
 // write its key, hash it, route it, and put it into its batch.
 func BenchmarkRound(b *testing.B) {
-	for _, servers := range []int{1, 4} {
+	for _, test := range []struct {
+		servers int
+		router  string
+	}{{1, "fnv"}, {4, "fnv"}, {4, "balanced"}} {
 		c := DefaultConfig()
-		c.Hosts = make([]string, servers)
+		c.Router = test.router
+		c.Hosts = make([]string, test.servers)
 		for i := range c.Hosts {
 			c.Hosts[i] = "127.0.0.1:1"
 		}
-		b.Run(map[int]string{1: "servers=1", 4: "servers=4"}[servers], func(b *testing.B) {
+		b.Run(fmt.Sprintf("servers=%d/router=%s", test.servers, test.router), func(b *testing.B) {
 			plan, err := workload.New(c.Workload)
 			if err != nil {
 				b.Fatal(err)
 			}
-			router, err := kvs.NewRouter(c.Router, servers)
+			router, err := newRouter(c, plan)
 			if err != nil {
 				b.Fatal(err)
 			}

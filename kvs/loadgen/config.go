@@ -118,7 +118,7 @@ func (c Config) validateParts() error {
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
 		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)
 	}
-	if _, err := kvs.NewRouter(c.Router, c.Servers()); err != nil {
+	if _, err := kvs.NewRouter(c.Router, c.Servers(), nil); err != nil {
 		return err
 	}
 	// All of a round may go to one server, whose reply must fit a frame.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -34,7 +33,7 @@ func New(c Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	router, err := kvs.NewRouter(c.Router, c.Servers())
+	router, err := newRouter(c, plan)
 	if err != nil {
 		return nil, err
 	}

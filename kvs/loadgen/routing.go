@@ -1,0 +1,66 @@
+package loadgen
+
+import (
+	"iter"
+	"math/bits"
+
+	"kvlab/kvs"
+	"kvlab/workload"
+)
+
+// knownRanks is how many of the most popular records a router is told of. What
+// the others do is well enough known as a mean: each is too rare to matter, and
+// their number evens them out.
+const knownRanks = 1 << 20
+
+// newRouter returns the configuration's router. Every client of a run, and
+// every phase of it, routes by the same.
+func newRouter(c Config, plan *workload.Plan) (kvs.Router, error) {
+	return kvs.NewRouter(c.Router, c.Servers(), popularity(c, plan))
+}
+
+// popularity returns what a router may know of the keys: the hash and the share
+// of the most popular ones.
+func popularity(c Config, plan *workload.Plan) kvs.Popularity {
+	return func(yield func(hash, share uint64) bool) {
+		for r := range popular(c, plan) {
+			if !yield(r.hash, r.share) {
+				return
+			}
+		}
+	}
+}
+
+// ranked is one of the most popular records.
+type ranked struct {
+	key   []byte // good until the next one
+	hash  uint64
+	share uint64 // of all operations, in 1/kvs.WholeShare
+}
+
+func popular(c Config, plan *workload.Plan) iter.Seq[ranked] {
+	return func(yield func(ranked) bool) {
+		keys := newKeys(c.KeyPrefix)
+		for s := range plan.Segments() {
+			r := ranked{share: coarse(s.Weight / s.Width)}
+			for rank := s.First; rank < s.First+s.Width; rank++ {
+				if rank == knownRanks {
+					return
+				}
+				r.key, r.hash = keys.key(plan.Key(rank))
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// coarse keeps the first 16 bits of a share. The weights of one plan in 3,000
+// differ in their 24th bit between machines that compute a power differently:
+// clients on such machines would look for some keys on different servers. Of the
+// bits kept here, they differ in one plan in a million.
+func coarse(share uint64) uint64 {
+	drop := max(bits.Len64(share), 16) - 16
+	return share >> drop << drop
+}
