@@ -39,6 +39,9 @@ func (b *Batch) Reset() {
 // Len is the number of operations.
 func (b *Batch) Len() int { return b.n }
 
+// Size is the length of the batch's body in bytes.
+func (b *Batch) Size() int { return max(len(b.buf)-Headroom, 0) }
+
 // Get appends a Get of key. It panics if the key is longer than MaxKeyLen, as
 // do the other two: keys are the caller's own.
 func (b *Batch) Get(key []byte) { b.key(Get, key) }

@@ -70,6 +70,9 @@ func (r *Reply) Free() {
 // Len is the number of results.
 func (r *Reply) Len() int { return r.n }
 
+// Size is the length of the reply's body in bytes.
+func (r *Reply) Size() int { return max(len(r.buf)-Headroom, 0) }
+
 // Found appends the result of an operation that read value, which is copied.
 func (r *Reply) Found(value []byte) {
 	if r.once != nil {

@@ -196,6 +196,7 @@ type Summary struct {
 	Total         Counts               `json:"total"`     // from the first loaded record to the last drained call
 	InWindow      Counts               `json:"in_window"` // clients: replies verified inside the window
 	Peers         []PeerCounts         `json:"peers"`     // a client's servers, a server's clients; sums to Total
+	Bytes         Bytes                `json:"bytes"`     // clients: like Total
 	Verification  Verification         `json:"verification"`
 	Usage         Table                `json:"usage"` // over the window
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
@@ -224,6 +225,26 @@ type Verification struct {
 	AnyKey   uint64 `json:"any_key,omitempty"` // of those checked, values that were right for some key, not for theirs: the server has no store
 	First    string `json:"first,omitempty"`   // the first failure in words
 }
+
+// Add adds what another worker found.
+func (v *Verification) Add(w Verification) {
+	v.Checked += w.Checked
+	v.Compared += w.Compared
+	v.Failures += w.Failures
+	v.AnyKey += w.AnyKey
+	if v.First == "" {
+		v.First = w.First
+	}
+}
+
+// Bytes is what calls carried, without frame headers.
+type Bytes struct {
+	Sent     uint64 `json:"sent"`     // in batches
+	Received uint64 `json:"received"` // in replies
+}
+
+// Add returns the sum of b and c.
+func (b Bytes) Add(c Bytes) Bytes { return Bytes{b.Sent + c.Sent, b.Received + c.Received} }
 
 // Table is the seed's table of hardware metrics: average and peak over the
 // window.

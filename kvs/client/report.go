@@ -35,6 +35,8 @@ func (c *client) summarize() error {
 	c.node.Logf("operations in all: %d get, %d put, %d read-modify-write in %d calls (%.1f each); %d hit, %d missed",
 		s.Total.Gets, s.Total.Puts, s.Total.ReadModifyWrites, s.Total.Calls, float64(s.Total.Ops())/float64(max(s.Total.Calls, 1)),
 		s.Total.Hits, s.Total.Misses)
+	ops := float64(max(s.Total.Ops(), 1))
+	c.node.Logf("bytes per operation: %.1f sent, %.1f received", float64(s.Bytes.Sent)/ops, float64(s.Bytes.Received)/ops)
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,
 		s.Verification.Failures, s.Verification.First)
 	if n := s.Verification.AnyKey; n > 0 {

@@ -34,10 +34,10 @@ func BenchmarkRound(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				if n%(c.Batch/drawn) == 0 {
-					w.reset()
+					w.rounds[0].begin()
 				}
 				w.source.Fill(w.ops[:])
-				w.add(w.ops[:])
+				w.add(&w.rounds[0], w.ops[:])
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/drawn, "ns/drawn-op")
 		})

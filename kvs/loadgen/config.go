@@ -33,6 +33,8 @@ type Config struct {
 	Router    string        // -router
 	Workers   int           // -workers: worker goroutines
 	Batch     int           // -batch: mean operations per call
+	InFlight  int           // -inflight: rounds that a worker keeps under way
+	Options   wire.Options  // -coalesce, -crc
 	ValueSize int           // -value-size: bytes
 	KeyPrefix string        // -key-prefix: stands before the decimal record id
 	Verify    int           // -verify: one value in so many is compared in full; 1 is every value
@@ -59,6 +61,7 @@ func DefaultConfig() Config {
 		Router:    kvs.Routers[0],
 		Workers:   64,
 		Batch:     8192,
+		InFlight:  1,
 		ValueSize: 128,
 		Verify:    16,
 		WarmUp:    5 * time.Second,
@@ -77,6 +80,9 @@ func (c Config) Servers() int {
 // maxWorkers is what a value's header has room for.
 const maxWorkers = 1 << 16
 
+// maxInFlight bounds the memory of a worker's rounds.
+const maxInFlight = 64
+
 // longestID is the decimal length of the largest record id.
 const longestID = 20
 
@@ -93,6 +99,7 @@ func (c Config) Validate() error {
 		{c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, fmt.Sprintf("0 to %d, one less than -clients", c.Clients-1)},
 		{c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, fmt.Sprintf("1 to %d", maxWorkers)},
 		{c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"},
+		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
 		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
@@ -114,6 +121,9 @@ func (c Config) validateParts() error {
 	}
 	if err := wire.CheckCodec(c.Codec); err != nil {
 		return err
+	}
+	if c.Options != (wire.Options{}) && c.Codec != "binary" {
+		return fmt.Errorf("-coalesce and -crc go with -codec binary, not %s", c.Codec)
 	}
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
 		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)

@@ -19,7 +19,6 @@ import (
 type Generator struct {
 	config  Config
 	workers []*worker
-	servers []string // their node names, as their handshakes told
 	latency *metrics.Latency
 	opened  time.Time // when the window opened
 }
@@ -38,7 +37,7 @@ func New(c Config) (*Generator, error) {
 		return nil, err
 	}
 	latency, recorders := metrics.NewLatency(c.Workers)
-	g := &Generator{config: c, servers: make([]string, c.Servers()), latency: latency}
+	g := &Generator{config: c, latency: latency}
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, router, recorder))
 	}

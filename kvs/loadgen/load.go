@@ -50,22 +50,23 @@ func (w *worker) load(ctx context.Context, c Config) error {
 // sweep does one kind of operation on each record in [first, last).
 func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
 	inLoad := func(time.Time) metrics.Phase { return metrics.Load }
-	round := uint64(c.Batch * c.Servers())
+	size := uint64(c.Batch * c.Servers())
+	r := &w.rounds[0]
 	for id := first; id < last; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		begun := time.Now()
-		w.reset()
-		for stop := min(last, id+round); id < stop; {
+		r.begin()
+		for stop := min(last, id+size); id < stop; {
 			n := int(min(stop-id, drawn))
 			for i := range w.ops[:n] {
 				w.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i)}
 			}
-			w.add(w.ops[:n])
+			w.add(r, w.ops[:n])
 			id += uint64(n)
 		}
-		if err := w.exchangeAll(begun, inLoad); err != nil {
+		w.send(r)
+		if err := w.finish(r, inLoad); err != nil {
 			return err
 		}
 	}

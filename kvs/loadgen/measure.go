@@ -68,26 +68,43 @@ func (s schedule) announce(ctx context.Context, enter func(metrics.Phase) error)
 	return nil
 }
 
-// run goes round until the window closes.
+// run goes round until the window closes, with up to len(w.rounds) rounds under
+// way. A server answers the calls of a connection in order, so the order of
+// operations on one key is kept however many there are.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
-	round := c.Batch * c.Servers()
-	for {
-		begun := time.Now()
-		if !begun.Before(s.closes) {
-			return nil
+	size := c.Batch * c.Servers()
+	next := 0
+	for ; ctx.Err() == nil; next++ {
+		r := &w.rounds[next%len(w.rounds)]
+		if r.underway {
+			if err := w.finish(r, s.at); err != nil {
+				return err
+			}
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		r.begin()
+		if !r.begun.Before(s.closes) {
+			return w.drain(next, s)
 		}
-		w.reset()
-		for left := round; left > 0; {
+		for left := size; left > 0; {
 			n := min(left, drawn)
 			w.source.Fill(w.ops[:n])
-			w.add(w.ops[:n])
+			w.add(r, w.ops[:n])
 			left -= n
 		}
-		if err := w.exchangeAll(begun, s.at); err != nil {
-			return err
+		w.send(r)
+	}
+	return context.Cause(ctx)
+}
+
+// drain takes in what is under way, the oldest round first, given the number of
+// the round that would have come next.
+func (w *worker) drain(next int, s schedule) error {
+	for i := range w.rounds {
+		if r := &w.rounds[(next+i)%len(w.rounds)]; r.underway {
+			if err := w.finish(r, s.at); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }

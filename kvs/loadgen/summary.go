@@ -32,8 +32,8 @@ func (g *Generator) Summary() metrics.Summary {
 		Total:         g.Counts(),
 		Latency:       g.latency.Quantiles(),
 	}
-	for i, name := range g.servers {
-		peer := metrics.PeerCounts{Peer: name}
+	for i, server := range g.workers[0].peers {
+		peer := metrics.PeerCounts{Peer: server.name}
 		for _, w := range g.workers {
 			peer.Counts = peer.Counts.Add(w.counts[i])
 		}
@@ -41,13 +41,8 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	for _, w := range g.workers {
 		s.InWindow = s.InWindow.Add(w.window)
-		s.Verification.Checked += w.verify.Checked
-		s.Verification.Compared += w.verify.Compared
-		s.Verification.Failures += w.verify.Failures
-		s.Verification.AnyKey += w.verify.AnyKey
-		if s.Verification.First == "" {
-			s.Verification.First = w.verify.First
-		}
+		s.Bytes = s.Bytes.Add(w.bytes)
+		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
 	return s

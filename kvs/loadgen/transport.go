@@ -36,7 +36,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	if g.config.Transport == InProcess {
 		return g.connectDirect()
 	}
-	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token}
+	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options}
 	for _, w := range g.workers {
 		for i, addr := range g.config.Hosts {
 			client, server, err := wire.Dial(ctx, addr, id)
@@ -44,8 +44,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(g.config.Hosts), err)
 			}
 			w.conns = append(w.conns, client)
-			g.servers[i] = server.Node
-			w.exchange[i].server, w.exchange[i].null = server.Node, server.Null
+			w.peers[i] = peer{name: server.Node, null: server.Null}
 		}
 	}
 	return nil
@@ -57,10 +56,11 @@ func (g *Generator) connectDirect() error {
 		return err
 	}
 	service := kvs.NewService(e)
-	g.servers[0] = InProcess
 	for _, w := range g.workers {
-		w.conns = append(w.conns, direct{service.Open(g.config.Node)})
-		w.exchange[0].null = g.config.Engine == engine.NullName
+		session := service.Open(g.config.Node)
+		session.Coalesce = g.config.Options.Coalesce
+		w.conns = append(w.conns, direct{session})
+		w.peers[0] = peer{name: InProcess, null: g.config.Engine == engine.NullName}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/rpc"
@@ -20,6 +21,11 @@ type binaryConn struct {
 	in   *bufio.Reader
 	head [headerLen]byte
 	next header // of the frame whose body is due
+	crc  bool   // every body has a checksum
+}
+
+func newBinaryConn(conn net.Conn, crc bool) binaryConn {
+	return binaryConn{conn: conn, in: bufio.NewReaderSize(conn, readAhead), crc: crc}
 }
 
 func (c *binaryConn) readHeader(types ...frameType) error {
@@ -27,13 +33,20 @@ func (c *binaryConn) readHeader(types ...frameType) error {
 		return err // io.EOF between frames is the end
 	}
 	var err error
-	c.next, err = parseHeader(c.head[:], types...)
+	if c.next, err = parseHeader(c.head[:], types...); err == nil && c.crc != (c.next.flags&checked != 0) {
+		err = fmt.Errorf("%w: the handshake said body checks %t, the frame differs", ErrFrame, c.crc)
+	}
 	return err
 }
 
 func (c *binaryConn) readBody(body []byte) error {
 	if _, err := io.ReadFull(c.in, body); err != nil {
 		return fmt.Errorf("read a body of %d bytes: %w", len(body), noEOF(err))
+	}
+	if c.crc {
+		if sum := crc32.Checksum(body, castagnoli); sum != c.next.body {
+			return fmt.Errorf("%w: body check %08x, computed %08x", ErrFrame, c.next.body, sum)
+		}
 	}
 	return nil
 }
@@ -45,12 +58,18 @@ func (c *binaryConn) skipBody() error {
 	return nil
 }
 
-// write sends a frame whose headroom it fills in.
-func (c *binaryConn) write(kind frameType, seq uint64, count int, frame []byte) error {
+// write sends a frame, whose headroom it fills in with h and what follows from
+// the frame.
+func (c *binaryConn) write(h header, frame []byte) error {
 	if err := checkSize(frame); err != nil {
 		return err
 	}
-	header{kind: kind, seq: seq, count: uint32(count), size: uint32(len(frame) - headerLen)}.put(frame)
+	h.size = uint32(len(frame) - headerLen)
+	if c.crc {
+		h.flags |= checked
+		h.body = crc32.Checksum(frame[headerLen:], castagnoli)
+	}
+	h.put(frame)
 	_, err := c.conn.Write(frame)
 	return err
 }
@@ -72,8 +91,8 @@ type binaryServer struct {
 	batch kvs.Batch
 }
 
-func newBinaryServer(conn net.Conn) rpc.ServerCodec {
-	return &binaryServer{binaryConn: binaryConn{conn: conn, in: bufio.NewReaderSize(conn, readAhead)}}
+func newBinaryServer(conn net.Conn, crc bool) rpc.ServerCodec {
+	return &binaryServer{binaryConn: newBinaryConn(conn, crc)}
 }
 
 func (c *binaryServer) ReadRequestHeader(r *rpc.Request) error {
@@ -99,9 +118,13 @@ func (c *binaryServer) WriteResponse(r *rpc.Response, body any) error {
 	reply, ok := body.(*kvs.Reply)
 	if !ok || r.Error != "" {
 		text := append(make([]byte, headerLen), r.Error...)
-		return c.write(errorFrame, r.Seq, 0, text)
+		return c.write(header{kind: errorFrame, seq: r.Seq}, text)
 	}
-	err := c.write(replyFrame, r.Seq, reply.Len(), reply.Frame())
+	h := header{kind: replyFrame, seq: r.Seq, count: uint32(reply.Len())}
+	if reply.Coalesced() {
+		h.flags |= coalesced
+	}
+	err := c.write(h, reply.Frame())
 	reply.Free()
 	return err
 }
@@ -111,8 +134,8 @@ type binaryClient struct {
 	binaryConn
 }
 
-func newBinaryClient(conn net.Conn) rpc.ClientCodec {
-	return &binaryClient{binaryConn{conn: conn, in: bufio.NewReaderSize(conn, readAhead)}}
+func newBinaryClient(conn net.Conn, crc bool) rpc.ClientCodec {
+	return &binaryClient{newBinaryConn(conn, crc)}
 }
 
 func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {
@@ -120,7 +143,7 @@ func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {
 	if !ok {
 		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
 	}
-	return c.write(requestFrame, r.Seq, batch.Len(), batch.Frame())
+	return c.write(header{kind: requestFrame, seq: r.Seq, count: uint32(batch.Len())}, batch.Frame())
 }
 
 func (c *binaryClient) ReadResponseHeader(r *rpc.Response) error {
@@ -145,5 +168,5 @@ func (c *binaryClient) ReadResponseBody(body any) error {
 	if !ok {
 		return c.skipBody()
 	}
-	return c.readBody(reply.Body(int(c.next.size), int(c.next.count), false))
+	return c.readBody(reply.Body(int(c.next.size), int(c.next.count), c.next.flags&coalesced != 0))
 }

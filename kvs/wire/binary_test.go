@@ -134,7 +134,7 @@ func impostor(t *testing.T, reply func(seq uint64) []byte) *kvs.Client {
 // frameOf is a whole frame with a body.
 func frameOf(kind frameType, seq uint64, count int, body string) []byte {
 	frame := append(make([]byte, headerLen), body...)
-	header{kind, seq, uint32(count), uint32(len(body))}.put(frame)
+	header{kind: kind, seq: seq, count: uint32(count), size: uint32(len(body))}.put(frame)
 	return frame
 }
 

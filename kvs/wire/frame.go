@@ -19,7 +19,7 @@ const MaxBody = kvs.MaxBody
 // ErrFrame is wrapped by every error that says what came in is not a frame.
 var ErrFrame = errors.New("not a kvlab frame")
 
-type frameType uint32
+type frameType uint8
 
 const (
 	requestFrame frameType = 1 + iota
@@ -30,18 +30,31 @@ const (
 // header stands before every body, little-endian:
 //
 //	0  magic   uint32  "KVL1"
-//	4  type    uint32
+//	4  type    uint8
+//	5  flags   uint8
+//	6  zero    uint16
 //	8  seq     uint64  of the call
 //	16 count   uint32  operations or results in the body
 //	20 size    uint32  of the body in bytes
-//	24 zero    uint32
+//	24 body    uint32  CRC-32C of the body with flag checked, else 0
 //	28 check   uint32  CRC-32C of the bytes before it
 type header struct {
 	kind  frameType
+	flags frameFlags
 	seq   uint64
 	count uint32
 	size  uint32
+	body  uint32
 }
+
+// frameFlags are the bits of a header's flags.
+type frameFlags uint8
+
+const (
+	coalesced frameFlags = 1 << iota // the reply refers to values that it holds
+	checked                          // the body has a checksum
+	allFlags  = coalesced | checked
+)
 
 const (
 	headerLen = kvs.Headroom
@@ -62,11 +75,11 @@ func checkSize(frame []byte) error {
 func (h header) put(frame []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(frame[0:], magic)
-	le.PutUint32(frame[4:], uint32(h.kind))
+	le.PutUint32(frame[4:], uint32(h.kind)|uint32(h.flags)<<8)
 	le.PutUint64(frame[8:], h.seq)
 	le.PutUint32(frame[16:], h.count)
 	le.PutUint32(frame[20:], h.size)
-	le.PutUint32(frame[24:], 0)
+	le.PutUint32(frame[24:], h.body)
 	le.PutUint32(frame[28:], crc32.Checksum(frame[:28], castagnoli))
 }
 
@@ -81,13 +94,15 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 		return header{}, fmt.Errorf("%w: header check %08x, computed %08x", ErrFrame, le.Uint32(frame[28:]), sum)
 	}
 	h := header{
-		kind:  frameType(le.Uint32(frame[4:])),
+		kind:  frameType(frame[4]),
+		flags: frameFlags(frame[5]),
 		seq:   le.Uint64(frame[8:]),
 		count: le.Uint32(frame[16:]),
 		size:  le.Uint32(frame[20:]),
+		body:  le.Uint32(frame[24:]),
 	}
-	if zero := le.Uint32(frame[24:]); zero != 0 {
-		return header{}, fmt.Errorf("%w: %08x where zeros are due", ErrFrame, zero)
+	if zero := le.Uint16(frame[6:]); zero != 0 || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
+		return header{}, fmt.Errorf("%w: flags %02x, %04x and body check %08x do not go together", ErrFrame, h.flags, zero, h.body)
 	}
 	if h.size > MaxBody {
 		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", ErrFrame, h.size, MaxBody)

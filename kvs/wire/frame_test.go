@@ -32,9 +32,10 @@ func TestHeaderGolden(t *testing.T) {
 
 func TestHeaderRoundTrip(t *testing.T) {
 	for _, want := range []header{
-		{requestFrame, 0, 0, 0},
-		{replyFrame, 1<<64 - 1, MaxBody, MaxBody},
-		{errorFrame, 1 << 40, 0, 12},
+		{kind: requestFrame},
+		{kind: replyFrame, flags: coalesced, seq: 1<<64 - 1, count: MaxBody, size: MaxBody},
+		{kind: replyFrame, flags: coalesced | checked, seq: 1, count: 1, size: 1, body: 0xdeadbeef},
+		{kind: errorFrame, flags: checked, seq: 1 << 40, size: 12},
 	} {
 		frame := make([]byte, headerLen)
 		want.put(frame)
@@ -64,7 +65,8 @@ var badHeaders = []struct {
 	{"a type that does not exist", resealed(func(f []byte) { f[4] = 9 })},
 	{"a reply", resealed(func(f []byte) { f[4] = byte(replyFrame) })},
 	{"a reserved byte behind the type", resealed(func(f []byte) { f[6] = 1 })},
-	{"a reserved byte behind the size", resealed(func(f []byte) { f[25] = 1 })},
+	{"a flag that does not exist", resealed(func(f []byte) { f[5] = 4 })},
+	{"a body check without its flag", resealed(func(f []byte) { f[25] = 1 })},
 	{"a body beyond the cap", resealed(func(f []byte) { binary.LittleEndian.PutUint32(f[20:], MaxBody+1) })},
 	{"a body of 4 GiB", resealed(func(f []byte) { binary.LittleEndian.PutUint32(f[20:], 1<<32-1) })},
 	{"more operations than bytes", resealed(func(f []byte) { f[18] = 1 })},

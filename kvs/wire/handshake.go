@@ -40,6 +40,7 @@ type hello struct {
 	Codec    string `json:"codec"`
 	Node     string `json:"node"`
 	Nonce    []byte `json:"nonce"`
+	Options
 }
 
 type challenge struct {
@@ -58,12 +59,20 @@ type welcome struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Options are what a client may ask of a server for its connection; of the
+// binary codec only.
+type Options struct {
+	Coalesce bool `json:"coalesce,omitempty"` // a value that a reply repeats is sent once
+	CRC      bool `json:"crc,omitempty"`      // every body carries a checksum, both ways
+}
+
 // Identity is how a process presents itself in the handshake.
 type Identity struct {
-	Node  string // its name in reports
-	Codec string // that it speaks: one of Codecs
-	Token string // the run's secret; empty without a launcher
-	Null  bool   // of a server: it has no store, and gives the value of any key for every one
+	Node    string // its name in reports
+	Codec   string // that it speaks: one of Codecs
+	Token   string // the run's secret; empty without a launcher
+	Options        // of a client
+	Null    bool   // of a server: it has no store, and gives the value of any key for every one
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {
@@ -86,7 +95,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Options: id.Options}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -112,30 +121,30 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null}, nil
 }
 
-// admit is the server's half; it returns the client's node name.
-func (id Identity) admit(conn net.Conn) (string, error) {
+// admit is the server's half; it returns who the client is, but for the token.
+func (id Identity) admit(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	var h hello
 	if err := receive(conn, &h); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	if why := id.objection(h); why != "" {
-		return "", errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, challenge{Node: id.Node, Error: why}))
+		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, challenge{Node: id.Node, Error: why}))
 	}
 	mine := newNonce()
 	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine), Null: id.Null}); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	var a answer
 	if err := receive(conn, &a); err != nil {
-		return "", err
+		return Identity{}, err
 	}
 	if !hmac.Equal(a.Proof, id.proof("client", mine, h.Nonce)) {
 		why := "this server (" + id.Node + ") belongs to another run: the client's token differs"
-		return "", errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
+		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
 	}
-	return h.Node, send(conn, welcome{})
+	return Identity{Node: h.Node, Codec: h.Codec, Options: h.Options}, send(conn, welcome{})
 }
 
 // objection is what the server has against a hello, "" for nothing.
@@ -145,6 +154,8 @@ func (id Identity) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", id.Node, protocol, h.Protocol)
 	case h.Codec != id.Codec:
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
+	case h.Options != Options{} && h.Codec != "binary":
+		return "-coalesce and -crc go with -codec binary"
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"
 	}

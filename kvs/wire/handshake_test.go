@@ -68,7 +68,7 @@ func TestHandshake(t *testing.T) {
 			go func() {
 				node, err := test.server.admit(far)
 				far.Close()
-				admitted <- outcome{node, err}
+				admitted <- outcome{node.Node, err}
 			}()
 			met, err := me.greet(near)
 			near.Close()

@@ -35,7 +35,7 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 	if id.Codec == "gob" {
 		return kvs.NewClient(newGobClient(conn)), server, nil
 	}
-	return kvs.NewClient(newBinaryClient(conn)), server, nil
+	return kvs.NewClient(newBinaryClient(conn, id.CRC)), server, nil
 }
 
 // connect is Dial up to the codec.
@@ -70,17 +70,18 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	}
 	if id.Codec == RawCodec {
 		if err := serveRaw(conn); err != nil {
-			return fmt.Errorf("client %s (%s): %w", peer, conn.RemoteAddr(), err)
+			return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
 		}
 		return nil
 	}
-	session := service.Open(peer)
+	session := service.Open(peer.Node)
+	session.Coalesce = peer.Coalesce
 	defer session.Close()
 	server := rpc.NewServer()
 	if err := server.RegisterName(kvs.ServiceName, session); err != nil {
-		return fmt.Errorf("client %s (%s): register: %w", peer, conn.RemoteAddr(), err)
+		return fmt.Errorf("client %s (%s): register: %w", peer.Node, conn.RemoteAddr(), err)
 	}
-	codec := &watched{ServerCodec: newServerCodec(conn, id.Codec)}
+	codec := &watched{ServerCodec: newServerCodec(conn, peer)}
 	for codec.err == nil {
 		// Its error is either the codec's, or has been answered: a method
 		// that does not exist.
@@ -89,14 +90,14 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	if codec.err == io.EOF {
 		return nil
 	}
-	return fmt.Errorf("client %s (%s): %w", peer, conn.RemoteAddr(), codec.err)
+	return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), codec.err)
 }
 
-func newServerCodec(conn net.Conn, name string) rpc.ServerCodec {
-	if name == "gob" {
+func newServerCodec(conn net.Conn, peer Identity) rpc.ServerCodec {
+	if peer.Codec == "gob" {
 		return newGobServer(conn)
 	}
-	return newBinaryServer(conn)
+	return newBinaryServer(conn, peer.CRC)
 }
 
 // watched remembers the first error of a codec: net/rpc logs some, drops

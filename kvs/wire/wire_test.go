@@ -15,10 +15,15 @@ import (
 	"kvlab/kvs/engine"
 )
 
-// each runs a test once for every codec.
+// each runs a test once for every codec, and for the options of the binary one.
 func each(t *testing.T, test func(t *testing.T, id Identity)) {
 	for _, codec := range Codecs {
 		t.Run(codec, func(t *testing.T) { test(t, Identity{Node: "node0", Codec: codec, Token: "secret"}) })
+	}
+	for name, options := range map[string]Options{"coalesced": {Coalesce: true}, "checked": {CRC: true}, "both": {Coalesce: true, CRC: true}} {
+		t.Run(name, func(t *testing.T) {
+			test(t, Identity{Node: "node0", Codec: "binary", Token: "secret", Options: options})
+		})
 	}
 }
 

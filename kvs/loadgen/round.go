@@ -1,0 +1,158 @@
+package loadgen
+
+import (
+	"fmt"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/metrics"
+)
+
+// round is one pass of a worker over all servers: a batch to each, what must be
+// remembered of them, and the replies.
+type round struct {
+	begun     time.Time // when its first operation was due
+	underway  bool      // sent, and not yet taken in
+	exchanges []exchange
+}
+
+// exchange is a round's part with one server.
+type exchange struct {
+	call   kvs.Call
+	batch  kvs.Batch
+	reply  kvs.Reply
+	hashes []uint64   // the keys' hashes, in the batch's order
+	kinds  []kvs.Kind // the operations' kinds, likewise
+	sent   time.Time
+}
+
+func newRound(servers int) round {
+	r := round{exchanges: make([]exchange, servers)}
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		x.call.Batch, x.call.Reply = &x.batch, &x.reply
+	}
+	return r
+}
+
+// begin empties the batches for new operations.
+func (r *round) begin() {
+	r.begun = time.Now()
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		x.batch.Reset()
+		x.hashes = x.hashes[:0]
+		x.kinds = x.kinds[:0]
+	}
+}
+
+// send sends every batch that is not empty.
+func (w *worker) send(r *round) {
+	for i := range r.exchanges {
+		if x := &r.exchanges[i]; x.batch.Len() > 0 {
+			x.sent = time.Now()
+			w.conns[i].Send(&x.call)
+		}
+	}
+	r.underway = true
+}
+
+// finish takes in the replies of a round that was sent. phaseAt says what phase
+// a reply belongs to by the time when it came.
+func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
+	var first error
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		if x.batch.Len() == 0 {
+			continue
+		}
+		err := w.conns[i].Wait(&x.call)
+		if err == nil && first == nil {
+			err = w.take(i, r, phaseAt)
+		}
+		if err != nil && first == nil {
+			first = fmt.Errorf("call of %d operations to server %s: %w", x.batch.Len(), w.peers[i].name, err)
+		}
+	}
+	r.underway = false
+	return first
+}
+
+// take checks the reply of server i and counts it.
+func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) error {
+	x := &r.exchanges[i]
+	came := time.Now()
+	tally, err := w.check(x, w.peers[i].null)
+	if err != nil {
+		return err
+	}
+	phase := phaseAt(came)
+	w.recorder.Observe(phase, came.Sub(x.sent), came.Sub(r.begun), x.batch.Len())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[i] = w.counts[i].Add(tally.Counts)
+	w.bytes = w.bytes.Add(tally.Bytes)
+	if phase == metrics.Window {
+		w.window = w.window.Add(tally.Counts)
+	}
+	w.verify.Add(tally.Verification)
+	return nil
+}
+
+// tally is what the check of one reply found. Only verified operations count.
+type tally struct {
+	metrics.Counts
+	metrics.Bytes
+	metrics.Verification
+}
+
+// check walks a batch's reply beside what is remembered of the batch. An error
+// means that the reply is not one to this batch. A null server has no store: its
+// value is right for every key.
+func (w *worker) check(x *exchange, null bool) (tally, error) {
+	t := tally{Counts: metrics.Counts{Calls: 1}}
+	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
+	var right [3]uint64 // verified operations by kind
+	results := x.reply.Results()
+	for i, kind := range x.kinds {
+		result, err := results.Next()
+		if err != nil {
+			return t, err
+		}
+		if result.Read == (kind == kvs.Put) {
+			return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
+		}
+		switch {
+		case result.Found:
+			hash := x.hashes[i]
+			if null {
+				hash = hashIn(result.Value)
+				t.AnyKey++
+			}
+			compared, err := w.checker.value(result.Value, hash)
+			t.Checked++
+			if compared {
+				t.Compared++
+			}
+			if err != nil {
+				t.fail(fmt.Errorf("worker %d: %s: %w", w.id, kind, err))
+				continue
+			}
+			t.Hits++
+		case result.Read:
+			t.Misses++
+		}
+		right[kind]++
+	}
+	t.Gets, t.Puts, t.ReadModifyWrites = right[kvs.Get], right[kvs.Put], right[kvs.ReadModifyWrite]
+	err := results.End()
+	x.reply.Free()
+	return t, err
+}
+
+func (t *tally) fail(err error) {
+	t.Failures++
+	if t.First == "" {
+		t.First = err.Error()
+	}
+}
