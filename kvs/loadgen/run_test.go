@@ -1,0 +1,455 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// small is a run of a few thousand records and a tenth of a second.
+func small() Config {
+	c := DefaultConfig()
+	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, 100
+	c.WarmUp, c.Window = 20*time.Millisecond, 80*time.Millisecond
+	return c
+}
+
+// store is a server whose connections a test can cut.
+type store struct {
+	name    string
+	addr    string
+	engine  kvs.Engine
+	service *kvs.Service
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu
+}
+
+func newStore(t *testing.T, name, codec string, e kvs.Engine) *store {
+	t.Helper()
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e)}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := socket.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
+			serving.Go(func() { _ = wire.Serve(conn, wire.Identity{Node: name, Codec: codec}, s.service) })
+		}
+	})
+	t.Cleanup(func() {
+		socket.Close()
+		s.cut()
+		serving.Wait()
+	})
+	return s
+}
+
+// cut closes every connection.
+func (s *store) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+}
+
+// stores are n servers, and their addresses.
+func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
+	var all []*store
+	var hosts []string
+	for i := range n {
+		s := newStore(t, fmt.Sprintf("server%d", i), codec, engine.NewMutex())
+		all, hosts = append(all, s), append(hosts, s.addr)
+	}
+	return all, hosts
+}
+
+// within fails the test when f does not return.
+func within(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s does not return", what)
+		return nil
+	}
+}
+
+// connected is a generator that has a connection to every server.
+func connected(t *testing.T, c Config) *Generator {
+	t.Helper()
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	if err := g.Connect(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// What two clients have verified is what three servers have applied: exactly,
+// for each pair and each kind, over either codec.
+func TestCountsAgree(t *testing.T) {
+	for i, w := range []string{workload.YCSBA, workload.YCSBB, workload.YCSBC, workload.YCSBF} {
+		codec := wire.Codecs[i%2]
+		t.Run(w+" over "+codec, func(t *testing.T) {
+			servers, hosts := newStores(t, 3, codec)
+			summaries := make([]metrics.Summary, 2)
+			clients := make([]*Generator, 2)
+			var running, loaded sync.WaitGroup
+			loaded.Add(len(clients)) // all records are stored before anyone reads
+			for i := range clients {
+				c := small()
+				c.Workload.Workload, c.Hosts, c.Codec = w, hosts, codec
+				c.Node, c.Index, c.Clients = fmt.Sprintf("client%d", i), i, len(clients)
+				g := connected(t, c)
+				clients[i] = g
+				running.Go(func() {
+					err := g.Load(context.Background())
+					loaded.Done()
+					loaded.Wait()
+					if err == nil {
+						err = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					summaries[i] = g.Summary()
+				})
+			}
+			running.Wait()
+			records := 0
+			for _, s := range servers {
+				records += s.engine.Len()
+			}
+			if records != 3001 {
+				t.Errorf("%d records are stored, want 3001", records)
+			}
+			for i, summary := range summaries {
+				checkAgainst(t, fmt.Sprintf("client%d", i), summary, servers)
+				checkMix(t, w, summary)
+				checkDigests(t, clients[i], summary)
+			}
+		})
+	}
+}
+
+// checkAgainst compares a client's summary with what the servers counted.
+func checkAgainst(t *testing.T, client string, summary metrics.Summary, servers []*store) {
+	t.Helper()
+	var sum metrics.Counts
+	for i, s := range servers {
+		peer, applied := summary.Peers[i], metrics.Counts(s.service.Counts()[client])
+		if peer.Peer != s.name || peer.Counts != applied {
+			t.Errorf("%s: %s counts %+v, %s %+v", client, peer.Peer, peer.Counts, s.name, applied)
+		}
+		sum = sum.Add(applied)
+	}
+	if sum != summary.Total {
+		t.Errorf("%s: in all %+v, the servers applied %+v", client, summary.Total, sum)
+	}
+	if v := summary.Verification; v.Failures != 0 || summary.Total.Misses != 0 || v.Checked != summary.Total.Hits {
+		t.Errorf("%s: verification %+v of %+v", client, v, summary.Total)
+	}
+	if w := summary.InWindow; w.Ops() == 0 || w.Ops() >= summary.Total.Ops() {
+		t.Errorf("%s: %d operations in the window of %d", client, w.Ops(), summary.Total.Ops())
+	}
+}
+
+// checkMix: the window's operations are of the kinds that the workload has.
+func checkMix(t *testing.T, w string, summary metrics.Summary) {
+	t.Helper()
+	in := summary.InWindow
+	if puts := in.Puts > 0; puts != (w == workload.YCSBA || w == workload.YCSBB) {
+		t.Errorf("%s: %d puts in the window", w, in.Puts)
+	}
+	if modifies := in.ReadModifyWrites > 0; modifies != (w == workload.YCSBF) {
+		t.Errorf("%s: %d read-modify-writes in the window", w, in.ReadModifyWrites)
+	}
+}
+
+// checkDigests draws each worker's operations again, as many as it drew, from
+// the seed alone: the same digests. After the load, what was drawn is what was
+// verified.
+func checkDigests(t *testing.T, g *Generator, summary metrics.Summary) {
+	t.Helper()
+	plan, err := workload.New(g.config.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := uint64(0)
+	for i, w := range g.workers {
+		again := plan.Source(g.config.Index, i)
+		again.Fill(make([]workload.Op, w.source.Drawn()))
+		if got, want := summary.Digests[i], fmt.Sprintf("%016x", again.Digest()); got != want {
+			t.Errorf("worker %d: digest %s, drawn again %s", i, got, want)
+		}
+		drawn += w.source.Drawn()
+	}
+	from, to := share(g.config.Workload.Records, g.config.Index, g.config.Clients)
+	if loaded := 2 * (to - from); summary.Total.Ops() != loaded+drawn {
+		t.Errorf("%d operations verified, want %d of the load and %d drawn", summary.Total.Ops(), loaded, drawn)
+	}
+}
+
+func TestRunInProcess(t *testing.T) {
+	for _, name := range engine.Names {
+		t.Run(name, func(t *testing.T) {
+			c := small()
+			c.Transport, c.Engine = InProcess, name
+			summary, err := runAll(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := summary.Verification; v.Failures != 0 || summary.Total.Misses != 0 || summary.InWindow.Ops() == 0 {
+				t.Errorf("%+v, verification %+v", summary.Total, v)
+			}
+			if peers := summary.Peers; len(peers) != 1 || peers[0].Counts != summary.Total {
+				t.Errorf("peers %+v, want one with %+v", peers, summary.Total)
+			}
+		})
+	}
+}
+
+// More workers than records, and batches larger than both: someone has nothing
+// to load.
+func TestFewRecords(t *testing.T) {
+	c := small()
+	c.Workload.Records, c.Workers = 2, 5
+	_, c.Hosts = newStores(t, 2, c.Codec)
+	summary, err := runAll(t, c)
+	if err != nil || summary.Total.Misses != 0 || summary.InWindow.Ops() == 0 {
+		t.Errorf("error %v, %+v", err, summary.Total)
+	}
+}
+
+// The phases are entered in order, and the window's histograms hold the calls
+// whose replies came inside it: no more, no fewer.
+func TestWindow(t *testing.T) {
+	c := small()
+	c.Transport = InProcess
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	loaded := g.Counts()
+	var entered []metrics.Phase
+	var warmed metrics.Counts
+	err := g.Measure(context.Background(), func(p metrics.Phase) error {
+		if entered = append(entered, p); p == metrics.Window {
+			warmed = g.Counts()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(entered) != "[warmup window drain]" {
+		t.Errorf("entered %v", entered)
+	}
+	if _, err := g.Latency().Collect(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	s := g.Summary()
+	if n := s.Latency[metrics.CallLatency].Count; n != s.InWindow.Calls {
+		t.Errorf("the window has %d calls, its histogram %d", s.InWindow.Calls, n)
+	}
+	if s.InWindow.Ops()+loaded.Ops() > s.Total.Ops() || warmed.Ops() <= loaded.Ops() {
+		t.Errorf("loaded %d, after the warm-up %d, in the window %d, in all %d", loaded.Ops(), warmed.Ops(), s.InWindow.Ops(), s.Total.Ops())
+	}
+	if s.WindowLengthS != c.Window.Seconds() || s.WindowStart.IsZero() {
+		t.Errorf("the window is %v s from %v", s.WindowLengthS, s.WindowStart)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	opens := time.Now()
+	s := schedule{opens: opens, closes: opens.Add(time.Second)}
+	for after, want := range map[time.Duration]metrics.Phase{
+		-time.Hour: metrics.WarmUp, -1: metrics.WarmUp, 0: metrics.Window, time.Second - 1: metrics.Window,
+		time.Second: metrics.Drain, time.Hour: metrics.Drain,
+	} {
+		if got := s.at(opens.Add(after)); got != want {
+			t.Errorf("%v after the window opens: %s, want %s", after, got, want)
+		}
+	}
+}
+
+// together is an engine that answers nobody until all engines of a round have
+// been asked.
+type together struct {
+	kvs.Engine
+	round *sync.WaitGroup
+	once  *sync.Once
+}
+
+func (e together) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	e.once.Do(e.round.Done)
+	e.round.Wait()
+	e.Engine.Apply(ops, reply)
+}
+
+// A round's batches are under way to all servers at once.
+func TestRoundIsInFlightTogether(t *testing.T) {
+	c := small()
+	c.Workers, c.Hosts = 1, nil
+	var round sync.WaitGroup
+	round.Add(3)
+	for i := range 3 {
+		s := newStore(t, fmt.Sprint(i), c.Codec, together{engine.NewMutex(), &round, new(sync.Once)})
+		c.Hosts = append(c.Hosts, s.addr)
+	}
+	if err := within(t, "the run", func() error { _, err := runAll(t, c); return err }); err != nil {
+		t.Error(err)
+	}
+}
+
+// goroutines polls until no more than before are left.
+func checkGoroutines(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			var stacks [64 << 10]byte
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks[:], true)])
+		}
+	}
+}
+
+// A measurement of an hour that is ended from outside ends at once, says why,
+// and leaves no goroutine behind.
+func TestMeasureEndsEarly(t *testing.T) {
+	why := errors.New("enough")
+	tests := []struct {
+		name string
+		stop func(cancel context.CancelCauseFunc, servers []*store, phase metrics.Phase) error
+		want string
+	}{
+		{"by its context", func(cancel context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
+			if phase == metrics.Window {
+				cancel(why)
+			}
+			return nil
+		}, "enough"},
+		{"by whoever is told of the phase", func(_ context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
+			if phase == metrics.Window {
+				return why
+			}
+			return nil
+		}, "enter window: enough"},
+		{"by a server that goes", func(_ context.CancelCauseFunc, servers []*store, phase metrics.Phase) error {
+			if phase == metrics.Window {
+				servers[1].cut()
+			}
+			return nil
+		}, "to server server1: "},
+	}
+	for _, codec := range wire.Codecs {
+		for _, test := range tests {
+			t.Run(test.name+" over "+codec, func(t *testing.T) {
+				servers, hosts := newStores(t, 3, codec)
+				before := runtime.NumGoroutine()
+				c := small()
+				c.Workers, c.Hosts, c.Codec, c.Window = 8, hosts, codec, time.Hour
+				g := connected(t, c)
+				if err := g.Load(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancelCause(context.Background())
+				defer cancel(nil)
+				err := within(t, "Measure", func() error {
+					return g.Measure(ctx, func(p metrics.Phase) error { return test.stop(cancel, servers, p) })
+				})
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error %v, want %q", err, test.want)
+				}
+				checkGoroutines(t, before)
+			})
+		}
+	}
+}
+
+// A load that is cancelled ends as well.
+func TestLoadEndsEarly(t *testing.T) {
+	c := small()
+	_, c.Hosts = newStores(t, 2, c.Codec)
+	g := connected(t, c)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	if err := within(t, "Load", func() error { return g.Load(ctx) }); !errors.Is(err, why) {
+		t.Errorf("error %v, want the cause", err)
+	}
+}
+
+func TestConnectErrors(t *testing.T) {
+	s := newStore(t, "server0", "gob", engine.NewMutex())
+	c := small()
+	c.Hosts = []string{s.addr}
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "server 1 of 1") || !strings.Contains(err.Error(), s.addr) {
+		t.Errorf("error %v, want a refusal that names the server", err)
+	}
+	c.Transport, c.Engine = InProcess, "redis"
+	if g, err = New(c); err == nil {
+		err = g.Connect(context.Background())
+	}
+	if err == nil || !strings.Contains(err.Error(), "-engine") {
+		t.Errorf("error %v, want one that names -engine", err)
+	}
+}
+
+// A round of Gets allocates nothing once its memory is there.
+func TestRoundAllocations(t *testing.T) {
+	c := small()
+	c.Workload.Workload, c.Workload.Records, c.Workers, c.Transport, c.Engine = workload.YCSBC, 500, 1, InProcess, "mutex"
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	w := g.workers[0]
+	round := func() {
+		w.reset()
+		w.source.Fill(w.ops[:c.Batch])
+		w.add(w.ops[:c.Batch])
+		if err := w.exchangeAll(time.Now(), func(time.Time) metrics.Phase { return metrics.Window }); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 100 {
+		round()
+	}
+	// A garbage collection in between empties the pool of the server's scratch.
+	if n := testing.AllocsPerRun(200, round); n >= 1 {
+		t.Errorf("%v allocations for a round of %d operations", n, c.Batch)
+	}
+}
