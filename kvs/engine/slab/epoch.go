@@ -37,7 +37,7 @@ func (e *epochs) enter(a *arena) *participant {
 			return p
 		}
 	}
-	p := &participant{epochs: e, arena: a}
+	p := &participant{epochs: e, arena: a, enough: enoughBlocks}
 	p.inside.Store(now)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,8 +19,8 @@ const (
 )
 
 // fetchSlots hashes the keys of the next window and has their slots fetched. It
-// returns the window's length: values of a megabyte make it short, so that what
-// they replace can be used again.
+// returns the window's length: large values make it short, so that what they
+// replace can be used again.
 func (e *Engine) fetchSlots(p *participant, ops []kvs.Op) int {
 	d := e.index.table.Load()
 	n, size := 0, 0

@@ -1,6 +1,9 @@
 package slab
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // participant is one goroutine's stay in an engine, and what it leaves to the
 // next: memory to use, and blocks that wait to be free. From enter to leave it
@@ -15,6 +18,7 @@ type participant struct {
 
 	young      []block // retired
 	youngBytes int
+	enough     int     // how many of them are worth a look
 	old        []block // retired in epoch oldEpoch or before
 	oldEpoch   uint64
 
@@ -30,8 +34,11 @@ type participant struct {
 // costs little for each, or take so much memory.
 const (
 	enoughBlocks = 64
-	enoughBytes  = 1 << 20
+	enoughBytes  = 256 << 10
 )
+
+// holdsNothing is an epoch later than all.
+const holdsNothing = ^uint64(0)
 
 // leave ends the stay.
 func (p *participant) leave() {
@@ -40,14 +47,16 @@ func (p *participant) leave() {
 }
 
 // quiesce is called when the participant holds nothing that it found in the
-// index. If enough blocks are waiting, it enters again and frees those that
-// nobody can see any more.
+// index. Now and then it enters again, and frees the blocks that nobody can see
+// any more.
 func (p *participant) quiesce() {
-	if len(p.young) < enoughBlocks && p.youngBytes < enoughBytes {
+	if len(p.young) < p.enough && p.youngBytes < enoughBytes {
 		return
 	}
 	p.inside.Store(p.epochs.now.Load())
 	if len(p.old) > 0 && p.epochs.inhabited(p.oldEpoch) {
+		p.enough = len(p.young) + enoughBlocks
+		p.yield()
 		return
 	}
 	for _, b := range p.old {
@@ -55,6 +64,17 @@ func (p *participant) quiesce() {
 	}
 	p.old, p.young, p.youngBytes = p.young, p.old[:0], 0
 	p.oldEpoch = p.epochs.now.Add(1) - 1
+	p.enough = enoughBlocks
+}
+
+// yield lets others run, if a lot of memory waits for them: one who was inside
+// when the scheduler took its processor away needs it to leave.
+func (p *participant) yield() {
+	if p.youngBytes >= enoughBytes {
+		p.inside.Store(holdsNothing)
+		runtime.Gosched()
+		p.inside.Store(p.epochs.now.Load())
+	}
 }
 
 // retire takes over a block that is no longer in the index.

@@ -1,0 +1,72 @@
+package slab
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+)
+
+// BenchmarkLoad stores records of 128 bytes in a new engine. It reports the
+// resident memory of the process for each byte of key and value, and the
+// longest Apply of 256 Puts, in which every stop for growth shows (and every
+// other process on the machine).
+func BenchmarkLoad(b *testing.B) {
+	for _, records := range []int{1_000_000, 10_000_000} {
+		b.Run(fmt.Sprintf("records=%d", records), func(b *testing.B) {
+			for b.Loop() {
+				load(b, records)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(records), "ns/record")
+		})
+	}
+}
+
+func load(b *testing.B, records int) {
+	b.StopTimer()
+	runtime.GC() // and with it what the engine before had
+	before := resident(b)
+	e, value, data := open(b), make([]byte, 128), 0
+	keys := make([]byte, 0, window*20)
+	ops := make([]kvs.Op, 0, window)
+	var reply kvs.Reply
+	var worst time.Duration
+	b.StartTimer()
+	for id := 0; id < records; {
+		keys, ops = keys[:0], ops[:0]
+		for ; id < records && len(ops) < window; id++ {
+			start := len(keys)
+			keys = strconv.AppendInt(keys, int64(id), 10)
+			ops = append(ops, kvs.Op{Kind: kvs.Put, Key: keys[start:], Value: value})
+			data += len(keys) - start + len(value)
+		}
+		reply.Reset()
+		start := time.Now()
+		e.Apply(ops, &reply)
+		worst = max(worst, time.Since(start))
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(resident(b)-before)/float64(data), "B/B")
+	b.ReportMetric(float64(worst.Microseconds()), "worst-us")
+	runtime.KeepAlive(e)
+	b.StartTimer()
+}
+
+// resident is the process's resident memory in bytes, from
+// https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html.
+func resident(b *testing.B) int {
+	b.Helper()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		b.Skip(err)
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
+		b.Fatalf("read /proc/self/statm: %v", err)
+	}
+	return pages * os.Getpagesize()
+}

@@ -1,0 +1,242 @@
+package slab
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine/enginetest"
+)
+
+func open(t testing.TB) *Engine {
+	t.Helper()
+	e, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// put stores a value of size times the byte b under every key of from to end.
+func put(e *Engine, from, end, size int, b byte) {
+	value := bytes.Repeat([]byte{b}, size)
+	ops := make([]kvs.Op, 0, window)
+	var reply kvs.Reply
+	reply.Reset()
+	for from < end {
+		ops = ops[:0]
+		for ; from < end && len(ops) < window; from++ {
+			ops = append(ops, kvs.Op{Kind: kvs.Put, Key: strconv.AppendInt(nil, int64(from), 10), Value: value})
+		}
+		e.Apply(ops, &reply)
+		reply.Reset()
+	}
+	reply.Free()
+}
+
+// get returns the value of a key.
+func get(t testing.TB, e *Engine, key int) ([]byte, bool) {
+	t.Helper()
+	var reply kvs.Reply
+	reply.Reset()
+	e.Apply([]kvs.Op{{Kind: kvs.Get, Key: strconv.AppendInt(nil, int64(key), 10)}}, &reply)
+	results := reply.Results()
+	r, err := results.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Value, r.Found
+}
+
+// used is the arena's memory in bytes that was ever handed out.
+func (e *Engine) used() int {
+	e.arena.mu.Lock()
+	defer e.arena.mu.Unlock()
+	return int(e.arena.next) * 8
+}
+
+// Keys that share their slot, their tag or their segment are told apart.
+func TestCollisions(t *testing.T) {
+	for name, mask := range map[string]uint64{
+		"one hash":            0,
+		"one tag":             ^uint64(0xffff),
+		"one slot":            ^uint64(0xffffffff),
+		"at a segment's end":  0xffff<<48 | 0xffff,
+		"few hashes, any tag": 0xff,
+	} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func() kvs.Engine {
+				e := open(t)
+				e.hash = func(seed maphash.Seed, key []byte) uint64 {
+					return maphash.Bytes(seed, key)&mask | ^mask&0x00fffffffffffff0
+				}
+				return e
+			})
+		})
+	}
+}
+
+// Keys whose hashes agree in their first ten bits take eleven splits to part.
+func TestDeepSplit(t *testing.T) {
+	e := open(t)
+	e.hash = func(seed maphash.Seed, key []byte) uint64 { return maphash.Bytes(seed, key)>>10 | 0x2a<<54 }
+	const records = 3 * segmentFull
+	put(e, 0, records, 16, 7)
+	for key := range records {
+		if value, ok := get(t, e, key); !ok || len(value) != 16 {
+			t.Fatalf("key %d: %v, %v", key, value, ok)
+		}
+	}
+	if depth := 64 - e.index.table.Load().shift; depth < 12 || e.Len() != records {
+		t.Errorf("depth %d, %d keys; want at least 12, and %d", depth, e.Len(), records)
+	}
+}
+
+// While the index grows from one segment to hundreds, every key that was stored
+// before is found, by readers who do not wait.
+func TestGrowthUnderReaders(t *testing.T) {
+	e := open(t)
+	const records, writers, readers = 200_000, 2, 2
+	var stored [writers]atomic.Int64
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			const step = 500
+			for from := 0; from < records; from += step {
+				put(e, w*records+from, w*records+from+step, 8, byte(w))
+				stored[w].Store(int64(from + step))
+			}
+		})
+	}
+	for r := range readers {
+		random := rand.New(rand.NewPCG(uint64(r), 0))
+		group.Go(func() {
+			for w := 0; ; w = (w + 1) % writers {
+				n := stored[w].Load()
+				if n == records {
+					return
+				}
+				if n == 0 {
+					continue
+				}
+				key := w*records + random.IntN(int(n))
+				if value, ok := get(t, e, key); !ok || len(value) != 8 || value[0] != byte(w) {
+					t.Errorf("key %d: %v, %v", key, value, ok)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got, want := e.Len(), writers*records; got != want {
+		t.Errorf("Len() = %d, want %d", got, want)
+	}
+	if n := len(e.index.table.Load().entries); n < writers*records/segmentFull {
+		t.Errorf("%d segments' entries for %d keys", n, writers*records)
+	}
+}
+
+// An overwritten record's memory is used again: the arena stays as large as one
+// generation and what waits to be free, however often and by whatever other
+// length records are replaced.
+func TestOverwritingReusesMemory(t *testing.T) {
+	e := open(t)
+	const records = 5_000
+	sizes := []int{10, 128, 1000, 40}
+	for _, size := range sizes {
+		put(e, 0, records, size, 1)
+	}
+	first := e.used()
+	for round := range 20 {
+		for _, size := range sizes {
+			put(e, 0, records, size, byte(round))
+		}
+	}
+	if last := e.used(); last > first+first/4+2*enoughBytes {
+		t.Errorf("%d bytes in use after one round of lengths, %d after twenty", first, last)
+	}
+	for key := range records {
+		if value, ok := get(t, e, key); !ok || len(value) != 40 || value[0] != 19 {
+			t.Fatalf("key %d: %d bytes, %v", key, len(value), ok)
+		}
+	}
+}
+
+// What a reader has found stays as it is until the reader leaves, whatever is
+// written meanwhile; then its memory is used again.
+func TestReaderKeepsWhatItFound(t *testing.T) {
+	e := open(t)
+	put(e, 0, 1, 100, 'a')
+	key := []byte("0")
+	hash := e.hash(e.seed, key)
+
+	reader := e.epochs.enter(e.arena)
+	slot, _ := e.search(e.index.segment(hash), hash, key)
+	found := record(e.arena.data(blockOf(slot)))
+	for range 5_000 {
+		put(e, 0, 1, 100, 'b')
+	}
+	if want := bytes.Repeat([]byte{'a'}, 100); !bytes.Equal(found.value(), want) {
+		t.Fatalf("the record changed under its reader to %q", found.value())
+	}
+	reader.leave()
+
+	before := e.used()
+	for range 20_000 {
+		put(e, 0, 1, 100, 'c')
+	}
+	if after := e.used(); after > before+2*chunkWords*8 {
+		t.Errorf("%d bytes in use before 20,000 overwrites, %d after", before, after)
+	}
+}
+
+// 10^6 records of 128 bytes take at most 1.35 bytes for each byte of key and
+// value, at the worst moment of growth too; BenchmarkLoad measures what the
+// system sees, with 10^7.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("loads 10^6 records")
+	}
+	e := open(t)
+	const most = 1_000_000
+	data, done, worst := 0, 0, 0.0
+	for n := 100_000; n <= most; n += n / 20 {
+		for key := done; key < n; key++ {
+			data += len(strconv.Itoa(key)) + 128
+		}
+		put(e, done, n, 128, 1)
+		done = n
+		worst = max(worst, float64(e.used())/float64(data))
+	}
+	t.Logf("at most %.3f bytes for a byte of key and value", worst)
+	if worst > 1.35 {
+		t.Errorf("%.3f bytes for a byte of key and value, want at most 1.35", worst)
+	}
+}
+
+// In steady state no operation allocates.
+func TestAllocations(t *testing.T) {
+	e := open(t)
+	put(e, 0, 1000, 128, 1)
+	ops := make([]kvs.Op, 256)
+	for i := range ops {
+		ops[i] = kvs.Op{Kind: kvs.Kind(i % 3), Key: fmt.Append(nil, i), Value: make([]byte, 128)}
+	}
+	var reply kvs.Reply
+	apply := func() {
+		reply.Reset()
+		e.Apply(ops, &reply)
+	}
+	for range 10 {
+		apply()
+	}
+	if n := testing.AllocsPerRun(100, apply); n >= 1 { // the detector makes sync.Pool forget
+		t.Errorf("%v allocations for %d operations", n, len(ops))
+	}
+}
