@@ -243,7 +243,11 @@ func TestTooLarge(t *testing.T) {
 		if _, err := call(client, &put); err != nil {
 			t.Fatal(err)
 		}
-		for _, large := range []*kvs.Batch{&gets, &puts} {
+		tooLarge := []*kvs.Batch{&gets, &puts}
+		if id.Coalesce {
+			tooLarge = tooLarge[1:] // the reply holds its one value once, and fits
+		}
+		for _, large := range tooLarge {
 			if _, err := call(client, large); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d", MaxBody)) {
 				t.Errorf("error %.200v, want one that names the limit", err)
 			}
