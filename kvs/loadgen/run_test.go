@@ -114,50 +114,67 @@ func connected(t *testing.T, c Config) *Generator {
 }
 
 // What two clients have verified is what three servers have applied: exactly,
-// for each pair and each kind, over either codec.
+// for each pair and each kind, however the calls travel.
 func TestCountsAgree(t *testing.T) {
-	for i, w := range []string{workload.YCSBA, workload.YCSBB, workload.YCSBC, workload.YCSBF} {
-		codec := wire.Codecs[i%2]
-		t.Run(w+" over "+codec, func(t *testing.T) {
-			servers, hosts := newStores(t, 3, codec)
-			summaries := make([]metrics.Summary, 2)
-			clients := make([]*Generator, 2)
-			var running, loaded sync.WaitGroup
-			loaded.Add(len(clients)) // all records are stored before anyone reads
-			for i := range clients {
-				c := small()
-				c.Workload.Workload, c.Hosts, c.Codec = w, hosts, codec
-				c.Node, c.Index, c.Clients = fmt.Sprintf("client%d", i), i, len(clients)
-				g := connected(t, c)
-				clients[i] = g
-				running.Go(func() {
-					err := g.Load(context.Background())
-					loaded.Done()
-					loaded.Wait()
-					if err == nil {
-						err = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
-					}
-					if err != nil {
-						t.Error(err)
-					}
-					summaries[i] = g.Summary()
-				})
-			}
-			running.Wait()
+	tests := []struct {
+		workload, codec string
+		inFlight        int
+		options         wire.Options
+	}{
+		{workload.YCSBA, "binary", 1, wire.Options{}},
+		{workload.YCSBA, "binary", 3, wire.Options{Coalesce: true, CRC: true}},
+		{workload.YCSBB, "gob", 1, wire.Options{}},
+		{workload.YCSBC, "binary", 8, wire.Options{Coalesce: true}},
+		{workload.YCSBF, "binary", 2, wire.Options{CRC: true}},
+		{workload.YCSBF, "gob", 2, wire.Options{}},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%s %s %d in flight %+v", test.workload, test.codec, test.inFlight, test.options), func(t *testing.T) {
+			c := small()
+			c.Workload.Workload, c.Codec, c.InFlight, c.Options, c.Clients = test.workload, test.codec, test.inFlight, test.options, 2
+			var servers []*store
+			servers, c.Hosts = newStores(t, 3, test.codec)
+			clients, summaries := runClients(t, c)
 			records := 0
 			for _, s := range servers {
 				records += s.engine.Len()
 			}
-			if records != 3001 {
-				t.Errorf("%d records are stored, want 3001", records)
+			if records != int(c.Workload.Records) {
+				t.Errorf("%d records are stored, want %d", records, c.Workload.Records)
 			}
 			for i, summary := range summaries {
-				checkAgainst(t, fmt.Sprintf("client%d", i), summary, servers)
-				checkMix(t, w, summary)
+				checkAgainst(t, clients[i].config.Node, summary, servers)
+				checkMix(t, test.workload, summary)
 				checkDigests(t, clients[i], summary)
 			}
 		})
 	}
+}
+
+// runClients runs c.Clients clients at once: all load before any goes on.
+func runClients(t *testing.T, c Config) ([]*Generator, []metrics.Summary) {
+	clients, summaries := make([]*Generator, c.Clients), make([]metrics.Summary, c.Clients)
+	var running, loaded sync.WaitGroup
+	loaded.Add(c.Clients)
+	for i := range clients {
+		c.Node, c.Index = fmt.Sprintf("client%d", i), i
+		g := connected(t, c)
+		clients[i] = g
+		running.Go(func() {
+			err := g.Load(context.Background())
+			loaded.Done()
+			loaded.Wait()
+			if err == nil {
+				err = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			summaries[i] = g.Summary()
+		})
+	}
+	running.Wait()
+	return clients, summaries
 }
 
 // checkAgainst compares a client's summary with what the servers counted.
@@ -375,7 +392,7 @@ func TestMeasureEndsEarly(t *testing.T) {
 				servers, hosts := newStores(t, 3, codec)
 				before := runtime.NumGoroutine()
 				c := small()
-				c.Workers, c.Hosts, c.Codec, c.Window = 8, hosts, codec, time.Hour
+				c.Workers, c.InFlight, c.Hosts, c.Codec, c.Window = 8, 3, hosts, codec, time.Hour
 				g := connected(t, c)
 				if err := g.Load(context.Background()); err != nil {
 					t.Fatal(err)
@@ -437,11 +454,13 @@ func TestRoundAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := g.workers[0]
+	r := &w.rounds[0]
 	round := func() {
-		w.reset()
+		r.begin()
 		w.source.Fill(w.ops[:c.Batch])
-		w.add(w.ops[:c.Batch])
-		if err := w.exchangeAll(time.Now(), func(time.Time) metrics.Phase { return metrics.Window }); err != nil {
+		w.add(r, w.ops[:c.Batch])
+		w.send(r)
+		if err := w.finish(r, func(time.Time) metrics.Phase { return metrics.Window }); err != nil {
 			t.Error(err)
 		}
 	}
@@ -451,5 +470,53 @@ func TestRoundAllocations(t *testing.T) {
 	// A garbage collection in between empties the pool of the server's scratch.
 	if n := testing.AllocsPerRun(200, round); n >= 1 {
 		t.Errorf("%v allocations for a round of %d operations", n, c.Batch)
+	}
+}
+
+// witness writes down the operations that an engine is given, in order.
+type witness struct {
+	kvs.Engine
+	seen []string // of a single connection
+}
+
+func (w *witness) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for _, op := range ops {
+		w.seen = append(w.seen, op.Kind.String()+" "+string(op.Key))
+	}
+	w.Engine.Apply(ops, reply)
+}
+
+// A worker's operations are applied in the order in which it drew them, with
+// several rounds in flight too.
+func TestOrderIsKept(t *testing.T) {
+	e := &witness{Engine: engine.NewMutex()}
+	c := small()
+	c.Workload.Workload, c.Workload.Scramble, c.KeyPrefix = workload.YCSBF, true, "user"
+	c.Workers, c.InFlight, c.Batch, c.WarmUp, c.Window = 1, 5, 37, 0, 20*time.Millisecond
+	s := newStore(t, "server0", c.Codec, e)
+	c.Hosts = []string{s.addr}
+	if _, err := runAll(t, c); err != nil {
+		t.Fatal(err)
+	}
+	s.cut()
+	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server's sessions do not end")
+		}
+	}
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := e.seen[2*c.Workload.Records:] // after the load
+	source := plan.Source(0, 0)
+	for i, got := range drawn {
+		op := source.Next()
+		if want := fmt.Sprintf("%s user%d", kindOf[op.Kind], op.Key); got != want {
+			t.Fatalf("operation %d of %d is %s, want %s", i, len(drawn), got, want)
+		}
+	}
+	if len(drawn) < 5*c.Batch {
+		t.Errorf("only %d operations", len(drawn))
 	}
 }
