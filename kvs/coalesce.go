@@ -28,12 +28,16 @@ type place struct {
 // worth a look.
 const shortestRepeat = 16
 
+// mostPlaces, as a power of two, bounds a dictionary to 4 MiB: how many results a
+// reply will have is the client's word until its batch has been read.
+const mostPlaces = 18
+
 var dictionaries = sync.Pool{New: func() any { return new(dictionary) }}
 
 // newDictionary returns an empty dictionary for a reply of n results.
 func newDictionary(n int) *dictionary {
 	d := dictionaries.Get().(*dictionary)
-	if want := 1 << bits.Len(uint(n)); len(d.places) < want {
+	if want := 1 << min(bits.Len(uint(n)), mostPlaces); len(d.places) < want {
 		*d = dictionary{places: make([]place, want)}
 	}
 	if d.round++; d.round == 0 {

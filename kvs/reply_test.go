@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -69,9 +70,9 @@ func checkResults(t *testing.T, got, want []kvs.Result) {
 	}
 }
 
-func receivedReply(body []byte, n int) *kvs.Reply {
+func receivedReply(body []byte, n int, coalesced bool) *kvs.Reply {
 	var r kvs.Reply
-	copy(r.Body(len(body), n, false), body)
+	copy(r.Body(len(body), n, coalesced), body)
 	return &r
 }
 
@@ -113,7 +114,8 @@ func TestZeroReply(t *testing.T) {
 }
 
 func TestMalformedReply(t *testing.T) {
-	found := func(n uint64, value ...byte) []byte { return append(binary.AppendUvarint(nil, n+2), value...) }
+	found := func(n uint64, value ...byte) []byte { return append(binary.AppendUvarint(nil, 2+2*n), value...) }
+	again := func(i uint64) []byte { return binary.AppendUvarint(nil, 3+2*i) }
 	tests := []struct {
 		name string
 		body []byte
@@ -122,19 +124,26 @@ func TestMalformedReply(t *testing.T) {
 		{"nothing where one is due", nil, 1},
 		{"length breaks off", []byte{0x82}, 1},
 		{"length beyond 64 bits", bytes.Repeat([]byte{0xff}, 11), 1},
-		{"length 2^64-3", binary.AppendUvarint(nil, 1<<64-1), 1},
+		{"largest length", binary.AppendUvarint(nil, 1<<64-2), 1},
 		{"value breaks off", found(3, 'v', 'v'), 1},
 		{"long value breaks off", found(300, make([]byte, 299)...), 1},
 		{"bytes behind the last result", []byte{1, 1}, 1},
 		{"count too high", []byte{1, 0}, 3},
 		{"bytes in an empty reply", []byte{0}, 0},
+		{"reference to the first of none", again(0), 1},
+		{"reference to itself", append(found(1, 'v'), again(1)...), 2},
+		{"largest reference", append(found(1, 'v'), again(1<<63-2)...), 2},
+		{"reference breaks off", append(found(1, 'v'), 0x83), 2},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if results, err := decodeReply(receivedReply(test.body, test.n)); !errors.Is(err, kvs.ErrMalformed) {
-				t.Errorf("%d results, error %v; want one that wraps ErrMalformed", len(results), err)
-			}
-		})
+		for _, coalesced := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, coalesced %t", test.name, coalesced), func(t *testing.T) {
+				results, err := decodeReply(receivedReply(test.body, test.n, coalesced))
+				if !errors.Is(err, kvs.ErrMalformed) {
+					t.Errorf("%d results, error %v; want one that wraps ErrMalformed", len(results), err)
+				}
+			})
+		}
 	}
 }
 
@@ -146,7 +155,7 @@ func TestTruncatedReply(t *testing.T) {
 	answer(&r, results)
 	body := r.Frame()[kvs.Headroom:]
 	for cut := range body {
-		got, err := decodeReply(receivedReply(body[:cut], len(results)))
+		got, err := decodeReply(receivedReply(body[:cut], len(results), cut%2 == 0))
 		if !errors.Is(err, kvs.ErrMalformed) {
 			t.Fatalf("cut to %d of %d bytes: error %v", cut, len(body), err)
 		}
@@ -214,11 +223,12 @@ func FuzzResults(f *testing.F) {
 		var r kvs.Reply
 		r.Reset()
 		answer(&r, randomResults(random, n))
-		f.Add(r.Frame()[kvs.Headroom:], uint16(n))
+		f.Add(r.Frame()[kvs.Headroom:], uint16(n), false)
 	}
-	f.Add([]byte{0x81, 0x00}, uint16(1)) // a code in more bytes than it needs
-	f.Fuzz(func(t *testing.T, body []byte, n uint16) {
-		results, err := decodeReply(receivedReply(body, int(n)))
+	f.Add([]byte{0x81, 0x00}, uint16(1), false)                  // a code in more bytes than it needs
+	f.Add([]byte{4, 'a', 2, 3, 6, 'b', 'c', 7}, uint16(5), true) // references to two of three values
+	f.Fuzz(func(t *testing.T, body []byte, n uint16, coalesced bool) {
+		results, err := decodeReply(receivedReply(body, int(n), coalesced))
 		if err != nil {
 			if !errors.Is(err, kvs.ErrMalformed) {
 				t.Fatalf("error %v does not wrap ErrMalformed", err)
