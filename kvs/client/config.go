@@ -45,7 +45,7 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", ")+"; or null, a ceiling")
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
-	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", "))
+	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
 	flags.IntVar(&c.Batch, "batch", c.Batch, "mean `operations` per call")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -18,6 +19,8 @@ import (
 // used beside them.
 type Generator struct {
 	config  Config
+	plan    *workload.Plan
+	router  kvs.Router
 	workers []*worker
 	latency *metrics.Latency
 	opened  time.Time // when the window opened
@@ -37,12 +40,16 @@ func New(c Config) (*Generator, error) {
 		return nil, err
 	}
 	latency, recorders := metrics.NewLatency(c.Workers)
-	g := &Generator{config: c, latency: latency}
+	g := &Generator{config: c, plan: plan, router: router, latency: latency}
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, router, recorder))
 	}
 	return g, nil
 }
+
+// Forecast is how the router can be expected to spread the operations. It takes
+// some 20 ms.
+func (g *Generator) Forecast() Forecast { return forecast(g.config, g.plan, g.router) }
 
 // Peer is the address of the first server, for finding the interface that the
 // run's traffic takes.

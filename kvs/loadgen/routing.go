@@ -1,8 +1,10 @@
 package loadgen
 
 import (
+	"fmt"
 	"iter"
 	"math/bits"
+	"slices"
 
 	"kvlab/kvs"
 	"kvlab/workload"
@@ -54,6 +56,39 @@ func popular(c Config, plan *workload.Plan) iter.Seq[ranked] {
 			}
 		}
 	}
+}
+
+// Forecast is how even a run's load can be expected to be, each a share of all
+// operations, 0 to 1. What servers make together is bound by the busiest: it is
+// Even/Busiest of what they could make.
+type Forecast struct {
+	Busiest float64 // of the server that gets the most
+	Even    float64 // of every server, if all got the same
+	Record  float64 // of the most popular record: no router can bring Busiest below it
+}
+
+// forecast adds up what a router gives each server.
+func forecast(c Config, plan *workload.Plan, router kvs.Router) Forecast {
+	shares, rest := make([]uint64, c.Servers()), uint64(kvs.WholeShare)
+	for r := range popular(c, plan) {
+		shares[router.Server(r.key, r.hash)] += r.share
+		rest -= min(r.share, rest)
+	}
+	even := 1 / float64(c.Servers())
+	return Forecast{
+		Busiest: (float64(slices.Max(shares)) + float64(rest)*even) / kvs.WholeShare,
+		Even:    even,
+		Record:  plan.Mass(0),
+	}
+}
+
+// String says it in words, for the log.
+func (f Forecast) String() string {
+	text := fmt.Sprintf("the busiest server should get %.1f %% of the operations, where %.1f %% would be even", 100*f.Busiest, 100*f.Even)
+	if f.Record > f.Even {
+		text += fmt.Sprintf("; one record alone has %.1f %%, so no router can make it even", 100*f.Record)
+	}
+	return text
 }
 
 // coarse keeps the first 16 bits of a share. The weights of one plan in 3,000
