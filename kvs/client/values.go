@@ -18,7 +18,7 @@ type share float64
 
 func (s *share) Set(text string) error {
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	if err != nil || !(n >= 0 && n <= 1) {
 		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
 	}
 	*s = share(n)

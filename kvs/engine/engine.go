@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
@@ -12,8 +13,15 @@ import (
 // Names are the engines that New knows, the default first.
 var Names = []string{"syncmap", "slab", "xsync", "sharded", "rwmutex", "mutex"}
 
-// New returns an empty engine by its name, one of Names or NullName, or an error
-// that names the flag.
+// Check returns an error that names the flag unless name is one that New knows.
+func Check(name string) error {
+	if name != NullName && !slices.Contains(Names, name) {
+		return fmt.Errorf("-engine %q: want one of %q, or %s (a ceiling, not a store)", name, Names, NullName)
+	}
+	return nil
+}
+
+// New returns an empty engine by its name, one of Names or NullName.
 func New(name string) (kvs.Engine, error) {
 	switch name {
 	case "syncmap":
@@ -31,5 +39,5 @@ func New(name string) (kvs.Engine, error) {
 	case NullName:
 		return NewNull(), nil
 	}
-	return nil, fmt.Errorf("-engine %q: want one of %q, or %s (a ceiling, not a store)", name, Names, NullName)
+	return nil, Check(name)
 }

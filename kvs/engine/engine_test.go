@@ -48,10 +48,19 @@ func TestSyncMapCollisions(t *testing.T) {
 	}
 }
 
-func TestNewUnknown(t *testing.T) {
-	e, err := New("redis")
-	if err == nil || !strings.HasPrefix(err.Error(), `-engine "redis": want one of`) {
-		t.Errorf("New(redis) = %v, %v; want an error that names -engine and the choices", e, err)
+// Check and New know the same names.
+func TestCheck(t *testing.T) {
+	for _, name := range append([]string{NullName}, Names...) {
+		e, err := New(name)
+		if err != nil || e == nil || e.Len() != 0 || Check(name) != nil {
+			t.Errorf("%s: New %v, %v; Check %v", name, e, err, Check(name))
+		}
+	}
+	_, err := New("redis")
+	for _, err := range []error{err, Check("redis")} {
+		if err == nil || !strings.HasPrefix(err.Error(), `-engine "redis": want one of`) {
+			t.Errorf("error %v, want one that names -engine and the choices", err)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/workload"
 )
@@ -117,6 +118,9 @@ func (c Config) Validate() error {
 
 func (c Config) validateParts() error {
 	if err := c.Workload.Validate(); err != nil {
+		return err
+	}
+	if err := engine.Check(c.Engine); err != nil && c.Transport == InProcess {
 		return err
 	}
 	if err := wire.CheckCodec(c.Codec); err != nil {

@@ -41,6 +41,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-coalesce and -crc go with -codec binary, not gob", func(c *Config) { c.Codec, c.Options.CRC = "gob", true }},
 		{"-codec \"json\"", func(c *Config) { c.Codec = "json" }},
 		{"-router \"ring\"", func(c *Config) { c.Router = "ring" }},
+		{"-engine \"redis\"", func(c *Config) { c.Transport, c.Engine = InProcess, "redis" }},
 		{"-hosts", func(c *Config) { c.Hosts = nil }},
 		{"-hosts", func(c *Config) { c.Hosts = []string{"a:1", ""} }},
 		{"-theta 0", func(c *Config) { c.Workload.Theta = 0 }},

@@ -436,13 +436,6 @@ func TestConnectErrors(t *testing.T) {
 	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "server 1 of 1") || !strings.Contains(err.Error(), s.addr) {
 		t.Errorf("error %v, want a refusal that names the server", err)
 	}
-	c.Transport, c.Engine = InProcess, "redis"
-	if g, err = New(c); err == nil {
-		err = g.Connect(context.Background())
-	}
-	if err == nil || !strings.Contains(err.Error(), "-engine") {
-		t.Errorf("error %v, want one that names -engine", err)
-	}
 }
 
 // A round of Gets allocates nothing once its memory is there.

@@ -66,7 +66,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (c Config) Validate() error {
-	if _, err := engine.New(c.Engine); err != nil {
+	if err := engine.Check(c.Engine); err != nil {
 		return err
 	}
 	if c.Codec != wire.RawCodec {
