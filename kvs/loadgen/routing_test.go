@@ -93,7 +93,7 @@ func TestBalance(t *testing.T) {
 	tests := []test{
 		zipfian(workload.ZipfianYCSB, 0.99, 1_000_000),
 		zipfian(workload.ZipfianYCSB, 0.99, 1000),
-		{"uniform", func(c *Config) { c.Workload.Distribution, c.Workload.Records = workload.Uniform, 1_000_000 }},
+		{"uniform", func(c *Config) { c.Workload.Distribution, c.Workload.Records = workload.Uniform, 200_000 }},
 		{"sequential", func(c *Config) { c.Workload.Distribution = workload.Sequential }},
 		{"latest", func(c *Config) { c.Workload.Distribution = workload.Latest }},
 		{"scrambled", func(c *Config) { c.Workload.Scramble = true }},
