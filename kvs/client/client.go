@@ -69,10 +69,10 @@ func (c *client) report(ctx context.Context) error {
 
 // trial walks through the barriers.
 func (c *client) trial(ctx context.Context) error {
+	defer c.generator.Close()
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	defer c.generator.Close()
 	if _, err := c.node.Await(ctx, control.Load); err != nil {
 		return err
 	}

@@ -1,0 +1,217 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// startStore is a server for the length of one test.
+func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service *kvs.Service) {
+	t.Helper()
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = engine.NewMutex()
+	service = kvs.NewService(e)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := socket.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				_ = wire.Serve(conn, wire.Identity{Node: "node0", Codec: "binary", Token: token}, service)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		socket.Close()
+		serving.Wait()
+	})
+	return socket.Addr().String(), e, service
+}
+
+// led is a whole client under a launcher that the test plays.
+type led struct {
+	commands *json.Encoder
+	events   chan control.Event
+	exited   chan int
+	stderr   bytes.Buffer
+}
+
+func lead(t *testing.T, args ...string) *led {
+	t.Helper()
+	stdin, commands := io.Pipe()
+	output, stdout := io.Pipe()
+	c := &led{commands: json.NewEncoder(commands), events: make(chan control.Event, 1000), exited: make(chan int, 1)}
+	go func() {
+		defer close(c.events)
+		for lines := json.NewDecoder(output); ; {
+			var e control.Event
+			if lines.Decode(&e) != nil {
+				return
+			}
+			c.events <- e
+		}
+	}()
+	go func() {
+		status := Program.Main([]string{"-control"}, stdin, stdout, &c.stderr)
+		stdin.Close()
+		stdout.Close()
+		c.exited <- status
+	}()
+	t.Cleanup(func() { commands.Close() })
+	c.command(t, control.Command{Do: control.Start, Args: args, Token: "secret"})
+	return c
+}
+
+func (c *led) command(t *testing.T, command control.Command) {
+	t.Helper()
+	if err := c.commands.Encode(command); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until returns the client's milestones, phases and summary up to and with the
+// event that is wanted.
+func (c *led) until(t *testing.T, wanted string) (milestones []string, summary *metrics.Summary) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case e, ok := <-c.events:
+			if !ok {
+				t.Fatalf("the client has left after %v: %s", milestones, &c.stderr)
+			}
+			switch {
+			case e.Event == control.Phase:
+				milestones = append(milestones, string(e.Phase))
+			case e.Event == control.Report && e.Record.Summary != nil:
+				summary = e.Record.Summary
+				milestones = append(milestones, "summary")
+			case e.Event == control.Error:
+				milestones = append(milestones, "error: "+e.Text)
+			case e.Event != control.Log && e.Event != control.Report:
+				milestones = append(milestones, e.Event)
+			}
+			if e.Event == wanted {
+				return milestones, summary
+			}
+		case <-deadline:
+			t.Fatalf("%s does not come after %v", wanted, milestones)
+		}
+	}
+}
+
+func checkMilestones(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("the client reports %q, want %q", got, want)
+	}
+}
+
+// A client goes no further than its launcher says: it stores nothing before
+// load, and measures nothing before go.
+func TestClientUnderLauncher(t *testing.T) {
+	addr, e, service := startStore(t, "secret")
+	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-batch", "50", "-warmup", "0.02", "-secs", "0.05")
+	milestones, _ := c.until(t, control.Connected)
+	checkMilestones(t, milestones, control.Connected)
+	if n := e.Len(); n != 0 || service.Sessions() != 2 {
+		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Sessions())
+	}
+	c.command(t, control.Command{Do: control.Load})
+	milestones, _ = c.until(t, control.Loaded)
+	checkMilestones(t, milestones, "load", control.Loaded)
+	if counts := service.Counts()["node1"]; e.Len() != 500 || counts.Puts != 500 || counts.Gets != 500 || counts.Misses != 0 {
+		t.Errorf("loaded: %d records, %+v", e.Len(), counts)
+	}
+	c.command(t, control.Command{Do: control.Go})
+	milestones, summary := c.until(t, control.Done)
+	checkMilestones(t, milestones, "warmup", "window", "drain", "done", "summary", control.Done)
+	if status := <-c.exited; status != 0 {
+		t.Errorf("status %d, stderr %q", status, &c.stderr)
+	}
+	if applied := metrics.Counts(service.Counts()["node1"]); summary == nil || summary.Total != applied || summary.InWindow.Ops() == 0 {
+		t.Errorf("the summary is %+v, the server applied %+v", summary, applied)
+	}
+}
+
+// What a client cannot do is its last event, and its exit status.
+func TestClientErrors(t *testing.T) {
+	addr, _, _ := startStore(t, "another run")
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	tests := []struct {
+		name   string
+		args   []string
+		status int
+		want   string
+	}{
+		{"a server of another run", []string{"-hosts", addr}, 1, "belongs to another run"},
+		{"no server", []string{"-hosts", gone.Addr().String()}, 1, gone.Addr().String()},
+		{"wrong flag", []string{"-theta", "0"}, 2, "-theta 0"},
+		{"no servers in a run", []string{"-transport", "inproc"}, 2, "-transport inproc"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := lead(t, test.args...)
+			milestones, _ := c.until(t, control.Error)
+			if len(milestones) != 1 || !strings.Contains(milestones[0], test.want) {
+				t.Errorf("the client reports %q, want an error with %q", milestones, test.want)
+			}
+			if status := <-c.exited; status != test.status {
+				t.Errorf("status %d, want %d", status, test.status)
+			}
+		})
+	}
+}
+
+// A client out of step with its launcher leaves.
+func TestClientOutOfStep(t *testing.T) {
+	addr, e, _ := startStore(t, "secret")
+	c := lead(t, "-hosts", addr, "-records", "500", "-workers", "1")
+	c.command(t, control.Command{Do: control.Go})
+	milestones, _ := c.until(t, control.Error)
+	checkMilestones(t, milestones, control.Connected, `error: command "go" from the launcher where "load" is due`)
+	if status := <-c.exited; status != 1 || e.Len() != 0 {
+		t.Errorf("status %d, %d records", status, e.Len())
+	}
+}
+
+// By hand a client needs neither launcher nor server, and ends with the labs'
+// line.
+func TestClientByHand(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	args := strings.Fields("-transport inproc -engine mutex -records 500 -workers 2 -batch 50 -warmup 0 -secs 0.05")
+	if status := Program.Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d, stderr %q", status, &stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "throughput ") || !strings.HasSuffix(last, " ops/s") || strings.HasPrefix(last, "throughput 0.00") {
+		t.Errorf("the last line is %q", last)
+	}
+	for _, want := range []string{"  -theta 0.99", "  -secs 0.05", "loaded: 500 records stored and read back", "phase window"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%q is not in the log:\n%s", want, &stdout)
+		}
+	}
+}

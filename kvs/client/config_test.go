@@ -1,0 +1,157 @@
+package client
+
+import (
+	"errors"
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/control"
+	"kvlab/kvs/loadgen"
+	"kvlab/workload"
+)
+
+// Every flag sets its own part of the configuration, and no other.
+func TestParse(t *testing.T) {
+	tests := []struct {
+		args   string
+		change func(*loadgen.Config)
+	}{
+		{"", func(*loadgen.Config) {}},
+		{"-workload YCSB-F", func(c *loadgen.Config) { c.Workload.Workload = workload.YCSBF }},
+		{"-workload mix -reads 0.7", func(c *loadgen.Config) { c.Workload.Workload, c.Workload.Reads = workload.Mix, 0.7 }},
+		{"-distribution uniform", func(c *loadgen.Config) { c.Workload.Distribution = workload.Uniform }},
+		{"-zipfian exact -theta 1.2", func(c *loadgen.Config) { c.Workload.Zipfian, c.Workload.Theta = workload.ZipfianExact, 1.2 }},
+		{"-distribution hotspot -hot-ops 0.9 -hot-keys 0.1", func(c *loadgen.Config) {
+			c.Workload.Distribution, c.Workload.HotOps, c.Workload.HotKeys = workload.Hotspot, 0.9, 0.1
+		}},
+		{"-scramble", func(c *loadgen.Config) { c.Workload.Scramble = true }},
+		{"-records 1000", func(c *loadgen.Config) { c.Workload.Records = 1000 }},
+		{"-seed 18446744073709551615", func(c *loadgen.Config) { c.Workload.Seed = 1<<64 - 1 }},
+		{"-node node3 -client 1 -clients 2", func(c *loadgen.Config) { c.Node, c.Index, c.Clients = "node3", 1, 2 }},
+		{"-hosts a:1,b:2", func(c *loadgen.Config) { c.Hosts = []string{"a:1", "b:2"} }},
+		{"-transport inproc -engine mutex", func(c *loadgen.Config) { c.Transport, c.Engine = loadgen.InProcess, "mutex" }},
+		{"-codec gob", func(c *loadgen.Config) { c.Codec = "gob" }},
+		{"-router seed", func(c *loadgen.Config) { c.Router = "seed" }},
+		{"-workers 8 -batch 100 -inflight 3", func(c *loadgen.Config) { c.Workers, c.Batch, c.InFlight = 8, 100, 3 }},
+		{"-coalesce", func(c *loadgen.Config) { c.Options.Coalesce = true }},
+		{"-crc", func(c *loadgen.Config) { c.Options.CRC = true }},
+		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = 1024 }},
+		{"-key-prefix user", func(c *loadgen.Config) { c.KeyPrefix = "user" }},
+		{"-verify full", func(c *loadgen.Config) { c.Verify = 1 }},
+		{"-verify 100", func(c *loadgen.Config) { c.Verify = 100 }},
+		{"-warmup 0 -secs 1.5", func(c *loadgen.Config) { c.WarmUp, c.Window = 0, 1500*time.Millisecond }},
+		{"-warmup 500ms -secs 2m", func(c *loadgen.Config) { c.WarmUp, c.Window = 500*time.Millisecond, 2*time.Minute }},
+		{"-secs 5 -secs 7", func(c *loadgen.Config) { c.Window = 7 * time.Second }},
+	}
+	for _, test := range tests {
+		t.Run(test.args, func(t *testing.T) {
+			want := loadgen.DefaultConfig()
+			test.change(&want)
+			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+// Every error is the command line's, one line, and names the flag.
+func TestParseErrors(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"-workload YCSB-Z", "-workload"},
+		{"-workload ycsb-b", "did you mean YCSB-B?"},
+		{"-workload mix", "-reads"},
+		{"-reads 0.5", "-reads"},
+		{"-workload mix -reads 1.5", "for flag -reads: want a share from 0 to 1"},
+		{"-reads -1", "for flag -reads: want a share from 0 to 1"},
+		{"-workload mix -reads NaN", "for flag -reads: want a share from 0 to 1"},
+		{"-theta 0", "-theta 0"},
+		{"-theta NaN", "-theta NaN"},
+		{"-theta -0.99", "-theta -0.99"},
+		{"-theta +Inf", "-theta +Inf"},
+		{"-theta x", `invalid value "x" for flag -theta`},
+		{"-records 0", "-records 0"},
+		{"-records -1", "-records"},
+		{"-distribution pareto", "-distribution"},
+		{"-zipfian gauss", "-zipfian"},
+		{"-hosts a:1,,b:2", "-hosts"},
+		{"-transport udp", "-transport udp"},
+		{"-transport inproc -engine redis", `-engine "redis"`},
+		{"-codec json", "-codec"},
+		{"-codec gob -crc", "-codec binary"},
+		{"-router ring", "-router"},
+		{"-workers 0", "-workers 0"},
+		{"-batch 0", "-batch 0"},
+		{"-batch 1e3", "-batch"},
+		{"-inflight 0", "-inflight 0"},
+		{"-value-size 8", "-value-size 8"},
+		{"-verify 0", "-verify 0"},
+		{"-verify all", "for flag -verify: want full, or a whole number"},
+		{"-warmup -1", "-warmup -1s"},
+		{"-secs 0", "-secs 0s"},
+		{"-secs -1", "-secs -1s"},
+		{"-secs NaN", "for flag -secs: want a number of seconds"},
+		{"-secs Inf", "for flag -secs: want a number of seconds"},
+		{"-secs 1e300", "for flag -secs: want a number of seconds"},
+		{"-secs ten", "for flag -secs: want a number of seconds"},
+		{"-client 1", "-client 1"},
+		{"-clients 0", "-clients 0"},
+		{"30", `stray argument "30"`},
+		{"-secs 5 now", `stray argument "now"`},
+		{"-scramble false", `stray argument "false"`},
+		{"-numClients 8", "here it is -workers"},
+		{"-batchSize 8", "here it is -batch"},
+		{"-duration 8", "here it is -secs"},
+	}
+	for _, test := range tests {
+		t.Run(test.args, func(t *testing.T) {
+			_, _, err := parse(strings.Fields(test.args))
+			var usage control.UsageError
+			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want a usage error of one line with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// Every hint leads to a flag that there is.
+func TestHints(t *testing.T) {
+	_, flags, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for theirs, ours := range hints {
+		name, _, _ := strings.Cut(strings.TrimPrefix(ours, "-"), " ")
+		if flags.Lookup(name) == nil {
+			t.Errorf("%s leads to %s, which does not exist", theirs, ours)
+		}
+		if flags.Lookup(theirs) != nil {
+			t.Errorf("%s is a flag itself", theirs)
+		}
+	}
+}
+
+// What a log shows as a flag's value can be typed as one: it sets the same.
+func TestFlagsPrintAsTyped(t *testing.T) {
+	for _, args := range []string{
+		"",
+		"-workload mix -reads 0.25 -secs 0.5 -warmup 90s -verify full -hosts a:1,b:2,c:3 -theta 1.01 -scramble -crc",
+		"-verify 7 -secs 1h30m -transport inproc",
+	} {
+		want, flags, err := parse(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var typed []string
+		flags.VisitAll(func(f *flag.Flag) {
+			if f.Value.String() != "" {
+				typed = append(typed, "-"+f.Name+"="+f.Value.String())
+			}
+		})
+		if got, _, err := parse(typed); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v; want %+v", typed, got, err, want)
+		}
+	}
+}
