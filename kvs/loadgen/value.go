@@ -10,7 +10,7 @@ import (
 // from a wrong one without having written it:
 //
 //	0   key hash   uint64   kvs.KeyHash of the key that it was stored under
-//	8   version    uint32   0 as loaded, then counts its writer's writes
+//	8   version    uint32   counts its writer's writes, from 1
 //	12  worker     uint16 } its writer: someone
 //	14  client     uint16 } who exists
 //	16  check      uint64   mix of the 16 bytes before and the length

@@ -26,10 +26,12 @@ func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 
 // summarize reports the server's whole life, after its last connection ended.
 func (s *server) summarize() error {
+	last := s.reporter.Finish
 	if !s.node.Controlled() {
-		if err := s.reporter.Enter(metrics.Done); err != nil {
-			return err
-		}
+		last = func() error { return s.reporter.Enter(metrics.Done) }
+	}
+	if err := last(); err != nil {
+		return err
 	}
 	window := s.reporter.Window()
 	summary := metrics.Summary{

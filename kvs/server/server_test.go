@@ -24,6 +24,8 @@ type led struct {
 	events   chan control.Event
 	exited   chan int
 	stderr   bytes.Buffer
+
+	intervals metrics.Counts // the sum of those that next has passed
 }
 
 func lead(t *testing.T, args ...string) *led {
@@ -69,6 +71,9 @@ func (s *led) next(t *testing.T, wanted func(control.Event) bool) control.Event 
 			if !ok {
 				t.Fatalf("the server has left: %s", &s.stderr)
 			}
+			if e.Record != nil && e.Record.Interval != nil {
+				s.intervals = s.intervals.Add(e.Record.Interval.Counts)
+			}
 			if wanted(e) {
 				return e
 			}
@@ -80,6 +85,12 @@ func (s *led) next(t *testing.T, wanted func(control.Event) bool) control.Event 
 
 func is(event string) func(control.Event) bool {
 	return func(e control.Event) bool { return e.Event == event }
+}
+
+func intervalOf(phase metrics.Phase) func(control.Event) bool {
+	return func(e control.Event) bool {
+		return e.Record != nil && e.Record.Interval != nil && e.Record.Interval.Phase == phase
+	}
 }
 
 // A server under a launcher: it says when it listens, counts each client's
@@ -104,19 +115,21 @@ func TestServerUnderLauncher(t *testing.T) {
 		put(t, a, fmt.Sprint(i))
 	}
 	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Window})
-	// An interval of the window says that it is open.
-	s.next(t, func(e control.Event) bool {
-		return e.Record != nil && e.Record.Interval != nil && e.Record.Interval.Phase == metrics.Window
-	})
+	s.next(t, intervalOf(metrics.Window)) // it is open
 	for i := range 5 {
 		put(t, b, fmt.Sprint(i))
 	}
 	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Drain})
+	s.next(t, intervalOf(metrics.Drain))
+	put(t, a, "late")
 	s.command(t, control.Command{Do: control.Stop})
 	e := s.next(t, func(e control.Event) bool { return e.Record != nil && e.Record.Summary != nil })
 	summary := e.Record.Summary
-	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 3, Calls: 3}}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}}}
-	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 8 || !slices.Equal(summary.Peers, wantPeers) {
+	if s.intervals != summary.Total {
+		t.Errorf("the intervals sum to %+v, the summary to %+v", s.intervals, summary.Total)
+	}
+	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 4, Calls: 4}}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}}}
+	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 9 || !slices.Equal(summary.Peers, wantPeers) {
 		t.Errorf("%s %s: total %+v, peers %+v", e.Record.Node, e.Record.Role, summary.Total, summary.Peers)
 	}
 	if summary.InWindow != wantPeers[1].Counts || summary.WindowLengthS <= 0 || summary.Usage.DataInterface != "lo" {
