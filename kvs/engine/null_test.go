@@ -10,8 +10,7 @@ import (
 // Null answers every read with a value of the length that was written last,
 // whatever key was asked for, and every reply decodes.
 func TestNull(t *testing.T) {
-	e, err := New(NullName)
-	if err != nil {
+	if _, err := New(NullName); err != nil {
 		t.Fatal(err)
 	}
 	value := []byte("value")
@@ -31,7 +30,7 @@ func TestNull(t *testing.T) {
 		{kvs.Op{Kind: kvs.Get, Key: []byte("b")}, ""},
 	}
 	for cut := range steps { // one Apply, and any two
-		e = NewNull()
+		e := NewNull()
 		var reply kvs.Reply
 		reply.Reset()
 		var ops []kvs.Op
