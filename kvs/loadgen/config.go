@@ -129,6 +129,9 @@ func (c Config) validateParts() error {
 	if c.Options != (wire.Options{}) && c.Codec != "binary" {
 		return fmt.Errorf("-coalesce and -crc go with -codec binary, not %s", c.Codec)
 	}
+	if c.Options.Coalesce && c.Transport == InProcess && c.Engine == engine.NullName {
+		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", engine.NullName)
+	}
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
 		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)
 	}

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -117,4 +118,22 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	}
 	err = g.Measure(ctx, func(metrics.Phase) error { return nil })
 	return g.Summary(), err
+}
+
+// One value for all keys would be sent once: such replies are refused.
+func TestNullIsNotCoalesced(t *testing.T) {
+	c := DefaultConfig()
+	c.Workers, c.Options.Coalesce = 1, true
+	c.Hosts = []string{serve(t, kvs.NewService(engine.NewNull()), wire.Identity{Node: "s", Codec: c.Codec, Null: true})}
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "-coalesce") {
+		t.Errorf("error %v, want one that names -coalesce", err)
+	}
+	c.Transport, c.Engine = InProcess, engine.NullName
+	if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), "-coalesce: ") {
+		t.Errorf("in process: error %v, want one that names -coalesce", err)
+	}
 }

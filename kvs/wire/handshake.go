@@ -156,6 +156,8 @@ func (id Identity) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
 	case h.Options != Options{} && h.Codec != "binary":
 		return "-coalesce and -crc go with -codec binary"
+	case h.Coalesce && id.Null:
+		return "the server (" + id.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"
 	}
