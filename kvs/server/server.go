@@ -63,7 +63,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if err != nil {
 		return err
 	}
-	tuneCollector(host.MemoryTotalBytes)
+	engine.TuneCollector(host.MemoryTotalBytes)
 	if l.id.Null {
 		node.Logf("engine null: no store; clients measure a ceiling, and the run is no result")
 	}

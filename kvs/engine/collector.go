@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"os"
@@ -14,9 +14,9 @@ const (
 	memoryShare = 0.7
 )
 
-// tuneCollector sets the collector for a store on a machine with so much
-// memory. GOGC and GOMEMLIMIT in the environment win, each on its own.
-func tuneCollector(memoryBytes uint64) {
+// TuneCollector sets this process's collector for a store on a machine with so
+// much memory. GOGC and GOMEMLIMIT in the environment win, each on its own.
+func TuneCollector(memoryBytes uint64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
