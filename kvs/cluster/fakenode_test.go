@@ -60,6 +60,9 @@ func runFakeNode() {
 	n.log("token %s", start.Token)
 	n.at("start")
 	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	if n.has("null") {
+		flags["engine"] = "null"
+	}
 	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}}})
 	go n.beat()
 	if n.role == metrics.Server {

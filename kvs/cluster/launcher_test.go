@@ -143,6 +143,25 @@ func TestValidRun(t *testing.T) {
 	}
 }
 
+// A run without a store prints what it reached under another name, and fails.
+func TestCeilingRun(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	err := tr.run(context.Background(), "node0:null", "node1:null")
+	if ExitStatus(err) != exitInvalid {
+		t.Errorf("error %v, want one of status %d", err, exitInvalid)
+	}
+	out := tr.stdout.String()
+	if !regexp.MustCompile(`(?m)^ceiling [0-9]+ op/s$`).MatchString(out) || strings.Contains(out, "\ntotal ") ||
+		!strings.HasSuffix(out, "\nverdict INVALID(engine null answers without a store: this is a ceiling, not a result)\n") {
+		t.Errorf("output:\n%s", out)
+	}
+	if text := tr.read(t, "summary.txt"); strings.Contains(text, "Benchmark") {
+		t.Errorf("a ceiling is in summary.txt:\n%s", text)
+	}
+	tr.checkGone(t, 4)
+}
+
 // checkRecords reads the records back.
 func (tr *trial) checkRecords(t *testing.T) {
 	t.Helper()
