@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kvlab/kvs/control"
+	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
 )
@@ -18,13 +19,13 @@ var Program = control.Program{Name: "kvsclient", Role: metrics.Client, Run: run}
 
 // client is the running process.
 type client struct {
-	config    loadgen.Config
+	config    Config
 	node      *control.Node
 	generator *loadgen.Generator
 	reporter  *control.Reporter
 }
 
-func run(ctx context.Context, node *control.Node, args []string, token string) error {
+func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
 	config, flags, err := parse(args)
 	if err != nil {
 		return err
@@ -32,17 +33,32 @@ func run(ctx context.Context, node *control.Node, args []string, token string) e
 	if node.Controlled() && config.Transport == loadgen.InProcess {
 		return control.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
+	if node.Controlled() && config.Ceiling.On {
+		return control.UsageError{Err: errors.New("-ceiling: it measures by itself and needs no launcher: run bin/kvsclient -ceiling")}
+	}
 	config.Token = token
 	node.Identify(config.Node, metrics.Client)
+	stop, err := config.Profile.Start(config.Node)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if config.Ceiling.On {
+		return measureCeiling(ctx, node, config)
+	}
 	c := &client{config: config, node: node}
-	if c.generator, err = loadgen.New(config); err != nil {
+	if c.generator, err = loadgen.New(config.Config); err != nil {
 		return control.UsageError{Err: err}
 	}
 	if c.reporter, err = control.NewReporter(node, c.generator.Counts, c.log); err != nil {
 		return err
 	}
-	if _, err := control.Introduce(node, args, flags); err != nil {
+	host, err := control.Introduce(node, args, flags)
+	if err != nil {
 		return err
+	}
+	if config.Transport == loadgen.InProcess {
+		engine.TuneCollector(host.MemoryTotalBytes)
 	}
 	return c.report(ctx)
 }

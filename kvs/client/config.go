@@ -13,6 +13,13 @@ import (
 	"kvlab/kvs/wire"
 )
 
+// Config is a client's command line.
+type Config struct {
+	loadgen.Config
+	Profile control.Profile
+	Ceiling Ceiling
+}
+
 // hints are the labs' spellings.
 var hints = map[string]string{
 	"numClients": "-workers", "connections": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
@@ -24,8 +31,8 @@ var hints = map[string]string{
 }
 
 // parse reads a command line; its errors are control.UsageErrors.
-func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
-	c := loadgen.DefaultConfig()
+func parse(args []string) (Config, *flag.FlagSet, error) {
+	c := Config{Config: loadgen.DefaultConfig()}
 	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
 	w := &c.Workload
 	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
@@ -56,8 +63,13 @@ func parse(args []string) (loadgen.Config, *flag.FlagSet, error) {
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
+	c.Ceiling.flags(flags)
+	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
+	}
+	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
+		return c, flags, control.UsageError{Err: err}
 	}
 	if err := c.Validate(); err != nil {
 		return c, flags, control.UsageError{Err: err}

@@ -11,8 +11,8 @@ import (
 
 // workloadFlags are the client flags that define the work.
 var workloadFlags = []string{
-	"workload", "reads", "distribution", "zipfian", "theta", "records", "value-size", "key-prefix", "scramble",
-	"batch", "workers", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
+	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
+	"batch", "workers", "inflight", "coalesce", "crc", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }
 
 // benchmarkFlags are those of them that tell one benchmark from another in
