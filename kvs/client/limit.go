@@ -150,11 +150,16 @@ func (l *limit) processors() (opsPerS float64, why string) {
 // reached says how near what was measured comes to a limit.
 func (l *limit) reached(say sayer, of string, limit float64) {
 	c := l.config.Ceiling
-	switch {
-	case c.Against != "":
-		say("reached", "%.1f %% %s, by the %s ops/s of %s", 100*c.Measured/limit, of, metrics.Count(c.Measured), c.Against)
-	case c.Measured > 0:
-		say("reached", "%.1f %% %s, by %s ops/s", 100*c.Measured/limit, of, metrics.Count(c.Measured))
+	if c.Measured == 0 {
+		return
+	}
+	whose := ""
+	if c.Against != "" {
+		whose = " of " + c.Against
+	}
+	say("reached", "%.1f %% %s, by %s ops/s%s", 100*c.Measured/limit, of, metrics.Count(c.Measured), whose)
+	if c.Measured > limit {
+		say("", "more than all: other work, or another machine; or this one was busier just now: measure both again")
 	}
 }
 
