@@ -24,7 +24,7 @@ type Ceiling struct {
 }
 
 func (c *Ceiling) flags(flags *flag.FlagSet) {
-	flags.BoolVar(&c.On, "ceiling", c.On, "measure what limits this work instead of doing it; no server is needed here, and -hosts are kvsserver -codec raw")
+	flags.BoolVar(&c.On, "ceiling", c.On, "measure what limits this work instead of doing it, 5 s each unless -secs is given; it starts what it needs, or -hosts are kvsserver -codec raw")
 	flags.Float64Var(&c.Gbps, "link-gbps", c.Gbps, "with -ceiling: `Gb/s` of every node's link, for the wire's limit")
 	flags.Float64Var(&c.Measured, "measured", c.Measured, "with -ceiling: `ops/s` to hold against the limit")
 	flags.StringVar(&c.Against, "against", c.Against, "with -ceiling: a `run.json` whose work is taken over and whose result is held against the limit")
