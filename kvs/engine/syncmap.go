@@ -4,37 +4,35 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine/prefetch"
 )
 
-// SyncMap keeps keys in sync.Map. One sync.Map of a million string keys costs
-// eight to ten dependent cache misses a lookup: five or six levels of a trie of
-// 16 branches, the entry, the boxed key, its bytes, the boxed value, its bytes.
-// Two changes leave half of them:
+// SyncMap keeps keys in a sync.Map. One of a million string keys costs eight to
+// ten cache misses a lookup, each of which waits for the one before: five or
+// six levels of a trie of 16 branches, the entry, the boxed key, its bytes, the
+// boxed value, its bytes. Here the map's keys are the first 12 bits of the
+// hashes, so that its trie fits the second-level cache, and its values are
+// buckets of the blocks that hold keys and values. Past the map, the misses of
+// many lookups are under way at once.
 //
-//   - There are 2^16 maps, chosen by the key's hash, so that a lookup passes 1.7
-//     levels on average among a million keys, and 2.5 among ten million.
-//   - A map's key is the 64-bit hash, and its value a block that holds hash,
-//     key and value side by side: comparing the key brings the value's cache
-//     line along.
-//
-// Two keys may share a hash. The first to come owns it for good; the others
-// live in a plain sync.Map of strings. Nobody waits for them: among a million
-// keys the odds that there is one are 1 in 4*10^7 (10^12/2 pairs, 2^64 hashes).
-//
-// Blocks are immutable: a Put replaces the whole block, so that a reader never
-// sees half of one, and the collector takes the old.
+// Reads take no lock. A Put replaces a whole block, so that a reader never sees
+// half of one, and the collector takes the old. Writers lock one bucket in 256.
+// A bucket that grows holds up its own writers, for 1 ms when it has 10^4 keys.
 type SyncMap struct {
-	seed   maphash.Seed
-	hash   func(maphash.Seed, []byte) uint64
-	shards [1 << shardBits]sync.Map // hash -> *uint64, the first word of a block
-	others sync.Map                 // string -> *uint64, for keys whose hash is taken
+	seed    maphash.Seed
+	hash    func(maphash.Seed, []byte) uint64
+	buckets sync.Map              // &numbers[number] -> *bucket
+	numbers [1 << numberBits]byte // whose addresses stand for bucket numbers: a pointer is a map key that needs no box
+	writers [256]struct {
+		sync.Mutex
+		_ [prefetch.Line - 8]byte
+	}
 	length atomic.Int64
 }
 
-const shardBits = 16
+const numberBits = 12
 
 // NewSyncMap returns an empty engine.
 func NewSyncMap() *SyncMap {
@@ -44,131 +42,139 @@ func NewSyncMap() *SyncMap {
 // Len is the number of keys.
 func (m *SyncMap) Len() int { return int(m.length.Load()) }
 
-// group is how many consecutive Gets are looked up together: the processor
-// overlaps the cache misses of lookups that stand side by side with nothing
-// but each other in between.
+// bucket returns the bucket of a hash; nil before its first key.
+func (m *SyncMap) bucket(hash uint64) *bucket {
+	if b, ok := m.buckets.Load(&m.numbers[hash>>(64-numberBits)]); ok {
+		return b.(*bucket)
+	}
+	return nil
+}
+
+// group is how many operations are looked up together.
 const group = 32
+
+// lookup is what the passes over a group find out, one after another.
+type lookup struct {
+	hash   uint64
+	bucket *bucket
+	place  int // where the key probably is in the bucket; -1 for nowhere
+}
 
 // Apply executes ops in order; see kvs.Engine.
 func (m *SyncMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	for len(ops) > 0 {
-		n := 0
-		for n < len(ops) && n < group && ops[n].Kind == kvs.Get {
-			n++
-		}
-		if n > 0 {
-			m.get(ops[:n], reply)
-			ops = ops[n:]
-			continue
-		}
-		m.write(&ops[0], reply)
-		ops = ops[1:]
+	var found [group]lookup
+	for ; len(ops) > group; ops = ops[group:] {
+		m.apply(ops[:group], found[:], reply)
 	}
+	m.apply(ops, found[:len(ops)], reply)
 }
 
-func (m *SyncMap) get(ops []kvs.Op, reply *kvs.Reply) {
-	var hashes [group]uint64
-	var blocks [group]*uint64
-	for i := range ops {
-		hashes[i] = m.hash(m.seed, ops[i].Key)
+func (m *SyncMap) apply(ops []kvs.Op, found []lookup, reply *kvs.Reply) {
+	if len(ops) > 1 {
+		m.fetch(ops, found)
+	} else {
+		m.find(ops, found)
 	}
 	for i := range ops {
-		if v, ok := m.shard(hashes[i]).Load(hashes[i]); ok {
-			blocks[i] = v.(*uint64)
-		}
-	}
-	for i := range ops {
-		if value, ok := m.value(blocks[i], ops[i].Key); ok {
-			reply.Found(value)
+		if ops[i].Kind.Writes() {
+			m.write(&ops[i], found[i].hash, reply)
 		} else {
-			reply.Missing()
+			m.read(&ops[i], &found[i], reply)
 		}
 	}
 }
 
-func (m *SyncMap) shard(hash uint64) *sync.Map {
-	return &m.shards[hash>>(64-shardBits)]
+// find fills in what is found of each operation's key.
+func (m *SyncMap) find(ops []kvs.Op, found []lookup) {
+	for i := range ops {
+		f := &found[i]
+		f.hash = m.hash(m.seed, ops[i].Key)
+		f.bucket = m.bucket(f.hash)
+		f.place = f.bucket.first(f.hash)
+	}
 }
 
-// value returns what is stored under key, given the block that its hash led
-// to, nil for none.
-func (m *SyncMap) value(b *uint64, key []byte) ([]byte, bool) {
-	if b == nil {
-		return nil, false
+// fetch is find in passes, each of which has the lines fetched that the next
+// will look at, for all operations at once.
+func (m *SyncMap) fetch(ops []kvs.Op, found []lookup) {
+	var lines prefetch.List
+	for i := range ops {
+		f := &found[i]
+		f.hash = m.hash(m.seed, ops[i].Key)
+		f.bucket = m.bucket(f.hash)
+		prefetch.Add(&lines, f.bucket)
 	}
-	if k, value := contents(b); string(k) == string(key) {
-		return value, true
+	lines.Fetch()
+	for i := range found {
+		found[i].bucket.fetch(found[i].hash, &lines)
 	}
-	if v, ok := m.others.Load(string(key)); ok {
-		_, value := contents(v.(*uint64))
-		return value, true
+	lines.Fetch()
+	for i := range found {
+		f := &found[i]
+		if f.place = f.bucket.first(f.hash); f.place >= 0 {
+			f.bucket.blocks[f.place].Load().fetch(&lines)
+		}
 	}
-	return nil, false
+	lines.Fetch()
 }
 
-func (m *SyncMap) write(op *kvs.Op, reply *kvs.Reply) {
-	hash := m.hash(m.seed, op.Key)
-	b := newBlock(hash, op.Key, op.Value)
-	old, ok := m.shard(hash).LoadOrStore(boxed(b), b)
-	if ok {
-		old, ok = m.replace(old.(*uint64), b, op.Key)
+// read executes a Get. What was found may be out of date: an earlier operation
+// of the batch, or somebody else, may have written since.
+func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
+	b, place := f.bucket, f.place
+	if place < 0 || b.replaced.Load() {
+		b = m.bucket(f.hash)
+		place = b.first(f.hash)
 	}
-	if !ok {
+	for ; place >= 0; place = b.next(f.hash, place) {
+		if key, value := b.blocks[place].Load().contents(); string(key) == string(op.Key) {
+			reply.Found(value)
+			return
+		}
+	}
+	reply.Missing()
+}
+
+// write executes a Put or a ReadModifyWrite.
+func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
+	block := newBlock(op.Key, op.Value)
+	old := m.store(hash, op.Key, block)
+	if old == nil {
 		m.length.Add(1)
 	}
 	switch {
 	case op.Kind == kvs.Put:
 		reply.Stored()
-	case ok:
-		_, value := contents(old.(*uint64))
+	case old != nil:
+		_, value := old.contents()
 		reply.Found(value)
 	default:
 		reply.Missing()
 	}
 }
 
-// replace stores b where its hash is taken by owner: in its place when the key
-// is the same, among the others when it is not. It returns the block that b
-// replaces.
-func (m *SyncMap) replace(owner, b *uint64, key []byte) (any, bool) {
-	if k, _ := contents(owner); string(k) == string(key) {
-		return m.shard(*b).Swap(boxed(b), b)
+// store puts a block in the place of its key's and returns that one, nil for a
+// new key.
+func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
+	number := hash >> (64 - numberBits)
+	writer := &m.writers[number%uint64(len(m.writers))]
+	writer.Lock()
+	defer writer.Unlock()
+	b := m.bucket(hash)
+	for place := b.first(hash); place >= 0; place = b.next(hash, place) {
+		if k, _ := b.blocks[place].Load().contents(); string(k) == string(key) {
+			return b.blocks[place].Swap(block)
+		}
 	}
-	return m.others.Swap(string(key), b)
-}
-
-// A block is hash, lengths, key and value in one allocation without pointers,
-// which the collector need not look into:
-//
-//	word 0  hash
-//	word 1  value length << 8 | key length
-//	then    key, value
-const blockHeader = 16
-
-func newBlock(hash uint64, key, value []byte) *uint64 {
-	words := make([]uint64, (blockHeader+len(key)+len(value)+7)/8)
-	words[0] = hash
-	words[1] = uint64(len(value))<<8 | uint64(len(key))
-	data := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[blockHeader:]
-	copy(data[copy(data, key):], value)
-	return &words[0]
-}
-
-// contents returns the key and the value in a block; neither may be written.
-func contents(b *uint64) (key, value []byte) {
-	lengths := *(*uint64)(unsafe.Add(unsafe.Pointer(b), 8))
-	klen, vlen := int(lengths&0xff), int(lengths>>8)
-	data := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(b), blockHeader)), klen+vlen)
-	return data[:klen:klen], data[klen:]
-}
-
-// boxed returns the hash in a block as an interface value that points into the
-// block, where a plain conversion would allocate a copy: a sync.Map keeps the
-// interface value it is given, and each lookup compares with it.
-func boxed(b *uint64) any {
-	var key any = uint64(0)
-	(*[2]unsafe.Pointer)(unsafe.Pointer(&key))[1] = unsafe.Pointer(b)
-	return key
+	if !b.add(hash, block) {
+		larger := b.grown(func(key []byte) uint64 { return m.hash(m.seed, key) })
+		larger.add(hash, block)
+		m.buckets.Store(&m.numbers[number], larger)
+		if b != nil {
+			b.replaced.Store(true)
+		}
+	}
+	return nil
 }
 
 var _ kvs.Engine = (*SyncMap)(nil)

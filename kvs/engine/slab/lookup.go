@@ -1,6 +1,9 @@
 package slab
 
-import "kvlab/kvs"
+import (
+	"kvlab/kvs"
+	"kvlab/kvs/engine/prefetch"
+)
 
 const (
 	// window is how many operations are looked up between two looks at the
@@ -27,13 +30,10 @@ func (e *Engine) fetchSlots(p *participant, ops []kvs.Op) int {
 	for ; n < len(ops) && n < window && size < enoughBytes; n++ {
 		hash := e.hash(e.seed, ops[n].Key)
 		p.hashes[n] = hash
-		p.lines[n%group] = address(d.segment(hash).slot(home(hash)))
-		if n%group == group-1 {
-			prefetch(&p.lines[0], group)
-		}
+		prefetch.Add(&p.lines, d.segment(hash).slot(home(hash)))
 		size += len(ops[n].Value)
 	}
-	prefetch(&p.lines[0], n%group)
+	p.lines.Fetch()
 	return n
 }
 
@@ -41,7 +41,6 @@ func (e *Engine) fetchSlots(p *participant, ops []kvs.Op) int {
 // the records that they name fetched.
 func (e *Engine) fetchRecords(p *participant, i, end int) {
 	d := e.index.table.Load()
-	n := 0
 	for ; i < end; i++ {
 		hash := p.hashes[i]
 		slot, _ := d.segment(hash).find(hash, home(hash))
@@ -50,13 +49,9 @@ func (e *Engine) fetchRecords(p *participant, i, end int) {
 			continue
 		}
 		b := blockOf(slot)
-		start := address(&e.arena.data(b)[0])
-		for word := 0; word < min(b.class(), recordLines*8); word += 8 {
-			p.lines[n] = start + uintptr(word*8)
-			n++
-		}
+		prefetch.AddRange(&p.lines, &e.arena.data(b)[0], min(b.class()*8, recordLines*prefetch.Line))
 	}
-	prefetch(&p.lines[0], n)
+	p.lines.Fetch()
 }
 
 // execute executes the window's operations from i to mid in order. Slots have

@@ -3,6 +3,8 @@ package slab
 import (
 	"runtime"
 	"sync/atomic"
+
+	"kvlab/kvs/engine/prefetch"
 )
 
 // participant is one goroutine's stay in an engine, and what it leaves to the
@@ -27,7 +29,7 @@ type participant struct {
 	// The window's operations: their hashes, and their slots as they were when
 	// fetchRecords came by.
 	hashes, slots [window]uint64
-	lines         [group * recordLines]uintptr
+	lines         prefetch.List
 }
 
 // Retired blocks wait until there are so many that a look at every participant

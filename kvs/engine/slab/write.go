@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine/prefetch"
 )
 
 // write executes an operation of a kind that writes.
@@ -81,14 +82,12 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 // deal adds slots of a segment to those that replace it, by the next bit of
 // their keys' hashes.
 func (e *Engine) deal(p *participant, slots []uint64, low, high *segment) {
-	n := 0
 	for _, slot := range slots {
 		if slot != 0 {
-			p.lines[n] = address(&e.arena.data(blockOf(slot))[0])
-			n++
+			prefetch.Add(&p.lines, &e.arena.data(blockOf(slot))[0])
 		}
 	}
-	prefetch(&p.lines[0], n)
+	p.lines.Fetch()
 	for _, slot := range slots {
 		if slot == 0 {
 			continue

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func prefetch(addresses *uintptr, n int)
-TEXT ·prefetch(SB), NOSPLIT, $0-16
+// func lines(addresses *uintptr, n int)
+TEXT ·lines(SB), NOSPLIT, $0-16
 	MOVQ addresses+0(FP), AX
 	MOVQ n+8(FP), CX
 	LEAQ (AX)(CX*8), CX

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func prefetch(addresses *uintptr, n int)
-TEXT ·prefetch(SB), NOSPLIT, $0-16
+// func lines(addresses *uintptr, n int)
+TEXT ·lines(SB), NOSPLIT, $0-16
 	MOVD addresses+0(FP), R0
 	MOVD n+8(FP), R1
 	ADD  R1<<3, R0, R1

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"unsafe"
+
+	"kvlab/kvs/engine/prefetch"
+)
+
+// block is the first word of a key and its value, side by side in one
+// allocation without pointers, which the collector need not look into:
+//
+//	word 0  value length << 8 | key length
+//	then    key, value
+//
+// It does not change once it is made.
+type block uint64
+
+const blockHeader = 8
+
+// newBlock returns a block with copies of key and value.
+func newBlock(key, value []byte) *block {
+	words := make([]block, (blockHeader+len(key)+len(value)+7)/8)
+	words[0] = block(len(value))<<8 | block(len(key))
+	data := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[blockHeader:]
+	copy(data[copy(data, key):], value)
+	return &words[0]
+}
+
+// contents returns the key and the value; neither may be written.
+func (b *block) contents() (key, value []byte) {
+	klen, vlen := int(*b&0xff), int(*b>>8)
+	data := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(b), blockHeader)), klen+vlen)
+	return data[:klen:klen], data[klen:]
+}
+
+// blockLines is how many lines of a block are fetched ahead. What follows the
+// processor fetches by itself, once it sees a copy.
+const blockLines = 3
+
+// fetch has the block's first lines fetched. How many it has is not known
+// before the first is here; one too many costs little.
+func (b *block) fetch(lines *prefetch.List) {
+	prefetch.AddRange(lines, b, blockLines*prefetch.Line)
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"kvlab/kvs/engine/prefetch"
+)
+
+// bucket is the blocks of the keys whose hashes begin alike: an open-addressing
+// table with linear probing. Readers need no lock; writers hold one. Blocks are
+// only added, or replaced where they are; a bucket that is full is replaced by
+// a larger one, and says so. Its methods take a nil bucket for an empty one.
+type bucket struct {
+	replaced atomic.Bool
+	used     int             // blocks; the writers' own
+	tags     []atomic.Uint32 // of the blocks; 0 for none
+	blocks   []atomic.Pointer[block]
+}
+
+// smallest is the capacity of a bucket at first; it doubles whenever 3/4 are in
+// use.
+const smallest = 16
+
+// tag is the low half of a hash, but never 0.
+func tag(hash uint64) uint32 { return uint32(hash) | 1 }
+
+// home is where a key's probing begins. Its bits are neither in the tag nor in
+// the bucket's number.
+func (b *bucket) home(hash uint64) int { return int(hash>>32) & (len(b.tags) - 1) }
+
+// first returns the first place at which a key with this hash may be, and -1
+// for none. The key itself decides; next returns the following place.
+func (b *bucket) first(hash uint64) int {
+	if b == nil {
+		return -1
+	}
+	return b.probe(hash, b.home(hash))
+}
+
+func (b *bucket) next(hash uint64, place int) int { return b.probe(hash, place+1) }
+
+func (b *bucket) probe(hash uint64, place int) int {
+	want := tag(hash)
+	for mask := len(b.tags) - 1; ; place++ {
+		switch b.tags[place&mask].Load() {
+		case want:
+			return place & mask
+		case 0:
+			return -1
+		}
+	}
+}
+
+// fetch has the lines fetched at which probing begins.
+func (b *bucket) fetch(hash uint64, lines *prefetch.List) {
+	if b != nil {
+		home := b.home(hash)
+		prefetch.Add(lines, &b.tags[home])
+		prefetch.Add(lines, &b.blocks[home])
+	}
+}
+
+// add puts a block of a new key into the bucket, or returns false if it is full.
+func (b *bucket) add(hash uint64, block *block) bool {
+	if b == nil || b.used >= len(b.tags)*3/4 {
+		return false
+	}
+	place := b.home(hash)
+	for b.tags[place].Load() != 0 {
+		place = (place + 1) & (len(b.tags) - 1)
+	}
+	b.blocks[place].Store(block)
+	b.tags[place].Store(tag(hash)) // only now will readers look
+	b.used++
+	return true
+}
+
+// grown returns a bucket of twice the capacity with the same blocks, given the
+// hash of a key.
+func (b *bucket) grown(hash func(key []byte) uint64) *bucket {
+	capacity := smallest
+	if b != nil {
+		capacity = 2 * len(b.tags)
+	}
+	larger := &bucket{tags: make([]atomic.Uint32, capacity), blocks: make([]atomic.Pointer[block], capacity)}
+	if b == nil {
+		return larger
+	}
+	for i := range b.tags {
+		if b.tags[i].Load() != 0 {
+			block := b.blocks[i].Load()
+			key, _ := block.contents()
+			larger.add(hash(key), block)
+		}
+	}
+	return larger
+}

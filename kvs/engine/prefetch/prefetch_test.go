@@ -1,0 +1,47 @@
+package prefetch
+
+import "testing"
+
+// TestFetch fetches from lists of all lengths, of addresses that exist and
+// addresses that do not: nothing happens, and the list is empty.
+func TestFetch(t *testing.T) {
+	words := make([]uint64, 4*listLen)
+	for n := range 2*listLen + 2 {
+		var l List
+		for i := range n {
+			Add(&l, &words[i])
+		}
+		if want := min(n, (n-1)%listLen+1); n > 0 && l.n != want {
+			t.Errorf("%d lines added: %d wait, want %d", n, l.n, want)
+		}
+		l.add(8) // no such page
+		l.Fetch()
+		if l.n != 0 {
+			t.Errorf("%d lines wait after Fetch", l.n)
+		}
+	}
+}
+
+// TestAddRange holds the lines of a range against those that its bytes lie in.
+func TestAddRange(t *testing.T) {
+	bytes := make([]byte, 4096)
+	for _, r := range [][2]int{{0, 1}, {1, 63}, {0, 64}, {0, 65}, {63, 2}, {5, 200}, {64, 640}} {
+		var l List
+		AddRange(&l, &bytes[r[0]], r[1])
+		want := map[uintptr]bool{}
+		for i := r[0]; i < r[0]+r[1]; i++ {
+			var one List
+			Add(&one, &bytes[i])
+			want[one.lines[0]/Line] = true
+		}
+		for _, line := range l.lines[:l.n] {
+			if !want[line/Line] {
+				t.Errorf("range %v: line %x is not part of it", r, line)
+			}
+			delete(want, line/Line)
+		}
+		if len(want) != 0 {
+			t.Errorf("range %v: %d lines are missing", r, len(want))
+		}
+	}
+}
