@@ -51,7 +51,7 @@ func (l *log) String() string {
 }
 
 // startListener runs a listener over inner until the test ends.
-func startListener(t *testing.T, inner func(net.Listener) net.Listener, most int) (*listener, *log) {
+func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.Engine, most int) (*listener, *log) {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,7 +59,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, most int
 	}
 	lines := &log{}
 	l := &listener{
-		Listener: inner(socket), id: wire.Identity{Node: "node0", Codec: "binary"}, service: kvs.NewService(engine.NewMutex()),
+		Listener: inner(socket), id: wire.Identity{Node: "node0", Codec: "binary"}, service: kvs.NewService(e),
 		most: most, logf: lines.logf, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
@@ -117,7 +117,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // An accept that fails, as when files run out, is logged and tried again.
 func TestAcceptErrors(t *testing.T) {
-	l, lines := startListener(t, func(inner net.Listener) net.Listener { return &clumsy{Listener: inner, failures: 3} }, 10)
+	l, lines := startListener(t, func(inner net.Listener) net.Listener { return &clumsy{Listener: inner, failures: 3} }, engine.NewMutex(), 10)
 	for i := range 3 {
 		put(t, mustDial(t, l), fmt.Sprint(i))
 	}
@@ -132,7 +132,7 @@ func TestAcceptErrors(t *testing.T) {
 // The first connection beyond the cap is refused with a line in the log; when
 // one has gone there is room again.
 func TestConnectionCap(t *testing.T) {
-	l, lines := startListener(t, plain, 2)
+	l, lines := startListener(t, plain, engine.NewMutex(), 2)
 	goes, stays := mustDial(t, l), mustDial(t, l)
 	if client, err := dial(l); err == nil {
 		client.Close()
@@ -180,7 +180,7 @@ func TestFirstConnection(t *testing.T) {
 // A connection that ends badly is logged with its client's name and leaves the
 // others alone.
 func TestBadConnectionIsLogged(t *testing.T) {
-	l, lines := startListener(t, plain, 10)
+	l, lines := startListener(t, plain, engine.NewMutex(), 10)
 	good := mustDial(t, l)
 	bad, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -196,7 +196,7 @@ func TestBadConnectionIsLogged(t *testing.T) {
 
 // stop ends every connection, waits for it, and admits none any more.
 func TestStop(t *testing.T) {
-	l, lines := startListener(t, plain, 10)
+	l, lines := startListener(t, plain, engine.NewMutex(), 10)
 	client := mustDial(t, l)
 	put(t, client, "key")
 	if err := l.stop(); err != nil {
@@ -215,5 +215,43 @@ func TestStop(t *testing.T) {
 	}
 	if got := lines.String(); got != "" {
 		t.Errorf("the log is %q: connections that stop ends are no news", got)
+	}
+}
+
+// slow is an engine that says when it has been called and answers when it may.
+type slow struct {
+	kvs.Engine
+	called, answer chan struct{}
+}
+
+func (s slow) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	close(s.called)
+	<-s.answer
+	s.Engine.Apply(ops, reply)
+}
+
+// stop waits for a call that is being executed: after it the counts are final.
+func TestStopWaits(t *testing.T) {
+	e := slow{engine.NewMutex(), make(chan struct{}), make(chan struct{})}
+	l, _ := startListener(t, plain, e, 10)
+	client := mustDial(t, l)
+	var batch kvs.Batch
+	batch.Append(kvs.Put, []byte("key"), []byte("value"))
+	call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
+	client.Send(&call)
+	<-e.called
+	stopped := make(chan error, 1)
+	go func() { stopped <- l.stop() }()
+	select {
+	case err := <-stopped:
+		t.Errorf("stop returned with a call under way, error %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(e.answer)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if n := l.service.Counts()["node1"].Puts; n != 1 {
+		t.Errorf("%d puts after stop, want 1", n)
 	}
 }

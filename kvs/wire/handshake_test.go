@@ -356,3 +356,19 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.seen.Write(b)
 	return r.Conn.Write(b)
 }
+
+// A proof holds for one side, one order of nonces, and one token.
+func TestProofsDiffer(t *testing.T) {
+	a, b := newNonce(), newNonce()
+	proofs := map[string]bool{}
+	for _, token := range []string{"", "secret", "secret2"} {
+		for _, side := range []string{"server", "client"} {
+			id := Identity{Token: token}
+			proofs[string(id.proof(side, a, b))] = true
+			proofs[string(id.proof(side, b, a))] = true
+		}
+	}
+	if len(proofs) != 12 {
+		t.Errorf("%d proofs, want 12", len(proofs))
+	}
+}
