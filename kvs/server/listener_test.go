@@ -244,7 +244,8 @@ func TestStopWaits(t *testing.T) {
 	go func() { stopped <- l.stop() }()
 	select {
 	case err := <-stopped:
-		t.Errorf("stop returned with a call under way, error %v", err)
+		close(e.answer)
+		t.Fatalf("stop returned with a call under way, error %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(e.answer)
