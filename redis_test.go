@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "BenchmarkAgainstRedis writes its table into README.md")
+var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md")
 
 // redisRecords is the peer's load: as many records as kvlab's default, of as
 // many bytes.
@@ -50,7 +50,7 @@ func BenchmarkAgainstRedis(b *testing.B) {
 		})
 	}
 	if *update {
-		writeTable(b, rows)
+		writeTable(b, "against redis", "| `./run-cluster.sh` | ops/s | `redis-benchmark -t get` | GET/s | pairs of runs | ratio |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))
 	}
 }
 
@@ -190,25 +190,20 @@ func median(x []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// The README's table stands between these lines.
-const (
-	tableBegin = "<!-- against redis: begin -->\n"
-	tableEnd   = "<!-- against redis: end -->"
-)
-
-func writeTable(tb testing.TB, rows []string) {
+// writeTable puts a table into the README, between the lines that bear its name.
+func writeTable(tb testing.TB, name, table string) {
 	tb.Helper()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	head, rest, ok1 := strings.Cut(string(readme), tableBegin)
-	_, tail, ok2 := strings.Cut(rest, tableEnd)
+	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
+	head, rest, ok1 := strings.Cut(string(readme), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		tb.Fatalf("README.md has no lines %q and %q", tableBegin, tableEnd)
+		tb.Fatalf("README.md has no lines %q and %q", begin, end)
 	}
-	table := "| `./run-cluster.sh` | ops/s | `redis-benchmark -t get` | GET/s | pairs of runs | ratio |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "")
-	if err := os.WriteFile("README.md", []byte(head+tableBegin+table+tableEnd+tail), 0o644); err != nil {
+	if err := os.WriteFile("README.md", []byte(head+begin+table+end+tail), 0o644); err != nil {
 		tb.Fatal(err)
 	}
 }
