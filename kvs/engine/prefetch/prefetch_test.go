@@ -1,6 +1,9 @@
 package prefetch
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestFetch fetches from lists of all lengths, of addresses that exist and
 // addresses that do not: nothing happens, and the list is empty.
@@ -24,7 +27,8 @@ func TestFetch(t *testing.T) {
 
 // TestAddRange holds the lines of a range against those that its bytes lie in.
 func TestAddRange(t *testing.T) {
-	bytes := make([]byte, 4096)
+	// Not on the stack, which moves when it grows, and every address with it.
+	bytes := []byte(strings.Repeat("x", 4096))
 	for _, r := range [][2]int{{0, 1}, {1, 63}, {0, 64}, {0, 65}, {63, 2}, {5, 200}, {64, 640}} {
 		var l List
 		AddRange(&l, &bytes[r[0]], r[1])
