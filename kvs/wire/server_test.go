@@ -2,10 +2,13 @@ package wire
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -103,8 +106,10 @@ func randomBatch(random *rand.Rand, n, longest int) *kvs.Batch {
 		key := fmt.Appendf(nil, "key%d", random.IntN(n+1))
 		if kind := kvs.Kind(random.IntN(3)); kind.Writes() {
 			value := b.Reserve(kind, key, random.IntN(longest+1))
-			for i := range value {
-				value[i] = byte(random.Uint32())
+			for i := 0; i < len(value); i += 8 {
+				var word [8]byte
+				binary.LittleEndian.PutUint64(word[:], random.Uint64())
+				copy(value[i:], word[:])
 			}
 		} else {
 			b.Get(key)
@@ -123,12 +128,20 @@ func words(t *testing.T, reply *kvs.Reply) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = fmt.Sprintf("found %v read %v value %q", r.Found, r.Read, r.Value)
+		all[i] = fmt.Sprintf("found %v read %v value %s", r.Found, r.Read, valueWords(r.Value))
 	}
 	if err := results.End(); err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// valueWords writes a value down, a long one by its length and a checksum.
+func valueWords(value []byte) string {
+	if len(value) > 1000 {
+		return fmt.Sprintf("of %d bytes, sum %x", len(value), sha256.Sum256(value))
+	}
+	return strconv.Quote(string(value))
 }
 
 // blocker is an engine whose Apply waits until it is let go.

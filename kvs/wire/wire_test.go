@@ -73,7 +73,7 @@ func TestCallIsUsedAgain(t *testing.T) {
 			if err := client.Wait(&one); err != nil {
 				t.Fatal(err)
 			}
-			want := fmt.Sprintf("found true read true value %q", make([]byte, size))
+			want := "found true read true value " + valueWords(make([]byte, size))
 			if got := words(t, one.Reply); len(got) != 2 || got[1] != want {
 				t.Errorf("call %d: not the %d bytes that were put", i, size)
 			}
