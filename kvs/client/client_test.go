@@ -132,6 +132,10 @@ func TestClientUnderLauncher(t *testing.T) {
 	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-batch", "50", "-warmup", "0.02", "-secs", "0.05")
 	milestones, _ := c.until(t, control.Connected)
 	checkMilestones(t, milestones, control.Connected)
+	// The server opens a session after its last word of the handshake.
+	for deadline := time.Now().Add(10 * time.Second); service.Sessions() < 2 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
 	if n := e.Len(); n != 0 || service.Sessions() != 2 {
 		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Sessions())
 	}
