@@ -33,19 +33,9 @@ func (a *AvgPeak) join(node AvgPeak, n int) {
 	a.Peak = max(a.Peak, node.Peak)
 }
 
-// GroupTitle is the title of a role's table: "SERVER" for one node, "SERVERS (2
-// nodes)" for a group.
-func GroupTitle(role Role, nodes int) string {
-	name := strings.ToUpper(string(role))
-	if nodes == 1 {
-		return name
-	}
-	return fmt.Sprintf("%sS (%d nodes)", name, nodes)
-}
-
-// Text is the table as the seed printed it, under a title such as "SERVER",
-// "SERVER node0" or GroupTitle's. CPU is in percent of all cores, memory in GiB
-// (2^30 bytes), network in Gb/s (10^9 bits per second).
+// Text is the table as the seed printed it, under a title such as "SERVER".
+// CPU is in percent of all cores, memory in GiB (2^30 bytes), network in Gb/s
+// (10^9 bits per second).
 func (t Table) Text(title string) string {
 	const gib, gigabit = 1 << 30, 1e9 / 8
 	via := ""

@@ -27,23 +27,12 @@ Network TX (eno1d1):
   - Average: 0.01 Gb/s
   - Peak:    0.02 Gb/s
 `
-	got := table.Text(GroupTitle(Server, 1))
+	got := table.Text("SERVER")
 	if got != want {
 		t.Errorf("text\n%s\nwant\n%s", got, want)
 	}
 	if strings.Contains(got, "ops/s") {
 		t.Error("the labs' report-tput.py would take a line for a sample")
-	}
-}
-
-func TestGroupTitle(t *testing.T) {
-	for want, got := range map[string]string{
-		"SERVER": GroupTitle(Server, 1), "SERVERS (2 nodes)": GroupTitle(Server, 2),
-		"CLIENT": GroupTitle(Client, 1), "CLIENTS (0 nodes)": GroupTitle(Client, 0),
-	} {
-		if got != want {
-			t.Errorf("title %q, want %q", got, want)
-		}
 	}
 }
 

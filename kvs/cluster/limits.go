@@ -24,7 +24,7 @@ func defaultLimits() limits {
 	return limits{
 		connect: time.Minute,      // ssh's own limits end a dead connection in 20 s
 		load:    30 * time.Minute, // 10^9 records at 1M/s, twice over
-		work:    time.Minute,      // calls have deadlines of their own
+		work:    time.Minute,      // a round under way when the window closes
 		report:  30 * time.Second,
 		silence: 15 * time.Second, // nodes send an interval each second
 		leave:   3 * time.Second,
