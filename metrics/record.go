@@ -83,6 +83,9 @@ type Counts struct {
 // Ops is the number of operations of every kind.
 func (c Counts) Ops() uint64 { return c.Gets + c.Puts + c.ReadModifyWrites }
 
+// PerCall is the mean number of operations of a call; 0 without one.
+func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
+
 // Add returns the field-wise sum of c and d.
 func (c Counts) Add(d Counts) Counts {
 	return Counts{

@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
@@ -30,6 +32,11 @@ func (c *Ceiling) adopt(config *loadgen.Config, flags *flag.FlagSet, given map[s
 			work["engine"] = node.Config.Flags["engine"]
 		}
 	}
+	auto := work["batch"] == "auto"
+	if auto {
+		work["batch"] = strconv.Itoa(reachedBatch(run))
+		delete(work, "target-latency")
+	}
 	for _, name := range slices.Sorted(maps.Keys(work)) {
 		if slices.Contains(ownFlags, name) {
 			continue
@@ -47,12 +54,29 @@ func (c *Ceiling) adopt(config *loadgen.Config, flags *flag.FlagSet, given map[s
 			}
 		}
 	}
+	if auto {
+		adaptive := *config
+		adaptive.AutoBatch = true
+		config.Connections = adaptive.Lanes() // as the run's
+	}
 	c.run, c.Measured = run, run.OpsPerS
 	config.Hosts = slices.Repeat([]string{"raw"}, run.Count(metrics.Server)) // where is known later
 	if c.machines() > 1 && c.Gbps == 0 {
 		return fmt.Errorf("-against %s: the run's %d machines have the wire between them: say how fast it is, as in -link-gbps 10", c.Against, c.machines())
 	}
 	return nil
+}
+
+// reachedBatch is the mean batch of a run's calls in the window: of what adapts
+// its batches, the limit is that of this one.
+func reachedBatch(run metrics.Run) int {
+	var sum metrics.Counts
+	for _, node := range run.Nodes {
+		if node.Role == metrics.Client && node.Summary != nil {
+			sum = sum.Add(node.Summary.InWindow)
+		}
+	}
+	return max(1, int(math.Round(sum.PerCall())))
 }
 
 // readRun reads a run.json with a result.

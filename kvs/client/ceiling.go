@@ -74,6 +74,8 @@ func (c *Ceiling) validate(config *loadgen.Config, given map[string]bool) error 
 		return errors.New("-measured and -against both give what was measured: use one")
 	case given["hosts"] && given["against"]:
 		return errors.New("-against takes the number of servers from the run, and goes without -hosts")
+	case config.AutoBatch && !given["against"]:
+		return errors.New("-batch auto: a ceiling is of one batch size: give -batch N, or a run that reached one with -against")
 	case config.Transport != loadgen.TCP:
 		return fmt.Errorf("-transport %s: -ceiling measures with a network and without one by itself", config.Transport)
 	case config.Codec != loadgen.DefaultConfig().Codec:

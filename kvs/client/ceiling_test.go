@@ -99,6 +99,23 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
+// The limit of a run that adapted its batches is that of the batch which its
+// clients reached, over as many connections.
+func TestAgainstAdaptive(t *testing.T) {
+	run := localRun()
+	run.Workload["batch"], run.Workload["target-latency"], run.Workload["workers"] = "auto", "1ms", "32"
+	for i := range run.Nodes {
+		run.Nodes[i].Summary.InWindow.Calls = 12 // the clients: 1000 operations in 36 calls
+	}
+	c, _, err := parse([]string{"-ceiling", "-against", writeRun(t, run)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.AutoBatch || c.TargetLatency != 0 || c.Batch != 28 || c.Lanes() != 4 {
+		t.Errorf("auto %t, target %v, batch %d, %d connections; want a batch of 28 over 4", c.AutoBatch, c.TargetLatency, c.Batch, c.Lanes())
+	}
+}
+
 func TestCeilingErrors(t *testing.T) {
 	invalid, empty, foreign, wide := localRun(), metrics.Run{Verdict: metrics.Verdict{Valid: true}}, localRun(), localRun()
 	invalid.Verdict = metrics.Verdict{Reason: "killed", Node: "node0"}

@@ -123,7 +123,7 @@ func (c *client) connect(ctx context.Context) error {
 	c.node.Logf("theta %.2f", c.config.Workload.Theta)
 	c.node.Logf("workload %s", c.config.Workload.Workload)
 	c.node.Logf("secs %g", c.config.Window.Seconds())
-	c.node.Logf("connected: %d workers to %d servers, data interface %s", c.config.Workers, c.config.Servers(), name)
+	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Lanes(), name)
 	if c.config.Servers() > 1 {
 		c.node.Logf("router %s: %s", c.config.Router, c.generator.Forecast())
 	}

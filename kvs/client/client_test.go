@@ -129,7 +129,7 @@ func checkMilestones(t *testing.T, got []string, want ...string) {
 // load, and measures nothing before go.
 func TestClientUnderLauncher(t *testing.T) {
 	addr, e, service := startStore(t, "secret")
-	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-batch", "50", "-warmup", "0.02", "-secs", "0.05")
+	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.02", "-secs", "0.05")
 	milestones, _ := c.until(t, control.Connected)
 	checkMilestones(t, milestones, control.Connected)
 	// The server opens a session after its last word of the handshake.

@@ -22,7 +22,7 @@ type Config struct {
 
 // hints are the labs' spellings.
 var hints = map[string]string{
-	"numClients": "-workers", "connections": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
+	"numClients": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
 	"generators": "-workers", "threads": "-workers", "numWorker": "-workers",
 	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
 	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
@@ -54,7 +54,10 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
-	flags.IntVar(&c.Batch, "batch", c.Batch, "mean `operations` per call")
+	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
+	flags.Var((*latency)(&c.TargetLatency), "target-latency", "`time` that nearly all calls of -batch auto may take, such as 500us (default 1ms)")
+	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 8 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
+	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
 	flags.BoolVar(&c.Options.Coalesce, "coalesce", c.Options.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.Options.CRC, "crc", c.Options.CRC, "checksum every body both ways (CRC-32C)")
@@ -67,6 +70,9 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
+	}
+	if c.AutoBatch && c.TargetLatency == 0 {
+		c.TargetLatency = loadgen.DefaultTargetLatency
 	}
 	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
 		return c, flags, control.UsageError{Err: err}

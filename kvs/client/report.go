@@ -18,8 +18,8 @@ func (c *client) log(i metrics.Interval, usage metrics.Usage) error {
 		}
 	}
 	if i.Counts.Ops() > 0 {
-		c.node.Logf("%s: %s operations per second, %d missed, cpu %.0f %%",
-			i.Phase, metrics.Count(i.OpsPerS()), i.Counts.Misses, usage.CPUPercent)
+		c.node.Logf("%s: %s operations per second, %.1f per call, %d missed, cpu %.0f %%",
+			i.Phase, metrics.Count(i.OpsPerS()), i.Counts.PerCall(), i.Counts.Misses, usage.CPUPercent)
 	}
 	return nil
 }
@@ -33,8 +33,11 @@ func (c *client) summarize() error {
 	s.Usage = c.reporter.Window().Table
 	c.node.Logf("Client %d finished operations.", c.config.Index)
 	c.node.Logf("operations in all: %d get, %d put, %d read-modify-write in %d calls (%.1f each); %d hit, %d missed",
-		s.Total.Gets, s.Total.Puts, s.Total.ReadModifyWrites, s.Total.Calls, float64(s.Total.Ops())/float64(max(s.Total.Calls, 1)),
+		s.Total.Gets, s.Total.Puts, s.Total.ReadModifyWrites, s.Total.Calls, s.Total.PerCall(),
 		s.Total.Hits, s.Total.Misses)
+	if c.config.AutoBatch {
+		c.node.Logf("batch auto: %.1f operations per call in the window, for calls of up to %v", s.InWindow.PerCall(), c.config.TargetLatency)
+	}
 	ops := float64(max(s.Total.Ops(), 1))
 	c.node.Logf("bytes per operation: %.1f sent, %.1f received", float64(s.Bytes.Sent)/ops, float64(s.Bytes.Received)/ops)
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,

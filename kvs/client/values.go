@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/loadgen"
 	"kvlab/workload"
 )
 
@@ -83,4 +84,46 @@ func (e *every) String() string {
 		return "full"
 	}
 	return strconv.Itoa(int(*e))
+}
+
+// batch is a number of operations, or auto.
+type batch loadgen.Config
+
+func (b *batch) Set(text string) error {
+	if text == "auto" {
+		b.AutoBatch = true
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("want a whole number of operations, or auto")
+	}
+	b.Batch, b.AutoBatch = n, false
+	return nil
+}
+
+func (b *batch) String() string {
+	if b.AutoBatch {
+		return "auto"
+	}
+	return strconv.Itoa(b.Batch)
+}
+
+// latency is a duration, or not given.
+type latency time.Duration
+
+func (l *latency) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("want a time above 0 with its unit, such as 1ms")
+	}
+	*l = latency(d)
+	return nil
+}
+
+func (l *latency) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
 }

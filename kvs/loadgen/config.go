@@ -22,25 +22,29 @@ import (
 // Config says what one client node does. Start from DefaultConfig. The comments
 // name the flags.
 type Config struct {
-	Workload  workload.Config
-	Node      string        // -node: this client's name
-	Index     int           // -client: which client this is, from 0
-	Clients   int           // -clients: how many there are
-	Hosts     []string      // -hosts: every server's address, in the order that the router numbers them
-	Token     string        // the run's secret
-	Transport string        // -transport: TCP, or InProcess
-	Engine    string        // -engine: of InProcess
-	Codec     string        // -codec
-	Router    string        // -router
-	Workers   int           // -workers: worker goroutines
-	Batch     int           // -batch: mean operations per call
-	InFlight  int           // -inflight: rounds that a worker keeps under way
-	Options   wire.Options  // -coalesce, -crc
-	ValueSize int           // -value-size: bytes
-	KeyPrefix string        // -key-prefix: stands before the decimal record id
-	Verify    int           // -verify: one value in so many is compared in full; 1 is every value
-	WarmUp    time.Duration // -warmup: before the window
-	Window    time.Duration // -secs: the measured window
+	Workload      workload.Config
+	Node          string        // -node: this client's name
+	Index         int           // -client: which client this is, from 0
+	Clients       int           // -clients: how many there are
+	Hosts         []string      // -hosts: every server's address, in the order that the router numbers them
+	Token         string        // the run's secret
+	Transport     string        // -transport: TCP, or InProcess
+	Engine        string        // -engine: of InProcess
+	Codec         string        // -codec
+	Router        string        // -router
+	Workers       int           // -workers: worker goroutines
+	Connections   int           // -connections: to every server, which workers share in turn; 0 is what suits the batch
+	SocketBuffer  int           // -socket-buffer: bytes; 0 is the kernel's choice
+	Batch         int           // -batch: mean operations per call
+	AutoBatch     bool          // -batch auto: adapted to TargetLatency, and Batch is the load phase's alone
+	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
+	InFlight      int           // -inflight: rounds that a worker keeps under way
+	Options       wire.Options  // -coalesce, -crc
+	ValueSize     int           // -value-size: bytes
+	KeyPrefix     string        // -key-prefix: stands before the decimal record id
+	Verify        int           // -verify: one value in so many is compared in full; 1 is every value
+	WarmUp        time.Duration // -warmup: before the window
+	Window        time.Duration // -secs: the measured window
 }
 
 // The transports.
@@ -48,6 +52,9 @@ const (
 	TCP       = "tcp"    // net/rpc to the hosts
 	InProcess = "inproc" // straight to an engine in this process
 )
+
+// DefaultTargetLatency is -target-latency's value when only -batch auto is given.
+const DefaultTargetLatency = time.Millisecond
 
 // DefaultConfig is the run that DESIGN section 4 describes, against one server.
 func DefaultConfig() Config {
@@ -99,7 +106,10 @@ func (c Config) Validate() error {
 		{c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, fmt.Sprintf("1 to %d", maxWorkers)},
 		{c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, fmt.Sprintf("0 to %d, one less than -clients", c.Clients-1)},
 		{c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, fmt.Sprintf("1 to %d", maxWorkers)},
+		{c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, fmt.Sprintf("1 to %d (-workers), or 0 for what suits -batch", c.Workers)},
 		{c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"},
+		{c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"},
+		{!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"},
 		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
 		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
@@ -126,6 +136,9 @@ func (c Config) validateParts() error {
 	if err := wire.CheckCodec(c.Codec); err != nil {
 		return err
 	}
+	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
+		return err
+	}
 	if c.Options != (wire.Options{}) && c.Codec != "binary" {
 		return fmt.Errorf("-coalesce and -crc go with -codec binary, not %s", c.Codec)
 	}
@@ -138,11 +151,25 @@ func (c Config) validateParts() error {
 	if _, err := kvs.NewRouter(c.Router, c.Servers(), nil); err != nil {
 		return err
 	}
-	// All of a round may go to one server, whose reply must fit a frame.
-	perOp := c.ValueSize + len(c.KeyPrefix) + longestID + 8
-	if most := wire.MaxBody / perOp / c.Servers(); c.Batch > most {
-		return fmt.Errorf("-batch %d: with -value-size %d and %d servers at most %d operations fit a frame of %d bytes",
-			c.Batch, c.ValueSize, c.Servers(), most, wire.MaxBody)
-	}
-	return nil
+	return c.validateFrames()
 }
+
+func (c Config) validateFrames() error {
+	most := c.most()
+	if c.AutoBatch && most >= 1 || !c.AutoBatch && c.Batch <= most {
+		return nil
+	}
+	batch := any(c.Batch)
+	if c.AutoBatch {
+		batch = "auto"
+	}
+	return fmt.Errorf("-batch %v: with -value-size %d and %d servers at most %d operations fit a frame of %d bytes",
+		batch, c.ValueSize, c.Servers(), most, wire.MaxBody)
+}
+
+// perOp bounds the bytes of an operation in a request and in a reply.
+func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID + 8 }
+
+// most is the largest batch: all of a round may go to one server, whose reply
+// must fit a frame.
+func (c Config) most() int { return wire.MaxBody / c.perOp() / c.Servers() }

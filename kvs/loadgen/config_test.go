@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,15 @@ func TestConfigErrors(t *testing.T) {
 		{"-workers 0: want 1 to 65536", func(c *Config) { c.Workers = 0 }},
 		{"-batch 0: want", func(c *Config) { c.Batch = 0 }},
 		{"-batch -5: want", func(c *Config) { c.Batch = -5 }},
+		{"-target-latency 1ms: want it only with -batch auto", func(c *Config) { c.TargetLatency = time.Millisecond }},
+		{"-target-latency 0s: want more than 0", func(c *Config) { c.AutoBatch = true }},
+		{"-target-latency -1ms: want more than 0", func(c *Config) { c.AutoBatch, c.TargetLatency = true, -time.Millisecond }},
+		{"-batch auto: with -value-size 1048576 and 100 servers", func(c *Config) {
+			c.AutoBatch, c.TargetLatency, c.ValueSize, c.Hosts = true, time.Millisecond, kvs.MaxValueLen, slices.Repeat([]string{"a:1"}, 100)
+		}},
+		{"-connections 65: want 1 to 64 (-workers), or 0", func(c *Config) { c.Connections = 65 }},
+		{"-connections -1: want", func(c *Config) { c.Connections = -1 }},
+		{"-socket-buffer -1: want", func(c *Config) { c.SocketBuffer = -1 }},
 		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = valueHeader - 1 }},
 		{"-value-size 1048577: want", func(c *Config) { c.ValueSize = kvs.MaxValueLen + 1 }},
 		{"-key-prefix", func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID+1) }},
@@ -67,15 +77,17 @@ func TestConfigErrors(t *testing.T) {
 
 func TestConfigBorders(t *testing.T) {
 	tests := map[string]func(*Config){
-		"one of everything":          func(c *Config) { c.Workers, c.Batch, c.Workload.Records, c.WarmUp = 1, 1, 1, 0 },
-		"last client":                func(c *Config) { c.Index, c.Clients = maxWorkers-1, maxWorkers },
-		"smallest value":             func(c *Config) { c.ValueSize = valueHeader },
-		"largest value":              func(c *Config) { c.ValueSize, c.Batch = kvs.MaxValueLen, 1 },
-		"longest prefix":             func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
-		"in process, without hosts":  func(c *Config) { c.Transport, c.Hosts = InProcess, nil },
-		"seed's batch":               func(c *Config) { c.Batch = 8092 * 32 },
-		"a mix":                      func(c *Config) { c.Workload.Workload, c.Workload.Reads = workload.Mix, 0.7 },
-		"no warm-up, a short window": func(c *Config) { c.WarmUp, c.Window = 0, time.Nanosecond },
+		"one of everything":              func(c *Config) { c.Workers, c.Batch, c.Workload.Records, c.WarmUp = 1, 1, 1, 0 },
+		"last client":                    func(c *Config) { c.Index, c.Clients = maxWorkers-1, maxWorkers },
+		"smallest value":                 func(c *Config) { c.ValueSize = valueHeader },
+		"largest value":                  func(c *Config) { c.ValueSize, c.Batch = kvs.MaxValueLen, 1 },
+		"longest prefix":                 func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
+		"in process, without hosts":      func(c *Config) { c.Transport, c.Hosts = InProcess, nil },
+		"a batch that adapts":            func(c *Config) { c.AutoBatch, c.TargetLatency, c.ValueSize = true, time.Nanosecond, kvs.MaxValueLen },
+		"as many connections as workers": func(c *Config) { c.Connections = c.Workers },
+		"seed's batch":                   func(c *Config) { c.Batch = 8092 * 32 },
+		"a mix":                          func(c *Config) { c.Workload.Workload, c.Workload.Reads = workload.Mix, 0.7 },
+		"no warm-up, a short window":     func(c *Config) { c.WarmUp, c.Window = 0, time.Nanosecond },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (g *Generator) Peer() (netip.Addr, error) {
 // Close closes all connections. Calls under way fail.
 func (g *Generator) Close() error {
 	var errs []error
-	for _, w := range g.workers {
+	for _, w := range g.workers[:g.config.Lanes()] { // the others share theirs
 		for _, c := range w.conns {
 			errs = append(errs, c.Close())
 		}

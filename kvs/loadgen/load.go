@@ -50,7 +50,7 @@ func (w *worker) load(ctx context.Context, c Config) error {
 // sweep does one kind of operation on each record in [first, last).
 func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
 	inLoad := func(time.Time) metrics.Phase { return metrics.Load }
-	size := uint64(c.Batch * c.Servers())
+	size := uint64(min(c.Batch, c.most()) * c.Servers()) // with -batch auto, c.Batch may be too much
 	r := &w.rounds[0]
 	for id := first; id < last; {
 		if err := ctx.Err(); err != nil {

@@ -72,7 +72,11 @@ func (s schedule) announce(ctx context.Context, enter func(metrics.Phase) error)
 // way. A server answers the calls of a connection in order, so the order of
 // operations on one key is kept however many there are.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
-	size := c.Batch * c.Servers()
+	adapt := newBatching(c)
+	size, batch := c.Batch, 1.0 // operations to every server, on average; batch is for -batch auto
+	if c.AutoBatch {
+		size = int(batch)
+	}
 	next := 0
 	for ; ctx.Err() == nil; next++ {
 		r := &w.rounds[next%len(w.rounds)]
@@ -80,12 +84,16 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			if err := w.finish(r, s.at); err != nil {
 				return err
 			}
+			if c.AutoBatch {
+				batch = adapt.next(batch, r.latency)
+				size = int(batch)
+			}
 		}
 		r.begin()
 		if !r.begun.Before(s.closes) {
 			return w.drain(next, s)
 		}
-		for left := size; left > 0; {
+		for left := size * c.Servers(); left > 0; {
 			n := min(left, drawn)
 			w.source.Fill(w.ops[:n])
 			w.add(r, w.ops[:n])

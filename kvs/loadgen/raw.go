@@ -24,11 +24,17 @@ type lane []*wire.Raw
 
 // MeasureRaw sends frames of f's sizes to the servers at c.Hosts, which speak
 // wire.RawCodec, and takes as large replies back, with as many of them under
-// way as c's workers would have, through c's warm-up and window.
+// way as c's workers would have, through c's warm-up and window. Workers that
+// share a connection would at best always send together.
 func MeasureRaw(ctx context.Context, c Config, f Frames) (RawRate, error) {
+	n := c.Workers * c.InFlight
+	if c.link().Shared {
+		together := float64(n) / float64(c.Lanes())
+		n, f = c.Lanes(), Frames{together * f.Request, together * f.Reply, together * f.Ops}
+	}
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	lanes, err := openLanes(inner, c, f)
+	lanes, err := openLanes(inner, c, f, n)
 	defer closeLanes(lanes)
 	if err != nil {
 		return RawRate{}, err
@@ -53,10 +59,10 @@ func MeasureRaw(ctx context.Context, c Config, f Frames) (RawRate, error) {
 	return RawRate{OpsPerS: perS * f.Ops, BytesPerS: perS * (f.Request + f.Reply)}, context.Cause(inner)
 }
 
-func openLanes(ctx context.Context, c Config, f Frames) ([]lane, error) {
-	id := wire.Identity{Node: c.Node, Token: c.Token}
+func openLanes(ctx context.Context, c Config, f Frames, n int) ([]lane, error) {
+	id := wire.Identity{Node: c.Node, Token: c.Token, Link: c.link()}
 	sizes := wire.RawSizes{Request: int(math.Round(f.Request)), Reply: int(math.Round(f.Reply))}
-	lanes := make([]lane, c.Workers*c.InFlight)
+	lanes := make([]lane, n)
 	for i := range lanes {
 		for j, addr := range c.Hosts {
 			conn, err := wire.DialRaw(ctx, addr, id, sizes)

@@ -11,8 +11,9 @@ import (
 // round is one pass of a worker over all servers: a batch to each, what must be
 // remembered of them, and the replies.
 type round struct {
-	begun     time.Time // when its first operation was due
-	underway  bool      // sent, and not yet taken in
+	begun     time.Time     // when its first operation was due
+	underway  bool          // sent, and not yet taken in
+	latency   time.Duration // of its slowest call so far
 	exchanges []exchange
 }
 
@@ -38,6 +39,7 @@ func newRound(servers int) round {
 // begin empties the batches for new operations.
 func (r *round) begin() {
 	r.begun = time.Now()
+	r.latency = 0
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.batch.Reset()
@@ -86,6 +88,7 @@ func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) er
 	if err != nil {
 		return err
 	}
+	r.latency = max(r.latency, came.Sub(x.sent))
 	phase := phaseAt(came)
 	w.recorder.Observe(phase, came.Sub(x.sent), came.Sub(r.begun), x.batch.Len())
 	w.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// A conn carries one worker's calls to one server: kvs.Client over the network,
+// A conn carries calls to one server, of one worker or of several: kvs.Client over the network,
 // or direct into an engine in this process.
 type conn interface {
 	Send(*kvs.Call)       // begins a call
@@ -30,14 +30,20 @@ func (d direct) Close() error {
 	return nil
 }
 
-// Connect gives every worker a connection to every server, one after another,
-// so that a server sees no crowd of handshakes.
+// Connect gives every worker a connection to every server, its own or one that
+// it shares with others, one after another, so that a server sees no crowd of
+// handshakes.
 func (g *Generator) Connect(ctx context.Context) error {
 	if g.config.Transport == InProcess {
 		return g.connectDirect()
 	}
-	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options}
-	for _, w := range g.workers {
+	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options, Link: g.config.link()}
+	lanes := g.config.Lanes()
+	for i, w := range g.workers {
+		if i >= lanes {
+			w.conns, w.peers = g.workers[i%lanes].conns, g.workers[i%lanes].peers
+			continue
+		}
 		for i, addr := range g.config.Hosts {
 			client, server, err := wire.Dial(ctx, addr, id)
 			if err != nil {

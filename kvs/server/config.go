@@ -22,6 +22,7 @@ type Config struct {
 	Engine         string // -engine
 	Codec          string // -codec
 	MaxConnections int    // -max-connections
+	SocketBuffer   int    // -socket-buffer: bytes; 0 is the kernel's choice
 	AllowPublic    bool   // -allow-public
 	Profile        control.Profile
 }
@@ -43,6 +44,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+strings.Join(engine.Names, ", ")+"; or null: nowhere, to measure a ceiling")
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; or raw: no calls, for kvsclient -ceiling -hosts")
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
+	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
@@ -76,6 +78,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxConnections < 1 {
 		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)
+	}
+	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
+		return err
 	}
 	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {

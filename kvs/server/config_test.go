@@ -63,6 +63,7 @@ func TestParseErrors(t *testing.T) {
 		{"-codec json", `-codec "json"`},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
+		{"-socket-buffer -1", "-socket-buffer -1: want 1 to 1073741824 bytes, or 0"},
 		{"8080", `stray argument "8080"`},
 		{"-addr 127.0.0.1:8080", "here it is -listen host:port"},
 		{"-numshards 64", "here it is -engine"},

@@ -52,12 +52,13 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	}
 	l := &listener{
 		Listener: socket,
-		id:       wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName},
-		service:  s.service,
-		most:     config.MaxConnections,
-		logf:     node.Logf,
-		first:    s.firstPeer,
-		conns:    map[net.Conn]bool{},
+		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName,
+			Link: wire.Link{SocketBuffer: config.SocketBuffer}},
+		service: s.service,
+		most:    config.MaxConnections,
+		logf:    node.Logf,
+		first:   s.firstPeer,
+		conns:   map[net.Conn]bool{},
 	}
 	host, err := control.Introduce(node, args, flags)
 	if err != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -61,6 +62,14 @@ func (c *binaryConn) skipBody() error {
 // write sends a frame, whose headroom it fills in with h and what follows from
 // the frame.
 func (c *binaryConn) write(h header, frame []byte) error {
+	if err := c.seal(h, frame); err != nil {
+		return err
+	}
+	_, err := c.conn.Write(frame)
+	return err
+}
+
+func (c *binaryConn) seal(h header, frame []byte) error {
 	if err := checkSize(frame); err != nil {
 		return err
 	}
@@ -70,8 +79,7 @@ func (c *binaryConn) write(h header, frame []byte) error {
 		h.body = crc32.Checksum(frame[headerLen:], castagnoli)
 	}
 	h.put(frame)
-	_, err := c.conn.Write(frame)
-	return err
+	return nil
 }
 
 func (c *binaryConn) Close() error { return c.conn.Close() }
@@ -85,10 +93,13 @@ func noEOF(err error) error {
 }
 
 // binaryServer is the server's end. One request is under way at a time: its
-// batch lies in the codec's own memory.
+// batch lies in the codec's own memory. A small reply waits while the next
+// request is here already, so that the replies to requests that came together go
+// out together.
 type binaryServer struct {
 	binaryConn
-	batch kvs.Batch
+	batch   kvs.Batch
+	waiting []byte // replies
 }
 
 func newBinaryServer(conn net.Conn, crc bool) rpc.ServerCodec {
@@ -118,16 +129,61 @@ func (c *binaryServer) WriteResponse(r *rpc.Response, body any) error {
 	reply, ok := body.(*kvs.Reply)
 	if !ok || r.Error != "" {
 		text := append(make([]byte, headerLen), r.Error...)
-		return c.write(header{kind: errorFrame, seq: r.Seq}, text)
+		return c.answer(header{kind: errorFrame, seq: r.Seq}, text)
 	}
 	h := header{kind: replyFrame, seq: r.Seq, count: uint32(reply.Len())}
 	if reply.Coalesced() {
 		h.flags |= coalesced
 	}
-	err := c.write(h, reply.Frame())
+	err := c.answer(h, reply.Frame())
 	reply.Free()
 	return err
 }
+
+// answer sends a reply now or with the next one.
+func (c *binaryServer) answer(h header, frame []byte) error {
+	if err := c.seal(h, frame); err != nil {
+		return err
+	}
+	more := c.requested()
+	if len(c.waiting)+len(frame) > MaxCombined || !more && len(c.waiting) == 0 {
+		if err := c.flush(); err != nil {
+			return err
+		}
+		_, err := c.conn.Write(frame)
+		return err
+	}
+	c.waiting = append(c.waiting, frame...)
+	if more {
+		return nil
+	}
+	return c.flush()
+}
+
+// requested says whether the whole of another request has come, so that it will
+// be answered without waiting for the client.
+func (c *binaryServer) requested() bool {
+	here := c.in.Buffered()
+	if here < headerLen {
+		return false
+	}
+	head, err := c.in.Peek(headerLen)
+	return err == nil && uint64(here) >= headerLen+uint64(bodySize(head))
+}
+
+// flush sends the replies that wait.
+func (c *binaryServer) flush() error {
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	_, err := c.conn.Write(c.waiting)
+	c.waiting = c.waiting[:0]
+	return err
+}
+
+// Close sends what still waits first: a request that came is no frame, but those
+// before it were answered.
+func (c *binaryServer) Close() error { return errors.Join(c.flush(), c.binaryConn.Close()) }
 
 // binaryClient is the client's end.
 type binaryClient struct {

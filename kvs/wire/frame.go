@@ -83,6 +83,9 @@ func (h header) put(frame []byte) {
 	le.PutUint32(frame[28:], crc32.Checksum(frame[:28], castagnoli))
 }
 
+// bodySize is what a header that was not checked says of its body.
+func bodySize(head []byte) uint32 { return binary.LittleEndian.Uint32(head[20:]) }
+
 // parseHeader reads a header of one of the given types; the error wraps
 // ErrFrame.
 func parseHeader(frame []byte, types ...frameType) (header, error) {
@@ -98,7 +101,7 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 		flags: frameFlags(frame[5]),
 		seq:   le.Uint64(frame[8:]),
 		count: le.Uint32(frame[16:]),
-		size:  le.Uint32(frame[20:]),
+		size:  bodySize(frame),
 		body:  le.Uint32(frame[24:]),
 	}
 	if zero := le.Uint16(frame[6:]); zero != 0 || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {

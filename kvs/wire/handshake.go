@@ -73,6 +73,7 @@ type Identity struct {
 	Token   string // the run's secret; empty without a launcher
 	Options        // of a client
 	Null    bool   // of a server: it has no store, and gives the value of any key for every one
+	Link           // of this end; the other end is not told
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {

@@ -32,6 +32,9 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 	if err != nil {
 		return nil, Identity{}, err
 	}
+	if id.Shared {
+		conn = newCombiner(conn)
+	}
 	if id.Codec == "gob" {
 		return kvs.NewClient(newGobClient(conn)), server, nil
 	}
@@ -46,7 +49,10 @@ func connect(ctx context.Context, addr string, id Identity) (net.Conn, Identity,
 		return nil, Identity{}, err // it names the address
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	server, err := id.greet(conn)
+	server, err := Identity{}, id.apply(conn)
+	if err == nil {
+		server, err = id.greet(conn)
+	}
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -64,6 +70,9 @@ func connect(ctx context.Context, addr string, id Identity) (net.Conn, Identity,
 // always closes it.
 func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	defer conn.Close()
+	if err := id.apply(conn); err != nil {
+		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
+	}
 	peer, err := id.admit(conn)
 	if err != nil {
 		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
@@ -82,6 +91,7 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 		return fmt.Errorf("client %s (%s): register: %w", peer.Node, conn.RemoteAddr(), err)
 	}
 	codec := &watched{ServerCodec: newServerCodec(conn, peer)}
+	defer codec.Close()
 	for codec.err == nil {
 		// Its error is either the codec's, or has been answered: a method
 		// that does not exist.

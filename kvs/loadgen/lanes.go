@@ -1,0 +1,27 @@
+package loadgen
+
+import "kvlab/kvs/wire"
+
+// sharers is how many workers share a connection by default when calls are small.
+const sharers = 8
+
+// Lanes is how many connections the client has to every server; its workers
+// share them in turn. Unless -connections says it, every worker has its own, but
+// sharers of them share one when a batch and its reply are small enough to be sent
+// together with others, and with -batch auto, which looks for such batches.
+func (c Config) Lanes() int {
+	switch {
+	case c.Transport == InProcess:
+		return c.Workers
+	case c.Connections > 0:
+		return c.Connections
+	case c.AutoBatch || c.Batch <= wire.MaxCombined/c.perOp():
+		return (c.Workers + sharers - 1) / sharers
+	}
+	return c.Workers
+}
+
+// link is how the client's end of every connection is used.
+func (c Config) link() wire.Link {
+	return wire.Link{SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers}
+}

@@ -1,0 +1,188 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+func TestLanes(t *testing.T) {
+	auto := func(c *Config) { c.AutoBatch, c.TargetLatency = true, time.Millisecond }
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   int
+	}{
+		{"large calls", func(*Config) {}, 64},
+		{"one operation", func(c *Config) { c.Batch = 1 }, 8},
+		{"one operation, 65 workers", func(c *Config) { c.Batch, c.Workers = 1, 65 }, 9},
+		{"one operation, one worker", func(c *Config) { c.Batch, c.Workers = 1, 1 }, 1},
+		{"still small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxCombined/128, 100 }, 8},
+		{"not small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxCombined/128+1, 100 }, 64},
+		{"one large operation", func(c *Config) { c.Batch, c.ValueSize = 1, kvs.MaxValueLen }, 64},
+		{"auto", auto, 8},
+		{"said", func(c *Config) { c.Connections = 5 }, 5},
+		{"said, one operation", func(c *Config) { c.Batch, c.Connections = 1, 64 }, 64},
+		{"no network", func(c *Config) { c.Transport, c.Batch = InProcess, 1 }, 64},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := DefaultConfig()
+			test.change(&c)
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Lanes(); got != test.want || c.link().Shared != (got < c.Workers) {
+				t.Errorf("%d connections, shared %t; want %d", got, c.link().Shared, test.want)
+			}
+		})
+	}
+}
+
+// However many connections the workers share, and however batches change, what
+// clients have verified is what servers have applied, pair by pair, and there are
+// as many connections as were asked for.
+func TestSharedCountsAgree(t *testing.T) {
+	tests := []struct {
+		codec       string
+		connections int
+		auto        bool
+		batch       int
+		inFlight    int
+	}{
+		{"binary", 1, false, 1, 1},
+		{"binary", 2, false, 3, 3},
+		{"binary", 5, false, 200, 2},
+		{"binary", 3, true, 500, 1},
+		{"binary", 1, true, 1, 4},
+		{"gob", 2, true, 100, 2},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
+			c := small()
+			c.Workload.Workload, c.Workload.Records, c.Clients, c.Workers = workload.YCSBF, 1001, 2, 5
+			c.Codec, c.Connections, c.Batch, c.InFlight = test.codec, test.connections, test.batch, test.inFlight
+			if c.AutoBatch = test.auto; c.AutoBatch {
+				c.TargetLatency = time.Millisecond
+			}
+			var servers []*store
+			servers, c.Hosts = newStores(t, 2, test.codec)
+			clients, summaries := runClients(t, c)
+			for i, summary := range summaries {
+				checkAgainst(t, clients[i].config.Node, summary, servers)
+				checkDigests(t, clients[i], summary)
+			}
+			for _, s := range servers {
+				if n := s.service.Sessions(); n != c.Clients*test.connections {
+					t.Errorf("%s: %d connections, want %d of each client", s.name, n, test.connections)
+				}
+			}
+		})
+	}
+}
+
+// When a shared connection is cut, all its workers fail, the error names the
+// server, and nothing stays behind.
+func TestSharedConnectionIsCut(t *testing.T) {
+	for _, codec := range wire.Codecs {
+		t.Run(codec, func(t *testing.T) {
+			servers, hosts := newStores(t, 2, codec)
+			c := small()
+			c.Workers, c.Connections, c.InFlight, c.Batch, c.Hosts, c.Codec, c.Window = 16, 2, 2, 2, hosts, codec, time.Hour
+			g := connected(t, c)
+			if err := g.Load(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			err := within(t, "Measure", func() error {
+				return g.Measure(context.Background(), func(p metrics.Phase) error {
+					if p == metrics.Window {
+						servers[1].cut()
+					}
+					return nil
+				})
+			})
+			if err == nil || !strings.Contains(err.Error(), "to server server1: ") {
+				t.Errorf("error %v, want one that names server1", err)
+			}
+		})
+	}
+}
+
+// calls writes down the operations of every call, in the order of a connection's
+// calls.
+type calls struct {
+	kvs.Engine
+	seen    [][]string
+	writing atomic.Bool // set while Apply runs: one connection makes one call at a time
+}
+
+func (c *calls) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	if !c.writing.CompareAndSwap(false, true) {
+		panic("two calls of one connection at a time")
+	}
+	defer c.writing.Store(false)
+	var words []string
+	for _, op := range ops {
+		words = append(words, op.Kind.String()+" "+string(op.Key))
+	}
+	c.seen = append(c.seen, words)
+	c.Engine.Apply(ops, reply)
+}
+
+// The calls of each worker over a shared connection are applied in the order in
+// which it drew their operations.
+func TestSharedOrderIsKept(t *testing.T) {
+	e := &calls{Engine: engine.NewMutex()}
+	c := small()
+	c.Workload.Workload, c.Workload.Distribution = workload.YCSBF, workload.Uniform
+	c.Workers, c.Connections, c.InFlight, c.Batch, c.WarmUp, c.Window = 8, 1, 4, 10, 0, 30*time.Millisecond
+	s := newStore(t, "server0", c.Codec, e)
+	c.Hosts = []string{s.addr}
+	if _, err := runAll(t, c); err != nil {
+		t.Fatal(err)
+	}
+	s.cut()
+	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server's sessions do not end")
+		}
+	}
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := func(source *workload.Source) (words []string) {
+		for range c.Batch {
+			op := source.Next()
+			words = append(words, fmt.Sprintf("%s %d", kindOf[op.Kind], op.Key))
+		}
+		return words
+	}
+	sources, next := make([]*workload.Source, c.Workers), make([][]string, c.Workers)
+	for i := range sources {
+		sources[i] = plan.Source(0, i)
+		next[i] = draw(sources[i])
+	}
+	loaded := 0
+	for i, call := range e.seen {
+		if loaded < 2*int(c.Workload.Records) {
+			loaded += len(call)
+			continue
+		}
+		worker := slices.IndexFunc(next, func(due []string) bool { return slices.Equal(due, call) })
+		if worker < 0 {
+			t.Fatalf("call %d of %d is due of no worker: %s", i, len(e.seen), call)
+		}
+		next[worker] = draw(sources[worker])
+	}
+}

@@ -1,0 +1,37 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Link is how one end of a connection is used.
+type Link struct {
+	SocketBuffer int  // bytes of the kernel's send and receive buffers each; 0 leaves them to it
+	Shared       bool // of a client: several goroutines send at once, and their frames go out together
+}
+
+// MaxSocketBuffer is the largest SocketBuffer.
+const MaxSocketBuffer = 1 << 30
+
+// CheckSocketBuffer returns an error that names the flag unless bytes is right.
+func CheckSocketBuffer(bytes int) error {
+	if bytes < 0 || bytes > MaxSocketBuffer {
+		return fmt.Errorf("-socket-buffer %d: want 1 to %d bytes, or 0 for the kernel's own choice", bytes, MaxSocketBuffer)
+	}
+	return nil
+}
+
+// apply sets the socket's buffers. The kernel cuts sizes over net.core.rmem_max
+// and wmem_max (socket(7)).
+func (l Link) apply(conn net.Conn) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || l.SocketBuffer == 0 {
+		return nil
+	}
+	if err := errors.Join(tcp.SetReadBuffer(l.SocketBuffer), tcp.SetWriteBuffer(l.SocketBuffer)); err != nil {
+		return fmt.Errorf("socket buffers of %d bytes: %w", l.SocketBuffer, err)
+	}
+	return nil
+}
