@@ -111,8 +111,8 @@ func TestAgainstAdaptive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.AutoBatch || c.TargetLatency != 0 || c.Batch != 28 || c.Lanes() != 4 {
-		t.Errorf("auto %t, target %v, batch %d, %d connections; want a batch of 28 over 4", c.AutoBatch, c.TargetLatency, c.Batch, c.Lanes())
+	if c.AutoBatch || c.TargetLatency != 0 || c.Batch != 28 || c.Lanes() != 2 {
+		t.Errorf("auto %t, target %v, batch %d, %d connections; want a batch of 28 over 2", c.AutoBatch, c.TargetLatency, c.Batch, c.Lanes())
 	}
 }
 

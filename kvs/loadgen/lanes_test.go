@@ -24,13 +24,13 @@ func TestLanes(t *testing.T) {
 		want   int
 	}{
 		{"large calls", func(*Config) {}, 64},
-		{"one operation", func(c *Config) { c.Batch = 1 }, 8},
-		{"one operation, 65 workers", func(c *Config) { c.Batch, c.Workers = 1, 65 }, 9},
+		{"one operation", func(c *Config) { c.Batch = 1 }, 4},
+		{"one operation, 65 workers", func(c *Config) { c.Batch, c.Workers = 1, 65 }, 5},
 		{"one operation, one worker", func(c *Config) { c.Batch, c.Workers = 1, 1 }, 1},
-		{"still small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxCombined/128, 100 }, 8},
+		{"still small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxCombined/128, 100 }, 4},
 		{"not small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxCombined/128+1, 100 }, 64},
 		{"one large operation", func(c *Config) { c.Batch, c.ValueSize = 1, kvs.MaxValueLen }, 64},
-		{"auto", auto, 8},
+		{"auto", auto, 4},
 		{"said", func(c *Config) { c.Connections = 5 }, 5},
 		{"said, one operation", func(c *Config) { c.Batch, c.Connections = 1, 64 }, 64},
 		{"no network", func(c *Config) { c.Transport, c.Batch = InProcess, 1 }, 64},

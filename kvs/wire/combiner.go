@@ -46,7 +46,8 @@ func (c *combiner) run() {
 			return
 		}
 		// Who else is ready to run may be about to write as well: replies
-		// come together, and wake many senders.
+		// come together, and wake many senders. Without this, 64 senders
+		// of one operation each over 8 connections make 0.4 times as much.
 		runtime.Gosched()
 		if c.flush(nil) != nil {
 			return
