@@ -147,12 +147,23 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// A latency stands in the names of summary.txt, which are ASCII.
+func TestLatencyPrints(t *testing.T) {
+	for latency, want := range map[latency]string{0: "", latency(250 * time.Microsecond): "250us", latency(time.Millisecond): "1ms"} {
+		if got := latency.String(); got != want {
+			t.Errorf("%d ns prints as %q, want %q", latency, got, want)
+		}
+	}
+}
+
 // What a log shows as a flag's value can be typed as one: it sets the same.
 func TestFlagsPrintAsTyped(t *testing.T) {
 	for _, args := range []string{
 		"",
 		"-workload mix -reads 0.25 -secs 0.5 -warmup 90s -verify full -hosts a:1,b:2,c:3 -theta 1.01 -scramble -crc",
 		"-verify 7 -secs 1h30m -transport inproc",
+		"-batch auto -target-latency 250us -connections 3 -socket-buffer 65536",
+		"-batch 7",
 	} {
 		want, flags, err := parse(strings.Fields(args))
 		if err != nil {

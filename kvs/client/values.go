@@ -125,5 +125,5 @@ func (l *latency) String() string {
 	if *l == 0 {
 		return ""
 	}
-	return time.Duration(*l).String()
+	return strings.Replace(time.Duration(*l).String(), "µ", "u", 1) // as it is typed
 }
