@@ -70,8 +70,8 @@ var (
 
 // row is a line of the README's table.
 func (c comparison) row(redis, kvlab []float64) string {
-	args := strings.Join(c.kvlab, " ")
-	if args != "" {
+	args := "(defaults)"
+	if len(c.kvlab) > 0 {
 		args = fmt.Sprintf("`%s \"%s\"`", c.kvlab[0], strings.Join(c.kvlab[1:], " "))
 	}
 	return fmt.Sprintf("| %s | %s | `%s` | %s | %d | **%.1f x** |\n", args, people(median(kvlab)),

@@ -2,11 +2,7 @@ package loadgen
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,79 +20,6 @@ func small() Config {
 	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, 100
 	c.WarmUp, c.Window = 20*time.Millisecond, 300*time.Millisecond // no reply in the window is a failure, on a busy machine too
 	return c
-}
-
-// store is a server whose connections a test can cut.
-type store struct {
-	name    string
-	addr    string
-	engine  kvs.Engine
-	service *kvs.Service
-
-	mu    sync.Mutex
-	conns []net.Conn // guarded by mu
-}
-
-func newStore(t *testing.T, name, codec string, e kvs.Engine) *store {
-	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e)}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.conns = append(s.conns, conn)
-			s.mu.Unlock()
-			serving.Go(func() { _ = wire.Serve(conn, wire.Identity{Node: name, Codec: codec}, s.service) })
-		}
-	})
-	t.Cleanup(func() {
-		socket.Close()
-		s.cut()
-		serving.Wait()
-	})
-	return s
-}
-
-// cut closes every connection.
-func (s *store) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, conn := range s.conns {
-		conn.Close()
-	}
-}
-
-// stores are n servers, and their addresses.
-func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
-	var all []*store
-	var hosts []string
-	for i := range n {
-		s := newStore(t, fmt.Sprintf("server%d", i), codec, engine.NewMutex())
-		all, hosts = append(all, s), append(hosts, s.addr)
-	}
-	return all, hosts
-}
-
-// within fails the test when f does not return.
-func within(t *testing.T, what string, f func() error) error {
-	t.Helper()
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(30 * time.Second):
-		t.Fatalf("%s does not return", what)
-		return nil
-	}
 }
 
 // connected is a generator that has a connection to every server.
@@ -345,97 +268,6 @@ func TestRoundIsInFlightTogether(t *testing.T) {
 	}
 	if err := within(t, "the run", func() error { _, err := runAll(t, c); return err }); err != nil {
 		t.Error(err)
-	}
-}
-
-// goroutines polls until no more than before are left.
-func checkGoroutines(t *testing.T, before int) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			var stacks [64 << 10]byte
-			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks[:], true)])
-		}
-	}
-}
-
-// A measurement of an hour that is ended from outside ends at once, says why,
-// and leaves no goroutine behind.
-func TestMeasureEndsEarly(t *testing.T) {
-	why := errors.New("enough")
-	tests := []struct {
-		name string
-		stop func(cancel context.CancelCauseFunc, servers []*store, phase metrics.Phase) error
-		want string
-	}{
-		{"by its context", func(cancel context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				cancel(why)
-			}
-			return nil
-		}, "enough"},
-		{"by whoever is told of the phase", func(_ context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				return why
-			}
-			return nil
-		}, "enter window: enough"},
-		{"by a server that goes", func(_ context.CancelCauseFunc, servers []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				servers[1].cut()
-			}
-			return nil
-		}, "to server server1: "},
-	}
-	for _, codec := range wire.Codecs {
-		for _, test := range tests {
-			t.Run(test.name+" over "+codec, func(t *testing.T) {
-				servers, hosts := newStores(t, 3, codec)
-				before := runtime.NumGoroutine()
-				c := small()
-				c.Workers, c.InFlight, c.Hosts, c.Codec, c.Window = 8, 3, hosts, codec, time.Hour
-				g := connected(t, c)
-				if err := g.Load(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancelCause(context.Background())
-				defer cancel(nil)
-				err := within(t, "Measure", func() error {
-					return g.Measure(ctx, func(p metrics.Phase) error { return test.stop(cancel, servers, p) })
-				})
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("error %v, want %q", err, test.want)
-				}
-				checkGoroutines(t, before)
-			})
-		}
-	}
-}
-
-// A load that is cancelled ends as well.
-func TestLoadEndsEarly(t *testing.T) {
-	c := small()
-	_, c.Hosts = newStores(t, 2, c.Codec)
-	g := connected(t, c)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	why := errors.New("enough")
-	cancel(why)
-	if err := within(t, "Load", func() error { return g.Load(ctx) }); !errors.Is(err, why) {
-		t.Errorf("error %v, want the cause", err)
-	}
-}
-
-func TestConnectErrors(t *testing.T) {
-	s := newStore(t, "server0", "gob", engine.NewMutex())
-	c := small()
-	c.Hosts = []string{s.addr}
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "server 1 of 1") || !strings.Contains(err.Error(), s.addr) {
-		t.Errorf("error %v, want a refusal that names the server", err)
 	}
 }
 

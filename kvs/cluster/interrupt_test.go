@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// waitFor polls a node's log for a line.
+func (tr *trial) waitFor(t *testing.T, file, line string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
+		if err == nil && strings.Contains(string(text), line) {
+			return
+		}
+	}
+	t.Fatalf("%s has no %q", file, line)
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"start", "ready", "load", "warmup", "window", "drain"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- tr.run(ctx, "node2:pause:"+where) }()
+			tr.waitFor(t, "kvsclient-node2.log", "fault pause at "+where)
+			cancel()
+			if err := <-ended; ExitStatus(err) != 130 {
+				t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+			}
+			tr.checkGone(t, 4)
+			if v := tr.runJSON(t).Verdict; v.String() != "INVALID(interrupted)" {
+				t.Errorf("verdict %v", v)
+			}
+		})
+	}
+}
+
+func TestForce(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.limits.leave = time.Hour // only force can end it
+	force := make(chan struct{})
+	tr.Force = force
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- tr.run(ctx, "node2:stubborn:window") }()
+	tr.waitFor(t, "kvsclient-node2.log", "fault stubborn at window")
+	cancel()
+	tr.waitGone(t, "kvsclient-node3.log")
+	close(force)
+	if err := <-ended; ExitStatus(err) != 130 {
+		t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+	}
+	tr.checkGone(t, 4)
+}
+
+// waitGone waits until the process of a node has ended.
+func (tr *trial) waitGone(t *testing.T, file string) {
+	t.Helper()
+	match := pidLine.FindStringSubmatch(tr.read(t, file))
+	pid, err := strconv.Atoi(match[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return
+		}
+	}
+	t.Fatalf("process %d of %s does not leave", pid, file)
+}
+
+// A node that does not leave when its standard input closes is killed.
+func TestStubbornNodeIsKilled(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	err := tr.run(context.Background(), "node2:stubborn:window", "node3:exit3:drain")
+	if ExitStatus(err) != 1 {
+		t.Errorf("exit status %d (%v), want 1", ExitStatus(err), err)
+	}
+	tr.checkGone(t, 4)
+}

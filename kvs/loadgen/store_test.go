@@ -1,0 +1,86 @@
+package loadgen
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+)
+
+// store is a server whose connections a test can cut.
+type store struct {
+	name    string
+	addr    string
+	engine  kvs.Engine
+	service *kvs.Service
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu
+}
+
+func newStore(t *testing.T, name, codec string, e kvs.Engine) *store {
+	t.Helper()
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e)}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := socket.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
+			serving.Go(func() { _ = wire.Serve(conn, wire.Identity{Node: name, Codec: codec}, s.service) })
+		}
+	})
+	t.Cleanup(func() {
+		socket.Close()
+		s.cut()
+		serving.Wait()
+	})
+	return s
+}
+
+// cut closes every connection.
+func (s *store) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+}
+
+// stores are n servers, and their addresses.
+func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
+	var all []*store
+	var hosts []string
+	for i := range n {
+		s := newStore(t, fmt.Sprintf("server%d", i), codec, engine.NewMutex())
+		all, hosts = append(all, s), append(hosts, s.addr)
+	}
+	return all, hosts
+}
+
+// within fails the test when f does not return.
+func within(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s does not return", what)
+		return nil
+	}
+}
