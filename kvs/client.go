@@ -12,9 +12,10 @@ const (
 	Method      = ServiceName + ".BatchPutGet"
 )
 
-// Client is one connection to one server. It is safe for concurrent use, but
-// net/rpc serialises the sends of one client and decodes its replies in one
-// goroutine: a worker that wants to be fast has a client of its own.
+// Client is one connection to one server. It is safe for concurrent use.
+// net/rpc serialises the sends of one client and reads its replies in one
+// goroutine: with large batches a worker is faster with a client of its own,
+// with small ones sharers are, whose calls then travel together.
 type Client struct {
 	rpc *rpc.Client
 }

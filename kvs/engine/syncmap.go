@@ -13,13 +13,13 @@ import (
 // ten cache misses a lookup, each of which waits for the one before: five or
 // six levels of a trie of 16 branches, the entry, the boxed key, its bytes, the
 // boxed value, its bytes. Here the map's keys are the first 12 bits of the
-// hashes, so that its trie fits the second-level cache, and its values are
-// buckets of the blocks that hold keys and values. Past the map, the misses of
-// many lookups are under way at once.
+// hashes, so that its trie takes a few hundred kilobytes however many keys there
+// are, and its values are buckets of the blocks that hold keys and values. Past
+// the map, the misses of many lookups are under way at once.
 //
 // Reads take no lock. A Put replaces a whole block, so that a reader never sees
-// half of one, and the collector takes the old. Writers lock one bucket in 256.
-// A bucket that grows holds up its own writers, for 1 ms when it has 10^4 keys.
+// half of one, and the collector takes the old. A writer locks one bucket in
+// 256, and a bucket that grows holds those writers up: it has 1/4096 of the keys.
 type SyncMap struct {
 	seed    maphash.Seed
 	hash    func(maphash.Seed, []byte) uint64
