@@ -32,6 +32,10 @@ type RunNode struct {
 	Address string   `json:"address"` // data address; a server's with its port
 	Config  *Config  `json:"config,omitempty"`
 	Summary *Summary `json:"summary,omitempty"` // nil when the node never got that far
+
+	// MedianOpsPerS is a server's median over its own seconds in the window, the
+	// labs' figure; nil without one.
+	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
 }
 
 // Verdict says whether a run's number may be believed.

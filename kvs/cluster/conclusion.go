@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,18 +12,15 @@ import (
 	"kvlab/plots"
 )
 
-// conclude prints what came out, the verdict last, and returns the error that
-// the exit status is made of.
-func (l *Launcher) conclude(c *conductor, dir folder, run metrics.Run, ended error) error {
+// conclude prints what came out of a run of one trial, the verdict last, and
+// returns the error that the exit status is made of.
+func (l *Launcher) conclude(dir folder, run metrics.Run, ended error) error {
 	var f *fault
 	if errors.As(ended, &f) && f.kind == badArgs {
 		return &UsageError{fmt.Errorf("%s (%s): %s", programName(f.role), f.node, f.reason)}
 	}
-	if ended != nil {
-		c.explain(l, ended)
-	}
 	if run.Verdict.Valid || run.Verdict == ceiling {
-		fmt.Fprintf(l.Stdout, "%s\n%s\n", c.labLines(run), plots.Summary(run))
+		fmt.Fprintf(l.Stdout, "%s\n%s\n", labLines(run), plots.Summary(run))
 	}
 	fmt.Fprintf(l.Stdout, "logs %s\n", dir)
 	fmt.Fprintf(l.Stdout, "verdict %s\n", run.Verdict)
@@ -32,20 +30,22 @@ func (l *Launcher) conclude(c *conductor, dir folder, run metrics.Run, ended err
 	return &InvalidError{Verdict: run.Verdict, Err: ended}
 }
 
-// explain prints every fault, and the end of the log of the node that the
-// verdict names.
-func (c *conductor) explain(l *Launcher, ended error) {
-	if errors.Is(ended, errInterrupted) {
+// explain writes every fault, and the end of the log of the node that the
+// verdict names. An interrupt needs no explanation, and wrong arguments are the
+// command line's affair, which conclude says.
+func (c *conductor) explain(w io.Writer, ended error) {
+	var f *fault
+	if errors.Is(ended, errInterrupted) || errors.As(ended, &f) && f.kind == badArgs {
 		return
 	}
-	fmt.Fprintln(l.Stderr, ended)
+	fmt.Fprintln(w, ended)
 	node := verdictOf(ended).Node
 	for _, m := range c.members {
 		if m.Name != node {
 			continue
 		}
 		if lines := m.log.last(); len(lines) > 0 {
-			fmt.Fprintf(l.Stderr, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
+			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
 		}
 	}
 }
@@ -54,14 +54,16 @@ func (c *conductor) explain(l *Launcher, ended error) {
 // median is that of the server's own seconds in the window; the total is the
 // run's result, the clients' verified operations. A ceiling is not called total,
 // so that nobody's script takes it for one.
-func (c *conductor) labLines(run metrics.Run) string {
+func labLines(run metrics.Run) string {
 	var b strings.Builder
-	for _, m := range c.of(metrics.Server) {
-		if len(m.rates) == 0 {
-			fmt.Fprintf(&b, "%s no ops/s data found\n", m.Name)
-			continue
+	for _, node := range run.Nodes {
+		switch {
+		case node.Role != metrics.Server:
+		case node.MedianOpsPerS == nil:
+			fmt.Fprintf(&b, "%s no ops/s data found\n", node.Name)
+		default:
+			fmt.Fprintf(&b, "%s median %.0f op/s\n", node.Name, *node.MedianOpsPerS)
 		}
-		fmt.Fprintf(&b, "%s median %.0f op/s\n", m.Name, median(m.rates))
 	}
 	word := "total"
 	if run.Verdict == ceiling {

@@ -81,52 +81,59 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	plan, err := l.plan(ctx, cfg)
+	nodes, err := l.nodes(ctx, cfg)
 	if err != nil {
-		return err
+		return &UsageError{err}
+	}
+	plan, err := makePlan(ctx, cfg, nodes)
+	if err != nil {
+		return &UsageError{err}
 	}
 	if cfg.DryRun {
 		return plan.print(l.Stdout)
 	}
-	started := time.Now()
-	dir, err := createFolder(cfg.Out, started)
+	dir, err := createFolder(cfg.Out, time.Now())
 	if err != nil {
 		return &UsageError{err}
 	}
-	run := metrics.Run{
-		ID: dir.id(), Started: started, GitCommit: l.commit(ctx),
-		Command: append([]string{"run-cluster.sh"}, args...),
+	run, err := l.trial(ctx, cfg, plan, dir, metrics.Run{
+		ID: dir.id(), GitCommit: l.commit(ctx), Command: commandLine(args),
+	})
+	if err == nil {
+		if _, err := l.draw(string(dir)); err != nil {
+			fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+		}
 	}
-	return l.carryOut(ctx, cfg, plan, dir, run)
+	return l.conclude(dir, run, err)
 }
 
-// plan finds the nodes and gives them their roles.
-func (l *Launcher) plan(ctx context.Context, cfg Config) (Plan, error) {
-	var nodes []Node
-	var err error
+// commandLine is a command line with its program's name, as records keep it.
+func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }
+
+// nodes finds the nodes: named, or the testbed's, or none, which means processes
+// on this machine.
+func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]Node, error) {
 	switch {
 	case cfg.Local:
+		return nil, nil
 	case cfg.HostsFile != "":
-		nodes, err = readHostsFile(cfg.HostsFile)
+		return readHostsFile(cfg.HostsFile)
 	case len(cfg.Nodes) > 0:
+		var nodes []Node
 		for _, name := range cfg.Nodes {
 			nodes = append(nodes, Node{Name: name, SSH: name})
 		}
-	default:
-		nodes, err = testbed{l.Tmcc, l.GeniGet}.nodes(ctx)
+		return nodes, nil
 	}
-	if err != nil {
-		return Plan{}, &UsageError{err}
-	}
-	plan, err := makePlan(ctx, cfg, nodes)
-	if err != nil {
-		return plan, &UsageError{err}
-	}
-	return plan, nil
+	return testbed{l.Tmcc, l.GeniGet}.nodes(ctx)
 }
 
-// carryOut runs the plan and leaves the run's files in dir, whatever happens.
-func (l *Launcher) carryOut(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) error {
+// trial carries a plan out once, with fresh processes and a fresh load, and
+// leaves the run's files in dir, whatever happens. run comes with what names it;
+// trial fills in the rest, the verdict included. The error is what ended the
+// trial early, and has been explained on Stderr: a fault, or errInterrupted.
+func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) (metrics.Run, error) {
+	run.Started = time.Now()
 	c, err := l.conduct(ctx, cfg, plan, dir)
 	run.Ended = time.Now()
 	c.fill(&run)
@@ -135,18 +142,15 @@ func (l *Launcher) carryOut(ctx context.Context, cfg Config, plan Plan, dir fold
 		run.Verdict = judge(run)
 	} else {
 		run.Verdict = verdictOf(err)
+		c.explain(l.Stderr, err)
 	}
 	latency, latencyErr := c.latencyRecords(&run)
 	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency))
-	if err == nil {
-		if _, drawErr := l.draw(string(dir)); drawErr != nil {
-			fmt.Fprintf(l.Stderr, "no pictures: %v\n", drawErr)
-		}
-	}
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written
+		c.explain(l.Stderr, err)
 	}
-	return l.conclude(c, dir, run, err)
+	return run, err
 }
 
 // conduct prepares the nodes and leads them through the run.
@@ -199,6 +203,10 @@ func (c *conductor) fill(run *metrics.Run) {
 		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
 		run.Nodes[i].Config = m.config
 		run.Nodes[i].Summary = m.summary
+		if m.Role == metrics.Server && len(m.rates) > 0 {
+			rate := median(m.rates)
+			run.Nodes[i].MedianOpsPerS = &rate
+		}
 	}
 	for _, m := range c.of(metrics.Client) {
 		if m.config == nil {

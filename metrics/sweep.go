@@ -1,0 +1,98 @@
+package metrics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The files of a sweep's folder, beside one folder for each trial.
+const (
+	SweepFile  = "sweep.json"  // a Sweep
+	TrialsFile = "trials.json" // a []Trial
+)
+
+// Sweep is sweep.json: what is to be measured and in which order. It is written
+// before the first trial and never changed. A run of several trials without a
+// knob is a sweep of one point.
+type Sweep struct {
+	ID        string          `json:"id"` // the folder's name
+	Started   time.Time       `json:"started"`
+	Command   []string        `json:"command"` // the launcher's argv
+	GitCommit string          `json:"git_commit"`
+	Programs  map[Role]string `json:"programs_sha256"`
+	Seed      uint64          `json:"seed"` // of the order
+	Knobs     []Knob          `json:"knobs"`
+	Trials    int             `json:"trials_per_point"`
+	Order     []Planned       `json:"order"` // every point Trials times
+
+	// Until is the share of the median that the half-width of a point's 95 %
+	// interval may have at most: further trials follow those of Order until it
+	// is reached. 0 asks for none.
+	Until float64 `json:"until_share,omitempty"`
+}
+
+// Knob is what a sweep varies.
+type Knob struct {
+	Name   string   `json:"name"` // nodes, servers, clients, or a flag of the servers or clients
+	Values []string `json:"values"`
+}
+
+// Planned is a trial's place in a sweep.
+type Planned struct {
+	Number int      `json:"number"`          // in the order of execution, from 1
+	Point  []string `json:"point,omitempty"` // a value for each of the sweep's knobs, in their order
+}
+
+// Trial is what one trial of a sweep came to. One whose verdict is INVALID is
+// kept and is never a data point.
+type Trial struct {
+	Planned
+	Folder             string    `json:"folder"` // an ordinary run folder, below the sweep's
+	Started            time.Time `json:"started"`
+	Ended              time.Time `json:"ended"`
+	Servers            int       `json:"servers"`
+	Clients            int       `json:"clients"`
+	Workers            int       `json:"workers"` // of each client; 0 unknown
+	Ops                uint64    `json:"ops"`     // as Run.Ops
+	WindowS            float64   `json:"window_s"`
+	OpsPerS            float64   `json:"ops_per_s"`
+	P50                *float64  `json:"p50_us"` // of the calls' latency; nil with too few calls
+	P99                *float64  `json:"p99_us"`
+	BytesPerOpSent     float64   `json:"bytes_per_op_sent"` // by clients, without frame headers; 0 unknown
+	BytesPerOpReceived float64   `json:"bytes_per_op_received"`
+	LinkBitsPerS       uint64    `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
+	Verdict            Verdict   `json:"verdict"`
+}
+
+// ReadSweep reads a sweep's folder: the plan, and the trials finished so far in
+// the order of their execution, which may be none. Errors name the file; that of
+// a folder without a sweep is fs.ErrNotExist.
+func ReadSweep(dir string) (Sweep, []Trial, error) {
+	var sweep Sweep
+	if err := readJSON(filepath.Join(dir, SweepFile), &sweep); err != nil {
+		return sweep, nil, err
+	}
+	var trials []Trial
+	err := readJSON(filepath.Join(dir, TrialsFile), &trials)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // interrupted in the first trial
+	}
+	return sweep, trials, err
+}
+
+// readJSON reads a file that holds one JSON value.
+func readJSON(path string, value any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, value); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
