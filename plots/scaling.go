@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -42,7 +41,7 @@ func ScaleOf(runs []*Run) Scale {
 		scale.Runs = append(scale.Runs, plotter.XY{X: float64(len(r.Nodes)), Y: r.OpsPerS})
 	}
 	for _, nodes := range slices.Sorted(maps.Keys(byNodes)) {
-		scale.Medians = append(scale.Medians, plotter.XY{X: float64(nodes), Y: median(byNodes[nodes])})
+		scale.Medians = append(scale.Medians, plotter.XY{X: float64(nodes), Y: metrics.Median(byNodes[nodes])})
 	}
 	for _, m := range scale.Medians {
 		least := scale.Medians[0]
@@ -50,13 +49,6 @@ func ScaleOf(runs []*Run) Scale {
 	}
 	scale.Differ = differences(valid)
 	return scale
-}
-
-// median is the middle value, or the mean of the middle two.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return stat.Mean(sorted[(n-1)/2:n/2+1], nil)
 }
 
 // differences names the client flags that are not the same in all runs. Seeds

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -71,14 +70,6 @@ func labLines(run metrics.Run) string {
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)
 	return b.String()
-}
-
-// median is the middle value, or the mean of the two in the middle.
-func median(values []float64) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // writeLatency writes latency.hlog.

@@ -108,14 +108,3 @@ func TestStatus(t *testing.T) {
 		t.Errorf("bar %q, want %q", got, want)
 	}
 }
-
-func TestMedian(t *testing.T) {
-	for _, test := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := median(test.values); got != test.want {
-			t.Errorf("median(%v) = %v, want %v", test.values, got, test.want)
-		}
-	}
-}

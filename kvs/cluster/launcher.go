@@ -204,7 +204,7 @@ func (c *conductor) fill(run *metrics.Run) {
 		run.Nodes[i].Config = m.config
 		run.Nodes[i].Summary = m.summary
 		if m.Role == metrics.Server && len(m.rates) > 0 {
-			rate := median(m.rates)
+			rate := metrics.Median(m.rates)
 			run.Nodes[i].MedianOpsPerS = &rate
 		}
 	}
