@@ -65,7 +65,12 @@ func (c *conductor) conduct(ctx context.Context) error {
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, loaded, c.limits.load) },
-		func() error { c.tell(metrics.Client, control.Command{Do: control.Go}); return nil },
+		func() error {
+			lease := c.workLease()
+			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})
+			c.tell(metrics.Client, control.Command{Do: control.Go, Lease: lease})
+			return nil
+		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
@@ -90,7 +95,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err := m.start(c.backend.Command(m.Place), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token})
+		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease()})
 	}
 	return nil
 }
@@ -102,6 +107,8 @@ func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, li
 	defer deadline.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	beat := time.NewTicker(c.limits.beat)
+	defer beat.Stop()
 	for {
 		late := c.behind(role, want)
 		if late == nil {
@@ -117,6 +124,8 @@ func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, li
 				return c.hung(m, "has sent nothing for %s", c.limits.silence)
 			}
 			c.display.show(c.status())
+		case <-beat.C:
+			c.beat()
 		case <-deadline.C:
 			return c.hung(late, "was not %s within %s", stageNames[want], limit)
 		case <-ctx.Done():

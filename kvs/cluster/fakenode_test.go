@@ -83,7 +83,14 @@ func (n *fakeNode) listen() {
 			fmt.Fprintln(os.Stderr, "bad command:", scanner.Text())
 			os.Exit(3)
 		}
-		n.inbox <- command
+		switch command.Do {
+		case control.Beat:
+		case control.Dump:
+			n.log("fake stacks")
+			n.send(control.Event{Event: control.Dumped})
+		default:
+			n.inbox <- command
+		}
 	}
 	if slices.ContainsFunc(n.args, func(a string) bool { return strings.HasPrefix(a, n.name+":stubborn") }) {
 		select {}

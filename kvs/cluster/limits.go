@@ -13,6 +13,8 @@ type limits struct {
 	work    time.Duration // beyond warm-up and window, for what is in flight
 	report  time.Duration // for the servers' reports
 	silence time.Duration // between two signs of life of one node
+	beat    time.Duration // from one sign of the launcher's life to the next
+	alone   time.Duration // for a node without such a sign
 	leave   time.Duration // for a node to break off what it does and leave
 	exit    time.Duration // for a process that is done, or killed, to end
 	grace   time.Duration // for the cause to be heard of, after an effect
@@ -26,12 +28,17 @@ func defaultLimits() limits {
 		load:    30 * time.Minute, // 10^9 records at 1M/s, twice over
 		work:    time.Minute,      // a round under way when the window closes
 		report:  30 * time.Second,
-		silence: 15 * time.Second, // nodes send an interval each second
-		leave:   3 * time.Second,
+		silence: 8 * time.Second, // nodes send an interval each second
+		beat:    3 * time.Second,
+		alone:   15 * time.Second,
+		leave:   2 * time.Second,
 		exit:    30 * time.Second,       // the kernel takes seconds to free some ten gigabytes
 		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too
 	}
 }
+
+// unlimited is the limit of work whose length nobody knows.
+const unlimited time.Duration = 1 << 62
 
 // workLimit is how long warm-up, window and drain may take, from the clients'
 // own flags. A client that states no lengths is bounded by its silence alone.
@@ -41,7 +48,7 @@ func (c *conductor) workLimit() time.Duration {
 		warmUp, ok1 := m.seconds("warmup")
 		window, ok2 := m.seconds("secs")
 		if !ok1 || !ok2 {
-			return 1 << 62
+			return unlimited
 		}
 		longest = max(longest, warmUp+window)
 	}

@@ -22,8 +22,8 @@
 //
 // Between these both sides send log and record events at any time; a node
 // sends an interval record each second, which is also its heartbeat. An error
-// event is a node's last. When its standard input closes, a node's controller
-// is gone and the node leaves at once.
+// event is a node's last. A node whose controller is gone leaves at once: when
+// its standard input closes, and when its Lease runs out.
 package control
 
 import "kvlab/metrics"
@@ -35,6 +35,10 @@ const (
 	Go    = "go"    // to clients
 	Phase = "phase" // to servers: the clients have entered Phase
 	Stop  = "stop"  // to servers: report and leave
+
+	// These may come at any time, and programs never see them.
+	Beat = "beat" // the launcher is there
+	Dump = "dump" // log every goroutine's stack
 )
 
 // Command is one line from the launcher to a node.
@@ -43,6 +47,7 @@ type Command struct {
 	Args  []string      `json:"args,omitempty"`  // the node's command line, without its name
 	Token string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Phase metrics.Phase `json:"phase,omitempty"`
+	Lease *Lease        `json:"lease,omitempty"` // with any command: from now on
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.
@@ -53,6 +58,7 @@ const (
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
+	Dumped    = "dumped"    // every goroutine's stack is in the log
 	Error     = "error"     // Text says why the node gives up; it will exit non-zero
 )
 

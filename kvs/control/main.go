@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"kvlab/metrics"
 )
@@ -47,8 +48,25 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
 }
 
+// controlled runs p under a launcher. A program that goes on working after its
+// context has ended, or hangs on a pipe that nobody reads, is left behind: its
+// process ends with the status that is returned.
 func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
 	node, ctx := Attach(ctx, stdin, stdout)
+	ended := make(chan error, 1)
+	go func() { ended <- p.work(ctx, node) }()
+	overdue := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(leaveWithin, func() { close(overdue) }) })
+	select {
+	case err := <-ended:
+		return p.exit(err, stderr, stderr)
+	case <-overdue:
+		return p.exit(fmt.Errorf("%w; the work did not stop within %v", context.Cause(ctx), leaveWithin), stderr, stderr)
+	}
+}
+
+// work is p's part of the protocol from the start command to the last event.
+func (p Program) work(ctx context.Context, node *Node) error {
 	start, err := node.Await(ctx, Start)
 	if err == nil {
 		err = p.Run(ctx, node, start.Args, start.Token)
@@ -65,7 +83,7 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 		// If this cannot be sent either, the exit status still tells.
 		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})
 	}
-	return p.exit(err, stderr, stderr)
+	return err
 }
 
 func (p Program) exit(err error, stdout, stderr io.Writer) int {

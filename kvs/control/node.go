@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +28,7 @@ type Node struct {
 	role metrics.Role
 
 	commands chan Command // nil by hand
+	lease    *tenancy     // nil by hand
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
@@ -37,10 +40,10 @@ type Node struct {
 func Alone(out io.Writer) *Node { return &Node{out: out} }
 
 // Attach returns a node whose launcher stands behind in and out, and a context
-// that ends when the launcher does.
+// that ends when the launcher does, or the lease that it gave.
 func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	n := &Node{commands: make(chan Command, 16), out: out}
+	n := &Node{commands: make(chan Command, 16), out: out, lease: &tenancy{end: cancel}}
 	go func() { cancel(n.listen(ctx, in)) }()
 	return n, ctx
 }
@@ -54,6 +57,14 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 			return ErrControllerGone
 		} else if err != nil {
 			return fmt.Errorf("read a command from standard input: %w", err)
+		}
+		n.lease.heard(c.Lease)
+		switch c.Do {
+		case Beat:
+			continue
+		case Dump:
+			n.dump()
+			continue
 		}
 		select {
 		case n.commands <- c:
@@ -126,6 +137,23 @@ func (n *Node) Report(r metrics.Record) error {
 // Logf writes to the node's log; a line break is added.
 func (n *Node) Logf(format string, args ...any) {
 	fmt.Fprintf(n, format+"\n", args...)
+}
+
+// dump writes every goroutine's stack to the log.
+func (n *Node) dump() {
+	for line := range strings.Lines(stacks()) {
+		n.Logf("%s", strings.TrimSuffix(line, "\n"))
+	}
+	_ = n.Send(Event{Event: Dumped}) // a launcher that is gone needs no answer
+}
+
+// stacks is every goroutine's stack, as a crash prints them.
+func stacks() string {
+	for text := make([]byte, 64<<10); ; text = make([]byte, 2*len(text)) {
+		if n := runtime.Stack(text, true); n < len(text) {
+			return string(text[:n])
+		}
+	}
 }
 
 // Write appends text to the node's log, a line at a time. It never fails: a
