@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// backend runs programs on nodes: here, or through ssh.
+// backend runs programs on nodes: here, or on other machines.
 type backend interface {
 	// Prepare makes sure that every place can run its program. Its errors are
 	// faults that name the node.
@@ -23,6 +23,9 @@ type backend interface {
 	// the leader of its own process group, so that a terminal's Ctrl-C reaches
 	// the launcher alone, which then ends the run in order.
 	Command(place Place) *exec.Cmd
+	// Death says how the program of a Command ended before its work was done,
+	// from the exit status of the process and the last lines of its log.
+	Death(status syscall.WaitStatus, log []string) string
 }
 
 var (
@@ -50,6 +53,29 @@ func (l local) Command(place Place) *exec.Cmd {
 	cmd := exec.Command(l.programs[place.Role], "-control")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
+}
+
+// Death is what the kernel says.
+func (l local) Death(status syscall.WaitStatus, _ []string) string { return death(status) }
+
+// death says how a process ended.
+func death(status syscall.WaitStatus) string {
+	if status.Signaled() {
+		return fmt.Sprintf("died of signal %d (%s)", status.Signal(), status.Signal())
+	}
+	return fmt.Sprintf("died with exit status %d", status.ExitStatus())
+}
+
+// shellSignal is what a shell, and srun, add to the number of the signal that
+// their command died of (Shell Command Language, 2.8.2).
+const shellSignal = 128
+
+// shellDeath says how a command ended whose carrier left with status.
+func shellDeath(status syscall.WaitStatus) string {
+	if code := status.ExitStatus(); code > shellSignal && code < 255 {
+		return death(syscall.WaitStatus(code - shellSignal))
+	}
+	return death(status)
 }
 
 // sha256File is the checksum of a file's content, in hex.

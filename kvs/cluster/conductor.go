@@ -46,7 +46,7 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 			return &fault{reason: oneLine(err.Error())}
 		}
 		defer log.close()
-		c.members = append(c.members, &member{Place: place, log: log, phase: metrics.Idle})
+		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
 	}
 	defer c.display.clear()
 	return errors.Join(c.conduct(ctx), c.stop())

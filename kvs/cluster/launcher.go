@@ -158,7 +158,7 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	var nodes backend = local{l.Programs}
 	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
 	if !plan.Local {
-		r, err := newRemote(l.SSH, cfg.SSHConfig, l.Programs)
+		r, err := newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs)
 		if err != nil {
 			return c, err
 		}

@@ -34,10 +34,6 @@ var stageOf = map[string]stage{
 	control.Done:      done,
 }
 
-// shellSignal is what a login shell adds to the number of the signal that its
-// command died of (Shell Command Language, 2.8.2).
-const shellSignal = 128
-
 // leaveDelay is how long the pipes of an ended process are read on: a child
 // that it left behind may hold them open for ever.
 const leaveDelay = time.Second
@@ -47,6 +43,7 @@ const leaveDelay = time.Second
 type member struct {
 	Place
 	log   *nodeLog
+	death func(status syscall.WaitStatus, log []string) string // the backend's
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 
@@ -222,14 +219,5 @@ func (m *member) exitReason(err error) string {
 		return "left before its work was done"
 	}
 	status, _ := exit.Sys().(syscall.WaitStatus)
-	switch {
-	case status.Signaled():
-		return fmt.Sprintf("died of signal %d (%s)", status.Signal(), status.Signal())
-	case m.SSH != "" && status.ExitStatus() == sshFailed:
-		return "died of a signal, or its connection was lost (exit status 255 of ssh)"
-	case m.SSH != "" && status.ExitStatus() > shellSignal && status.ExitStatus() < sshFailed:
-		signal := syscall.Signal(status.ExitStatus() - shellSignal)
-		return fmt.Sprintf("died of signal %d (%s)", signal, signal)
-	}
-	return fmt.Sprintf("died with exit status %d", status.ExitStatus())
+	return m.death(status, m.log.last())
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,24 +21,35 @@ import (
 	"kvlab/metrics"
 )
 
-// sshParallel is how many nodes are prepared at a time. A jump host's sshd
+// remoteParallel is how many nodes are prepared at a time. A jump host's sshd
 // drops connections at random from its tenth unauthenticated one on
 // (MaxStartups 10:30:100 in sshd_config(5)).
-const sshParallel = 8
+const remoteParallel = 8
 
-// sshTimeout bounds one step of a node's preparation, the copy of a program of
-// some ten megabytes included.
-const sshTimeout = 2 * time.Minute
+// remoteTimeout bounds one step of a node's preparation, the copy of a program
+// of some ten megabytes included.
+const remoteTimeout = 2 * time.Minute
 
-// sshFailed is ssh's exit status for its own errors, ssh(1).
-const sshFailed = 255
+// carrier is a way to a node: ssh, or srun inside a Slurm job.
+type carrier interface {
+	// command is the process, not yet started, that runs words on the node
+	// with its own standard input and output as theirs, and is killed when ctx
+	// ends. It leads its own process group. The words are plain: a login shell
+	// may read them.
+	command(ctx context.Context, node Node, words ...string) *exec.Cmd
+	// failure says why such a process ended with err, when stderr is what it
+	// and the node's command have printed there.
+	failure(err error, stderr string) error
+	// death says how a node's program ended before its work was done, from
+	// the carrier's exit status and the last lines of the node's log.
+	death(status syscall.WaitStatus, log []string) string
+}
 
-// remote runs nodes through the system's ssh. Remote command lines are plain
-// constant words, as the login shell may be any; scripts go to a sh over its
-// standard input, and a node's arguments through the control pipe.
+// remote runs nodes on other machines. Remote command lines are plain constant
+// words, as the login shell may be any; scripts go to a sh over its standard
+// input, and a node's arguments through the control pipe.
 type remote struct {
-	ssh      string                  // the ssh program
-	config   string                  // ssh -F; "" for the user's own
+	carrier  carrier
 	programs map[metrics.Role]string // paths on this machine
 	system   string                  // uname -sm of this machine
 
@@ -47,13 +57,13 @@ type remote struct {
 	paths map[string]string // guarded by mu; by node name, the program's path there
 }
 
-func newRemote(ssh, config string, programs map[metrics.Role]string) (*remote, error) {
+func newRemote(c carrier, programs map[metrics.Role]string) (*remote, error) {
 	system, err := exec.Command("uname", "-sm").Output()
 	if err != nil {
 		return nil, fmt.Errorf("uname -sm: %w", err)
 	}
 	return &remote{
-		ssh: ssh, config: config, programs: programs,
+		carrier: c, programs: programs,
 		system: strings.TrimSpace(string(system)),
 		paths:  make(map[string]string),
 	}, nil
@@ -71,7 +81,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 	}
 	faults := make([]error, len(places))
 	var group errgroup.Group
-	group.SetLimit(sshParallel)
+	group.SetLimit(remoteParallel)
 	for i, place := range places {
 		group.Go(func() error {
 			path, err := r.deploy(ctx, place, sums[place.Role])
@@ -95,28 +105,12 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 func (r *remote) Command(place Place) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	cmd := exec.Command(r.ssh, r.args(place, r.paths[place.Name], "-control")...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd
+	return r.carrier.command(context.Background(), place.Node, r.paths[place.Name], "-control")
 }
 
-// args is ssh's command line for a remote command. A first contact's host key
-// is accepted and kept, a changed one is not; with --ssh-config that file
-// decides. Each connection is its own, so that its end is the node's end.
-func (r *remote) args(place Place, command ...string) []string {
-	args := []string{"-T", "-x", "-a",
-		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
-		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
-		"-o", "ControlPath=none", "-o", "ClearAllForwardings=yes"}
-	if r.config == "" {
-		args = append(args, "-o", "StrictHostKeyChecking=accept-new")
-	} else {
-		args = append(args, "-F", r.config)
-	}
-	if place.Port != "" {
-		args = append(args, "-p", place.Port)
-	}
-	return append(append(args, "--", place.SSH), command...)
+// Death is the carrier's word.
+func (r *remote) Death(status syscall.WaitStatus, log []string) string {
+	return r.carrier.death(status, log)
 }
 
 // probeScript finds out what the node is and whether it has the program. Its
@@ -209,15 +203,14 @@ func (r *remote) push(ctx context.Context, place Place, path, vars string) error
 // begin with "kvlab", by their second word. Other lines are the chatter of a
 // login shell's start-up files.
 func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command ...string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, sshTimeout)
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.ssh, r.args(place, command...)...)
+	cmd := r.carrier.command(ctx, place.Node, command...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return nil, sshError(ctx, err, stderr.String())
+		return nil, r.failure(ctx, err, stderr.String())
 	}
 	answer := make(map[string]string)
 	for line := range strings.Lines(stdout.String()) {
@@ -229,21 +222,18 @@ func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command 
 	return answer, nil
 }
 
-// sshError tells ssh's own failures from the remote command's.
-func sshError(ctx context.Context, err error, stderr string) error {
-	said := lastLine(stderr)
-	var exit *exec.ExitError
+// failure is why a command on the node has failed.
+func (r *remote) failure(ctx context.Context, err error, stderr string) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %s", sshTimeout)
+		if said := lastLine(stderr); said != "" {
+			return fmt.Errorf("no answer within %s: %s", remoteTimeout, said)
+		}
+		return fmt.Errorf("no answer within %s", remoteTimeout)
 	case ctx.Err() != nil:
 		return errInterrupted
-	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:
-		return fmt.Errorf("cannot be reached: %s", cmp.Or(said, "ssh gives no reason"))
-	case said != "":
-		return errors.New(said)
 	}
-	return err
+	return r.carrier.failure(err, stderr)
 }
 
 // lastLine is the last line of a text that says anything.

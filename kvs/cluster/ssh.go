@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+)
+
+// sshFailed is ssh's exit status for its own errors, ssh(1).
+const sshFailed = 255
+
+// ssh reaches nodes through the system's ssh.
+type ssh struct {
+	program string
+	config  string // -F; "" for the user's own
+}
+
+// command is one connection of its own, so that its end is the node's end. A
+// first contact's host key is accepted and kept, a changed one is not; with
+// --ssh-config that file decides.
+func (s ssh) command(ctx context.Context, node Node, words ...string) *exec.Cmd {
+	args := []string{"-T", "-x", "-a",
+		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
+		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
+		"-o", "ControlPath=none", "-o", "ClearAllForwardings=yes"}
+	if s.config == "" {
+		args = append(args, "-o", "StrictHostKeyChecking=accept-new")
+	} else {
+		args = append(args, "-F", s.config)
+	}
+	if node.Port != "" {
+		args = append(args, "-p", node.Port)
+	}
+	args = append(append(args, "--", node.SSH), words...)
+	cmd := exec.CommandContext(ctx, s.program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// failure tells ssh's own failures from the remote command's.
+func (s ssh) failure(err error, stderr string) error {
+	said := lastLine(stderr)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:
+		return fmt.Errorf("cannot be reached: %s", cmp.Or(said, "ssh gives no reason"))
+	case said != "":
+		return errors.New(said)
+	}
+	return err
+}
+
+// death reads ssh's exit status, which is the remote shell's.
+func (s ssh) death(status syscall.WaitStatus, _ []string) string {
+	if status.ExitStatus() == sshFailed {
+		return "died of a signal, or its connection was lost (exit status 255 of ssh)"
+	}
+	return shellDeath(status)
+}
