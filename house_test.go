@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"kvs/client/kvsclient":   {"kvs/client"},
 	"plots":                  {"metrics"},
 	"plots/kvsplot":          {"plots"},
-	"kvs/cluster":            {"kvs/control", "metrics", "plots"},
+	"kvs/cluster":            {"kvs/cluster/sweep", "kvs/control", "metrics", "plots"},
+	"kvs/cluster/sweep":      {"metrics"},
 	"kvs/cluster/kvscluster": {"kvs/cluster"},
 }
 

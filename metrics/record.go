@@ -196,10 +196,11 @@ type Histogram struct {
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // wall clock
 	WindowLengthS float64              `json:"window_length_s"`
-	Total         Counts               `json:"total"`     // from the first loaded record to the last drained call
-	InWindow      Counts               `json:"in_window"` // clients: replies verified inside the window
-	Peers         []PeerCounts         `json:"peers"`     // a client's servers, a server's clients; sums to Total
-	Bytes         Bytes                `json:"bytes"`     // clients: like Total
+	Total         Counts               `json:"total"`           // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"`       // clients: replies verified inside the window
+	Peers         []PeerCounts         `json:"peers"`           // a client's servers, a server's clients; sums to Total
+	Bytes         Bytes                `json:"bytes"`           // clients: like Total
+	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
 	Verification  Verification         `json:"verification"`
 	Usage         Table                `json:"usage"` // over the window
 	Latency       map[string]Quantiles `json:"latency,omitempty"`

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 )
 
 // Program is kvsclient.
-var Program = control.Program{Name: "kvsclient", Role: metrics.Client, Run: run}
+var Program = control.Program{
+	Name: "kvsclient", Role: metrics.Client, Run: run,
+	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
+}
 
 // client is the running process.
 type client struct {

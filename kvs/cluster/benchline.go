@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -26,28 +27,61 @@ var benchmarkFlags = []string{
 // verdict is INVALID has no line in it, so that nobody's median contains it.
 func benchmarkText(run metrics.Run) string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "%sverdict: %s\n", benchmarkHead(run, run.ID), run.Verdict)
+	if run.Verdict.Valid {
+		b.WriteString("\n" + benchmarkLine(run, nil))
+	}
+	return b.String()
+}
+
+// benchmarkHead is the file's configuration lines.
+func benchmarkHead(run metrics.Run, id string) string {
+	var b strings.Builder
 	for _, line := range [][2]string{
 		{"goos", runtime.GOOS},
 		{"goarch", runtime.GOARCH},
 		{"cpu", cpuModel(run)},
-		{"run", run.ID},
+		{"run", id},
 		{"commit", run.GitCommit},
-		{"verdict", run.Verdict.String()},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
 		}
 	}
-	if !run.Verdict.Valid {
-		return b.String()
+	return b.String()
+}
+
+// benchmarkLines is summary.txt of several trials: one header, and the line of
+// each of the valid runs. What tells the trials apart is only their order, as
+// benchstat makes one sample of what has one name and one header.
+func benchmarkLines(plan metrics.Sweep, runs []metrics.Run) string {
+	var b strings.Builder
+	for i, run := range runs {
+		if i == 0 {
+			b.WriteString(benchmarkHead(run, plan.ID) + "\n")
+		}
+		b.WriteString(benchmarkLine(run, plan.Knobs))
 	}
-	fmt.Fprintf(&b, "\nBenchmarkKVS/servers=%d/clients=%d", run.Count(metrics.Server), run.Count(metrics.Client))
+	return b.String()
+}
+
+// benchmarkLine is a valid run's line. Its name has the flags that tell one
+// benchmark from another, and the knobs that are none of them.
+func benchmarkLine(run metrics.Run, knobs []metrics.Knob) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "BenchmarkKVS/servers=%d/clients=%d", run.Count(metrics.Server), run.Count(metrics.Client))
 	for _, flag := range benchmarkFlags {
 		if value := run.Workload[flag]; value != "" {
 			fmt.Fprintf(&b, "/%s=%s", flag, benchmarkWord(value))
 		}
 	}
-	fmt.Fprintf(&b, "/engine=%s", benchmarkWord(cmp.Or(engine(run), "unknown")))
+	fmt.Fprintf(&b, "/engine=%s", benchmarkWord(cmp.Or(flagOf(run, metrics.Server, "engine"), "unknown")))
+	for _, knob := range knobs {
+		value := cmp.Or(flagOf(run, metrics.Client, knob.Name), flagOf(run, metrics.Server, knob.Name))
+		if value != "" && knob.Name != "engine" && !slices.Contains(benchmarkFlags, knob.Name) {
+			fmt.Fprintf(&b, "/%s=%s", knob.Name, benchmarkWord(value))
+		}
+	}
 	fmt.Fprintf(&b, " %d %.0f ops/s", run.Ops, run.OpsPerS)
 	if q, ok := run.Latency[metrics.CallLatency]; ok {
 		for _, p := range []struct {
@@ -82,10 +116,12 @@ func cpuModel(run metrics.Run) string {
 	return ""
 }
 
-func engine(run metrics.Run) string {
+// flagOf is the value of a flag on the first node of a role that has said what
+// its flags are; "" without one.
+func flagOf(run metrics.Run, role metrics.Role, flag string) string {
 	for _, node := range run.Nodes {
-		if node.Role == metrics.Server && node.Config != nil {
-			return node.Config.Flags["engine"]
+		if node.Role == role && node.Config != nil {
+			return node.Config.Flags[flag]
 		}
 	}
 	return ""

@@ -24,6 +24,7 @@ type Config struct {
 	Out        string   // folder in which the run folder is made
 	SSHConfig  string   // ssh -F
 	DryRun     bool     // print the plan, start nothing
+	Trials     Trials   // how often, and with which settings
 }
 
 const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args [client-args]]]]
@@ -43,6 +44,8 @@ examples:
   run-cluster.sh --local 1 2 --client-args "-theta 0.5"
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
+  run-cluster.sh --trials 6                       six trials, their median and its interval
+  run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
 
 exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
 `
@@ -94,6 +97,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
+	cfg.Trials.flags(fs)
 	return fs
 }
 
@@ -190,6 +194,9 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--nodes: needs names, as in --nodes node0,node1")
 	case c.Out == "":
 		return errors.New("--out: needs the name of a folder")
+	}
+	if err := c.Trials.validate(c, set); err != nil {
+		return err
 	}
 	for i, name := range c.Nodes {
 		if !nodeName.MatchString(name) {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"kvlab/metrics"
 )
 
 func TestParseArgs(t *testing.T) {
@@ -29,6 +31,8 @@ func TestParseArgs(t *testing.T) {
 		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}},
 		{[]string{"--nodes", "a,b-1,c.d"}, Config{Nodes: []string{"a", "b-1", "c.d"}}},
 		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", HostsFile: "h"}},
+		{[]string{"--sweep", "nodes=2,4", "--trials", "3", "--sweep", "theta=0.5", "--until", "2.5%", "--seed", "7"},
+			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},
 	}
 	for _, test := range tests {
 		got, err := ParseArgs(test.args, "logs", io.Discard)
@@ -53,10 +57,9 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"+1"}, `servers "+1"`},
 		{[]string{""}, `servers ""`},
 		{[]string{"1", "1", "", "", "x"}, `unexpected word "x": the form is [servers [clients`},
-		{[]string{"--trials", "5"}, "not defined: -trials"},
-		{[]string{"1", "1", "--trials", "5"}, "not defined: -trials"},
+		{[]string{"--trails", "5"}, "not defined: -trails"},
+		{[]string{"1", "1", "--trails", "5"}, "not defined: -trails"},
 		{[]string{"--virtual", "8"}, "not defined: -virtual"},
-		{[]string{"--sweep", "a=1"}, "not defined: -sweep"},
 		{[]string{"--secs", "0"}, "--secs 0"},
 		{[]string{"--secs", "-3"}, "--secs -3"},
 		{[]string{"--secs", "x"}, `invalid value "x" for flag -secs`},
@@ -72,6 +75,27 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--out", ""}, "--out"},
 		{[]string{"1", "1", "-a", "", "--server-args", "-b"}, "server-args are given twice"},
 		{[]string{"--client-args", "'x"}, `--client-args "'x": unbalanced '`},
+		{[]string{"--trials", "0"}, "--trials 0: must be a positive"},
+		{[]string{"--trials", "31", "--until", "2%"}, "--trials 31: with --until at most 30"},
+		{[]string{"--until", "2"}, "want more than 0% and at most 50%, as in 2%"},
+		{[]string{"--until", "0%"}, "want more than 0%"},
+		{[]string{"--until", "NaN%"}, "want more than 0%"},
+		{[]string{"--until", "51%"}, "at most 50%"},
+		{[]string{"--seed", "3"}, "--seed: it decides the order of a --sweep, and there is none"},
+		{[]string{"--seed", "3", "--trials", "5"}, "--seed: it decides"},
+		{[]string{"--resume", ""}, "--resume: needs the folder of a sweep"},
+		{[]string{"--sweep", "batch"}, "the form is name=value,value, as in batch=1024,8192"},
+		{[]string{"--sweep", "=1"}, "the form is name=value,value"},
+		{[]string{"--sweep", "-batch=1"}, "the form is name=value,value"},
+		{[]string{"--sweep", "batch=1,,2"}, "a value is empty"},
+		{[]string{"--sweep", "batch=1,2,1"}, "1 stands there twice"},
+		{[]string{"--sweep", "batch=1", "--sweep", "batch=2"}, "--sweep batch: is swept twice"},
+		{[]string{"--sweep", "nodes=2,4", "1", "1"}, "--sweep nodes: the number of servers or clients says it too"},
+		{[]string{"--sweep", "clients=2", "1", "1"}, "--sweep clients: the number of"},
+		{[]string{"--sweep", "nodes=2,4", "--sweep", "servers=1"}, "--sweep nodes: --sweep servers says it too"},
+		{[]string{"--sweep", "secs=1,2", "--secs", "5"}, "--sweep secs: --secs says it too"},
+		{[]string{"--sweep", "batch=1,2", "--client-args", "-batch=3"}, "--sweep batch: --client-args says it too"},
+		{[]string{"--sweep", "engine=slab", "--server-args", "--engine syncmap"}, "--sweep engine: --server-args says it too"},
 	}
 	for _, test := range tests {
 		_, err := ParseArgs(test.args, "logs", io.Discard)

@@ -24,9 +24,24 @@ func TestMain(m *testing.M) {
 		runFakeNode()
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == "-settings" {
+		fakeSettings(os.Args[2:])
+	}
 	// A node built with -race would stay for a second when it is done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
+}
+
+// fakeSettings answers the launcher's question about a command line, and takes
+// no -theta 0.
+func fakeSettings(args []string) {
+	if names(args, "theta") && slices.Contains(args, "-theta=0") {
+		fmt.Fprintln(os.Stderr, "kvsclient: -theta 0: want more than 0")
+		os.Exit(2)
+	}
+	flags := map[string]string{"batch": "8192", "theta": "0.99", "engine": "syncmap", "node": "", "listen": "", "clients": "1"}
+	json.NewEncoder(os.Stdout).Encode(flags)
+	os.Exit(0)
 }
 
 // The invented counts between one client and one server.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kvlab/metrics"
 )
 
@@ -57,22 +59,65 @@ func (f folder) id() string { return filepath.Base(string(f)) }
 func (f folder) path(name string) string { return filepath.Join(string(f), name) }
 
 // writeRun writes run.json.
-func (f folder) writeRun(run metrics.Run) error {
-	text, err := json.MarshalIndent(run, "", "  ")
+func (f folder) writeRun(run metrics.Run) error { return f.writeJSON("run.json", run) }
+
+// writeJSON writes a value as a file of the folder.
+func (f folder) writeJSON(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write run.json: %w", err)
+		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return f.write("run.json", append(text, '\n'))
+	return f.write(name, append(text, '\n'))
 }
 
 // write puts a whole file in place at once: it is there complete, or not.
 func (f folder) write(name string, content []byte) error {
 	temp := f.path("." + name)
-	if err := os.WriteFile(temp, content, 0o644); err != nil {
+	if err := writeSynced(temp, content); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if err := os.Rename(temp, f.path(name)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+// writeSynced writes a file that is on the disk when it returns, so that no
+// crash of the machine can put its name before its content.
+func writeSynced(path string, content []byte) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// lock makes sure that one launcher alone works in a sweep's folder, until the
+// file is closed or the launcher ends, however it does.
+func (f folder) lock() (*os.File, error) {
+	file, err := os.Open(f.path(metrics.SweepFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: another run-cluster.sh works there: %w", f, err)
+	}
+	return file, nil
+}
+
+// clear makes the folder of a trial. What an earlier attempt left there before
+// it was cut off is kept under another name.
+func (f folder) clear() error {
+	for i := 1; ; i++ {
+		cut := fmt.Sprintf("%s-cut%d", f, i)
+		if _, err := os.Lstat(cut); err == nil {
+			continue
+		}
+		if err := os.Rename(string(f), cut); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return os.Mkdir(string(f), 0o755)
+	}
 }

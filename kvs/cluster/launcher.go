@@ -81,9 +81,17 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+	if cfg.Trials.Resume != "" {
+		if cfg, args, err = l.recorded(cfg, args); err != nil {
+			return &UsageError{err}
+		}
+	}
 	nodes, err := l.nodes(ctx, cfg)
 	if err != nil {
 		return &UsageError{err}
+	}
+	if cfg.Trials.many() {
+		return l.sweep(ctx, cfg, nodes, args)
 	}
 	plan, err := makePlan(ctx, cfg, nodes)
 	if err != nil {

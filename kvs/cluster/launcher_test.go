@@ -313,7 +313,7 @@ func TestUnwritableFolder(t *testing.T) {
 }
 
 func TestBadUsage(t *testing.T) {
-	for _, args := range [][]string{{"0"}, {"--trials", "5"}, {"1", "1", "", "", "more"}, {"--hosts", "/nonexistent"}} {
+	for _, args := range [][]string{{"0"}, {"--trails", "5"}, {"1", "1", "", "", "more"}, {"--hosts", "/nonexistent"}} {
 		tr := newTrial(t)
 		err := tr.Run(context.Background(), args)
 		if ExitStatus(err) != 2 || strings.Contains(err.Error(), "\n") {

@@ -9,7 +9,8 @@ import (
 // usageText is the flag set's own list, with its one-line title.
 func usageText(flags *flag.FlagSet) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s [flags]\n\n", flags.Name())
+	fmt.Fprintf(&b, "usage: %s [-%s] [flags]\n\n", flags.Name(), settingsFlag)
+	fmt.Fprintf(&b, "-%s, in front, prints what the flags come to as JSON, and does no more.\n\n", settingsFlag)
 	flags.SetOutput(&b)
 	flags.PrintDefaults()
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 type Program struct {
 	Name string
 	Role metrics.Role
+	// Parse reads a command line and does nothing else. Its errors are those of
+	// ParseFlags, or UsageErrors that name the wrong flag and its right form.
+	Parse func(args []string) (*flag.FlagSet, error)
 	// Run does the node's work until it is done or ctx ends. It reads args
 	// with ParseFlags. token is the run's secret, empty by hand.
 	Run func(ctx context.Context, node *Node, args []string, token string) error
@@ -38,12 +42,16 @@ type Program struct {
 
 // Main runs p with the process's own arguments and streams, under a launcher
 // when the only argument is -control, and returns the exit status. An error
-// goes to the launcher as the last event, or to stderr as one line.
+// goes to the launcher as the last event, or to stderr as one line. When the
+// first argument is -settings, it only prints the others' effect.
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if len(args) == 1 && (args[0] == "-control" || args[0] == "--control") {
 		return p.controlled(ctx, stdin, stdout, stderr)
+	}
+	if len(args) > 0 && strings.TrimLeft(args[0], "-") == settingsFlag && strings.HasPrefix(args[0], "-") {
+		return p.exit(p.settings(args[1:], stdout), stderr, stderr)
 	}
 	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
 }
@@ -75,10 +83,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		err = node.Send(Event{Event: Done})
 	}
 	if err != nil && !errors.Is(err, ErrControllerGone) {
-		var help helpError
-		if errors.As(err, &help) {
-			err = UsageError{errors.New(help.Error())}
-		}
+		err = noHelp(err)
 		var usage UsageError
 		// If this cannot be sent either, the exit status still tells.
 		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})

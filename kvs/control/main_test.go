@@ -91,7 +91,7 @@ func TestHelp(t *testing.T) {
 		if status != 0 || stderr.Len() != 0 {
 			t.Errorf("%s: status %d, stderr %q", spelling, status, &stderr)
 		}
-		for _, want := range []string{"usage: echo [flags]", "-word say", "what to say (default \"hello\")", "-times"} {
+		for _, want := range []string{"usage: echo [-settings] [flags]", "-word say", "what to say (default \"hello\")", "-times"} {
 			checkText(t, spelling, stdout.String(), want)
 		}
 	}

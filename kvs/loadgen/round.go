@@ -97,6 +97,7 @@ func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) er
 	w.bytes = w.bytes.Add(tally.Bytes)
 	if phase == metrics.Window {
 		w.window = w.window.Add(tally.Counts)
+		w.carried = w.carried.Add(tally.Bytes)
 	}
 	w.verify.Add(tally.Verification)
 	return nil

@@ -42,6 +42,7 @@ func (g *Generator) Summary() metrics.Summary {
 	for _, w := range g.workers {
 		s.InWindow = s.InWindow.Add(w.window)
 		s.Bytes = s.Bytes.Add(w.bytes)
+		s.BytesInWindow = s.BytesInWindow.Add(w.carried)
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}

@@ -23,11 +23,12 @@ type worker struct {
 	recorder *metrics.Recorder
 	ops      [drawn]workload.Op
 
-	mu     sync.Mutex
-	counts []metrics.Counts     // by server; guarded by mu
-	window metrics.Counts       // guarded by mu
-	bytes  metrics.Bytes        // guarded by mu
-	verify metrics.Verification // guarded by mu
+	mu      sync.Mutex
+	counts  []metrics.Counts     // by server; guarded by mu
+	window  metrics.Counts       // guarded by mu
+	bytes   metrics.Bytes        // guarded by mu
+	carried metrics.Bytes        // of them, those of the window; guarded by mu
+	verify  metrics.Verification // guarded by mu
 }
 
 // drawn is how many operations a worker draws at a time: few enough that they

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/netip"
@@ -17,7 +18,10 @@ import (
 )
 
 // Program is kvsserver.
-var Program = control.Program{Name: "kvsserver", Role: metrics.Server, Run: run}
+var Program = control.Program{
+	Name: "kvsserver", Role: metrics.Server, Run: run,
+	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
+}
 
 // server is the running process.
 type server struct {

@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// settingsTimeout bounds a program's answer to -settings, which takes it
+// milliseconds.
+const settingsTimeout = 20 * time.Second
+
+// settings asks this machine's program of a role what its arguments come to: the
+// final value of every flag. The error is the program's own word on a wrong one.
+func (l *Launcher) settings(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, l.Programs[role], append([]string{"-settings"}, args...)...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	answer, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
+		return nil, errors.New(lastLine(said.String()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its settings: %w", programName(role), err)
+	}
+	var values map[string]string
+	if err := json.Unmarshal(answer, &values); err != nil {
+		return nil, fmt.Errorf("%s -settings: %w", programName(role), err)
+	}
+	return values, nil
+}
+
+// nodeFlags asks both programs which flags they have.
+func (l *Launcher) nodeFlags(ctx context.Context) (nodeFlags, error) {
+	flags := make(nodeFlags)
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		values, err := l.settings(ctx, role, nil)
+		if err != nil {
+			return nil, err
+		}
+		flags[role] = slices.Sorted(maps.Keys(values))
+	}
+	return flags, nil
+}
+
+// checkArgs has both programs read the arguments that a plan gives to the first
+// node of their role, before anything is started.
+func (l *Launcher) checkArgs(ctx context.Context, plan Plan) error {
+	var hosts []string
+	seen := make(map[metrics.Role]bool)
+	for _, place := range plan.Places { // servers first
+		if place.Role == metrics.Server {
+			hosts = append(hosts, place.Listen)
+		}
+	}
+	for _, place := range plan.Places {
+		if seen[place.Role] {
+			continue
+		}
+		seen[place.Role] = true
+		if _, err := l.settings(ctx, place.Role, plan.args(place, 0, hosts)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"kvlab/kvs/cluster/sweep"
+	"kvlab/metrics"
+)
+
+// campaign is a sweep as it is carried out: its plan, and what each of its
+// points means on the nodes there are.
+type campaign struct {
+	*Launcher
+	plan   metrics.Sweep
+	points map[string]setup // by their names
+	dir    folder
+	begun  time.Time // this launcher's part of it
+	made   int       // trials in it
+}
+
+// setup is one point's configuration, and its plan.
+type setup struct {
+	cfg  Config
+	plan Plan
+}
+
+// sweep carries out a run of several trials, or what is left of one. args are
+// the words that began it.
+func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []string) error {
+	c := &campaign{Launcher: l, plan: planSweep(cfg.Trials, args)}
+	if err := c.setUp(ctx, cfg, nodes); err != nil {
+		return &UsageError{err}
+	}
+	if cfg.DryRun {
+		return c.print(l.Stdout)
+	}
+	c.plan.GitCommit = l.commit(ctx)
+	c.plan.Programs = make(map[metrics.Role]string)
+	for role, path := range l.Programs {
+		sum, err := sha256File(path)
+		if err != nil {
+			return err
+		}
+		c.plan.Programs[role] = sum
+	}
+	done, lock, err := c.open(cfg)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	c.begun = time.Now()
+	done, err = sweep.Runner{Plan: c.plan, Trial: c.trial, Keep: c.keep}.Run(ctx, done)
+	return c.conclude(done, err)
+}
+
+// planSweep is the plan that a command line asks for.
+func planSweep(t Trials, args []string) metrics.Sweep {
+	plan := metrics.Sweep{
+		Started: time.Now(), Command: commandLine(args),
+		Seed: t.Seed, Knobs: t.Knobs, Trials: t.perPoint(), Until: t.Until,
+	}
+	for plan.Seed == 0 {
+		plan.Seed = uint64(rand.Uint32()) // short enough to be typed
+	}
+	plan.Order = sweep.Order(plan.Knobs, plan.Trials, plan.Seed)
+	return plan
+}
+
+// setUp finds out what each point means, and that it can be: enough nodes, and
+// arguments that the programs take.
+func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
+	flags, err := c.nodeFlags(ctx)
+	if err != nil {
+		return err
+	}
+	c.points = make(map[string]setup)
+	for _, point := range sweep.Points(c.plan.Knobs) {
+		at, err := cfg.at(c.plan.Knobs, point, flags)
+		if err != nil {
+			return err
+		}
+		name := sweep.Name(c.plan.Knobs, point)
+		plan, err := makePlan(ctx, at, nodes)
+		if err == nil {
+			err = c.checkArgs(ctx, plan)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil && name != "":
+			return fmt.Errorf("--sweep, at %s: %w", name, err)
+		case err != nil:
+			return err
+		}
+		c.points[name] = setup{at, plan}
+	}
+	return nil
+}
+
+// open makes the sweep's folder and writes the plan, or finds what is done of
+// the plan that stands in it. The folder stays the launcher's own until lock is
+// closed.
+func (c *campaign) open(cfg Config) (done []metrics.Trial, lock *os.File, err error) {
+	if cfg.Trials.Resume != "" {
+		return c.reopen(folder(cfg.Trials.Resume))
+	}
+	if c.dir, err = createFolder(cfg.Out, c.plan.Started); err != nil {
+		return nil, nil, &UsageError{err}
+	}
+	c.plan.ID = c.dir.id()
+	if err := c.dir.writeJSON(metrics.SweepFile, c.plan); err != nil {
+		return nil, nil, err
+	}
+	lock, err = c.dir.lock()
+	return nil, lock, err
+}
+
+// trial makes one trial of the plan.
+func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int) (metrics.Trial, error) {
+	name := fmt.Sprintf("trial-%03d", planned.Number)
+	dir := folder(c.dir.path(name))
+	if err := dir.clear(); err != nil {
+		return metrics.Trial{}, err
+	}
+	point := sweep.Name(c.plan.Knobs, planned.Point)
+	label := fmt.Sprintf("trial %d/%d", planned.Number, planned.Number+left-1)
+	fmt.Fprintln(c.Stderr, strings.Join(nonEmpty(label, point, c.timeLeft(left)), ", "))
+	setup := c.points[point]
+	run, err := c.Launcher.trial(ctx, setup.cfg, setup.plan, dir, metrics.Run{
+		ID: c.plan.ID + "/" + name, GitCommit: c.plan.GitCommit, Command: c.plan.Command,
+	})
+	if errors.Is(err, errInterrupted) {
+		return metrics.Trial{}, err
+	}
+	c.made++
+	trial := sweep.TrialOf(planned, name, run)
+	fmt.Fprintf(c.Stdout, "%s  %.0f op/s  %s\n", strings.Join(nonEmpty(label, point), "  "), trial.OpsPerS, trial.Verdict)
+	return trial, nil
+}
+
+// nonEmpty returns the words that say something.
+func nonEmpty(words ...string) []string {
+	var some []string
+	for _, word := range words {
+		if word != "" {
+			some = append(some, word)
+		}
+	}
+	return some
+}
+
+// timeLeft says how long so many trials may take, by those made so far; ""
+// before the first.
+func (c *campaign) timeLeft(trials int) string {
+	if c.made == 0 {
+		return ""
+	}
+	left := time.Since(c.begun) / time.Duration(c.made) * time.Duration(trials)
+	switch {
+	case left < 100*time.Second:
+		return fmt.Sprintf("about %.0f s left", left.Seconds())
+	case left < 100*time.Minute:
+		return fmt.Sprintf("about %.0f min left", left.Minutes())
+	}
+	return fmt.Sprintf("about %.1f h left", left.Hours())
+}
+
+// keep writes trials.json and trials.csv.
+func (c *campaign) keep(trials []metrics.Trial) error {
+	var table strings.Builder
+	if err := sweep.WriteTable(&table, c.plan.Knobs, trials); err != nil {
+		return err
+	}
+	return errors.Join(c.dir.writeJSON(metrics.TrialsFile, trials), c.dir.write("trials.csv", []byte(table.String())))
+}
+
+// print writes, for --dry-run, the order of the trials and each point's plan.
+func (c *campaign) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s of each of %s, %d in all, ordered by --seed %d\n",
+		counted(c.plan.Trials, "trial"), counted(len(c.points), "point"), len(c.plan.Order), c.plan.Seed)
+	for _, planned := range c.plan.Order {
+		fmt.Fprintln(w, strings.Join(nonEmpty(fmt.Sprintf("trial %d", planned.Number), sweep.Name(c.plan.Knobs, planned.Point)), "  "))
+	}
+	for _, point := range sweep.Points(c.plan.Knobs) {
+		name := sweep.Name(c.plan.Knobs, point)
+		fmt.Fprintf(w, "\n== %s\n", cmp.Or(name, "every trial"))
+		if err := c.points[name].plan.print(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// CheckSame says what keeps a sweep from being continued: the first thing in
+// which the launcher of today differs from the one that began it. Trials of two
+// programs in one table would be compared as if they were one's.
+func CheckSame(begun, today metrics.Sweep) error {
+	for i := range max(len(begun.Command), len(today.Command)) {
+		if then, now := word(begun.Command, i), word(today.Command, i); then != now {
+			return fmt.Errorf("the command line was another: there %s, here %s", then, now)
+		}
+	}
+	if begun.GitCommit != today.GitCommit {
+		return fmt.Errorf("the git commit was another: %s, and here it is %s", known(begun.GitCommit), known(today.GitCommit))
+	}
+	for _, role := range slices.Sorted(maps.Keys(begun.Programs)) {
+		if then, now := begun.Programs[role], today.Programs[role]; then != now {
+			return fmt.Errorf("the %s's program was another: sha256 %.12s, and here it is %.12s", role, then, now)
+		}
+	}
+	return nil
+}
+
+// word is a word of a command line in quotes, or that it has ended.
+func word(command []string, i int) string {
+	if i < len(command) {
+		return fmt.Sprintf("%q", command[i])
+	}
+	return "nothing more"
+}
+
+func known(commit string) string {
+	if commit == "" {
+		return "unknown"
+	}
+	return commit
+}

@@ -1,0 +1,70 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// columns are those of trials.csv that every sweep has, named as in
+// trials.json. The knobs' own stand before them.
+var columns = []struct {
+	name string
+	cell func(metrics.Trial) string
+}{
+	{"servers", func(t metrics.Trial) string { return strconv.Itoa(t.Servers) }},
+	{"clients", func(t metrics.Trial) string { return strconv.Itoa(t.Clients) }},
+	{"workers", func(t metrics.Trial) string { return strconv.Itoa(t.Workers) }},
+	{"valid", func(t metrics.Trial) string { return strconv.FormatBool(t.Verdict.Valid) }},
+	{"ops", func(t metrics.Trial) string { return strconv.FormatUint(t.Ops, 10) }},
+	{"window_s", func(t metrics.Trial) string { return number(&t.WindowS) }},
+	{"ops_per_s", func(t metrics.Trial) string { return number(&t.OpsPerS) }},
+	{"p50_us", func(t metrics.Trial) string { return number(t.P50) }},
+	{"p99_us", func(t metrics.Trial) string { return number(t.P99) }},
+	{"bytes_per_op_sent", func(t metrics.Trial) string { return number(&t.BytesPerOpSent) }},
+	{"bytes_per_op_received", func(t metrics.Trial) string { return number(&t.BytesPerOpReceived) }},
+	{"link_bits_per_s", func(t metrics.Trial) string { return strconv.FormatUint(t.LinkBitsPerS, 10) }},
+	{"started", func(t metrics.Trial) string { return t.Started.Format(time.RFC3339Nano) }},
+	{"ended", func(t metrics.Trial) string { return t.Ended.Format(time.RFC3339Nano) }},
+	{"folder", func(t metrics.Trial) string { return t.Folder }},
+	{"reason", func(t metrics.Trial) string { return t.Verdict.Reason }},
+	{"node", func(t metrics.Trial) string { return t.Verdict.Node }},
+}
+
+// number writes a figure with all its digits; one that is not there is empty.
+func number(value *float64) string {
+	if value == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*value, 'g', -1, 64)
+}
+
+// WriteTable writes trials.csv: a line for each trial, the knobs as knob_NAME. A
+// trial that is not valid has its line too, and says so in the column valid.
+func WriteTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error {
+	table := csv.NewWriter(w)
+	head := []string{"number"}
+	for _, knob := range knobs {
+		head = append(head, "knob_"+knob.Name)
+	}
+	for _, column := range columns {
+		head = append(head, column.name)
+	}
+	table.Write(head) // a failure shows in Error
+	for _, trial := range trials {
+		line := append([]string{strconv.Itoa(trial.Number)}, trial.Point...)
+		for _, column := range columns {
+			line = append(line, column.cell(trial))
+		}
+		table.Write(line)
+	}
+	table.Flush()
+	if err := table.Error(); err != nil {
+		return fmt.Errorf("write the table of trials: %w", err)
+	}
+	return nil
+}

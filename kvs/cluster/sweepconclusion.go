@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"kvlab/kvs/cluster/sweep"
+	"kvlab/metrics"
+)
+
+// conclude prints what came out of all trials, the verdict last, and returns the
+// error that the exit status is made of.
+func (c *campaign) conclude(done []metrics.Trial, ended error) error {
+	interrupted := errors.Is(ended, errInterrupted) || errors.Is(ended, context.Canceled)
+	if err := c.writeBenchmarks(done); err != nil && ended == nil {
+		ended = err
+	}
+	if interrupted {
+		fmt.Fprintf(c.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n",
+			counted(len(done), "trial"), len(sweep.Next(c.plan, done)), quoteWord(string(c.dir)))
+		verdict := metrics.Verdict{Reason: errInterrupted.Error()}
+		fmt.Fprintf(c.Stdout, "logs %s\nverdict %s\n", c.dir, verdict)
+		return &InvalidError{Verdict: verdict, Err: errInterrupted}
+	}
+	if ended != nil {
+		return fmt.Errorf("%w (go on with --resume %s)", ended, quoteWord(string(c.dir)))
+	}
+	points := sweep.Summarize(c.plan, done)
+	if len(c.plan.Knobs) == 0 {
+		fmt.Fprint(c.Stdout, totalLines(points[0]))
+	} else {
+		fmt.Fprint(c.Stdout, c.pointTable(points))
+	}
+	fmt.Fprint(c.Stdout, c.remarks(points))
+	verdict := c.verdict(done)
+	fmt.Fprintf(c.Stdout, "\nlogs %s\nverdict %s\n", c.dir, verdict)
+	if verdict.Valid {
+		return nil
+	}
+	return &InvalidError{Verdict: verdict}
+}
+
+// totalLines are the labs' total line with the median of the trials, and what it
+// is worth. A point that failed has no total.
+func totalLines(point sweep.Point) string {
+	if !point.OK() {
+		return ""
+	}
+	estimate, ok := point.Estimate()
+	text := fmt.Sprintf("\ntotal %.0f op/s\nmedian of %s, ", estimate.Median, counted(estimate.N, "trial"))
+	if !ok {
+		return text + "too few for a 95 % interval, which needs 6\n"
+	}
+	return text + fmt.Sprintf("%.1f %% interval %.0f to %.0f op/s, half-width %.2g %%\n",
+		100*estimate.Coverage, estimate.Low, estimate.High, 100*estimate.HalfWidth())
+}
+
+// pointTable is a line for each point.
+func (c *campaign) pointTable(points []sweep.Point) string {
+	var out strings.Builder
+	out.WriteByte('\n')
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, knob := range c.plan.Knobs {
+		fmt.Fprintf(table, "%s\t", knob.Name)
+	}
+	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\t")
+	for _, point := range points {
+		for _, value := range point.Values {
+			fmt.Fprintf(table, "%s\t", value)
+		}
+		median, interval, width := "failed", "-", "-"
+		if point.OK() {
+			estimate, ok := point.Estimate()
+			if median, interval = fmt.Sprintf("%.0f", estimate.Median), "too few trials"; ok {
+				interval = fmt.Sprintf("%.0f to %.0f", estimate.Low, estimate.High)
+				width = fmt.Sprintf("%.2g %%", 100*estimate.HalfWidth())
+			}
+		}
+		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t\n", point.Trials(), len(point.Failed), median, interval, width)
+	}
+	table.Flush()
+	return out.String()
+}
+
+// remarks name what the figures do not show: whether --until was met, the points
+// that failed, and every trial that did.
+func (c *campaign) remarks(points []sweep.Point) string {
+	var b strings.Builder
+	for _, point := range points {
+		at := ""
+		if name := sweep.Name(c.plan.Knobs, point.Values); name != "" {
+			at = " at " + name
+		}
+		if c.plan.Until > 0 {
+			met := "met"
+			if !point.Met(c.plan.Until) {
+				met = fmt.Sprintf("not met after %s", counted(point.Trials(), "trial"))
+			}
+			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*c.plan.Until, at, met)
+		}
+		if !point.OK() {
+			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), counted(point.Trials(), "trial"))
+		}
+		for _, trial := range point.Failed {
+			fmt.Fprintf(&b, "failed%s: trial %d, %s\n", at, trial.Number, trial.Verdict)
+		}
+	}
+	return b.String()
+}
+
+// verdict is that on all trials: one that failed fails the whole.
+func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
+	failed := 0
+	var first metrics.Trial
+	for _, trial := range done {
+		if !trial.Verdict.Valid {
+			if failed++; failed == 1 {
+				first = trial
+			}
+		}
+	}
+	if failed == 0 {
+		return valid
+	}
+	which := strings.Join(nonEmpty(fmt.Sprintf("trial %d", first.Number), sweep.Name(c.plan.Knobs, first.Point)), " ")
+	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, counted(len(done), "trial"), which, first.Verdict.Reason)
+}
+
+// writeBenchmarks writes summary.txt: a benchmark line for each valid trial.
+func (c *campaign) writeBenchmarks(done []metrics.Trial) error {
+	var runs []metrics.Run
+	for _, trial := range done {
+		if !trial.Verdict.Valid {
+			continue
+		}
+		text, err := os.ReadFile(folder(c.dir.path(trial.Folder)).path("run.json"))
+		if err != nil {
+			return err
+		}
+		var run metrics.Run
+		if err := json.Unmarshal(text, &run); err != nil {
+			return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
+		}
+		runs = append(runs, run)
+	}
+	return c.dir.write("summary.txt", []byte(benchmarkLines(c.plan, runs)))
+}

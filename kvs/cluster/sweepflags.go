@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kvlab/kvs/cluster/sweep"
+	"kvlab/metrics"
+)
+
+// Trials says how often what is measured.
+type Trials struct {
+	Knobs  []metrics.Knob // --sweep; none: one point
+	Each   int            // --trials: of every point; 0: not given
+	Until  float64        // --until: further trials until the interval's half-width is this share of the median; 0: none
+	Seed   uint64         // --seed: of the order; 0: a random one
+	Resume string         // --resume: the folder of a sweep to go on with
+}
+
+func (t *Trials) flags(fs *flag.FlagSet) {
+	fs.Func("sweep", "measure with each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep make every combination", func(text string) error {
+		knob, err := sweep.ParseKnob(text)
+		t.Knobs = append(t.Knobs, knob)
+		return err
+	})
+	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, each with fresh processes and a fresh load")
+	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(sweep.Most), func(text string) (err error) {
+		t.Until, err = parseShare(text)
+		return err
+	})
+	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of a sweep's trials (0: a random one, which is recorded)")
+	fs.StringVar(&t.Resume, "resume", "", "go on with the interrupted sweep in this `folder`, where finished trials stay")
+}
+
+// parseShare reads a share in per cent.
+func parseShare(text string) (float64, error) {
+	number, ok := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(share > 0 && share <= 50) {
+		return 0, errors.New("want more than 0% and at most 50%, as in 2%")
+	}
+	return share / 100, nil
+}
+
+// many reports whether the run has the form of a sweep, even if of one trial.
+func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until > 0 }
+
+// perPoint is the number of trials that the plan has for every point. Without a
+// number --until begins with the fewest that have a 95 % interval.
+func (t Trials) perPoint() int {
+	switch {
+	case t.Each > 0:
+		return t.Each
+	case t.Until > 0:
+		return 6
+	}
+	return 1
+}
+
+// validate checks the flags against each other and the rest of the command line.
+func (t Trials) validate(c Config, set map[string]bool) error {
+	switch {
+	case set["trials"] && t.Each < 1:
+		return fmt.Errorf("--trials %d: must be a positive whole number", t.Each)
+	case t.Until > 0 && t.Each > sweep.Most:
+		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, sweep.Most)
+	case set["seed"] && len(t.Knobs) == 0:
+		return errors.New(`--seed: it decides the order of a --sweep, and there is none (the operations' seed is the clients': --client-args "-seed N")`)
+	case set["resume"] && t.Resume == "":
+		return errors.New("--resume: needs the folder of a sweep, as in --resume logs/latest")
+	}
+	for i, knob := range t.Knobs {
+		if slices.ContainsFunc(t.Knobs[:i], func(k metrics.Knob) bool { return k.Name == knob.Name }) {
+			return fmt.Errorf("--sweep %s: is swept twice: give all its values at once", knob.Name)
+		}
+		if other := t.rival(knob.Name, c); other != "" {
+			return fmt.Errorf("--sweep %s: %s says it too: give one of them", knob.Name, other)
+		}
+	}
+	return nil
+}
+
+// rival names what else on the command line decides what a knob decides, ""
+// when nothing does.
+func (t Trials) rival(name string, c Config) string {
+	swept := func(name string) bool {
+		return slices.ContainsFunc(t.Knobs, func(k metrics.Knob) bool { return k.Name == name })
+	}
+	switch {
+	case name == "nodes" && (c.Servers > 0 || c.Clients > 0), name == "servers" && c.Servers > 0, name == "clients" && c.Clients > 0:
+		return "the number of servers or clients"
+	case name == "nodes" && swept("servers"):
+		return "--sweep servers"
+	case name == "nodes" && swept("clients"):
+		return "--sweep clients"
+	case name == "secs" && c.Secs > 0:
+		return "--secs"
+	case names(c.ServerArgs, name):
+		return "--server-args"
+	case names(c.ClientArgs, name):
+		return "--client-args"
+	}
+	return ""
+}
+
+// names reports whether a flag stands among arguments.
+func names(args []string, flag string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && name == flag
+	})
+}
