@@ -20,6 +20,7 @@ type Config struct {
 	Nodes      []string // node names to reach by ssh
 	HostsFile  string   // a file that describes the nodes
 	Local      bool     // only processes on this machine
+	Slurm      bool     // the nodes of the Slurm job that the launcher is part of
 	Secs       int      // length of the window in seconds; 0: the client's default
 	Out        string   // folder in which the run folder is made
 	SSHConfig  string   // ssh -F
@@ -31,8 +32,8 @@ const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args 
 
 Starts servers and clients, loads the store, runs the workload, checks every
 count and leaves everything in a new folder under logs/. Without flags the nodes
-of the CloudLab experiment are used, half of them as servers; elsewhere one
-server and one client run on this machine.
+of the Slurm job or of the CloudLab experiment are used, half of them as servers;
+elsewhere one server and one client run on this machine.
 
 `
 
@@ -43,6 +44,7 @@ examples:
   run-cluster.sh 2 2 "" "-workload YCSB-A"        2 servers, 2 clients, arguments for the clients
   run-cluster.sh --local 1 2 --client-args "-theta 0.5"
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
+  salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
@@ -93,6 +95,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&text.nodes, "nodes", "", "comma-separated `names` of nodes to reach by ssh; the first ones serve")
 	fs.StringVar(&cfg.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
 	fs.BoolVar(&cfg.Local, "local", false, "run every node as a process on this machine")
+	fs.BoolVar(&cfg.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
 	fs.IntVar(&cfg.Secs, "secs", 0, "length of the measured window in `seconds` (default: the client's -secs)")
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
@@ -190,6 +193,8 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--nodes and --hosts both name the nodes: give one of them")
 	case c.Local && (set["nodes"] || set["hosts"] || set["ssh-config"]):
 		return errors.New("--local runs everything on this machine: it goes without --nodes, --hosts and --ssh-config")
+	case c.Slurm && (c.Local || set["ssh-config"]):
+		return errors.New("--slurm reaches the nodes by srun: it goes without --local and --ssh-config")
 	case set["nodes"] && len(c.Nodes) == 0:
 		return errors.New("--nodes: needs names, as in --nodes node0,node1")
 	case c.Out == "":

@@ -43,6 +43,7 @@ type Launcher struct {
 	Tmcc     string                  // Emulab's client, a path or a name on PATH
 	GeniGet  string                  // GENI's client, likewise
 	SSH      string                  // the ssh program, likewise
+	Slurm    Slurm                   // the Slurm job that the launcher is part of
 	Stdout   io.Writer               // results
 	Stderr   io.Writer               // progress and explanations
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
@@ -63,6 +64,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 		Tmcc:    "/usr/local/etc/emulab/tmcc",
 		GeniGet: "geni-get",
 		SSH:     "ssh",
+		Slurm:   thisSlurm(),
 		Stdout:  stdout,
 		Stderr:  stderr,
 		limits:  defaultLimits(),
@@ -118,22 +120,41 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 // commandLine is a command line with its program's name, as records keep it.
 func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }
 
-// nodes finds the nodes: named, or the testbed's, or none, which means processes
-// on this machine.
+// nodes finds the nodes: named, or the Slurm job's, or the testbed's, or none,
+// which means processes on this machine.
 func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]Node, error) {
-	switch {
-	case cfg.Local:
+	if cfg.Local {
 		return nil, nil
-	case cfg.HostsFile != "":
-		return readHostsFile(cfg.HostsFile)
-	case len(cfg.Nodes) > 0:
-		var nodes []Node
-		for _, name := range cfg.Nodes {
-			nodes = append(nodes, Node{Name: name, SSH: name})
+	}
+	named, err := namedNodes(cfg)
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.Slurm:
+		return l.Slurm.nodes(ctx, named)
+	case len(named) > 0:
+		return named, nil
+	case l.Slurm.Job != "":
+		// As with a testbed, a node without a peer is this machine alone.
+		nodes, err := l.Slurm.nodes(ctx, nil)
+		if len(nodes) < 2 {
+			nodes = nil
 		}
-		return nodes, nil
+		return nodes, err
 	}
 	return testbed{l.Tmcc, l.GeniGet}.nodes(ctx)
+}
+
+// namedNodes are the nodes that the command line names.
+func namedNodes(cfg Config) ([]Node, error) {
+	if cfg.HostsFile != "" {
+		return readHostsFile(cfg.HostsFile)
+	}
+	var nodes []Node
+	for _, name := range cfg.Nodes {
+		nodes = append(nodes, Node{Name: name, SSH: name})
+	}
+	return nodes, nil
 }
 
 // trial carries a plan out once, with fresh processes and a fresh load, and
@@ -165,8 +186,13 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
 	var nodes backend = local{l.Programs}
 	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
+	explain := func(_ context.Context, err error) error { return err }
 	if !plan.Local {
-		r, err := newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs)
+		var way carrier = ssh{l.SSH, cfg.SSHConfig}
+		if plan.Places[0].Job != "" {
+			way, explain = srun{l.Slurm.Srun}, l.Slurm.explain
+		}
+		r, err := newRemote(way, l.Programs)
 		if err != nil {
 			return c, err
 		}
@@ -174,12 +200,12 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	}
 	err := c.backend.Prepare(ctx, plan.Places)
 	if ctx.Err() != nil {
-		return c, errInterrupted
+		err = errInterrupted
 	}
-	if err != nil {
-		return c, err
+	if err == nil {
+		err = c.run(ctx, dir)
 	}
-	return c, c.run(ctx, dir)
+	return c, explain(ctx, err)
 }
 
 // newToken is a run's secret of 128 bits.

@@ -56,6 +56,7 @@ func newTrial(t *testing.T) *trial {
 	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
 	tr.Programs = map[metrics.Role]string{metrics.Server: program, metrics.Client: program}
 	tr.Tmcc, tr.GeniGet = "/nonexistent/tmcc", "/nonexistent/geni-get"
+	tr.Slurm = Slurm{}
 	tr.limits.silence = 2 * time.Second
 	tr.limits.leave = time.Second
 	tr.limits.exit = 2 * time.Second

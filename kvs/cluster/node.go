@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,10 +12,14 @@ import (
 // take a role.
 type Node struct {
 	Name string // names the node in logs, records and the verdict
-	SSH  string // ssh destination, user@host or host; "" for this machine
+	SSH  string // ssh destination, user@host or host; "" when ssh is not used
 	Port string // of sshd; "" for ssh's own choice
+	Job  string // Slurm job through which it is reached; "" for none
 	Addr string // data address as it was given; "" to resolve Name
 }
+
+// errLoopback is what is wrong with a name's address.
+var errLoopback = errors.New("which other nodes cannot reach")
 
 // dataAddress is the IP address at which the other nodes reach n's store. A
 // name that resolves to loopback is refused: Debian's /etc/hosts gives a
@@ -39,7 +44,7 @@ func (n Node) dataAddress(ctx context.Context) (netip.Addr, error) {
 		}
 	}
 	if best.IsLoopback() {
-		return netip.Addr{}, fmt.Errorf("node %s: %s resolves to %s here, which other nodes cannot reach (give its address as addr= in a --hosts file)", n.Name, name, best)
+		return netip.Addr{}, fmt.Errorf("node %s: %s resolves to %s here, %w (give its address as addr= in a --hosts file)", n.Name, name, best, errLoopback)
 	}
 	return best, nil
 }

@@ -20,7 +20,7 @@ const serverPort = 8080
 // Plan says which node does what. Servers come first, as node0 is the labs'
 // first server.
 type Plan struct {
-	Local      bool // processes on this machine instead of ssh
+	Local      bool // processes on this machine
 	Places     []Place
 	ServerArgs []string // the user's, for every server
 	ClientArgs []string // the user's, for every client
@@ -128,13 +128,7 @@ func (p Plan) print(w io.Writer) error {
 	var hosts []string
 	index := make(map[metrics.Role]int)
 	for _, place := range p.Places {
-		where := "on this machine"
-		if place.SSH != "" {
-			where = "by ssh " + place.SSH
-			if place.Port != "" {
-				where += " port " + place.Port
-			}
-		}
+		where := place.route()
 		address := place.Data
 		if place.Role == metrics.Server {
 			address = place.Listen
@@ -152,6 +146,19 @@ func (p Plan) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// route says how the launcher reaches the node.
+func (n Node) route() string {
+	switch {
+	case n.Job != "":
+		return "by srun in Slurm job " + n.Job
+	case n.Port != "":
+		return "by ssh " + n.SSH + " port " + n.Port
+	case n.SSH != "":
+		return "by ssh " + n.SSH
+	}
+	return "on this machine"
 }
 
 // quoteWord writes an argument so that it may be pasted into a shell.

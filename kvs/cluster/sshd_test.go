@@ -85,16 +85,22 @@ func keygen(t *testing.T, path string) {
 	}
 }
 
-// startSSHD starts an sshd on a free loopback port and waits until it greets.
-func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
+// freePort is a port on loopback that nobody listens on at the moment.
+func freePort(t *testing.T) int {
 	t.Helper()
-	keygen(t, filepath.Join(dir, name))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port = free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	defer free.Close()
+	return free.Addr().(*net.TCPAddr).Port
+}
+
+// startSSHD starts an sshd on a free loopback port and waits until it greets.
+func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
+	t.Helper()
+	keygen(t, filepath.Join(dir, name))
+	port = freePort(t)
 	config := filepath.Join(dir, name+".sshd_config")
 	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
 		port, dir, name, dir, name, dir)
@@ -131,13 +137,15 @@ func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
 	return 0
 }
 
-// buildPrograms builds the real server and client. Their build id is this
-// test's own, so that their copies on the nodes are too.
-func buildPrograms(t *testing.T) map[metrics.Role]string {
+// buildPrograms builds the real server and client, and further packages beside
+// them. Their build id is this test's own, so that their copies on the nodes are
+// too.
+func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "bin")
 	id := fmt.Sprintf("-buildid=test-%d-%d", os.Getpid(), time.Now().UnixNano())
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", id, "-o", dir+"/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
+	args := []string{"build", "-buildvcs=false", "-ldflags", id, "-o", dir + "/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"}
+	cmd := exec.Command("go", append(args, further...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
