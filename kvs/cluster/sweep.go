@@ -82,12 +82,12 @@ func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
 		return err
 	}
 	c.points = make(map[string]setup)
-	for _, point := range sweep.Points(c.plan.Knobs) {
+	for _, point := range metrics.Points(c.plan.Knobs) {
 		at, err := cfg.at(c.plan.Knobs, point, flags)
 		if err != nil {
 			return err
 		}
-		name := sweep.Name(c.plan.Knobs, point)
+		name := metrics.PointName(c.plan.Knobs, point)
 		plan, err := makePlan(ctx, at, nodes)
 		if err == nil {
 			err = c.checkArgs(ctx, plan)
@@ -130,7 +130,7 @@ func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int)
 	if err := dir.clear(); err != nil {
 		return metrics.Trial{}, err
 	}
-	point := sweep.Name(c.plan.Knobs, planned.Point)
+	point := metrics.PointName(c.plan.Knobs, planned.Point)
 	label := fmt.Sprintf("trial %d/%d", planned.Number, planned.Number+left-1)
 	fmt.Fprintln(c.Stderr, strings.Join(nonEmpty(label, point, c.timeLeft(left)), ", "))
 	setup := c.points[point]
@@ -141,7 +141,7 @@ func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int)
 		return metrics.Trial{}, err
 	}
 	c.made++
-	trial := sweep.TrialOf(planned, name, run)
+	trial := metrics.TrialOf(planned, name, run)
 	fmt.Fprintf(c.Stdout, "%s  %.0f op/s  %s\n", strings.Join(nonEmpty(label, point), "  "), trial.OpsPerS, trial.Verdict)
 	return trial, nil
 }
@@ -187,10 +187,10 @@ func (c *campaign) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s of each of %s, %d in all, ordered by --seed %d\n",
 		counted(c.plan.Trials, "trial"), counted(len(c.points), "point"), len(c.plan.Order), c.plan.Seed)
 	for _, planned := range c.plan.Order {
-		fmt.Fprintln(w, strings.Join(nonEmpty(fmt.Sprintf("trial %d", planned.Number), sweep.Name(c.plan.Knobs, planned.Point)), "  "))
+		fmt.Fprintln(w, strings.Join(nonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(c.plan.Knobs, planned.Point)), "  "))
 	}
-	for _, point := range sweep.Points(c.plan.Knobs) {
-		name := sweep.Name(c.plan.Knobs, point)
+	for _, point := range metrics.Points(c.plan.Knobs) {
+		name := metrics.PointName(c.plan.Knobs, point)
 		fmt.Fprintf(w, "\n== %s\n", cmp.Or(name, "every trial"))
 		if err := c.points[name].plan.print(w); err != nil {
 			return err

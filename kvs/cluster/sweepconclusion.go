@@ -30,7 +30,7 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 	if ended != nil {
 		return fmt.Errorf("%w (go on with --resume %s)", ended, quoteWord(string(c.dir)))
 	}
-	points := sweep.Summarize(c.plan, done)
+	points := metrics.Summarize(c.plan, done)
 	if len(c.plan.Knobs) == 0 {
 		fmt.Fprint(c.Stdout, totalLines(points[0]))
 	} else {
@@ -47,7 +47,7 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 
 // totalLines are the labs' total line with the median of the trials, and what it
 // is worth. A point that failed has no total.
-func totalLines(point sweep.Point) string {
+func totalLines(point metrics.Point) string {
 	if !point.OK() {
 		return ""
 	}
@@ -61,7 +61,7 @@ func totalLines(point sweep.Point) string {
 }
 
 // pointTable is a line for each point.
-func (c *campaign) pointTable(points []sweep.Point) string {
+func (c *campaign) pointTable(points []metrics.Point) string {
 	var out strings.Builder
 	out.WriteByte('\n')
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -89,11 +89,11 @@ func (c *campaign) pointTable(points []sweep.Point) string {
 
 // remarks name what the figures do not show: whether --until was met, the points
 // that failed, and every trial that did.
-func (c *campaign) remarks(points []sweep.Point) string {
+func (c *campaign) remarks(points []metrics.Point) string {
 	var b strings.Builder
 	for _, point := range points {
 		at := ""
-		if name := sweep.Name(c.plan.Knobs, point.Values); name != "" {
+		if name := metrics.PointName(c.plan.Knobs, point.Values); name != "" {
 			at = " at " + name
 		}
 		if c.plan.Until > 0 {
@@ -127,7 +127,7 @@ func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
 	if failed == 0 {
 		return valid
 	}
-	which := strings.Join(nonEmpty(fmt.Sprintf("trial %d", first.Number), sweep.Name(c.plan.Knobs, first.Point)), " ")
+	which := strings.Join(nonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(c.plan.Knobs, first.Point)), " ")
 	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, counted(len(done), "trial"), which, first.Verdict.Reason)
 }
 

@@ -36,29 +36,3 @@ func ParseKnob(text string) (metrics.Knob, error) {
 	}
 	return knob, nil
 }
-
-// Points returns every combination of the knobs' values; the last knob changes
-// fastest. Without a knob it is one point without values.
-func Points(knobs []metrics.Knob) [][]string {
-	points := [][]string{nil}
-	for _, knob := range knobs {
-		var longer [][]string
-		for _, point := range points {
-			for _, value := range knob.Values {
-				longer = append(longer, append(slices.Clone(point), value))
-			}
-		}
-		points = longer
-	}
-	return points
-}
-
-// Name is a point for people: "nodes=4 batch=8192"; "" for a sweep without
-// knobs.
-func Name(knobs []metrics.Knob, point []string) string {
-	var words []string
-	for i, knob := range knobs {
-		words = append(words, knob.Name+"="+point[i])
-	}
-	return strings.Join(words, " ")
-}

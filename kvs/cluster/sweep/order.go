@@ -17,7 +17,7 @@ const Most = 30
 func Order(knobs []metrics.Knob, trials int, seed uint64) []metrics.Planned {
 	var order []metrics.Planned
 	for block := range trials {
-		order = append(order, shuffle(Points(knobs), seed, block, len(order)+1)...)
+		order = append(order, shuffle(metrics.Points(knobs), seed, block, len(order)+1)...)
 	}
 	return order
 }
@@ -44,7 +44,7 @@ func Next(plan metrics.Sweep, done []metrics.Trial) []metrics.Planned {
 	first := len(plan.Order) + 1
 	for block := plan.Trials; block < Most; block++ {
 		var vague [][]string
-		for _, point := range Summarize(plan, before(done, first)) {
+		for _, point := range metrics.Summarize(plan, before(done, first)) {
 			if !point.Met(plan.Until) {
 				vague = append(vague, point.Values)
 			}

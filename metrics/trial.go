@@ -1,33 +1,31 @@
-package sweep
+package metrics
 
 import (
 	"strconv"
-
-	"kvlab/metrics"
 )
 
 // TrialOf is what a run came to, as a trial of a sweep. folder is the run's,
 // below the sweep's.
-func TrialOf(planned metrics.Planned, folder string, run metrics.Run) metrics.Trial {
-	trial := metrics.Trial{
+func TrialOf(planned Planned, folder string, run Run) Trial {
+	trial := Trial{
 		Planned: planned,
 		Folder:  folder,
 		Started: run.Started,
 		Ended:   run.Ended,
-		Servers: run.Count(metrics.Server),
-		Clients: run.Count(metrics.Client),
+		Servers: run.Count(Server),
+		Clients: run.Count(Client),
 		Ops:     run.Ops,
 		WindowS: run.WindowS,
 		OpsPerS: run.OpsPerS,
 		Verdict: run.Verdict,
 	}
 	trial.Workers, _ = strconv.Atoi(run.Workload["workers"]) // 0 when no client has said
-	if calls, ok := run.Latency[metrics.CallLatency]; ok {
+	if calls, ok := run.Latency[CallLatency]; ok {
 		trial.P50, trial.P99 = calls.P50, calls.P99
 	}
-	var carried metrics.Bytes
+	var carried Bytes
 	for _, node := range run.Nodes {
-		if node.Role == metrics.Client && node.Summary != nil {
+		if node.Role == Client && node.Summary != nil {
 			carried = carried.Add(node.Summary.BytesInWindow)
 		}
 	}

@@ -1,0 +1,38 @@
+package metrics
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSummarize(t *testing.T) {
+	plan := Sweep{Knobs: []Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "batch", Values: []string{"1", "64"}}}}
+	trial := func(number int, opsPerS float64, valid bool, point ...string) Trial {
+		return Trial{Planned: Planned{Number: number, Point: point}, OpsPerS: opsPerS, Verdict: Verdict{Valid: valid}}
+	}
+	points := Summarize(plan, []Trial{
+		trial(1, 30, true, "4", "64"), trial(2, 10, true, "2", "1"), trial(3, 99, false, "4", "64"),
+		trial(4, 12, true, "2", "1"), trial(5, 99, false, "2", "64"), trial(6, 31, true, "4", "64"),
+	})
+	var names []string
+	for _, point := range points {
+		names = append(names, PointName(plan.Knobs, point.Values))
+	}
+	if want := []string{"nodes=2 batch=1", "nodes=2 batch=64", "nodes=4 batch=1", "nodes=4 batch=64"}; !slices.Equal(names, want) {
+		t.Fatalf("points %q, want %q", names, want)
+	}
+	for i, want := range []struct {
+		rates  []float64
+		trials int
+		ok     bool
+	}{{[]float64{10, 12}, 2, true}, {nil, 1, false}, {nil, 0, false}, {[]float64{30, 31}, 3, false}} {
+		if p := points[i]; !slices.Equal(p.Rates(), want.rates) || p.Trials() != want.trials || p.OK() != want.ok {
+			t.Errorf("%s: rates %v of %d trials, OK %v; want %+v", names[i], p.Rates(), p.Trials(), p.OK(), want)
+		}
+	}
+	// One in five may fail, and the rest is then the point's.
+	fifth := Point{Valid: make([]Trial, 4), Failed: make([]Trial, 1)}
+	if e, ok := fifth.Estimate(); !fifth.OK() || ok || e.N != 4 {
+		t.Errorf("four valid trials of five: OK %v, estimate %+v, %v", fifth.OK(), e, ok)
+	}
+}
