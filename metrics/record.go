@@ -55,6 +55,9 @@ type Config struct {
 	Flags  map[string]string `json:"flags"` // every flag's final value, by name
 	Host   Host              `json:"host"`
 	Binary string            `json:"binary_sha256"`
+
+	Cores    string `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
+	MaxProcs int    `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
 }
 
 // Host describes a node's machine.

@@ -12,7 +12,8 @@ type Run struct {
 	Seed         uint64            `json:"seed"`
 	Workload     map[string]string `json:"workload"` // the client flags that define the work, by flag name
 	Nodes        []RunNode         `json:"nodes"`
-	WindowStart  time.Time         `json:"window_start"` // the intersection of all clients' windows
+	Symmetric    bool              `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
+	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows
 	WindowS      float64           `json:"window_s"`
 	OverlapShare float64           `json:"overlap_share"` // intersection over the shortest window, 0 to 1
 	Ops          uint64            `json:"ops"`           // verified operations inside the clients' windows
@@ -25,11 +26,12 @@ type Run struct {
 	Verdict Verdict              `json:"verdict"`
 }
 
-// RunNode is one node of a run.
+// RunNode is one process of a run: a node in a role.
 type RunNode struct {
-	Name    string   `json:"name"`
+	Name    string   `json:"name"` // no other of its role has it
 	Role    Role     `json:"role"`
-	Address string   `json:"address"` // data address; a server's with its port
+	Machine string   `json:"machine,omitempty"` // the node that it ran on, which may have several; "" where Name says it
+	Address string   `json:"address"`           // data address; a server's with its port
 	Config  *Config  `json:"config,omitempty"`
 	Summary *Summary `json:"summary,omitempty"` // nil when the node never got that far
 
@@ -55,6 +57,19 @@ func (v Verdict) String() string {
 		return "INVALID(" + v.Reason + ")"
 	}
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
+}
+
+// Machines returns the number of nodes that the run's processes shared.
+func (r Run) Machines() int {
+	n := 0
+	seen := make(map[string]bool)
+	for _, node := range r.Nodes {
+		if node.Machine == "" || !seen[node.Machine] {
+			n++
+		}
+		seen[node.Machine] = true
+	}
+	return n
 }
 
 // Count returns the number of nodes in a role.

@@ -102,7 +102,7 @@ func pageOf(r *Run) page {
 		Run:         r,
 		Verdict:     r.Verdict.String(),
 		Headline:    resultOf(r.Run),
-		Nodes:       describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)),
+		Nodes:       describeTopology(r.Run),
 		Ops:         grouped(r.Ops),
 		Window:      tenths(r.WindowS),
 		Settings:    settings(r),

@@ -22,7 +22,7 @@ type Scale struct {
 	Medians plotter.XYs // one per number of nodes, in their order
 	Ideal   plotter.XYs // linear from the smallest median, at the same numbers of nodes
 	LeftOut []string    // the runs that are not valid, each with its reason
-	Differ  []string    // client flags in which the valid runs differ, besides the seed
+	Differ  []string    // flags in which the valid runs differ, besides the seed
 }
 
 // ScaleOf sorts runs into data and what is not data: a run that is not valid
@@ -37,8 +37,8 @@ func ScaleOf(runs []*Run) Scale {
 			continue
 		}
 		valid = append(valid, r)
-		byNodes[len(r.Nodes)] = append(byNodes[len(r.Nodes)], r.OpsPerS)
-		scale.Runs = append(scale.Runs, plotter.XY{X: float64(len(r.Nodes)), Y: r.OpsPerS})
+		byNodes[r.Machines()] = append(byNodes[r.Machines()], r.OpsPerS)
+		scale.Runs = append(scale.Runs, plotter.XY{X: float64(r.Machines()), Y: r.OpsPerS})
 	}
 	for _, nodes := range slices.Sorted(maps.Keys(byNodes)) {
 		scale.Medians = append(scale.Medians, plotter.XY{X: float64(nodes), Y: metrics.Median(byNodes[nodes])})
@@ -51,7 +51,7 @@ func ScaleOf(runs []*Run) Scale {
 	return scale
 }
 
-// differences names the client flags that are not the same in all runs. Seeds
+// differences names the flags that are not the same in all runs. Seeds
 // should differ between trials, and do not count.
 func differences(runs []*Run) []string {
 	values := map[string]map[string]bool{}
@@ -71,6 +71,9 @@ func differences(runs []*Run) []string {
 		if len(seen) > 1 {
 			differ = append(differ, "-"+flag)
 		}
+	}
+	if slices.ContainsFunc(runs, func(r *Run) bool { return r.Symmetric != runs[0].Symmetric }) {
+		differ = append(differ, "--symmetric")
 	}
 	slices.Sort(differ)
 	return differ

@@ -27,7 +27,7 @@ func Summary(run metrics.Run) string {
 		}
 		table.Flush()
 	}
-	fmt.Fprintf(&out, "\n%s: %s", describeNodes(run.Count(metrics.Server), run.Count(metrics.Client)), resultOf(run))
+	fmt.Fprintf(&out, "\n%s: %s", describeTopology(run), resultOf(run))
 	if run.WindowS > 0 {
 		fmt.Fprintf(&out, " in all, %s ops in a %s s window", metrics.Count(float64(run.Ops)), tenths(run.WindowS))
 	}

@@ -22,7 +22,7 @@ func describeRun(r *Run) string {
 	if work := describeWork(r.Workload); work != "" {
 		parts = append(parts, work)
 	}
-	parts = append(parts, describeNodes(r.Count(metrics.Server), r.Count(metrics.Client)))
+	parts = append(parts, describeTopology(r.Run))
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
 	}
@@ -53,6 +53,23 @@ func describeWork(flags map[string]string) string {
 		work += " theta " + theta
 	}
 	return strings.TrimSpace(work)
+}
+
+// describeTopology is "2 servers + 2 clients, symmetric on 2 nodes".
+func describeTopology(run metrics.Run) string {
+	text := describeNodes(run.Count(metrics.Server), run.Count(metrics.Client))
+	machines := run.Machines()
+	nodes := fmt.Sprintf("%d nodes", machines)
+	if machines == 1 {
+		nodes = "1 node"
+	}
+	switch {
+	case run.Symmetric:
+		return text + ", symmetric on " + nodes
+	case machines < len(run.Nodes):
+		return text + " on " + nodes
+	}
+	return text
 }
 
 // describeNodes is "2 servers + 1 client".

@@ -70,6 +70,12 @@ func benchmarkLines(plan metrics.Sweep, runs []metrics.Run) string {
 func benchmarkLine(run metrics.Run, knobs []metrics.Knob) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "BenchmarkKVS/servers=%d/clients=%d", run.Count(metrics.Server), run.Count(metrics.Client))
+	if run.Symmetric {
+		b.WriteString("/symmetric")
+	}
+	if n := run.Machines(); n < len(run.Nodes) {
+		fmt.Fprintf(&b, "/nodes=%d", n)
+	}
 	for _, flag := range benchmarkFlags {
 		if value := run.Workload[flag]; value != "" {
 			fmt.Fprintf(&b, "/%s=%s", flag, benchmarkWord(value))

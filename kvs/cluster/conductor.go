@@ -95,7 +95,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err := m.start(c.backend.Command(m.Place), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease()})
+		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role]})
 	}
 	return nil
 }

@@ -26,6 +26,12 @@ type Config struct {
 	SSHConfig  string   // ssh -F
 	DryRun     bool     // print the plan, start nothing
 	Trials     Trials   // how often, and with which settings
+
+	Symmetric      bool   // every node serves and loads
+	ServersPerNode int    // on each node that serves; 0 is 1
+	ClientsPerNode int    // on each node that loads; 0 is 1
+	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
+	ClientCores    string // likewise
 }
 
 const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args [client-args]]]]
@@ -45,6 +51,7 @@ examples:
   run-cluster.sh --local 1 2 --client-args "-theta 0.5"
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
   salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
+  run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
@@ -101,6 +108,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	cfg.Trials.flags(fs)
+	cfg.topologyFlags(fs)
 	return fs
 }
 
@@ -201,6 +209,9 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--out: needs the name of a folder")
 	}
 	if err := c.Trials.validate(c, set); err != nil {
+		return err
+	}
+	if err := c.validateTopology(set); err != nil {
 		return err
 	}
 	for i, name := range c.Nodes {

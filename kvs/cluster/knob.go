@@ -32,10 +32,9 @@ func (c *Config) turn(name, value string, flags nodeFlags) (err error) {
 	switch name {
 	case "nodes":
 		var nodes int
-		if nodes, err = parseCount(name, value); err == nil && nodes < 2 {
-			err = fmt.Errorf("a run needs at least 2 nodes, a server and a client")
+		if nodes, err = parseCount(name, value); err == nil {
+			err = c.useNodes(nodes)
 		}
-		c.Servers, c.Clients = nodes/2, nodes-nodes/2
 		return err
 	case "servers":
 		c.Servers, err = parseCount(name, value)

@@ -229,8 +229,9 @@ func verdictOf(err error) metrics.Verdict {
 
 // fill puts into run what the members have reported.
 func (c *conductor) fill(run *metrics.Run) {
+	run.Symmetric = c.plan.Symmetric
 	for _, place := range c.plan.Places {
-		node := metrics.RunNode{Name: place.Name, Role: place.Role, Address: cmp.Or(place.Listen, place.Data)}
+		node := metrics.RunNode{Name: place.Name, Role: place.Role, Machine: place.Node.Name, Address: cmp.Or(place.Listen, place.Data)}
 		run.Nodes = append(run.Nodes, node)
 	}
 	for i, m := range c.members {

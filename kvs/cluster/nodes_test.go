@@ -116,19 +116,6 @@ func TestTestbed(t *testing.T) {
 	}
 }
 
-func TestSplit(t *testing.T) {
-	tests := []struct{ available, servers, clients, wantServers, wantClients int }{
-		{2, 0, 0, 1, 1}, {5, 0, 0, 2, 3}, {8, 0, 0, 4, 4}, {8, 2, 0, 2, 6}, {8, 2, 3, 2, 3}, {8, 0, 3, 4, 3}, {8, 7, 1, 7, 1},
-		{8, 8, 0, 0, 0}, {8, 5, 4, 0, 0}, {1, 0, 0, 0, 0}, {2, 1, 2, 0, 0},
-	}
-	for _, test := range tests {
-		servers, clients, err := split(test.available, test.servers, test.clients)
-		if servers != test.wantServers || clients != test.wantClients || (err != nil) != (test.wantServers == 0) {
-			t.Errorf("split(%d, %d, %d) = %d, %d, %v; want %d, %d", test.available, test.servers, test.clients, servers, clients, err, test.wantServers, test.wantClients)
-		}
-	}
-}
-
 func TestPlan(t *testing.T) {
 	ctx := context.Background()
 	nodes := []Node{

@@ -1,11 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -22,13 +21,16 @@ const serverPort = 8080
 type Plan struct {
 	Local      bool // processes on this machine
 	Places     []Place
-	ServerArgs []string // the user's, for every server
-	ClientArgs []string // the user's, for every client
+	ServerArgs []string                // the user's, for every server
+	ClientArgs []string                // the user's, for every client
+	Symmetric  bool                    // every node serves and loads
+	Cores      map[metrics.Role]string // a list as in cpuset(7) to which the role's processes are bound; "" for any
 }
 
-// Place is a node in its role.
+// Place is one process's place: a node in a role. A node may have several.
 type Place struct {
 	Node
+	Name   string // the process's own: the node's, with a number where the role has several there
 	Role   metrics.Role
 	Data   string // data address, without a port
 	Listen string // a server's host:port; port 0 is any free one
@@ -41,60 +43,58 @@ func programName(role metrics.Role) string { return "kvs" + string(role) }
 
 // makePlan gives nodes their roles. No nodes means processes on this machine.
 func makePlan(ctx context.Context, cfg Config, nodes []Node) (Plan, error) {
-	plan := Plan{Local: len(nodes) == 0, ServerArgs: cfg.ServerArgs, ClientArgs: cfg.ClientArgs}
+	plan := Plan{
+		Local: len(nodes) == 0, ServerArgs: cfg.ServerArgs, ClientArgs: cfg.ClientArgs, Symmetric: cfg.Symmetric,
+		Cores: map[metrics.Role]string{metrics.Server: cfg.ServerCores, metrics.Client: cfg.ClientCores},
+	}
 	if cfg.Secs > 0 {
 		plan.ClientArgs = append(append([]string(nil), cfg.ClientArgs...), "-secs", strconv.Itoa(cfg.Secs))
 	}
-	if plan.Local {
-		servers, clients := max(cfg.Servers, 1), max(cfg.Clients, 1)
-		for i := range servers + clients {
-			plan.add(Node{Name: fmt.Sprintf("node%d", i)}, i < servers, "127.0.0.1", 0)
-		}
-		return plan, nil
-	}
-	servers, clients, err := split(len(nodes), cfg.Servers, cfg.Clients)
+	topology, err := topologyOf(cfg, len(nodes))
 	if err != nil {
 		return plan, err
 	}
+	for i := len(nodes); plan.Local && i < topology.nodes(); i++ {
+		nodes = append(nodes, Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
+	}
 	used := make(map[netip.Addr]int) // servers on each address
-	for i, node := range nodes[:servers+clients] {
+	for _, seat := range topology.seats() {
+		node := nodes[seat.node]
 		addr, err := node.dataAddress(ctx)
 		if err != nil {
 			return plan, err
 		}
-		plan.add(node, i < servers, addr.String(), serverPort+used[addr])
-		if i < servers {
+		place := Place{Node: node, Name: seat.name(node.Name), Role: seat.role, Data: addr.String()}
+		if seat.role == metrics.Server {
+			place.Listen = netip.AddrPortFrom(addr, plan.port(used[addr])).String()
 			used[addr]++
 		}
+		plan.Places = append(plan.Places, place)
 	}
-	return plan, nil
+	return plan, plan.checkNames()
 }
 
-func (p *Plan) add(node Node, serves bool, data string, port int) {
-	place := Place{Node: node, Role: metrics.Client, Data: data}
-	if serves {
-		place.Role = metrics.Server
-		place.Listen = net.JoinHostPort(data, strconv.Itoa(port))
+// port is where the n-th server on an address listens: anywhere that is free on
+// this machine, where other runs may be under way.
+func (p Plan) port(n int) uint16 {
+	if p.Local {
+		return 0
 	}
-	p.Places = append(p.Places, place)
+	return uint16(serverPort + n)
 }
 
-// split divides available nodes as the labs' script does: half of them serve,
-// the rest load, where no number is given.
-func split(available, servers, clients int) (int, int, error) {
-	if available < 2 {
-		return 0, 0, errors.New("1 node is named, and a run needs at least a server and a client: name more, or use --local")
+// checkNames refuses two servers or two clients of one name: a node's second
+// server may be called as another node is.
+func (p Plan) checkNames() error {
+	seen := make(map[string]bool)
+	for _, place := range p.Places {
+		if file := place.Program() + "-" + place.Name; seen[file] {
+			return fmt.Errorf("two %ss would be called %s: give the nodes names that do not end in a dash and a number", place.Role, place.Name)
+		} else {
+			seen[file] = true
+		}
 	}
-	if servers == 0 {
-		servers = available / 2
-	}
-	if clients == 0 {
-		clients = available - servers
-	}
-	if clients <= 0 || servers+clients > available {
-		return 0, 0, fmt.Errorf("%s and %s are more than the %d nodes there are", counted(servers, "server"), counted(max(clients, 1), "client"), available)
-	}
-	return servers, clients, nil
+	return nil
 }
 
 // count is the number of places with a role.
@@ -125,16 +125,16 @@ func (p Plan) args(place Place, index int, hosts []string) []string {
 func (p Plan) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s\n", counted(p.count(metrics.Server), "server"), counted(p.count(metrics.Client), "client"))
+	if p.Symmetric {
+		b.WriteString("symmetric: every node serves and loads\n")
+	}
 	var hosts []string
 	index := make(map[metrics.Role]int)
 	for _, place := range p.Places {
-		where := place.route()
-		address := place.Data
 		if place.Role == metrics.Server {
-			address = place.Listen
-			hosts = append(hosts, address)
+			hosts = append(hosts, place.Listen)
 		}
-		fmt.Fprintf(&b, "\n%s: %s at %s, %s\n  %s", place.Name, place.Role, address, where, place.Program())
+		fmt.Fprintf(&b, "\n%s: %s\n  %s", place.Name, p.describe(place), place.Program())
 		for _, arg := range p.args(place, index[place.Role], hosts) {
 			b.WriteString(" " + quoteWord(arg))
 		}
@@ -146,6 +146,15 @@ func (p Plan) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// describe says in one line what a place is.
+func (p Plan) describe(place Place) string {
+	text := fmt.Sprintf("%s at %s, %s", place.Role, cmp.Or(place.Listen, place.Data), place.route())
+	if cores := p.Cores[place.Role]; cores != "" {
+		text += ", on cores " + cores
+	}
+	return text
 }
 
 // route says how the launcher reaches the node.

@@ -54,7 +54,13 @@ type remote struct {
 	system   string                  // uname -sm of this machine
 
 	mu    sync.Mutex
-	paths map[string]string // guarded by mu; by node name, the program's path there
+	paths map[copyKey]string // guarded by mu
+}
+
+// copyKey tells the copies of the programs on the nodes apart.
+type copyKey struct {
+	node string
+	role metrics.Role
 }
 
 func newRemote(c carrier, programs map[metrics.Role]string) (*remote, error) {
@@ -65,7 +71,7 @@ func newRemote(c carrier, programs map[metrics.Role]string) (*remote, error) {
 	return &remote{
 		carrier: c, programs: programs,
 		system: strings.TrimSpace(string(system)),
-		paths:  make(map[string]string),
+		paths:  make(map[copyKey]string),
 	}, nil
 }
 
@@ -79,6 +85,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 		}
 		sums[role] = sum
 	}
+	places = onePerCopy(places)
 	faults := make([]error, len(places))
 	var group errgroup.Group
 	group.SetLimit(remoteParallel)
@@ -91,7 +98,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.paths[place.Name] = path
+			r.paths[copyKey{place.Node.Name, place.Role}] = path
 			return nil
 		})
 	}
@@ -101,11 +108,24 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 	return errors.Join(faults...)
 }
 
+// onePerCopy leaves out the places whose node has its program by an earlier one.
+func onePerCopy(places []Place) []Place {
+	var first []Place
+	seen := make(map[copyKey]bool)
+	for _, place := range places {
+		if key := (copyKey{place.Node.Name, place.Role}); !seen[key] {
+			seen[key] = true
+			first = append(first, place)
+		}
+	}
+	return first
+}
+
 // Command runs the node's copy of the program.
 func (r *remote) Command(place Place) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.carrier.command(context.Background(), place.Node, r.paths[place.Name], "-control")
+	return r.carrier.command(context.Background(), place.Node, r.paths[copyKey{place.Node.Name, place.Role}], "-control")
 }
 
 // Death is the carrier's word.

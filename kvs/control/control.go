@@ -46,6 +46,7 @@ type Command struct {
 	Do    string        `json:"do"`
 	Args  []string      `json:"args,omitempty"`  // the node's command line, without its name
 	Token string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
+	Cores string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
 	Phase metrics.Phase `json:"phase,omitempty"`
 	Lease *Lease        `json:"lease,omitempty"` // with any command: from now on
 }

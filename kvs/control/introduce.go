@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"kvlab/metrics"
 )
@@ -22,9 +23,17 @@ func Introduce(n *Node, args []string, flags *flag.FlagSet) (metrics.Host, error
 	if err != nil {
 		return host, err
 	}
+	allowed, err := allowedCores()
+	if err != nil {
+		return host, err
+	}
+	cores := formatCores(allowed)
 	n.Logf("%s on %s: %s, %d cores, %s, %s", flags.Name(), host.Hostname, host.CPUModel, host.Cores, host.Kernel, host.GoVersion)
+	if len(allowed) < host.Cores {
+		n.Logf("runs on cores %s", cores)
+	}
 	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
-	config := metrics.Config{Args: args, Flags: Values(flags), Host: host, Binary: sum}
+	config := metrics.Config{Args: args, Flags: Values(flags), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0)}
 	return host, n.Report(metrics.Record{Config: &config})
 }
 

@@ -110,15 +110,16 @@ func TestMainLeavesStuckWorkBehind(t *testing.T) {
 
 // A launcher that asks for them finds every goroutine's stack in the log.
 func TestDump(t *testing.T) {
-	asked := make(chan struct{})
+	begun, asked := make(chan struct{}), make(chan struct{})
 	program := echo(func(ctx context.Context, node *Node, _, _ string) error {
-		standAside(asked)
+		standAside(begun, asked)
 		return nil
 	})
 	l, stdin, stdout := newLauncher(t)
 	exited := make(chan int, 1)
 	go func() { exited <- program.Main([]string{"-control"}, stdin, stdout, &bytes.Buffer{}) }()
 	l.send(t, Command{Do: Start})
+	<-begun
 	l.send(t, Command{Do: Dump})
 	var log strings.Builder
 	e := l.next(t)
@@ -137,4 +138,7 @@ func TestDump(t *testing.T) {
 // standAside is a name to look for in a dump.
 //
 //go:noinline
-func standAside(until chan struct{}) { <-until }
+func standAside(begun, until chan struct{}) {
+	close(begun)
+	<-until
+}

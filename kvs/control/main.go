@@ -76,6 +76,9 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 // work is p's part of the protocol from the start command to the last event.
 func (p Program) work(ctx context.Context, node *Node) error {
 	start, err := node.Await(ctx, Start)
+	if err == nil && start.Cores != "" {
+		err = bind(start.Cores)
+	}
 	if err == nil {
 		err = p.Run(ctx, node, start.Args, start.Token)
 	}

@@ -28,10 +28,20 @@ func build(t *testing.T) (root string) {
 // start starts a long run and waits until its server counts operations.
 func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
 	t.Helper()
+	cmd, _ := startArgs(t, root, stdout, "--local", "1", "2")
+	return cmd
+}
+
+// startArgs is start with the flags that matter, and returns the folder of the
+// runs too.
+func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
+	t.Helper()
 	out := t.TempDir()
-	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "1", "2", "--out", out,
-		"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -secs 600")
-	cmd.Stdout = stdout
+	args = append(args, "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -secs 600")
+	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +49,11 @@ func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
 	log := filepath.Join(out, "latest", "kvsserver-node0.log")
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(log); err == nil && strings.Contains(string(text), "ops/s") {
-			return cmd
+			return cmd, out
 		}
 	}
 	t.Fatal("the run does not begin")
-	return nil
+	return nil, ""
 }
 
 // checkGone waits until no process runs a program of the checkout.

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// topology is how many servers and clients a run has, and how they share nodes.
+type topology struct {
+	servers, clients int  // processes
+	perServer        int  // servers on each node that serves
+	perClient        int  // clients on each node that loads
+	symmetric        bool // the nodes that serve are those that load
+}
+
+// topologyFlags defines the flags that say how processes share nodes.
+func (c *Config) topologyFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.Symmetric, "symmetric", false, "every node both serves and loads; such a run compares only with its like")
+	fs.IntVar(&c.ServersPerNode, "servers-per-node", 0, "`number` of servers on each node that serves (default 1)")
+	fs.IntVar(&c.ClientsPerNode, "clients-per-node", 0, "`number` of clients on each node that loads (default 1)")
+	fs.StringVar(&c.ServerCores, "server-cores", "", "bind each server to these processors, a `list` such as 0-3,8")
+	fs.StringVar(&c.ClientCores, "client-cores", "", "bind each client to these processors, a `list` such as 4-7")
+}
+
+// validateTopology names the first of those flags that is wrong.
+func (c Config) validateTopology(set map[string]bool) error {
+	switch {
+	case set["servers-per-node"] && c.ServersPerNode < 1:
+		return fmt.Errorf("--servers-per-node %d: want at least 1", c.ServersPerNode)
+	case set["clients-per-node"] && c.ClientsPerNode < 1:
+		return fmt.Errorf("--clients-per-node %d: want at least 1", c.ClientsPerNode)
+	}
+	for name, list := range map[string]string{"server-cores": c.ServerCores, "client-cores": c.ClientCores} {
+		if !set[name] {
+			continue
+		}
+		if _, err := control.ParseCores(list); err != nil {
+			return fmt.Errorf("--%s %q: %w", name, list, err)
+		}
+	}
+	return nil
+}
+
+// topologyOf fills in what the command line leaves open. available is the number
+// of nodes, 0 for this machine, on which there are as many as are asked for and
+// one of each kind where none are.
+func topologyOf(cfg Config, available int) (topology, error) {
+	t := topology{
+		servers: cfg.Servers, clients: cfg.Clients, symmetric: cfg.Symmetric,
+		perServer: max(cfg.ServersPerNode, 1), perClient: max(cfg.ClientsPerNode, 1),
+	}
+	if t.symmetric {
+		return t, t.fillSymmetric(available)
+	}
+	return t, t.fillSeparate(available)
+}
+
+// fillSeparate divides the nodes as the labs' script does: half of them serve,
+// the rest load, where no number is given.
+func (t *topology) fillSeparate(available int) error {
+	if available == 1 {
+		return errors.New("1 node is named, and a run needs at least a server and a client: name more, or use --symmetric or --local")
+	}
+	if t.servers == 0 {
+		t.servers = max(available/2, 1) * t.perServer
+	}
+	if t.clients == 0 {
+		left := available - t.serving()
+		if available == 0 {
+			left = 1
+		}
+		t.clients = left * t.perClient
+	}
+	if t.clients <= 0 || available > 0 && t.nodes() > available {
+		return t.tooFew(available)
+	}
+	return nil
+}
+
+// fillSymmetric has every node serve and load, where no number is given.
+func (t *topology) fillSymmetric(available int) error {
+	switch {
+	case t.servers == 0 && t.clients == 0:
+		t.servers = max(available, 1) * t.perServer
+		t.clients = max(available, 1) * t.perClient
+	case t.clients == 0:
+		t.clients = t.serving() * t.perClient
+	case t.servers == 0:
+		t.servers = t.loading() * t.perServer
+	}
+	if t.serving() != t.loading() {
+		return fmt.Errorf("--symmetric: %s would take %s and %s %d: every node must both serve and load",
+			counted(t.servers, "server"), counted(t.serving(), "node"), counted(t.clients, "client"), t.loading())
+	}
+	if available > 0 && t.nodes() > available {
+		return t.tooFew(available)
+	}
+	return nil
+}
+
+// useNodes asks for as many servers and clients as fill so many nodes.
+func (c *Config) useNodes(nodes int) error {
+	serving, loading := nodes/2, nodes-nodes/2
+	if c.Symmetric {
+		serving, loading = nodes, nodes
+	}
+	if serving == 0 {
+		return errors.New("a run needs at least 2 nodes, a server and a client, or --symmetric")
+	}
+	c.Servers, c.Clients = serving*max(c.ServersPerNode, 1), loading*max(c.ClientsPerNode, 1)
+	return nil
+}
+
+func (t topology) tooFew(available int) error {
+	return fmt.Errorf("%s and %s are more than the %d nodes there are can take", counted(t.servers, "server"), counted(max(t.clients, 1), "client"), available)
+}
+
+// serving and loading are the numbers of nodes that do so.
+func (t topology) serving() int { return (t.servers + t.perServer - 1) / t.perServer }
+func (t topology) loading() int { return (t.clients + t.perClient - 1) / t.perClient }
+
+// nodes is the number of nodes that are used.
+func (t topology) nodes() int {
+	if t.symmetric {
+		return t.serving()
+	}
+	return t.serving() + t.loading()
+}
+
+// seat is one process's place: which node, and its number there among those of
+// its role when there may be several.
+type seat struct {
+	role   metrics.Role
+	node   int
+	number int
+	shares bool
+}
+
+// seats gives every process its node, servers first.
+func (t topology) seats() []seat {
+	var seats []seat
+	for i := range t.servers {
+		seats = append(seats, seat{metrics.Server, i / t.perServer, i % t.perServer, t.perServer > 1})
+	}
+	first := 0
+	if !t.symmetric {
+		first = t.serving()
+	}
+	for i := range t.clients {
+		seats = append(seats, seat{metrics.Client, first + i/t.perClient, i % t.perClient, t.perClient > 1})
+	}
+	return seats
+}
+
+// name is what a process is called in files, records and the verdict: by its
+// node, with its number where a node may have several of its role.
+func (s seat) name(node string) string {
+	if s.shares {
+		return fmt.Sprintf("%s-%d", node, s.number)
+	}
+	return node
+}
