@@ -34,9 +34,10 @@ var mayImport = map[string][]string{
 	"kvs/client/kvsclient":   {"kvs/client"},
 	"plots":                  {"metrics"},
 	"plots/kvsplot":          {"plots"},
-	"kvs/cluster":            {"kvs/cluster/sweep", "kvs/control", "metrics", "plots"},
+	"kvs/cluster":            {"kvs/cluster/lab", "kvs/cluster/sweep", "kvs/control", "metrics", "plots"},
+	"kvs/cluster/lab":        {"metrics"},
 	"kvs/cluster/sweep":      {"metrics"},
-	"kvs/cluster/kvscluster": {"kvs/cluster"},
+	"kvs/cluster/kvscluster": {"kvs/cluster", "kvs/cluster/lab"},
 }
 
 // TestImportsPointOneWay holds the imports of every room, its tests' included

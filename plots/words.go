@@ -23,6 +23,9 @@ func describeRun(r *Run) string {
 		parts = append(parts, work)
 	}
 	parts = append(parts, describeTopology(r.Run))
+	if r.Lab != nil {
+		parts = append(parts, r.Lab.String())
+	}
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
 	}

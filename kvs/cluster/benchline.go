@@ -41,6 +41,7 @@ func benchmarkHead(run metrics.Run, id string) string {
 		{"goos", runtime.GOOS},
 		{"goarch", runtime.GOARCH},
 		{"cpu", cpuModel(run)},
+		{"lab", run.Lab.String()},
 		{"run", id},
 		{"commit", run.GitCommit},
 	} {

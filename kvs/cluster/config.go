@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"kvlab/kvs/cluster/lab"
+	"kvlab/metrics"
 )
 
 // Config is what the command line asks for.
@@ -32,6 +35,8 @@ type Config struct {
 	ClientsPerNode int    // on each node that loads; 0 is 1
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
+
+	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
 
 const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args [client-args]]]]
@@ -52,6 +57,7 @@ examples:
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
   salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
   run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
+  sudo run-cluster.sh --virtual 4 --link-rate 1gbit
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
@@ -103,6 +109,11 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&cfg.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
 	fs.BoolVar(&cfg.Local, "local", false, "run every node as a process on this machine")
 	fs.BoolVar(&cfg.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
+	fs.IntVar(&cfg.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
+	fs.Func("link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", func(text string) (err error) {
+		cfg.Lab.LinkBitsPerS, err = lab.ParseRate(text)
+		return err
+	})
 	fs.IntVar(&cfg.Secs, "secs", 0, "length of the measured window in `seconds` (default: the client's -secs)")
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
@@ -205,8 +216,17 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--slurm reaches the nodes by srun: it goes without --local and --ssh-config")
 	case set["nodes"] && len(c.Nodes) == 0:
 		return errors.New("--nodes: needs names, as in --nodes node0,node1")
+	case set["virtual"] && (c.Local || c.Slurm || set["nodes"] || set["hosts"] || set["ssh-config"]):
+		return errors.New("--virtual makes its own nodes: it goes without --local, --slurm, --nodes, --hosts and --ssh-config")
+	case set["link-rate"] && !set["virtual"]:
+		return errors.New("--link-rate shapes the links of virtual hosts: it goes with --virtual N")
 	case c.Out == "":
 		return errors.New("--out: needs the name of a folder")
+	}
+	if set["virtual"] {
+		if err := lab.ValidateHosts(c.Lab.Hosts); err != nil {
+			return err
+		}
 	}
 	if err := c.Trials.validate(c, set); err != nil {
 		return err

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 
 	"kvlab/metrics"
 )
@@ -36,6 +37,13 @@ func (e *InvalidError) Error() string { return "verdict " + e.Verdict.String() }
 // Unwrap gives what ended the run early.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
+// RelayedError is the end of a launcher inside a virtual lab, which has printed
+// all there is to say.
+type RelayedError struct{ Status int }
+
+// Error is the status.
+func (e *RelayedError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
+
 // errInterrupted is the cause of a run that the user has ended.
 var errInterrupted = errors.New("interrupted")
 
@@ -44,9 +52,12 @@ var errInterrupted = errors.New("interrupted")
 // usage, 130 after an interrupt.
 func ExitStatus(err error) int {
 	var usage *UsageError
+	var relayed *RelayedError
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &relayed):
+		return relayed.Status
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage):

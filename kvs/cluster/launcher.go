@@ -32,6 +32,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/lab"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -83,9 +84,18 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+	given := args
 	if cfg.Trials.Resume != "" {
 		if cfg, args, err = l.recorded(cfg, args); err != nil {
 			return &UsageError{err}
+		}
+	}
+	if cfg.Lab.Hosts > 0 && !cfg.DryRun {
+		if !lab.Inside() {
+			return l.enterLab(ctx, given)
+		}
+		if err := l.startLab(ctx, &cfg); err != nil {
+			return err
 		}
 	}
 	nodes, err := l.nodes(ctx, cfg)
@@ -126,6 +136,9 @@ func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]Node, error) {
 	if cfg.Local {
 		return nil, nil
 	}
+	if cfg.Lab.Hosts > 0 && cfg.DryRun { // there is no lab that could be asked
+		return parseHostnames([]byte(lab.Hostnames(cfg.Lab.Hosts)))
+	}
 	named, err := namedNodes(cfg)
 	switch {
 	case err != nil:
@@ -134,7 +147,7 @@ func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]Node, error) {
 		return l.Slurm.nodes(ctx, named)
 	case len(named) > 0:
 		return named, nil
-	case l.Slurm.Job != "":
+	case l.Slurm.Job != "" && cfg.Lab.Hosts == 0:
 		// As with a testbed, a node without a peer is this machine alone.
 		nodes, err := l.Slurm.nodes(ctx, nil)
 		if len(nodes) < 2 {
@@ -163,6 +176,9 @@ func namedNodes(cfg Config) ([]Node, error) {
 // trial early, and has been explained on Stderr: a fault, or errInterrupted.
 func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) (metrics.Run, error) {
 	run.Started = time.Now()
+	if cfg.Lab.Hosts > 0 {
+		run.Lab = &cfg.Lab
+	}
 	c, err := l.conduct(ctx, cfg, plan, dir)
 	run.Ended = time.Now()
 	c.fill(&run)

@@ -13,9 +13,13 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/lab"
 )
 
 func main() {
+	if status, ok := lab.Main(); ok {
+		os.Exit(status)
+	}
 	os.Exit(cluster.ExitStatus(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 }
 
@@ -45,7 +49,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	launcher := cluster.New(filepath.Dir(filepath.Dir(executable)), stdout, stderr)
 	launcher.Force = force
 	err = launcher.Run(ctx, args)
-	if invalid := (*cluster.InvalidError)(nil); err != nil && !errors.As(err, &invalid) {
+	var invalid *cluster.InvalidError
+	var relayed *cluster.RelayedError
+	if err != nil && !errors.As(err, &invalid) && !errors.As(err, &relayed) {
 		fmt.Fprintf(stderr, "run-cluster.sh: %v\n", err)
 	}
 	return err

@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"kvlab/kvs/cluster/lab"
+)
+
+// enterLab has the command line carried out inside a new virtual lab, by a
+// launcher of its own.
+func (l *Launcher) enterLab(ctx context.Context, args []string) error {
+	status, err := lab.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
+	if err == nil && status != 0 {
+		err = &RelayedError{status}
+	}
+	return err
+}
+
+// startLab makes the hosts of the lab that this launcher is in. They are found
+// and reached as those of a testbed are.
+func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
+	up, err := lab.Start(ctx, cfg.Lab)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("--virtual: %w", err)
+	}
+	cfg.Lab, cfg.SSHConfig = up.Lab, up.SSHConfig
+	shares := "equal shares of the CPU"
+	if up.NoShares != nil {
+		shares = fmt.Sprintf("no CPU shares (%v)", up.NoShares)
+	}
+	fmt.Fprintf(l.Stderr, "%s, %s\n", &cfg.Lab, shares)
+	return nil
+}
