@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"kvs/engine/slab":        {"kvs", "kvs/engine/prefetch"},
 	"kvs/engine/enginetest":  {"kvs"},
 	"kvs/wire":               {"kvs"},
+	"kvs/wire/faultproxy":    {},
 	"kvs/control":            {"metrics"},
 	"kvs/loadgen":            {"workload", "kvs", "kvs/engine", "kvs/wire", "metrics"},
 	"kvs/server":             {"kvs", "kvs/engine", "kvs/wire", "kvs/control", "metrics"},
