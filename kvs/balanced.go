@@ -55,6 +55,13 @@ func (b *balancedRouter) Server(_ []byte, hash uint64) int {
 	return int(b.owners[slotOf(hash, b.factor)])
 }
 
+// Owners sets each owner to the Server of the key with the hash in its place.
+func (b *balancedRouter) Owners(owners []uint32, hashes []uint64) {
+	for i, hash := range hashes[:len(owners)] {
+		owners[i] = uint32(b.owners[slotOf(hash, b.factor)])
+	}
+}
+
 // slotOf takes the slot from the highest bits of a product, on which all bits of
 // the hash have worked. factor is odd.
 func slotOf(hash, factor uint64) uint64 { return hash * factor >> (64 - slotBits) }

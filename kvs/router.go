@@ -1,6 +1,9 @@
 package kvs
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Router says which of n servers owns a key. It is immutable, safe for
 // concurrent use, and the same on every node and in every release.
@@ -50,6 +53,20 @@ type fnvRouter uint64
 
 func (n fnvRouter) Server(_ []byte, hash uint64) int {
 	return int(hash % uint64(n))
+}
+
+// Owners sets each owner to the Server of the key with the hash in its place. In
+// place of a division for each it multiplies with the rounded reciprocal, and the
+// quotient is then at most one short: hash/2^64, below 1, goes missing, and what
+// the rounding takes.
+func (n fnvRouter) Owners(owners []uint32, hashes []uint64) {
+	reciprocal := ^uint64(0) / uint64(n)
+	for i, hash := range hashes[:len(owners)] {
+		quotient, _ := bits.Mul64(hash, reciprocal)
+		rest := hash - quotient*uint64(n) // below 2n
+		less, below := bits.Sub64(rest, uint64(n), 0)
+		owners[i] = uint32(less + uint64(n)&-below)
+	}
 }
 
 // seedRouter is the seed's own: hash = (hash*13 + c) % n over the key's bytes.

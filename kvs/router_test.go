@@ -58,6 +58,31 @@ func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
 	}
 }
 
+// Many keys at once go where each goes alone.
+func TestOwnersAreServers(t *testing.T) {
+	random := newRandom(t)
+	hashes := []uint64{0, 1, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
+	for range 1000 {
+		hashes = append(hashes, random.Uint64())
+	}
+	for _, name := range []string{"fnv", "balanced"} {
+		for n := 1; n <= 256; n++ {
+			r := newRouter(t, name, n)
+			edges := hashes
+			for k := range uint64(3) { // about the largest multiple of n
+				edges = append(edges, math.MaxUint64/uint64(n)*uint64(n)-1+k)
+			}
+			owners := make([]uint32, len(edges))
+			r.(interface{ Owners([]uint32, []uint64) }).Owners(owners, edges)
+			for i, hash := range edges {
+				if want := r.Server(nil, hash); int(owners[i]) != want {
+					t.Fatalf("%s, %d servers: hash %#x goes to %d with others, to %d alone", name, n, hash, owners[i], want)
+				}
+			}
+		}
+	}
+}
+
 // The owners of these keys are a promise: a client of any release finds what a
 // client of another has stored.
 func TestRouterGoldenVectors(t *testing.T) {

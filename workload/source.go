@@ -64,7 +64,7 @@ func (s *Source) fillRandom(ops []Op) {
 		_, own := bits.Sub64(fraction>>32, uint64(c.threshold), 0) // 1 below the threshold, or 0
 		at = uint64(c.alias) ^ (at^uint64(c.alias))&-own
 
-		seg := segments[at]
+		seg := &segments[at]
 		offset, luck := bits.Mul64(random.Uint64(), seg.width)
 		if uint32(fraction) < seg.slope { // once in 1,000 draws past the head
 			second, _ := bits.Mul64(random.Uint64(), seg.width)

@@ -22,24 +22,30 @@ func BenchmarkRound(b *testing.B) {
 			c.Hosts[i] = "127.0.0.1:1"
 		}
 		b.Run(fmt.Sprintf("servers=%d/router=%s", test.servers, test.router), func(b *testing.B) {
-			plan, err := workload.New(c.Workload)
-			if err != nil {
-				b.Fatal(err)
-			}
-			router, err := newRouter(c, plan)
-			if err != nil {
-				b.Fatal(err)
-			}
-			w := newWorker(c, 0, plan, router, new(metrics.Recorder))
+			w := benchWorker(b, c)
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				if n%(c.Batch/drawn) == 0 {
 					w.rounds[0].begin()
 				}
-				w.source.Fill(w.ops[:])
-				w.add(&w.rounds[0], w.ops[:])
+				w.source.Fill(w.block.ops[:])
+				w.add(&w.rounds[0], w.block.ops[:])
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/drawn, "ns/drawn-op")
 		})
 	}
+}
+
+// benchWorker returns a worker of a client that is not connected.
+func benchWorker(tb testing.TB, c Config) *worker {
+	tb.Helper()
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	router, err := newRouter(c, plan)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return newWorker(c, 0, plan, newNames(c.KeyPrefix, c.Workload.Records), router, new(metrics.Recorder))
 }

@@ -41,8 +41,9 @@ func New(c Config) (*Generator, error) {
 	}
 	latency, recorders := metrics.NewLatency(c.Workers)
 	g := &Generator{config: c, plan: plan, router: router, latency: latency}
+	names := newNames(c.KeyPrefix, c.Workload.Records)
 	for i, recorder := range recorders {
-		g.workers = append(g.workers, newWorker(c, i, plan, router, recorder))
+		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
 	}
 	return g, nil
 }

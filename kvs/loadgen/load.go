@@ -59,10 +59,10 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 		r.begin()
 		for stop := min(last, id+size); id < stop; {
 			n := int(min(stop-id, drawn))
-			for i := range w.ops[:n] {
-				w.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i)}
+			for i := range w.block.ops[:n] {
+				w.block.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i)}
 			}
-			w.add(r, w.ops[:n])
+			w.add(r, w.block.ops[:n])
 			id += uint64(n)
 		}
 		w.send(r)

@@ -95,8 +95,8 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		}
 		for left := size * c.Servers(); left > 0; {
 			n := min(left, drawn)
-			w.source.Fill(w.ops[:n])
-			w.add(r, w.ops[:n])
+			w.source.Fill(w.block.ops[:n])
+			w.add(r, w.block.ops[:n])
 			left -= n
 		}
 		w.send(r)

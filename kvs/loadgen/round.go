@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"kvlab/kvs"
@@ -25,6 +26,20 @@ type exchange struct {
 	hashes []uint64   // the keys' hashes, in the batch's order
 	kinds  []kvs.Kind // the operations' kinds, likewise
 	sent   time.Time
+
+	// What follows is for worker.add alone: the operations that it is adding.
+	newEndings [drawn]kvs.Ending
+	newHashes  []uint64   // the end of hashes
+	newKinds   []kvs.Kind // the end of kinds
+	dealt      int        // how many there are
+}
+
+// extend makes room for n new operations.
+func (x *exchange) extend(n int) {
+	at := len(x.hashes)
+	x.hashes = slices.Grow(x.hashes, n)[:at+n]
+	x.kinds = slices.Grow(x.kinds, n)[:at+n]
+	x.newHashes, x.newKinds = x.hashes[at:], x.kinds[at:]
 }
 
 func newRound(servers int) round {

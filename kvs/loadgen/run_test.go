@@ -283,8 +283,8 @@ func TestRoundAllocations(t *testing.T) {
 	r := &w.rounds[0]
 	round := func() {
 		r.begin()
-		w.source.Fill(w.ops[:c.Batch])
-		w.add(r, w.ops[:c.Batch])
+		w.source.Fill(w.block.ops[:c.Batch])
+		w.add(r, w.block.ops[:c.Batch])
 		w.send(r)
 		if err := w.finish(r, func(time.Time) metrics.Phase { return metrics.Window }); err != nil {
 			t.Error(err)

@@ -1,0 +1,59 @@
+package kvs_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+)
+
+// TestGets appends runs of Gets, with other kinds between, and compares the batch
+// with one that is made one operation at a time.
+func TestGets(t *testing.T) {
+	random := newRandom(t)
+	for _, prefix := range []string{"", "u", "user", strings.Repeat("p", kvs.MaxKeyLen-8)} {
+		var got, want kvs.Batch // zero batches, to begin with
+		for range 100 {
+			endings := make([]kvs.Ending, random.IntN(50))
+			kinds := make([]kvs.Kind, len(endings))
+			for i := range endings {
+				endings[i] = kvs.Ending{Text: random.Uint64(), Len: uint8(1 + random.IntN(8))}
+				kinds[i] = kvs.Kind(max(0, random.IntN(12)-9))
+			}
+			for i := 0; i < len(endings); i++ {
+				n := got.Gets([]byte(prefix), endings[i:], kinds[i:])
+				for range n {
+					want.Get(keyOf(prefix, endings[i]))
+					i++
+				}
+				if i == len(endings) {
+					break
+				}
+				if kinds[i] == kvs.Get {
+					t.Fatalf("Gets stopped at a get, %d before the end", len(endings)-i)
+				}
+				got.Append(kinds[i], keyOf(prefix, endings[i]), []byte("value"))
+				want.Append(kinds[i], keyOf(prefix, endings[i]), []byte("value"))
+			}
+		}
+		if got.Len() != want.Len() || !bytes.Equal(got.Frame()[kvs.Headroom:], want.Frame()[kvs.Headroom:]) {
+			t.Errorf("prefix %.10q: %d operations in %d bytes are not the %d in %d bytes that were appended one by one",
+				prefix, got.Len(), got.Size(), want.Len(), want.Size())
+		}
+	}
+}
+
+func keyOf(prefix string, e kvs.Ending) []byte {
+	return binary.LittleEndian.AppendUint64([]byte(prefix), e.Text)[:len(prefix)+int(e.Len)]
+}
+
+func TestGetsRefuseALongPrefix(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a key could have been longer than MaxKeyLen")
+		}
+	}()
+	new(kvs.Batch).Gets(make([]byte, kvs.MaxKeyLen-7), nil, nil)
+}

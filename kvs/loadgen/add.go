@@ -1,0 +1,133 @@
+package loadgen
+
+import (
+	"encoding/binary"
+
+	"kvlab/kvs"
+	"kvlab/workload"
+)
+
+// kindOf maps what the workload asks for to what the store does.
+var kindOf = [4]kvs.Kind{
+	workload.Read:            kvs.Get,
+	workload.Update:          kvs.Put,
+	workload.ReadModifyWrite: kvs.ReadModifyWrite,
+}
+
+// drawn is how many operations a worker draws at a time: few enough that they
+// are still in the first-level cache when they are put into batches.
+const drawn = 512
+
+// block is the operations that a worker has drawn last.
+type block struct {
+	ops     [drawn]workload.Op
+	endings [drawn]kvs.Ending // of their keys
+	hashes  [drawn]uint64     // of their keys
+	kinds   [drawn]kvs.Kind
+	owners  [drawn]uint32 // the servers of their keys
+}
+
+// add puts operations into a round's batches, each into that of the server that
+// owns its key. It
+// is the hot half of a client: no allocation, lock, clock or shared write.
+//
+// It goes over the operations once for each step, keys, owners, batches: a loop
+// with little to do keeps its variables in registers, and no key is read back
+// from where it has just been written.
+func (w *worker) add(r *round, ops []workload.Op) {
+	switch {
+	case w.names == nil:
+		w.addLong(r, ops)
+	case len(r.exchanges) == 1:
+		x := &r.exchanges[0]
+		x.extend(len(ops))
+		w.names.of(ops, x.newEndings[:], x.newHashes, x.newKinds)
+		w.encode(x, len(ops))
+	default:
+		w.names.of(ops, w.block.endings[:], w.block.hashes[:], w.block.kinds[:])
+		w.route(len(ops))
+		w.deal(r, ops)
+	}
+}
+
+// hashRouter is a router that needs no key but its hash: many at once take a
+// quarter of the time.
+type hashRouter interface {
+	Owners(owners []uint32, hashes []uint64)
+}
+
+// route finds the owners of the block's first n keys.
+func (w *worker) route(n int) {
+	b := &w.block
+	if r, ok := w.router.(hashRouter); ok {
+		r.Owners(b.owners[:n], b.hashes[:n])
+		return
+	}
+	for i := range n {
+		b.owners[i] = uint32(w.router.Server(w.key(b.endings[i]), b.hashes[i]))
+	}
+}
+
+// key returns a key that ends so, which is good until the next call.
+func (w *worker) key(e kvs.Ending) []byte {
+	k := &w.keys
+	binary.LittleEndian.PutUint64(k.buf[k.prefix:], e.Text)
+	return k.buf[:k.prefix+int(e.Len)]
+}
+
+// deal gives each server's exchange what it owns of the block.
+func (w *worker) deal(r *round, ops []workload.Op) {
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		x.extend(len(ops))
+		x.dealt = 0
+	}
+	b := &w.block
+	for i := range ops {
+		x := &r.exchanges[b.owners[i]]
+		n := x.dealt % drawn
+		x.newEndings[n], x.newHashes[n], x.newKinds[n] = b.endings[i], b.hashes[i], b.kinds[i]
+		x.dealt++
+	}
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		unused := len(ops) - x.dealt
+		x.hashes, x.kinds = x.hashes[:len(x.hashes)-unused], x.kinds[:len(x.kinds)-unused]
+		w.encode(x, x.dealt)
+	}
+}
+
+// encode appends the n operations that are new in an exchange to its batch.
+func (w *worker) encode(x *exchange, n int) {
+	endings, hashes, kinds := x.newEndings[:n], x.newHashes[:n], x.newKinds[:n]
+	for {
+		n := x.batch.Gets(w.names.prefix, endings, kinds)
+		if n == len(endings) {
+			return
+		}
+		w.write(x, kinds[n], w.key(endings[n]), hashes[n])
+		endings, hashes, kinds = endings[n+1:], hashes[n+1:], kinds[n+1:]
+	}
+}
+
+// write appends an operation of a kind that writes to an exchange's batch.
+func (w *worker) write(x *exchange, kind kvs.Kind, key []byte, hash uint64) {
+	w.writer = w.writer.next()
+	putValue(x.batch.Reserve(kind, key, w.checker.size), hash, w.writer)
+}
+
+// addLong adds operations on records whose ids are too long for names.
+func (w *worker) addLong(r *round, ops []workload.Op) {
+	for _, op := range ops {
+		key, hash := w.keys.key(op.Key)
+		x := &r.exchanges[w.router.Server(key, hash)]
+		kind := kindOf[op.Kind]
+		x.hashes = append(x.hashes, hash)
+		x.kinds = append(x.kinds, kind)
+		if kind == kvs.Get {
+			x.batch.Get(key)
+		} else {
+			w.write(x, kind, key, hash)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package loadgen
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/workload"
+)
+
+// TestNames holds names against strconv and kvs.KeyHash: every id up to 10^6,
+// the first and last of every length, and random ones.
+func TestNames(t *testing.T) {
+	const seed = 8
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for _, test := range []struct {
+		prefix  string
+		records uint64
+	}{{"", 1}, {"", 999}, {"", 1000}, {"", 1001}, {"", 1_000_000}, {"user", 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 12_345}, {"u", short}} {
+		n := newNames(test.prefix, test.records)
+		all := make([]uint64, min(test.records, 1_000_000))
+		for i := range all {
+			all[i] = uint64(i)
+		}
+		for ten := uint64(10); ten < test.records; ten *= 10 {
+			all = append(all, ten-1, ten)
+		}
+		for range 50_000 {
+			all = append(all, random.Uint64N(test.records))
+		}
+		all = append(all, test.records-1)
+		for ids := range slices.Chunk(all, drawn) {
+			checkNames(t, n, test.prefix, ids)
+		}
+	}
+	if newNames("", short+1) != nil {
+		t.Error("names for ids of nine digits")
+	}
+}
+
+func checkNames(t *testing.T, n *names, prefix string, ids []uint64) {
+	t.Helper()
+	var b block
+	for i, id := range ids {
+		b.ops[i].Key = id
+	}
+	n.of(b.ops[:len(ids)], b.endings[:], b.hashes[:], b.kinds[:])
+	key, want := []byte(prefix), []byte(prefix)
+	for i, id := range ids {
+		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.endings[i].Text)[:len(prefix)+int(b.endings[i].Len)]
+		want = strconv.AppendUint(want[:len(prefix)], id, 10)
+		if string(key) != string(want) || b.hashes[i] != kvs.KeyHash(want) {
+			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, prefix, key, b.hashes[i], want, kvs.KeyHash(want))
+		}
+	}
+}
+
+// TestLongIDs adds the same operations with and without names: the batches, and
+// what is remembered of them, are the same. Only the versions of the values are
+// given out in another order, of different keys.
+func TestLongIDs(t *testing.T) {
+	for _, router := range kvs.Routers {
+		for _, servers := range []int{1, 3} {
+			c := DefaultConfig()
+			c.Router, c.KeyPrefix, c.Workload.Workload = router, "user", workload.YCSBA
+			c.Hosts = make([]string, servers)
+			fast, slow := benchWorker(t, c), benchWorker(t, c)
+			slow.names = nil
+			for _, w := range []*worker{fast, slow} {
+				w.rounds[0].begin()
+				for _, n := range []int{drawn, 1, 100} {
+					w.source.Fill(w.block.ops[:n])
+					w.add(&w.rounds[0], w.block.ops[:n])
+				}
+			}
+			for i := range servers {
+				x, y := &fast.rounds[0].exchanges[i], &slow.rounds[0].exchanges[i]
+				same := func(a, b kvs.Op) bool {
+					return a.Kind == b.Kind && string(a.Key) == string(b.Key) && len(a.Value) == len(b.Value)
+				}
+				if x.batch.Len() == 0 || !slices.EqualFunc(decoded(t, &x.batch), decoded(t, &y.batch), same) ||
+					!slices.Equal(x.hashes, y.hashes) || !slices.Equal(x.kinds, y.kinds) {
+					t.Errorf("%s: the batches of %d and %d operations for server %d of %d differ", router, x.batch.Len(), y.batch.Len(), i, servers)
+				}
+			}
+		}
+	}
+}
+
+func decoded(t *testing.T, b *kvs.Batch) []kvs.Op {
+	t.Helper()
+	ops, cursor := make([]kvs.Op, b.Len()+1), b.Ops()
+	n, err := cursor.Next(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ops[:n]
+}
