@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -34,5 +35,19 @@ func TestSummarize(t *testing.T) {
 	fifth := Point{Valid: make([]Trial, 4), Failed: make([]Trial, 1)}
 	if e, ok := fifth.Estimate(); !fifth.OK() || ok || e.N != 4 {
 		t.Errorf("four valid trials of five: OK %v, estimate %+v, %v", fifth.OK(), e, ok)
+	}
+}
+
+func TestPoints(t *testing.T) {
+	knobs := []Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "batch", Values: []string{"1", "8", "64"}}}
+	want := [][]string{{"2", "1"}, {"2", "8"}, {"2", "64"}, {"4", "1"}, {"4", "8"}, {"4", "64"}}
+	if got := Points(knobs); !reflect.DeepEqual(got, want) {
+		t.Errorf("Points = %v, want %v", got, want)
+	}
+	if got := Points(nil); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("Points without knobs = %v, want one empty point", got)
+	}
+	if got := PointName(knobs, want[2]); got != "nodes=2 batch=64" {
+		t.Errorf("PointName = %q", got)
 	}
 }

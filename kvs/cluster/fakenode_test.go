@@ -75,7 +75,7 @@ func runFakeNode() {
 	n.log("token %s", start.Token)
 	n.at("start")
 	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
-	if n.has("null") {
+	if n.has("null") || slices.Contains(n.args, "-engine=null") {
 		flags["engine"] = "null"
 	}
 	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}}})
@@ -194,11 +194,23 @@ func (n *fakeNode) enter(phase metrics.Phase) {
 func (n *fakeNode) at(where string) {
 	for _, arg := range n.args {
 		what, ok := strings.CutPrefix(arg, n.name+":")
-		if what, ok2 := strings.CutSuffix(what, ":"+where); ok && ok2 {
+		if what, ok2 := strings.CutSuffix(what, ":"+where); ok && ok2 && n.due() {
 			n.log("fault %s at %s", what, where)
 			n.misbehave(what)
 		}
 	}
+}
+
+// due reports whether a fault is to happen: with -once FILE only if the file is
+// not there yet, and it is from then on.
+func (n *fakeNode) due() bool {
+	file := n.arg("-once")
+	if file == "" {
+		return true
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o644)
+	f.Close()
+	return err == nil
 }
 
 func (n *fakeNode) misbehave(what string) {

@@ -20,14 +20,18 @@ import (
 
 // echo is a program with one flag; what else it does is work's.
 func echo(work func(ctx context.Context, node *Node, word, token string) error) Program {
-	return Program{Name: "echo", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, token string) error {
+	parse := func(args []string) (*flag.FlagSet, error) {
 		flags := flag.NewFlagSet("echo", flag.ContinueOnError)
-		word := flags.String("word", "hello", "what to `say`")
+		flags.String("word", "hello", "what to `say`")
 		flags.Int("times", 1, "how often")
-		if err := ParseFlags(flags, args, map[string]string{"text": "-word"}); err != nil {
+		return flags, ParseFlags(flags, args, map[string]string{"text": "-word"})
+	}
+	return Program{Name: "echo", Role: metrics.Server, Parse: parse, Run: func(ctx context.Context, node *Node, args []string, token string) error {
+		flags, err := parse(args)
+		if err != nil {
 			return err
 		}
-		return work(ctx, node, *word, token)
+		return work(ctx, node, flags.Lookup("word").Value.String(), token)
 	}}
 }
 
@@ -74,6 +78,31 @@ func TestMainByHand(t *testing.T) {
 				t.Errorf("%d lines on stderr, want one:\n%s", n, &stderr)
 			}
 		})
+	}
+}
+
+// -settings says what a command line comes to, and does none of it.
+func TestSettings(t *testing.T) {
+	program := echo(func(context.Context, *Node, string, string) error {
+		t.Error("the program ran")
+		return nil
+	})
+	for _, test := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string // all of them
+	}{
+		{[]string{"-settings"}, 0, `{"times":"1","word":"hello"}`, ""},
+		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"times":"3","word":"a b"}`, ""},
+		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: parse error (-help lists the flags)`},
+		{[]string{"-settings", "-help"}, 2, "", "echo: -help is for the program itself, not for a run: type it after the program's name"},
+		{[]string{"-times", "2", "-settings"}, 2, "", "echo: flag provided but not defined: -settings (-help lists the flags)"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := program.Main(test.args, strings.NewReader(""), &stdout, &stderr)
+		if status != test.status || strings.TrimSpace(stdout.String()) != test.stdout || strings.TrimSpace(stderr.String()) != test.stderr {
+			t.Errorf("%q: status %d, %q, %q", test.args, status, &stdout, &stderr)
+		}
 	}
 }
 

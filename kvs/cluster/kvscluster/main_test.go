@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/metrics"
 )
 
 // build puts the real programs into the bin folder of an otherwise empty
@@ -46,14 +49,19 @@ func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	log := filepath.Join(out, "latest", "kvsserver-node0.log")
+	waitFor(t, filepath.Join(out, "latest", "kvsserver-node0.log"), "ops/s")
+	return cmd, out
+}
+
+// waitFor waits until a file contains a text.
+func waitFor(t *testing.T, file, want string) {
+	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if text, err := os.ReadFile(log); err == nil && strings.Contains(string(text), "ops/s") {
-			return cmd, out
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), want) {
+			return
 		}
 	}
-	t.Fatal("the run does not begin")
-	return nil, ""
+	t.Fatalf("%s has no %q", file, want)
 }
 
 // checkGone waits until no process runs a program of the checkout.
@@ -108,6 +116,48 @@ func TestSignals(t *testing.T) {
 		}
 		checkGone(t, root)
 	})
+}
+
+// A real sweep of two points is killed in a trial, and resumed.
+func TestSweep(t *testing.T) {
+	root := build(t)
+	out := t.TempDir()
+	launch := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
+		cmd.Stderr = os.Stderr
+		return cmd
+	}
+	first := launch("--local", "--out", out, "--sweep", "batch=16,64", "--trials", "2", "--client-args", "-records 2000 -workers 4 -warmup 0 -secs 0.3")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { first.Process.Kill() })
+	dir := filepath.Join(out, "latest")
+	waitFor(t, filepath.Join(dir, "trial-002", "kvsclient-node1.log"), "phase window")
+	first.Process.Kill()
+	first.Wait()
+	checkGone(t, root)
+	if _, trials, err := metrics.ReadSweep(dir); err != nil || len(trials) != 1 {
+		t.Fatalf("%d trials are kept (%v), want 1", len(trials), err)
+	}
+	text, err := launch("--resume", dir).Output()
+	if err != nil || !strings.HasSuffix(string(text), "\nverdict VALID\n") {
+		t.Fatalf("resume: %v\n%s", err, text)
+	}
+	plan, trials, err := metrics.ReadSweep(dir)
+	if err != nil || len(trials) != 4 {
+		t.Fatalf("%d trials (%v), want 4", len(trials), err)
+	}
+	for i, trial := range trials {
+		if trial.Number != i+1 || !slices.Equal(trial.Point, plan.Order[i].Point) || trial.Ops == 0 || trial.BytesPerOpReceived < 100 {
+			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
+		}
+		run, err := os.ReadFile(filepath.Join(dir, trial.Folder, "run.json"))
+		if err != nil || !strings.Contains(string(run), `"batch": "`+trial.Point[0]+`"`) {
+			t.Errorf("%s: not with -batch %s (%v)", trial.Folder, trial.Point[0], err)
+		}
+	}
+	checkGone(t, root)
 }
 
 func TestHelp(t *testing.T) {

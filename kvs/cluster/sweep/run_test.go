@@ -1,0 +1,185 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+var errKilled = errors.New("killed")
+
+// machine makes trials whose outcome depends on their number alone, and dies
+// when its time has come.
+type machine struct {
+	kept   []byte // what the disk holds: trials.json
+	left   int    // steps until it is killed; negative for never
+	spread float64
+	fails  func(number int) bool
+}
+
+// step is a moment at which the launcher may be killed.
+func (m *machine) step() error {
+	if m.left == 0 {
+		return errKilled
+	}
+	m.left--
+	return nil
+}
+
+func (m *machine) trial(_ context.Context, planned metrics.Planned, _ int) (metrics.Trial, error) {
+	if err := m.step(); err != nil {
+		return metrics.Trial{}, err
+	}
+	random := rand.New(rand.NewPCG(uint64(planned.Number), 0))
+	rate := 1e6 * (1 + m.spread*(random.Float64()-0.5))
+	trial := metrics.Trial{Planned: planned, Folder: fmt.Sprintf("trial-%03d", planned.Number), OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}
+	if m.fails != nil && m.fails(planned.Number) {
+		trial.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
+	}
+	return trial, m.step()
+}
+
+func (m *machine) keep(trials []metrics.Trial) error {
+	if err := m.step(); err != nil {
+		return err
+	}
+	var err error
+	if m.kept, err = json.Marshal(trials); err != nil {
+		return err
+	}
+	return m.step()
+}
+
+// run goes on from what the disk holds.
+func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]metrics.Trial, error) {
+	t.Helper()
+	var done []metrics.Trial
+	if m.kept != nil {
+		if err := json.Unmarshal(m.kept, &done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Runner{Plan: plan, Trial: m.trial, Keep: m.keep}.Run(context.Background(), done)
+}
+
+func planOf(knobs []metrics.Knob, trials int, until float64) metrics.Sweep {
+	return metrics.Sweep{Seed: 5, Knobs: knobs, Trials: trials, Until: until, Order: Order(knobs, trials, 5)}
+}
+
+var twoByTwo = []metrics.Knob{{Name: "a", Values: []string{"1", "2"}}, {Name: "b", Values: []string{"x", "y"}}}
+
+// Killed at any moment, once or twice, a sweep comes to the same trials as one
+// that was left alone: none is lost, made twice or made in another order.
+func TestResumeAfterKill(t *testing.T) {
+	third := func(number int) bool { return number%3 == 0 }
+	for _, test := range []struct {
+		name  string
+		plan  metrics.Sweep
+		fails func(int) bool
+	}{
+		{"sweep", planOf(twoByTwo, 2, 0), third},
+		{"trials", planOf(nil, 4, 0), nil},
+		{"until", planOf(nil, 6, 0.02), third},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			alone := &machine{left: -1, spread: 0.1, fails: test.fails}
+			want, err := alone.run(t, test.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for first := range 4 * len(want) {
+				m := &machine{left: first, spread: 0.1, fails: test.fails}
+				if _, err := m.run(t, test.plan); !errors.Is(err, errKilled) {
+					t.Fatalf("not killed at step %d: %v", first, err)
+				}
+				m.left = first % 7
+				if _, err := m.run(t, test.plan); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				m.left = -1
+				got, err := m.run(t, test.plan)
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Fatalf("killed at step %d: %v, trials %v; want %v", first, err, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A context that has ended starts no further trial.
+func TestRunEndsWithContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &machine{left: -1}
+	runner := Runner{Plan: planOf(nil, 3, 0), Keep: m.keep, Trial: func(ctx context.Context, p metrics.Planned, left int) (metrics.Trial, error) {
+		cancel()
+		return m.trial(ctx, p, left)
+	}}
+	if done, err := runner.Run(ctx, nil); !errors.Is(err, context.Canceled) || len(done) != 1 {
+		t.Errorf("%d trials, %v; want 1 and the context's error", len(done), err)
+	}
+}
+
+// --until stops at a point as soon as its interval is narrow, and never makes more
+// than Most.
+func TestUntil(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		spread float64
+		trials int
+		until  float64
+		check  func(n int) bool
+	}{
+		{"narrow at once", 0.001, 6, 0.02, func(n int) bool { return n == 6 }},
+		{"no interval below 6", 0.001, 2, 0.02, func(n int) bool { return n == 6 }},
+		{"hopeless", 3, 6, 0.0001, func(n int) bool { return n == Most }},
+		{"in between", 0.3, 6, 0.09, func(n int) bool { return n > 6 && n < Most }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			plan := planOf(nil, test.trials, test.until)
+			m := &machine{left: -1, spread: test.spread}
+			done, err := m.run(t, plan)
+			if err != nil || !test.check(len(done)) {
+				t.Fatalf("%d trials, %v", len(done), err)
+			}
+			if met := metrics.Summarize(plan, done)[0].Met(test.until); met != (len(done) < Most) {
+				t.Errorf("met is %v after %d trials", met, len(done))
+			}
+			if len(done) > test.trials && metrics.Summarize(plan, done[:len(done)-1])[0].Met(test.until) {
+				t.Error("one trial too many")
+			}
+		})
+	}
+}
+
+// Only the point that is not known well gets further trials.
+func TestUntilByPoint(t *testing.T) {
+	knobs := twoByTwo[:1]
+	plan := planOf(knobs, 6, 0.02)
+	quiet := &machine{left: -1, spread: 0.001}
+	noisy := &machine{left: -1, spread: 3}
+	runner := Runner{Plan: plan, Keep: quiet.keep, Trial: func(ctx context.Context, p metrics.Planned, left int) (metrics.Trial, error) {
+		if p.Point[0] == "2" {
+			return noisy.trial(ctx, p, left)
+		}
+		return quiet.trial(ctx, p, left)
+	}}
+	done, err := runner.Run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := metrics.Summarize(plan, done)
+	if points[0].Trials() != 6 || points[1].Trials() != Most {
+		t.Errorf("%d and %d trials, want 6 and %d", points[0].Trials(), points[1].Trials(), Most)
+	}
+	for i, trial := range done {
+		if trial.Number != i+1 {
+			t.Errorf("trial %d has number %d", i+1, trial.Number)
+		}
+	}
+}
