@@ -123,7 +123,7 @@ func (c controller) add(group string, weights int, processes ...int) error {
 
 // write sets one of a cgroup's files.
 func write(group, file, value string) error {
-	return os.WriteFile(filepath.Join(group, file), []byte(value), 0)
+	return os.WriteFile(filepath.Join(group, file), []byte(value), 0o644)
 }
 
 // guard is a process outside of the lab that removes its cgroups when this
