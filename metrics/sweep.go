@@ -24,6 +24,7 @@ type Sweep struct {
 	Started   time.Time       `json:"started"`
 	Command   []string        `json:"command"` // the launcher's argv
 	GitCommit string          `json:"git_commit"`
+	Lab       *Lab            `json:"lab,omitempty"` // as in Run
 	Programs  map[Role]string `json:"programs_sha256"`
 	Seed      uint64          `json:"seed"` // of the order
 	Knobs     []Knob          `json:"knobs"`

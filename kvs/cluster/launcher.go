@@ -176,9 +176,7 @@ func namedNodes(cfg Config) ([]Node, error) {
 // trial early, and has been explained on Stderr: a fault, or errInterrupted.
 func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) (metrics.Run, error) {
 	run.Started = time.Now()
-	if cfg.Lab.Hosts > 0 {
-		run.Lab = &cfg.Lab
-	}
+	run.Lab = cfg.lab()
 	c, err := l.conduct(ctx, cfg, plan, dir)
 	run.Ended = time.Now()
 	c.fill(&run)

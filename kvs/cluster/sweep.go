@@ -42,7 +42,7 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 	if cfg.DryRun {
 		return c.print(l.Stdout)
 	}
-	c.plan.GitCommit = l.commit(ctx)
+	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
 	c.plan.Programs = make(map[metrics.Role]string)
 	for role, path := range l.Programs {
 		sum, err := sha256File(path)

@@ -5,7 +5,16 @@ import (
 	"fmt"
 
 	"kvlab/kvs/cluster/lab"
+	"kvlab/metrics"
 )
+
+// lab is what the records say of the nodes; nil when they are not virtual.
+func (c Config) lab() *metrics.Lab {
+	if c.Lab.Hosts == 0 {
+		return nil
+	}
+	return &c.Lab
+}
 
 // enterLab has the command line carried out inside a new virtual lab, by a
 // launcher of its own.

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// needLab skips a test where a virtual lab cannot be; where everything must be
+// there (KVLAB_CI=1) that is a failure.
+func needLab(t *testing.T) {
+	t.Helper()
+	skip := t.Skip
+	if os.Getenv("KVLAB_CI") == "1" {
+		skip = t.Fatal
+	}
+	if os.Geteuid() != 0 {
+		skip("a virtual lab needs root")
+	}
+	for _, program := range []string{"ip", "tc", "ssh", "/usr/sbin/sshd"} {
+		if _, err := exec.LookPath(program); err != nil {
+			skip(err)
+		}
+	}
+}
+
+// TestVirtual runs the real programs over a lab of three hosts: a run to its
+// end with exact counts, and one that is interrupted.
+func TestVirtual(t *testing.T) {
+	needLab(t)
+	root := build(t)
+	t.Run("valid", func(t *testing.T) { checkVirtualRun(t, root) })
+	t.Run("interrupted", func(t *testing.T) {
+		var stdout bytes.Buffer
+		cmd, out := startArgs(t, root, &stdout, "--virtual", "3")
+		cmd.Process.Signal(syscall.SIGINT)
+		err := cmd.Wait()
+		if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
+			t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
+		}
+		if v := readRun(t, filepath.Join(out, "latest")).Verdict.String(); v != "INVALID(interrupted)" {
+			t.Errorf("verdict %s", v)
+		}
+		checkGone(t, root)
+	})
+	t.Run("too many nodes", func(t *testing.T) {
+		var stderr bytes.Buffer
+		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "2", "2", "2", "--out", t.TempDir())
+		cmd.Stderr = &stderr
+		err := cmd.Run()
+		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(said, "\nrun-cluster.sh: 2 servers and 2 clients are more than the 2 nodes") {
+			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
+		}
+	})
+}
+
+func checkVirtualRun(t *testing.T, root string) {
+	const rate = 100e6
+	out := t.TempDir()
+	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "3", "--link-rate", "100mbit", "1", "2", "--out", out,
+		"--client-args", "-records 20000 -workers 4 -batch 256 -warmup 0 -secs 1")
+	said, err := cmd.CombinedOutput()
+	if err != nil || !bytes.HasSuffix(said, []byte("\nverdict VALID\n")) || bytes.Count(said, []byte("virtual lab, 3 hosts on one machine, links 100 Mb/s")) != 2 {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	checkGone(t, root)
+	run := readRun(t, filepath.Join(out, "latest"))
+	if run.Lab == nil || run.Lab.Hosts != 3 || run.Lab.LinkBitsPerS != rate || run.Ops == 0 || run.Total != run.Applied {
+		t.Errorf("lab %+v, %d ops, verified %+v, applied %+v", run.Lab, run.Ops, run.Total, run.Applied)
+	}
+	for i, node := range run.Nodes {
+		if want := fmt.Sprintf("node%d", i); node.Name != want || node.Config.Host.Hostname != want || node.Summary.Usage.DataInterface != "eth1" {
+			t.Errorf("node %d is %q on host %q, interface %q", i, node.Name, node.Config.Host.Hostname, node.Summary.Usage.DataInterface)
+		}
+	}
+	// A hit brings 128 bytes of value over the server's one link. What its
+	// queue (50 ms) and bucket held when the window began came besides.
+	hits := float64(run.Ops) * float64(run.Total.Hits) / float64(run.Total.Ops())
+	if most := rate/8*(run.WindowS+0.05) + 256<<10; hits*128 > most {
+		t.Errorf("%.0f bytes of values in %.3f s: more than the %.0f that the link lets pass", hits*128, run.WindowS, most)
+	}
+}
