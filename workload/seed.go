@@ -3,8 +3,9 @@ package workload
 import "math/rand/v2"
 
 // Seeds form a tree. The run's seed is the root; below it, one branch seeds the
-// map from ranks to record ids, the same on every node, and the other has a
-// child for each node, which has a child for each worker.
+// map from ranks to record ids, the same on every node, and the others have a
+// child for each node, which has a child for each worker: one for the operations,
+// one for the moments at which they are due, so that the rate changes no operation.
 //
 //	run seed ---- stream branch ---- node 0 ---- worker 0
 //	         |                  |           |--- worker 1
@@ -12,9 +13,11 @@ import "math/rand/v2"
 //	         |                  |--- node 1 ---- worker 0
 //	         |                  ...
 //	         |--- key branch ---- offset of the scrambled ids
+//	         |--- arrival branch ---- as the stream branch
 const (
-	streamBranch = 0
-	keyBranch    = 1
+	streamBranch  = 0
+	keyBranch     = 1
+	arrivalBranch = 2
 )
 
 // child returns the seed of a seed's i-th child. For one parent it is a
@@ -25,7 +28,16 @@ func child(seed, i uint64) uint64 { return mix64(mix64(seed) + i) }
 // seeds of the node and of the worker, so no two workers of a node, and no two
 // nodes, start alike.
 func newRandom(seed uint64, node, worker int) rand.PCG {
-	nodeSeed := child(child(seed, streamBranch), uint64(node))
+	return leaf(child(seed, streamBranch), node, worker)
+}
+
+// newArrivalRandom is the same for the moments at which operations are due.
+func newArrivalRandom(seed uint64, node, worker int) rand.PCG {
+	return leaf(child(seed, arrivalBranch), node, worker)
+}
+
+func leaf(branch uint64, node, worker int) rand.PCG {
+	nodeSeed := child(branch, uint64(node))
 	return *rand.NewPCG(nodeSeed, child(nodeSeed, uint64(worker)))
 }
 

@@ -1,0 +1,166 @@
+package workload
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// together are the moments up to until of all workers of all nodes, in order.
+func together(kind string, rate float64, seed uint64, nodes, workers int, until time.Duration) []time.Duration {
+	var all []time.Duration
+	var due [64]time.Duration
+	for node := range nodes {
+		for worker := range workers {
+			a := NewArrivals(kind, rate, seed, Place{node, nodes, worker, workers})
+			for n := len(due); n == len(due); {
+				n = a.Due(until, due[:])
+				all = append(all, due[:n]...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// The k-th operation of all workers is due at k/rate, to the nanosecond.
+func TestConstantArrivalsTakeTurns(t *testing.T) {
+	for _, test := range []struct {
+		rate           float64
+		nodes, workers int
+	}{{1000, 1, 1}, {1000, 3, 7}, {1e6, 2, 64}, {0.5, 1, 3}, {333.3, 2, 5}} {
+		until := time.Duration(10_000 / test.rate * float64(time.Second))
+		all := together(Constant, test.rate, 1, test.nodes, test.workers, until)
+		if n := len(all); n < 10_000 || n > 10_001 {
+			t.Fatalf("%+v: %d operations, want 10,000 and the one at the end", test, n)
+		}
+		for k, got := range all {
+			if want := float64(k) / test.rate * 1e9; math.Abs(float64(got)-want) > 1.5 {
+				t.Fatalf("%+v: operation %d is due at %v, want %v ns", test, k, got, want)
+			}
+		}
+	}
+}
+
+// ks is the Kolmogorov-Smirnov distance of values, which it sorts, from a
+// distribution function.
+func ks(values []float64, cdf func(float64) float64) float64 {
+	slices.Sort(values)
+	n, worst := float64(len(values)), 0.0
+	for i, v := range values {
+		f := cdf(v)
+		worst = max(worst, f-float64(i)/n, float64(i+1)/n-f)
+	}
+	return worst
+}
+
+// ksLimit is what the distance exceeds for one in 1,000 samples of the right
+// distribution (the limit law's 99.9 % point; N. Smirnov, Ann. Math. Statist. 19,
+// 1948).
+func ksLimit(n int) float64 { return 1.9495 / math.Sqrt(float64(n)) }
+
+// Gaps between operations are exponential: of one worker, and of all together.
+func TestPoissonGapsAreExponential(t *testing.T) {
+	const seed, rate = 7, 50_000.0
+	t.Logf("seed %d", seed)
+	for _, test := range []struct{ nodes, workers int }{{1, 1}, {2, 16}, {1, 64}} {
+		all := together(Poisson, rate, seed, test.nodes, test.workers, 2*time.Second)
+		gaps := make([]float64, len(all)-1)
+		for i := range gaps {
+			gaps[i] = (all[i+1] - all[i]).Seconds()
+		}
+		if d := ks(gaps, func(x float64) float64 { return -math.Expm1(-rate * x) }); d > ksLimit(len(gaps)) {
+			t.Errorf("%+v: distance %.5f from the exponential distribution over %d gaps, limit %.5f", test, d, len(gaps), ksLimit(len(gaps)))
+		}
+		mean := 2 * rate
+		if dev := math.Abs(float64(len(all)) - mean); dev > 4*math.Sqrt(mean) {
+			t.Errorf("%+v: %d operations in 2 s, want %.0f within 4 standard deviations", test, len(all), mean)
+		}
+	}
+}
+
+// Counts of equal stretches are Poisson's: their variance is their mean.
+func TestPoissonCountsHavePoissonVariance(t *testing.T) {
+	const seed, rate, stretches, mean = 11, 10_000.0, 2000, 50.0
+	t.Logf("seed %d", seed)
+	all := together(Poisson, rate, seed, 2, 8, time.Duration(stretches*mean/rate*float64(time.Second)))
+	counts := make([]float64, stretches)
+	for _, at := range all {
+		if i := int(at.Seconds() * rate / mean); i < stretches {
+			counts[i]++
+		}
+	}
+	// sum (x-m)^2/m is chi-square distributed with as many degrees of freedom:
+	// approximately normal, of variance twice that.
+	sum := 0.0
+	for _, c := range counts {
+		sum += (c - mean) * (c - mean) / mean
+	}
+	if z := (sum - stretches) / math.Sqrt(2*stretches); math.Abs(z) > 4 {
+		t.Errorf("dispersion %.0f over %d stretches: %.1f standard deviations off", sum, stretches, z)
+	}
+}
+
+// The moments are the same however they are cut into calls, in order, and their
+// own for every seed, node and worker.
+func TestArrivalsAreOneSequence(t *testing.T) {
+	for _, kind := range []string{Poisson, Constant} {
+		whole := together(kind, 1e6, 3, 1, 1, 10*time.Millisecond)
+		a := NewArrivals(kind, 1e6, 3, Place{0, 1, 0, 1})
+		var cut []time.Duration
+		var due [7]time.Duration
+		for now := time.Duration(0); now < 10*time.Millisecond; {
+			if n := a.Due(now, due[:1+int(now/1000)%7]); n > 0 {
+				cut = append(cut, due[:n]...)
+			} else if now = a.Next(); a.Due(now-1, due[:]) != 0 {
+				t.Fatalf("%s: Due returns what is due after now", kind)
+			}
+		}
+		if len(cut) > len(whole) || !slices.Equal(cut, whole[:len(cut)]) || len(cut) < 9000 {
+			t.Errorf("%s: %d moments in pieces differ from %d in one", kind, len(cut), len(whole))
+		}
+		if !slices.IsSorted(cut) {
+			t.Errorf("%s: out of order", kind)
+		}
+	}
+	seen := map[time.Duration]Place{}
+	for node := range 4 {
+		for worker := range 64 {
+			p := Place{node, 4, worker, 64}
+			first := NewArrivals(Poisson, 1000, 3, p).Next()
+			if other, twice := seen[first]; twice {
+				t.Errorf("%+v and %+v begin alike", p, other)
+			}
+			seen[first] = p
+		}
+	}
+}
+
+// The rate changes no operation: arrivals have random numbers of their own.
+func TestArrivalsShareNoStream(t *testing.T) {
+	stream, arrivals := newRandom(1, 0, 0), newArrivalRandom(1, 0, 0)
+	if stream.Uint64() == arrivals.Uint64() {
+		t.Error("operations and arrivals come from one generator")
+	}
+}
+
+func TestCheckArrivals(t *testing.T) {
+	if err := CheckArrivals("Poisson"); err == nil || err.Error() != `-arrivals "Poisson": did you mean poisson? want one of poisson, constant` {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkArrivals(b *testing.B) {
+	for _, kind := range []string{Poisson, Constant} {
+		b.Run(kind, func(b *testing.B) {
+			a := NewArrivals(kind, 1e6, 1, Place{0, 1, 0, 1})
+			var due [512]time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				a.Due(math.MaxInt64, due[:])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(due)), "ns/moment")
+		})
+	}
+}
