@@ -3,6 +3,7 @@ package kvs
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 )
 
 // Reply is the results of one batch, in the order of its operations, in their
@@ -26,6 +27,7 @@ type Reply struct {
 	n      int
 	hits   int
 	misses int
+	served time.Duration
 
 	coalesced bool
 	once      *dictionary // of a coalesced reply that is being written
@@ -66,6 +68,13 @@ func (r *Reply) Free() {
 	warm.give(r.buf)
 	*r = Reply{values: r.values[:0]}
 }
+
+// Served is what the server says it took for the call, from having its last byte
+// to having made the reply; 0 when it does not say.
+func (r *Reply) Served() time.Duration { return r.served }
+
+// SetServed is for the codec that has received the reply, after Body.
+func (r *Reply) SetServed(took time.Duration) { r.served = took }
 
 // Len is the number of results.
 func (r *Reply) Len() int { return r.n }

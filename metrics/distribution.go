@@ -41,6 +41,9 @@ func (d *Distribution) Add(e *Distribution) {
 	d.OutOfRange += e.OutOfRange + uint64(d.Merge(e.Histogram))
 }
 
+// empty reports whether d has seen no value.
+func (d *Distribution) empty() bool { return d.TotalCount() == 0 && d.OutOfRange == 0 }
+
 // reset empties d.
 func (d *Distribution) reset() {
 	d.Histogram.Reset()

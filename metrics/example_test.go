@@ -26,7 +26,7 @@ func ExampleReader() {
 func ExampleRecorder() {
 	latency, recorders := metrics.NewLatency(1) // one recorder for each worker
 	for range 30 {
-		recorders[0].Observe(metrics.Window, 120*time.Microsecond, 150*time.Microsecond, 8192)
+		recorders[0].Observe(metrics.Timing{Phase: metrics.Window, Call: 120 * time.Microsecond, Op: 150 * time.Microsecond, Ops: 8192})
 	}
 	if _, err := latency.Collect(0, 1); err != nil { // once a second
 		fmt.Println(err)

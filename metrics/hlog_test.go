@@ -16,10 +16,10 @@ func latencyRecords(t *testing.T, start time.Time) []Record {
 	var records []Record
 	for node, late := range map[string]time.Duration{"a": 0, "b": 200 * time.Millisecond} {
 		latency, recorders := NewLatency(1)
-		recorders[0].Observe(WarmUp, time.Second, time.Second, 5)
+		recorders[0].Observe(Timing{Phase: WarmUp, Call: time.Second, Op: time.Second, Ops: 5})
 		for second := range 3 {
 			for range second + 1 {
-				recorders[0].Observe(Window, 100*time.Microsecond, 200*time.Microsecond, 10)
+				recorders[0].Observe(Timing{Phase: Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: 10})
 			}
 			end := start.Add(time.Duration(second+1)*time.Second + late)
 			for _, h := range must(latency.Collect(float64(second), 1))(t) {

@@ -5,7 +5,7 @@ package metrics
 // for one goroutine, beside which the workers go on observing.
 type Latency struct {
 	recorders []*Recorder
-	spare     []observation
+	spare     observations
 	interval  [len(phaseOrder)]*Latencies // by phase; nil until the phase is seen
 	window    *Latencies
 }
@@ -20,13 +20,19 @@ func NewLatency(workers int) (*Latency, []*Recorder) {
 }
 
 // Collect takes what was observed since the last call and returns its
-// histograms: call and op for each phase that occurred, in the order of the
-// phases. startS and lengthS are the interval's, as in Interval.
+// histograms: those that are not empty for each phase that occurred, in the
+// order of the phases and of LatencyNames. startS and lengthS are the interval's, as in Interval.
 func (l *Latency) Collect(startS, lengthS float64) ([]Histogram, error) {
 	for _, r := range l.recorders {
 		l.spare = r.take(l.spare)
-		for _, o := range l.spare {
-			l.of(o.phase).observe(o)
+		ops := l.spare.ops
+		for _, o := range l.spare.calls {
+			n := 0
+			if o.each {
+				n = int(o.ops)
+			}
+			l.of(o.phase).observe(o, ops[:n])
+			ops = ops[n:]
 		}
 	}
 	var histograms []Histogram
@@ -35,14 +41,13 @@ func (l *Latency) Collect(startS, lengthS float64) ([]Histogram, error) {
 			continue
 		}
 		phase := phaseOrder[i]
-		both, err := interval.histograms(phase, startS, lengthS)
+		some, err := interval.histograms(phase, startS, lengthS)
 		if err != nil {
 			return nil, err
 		}
-		histograms = append(histograms, both...)
+		histograms = append(histograms, some...)
 		if phase == Window {
-			l.window.Call.Add(interval.Call)
-			l.window.Op.Add(interval.Op)
+			l.window.join(interval)
 		}
 		interval.reset()
 	}
@@ -57,7 +62,7 @@ func (l *Latency) of(phase phaseIndex) *Latencies {
 }
 
 // Quantiles returns the latencies of the whole window as far as it has been
-// collected: CallLatency and OpLatency.
+// collected.
 func (l *Latency) Quantiles() map[string]Quantiles {
 	return l.window.Quantiles()
 }

@@ -56,9 +56,9 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 				opMicros := callMicros + random.Int64N(1_000_000)
 				ops := random.Int64N(8192)
 				early := time.Duration(random.IntN(1000)) * time.Nanosecond // rounded up away
-				recorders[random.IntN(workers)].Observe(phase,
-					time.Duration(callMicros)*time.Microsecond-early,
-					time.Duration(opMicros)*time.Microsecond-early, int(ops))
+				recorders[random.IntN(workers)].Observe(Timing{Phase: phase, Ops: int(ops),
+					Call: time.Duration(callMicros)*time.Microsecond - early,
+					Op:   time.Duration(opMicros)*time.Microsecond - early})
 				whole.observe(t, callMicros, opMicros, ops)
 				if phase == Window {
 					window.observe(t, callMicros, opMicros, ops)
@@ -94,14 +94,17 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 	if got := must(latency.Collect(0, 1))(t); len(got) != 0 {
 		t.Errorf("%d histograms of nothing", len(got))
 	}
-	recorders[0].Observe(Drain, time.Millisecond, time.Millisecond, 1)
-	recorders[0].Observe(Window, time.Millisecond, time.Millisecond, 7)
+	recorders[0].Observe(Timing{Phase: Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: 1})
+	recorders[0].Observe(Timing{Phase: Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 7})
 	got := must(latency.Collect(3, 1))(t)
 	want := []struct {
 		name  string
 		phase Phase
 		count int64
-	}{{CallLatency, Window, 1}, {OpLatency, Window, 7}, {CallLatency, Drain, 1}, {OpLatency, Drain, 1}}
+	}{
+		{CallLatency, Window, 1}, {OpLatency, Window, 7}, {WaitLatency, Window, 7},
+		{CallLatency, Drain, 1}, {OpLatency, Drain, 1}, {WaitLatency, Drain, 1},
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%d histograms, want %d", len(got), len(want))
 	}
@@ -119,9 +122,9 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 func TestOutOfRangeIsCounted(t *testing.T) {
 	latency, recorders := NewLatency(1)
 	for _, d := range []time.Duration{-1, 0, MaxLatency + 1, 1 << 62} {
-		recorders[0].Observe(Window, d, d, 10)
+		recorders[0].Observe(Timing{Phase: Window, Call: d, Op: d, Ops: 10})
 	}
-	recorders[0].Observe(Window, 1, MaxLatency, 10) // the ends of the range
+	recorders[0].Observe(Timing{Phase: Window, Call: 1, Op: MaxLatency, Ops: 10}) // the ends of the range
 	var records []Record
 	for _, h := range must(latency.Collect(0, 1))(t) {
 		records = append(records, Record{Node: "n", Role: Client, Histogram: &h})
@@ -146,7 +149,7 @@ func TestObserveBesideCollect(t *testing.T) {
 	for _, r := range recorders {
 		wg.Go(func() {
 			for range calls {
-				r.Observe(Window, time.Microsecond, time.Microsecond, 2)
+				r.Observe(Timing{Phase: Window, Call: time.Microsecond, Op: time.Microsecond, Ops: 2})
 			}
 		})
 	}
@@ -162,17 +165,19 @@ func TestObserveBesideCollect(t *testing.T) {
 
 func TestObserveDoesNotAllocate(t *testing.T) {
 	const calls = 1000
-	r, spare := new(Recorder), []observation(nil)
+	r, spare := new(Recorder), observations{}
+	due := []time.Duration{1, 2, 3}
 	second := func() {
 		for range calls {
-			r.Observe(Window, time.Millisecond, time.Millisecond, 100)
+			r.Observe(Timing{Phase: Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 100})
+			r.ObserveEach(Timing{Phase: Window, Call: time.Millisecond}, time.Second, due)
 		}
 		spare = r.take(spare)
 	}
 	second()
 	second() // now both buffers have grown
 	if n := testing.AllocsPerRun(10, second); n != 0 {
-		t.Errorf("%v allocations for %d calls, want 0", n, calls)
+		t.Errorf("%v allocations for %d calls, want 0", n, 2*calls)
 	}
 }
 
@@ -194,10 +199,10 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	r, spare := new(Recorder), []observation(nil)
+	r, spare := new(Recorder), observations{}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.Observe(Window, time.Millisecond, time.Millisecond, 8192)
+		r.Observe(Timing{Phase: Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 8192})
 		if i%100_000 == 0 {
 			spare = r.take(spare)
 		}
@@ -211,7 +216,7 @@ func BenchmarkCollect(b *testing.B) {
 	for b.Loop() {
 		for i, r := range recorders {
 			for c := range calls {
-				r.Observe(Window, time.Duration(i*c+1)*time.Microsecond, time.Duration(i*c+1)*time.Microsecond, 100)
+				r.Observe(Timing{Phase: Window, Call: time.Duration(i*c+1) * time.Microsecond, Op: time.Duration(i*c+1) * time.Microsecond, Ops: 100})
 			}
 		}
 		if _, err := latency.Collect(0, 1); err != nil {

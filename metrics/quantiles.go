@@ -3,8 +3,11 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Samples returns the number of independent samples that the quantile q, 0 < q
@@ -38,7 +41,48 @@ func QuantilesOf(d *Distribution, samples uint64) Quantiles {
 		P9999:      at(0.9999),
 		Max:        float64(d.Max()),
 		OutOfRange: d.OutOfRange,
+		CI95:       intervalsOf(d, samples),
 	}
+}
+
+// intervalsOf returns the quantiles' intervals, nil when samples support none.
+func intervalsOf(d *Distribution, samples uint64) *QuantileIntervals {
+	at := func(q float64) *[2]float64 {
+		low, high, ok := QuantileRanks(samples, q, 0.95)
+		if !ok {
+			return nil
+		}
+		value := func(rank uint64) float64 {
+			return float64(d.ValueAtQuantile(100 * float64(rank) / float64(samples)))
+		}
+		return &[2]float64{value(low), value(high)}
+	}
+	i := QuantileIntervals{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), P9999: at(0.9999)}
+	if i == (QuantileIntervals{}) {
+		return nil
+	}
+	return &i
+}
+
+// QuantileRanks returns which of n independent samples in ascending order,
+// counted from 1, enclose the quantile q, 0 < q < 1, with at least the
+// confidence, 0 < confidence < 1, and on either side at most half of what it
+// leaves: the number of samples below a quantile is binomially distributed, so
+// the quantile lies below the low-th with probability P(Bin(n, q) < low), and
+// above the high-th with P(Bin(n, q) >= high) (distribution-free; David and
+// Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). ok is false where so
+// few samples have no such pair: p99 needs 368 for 95 %.
+func QuantileRanks(n uint64, q, confidence float64) (low, high uint64, ok bool) {
+	if n == 0 {
+		return 0, 0, false
+	}
+	below := distuv.Binomial{N: float64(n), P: q}
+	side := (1 - confidence) / 2
+	// The first k, from 0, for which so few samples lie below with probability
+	// more than side, and the first for which more do with at most side.
+	low = uint64(sort.Search(int(n), func(k int) bool { return below.CDF(float64(k)) > side }))
+	high = uint64(sort.Search(int(n), func(k int) bool { return 1-below.CDF(float64(k)) <= side })) + 1
+	return low, high, low >= 1 && high <= n
 }
 
 // String is for people: "p50 812µs p90 1.23ms p99 n/a p99.9 n/a p99.99 n/a max
@@ -46,6 +90,20 @@ func QuantilesOf(d *Distribution, samples uint64) Quantiles {
 // too few calls.
 func (q Quantiles) String() string {
 	var b strings.Builder
+	if q.Refused != "" {
+		fmt.Fprintf(&b, "n/a (%s), ", q.Refused)
+	} else {
+		q.write(&b)
+	}
+	fmt.Fprintf(&b, "max %s of %d calls", latencyText(q.Max), q.Count)
+	if q.OutOfRange > 0 {
+		fmt.Fprintf(&b, " (%d more values out of range)", q.OutOfRange)
+	}
+	return b.String()
+}
+
+// write writes the quantiles.
+func (q Quantiles) write(b *strings.Builder) {
 	for _, p := range []struct {
 		name   string
 		micros *float64
@@ -54,13 +112,8 @@ func (q Quantiles) String() string {
 		if p.micros != nil {
 			value = latencyText(*p.micros)
 		}
-		fmt.Fprintf(&b, "%s %s ", p.name, value)
+		fmt.Fprintf(b, "%s %s ", p.name, value)
 	}
-	fmt.Fprintf(&b, "max %s of %d calls", latencyText(q.Max), q.Count)
-	if q.OutOfRange > 0 {
-		fmt.Fprintf(&b, " (%d more values out of range)", q.OutOfRange)
-	}
-	return b.String()
 }
 
 // latencyText writes microseconds as a duration of three significant digits.

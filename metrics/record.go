@@ -176,10 +176,16 @@ type ProcessUsage struct {
 	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects
 }
 
-// The names of the two latency histograms.
+// The names of the latency histograms. WaitLatency and the three parts of
+// CallLatency, added up for one operation, are its OpLatency.
 const (
-	CallLatency = "call" // from a call's send to its reply
-	OpLatency   = "op"   // from the moment an operation's round was begun to its reply
+	CallLatency   = "call"   // from a call's send to its reply
+	OpLatency     = "op"     // from the moment an operation was due (closed loop: its round begun) to its reply
+	WaitLatency   = "wait"   // from the moment an operation was due to its call's send
+	QueueLatency  = "queue"  // from a call's send until it was written to the connection
+	WireLatency   = "wire"   // what the other parts leave of a call: the network, and both kernels' queues
+	ServerLatency = "server" // from the moment the server had read a call to the moment its reply was made
+	Lateness      = "late"   // from the moment an operation was due to that at which the generator, which slept, woke up
 )
 
 // Histogram is one latency distribution, HdrHistogram V2 compressed and in
@@ -187,7 +193,7 @@ const (
 // interval that a phase change cuts in two makes two histograms. So the window's
 // distribution is the sum of all histograms whose Phase is Window.
 type Histogram struct {
-	Name       string  `json:"name"` // CallLatency or OpLatency
+	Name       string  `json:"name"` // one of LatencyNames
 	Phase      Phase   `json:"phase"`
 	StartS     float64 `json:"start_s"`
 	LengthS    float64 `json:"length_s"`
@@ -207,6 +213,7 @@ type Summary struct {
 	Verification  Verification         `json:"verification"`
 	Usage         Table                `json:"usage"` // over the window
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
+	Offered       *Offered             `json:"offered,omitempty"` // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order
 }
 
@@ -282,4 +289,17 @@ type Quantiles struct {
 	P9999      *float64 `json:"p99_99_us"`
 	Max        float64  `json:"max_us"`
 	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
+
+	CI95    *QuantileIntervals `json:"ci95_us,omitempty"`
+	Refused string             `json:"refused,omitempty"` // why there is no quantile, whatever Count is
+}
+
+// QuantileIntervals are the quantiles' order-statistic 95 % intervals in
+// microseconds, from and to. One that Count samples do not support is nil.
+type QuantileIntervals struct {
+	P50   *[2]float64 `json:"p50,omitempty"`
+	P90   *[2]float64 `json:"p90,omitempty"`
+	P99   *[2]float64 `json:"p99,omitempty"`
+	P999  *[2]float64 `json:"p99_9,omitempty"`
+	P9999 *[2]float64 `json:"p99_99,omitempty"`
 }

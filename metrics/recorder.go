@@ -6,13 +6,33 @@ import (
 	"time"
 )
 
-// observation is one call as its worker saw it. 16 bytes, so that a worker that
-// makes 100,000 calls a second fills 1.6 MB between two collections.
+// Timing is one call as its worker timed it. An operation's time from the moment
+// it was due to its reply is the sum of four: its wait for the call to be sent,
+// and the call's Queue, Server, and what remains of Call: the wire.
+type Timing struct {
+	Phase  Phase         // in which its reply came
+	Ops    int           // operations that it carried
+	Call   time.Duration // from its send to its reply
+	Op     time.Duration // from the moment its operations were due to the reply; for Observe only
+	Queue  time.Duration // from its send until it was written to the connection
+	Server time.Duration // what the server says it took for it; 0: it says nothing, and Call is not split
+	Late   time.Duration // how long after its first operation was due the generator woke up for it; 0: it did not sleep
+}
+
+// observation is one call in whole microseconds. 28 bytes, so that a worker that
+// makes 100,000 calls a second fills 2.8 MB between two collections.
 type observation struct {
-	callMicros uint32
-	opMicros   uint32
-	ops        uint32
-	phase      phaseIndex
+	call, op, queue, server, late uint32
+	ops                           uint32
+	phase                         phaseIndex
+	each                          bool // each of the ops has a latency of its own, and op is nothing
+}
+
+// observations are calls, and the latencies of those operations that have their
+// own, in the calls' order.
+type observations struct {
+	calls []observation
+	ops   []uint32 // microseconds
 }
 
 // outOfRange stands for a latency that the histograms cannot hold.
@@ -21,38 +41,62 @@ const outOfRange = math.MaxUint32
 // Recorder takes the latencies of one worker's calls. Latency makes it and
 // collects from it.
 //
-// Observe is for its one worker; it and the collector may run at the same time.
-// They meet in a lock that is free but for the instant in which the collector
-// swaps the buffers, once a second.
+// Observe and ObserveEach are for its one worker; it and the collector may run at
+// the same time. They meet in a lock that is free but for the instant in which
+// the collector swaps the buffers, once a second.
+//
+// Latencies are kept in whole microseconds, rounded up. Of Call and Op, those
+// that are not above 0 or beyond MaxLatency are counted as out of range. Nothing
+// is allocated once the buffers have grown to what comes between two collections.
 type Recorder struct {
 	mu  sync.Mutex
-	buf []observation // guarded by mu
+	buf observations // guarded by mu
 
 	_ [96]byte // to a cache line pair of its own: another worker's Recorder is next
 }
 
-// Observe records one call that carried ops operations and came home in the
-// given phase. call is from the call's send to its reply; op is from the moment
-// the operations were due to the reply, and counts once for each of them.
-//
-// Latencies are kept in whole microseconds, rounded up. Those that are not
-// above 0 or beyond MaxLatency are counted as out of range. Observe does not
-// allocate once its buffer has grown to the number of calls between two
-// collections.
-func (r *Recorder) Observe(phase Phase, call, op time.Duration, ops int) {
-	o := observation{micros(call), micros(op), uint32(ops), phase.index()}
+// Observe records one call whose operations were all due at once: t.Op counts
+// for each of them.
+func (r *Recorder) Observe(t Timing) {
+	o := t.observation()
 	r.mu.Lock()
-	r.buf = append(r.buf, o)
+	r.buf.calls = append(r.buf.calls, o)
 	r.mu.Unlock()
+}
+
+// ObserveEach records one call that came at the moment came, of operations that
+// were due at moments of their own; t.Ops and t.Op are not looked at. due and
+// came count from the same beginning.
+func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration) {
+	t.Ops = len(due)
+	o := t.observation()
+	o.each = true
+	r.mu.Lock()
+	r.buf.calls = append(r.buf.calls, o)
+	for _, at := range due {
+		r.buf.ops = append(r.buf.ops, micros(came-at))
+	}
+	r.mu.Unlock()
+}
+
+func (t Timing) observation() observation {
+	o := observation{call: micros(t.Call), op: micros(t.Op), ops: uint32(t.Ops), phase: t.Phase.index()}
+	if t.Server > 0 {
+		o.queue, o.server = micros(max(t.Queue, 1)), micros(t.Server)
+	}
+	if t.Late > 0 {
+		o.late = micros(t.Late)
+	}
+	return o
 }
 
 // take hands over what was observed since the last take, and lets the worker go
 // on in the storage of spare, which it then owns.
-func (r *Recorder) take(spare []observation) []observation {
+func (r *Recorder) take(spare observations) observations {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	taken := r.buf
-	r.buf = spare[:0]
+	r.buf = observations{spare.calls[:0], spare.ops[:0]}
 	return taken
 }
 

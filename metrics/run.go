@@ -22,6 +22,7 @@ type Run struct {
 	Total        Counts            `json:"total"`         // client counts, load to drain
 	Applied      Counts            `json:"applied"`       // server counts, load to drain
 
+	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
 	Verdict Verdict              `json:"verdict"`

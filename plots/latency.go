@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -55,16 +56,16 @@ func latencyMs(d *metrics.Distribution, nines float64) float64 {
 // where the number of calls stops supporting them: the operations of one call
 // share their fate and are no independent samples.
 func LatencyFigure(r *Run) Figure {
-	f := runFigure(r, "latency", "Latency by percentile, in the measured window")
+	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+metrics.LoopText(r.Offered, r.Ops))
 	p := newPanel("percentile", "latency (ms)")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
 	reach := SupportedNines(r.Latencies.Call.TotalCount())
-	group := Group{}
+	group, saturated := Group{}, saturation(r.Run)
 	low, high := math.Inf(1), 0.0
 	for _, kind := range latencyKinds {
 		d := kind.of(r.Latencies)
 		curve := LatencyCurve(d, reach)
-		if len(curve) == 0 {
+		if len(curve) == 0 || saturated != "" {
 			continue
 		}
 		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
@@ -73,7 +74,7 @@ func LatencyFigure(r *Run) Figure {
 		group.Entries = append(group.Entries, Entry{Name: kind.describe(d), Line: kind.line})
 	}
 	if len(group.Entries) == 0 {
-		p.Add(notice("no latency was recorded in the window"))
+		p.Add(notice(cmp.Or(saturated, "no latency was recorded in the window")))
 	} else {
 		f.Legend = []Group{group}
 		p.Y.Min, p.Y.Max = logRange(low, high)
@@ -84,6 +85,14 @@ func LatencyFigure(r *Run) Figure {
 	p.X.Tick.Marker = percentileTicks{}
 	f.Panels = []*plot.Plot{p}
 	return f
+}
+
+// saturation is why an open loop's latencies say nothing, "" when they do.
+func saturation(run metrics.Run) string {
+	if run.Offered == nil {
+		return ""
+	}
+	return run.Offered.Saturated(run.Ops)
 }
 
 // latencyKind is one of the two latencies and its look.
@@ -97,7 +106,7 @@ type latencyKind struct {
 // latencyKinds are the two latencies in the order of the legend and of drawing;
 // the first is wide enough to show where they are one.
 var latencyKinds = []latencyKind{
-	{"op: from its round's begin to its reply", "ops",
+	{"op: from the moment it was due to its reply", "ops",
 		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, stroke(vermillion, 4.2), true},
 	{"call: from its send to its reply", "calls",
 		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, stroke(blue, 1.8), false},

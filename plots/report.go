@@ -27,7 +27,9 @@ type page struct {
 	Window       string
 	Settings     []setting
 	NodeRows     []nodeRow
+	Loop         string
 	LatencyRows  []latencyRow
+	LatencyNotes []string
 	Accounts     []accountRow
 	Disagree     []accountRow
 	Pairs        int
@@ -99,17 +101,19 @@ func inline(svg []byte) template.HTML {
 // pageOf collects the report's words and numbers.
 func pageOf(r *Run) page {
 	p := page{
-		Run:         r,
-		Verdict:     r.Verdict.String(),
-		Headline:    resultOf(r.Run),
-		Nodes:       describeTopology(r.Run),
-		Ops:         grouped(r.Ops),
-		Window:      tenths(r.WindowS),
-		Settings:    settings(r),
-		NodeRows:    nodeRows(r.Run),
-		LatencyRows: latencyRows(r.Run),
-		Accounts:    accounts(r.Run),
-		Hardware:    hardware(r.Nodes),
+		Run:          r,
+		Verdict:      r.Verdict.String(),
+		Headline:     resultOf(r.Run),
+		Nodes:        describeTopology(r.Run),
+		Ops:          grouped(r.Ops),
+		Window:       tenths(r.WindowS),
+		Settings:     settings(r),
+		NodeRows:     nodeRows(r.Run),
+		Loop:         metrics.LoopText(r.Offered, r.Ops),
+		LatencyRows:  latencyRows(r.Run),
+		LatencyNotes: latencyNotes(r.Run),
+		Accounts:     accounts(r.Run),
+		Hardware:     hardware(r.Nodes),
 	}
 	p.Disagree, p.Pairs = disagreements(r.Run)
 	for _, node := range r.Nodes {

@@ -94,19 +94,43 @@ func TestSummary(t *testing.T) {
 			{Name: "n1", Role: metrics.Client},
 		},
 		WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6,
-		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000}},
+		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000,
+			CI95: &metrics.QuantileIntervals{P99: &[2]float64{2100, 2900}}}},
 	}
 	want := `  node    role  ops/s  CPU %  peak  memory GiB  peak  rx Gb/s   peak  tx Gb/s    peak
     n0  server  12.4M   50.0  60.0        1.00  2.00    1.000  2.000   10.000  20.000
     n1  client      -      -     -           -     -        -      -        -       -
 
+closed loop
   latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
         call     1  n/a  n/a  2.5    n/a     n/a    3      300
+call, 95 % intervals: p99 2.1 to 2.9
 
 1 server + 1 client: 12.4M ops/s in all, 24.8M ops in a 2 s window
 `
 	if got := Summary(run); got != want {
 		t.Errorf("Summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A saturated open loop has no percentiles, and says why.
+func TestSummaryOfSaturation(t *testing.T) {
+	const why = "saturated: 93.0 % of the offered rate"
+	run := metrics.Run{
+		WindowS: 2, Ops: 930, OpsPerS: 465, Offered: &metrics.Offered{Arrivals: "poisson", OpsPerS: 500, Ops: 1000},
+		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, Max: 3000, Refused: why}},
+	}
+	want := `
+open loop, 500 ops/s offered, Poisson: 93.0 % achieved
+  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  n/a    n/a     n/a    3      300
+n/a: saturated: 93.0 % of the offered rate
+`
+	if got := Summary(run); !strings.Contains(got, want) {
+		t.Errorf("Summary is\n%s\nwant in it\n%s", got, want)
+	}
+	if _, err := Report(&Run{Run: run, Latencies: metrics.NewLatencies()}); err != nil {
+		t.Error(err)
 	}
 }
 

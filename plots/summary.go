@@ -20,12 +20,15 @@ func Summary(run metrics.Run) string {
 	}
 	table.Flush()
 	if rows := latencyRows(run); len(rows) > 0 {
-		fmt.Fprintln(&out)
+		fmt.Fprintf(&out, "\n%s\n", metrics.LoopText(run.Offered, run.Ops))
 		fmt.Fprintln(table, "latency ms\tmean\tp50\tp90\tp99\tp99.9\tp99.99\tmax\tsamples\t")
 		for _, row := range rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t\n", row.Name, strings.Join(row.Ms, "\t"), row.Samples)
 		}
 		table.Flush()
+		for _, line := range latencyNotes(run) {
+			fmt.Fprintln(&out, line)
+		}
 	}
 	fmt.Fprintf(&out, "\n%s: %s", describeTopology(run), resultOf(run))
 	if run.WindowS > 0 {
@@ -107,7 +110,7 @@ type latencyRow struct {
 // sample cannot support is n/a.
 func latencyRows(run metrics.Run) []latencyRow {
 	var rows []latencyRow
-	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
+	for _, name := range metrics.LatencyNames {
 		q, ok := run.Latency[name]
 		if !ok || q.Count+q.OutOfRange == 0 {
 			continue
@@ -126,4 +129,30 @@ func latencyRows(run metrics.Run) []latencyRow {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// latencyNotes are what the table of latencies has no room for: why it has no
+// percentiles, and how well the main ones are known.
+func latencyNotes(run metrics.Run) []string {
+	var notes []string
+	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
+		q := run.Latency[name]
+		if q.Refused != "" {
+			return []string{"n/a: " + q.Refused}
+		}
+		if q.CI95 == nil {
+			continue
+		}
+		var parts []string
+		for _, p := range []struct {
+			name string
+			ci   *[2]float64
+		}{{"p50", q.CI95.P50}, {"p99", q.CI95.P99}, {"p99.9", q.CI95.P999}} {
+			if p.ci != nil {
+				parts = append(parts, fmt.Sprintf("%s %s to %s", p.name, milliseconds(p.ci[0]), milliseconds(p.ci[1])))
+			}
+		}
+		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals: %s", name, strings.Join(parts, ", ")))
+	}
+	return notes
 }

@@ -76,6 +76,8 @@ func (c *Ceiling) validate(config *loadgen.Config, given map[string]bool) error 
 		return errors.New("-against takes the number of servers from the run, and goes without -hosts")
 	case config.AutoBatch && !given["against"]:
 		return errors.New("-batch auto: a ceiling is of one batch size: give -batch N, or a run that reached one with -against")
+	case config.Rate.Open():
+		return fmt.Errorf("-rate %s: a ceiling is what a closed loop makes: leave -rate out", config.Rate)
 	case config.Transport != loadgen.TCP:
 		return fmt.Errorf("-transport %s: -ceiling measures with a network and without one by itself", config.Transport)
 	case config.Codec != loadgen.DefaultConfig().Codec:

@@ -27,6 +27,7 @@ var hints = map[string]string{
 	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
 	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
 	"numKeys": "-records", "recordcount": "-records", "recordSize": "-value-size", "valueSize": "-value-size",
+	"target": "-rate", "qps": "-rate", "throughput": "-rate",
 	"duration": "-secs", "time": "-secs", "seconds": "-secs",
 }
 
@@ -64,6 +65,8 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are")
+	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
+	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	c.Ceiling.flags(flags)

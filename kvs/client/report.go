@@ -45,8 +45,11 @@ func (c *client) summarize() error {
 	if n := s.Verification.AnyKey; n > 0 {
 		c.node.Logf("ceiling: %d of these were the value of any key, from a server without a store: what follows is no result", n)
 	}
-	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
-		c.node.Logf("closed-loop latency per %s: %s", name, s.Latency[name])
+	c.node.Logf("%s", metrics.LoopText(s.Offered, s.InWindow.Ops()))
+	for _, name := range metrics.LatencyNames {
+		if q, ok := s.Latency[name]; ok {
+			c.node.Logf("latency %s: %s", name, q)
+		}
 	}
 	fmt.Fprint(c.node, s.Usage.Text("CLIENT"))
 	c.node.Logf("throughput %.2f ops/s", s.OpsPerS())

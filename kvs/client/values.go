@@ -127,3 +127,14 @@ func (l *latency) String() string {
 	}
 	return strings.Replace(time.Duration(*l).String(), "µ", "u", 1) // as it is typed
 }
+
+// rate is what an open loop offers, or not given.
+type rate loadgen.Rate
+
+func (r *rate) Set(text string) error {
+	parsed, err := loadgen.ParseRate(text)
+	*r = rate(parsed)
+	return err
+}
+
+func (r *rate) String() string { return loadgen.Rate(*r).String() }

@@ -13,13 +13,13 @@ import (
 // workloadFlags are the client flags that define the work.
 var workloadFlags = []string{
 	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
+	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }
 
 // benchmarkFlags are those of them that tell one benchmark from another in
 // summary.txt.
 var benchmarkFlags = []string{
-	"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "codec", "router", "secs",
+	"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs",
 }
 
 // benchmarkText is summary.txt: a run in the Go benchmark format

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -30,6 +31,10 @@ func total(run *metrics.Run) {
 		run.Total = run.Total.Add(s.Total)
 		run.Ops += s.InWindow.Ops()
 		run.OpsPerS += s.OpsPerS()
+		if s.Offered != nil {
+			run.Offered = cmp.Or(run.Offered, new(metrics.Offered))
+			run.Offered.Add(*s.Offered)
+		}
 		starts = append(starts, s.WindowStart)
 		ends = append(ends, s.WindowStart.Add(time.Duration(s.WindowLengthS*float64(time.Second))))
 		if len(starts) == 1 || s.WindowLengthS < shortest {

@@ -284,6 +284,11 @@ func (c *conductor) latencyRecords(run *metrics.Run) ([]metrics.Record, error) {
 		return nil, fmt.Errorf("merge latencies: %w", err)
 	}
 	run.Latency = merged.Quantiles()
+	if run.Offered != nil {
+		if why := run.Offered.Saturated(run.Ops); why != "" {
+			metrics.Refuse(run.Latency, why)
+		}
+	}
 	return records, nil
 }
 

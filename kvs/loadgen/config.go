@@ -43,6 +43,8 @@ type Config struct {
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
 	Verify        int           // -verify: one value in so many is compared in full; 1 is every value
+	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
+	Arrivals      string        // -arrivals: of an open loop
 	WarmUp        time.Duration // -warmup: before the window
 	Window        time.Duration // -secs: the measured window
 }
@@ -72,6 +74,7 @@ func DefaultConfig() Config {
 		InFlight:  1,
 		ValueSize: 128,
 		Verify:    16,
+		Arrivals:  workload.Poisson,
 		WarmUp:    5 * time.Second,
 		Window:    30 * time.Second,
 	}
@@ -128,6 +131,9 @@ func (c Config) Validate() error {
 
 func (c Config) validateParts() error {
 	if err := c.Workload.Validate(); err != nil {
+		return err
+	}
+	if err := c.validateRate(); err != nil {
 		return err
 	}
 	if err := engine.Check(c.Engine); err != nil && c.Transport == InProcess {

@@ -23,7 +23,8 @@ type Generator struct {
 	router  kvs.Router
 	workers []*worker
 	latency *metrics.Latency
-	opened  time.Time // when the window opened
+	opened  time.Time        // when the window opened
+	offered *metrics.Offered // of an open loop
 }
 
 // New returns a generator for a configuration, or the error of its Validate.

@@ -11,7 +11,8 @@ import (
 // schedule is when the phases of a measurement begin.
 type schedule struct {
 	opens  time.Time // warm-up ends, the window opens
-	closes time.Time // the window closes: no round begins any more
+	closes time.Time // the window closes
+	ends   time.Time // no round begins any more: when it closes, or at the end of a probe
 }
 
 // at is the phase that a reply belongs to by the time when it came.
@@ -32,6 +33,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	defer cancel(nil)
 	now := time.Now()
 	s := schedule{opens: now.Add(g.config.WarmUp), closes: now.Add(g.config.WarmUp + g.config.Window)}
+	s.ends = s.closes
 	g.opened = s.opens
 	announced := make(chan struct{})
 	go func() {
@@ -40,12 +42,20 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 			cancel(err)
 		}
 	}()
-	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	err := g.drive(ctx, now, s)
 	if err != nil {
 		cancel(err)
 	}
 	<-announced
 	return err
+}
+
+// drive has every worker run from now until the schedule ends.
+func (g *Generator) drive(ctx context.Context, now time.Time, s schedule) error {
+	if g.config.Rate.Open() {
+		return g.driveOpen(ctx, now, s)
+	}
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
 // announce calls enter at the beginning of each phase.
@@ -68,7 +78,7 @@ func (s schedule) announce(ctx context.Context, enter func(metrics.Phase) error)
 	return nil
 }
 
-// run goes round until the window closes, with up to len(w.rounds) rounds under
+// run goes round until the schedule ends, with up to len(w.rounds) rounds under
 // way. A server answers the calls of a connection in order, so the order of
 // operations on one key is kept however many there are.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
@@ -90,7 +100,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			}
 		}
 		r.begin()
-		if !r.begun.Before(s.closes) {
+		if !r.begun.Before(s.ends) {
 			return w.drain(next, s)
 		}
 		for left := size * c.Servers(); left > 0; {

@@ -15,6 +15,8 @@ type round struct {
 	begun     time.Time     // when its first operation was due
 	underway  bool          // sent, and not yet taken in
 	latency   time.Duration // of its slowest call so far
+	late      time.Duration // open loop: how long after its first operation was due the worker woke up; 0 when it was awake
+	from      time.Time     // open loop: what the moments in due count from
 	exchanges []exchange
 }
 
@@ -23,9 +25,11 @@ type exchange struct {
 	call   kvs.Call
 	batch  kvs.Batch
 	reply  kvs.Reply
-	hashes []uint64   // the keys' hashes, in the batch's order
-	kinds  []kvs.Kind // the operations' kinds, likewise
+	hashes []uint64        // the keys' hashes, in the batch's order
+	kinds  []kvs.Kind      // the operations' kinds, likewise
+	due    []time.Duration // open loop: when the operations were due, likewise; empty in a closed loop, where it is when the round begun
 	sent   time.Time
+	queued time.Duration // from then until it was written
 
 	// What follows is for worker.add alone: the operations that it is adding.
 	newEndings [drawn]kvs.Ending
@@ -54,21 +58,25 @@ func newRound(servers int) round {
 // begin empties the batches for new operations.
 func (r *round) begin() {
 	r.begun = time.Now()
-	r.latency = 0
+	r.latency, r.late = 0, 0
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.batch.Reset()
 		x.hashes = x.hashes[:0]
 		x.kinds = x.kinds[:0]
+		x.due = x.due[:0]
 	}
 }
 
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
+	now := time.Now()
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
-			x.sent = time.Now()
+			x.sent = now
 			w.conns[i].Send(&x.call)
+			now = time.Now()
+			x.queued = now.Sub(x.sent)
 		}
 	}
 	r.underway = true
@@ -98,14 +106,21 @@ func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) error {
 	x := &r.exchanges[i]
-	came := time.Now()
+	came, served := time.Now(), x.reply.Served()
 	tally, err := w.check(x, w.peers[i].null)
 	if err != nil {
 		return err
 	}
 	r.latency = max(r.latency, came.Sub(x.sent))
 	phase := phaseAt(came)
-	w.recorder.Observe(phase, came.Sub(x.sent), came.Sub(r.begun), x.batch.Len())
+	t := metrics.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
+	r.late = 0 // it is the round's, not every call's
+	if len(x.due) > 0 {
+		w.recorder.ObserveEach(t, came.Sub(r.from), x.due)
+	} else {
+		t.Op = came.Sub(r.begun)
+		w.recorder.Observe(t)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[i] = w.counts[i].Add(tally.Counts)

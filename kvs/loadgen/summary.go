@@ -46,5 +46,11 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
+	if g.offered != nil {
+		s.Offered = g.offered
+		if why := s.Offered.Saturated(s.InWindow.Ops()); why != "" {
+			metrics.Refuse(s.Latency, why)
+		}
+	}
 	return s
 }

@@ -23,6 +23,7 @@ type worker struct {
 	checker  checker
 	recorder *metrics.Recorder
 	block    block
+	offered  uint64 // operations of an open loop that were due in the window
 
 	mu      sync.Mutex
 	counts  []metrics.Counts     // by server; guarded by mu

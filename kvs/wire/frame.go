@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
+	"time"
 
 	"kvlab/kvs"
 )
@@ -29,11 +31,11 @@ const (
 
 // header stands before every body, little-endian:
 //
-//	0  magic   uint32  "KVL1"
+//	0  magic   uint32  "KVL2"
 //	4  type    uint8
 //	5  flags   uint8
-//	6  zero    uint16
-//	8  seq     uint64  of the call
+//	6  seq     uint48  of the call
+//	12 took    uint32  of a reply: from the call's last byte to the reply's making, in 100 ns; else 0
 //	16 count   uint32  operations or results in the body
 //	20 size    uint32  of the body in bytes
 //	24 body    uint32  CRC-32C of the body with flag checked, else 0
@@ -41,7 +43,8 @@ const (
 type header struct {
 	kind  frameType
 	flags frameFlags
-	seq   uint64
+	seq   uint64        // below 2^48
+	took  time.Duration // below 2^32 tookUnits
 	count uint32
 	size  uint32
 	body  uint32
@@ -58,7 +61,8 @@ const (
 
 const (
 	headerLen = kvs.Headroom
-	magic     = 'K' | 'V'<<8 | 'L'<<16 | '1'<<24
+	tookUnit  = 100 * time.Nanosecond
+	magic     = 'K' | 'V'<<8 | 'L'<<16 | '2'<<24
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -75,8 +79,8 @@ func checkSize(frame []byte) error {
 func (h header) put(frame []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(frame[0:], magic)
-	le.PutUint32(frame[4:], uint32(h.kind)|uint32(h.flags)<<8)
-	le.PutUint64(frame[8:], h.seq)
+	le.PutUint64(frame[4:], uint64(h.kind)|uint64(h.flags)<<8|h.seq<<16)
+	le.PutUint32(frame[12:], uint32(min((h.took+tookUnit-1)/tookUnit, math.MaxUint32)))
 	le.PutUint32(frame[16:], h.count)
 	le.PutUint32(frame[20:], h.size)
 	le.PutUint32(frame[24:], h.body)
@@ -99,13 +103,14 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 	h := header{
 		kind:  frameType(frame[4]),
 		flags: frameFlags(frame[5]),
-		seq:   le.Uint64(frame[8:]),
+		seq:   le.Uint64(frame[4:]) >> 16,
+		took:  time.Duration(le.Uint32(frame[12:])) * tookUnit,
 		count: le.Uint32(frame[16:]),
 		size:  bodySize(frame),
 		body:  le.Uint32(frame[24:]),
 	}
-	if zero := le.Uint16(frame[6:]); zero != 0 || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
-		return header{}, fmt.Errorf("%w: flags %02x, %04x and body check %08x do not go together", ErrFrame, h.flags, zero, h.body)
+	if h.took != 0 && h.kind == requestFrame || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
+		return header{}, fmt.Errorf("%w: type %d, flags %02x, a time of %v and body check %08x do not go together", ErrFrame, h.kind, h.flags, h.took, h.body)
 	}
 	if h.size > MaxBody {
 		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", ErrFrame, h.size, MaxBody)

@@ -26,7 +26,7 @@ import (
 // both sides, as when they are started by hand, the same exchange proves
 // nothing and still compares protocol and codec.
 const (
-	protocol         = 1
+	protocol         = 2
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -164,7 +165,7 @@ func TestServerObjects(t *testing.T) {
 		hello hello
 		want  string
 	}{
-		{"a later protocol", hello{Protocol: protocol + 1, Codec: "binary", Nonce: newNonce()}, "speaks protocol 1, the client 2: use binaries of one build"},
+		{"a later protocol", hello{Protocol: protocol + 1, Codec: "binary", Nonce: newNonce()}, fmt.Sprintf("speaks protocol %d, the client %d: use binaries of one build", protocol, protocol+1)},
 		{"no protocol", hello{Codec: "binary", Nonce: newNonce()}, "use binaries of one build"},
 		{"no codec", hello{Protocol: protocol, Nonce: newNonce()}, "-codec"},
 		{"no nonce", hello{Protocol: protocol, Codec: "binary"}, "nonce is too short"},

@@ -1,0 +1,46 @@
+package loadgen
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// An alarm never rings before its time, again and again.
+func TestAlarmRings(t *testing.T) {
+	const seed = 5
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	a, err := newAlarm(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	for range 200 {
+		d := time.Duration(1 + random.IntN(500_000))
+		begun := time.Now()
+		if err := a.sleep(d); err != nil {
+			t.Fatal(err)
+		}
+		if slept := time.Since(begun); slept < d {
+			t.Errorf("slept %v of %v", slept, d)
+		}
+	}
+}
+
+// The end of its context wakes who sleeps, and whoever sleeps after it.
+func TestAlarmEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a, err := newAlarm(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	time.AfterFunc(time.Millisecond, cancel)
+	for range 3 {
+		if err := within(t, "sleep", func() error { return a.sleep(time.Hour) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

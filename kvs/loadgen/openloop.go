@@ -1,0 +1,174 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// driveOpen is drive for an open loop. A rate that is a share of the peak is
+// found in the first half of the warm-up; the open loop begins after it.
+func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) error {
+	c := g.config
+	rate, peak := c.Rate.OpsPerS, 0.0
+	if c.Rate.Share > 0 {
+		var err error
+		if peak, err = g.probe(ctx, begin, s); err != nil {
+			return err
+		}
+		rate, begin = c.Rate.Share*peak*float64(c.Clients), begin.Add(c.WarmUp/2)
+	}
+	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, begin, s, rate) })
+	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak}
+	for _, w := range g.workers {
+		g.offered.Ops += w.offered
+	}
+	return err
+}
+
+// probe returns what this client's closed loop makes, in operations per second:
+// in the second quarter of the warm-up, after one to come up to speed.
+func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (float64, error) {
+	stretch := func(until time.Time) error {
+		s.ends = until
+		return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	}
+	if err := stretch(begin.Add(g.config.WarmUp / 4)); err != nil {
+		return 0, err
+	}
+	before, from := g.Counts().Ops(), time.Now()
+	if err := stretch(begin.Add(g.config.WarmUp / 2)); err != nil {
+		return 0, err
+	}
+	peak := float64(g.Counts().Ops()-before) / time.Since(from).Seconds()
+	if peak == 0 {
+		return 0, fmt.Errorf("-rate %s: the closed loop made no operation in half a warm-up of %v: want a longer -warmup", g.config.Rate, g.config.WarmUp)
+	}
+	return peak, nil
+}
+
+// runOpen sends operations when they are due: all that are due by the moment
+// when the worker looks, up to a batch, in one round. What becomes due while it
+// waits for replies goes into the next, and waits as long as it must: its latency
+// counts from the moment when it was due. What is still to be sent when the
+// window closes is not sent any more.
+func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s schedule, rate float64) error {
+	alarm, err := newAlarm(ctx)
+	if err != nil {
+		return err
+	}
+	defer alarm.close()
+	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
+	defer func() { w.offer(arrivals, begin, s) }()
+	limit := newLimit(c)
+	r := &w.rounds[0]
+	r.from = begin
+	for ctx.Err() == nil {
+		r.begin()
+		if next := begin.Add(arrivals.Next()); next.After(r.begun) {
+			if !next.Before(s.ends) {
+				return nil
+			}
+			if err := alarm.sleep(next.Sub(r.begun)); err != nil {
+				return err
+			}
+			r.begun = time.Now()
+			r.late = r.begun.Sub(next)
+		}
+		if !r.begun.Before(s.ends) {
+			return nil
+		}
+		n := w.addDue(r, arrivals, limit.ops(), s.opens.Sub(begin))
+		if n == 0 {
+			continue // woken up by the context's end
+		}
+		w.send(r)
+		if err := w.finish(r, s.at); err != nil {
+			return err
+		}
+		limit.learn(n, r.latency)
+	}
+	return context.Cause(ctx)
+}
+
+// addDue puts the operations that are due into the round's batches, at most most
+// of them, and returns their number. opens is when the window does.
+func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, opens time.Duration) int {
+	var due [drawn]time.Duration
+	now, added := r.begun.Sub(r.from), 0
+	for added < most {
+		n := arrivals.Due(now, due[:min(most-added, drawn)])
+		if n == 0 {
+			break
+		}
+		w.source.Fill(w.block.ops[:n])
+		w.addEach(r, w.block.ops[:n], due[:n])
+		w.offered += after(due[:n], opens)
+		added += n
+	}
+	return added
+}
+
+// addEach is add, and notes when each operation was due where it went.
+func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
+	w.add(r, ops)
+	for i, op := range ops {
+		x := &r.exchanges[0]
+		switch {
+		case len(r.exchanges) == 1:
+		case w.names == nil:
+			x = &r.exchanges[w.router.Server(w.keys.key(op.Key))]
+		default:
+			x = &r.exchanges[w.block.owners[i]]
+		}
+		x.due = append(x.due, due[i])
+	}
+}
+
+// after counts the moments, which are in order, from a given one on.
+func after(due []time.Duration, from time.Duration) uint64 {
+	i := 0
+	for i < len(due) && due[i] < from {
+		i++
+	}
+	return uint64(len(due) - i)
+}
+
+// offer counts what was due in the window and has not been sent.
+func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule) {
+	var due [drawn]time.Duration
+	opens, last := s.opens.Sub(begin), s.closes.Sub(begin)-1
+	for n := len(due); n == len(due); {
+		n = arrivals.Due(last, due[:])
+		w.offered += after(due[:n], opens)
+	}
+}
+
+// limit is how many operations a round may take: a batch for each server, which
+// -batch auto adapts.
+type limit struct {
+	config Config
+	adapt  batching
+	batch  float64
+}
+
+func newLimit(c Config) limit {
+	l := limit{config: c, adapt: newBatching(c), batch: float64(c.Batch)}
+	if c.AutoBatch {
+		l.batch = 1
+	}
+	return l
+}
+
+func (l *limit) ops() int { return int(l.batch) * l.config.Servers() }
+
+// learn takes in what a round of n operations showed. One that was not full says
+// nothing of a larger one.
+func (l *limit) learn(n int, latency time.Duration) {
+	if l.config.AutoBatch && n == l.ops() {
+		l.batch = l.adapt.next(l.batch, latency)
+	}
+}

@@ -1,0 +1,282 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// open is a small run of an open loop that any machine can follow.
+func open(rate float64) Config {
+	c := small()
+	c.Workers, c.Rate.OpsPerS, c.WarmUp, c.Window = 4, rate, 100*time.Millisecond, time.Second
+	return c
+}
+
+// measured runs one client against its hosts, and returns its summary with the
+// window's latencies.
+func measured(t *testing.T, c Config) (metrics.Summary, *Generator) {
+	t.Helper()
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, "Measure", func() error {
+		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Latency().Collect(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	return g.Summary(), g
+}
+
+// What is offered is what the arrivals say, to the operation, whichever client
+// and worker it falls to; servers apply exactly what was verified.
+func TestOpenLoopOffersItsRate(t *testing.T) {
+	for _, arrivals := range []string{workload.Poisson, workload.Constant} {
+		for _, auto := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s auto %t", arrivals, auto), func(t *testing.T) {
+				c := open(3000)
+				c.Arrivals, c.Clients, c.AutoBatch = arrivals, 2, auto
+				if auto {
+					c.TargetLatency = time.Millisecond
+				}
+				var servers []*store
+				servers, c.Hosts = newStores(t, 3, "binary")
+				clients, summaries := runClients(t, c)
+				var offered metrics.Offered
+				for i, s := range summaries {
+					checkAgainst(t, clients[i].config.Node, s, servers)
+					checkDigests(t, clients[i], s)
+					offered.Add(*s.Offered)
+					if want := dueIn(c, i); s.Offered.Ops != want {
+						t.Errorf("client %d: %d operations were due in the window, the arrivals say %d", i, s.Offered.Ops, want)
+					}
+				}
+				if offered.OpsPerS != 3000 || offered.Arrivals != arrivals {
+					t.Errorf("offered %+v, want 3,000 ops/s", offered)
+				}
+				if n := float64(offered.Ops); arrivals == workload.Constant && math.Abs(n-3000) > 2 || math.Abs(n-3000) > 5*math.Sqrt(3000) {
+					t.Errorf("%v operations were due in a second, want 3,000", n)
+				}
+			})
+		}
+	}
+}
+
+// dueIn counts what a client's arrivals have in the window.
+func dueIn(c Config, client int) (n uint64) {
+	for worker := range c.Workers {
+		a := workload.NewArrivals(c.Arrivals, c.Rate.OpsPerS, c.Workload.Seed, workload.Place{Node: client, Nodes: c.Clients, Worker: worker, Workers: c.Workers})
+		var due [1]time.Duration
+		for a.Next() < c.WarmUp+c.Window {
+			a.Due(math.MaxInt64, due[:])
+			if due[0] >= c.WarmUp {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// pausing is an engine that stands still once, for a while from a given moment.
+type pausing struct {
+	kvs.Engine
+	mu    sync.Mutex
+	from  time.Time // zero: never; guarded by mu
+	pause time.Duration
+}
+
+func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	p.mu.Lock()
+	if wait := time.Until(p.from.Add(p.pause)); !p.from.IsZero() && wait > 0 && wait <= p.pause {
+		time.Sleep(wait) // with the lock: everybody stands still
+	}
+	p.mu.Unlock()
+	p.Engine.Apply(ops, reply)
+}
+
+// A server that stands still for 200 ms of a second is seen by the operations
+// that were due meanwhile: a fifth of them, with latencies from 0 to 200 ms. In
+// a closed loop hardly any call sees it.
+func TestOpenLoopSeesAPause(t *testing.T) {
+	const pause = 200 * time.Millisecond
+	run := func(rate float64) *metrics.Latencies {
+		p := &pausing{Engine: engine.NewMutex(), pause: pause}
+		c := open(rate)
+		c.Batch = 16
+		c.Hosts = []string{newStore(t, "server0", "binary", p).addr}
+		g := connected(t, c)
+		if err := g.Load(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		enter := func(phase metrics.Phase) error {
+			if phase == metrics.Window {
+				p.mu.Lock()
+				p.from = time.Now().Add(300 * time.Millisecond)
+				p.mu.Unlock()
+			}
+			return nil
+		}
+		if err := within(t, "Measure", func() error { return g.Measure(context.Background(), enter) }); err != nil {
+			t.Fatal(err)
+		}
+		histograms, err := g.Latency().Collect(0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := metrics.NewLatencies()
+		for _, h := range histograms {
+			if h.Phase == metrics.Window {
+				if err := sum.Add(h); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return sum
+	}
+	const rate = 4000
+	open := run(rate)
+	// Of the operations due in the pause, those of its first half wait over half of it.
+	if n := countAbove(open.Op, pause/2); n < rate/10*8/10 {
+		t.Errorf("open loop: %d operations took over %v, want about %d", n, pause/2, rate/10)
+	}
+	if n := countAbove(open.Call, pause/2); n > 64 {
+		t.Errorf("open loop: %d calls took over %v; those under way at the time are few", n, pause/2)
+	}
+	closed := run(0)
+	total, n := uint64(closed.Call.TotalCount()), countAbove(closed.Call, pause/2)
+	if share := float64(n) / float64(total); n == 0 || share > 0.05 {
+		t.Errorf("closed loop: %d of %d calls took over %v, want the few that were under way", n, total, pause/2)
+	}
+}
+
+func countAbove(d *metrics.Distribution, limit time.Duration) (n uint64) {
+	for _, bar := range d.Distribution() {
+		if bar.From > limit.Microseconds() {
+			n += uint64(bar.Count)
+		}
+	}
+	return n
+}
+
+// A store that cannot keep up is said to be saturated, by as much as it is, and
+// has no percentiles.
+func TestOpenLoopSaturates(t *testing.T) {
+	c := open(20_000)
+	c.Batch, c.Workload.Records = 1, 50 // one operation a call, and 1 ms or more for each
+	c.Hosts = []string{newStore(t, "server0", "binary", slowly{engine.NewMutex()}).addr}
+	s, _ := measured(t, c)
+	share := s.Offered.Achieved(s.InWindow.Ops())
+	if share > 0.5 || s.Latency[metrics.OpLatency].Refused == "" || s.Latency[metrics.OpLatency].P50 != nil {
+		t.Errorf("%.3f of the rate achieved, latency %v; want it to be refused", share, s.Latency[metrics.OpLatency])
+	}
+	if n := float64(s.Offered.Ops); math.Abs(n-20_000) > 5*math.Sqrt(20_000) {
+		t.Errorf("%v operations were due, want 20,000: those that were not sent too", n)
+	}
+}
+
+// slowly takes a millisecond for every batch.
+type slowly struct{ kvs.Engine }
+
+func (s slowly) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	time.Sleep(time.Millisecond)
+	s.Engine.Apply(ops, reply)
+}
+
+// A share of the peak is found by a closed loop, and is what is offered.
+func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
+	c := small()
+	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 800*time.Millisecond, 4
+	_, c.Hosts = newStores(t, 1, "binary")
+	s, _ := measured(t, c)
+	o := s.Offered
+	if o.PeakOpsPerS <= 0 || math.Abs(o.OpsPerS/o.PeakOpsPerS-0.2) > 1e-9 {
+		t.Errorf("offered %+v, want a fifth of a peak", o)
+	}
+	if n, want := float64(o.Ops), o.OpsPerS*c.Window.Seconds(); math.Abs(n-want) > 5*math.Sqrt(want) {
+		t.Errorf("%v operations were due in %v, want %v", n, c.Window, want)
+	}
+}
+
+// An open loop ends when its context does, however far off the next operation is.
+func TestOpenLoopIsInterrupted(t *testing.T) {
+	c := open(0.001)
+	c.WarmUp, c.Window = 0, time.Hour
+	_, c.Hosts = newStores(t, 1, "binary")
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	err := within(t, "Measure", func() error {
+		return g.Measure(ctx, func(phase metrics.Phase) error {
+			if phase == metrics.Window {
+				cancel()
+			}
+			return nil
+		})
+	})
+	if err != context.Canceled {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
+// Every operation keeps the moment when it was due on its way to its server,
+// whether ids are short or long.
+func TestEachOperationKeepsItsMoment(t *testing.T) {
+	for _, first := range []uint64{0, 1 << 39} {
+		c := small()
+		c.Workload.Records, c.Hosts = first+1000, []string{"a:1", "b:1", "c:1"}
+		g, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, r := g.workers[0], &g.workers[0].rounds[0]
+		r.begin()
+		ops, due, want := make([]workload.Op, 300), make([]time.Duration, 300), map[int][]time.Duration{}
+		for i := range ops {
+			ops[i], due[i] = workload.Op{Key: first + uint64(i)}, time.Duration(1000+i)
+			server := w.router.Server(w.keys.key(ops[i].Key))
+			want[server] = append(want[server], due[i])
+		}
+		w.addEach(r, ops[:100], due[:100])
+		w.addEach(r, ops[100:], due[100:])
+		for i := range r.exchanges {
+			x := &r.exchanges[i]
+			if fmt.Sprint(x.due) != fmt.Sprint(want[i]) || x.batch.Len() != len(x.due) {
+				t.Errorf("records from %d, server %d: %d operations due at %v, want %v", first, i, x.batch.Len(), x.due, want[i])
+			}
+		}
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]Rate{
+		"1": {OpsPerS: 1}, "200k": {OpsPerS: 200_000}, "1.5M": {OpsPerS: 1.5e6}, "1e5": {OpsPerS: 1e5}, "0.5": {OpsPerS: 0.5},
+		"70%": {Share: 0.7}, "110%": {Share: 1.1}, "0.5%": {Share: 0.005},
+	} {
+		got, err := ParseRate(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+		if again, err := ParseRate(got.String()); err != nil || again != got {
+			t.Errorf("%s prints as %s, which is %+v, %v", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "k", "%", "1 k", "Inf", "NaN", "1e999", "7k%", "-5%", "0%"} {
+		if got, err := ParseRate(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, got)
+		}
+	}
+}

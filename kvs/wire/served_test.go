@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// slow is an engine that takes its time.
+type slow struct {
+	kvs.Engine
+	takes time.Duration
+}
+
+func (s slow) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	time.Sleep(s.takes)
+	s.Engine.Apply(ops, reply)
+}
+
+// A reply says how long the server took for it, no longer than the client
+// waited; gob's does not say.
+func TestReplyTellsServerTime(t *testing.T) {
+	const takes = 5 * time.Millisecond
+	for _, test := range []struct {
+		id    Identity
+		tells bool
+	}{{binaryID, true}, {Identity{Node: binaryID.Node, Codec: "gob", Token: binaryID.Token}, false}} {
+		s := startServer(t, test.id, slow{engine.NewMutex(), takes})
+		client := s.dial(t, test.id)
+		var batch kvs.Batch
+		var reply kvs.Reply
+		batch.Get([]byte("key"))
+		call := kvs.Call{Batch: &batch, Reply: &reply}
+		for range 3 {
+			sent := time.Now()
+			client.Send(&call)
+			if err := client.Wait(&call); err != nil {
+				t.Fatal(err)
+			}
+			whole, served := time.Since(sent), reply.Served()
+			if test.tells && (served < takes || served > whole+tookUnit) || !test.tells && served != 0 {
+				t.Errorf("-codec %s: the server says %v of an engine that takes %v in a call of %v", test.id.Codec, served, takes, whole)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package metrics
+
+import "fmt"
+
+// minAchieved is the share of the offered rate below which a run was saturated:
+// its latencies grow for as long as it lasts, and say nothing.
+const minAchieved = 0.99
+
+// Offered is the load of an open loop: what it was to be, of a client or of all.
+type Offered struct {
+	Arrivals    string  `json:"arrivals"`
+	OpsPerS     float64 `json:"ops_per_s"`
+	Ops         uint64  `json:"ops"`                      // operations that were due in the window
+	PeakOpsPerS float64 `json:"peak_ops_per_s,omitempty"` // of the closed loop that OpsPerS is a share of; 0: OpsPerS was asked for
+}
+
+// Add adds another client's load.
+func (o *Offered) Add(p Offered) {
+	o.Arrivals = p.Arrivals
+	o.OpsPerS += p.OpsPerS
+	o.Ops += p.Ops
+	o.PeakOpsPerS += p.PeakOpsPerS
+}
+
+// Achieved is the share of the offered operations that were done in the window,
+// about 1 for a store that keeps up. Nothing offered is 1.
+func (o Offered) Achieved(done uint64) float64 {
+	if o.Ops == 0 {
+		return 1
+	}
+	return float64(done) / float64(o.Ops)
+}
+
+// Saturated says in words that done operations are too few for latencies to mean
+// anything; "" when they are not.
+func (o Offered) Saturated(done uint64) string {
+	if share := o.Achieved(done); share < minAchieved {
+		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*share)
+	}
+	return ""
+}
+
+// String is for people: "200k ops/s offered, Poisson".
+func (o Offered) String() string {
+	text := fmt.Sprintf("%s ops/s offered, %s", Count(o.OpsPerS), arrivalsText(o.Arrivals))
+	if o.PeakOpsPerS > 0 {
+		text += fmt.Sprintf(", %.3g %% of a closed loop's %s", 100*o.OpsPerS/o.PeakOpsPerS, Count(o.PeakOpsPerS))
+	}
+	return text
+}
+
+// arrivalsText writes a man's name as such.
+func arrivalsText(arrivals string) string {
+	if arrivals == "poisson" {
+		return "Poisson"
+	}
+	return arrivals
+}
+
+// LoopText says how a result was loaded: "closed loop", or "open loop, 200k ops/s
+// offered, Poisson" and what was achieved.
+func LoopText(o *Offered, done uint64) string {
+	if o == nil {
+		return "closed loop"
+	}
+	return fmt.Sprintf("open loop, %s: %.1f %% achieved", o, 100*o.Achieved(done))
+}
+
+// Refuse takes away every quantile of every latency, with the reason.
+func Refuse(latencies map[string]Quantiles, reason string) {
+	for name, q := range latencies {
+		latencies[name] = Quantiles{Count: q.Count, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
+	}
+}
