@@ -29,6 +29,15 @@ func (w Wire) Limit() float64 {
 	return w.Goodput * float64(min(w.Servers, w.Clients)) / max(w.ToServer, w.ToClient) * w.Balance
 }
 
+// SharedLimit is Limit when every machine is both a server and a client, Servers
+// of them: what an operation puts on the wire in both directions leaves through
+// some machine's link, but for the share of the operations that stay on theirs.
+// It is +Inf for one machine, which needs no wire.
+func (w Wire) SharedLimit() float64 {
+	n := float64(w.Servers)
+	return n * w.Goodput / ((w.ToServer + w.ToClient) * (n - 1) / n) * w.Balance
+}
+
 // Balance is the mean of the servers' shares over the largest: 1 when all do the
 // same, and what it is below 1 is lost while the others wait for the busiest. It
 // is 1 for no operations at all.

@@ -33,6 +33,12 @@ func TestWireLimit(t *testing.T) {
 		}
 	}
 	near("goodput", Goodput(10), 1.1769e9)
+	shared := Wire{Goodput: Goodput(10), Servers: 8, ToServer: reads*(key+1) + (1-reads)*(key+1+100+1), ToClient: reads * (100 + 1), Balance: 1}
+	near("8 machines that both serve and load", shared.SharedLimit()/1e6, 96.1)
+	shared.Servers = 1
+	if got := shared.SharedLimit(); !math.IsInf(got, 1) {
+		t.Errorf("one machine's wire limits it to %v", got)
+	}
 	for _, test := range tests {
 		w := Wire{
 			Goodput: Goodput(10), Servers: 1, Clients: 1, Balance: 1,

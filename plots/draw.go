@@ -44,8 +44,33 @@ func DrawRun(r *Run, out string) ([]string, error) {
 	return writeFile(files, filepath.Join(out, "report.html"), page)
 }
 
-// DrawScaling writes throughput_scaling.png and .svg of several run folders
-// into out. It returns the names of the files, and the runs that are no data
+// DrawSweep writes the figures and report.html of a sweep's folder into the
+// folder itself, and returns the names of the files it wrote. The sweep need not
+// have ended.
+func DrawSweep(dir string) ([]string, error) {
+	s, err := LoadSweep(dir)
+	if err != nil {
+		return nil, err
+	}
+	return DrawPoints(s, dir)
+}
+
+// DrawPoints writes the figures and report.html of a sweep into out and returns
+// the names of the files it wrote.
+func DrawPoints(s *Sweep, out string) ([]string, error) {
+	files, err := write(ScalingFigures(s), out)
+	if err != nil {
+		return files, err
+	}
+	page, err := SweepReport(s)
+	if err != nil {
+		return files, err
+	}
+	return writeFile(files, filepath.Join(out, "report.html"), page)
+}
+
+// DrawScaling takes several run folders for the trials of one sweep and writes
+// its figures, throughput_scaling.png and .svg first, into out. It returns the names of the files, and the runs that are no data
 // because they are not valid. A folder that is named twice counts once.
 func DrawScaling(dirs []string, out string) (files, leftOut []string, err error) {
 	var runs []*Run
@@ -68,11 +93,14 @@ func DrawScaling(dirs []string, out string) (files, leftOut []string, err error)
 		}
 		runs = append(runs, r)
 	}
-	leftOut = ScaleOf(runs).LeftOut
+	sweep := SweepOf(runs)
+	for _, trial := range sweep.failed() {
+		leftOut = append(leftOut, label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
+	}
 	if len(leftOut) == len(runs) {
 		return nil, leftOut, &InputError{fmt.Errorf("none of the %d runs is valid: there is nothing to draw", len(runs))}
 	}
-	files, err = write([]Figure{ScalingFigure(runs)}, out)
+	files, err = write(ScalingFigures(sweep), out)
 	return files, leftOut, err
 }
 

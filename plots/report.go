@@ -2,7 +2,7 @@ package plots
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"maps"
@@ -14,8 +14,8 @@ import (
 	"kvlab/metrics"
 )
 
-//go:embed report.html
-var reportText string
+//go:embed report.html sweep.html style.css hardware.html
+var layoutFiles embed.FS
 
 // page is what the report's template shows.
 type page struct {
@@ -64,20 +64,35 @@ type picture struct {
 // Report is the whole run as one HTML page that needs nothing else: no script,
 // no style sheet, no network. Everything that came from a node is escaped.
 func Report(r *Run) ([]byte, error) {
-	layout, err := template.New("report.html").Funcs(template.FuncMap{"grouped": grouped}).Parse(reportText)
-	if err != nil {
-		return nil, fmt.Errorf("parse the report's template: %w", err)
-	}
 	p := pageOf(r)
-	for _, f := range Figures(r) {
+	var err error
+	if p.Pictures, err = pictures(Figures(r)); err != nil {
+		return nil, err
+	}
+	return layOut("report.html", p)
+}
+
+// pictures are figures as a page has them.
+func pictures(figures []Figure) ([]picture, error) {
+	var all []picture
+	for _, f := range figures {
 		svg, err := f.SVG()
 		if err != nil {
 			return nil, err
 		}
-		p.Pictures = append(p.Pictures, picture{f.Title, inline(svg)})
+		all = append(all, picture{f.Title, inline(svg)})
+	}
+	return all, nil
+}
+
+// layOut writes a page by its layout's file.
+func layOut(layout string, page any) ([]byte, error) {
+	all, err := template.New(layout).Funcs(template.FuncMap{"grouped": grouped}).ParseFS(layoutFiles, "style.css", "hardware.html", layout)
+	if err != nil {
+		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
 	var out bytes.Buffer
-	if err := layout.Execute(&out, p); err != nil {
+	if err := all.ExecuteTemplate(&out, layout, page); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)
 	}
 	return bytes.Map(printable, out.Bytes()), nil

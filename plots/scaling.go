@@ -2,160 +2,235 @@ package plots
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
+	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
 )
 
-// Scale is how throughput grows with the number of nodes.
-type Scale struct {
-	Runs    plotter.XYs // one point per valid run: nodes, ops/s
-	Medians plotter.XYs // one per number of nodes, in their order
-	Ideal   plotter.XYs // linear from the smallest median, at the same numbers of nodes
-	LeftOut []string    // the runs that are not valid, each with its reason
-	Differ  []string    // flags in which the valid runs differ, besides the seed
+// ScalingFigures are throughput against each knob that has several values, and
+// against the first one if none has; without a knob, against the trials.
+func ScalingFigures(s *Sweep) []Figure {
+	var figures []Figure
+	for along, knob := range s.Knobs {
+		if len(knob.Values) > 1 {
+			figures = append(figures, scalingFigure(s, along))
+		}
+	}
+	switch {
+	case len(s.Knobs) == 0:
+		return []Figure{trialsFigure(s)}
+	case len(figures) == 0:
+		return []Figure{scalingFigure(s, 0)}
+	}
+	return figures
 }
 
-// ScaleOf sorts runs into data and what is not data: a run that is not valid
-// never becomes a point.
-func ScaleOf(runs []*Run) Scale {
-	var scale Scale
-	byNodes := map[int][]float64{}
-	var valid []*Run
-	for _, r := range runs {
-		if !r.Verdict.Valid {
-			scale.LeftOut = append(scale.LeftOut, label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
-			continue
-		}
-		valid = append(valid, r)
-		byNodes[r.Machines()] = append(byNodes[r.Machines()], r.OpsPerS)
-		scale.Runs = append(scale.Runs, plotter.XY{X: float64(r.Machines()), Y: r.OpsPerS})
-	}
-	for _, nodes := range slices.Sorted(maps.Keys(byNodes)) {
-		scale.Medians = append(scale.Medians, plotter.XY{X: float64(nodes), Y: metrics.Median(byNodes[nodes])})
-	}
-	for _, m := range scale.Medians {
-		least := scale.Medians[0]
-		scale.Ideal = append(scale.Ideal, plotter.XY{X: m.X, Y: least.Y / least.X * m.X})
-	}
-	scale.Differ = differences(valid)
-	return scale
+// knobWords are what a figure calls the knobs that it knows: in its title, and
+// along its axis.
+var knobWords = map[string][2]string{
+	nodesKnob: {"number of nodes", "nodes (servers + clients)"},
+	"servers": {"number of servers", "servers"},
+	"clients": {"number of clients", "clients"},
+	"workers": {"number of workers", "workers of each client"},
+	"batch":   {"batch", "batch: operations of one call"},
+	"theta":   {"skew of the keys", "theta: skew of the keys"},
+	"records": {"number of records", "records"},
 }
 
-// differences names the flags that are not the same in all runs. Seeds
-// should differ between trials, and do not count.
-func differences(runs []*Run) []string {
-	values := map[string]map[string]bool{}
-	for _, r := range runs {
-		for flag := range r.Workload {
-			values[flag] = map[string]bool{}
-		}
+// scalingFigure shows throughput along one knob: every valid trial a dot, the
+// medians with their intervals a line, beside what would be ideal, what the law
+// predicts and what the links allow.
+func scalingFigure(s *Sweep, along int) Figure {
+	knob := s.Knobs[along]
+	title, xLabel := label(knob.Name, 40), label(knob.Name, 40)
+	if words, ok := knobWords[knob.Name]; ok {
+		title, xLabel = words[0], words[1]
 	}
-	delete(values, "seed")
-	for _, r := range runs {
-		for flag, seen := range values {
-			seen[r.Workload[flag]] = true
-		}
+	name := "scaling_" + knob.Name
+	if knob.Name == nodesKnob {
+		name = "throughput_scaling"
 	}
-	var differ []string
-	for flag, seen := range values {
-		if len(seen) > 1 {
-			differ = append(differ, "-"+flag)
-		}
+	f := Figure{Name: name, Title: "Throughput by " + title, Subtitle: describeSweep(s), Alarm: failureWords(s)}
+	p := newPanel(xLabel, "operations per second")
+	x := axisOf(knob)
+	all := lines(s, along, x)
+	if !slices.ContainsFunc(all, Line.hasResult) {
+		p.Add(notice("no point has a result"))
 	}
-	if slices.ContainsFunc(runs, func(r *Run) bool { return r.Symmetric != runs[0].Symmetric }) {
-		differ = append(differ, "--symmetric")
+	for i, line := range all {
+		line.draw(p, x, lineStyle(i, len(all)), len(all) > 1)
 	}
-	slices.Sort(differ)
-	return differ
-}
-
-// ScalingFigure shows throughput against the number of nodes, every valid run
-// a dot, their medians a line, with the ideal beside it. It needs one valid run.
-func ScalingFigure(runs []*Run) Figure {
-	scale := ScaleOf(runs)
-	f := Figure{Name: "throughput_scaling", Title: "Throughput by number of nodes", Subtitle: describeScale(runs, scale)}
-	p := newPanel("nodes (servers + clients)", "operations per second")
-	ideal, medians := stroke(grey, 1.8, 7, 4), stroke(blue, 2.4)
-	dots := draw.GlyphStyle{Color: vermillion, Radius: 3.6, Shape: draw.CircleGlyph{}}
-	if len(scale.Medians) == 0 {
-		p.Add(notice("no valid run"))
-		f.Panels = []*plot.Plot{p}
-		return f
+	if len(all) == 1 {
+		p.Add(medianLabels(all[0].Spots))
 	}
-	most := scale.Ideal[len(scale.Ideal)-1]
-	polyline(p, ideal, append(plotter.XYs{{}}, scale.Ideal...))
-	polyline(p, medians, scale.Medians)
-	p.Add(&plotter.Scatter{XYs: scale.Runs, GlyphStyle: dots}, medianLabels(scale))
-	f.Legend = []Group{{Entries: []Entry{
-		{Name: fmt.Sprintf("ideal: linear from %s nodes", shortest(scale.Ideal[0].X)), Line: ideal},
-		{Name: "median of the valid runs (share of the ideal)", Line: medians},
-		{Name: "one run", Glyph: dots},
-	}}}
-	top := slices.MaxFunc(scale.Runs, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) }).Y
-	p.X.Min, p.X.Max = 0, most.X*1.13
-	p.Y.Min, p.Y.Max = 0, roundTop(max(top, most.Y), 6)
-	p.X.Tick.Marker, p.Y.Tick.Marker = nodeTicks(scale.Medians), ticks{6, metrics.Count}
+	p.Add(crosses(all))
+	x.mark(p) // now, as what was added has widened the axes
+	p.Y.Min, p.Y.Max = 0, top(all)
+	p.Y.Tick.Marker = ticks{6, metrics.Count}
+	f.Legend = scalingLegend(all, x)
 	f.Panels = []*plot.Plot{p}
 	return f
 }
 
-// describeScale says in one line what the figure compares.
-func describeScale(runs []*Run, scale Scale) string {
-	parts := []string{fmt.Sprintf("%d valid runs", len(scale.Runs))}
-	if len(scale.Runs) == 1 {
-		parts[0] = "1 valid run"
-	}
-	if n := len(scale.LeftOut); n > 0 {
-		parts[0] += fmt.Sprintf(" (%d not valid, left out)", n)
-	}
-	for _, r := range runs {
-		if work := describeWork(r.Workload); r.Verdict.Valid && work != "" {
-			parts = append([]string{work}, parts...)
-			break
+// hasResult reports whether any spot of the line has a median.
+func (l Line) hasResult() bool { _, ok := best(l.Spots); return ok }
+
+// top is the upper end of the figure: above all data, and above what could be
+// reached as far as that is not so high that it would flatten the data.
+func top(all []Line) float64 {
+	const atMost = 1.6
+	measured, possible := 0.0, 0.0
+	for _, line := range all {
+		for _, spot := range line.Spots {
+			for _, rate := range spot.Rates() {
+				measured = max(measured, rate)
+			}
+			possible = max(possible, spot.Ideal, spot.Limit)
 		}
 	}
-	if len(scale.Differ) > 0 {
-		parts = append(parts, "the runs differ in "+strings.Join(scale.Differ, ", "))
-	}
-	return label(strings.Join(parts, "  ·  "), 170)
+	return roundTop(max(measured, min(possible, atMost*measured)), 6)
 }
 
-// nodeTicks label each number of nodes that was run, as far as there is room.
-func nodeTicks(medians plotter.XYs) plot.ConstantTicks {
-	marks := plot.ConstantTicks{{Value: 0, Label: "0"}}
-	room := medians[len(medians)-1].X / 30
-	for _, m := range medians {
-		if m.X-marks[len(marks)-1].Value >= room {
-			marks = append(marks, plot.Tick{Value: m.X, Label: shortest(m.X)})
-		}
+// lineStyle is how the i-th of n lines is drawn.
+func lineStyle(i, n int) draw.LineStyle {
+	colours := []color.NRGBA{cool[0], warm[0], cool[2], warm[2], warm[1], cool[1], cool[3], warm[3]}
+	width := 2.4
+	if n > 4 {
+		width = 1.6
 	}
-	return marks
+	return stroke(colours[i%len(colours)], width, dashes[i/len(colours)%len(dashes)]...)
 }
 
-// medianLabels write each median's throughput, and its share of the ideal,
-// below it.
-type medianLabels Scale
+// The styles of what stands beside the data, when that is one line.
+var (
+	idealStroke = stroke(grey, 1.8, 7, 4)
+	lawStroke   = stroke(ink, 1.3, 2, 2.5)
+	limitStroke = stroke(alarm, 1.6, 9, 3, 2, 3)
+)
 
-// Plot writes the labels.
-func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	style := sans(12.5, blue)
-	style.XAlign, style.YAlign = text.XLeft, text.YTop
-	for i, median := range m.Medians {
-		words := metrics.Count(median.Y)
-		if i > 0 && m.Ideal[i].Y > 0 {
-			words += fmt.Sprintf(" (%.0f %%)", 100*median.Y/m.Ideal[i].Y)
+// draw puts the line and what stands beside it on a panel. What stands beside one
+// of several lines has that line's colour.
+func (l Line) draw(p *plot.Plot, x axis, style draw.LineStyle, several bool) {
+	beside := func(own draw.LineStyle) draw.LineStyle {
+		if several {
+			own.Color, own.Width = style.Color, 0.9
 		}
-		c.FillText(style, vg.Point{X: x(median.X) + 7, Y: y(median.Y) - 6}, words)
+		return own
 	}
+	var medians, limit plotter.XYs
+	bars := intervalBars{style: style}
+	bars.style.Dashes = nil
+	for _, spot := range l.Spots {
+		if spot.Limit > 0 {
+			limit = append(limit, plotter.XY{X: spot.Place, Y: spot.Limit})
+		}
+		if spot.Estimate.N == 0 {
+			continue
+		}
+		medians = append(medians, plotter.XY{X: spot.Place, Y: spot.Estimate.Median})
+		bars.bars = append(bars.bars, intervalBar{spot.Place, spot.Estimate})
+	}
+	polyline(p, beside(idealStroke), l.ideal(x))
+	polyline(p, beside(limitStroke), limit)
+	polyline(p, beside(lawStroke), l.curve(x))
+	if len(medians) == 0 {
+		return
+	}
+	if x.kind != words { // between words there is nothing
+		polyline(p, style, medians)
+	}
+	p.Add(&plotter.Scatter{XYs: l.dots(), GlyphStyle: dot(style)}, bars, &plotter.Scatter{XYs: medians, GlyphStyle: middle(style)})
+}
+
+// dots are the valid trials of the spots with a result.
+func (l Line) dots() (dots plotter.XYs) {
+	for _, spot := range l.Spots {
+		if spot.Estimate.N == 0 {
+			continue
+		}
+		for _, rate := range spot.Rates() {
+			dots = append(dots, plotter.XY{X: spot.Place, Y: rate})
+		}
+	}
+	return dots
+}
+
+// dot is a trial on a line of some style: see-through, as many may lie on one
+// another.
+func dot(style draw.LineStyle) draw.GlyphStyle {
+	pale := color.NRGBAModel.Convert(style.Color).(color.NRGBA)
+	pale.A = 0x70
+	return draw.GlyphStyle{Color: pale, Radius: 3.4, Shape: draw.CircleGlyph{}}
+}
+
+// middle is a median on a line of some style.
+func middle(style draw.LineStyle) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: draw.BoxGlyph{}}
+}
+
+// ideal is the line that is linear from the first spot with a result.
+func (l Line) ideal(x axis) (points plotter.XYs) {
+	for _, spot := range l.Spots {
+		if spot.Ideal == 0 {
+			continue
+		}
+		for _, place := range x.samples() {
+			points = append(points, plotter.XY{X: place, Y: spot.Ideal / spot.Place * place})
+		}
+		break
+	}
+	return points
+}
+
+// curve is the law along the axis.
+func (l Line) curve(x axis) (points plotter.XYs) {
+	if l.Law == nil {
+		return nil
+	}
+	for _, place := range x.samples() {
+		if place > 0 {
+			points = append(points, plotter.XY{X: place, Y: l.Law.At(place)})
+		}
+	}
+	return points
+}
+
+// scalingLegend names the lines and what stands beside them.
+func scalingLegend(all []Line, x axis) []Group {
+	var names, beside []Entry
+	ideal, limit, interval := false, false, false
+	for i, line := range all {
+		style := lineStyle(i, len(all))
+		names = append(names, Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: middle(style)})
+		for _, spot := range line.Spots {
+			ideal, limit = ideal || spot.Ideal > 0, limit || spot.Limit > 0
+			interval = interval || spot.Estimate.Coverage > 0
+		}
+	}
+	if interval {
+		names[0].Name += ", with 95 % intervals"
+	}
+	if ideal {
+		beside = append(beside, Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
+	}
+	if limit {
+		beside = append(beside, Entry{Name: "the links' limit", Line: limitStroke})
+	}
+	if slices.ContainsFunc(all, func(l Line) bool { return l.Law != nil }) {
+		entry := Entry{Name: "Universal Scalability Law", Line: lawStroke}
+		if len(all) == 1 {
+			entry.Name += ": " + all[0].Law.describe(x.knob.Name)
+		}
+		return []Group{{Entries: names}, {Entries: beside}, {Entries: []Entry{entry}}}
+	}
+	groups := []Group{{Entries: names}, {Entries: beside}}
+	if len(all) == 1 && ideal && all[0].NoLaw != "" {
+		groups = append(groups, Group{Entries: []Entry{{Name: "no Universal Scalability Law: " + all[0].NoLaw}}})
+	}
+	return groups
 }

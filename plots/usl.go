@@ -35,8 +35,8 @@ func (u USL) At(n float64) float64 {
 }
 
 const (
-	uslSizes      = 4    // different N that a fit needs: one more than it has parameters
-	uslReplicates = 1000 // of the bootstrap
+	uslSizes      = 4   // different N that a fit needs: one more than it has parameters
+	uslReplicates = 500 // of the bootstrap
 )
 
 // FitUSL fits the law to trials, one n and throughput x each, by least squares
@@ -52,7 +52,7 @@ const (
 func FitUSL(n, x []float64, seed uint64) (USL, error) {
 	sizes := slices.Compact(slices.Sorted(slices.Values(n)))
 	if len(sizes) < uslSizes {
-		return USL{}, fmt.Errorf("%d different sizes, and a fit needs %d", len(sizes), uslSizes)
+		return USL{}, fmt.Errorf("a fit needs results at %d different places, not %d", uslSizes, len(sizes))
 	}
 	if slices.Min(x) <= 0 {
 		return USL{}, errors.New("a trial has no throughput")

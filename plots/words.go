@@ -62,10 +62,7 @@ func describeWork(flags map[string]string) string {
 func describeTopology(run metrics.Run) string {
 	text := describeNodes(run.Count(metrics.Server), run.Count(metrics.Client))
 	machines := run.Machines()
-	nodes := fmt.Sprintf("%d nodes", machines)
-	if machines == 1 {
-		nodes = "1 node"
-	}
+	nodes := plural(machines, "node")
 	switch {
 	case run.Symmetric:
 		return text + ", symmetric on " + nodes
@@ -77,13 +74,15 @@ func describeTopology(run metrics.Run) string {
 
 // describeNodes is "2 servers + 1 client".
 func describeNodes(servers, clients int) string {
-	plural := func(n int, word string) string {
-		if n == 1 {
-			return "1 " + word
-		}
-		return fmt.Sprintf("%d %ss", n, word)
-	}
 	return plural(servers, "server") + " + " + plural(clients, "client")
+}
+
+// plural is "1 node" or "2 nodes".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // invalidReason is why a run is not valid, and where.

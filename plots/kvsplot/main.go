@@ -1,5 +1,5 @@
-// Command kvsplot draws run folders: the figures and the report of one, or the
-// scaling of several.
+// Command kvsplot draws run folders: the figures and the report of one, or of one
+// sweep, or the scaling of several runs.
 package main
 
 import (
@@ -23,9 +23,12 @@ const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
 
 One run folder: its figures (PNG and SVG) and report.html go into the folder
 itself, or into DIR, and its table is printed.
-Several: only throughput_scaling.png and .svg, throughput against the number of
-nodes, go into the current folder, or into DIR. A run that is not valid is never
-a point; it is named on standard error.
+A sweep's folder (of --sweep or --trials): the figures and the report of all its
+trials, likewise. It need not have ended.
+Several runs: only throughput_scaling.png and .svg, throughput against the number
+of nodes, or scaling_FLAG.png and .svg of what else the runs differ in, go into the
+current folder, or into DIR. A run that is not valid is never a point; it is named
+on standard error.
 
 `
 
@@ -61,17 +64,26 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	return drawMany(flags.Args(), *out, stdout, stderr)
 }
 
-// drawOne draws one run and prints its table.
+// drawOne draws one run and prints its table, or one sweep.
 func drawOne(dir, out string, stdout, stderr io.Writer) error {
+	if out == "" {
+		out = dir
+	}
+	if plots.IsSweep(dir) {
+		s, err := plots.LoadSweep(dir)
+		if err != nil {
+			return err
+		}
+		files, err := plots.DrawPoints(s, out)
+		list(stdout, files)
+		return err
+	}
 	r, err := plots.LoadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, missing := range r.Missing {
 		fmt.Fprintf(stderr, "kvsplot: %s is incomplete: missing %s\n", dir, missing)
-	}
-	if out == "" {
-		out = dir
 	}
 	files, err := plots.DrawRun(r, out)
 	list(stdout, files)

@@ -1,0 +1,83 @@
+package plots
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// describeSweep is a sweep in one line: work, trials, how sure it is.
+func describeSweep(s *Sweep) string {
+	var parts []string
+	if r := s.sample(); r != nil {
+		fixed := maps.Clone(r.Workload)
+		for _, knob := range s.Knobs {
+			if len(knob.Values) > 1 {
+				delete(fixed, knob.Name)
+			}
+		}
+		if work := describeWork(fixed); work != "" {
+			parts = append(parts, work)
+		}
+		switch {
+		case len(s.Points) == 1:
+			parts = append(parts, describeTopology(r.Run))
+		case r.Symmetric:
+			parts = append(parts, "symmetric")
+		}
+		if r.Lab != nil {
+			parts = append(parts, r.Lab.String())
+		}
+	}
+	parts = append(parts, s.progress())
+	if fewest := s.fewest(); fewest > 0 && fewest < 6 {
+		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
+	}
+	if s.ID != "" {
+		parts = append(parts, "sweep "+s.ID)
+	}
+	return label(strings.Join(parts, "  ·  "), 170)
+}
+
+// sample is the run of the first point that has one; nil for none.
+func (s *Sweep) sample() *Run {
+	for _, point := range s.Points {
+		if point.Run != nil {
+			return point.Run
+		}
+	}
+	return nil
+}
+
+// progress is how many trials there are, and of how many when some are missing.
+func (s *Sweep) progress() string {
+	if done, planned := len(s.Trials), len(s.Order); done < planned {
+		return fmt.Sprintf("%d/%d trials", done, planned)
+	}
+	return plural(len(s.Trials), "trial")
+}
+
+// fewest is the smallest number of valid trials that a point with a result has;
+// 0 without results.
+func (s *Sweep) fewest() int {
+	fewest := 0
+	for _, point := range s.Points {
+		if n := len(point.Valid); point.OK() && (fewest == 0 || n < fewest) {
+			fewest = n
+		}
+	}
+	return fewest
+}
+
+// failureWords name the trials that are no data; "" for none.
+func failureWords(s *Sweep) string {
+	failed := s.failed()
+	if len(failed) == 0 {
+		return ""
+	}
+	var each []string
+	for _, trial := range failed {
+		each = append(each, s.name(trial)+": "+invalidReason(trial.Verdict))
+	}
+	return label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(failed), plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
+}
