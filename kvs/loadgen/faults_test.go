@@ -1,0 +1,233 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/faultproxy"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// behindProxy is a server that clients reach through a proxy with faults.
+type behindProxy struct {
+	*store
+	proxy *faultproxy.Proxy
+}
+
+func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault) behindProxy {
+	t.Helper()
+	s := newStore(t, name, codec, engine.NewMutex())
+	proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return faults })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return behindProxy{s, proxy}
+}
+
+// brief is a run of some ten milliseconds with one connection.
+func brief() Config {
+	c := DefaultConfig()
+	c.Workload.Workload = workload.YCSBA
+	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 500, 1, 50, 100
+	c.WarmUp, c.Window = 0, 20*time.Millisecond
+	return c
+}
+
+// complete is a whole run: what a client and the launcher's judge would make of it.
+func complete(ctx context.Context, c Config) (metrics.Summary, error) {
+	g, err := New(c)
+	if err != nil {
+		return metrics.Summary{}, err
+	}
+	defer g.Close()
+	if err := g.Connect(ctx); err != nil {
+		return metrics.Summary{}, err
+	}
+	if err := g.Load(ctx); err != nil {
+		return g.Summary(), err
+	}
+	err = g.Measure(ctx, func(metrics.Phase) error { return nil })
+	return g.Summary(), err
+}
+
+// noticed is how a fault shows in a run that it struck; "" when it does not.
+func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err error) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server keeps a session whose client has gone")
+		}
+	}
+	switch {
+	case err != nil:
+		return "error: " + err.Error()
+	case summary.Verification.Failures > 0:
+		return "verification: " + summary.Verification.First
+	case summary.Total.Misses > 0:
+		return fmt.Sprintf("%d misses", summary.Total.Misses)
+	case summary.Total != metrics.Counts(s.service.Counts()[client]):
+		return fmt.Sprintf("counts: verified %+v, applied %+v", summary.Total, s.service.Counts()[client])
+	}
+	return ""
+}
+
+// Each kind of fault, in the handshake, in the load and after it, ends the run
+// with an error that names the server, unless it only takes time.
+func TestFaultMatrix(t *testing.T) {
+	const inHandshake, inLoad, later = 40, 20_000, 150_000
+	const ms = time.Millisecond
+	type fault = faultproxy.Fault
+	tests := []struct {
+		fault fault
+		want  string // what the error has, one of; "" for a run that is fine
+	}{
+		{fault{Kind: faultproxy.Delay, Delay: ms, Jitter: ms}, ""},
+		{fault{Kind: faultproxy.Throttle, Rate: 2_000_000}, ""},
+		{fault{Kind: faultproxy.Cut}, "connection reset|closed|EOF|broken pipe"},
+		{fault{Kind: faultproxy.Truncate}, "EOF|closed|shut down|broken pipe"},
+		{fault{Kind: faultproxy.Duplicate, Len: 77}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character"},
+		{fault{Kind: faultproxy.Flip, Bit: 6}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character"},
+	}
+	for _, test := range tests {
+		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
+			for _, at := range []int64{inHandshake, inLoad, later} {
+				f := test.fault
+				f.Way, f.At = way, at
+				t.Run(f.String(), func(t *testing.T) {
+					s, c, summary, err := through(t, f, test.want == "")
+					found := noticed(t, s.store, c.Node, summary, err)
+					if test.want == "" {
+						if found != "" {
+							t.Errorf("%s, want a run that is fine", found)
+						}
+						return
+					}
+					if !strings.HasPrefix(found, "error: ") || !containsOne(found, test.want) {
+						t.Errorf("%q, want an error with %s", found, test.want)
+					}
+					if !strings.Contains(found, "server0") && !strings.Contains(found, s.proxy.Addr()) {
+						t.Errorf("%q does not name the server", found)
+					}
+				})
+			}
+		}
+	}
+}
+
+// through runs a client against a server behind a fault, for as long as it takes
+// the fault to strike and, when it is to be harmless, no longer.
+func through(t *testing.T, f faultproxy.Fault, harmless bool) (behindProxy, Config, metrics.Summary, error) {
+	t.Helper()
+	for window := 50 * time.Millisecond; ; window *= 4 {
+		s := newBehindProxy(t, "server0", "binary", f)
+		c := brief()
+		c.Hosts, c.Options.CRC, c.Window = []string{s.proxy.Addr()}, true, window
+		if !harmless {
+			c.Window = 30 * time.Second // the fault ends it
+		}
+		summary, err := complete(context.Background(), c)
+		if len(s.proxy.Struck()) > 0 {
+			return s, c, summary, err
+		}
+		if window > 10*time.Second || !harmless {
+			t.Fatalf("the fault did not strike; error %v", err)
+		}
+	}
+}
+
+func containsOne(text, alternatives string) bool {
+	for _, a := range strings.Split(alternatives, "|") {
+		if strings.Contains(text, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Nobody is told of a black hole: the run ends when its launcher loses patience,
+// and leaves nothing behind.
+func TestBlackHole(t *testing.T) {
+	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
+		s := newBehindProxy(t, "server0", "binary", faultproxy.Fault{Kind: faultproxy.BlackHole, Way: way, At: 20_000})
+		c := brief()
+		c.Hosts = []string{s.proxy.Addr()}
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		err := within(t, "the run", func() error {
+			_, err := complete(ctx, c)
+			return err
+		})
+		if err == nil || len(s.proxy.Struck()) != 1 {
+			t.Errorf("%v: error %v, struck %v", way, err, s.proxy.Struck())
+		}
+	}
+}
+
+// TestFlips flips one bit at a random byte of a run, over and over. With -crc
+// every flip is noticed, with -verify full every flip in a reply. Without -crc, a
+// flip in a request is noticed when it breaks the frame, and else when what it
+// spoiled is read back and compared; the shares are logged. KVLAB_LONG=1 makes
+// many more runs.
+func TestFlips(t *testing.T) {
+	runs := 25
+	if os.Getenv("KVLAB_LONG") == "1" {
+		runs = 500
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for _, mode := range []struct {
+		name   string
+		crc    bool
+		verify int
+		all    []bool // by way: whether every flip must be noticed
+	}{
+		{"-crc", true, 16, []bool{true, true}}, {"-verify full", false, 1, []bool{false, true}}, {"defaults", false, 16, []bool{false, false}},
+	} {
+		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
+			rng := rand.New(rand.NewPCG(seed, uint64(way)))
+			unnoticed, ways := 0, map[string]int{}
+			for n := 0; n < runs; {
+				f := faultproxy.Fault{Kind: faultproxy.Flip, Way: way, At: rng.Int64N(300_000), Bit: uint8(rng.IntN(8))}
+				found, struck := flipOnce(t, f, mode.crc, mode.verify)
+				if !struck {
+					continue // the run was over before
+				}
+				n++
+				if found == "" {
+					if unnoticed++; mode.all[way] {
+						t.Errorf("%s: %v is not noticed", mode.name, f)
+					}
+				}
+				kind, _, _ := strings.Cut(found, ":")
+				ways[kind]++
+			}
+			t.Logf("%s, %v: %d of %d flips not noticed; %v", mode.name, way, unnoticed, runs, ways)
+		}
+	}
+}
+
+func flipOnce(t *testing.T, f faultproxy.Fault, crc bool, verify int) (found string, struck bool) {
+	t.Helper()
+	s := newStore(t, "server0", "binary", engine.NewMutex())
+	proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	c := brief()
+	c.Hosts, c.Options.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
+	summary, err := complete(context.Background(), c)
+	return noticed(t, s, c.Node, summary, err), len(proxy.Struck()) > 0
+}

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/faultproxy"
+)
+
+// handshakeSize is how many bytes a client sends before its first frame.
+func handshakeSize(t *testing.T, id Identity) int64 {
+	t.Helper()
+	size := 0
+	for _, message := range []any{
+		hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Options: id.Options},
+		answer{Proof: id.proof("client")},
+	} {
+		text, err := json.Marshal(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += 2 + len(text)
+	}
+	return int64(size)
+}
+
+// A whole request that arrives twice is applied twice: the server's count shows
+// it, which the launcher holds against the client's. The second reply belongs to
+// no call, and the calls after it get their own.
+func TestRequestTwice(t *testing.T) {
+	for _, crc := range []bool{false, true} {
+		id := Identity{Node: "client0", Codec: "binary", Options: Options{CRC: crc}}
+		s := startServer(t, Identity{Node: "server0", Codec: "binary"}, engine.NewMutex())
+		var batch kvs.Batch
+		batch.Append(kvs.Put, []byte("key"), []byte("value"))
+		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, id) + int64(len(batch.Frame())), Len: len(batch.Frame())}
+		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := (&server{addr: proxy.Addr()}).dial(t, id)
+		call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
+		for i := range 3 {
+			client.Send(&call)
+			if err := client.Wait(&call); err != nil {
+				t.Errorf("-crc=%t: call %d: %v", crc, i, err)
+			}
+		}
+		client.Close()
+		if err := s.end(t); err != nil {
+			t.Errorf("-crc=%t: the server's end: %v", crc, err)
+		}
+		if puts := s.service.Counts()["client0"].Puts; puts != 4 || len(proxy.Struck()) != 1 {
+			t.Errorf("-crc=%t: %d puts were applied of 3 calls, want 4; struck %v", crc, puts, proxy.Struck())
+		}
+		if err := proxy.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
