@@ -49,8 +49,9 @@ type Launcher struct {
 	Stderr   io.Writer               // progress and explanations
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
 
-	limits limits
-	draw   func(dir string) (files []string, err error)
+	limits   limits
+	draw     drawer // a run's folder
+	drawMany drawer // a sweep's folder
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -61,15 +62,16 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 			metrics.Server: filepath.Join(root, "bin", programName(metrics.Server)),
 			metrics.Client: filepath.Join(root, "bin", programName(metrics.Client)),
 		},
-		Root:    root,
-		Tmcc:    "/usr/local/etc/emulab/tmcc",
-		GeniGet: "geni-get",
-		SSH:     "ssh",
-		Slurm:   thisSlurm(),
-		Stdout:  stdout,
-		Stderr:  stderr,
-		limits:  defaultLimits(),
-		draw:    plots.Draw,
+		Root:     root,
+		Tmcc:     "/usr/local/etc/emulab/tmcc",
+		GeniGet:  "geni-get",
+		SSH:      "ssh",
+		Slurm:    thisSlurm(),
+		Stdout:   stdout,
+		Stderr:   stderr,
+		limits:   defaultLimits(),
+		draw:     plots.Draw,
+		drawMany: plots.DrawSweep,
 	}
 }
 
@@ -120,11 +122,19 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		ID: dir.id(), GitCommit: l.commit(ctx), Command: commandLine(args),
 	})
 	if err == nil {
-		if _, err := l.draw(string(dir)); err != nil {
-			fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
-		}
+		l.picture(l.draw, dir)
 	}
 	return l.conclude(dir, run, err)
+}
+
+// drawer makes a folder's figures and report.
+type drawer func(dir string) (files []string, err error)
+
+// picture draws, if it can: what was measured stands without it.
+func (l *Launcher) picture(draw drawer, dir folder) {
+	if _, err := draw(string(dir)); err != nil {
+		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+	}
 }
 
 // commandLine is a command line with its program's name, as records keep it.

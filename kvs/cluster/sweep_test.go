@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"kvlab/metrics"
+	"kvlab/plots"
 )
 
 // many runs several trials over 2 fake servers and 2 fake clients, which all have
@@ -34,6 +35,7 @@ func (tr *trial) sweepFolder(t *testing.T) (metrics.Sweep, []metrics.Trial) {
 func TestTrials(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
+	tr.drawMany = plots.DrawSweep
 	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3", "", "--trials", "3", "--out", tr.out})
 	if err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
@@ -60,6 +62,9 @@ func TestTrials(t *testing.T) {
 	}
 	if n := len(regexp.MustCompile(`(?m)^trial [123]/3  [0-9]+ op/s  VALID$`).FindAllString(out, -1)); n != 3 {
 		t.Errorf("%d lines of trials:\n%s", n, out)
+	}
+	if report := tr.read(t, "report.html"); !strings.Contains(report, "VALID") {
+		t.Error("the report has no verdict")
 	}
 	tr.checkBenchmarks(t, rates)
 }

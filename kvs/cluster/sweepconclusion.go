@@ -30,6 +30,7 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 	if ended != nil {
 		return fmt.Errorf("%w (go on with --resume %s)", ended, quoteWord(string(c.dir)))
 	}
+	c.picture(c.drawMany, c.dir)
 	points := metrics.Summarize(c.plan, done)
 	if len(c.plan.Knobs) == 0 {
 		fmt.Fprint(c.Stdout, totalLines(points[0]))
