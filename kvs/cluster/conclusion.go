@@ -13,13 +13,16 @@ import (
 
 // conclude prints what came out of a run of one trial, the verdict last, and
 // returns the error that the exit status is made of.
-func (l *Launcher) conclude(dir folder, run metrics.Run, ended error) error {
+func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ended error) error {
 	var f *fault
 	if errors.As(ended, &f) && f.kind == badArgs {
 		return &UsageError{fmt.Errorf("%s (%s): %s", programName(f.role), f.node, f.reason)}
 	}
 	if run.Verdict.Valid || run.Verdict == ceiling {
 		fmt.Fprintf(l.Stdout, "%s\n%s\n", labLines(run), plots.Summary(run))
+	}
+	if scale != nil {
+		fmt.Fprintf(l.Stdout, "%s\n\n", scale.GradeRun(run))
 	}
 	fmt.Fprintf(l.Stdout, "logs %s\n", dir)
 	fmt.Fprintf(l.Stdout, "verdict %s\n", run.Verdict)

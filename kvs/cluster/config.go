@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/cluster/lab"
 	"kvlab/metrics"
+	"kvlab/plots"
 )
 
 // Config is what the command line asks for.
@@ -29,6 +30,8 @@ type Config struct {
 	SSHConfig  string   // ssh -F
 	DryRun     bool     // print the plan, start nothing
 	Trials     Trials   // how often, and with which settings
+
+	Grade plots.Scale // what the result is judged on; nil for no grade
 
 	Symmetric      bool   // every node serves and loads
 	ServersPerNode int    // on each node that serves; 0 is 1
@@ -60,6 +63,7 @@ examples:
   sudo run-cluster.sh --virtual 4 --link-rate 1gbit
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
   run-cluster.sh --trials 6                       six trials, their median and its interval
+  run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
 
 exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
@@ -118,6 +122,10 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
+	fs.Func("grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", func(path string) (err error) {
+		cfg.Grade, err = plots.ReadScale(path)
+		return err
+	})
 	cfg.Trials.flags(fs)
 	cfg.topologyFlags(fs)
 	return fs
@@ -220,6 +228,8 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--virtual makes its own nodes: it goes without --local, --slurm, --nodes, --hosts and --ssh-config")
 	case set["link-rate"] && !set["virtual"]:
 		return errors.New("--link-rate shapes the links of virtual hosts: it goes with --virtual N")
+	case c.Grade != nil && len(c.Trials.Knobs) > 0:
+		return errors.New("--grade judges one configuration: use it with --trials, without --sweep")
 	case c.Out == "":
 		return errors.New("--out: needs the name of a folder")
 	}

@@ -124,7 +124,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err == nil {
 		l.picture(l.draw, dir)
 	}
-	return l.conclude(dir, run, err)
+	return l.conclude(cfg.Grade, dir, run, err)
 }
 
 // drawer makes a folder's figures and report.

@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
+	"kvlab/plots"
 )
 
 // campaign is a sweep as it is carried out: its plan, and what each of its
@@ -20,6 +21,7 @@ import (
 type campaign struct {
 	*Launcher
 	plan   metrics.Sweep
+	scale  plots.Scale      // for the grade; nil for none
 	points map[string]setup // by their names
 	dir    folder
 	begun  time.Time // this launcher's part of it
@@ -35,7 +37,7 @@ type setup struct {
 // sweep carries out a run of several trials, or what is left of one. args are
 // the words that began it.
 func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []string) error {
-	c := &campaign{Launcher: l, plan: planSweep(cfg.Trials, args)}
+	c := &campaign{Launcher: l, plan: planSweep(cfg.Trials, args), scale: cfg.Grade}
 	if err := c.setUp(ctx, cfg, nodes); err != nil {
 		return &UsageError{err}
 	}

@@ -38,6 +38,9 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 		fmt.Fprint(c.Stdout, c.pointTable(points))
 	}
 	fmt.Fprint(c.Stdout, c.remarks(points))
+	if c.scale != nil {
+		fmt.Fprintf(c.Stdout, "\n%s\n", c.scale.GradeTrials(c.plan, done))
+	}
 	verdict := c.verdict(done)
 	fmt.Fprintf(c.Stdout, "\nlogs %s\nverdict %s\n", c.dir, verdict)
 	if verdict.Valid {

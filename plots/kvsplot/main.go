@@ -20,6 +20,7 @@ func main() {
 }
 
 const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
+       kvsplot grade FILE RUN
 
 One run folder: its figures (PNG and SVG) and report.html go into the folder
 itself, or into DIR, and its table is printed.
@@ -29,6 +30,8 @@ Several runs: only throughput_scaling.png and .svg, throughput against the numbe
 of nodes, or scaling_FLAG.png and .svg of what else the runs differ in, go into the
 current folder, or into DIR. A run that is not valid is never a point; it is named
 on standard error.
+grade: what the run, or the trials of one configuration, are worth on the scale in
+FILE, such as plots/grades.txt, and why.
 
 `
 
@@ -55,10 +58,12 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 			return usageError{fmt.Errorf("%s stands after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
 		}
 	}
-	switch flags.NArg() {
-	case 0:
+	switch {
+	case flags.Arg(0) == "grade":
+		return grade(flags.Args()[1:], stdout)
+	case flags.NArg() == 0:
 		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
-	case 1:
+	case flags.NArg() == 1:
 		return drawOne(flags.Arg(0), *out, stdout, stderr)
 	}
 	return drawMany(flags.Args(), *out, stdout, stderr)
@@ -105,6 +110,23 @@ func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
 	}
 	list(stdout, files)
 	return err
+}
+
+// grade prints what a run is worth on a scale.
+func grade(args []string, stdout io.Writer) error {
+	if len(args) != 2 {
+		return usageError{errors.New("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.txt logs/latest")}
+	}
+	scale, err := plots.ReadScale(args[0])
+	if err != nil {
+		return usageError{err}
+	}
+	result, err := scale.GradeFolder(args[1])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, result)
+	return nil
 }
 
 // list prints one line per file written.

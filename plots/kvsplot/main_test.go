@@ -39,6 +39,18 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "new", "pictures")
+	sweep, half := filepath.Join(dir, "sweep"), filepath.Join(dir, "half")
+	for name, text := range map[string]string{
+		"sweep/sweep.json":         `{"id":"sweep","trials_per_point":1,"order":[{"number":1}]}`,
+		"sweep/trials.json":        `[{"number":1,"folder":"trial-001","ops_per_s":1e6,"verdict":{"valid":true}}]`,
+		"sweep/trial-001/run.json": strings.TrimPrefix(validRun, "good "),
+		"half/sweep.json":          `{"id":`,
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -63,7 +75,16 @@ func TestRun(t *testing.T) {
 		{name: "unwritable", args: []string{"-out", plain, good}, want: 1, wantErr: "make the folder for figures"},
 		{name: "several", args: []string{"-out", out, good, bad, latest}, wantErr: "kvsplot: left out bad: INVALID(misses)\n",
 			wantOut: "throughput_scaling.svg\n", wantFile: filepath.Join(out, "throughput_scaling.png")},
-		{name: "none valid", args: []string{"-out", out, bad, bad}, want: 2, wantErr: "none of the 1 runs is valid"},
+		{name: "none valid", args: []string{"-out", out, bad, bad}, want: 2, wantErr: "none of the runs is valid"},
+		{name: "grade", args: []string{"grade", "../grades.txt", good}, wantOut: "grade 82 %\n  judged on 1M ops/s: one trial, no interval"},
+		{name: "grade of nothing valid", args: []string{"grade", "../grades.txt", bad}, wantOut: "no grade: the verdict is INVALID(misses)"},
+		{name: "grade without a run", args: []string{"grade", "../grades.txt"}, want: 2, wantErr: "kvsplot: want kvsplot grade FILE RUN"},
+		{name: "grade without a scale", args: []string{"grade", corrupt + "/run.json", good}, want: 2, wantErr: "run.json:1: \"{\": want operations per second and per cent"},
+		{name: "grade of no run", args: []string{"grade", "../grades.txt", dir}, want: 2, wantErr: "is neither a run's folder nor a sweep's"},
+		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html"), wantFile: filepath.Join(sweep, "throughput_trials.svg")},
+		{name: "sweep elsewhere", args: []string{"-out", out, sweep}, wantOut: filepath.Join(out, "throughput_trials.png"), wantFile: filepath.Join(out, "throughput_trials.png")},
+		{name: "sweep among runs", args: []string{"-out", out, good, sweep}, wantOut: "throughput_scaling.svg\n"},
+		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
