@@ -135,15 +135,19 @@ func (c *client) connect(ctx context.Context) error {
 }
 
 func (c *client) load(ctx context.Context) error {
-	begun := time.Now()
 	if err := c.enter(metrics.Load); err != nil {
 		return err
 	}
-	if err := c.generator.Load(ctx); err != nil {
+	begun := time.Now()
+	if err := c.generator.Store(ctx); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	counts := c.generator.Counts()
-	c.node.Logf("loaded: %d records stored and read back in %.2f s", counts.Puts, time.Since(begun).Seconds())
+	stored := time.Now()
+	if err := c.generator.ReadBack(ctx); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	c.node.Logf("loaded: %d records stored in %.2f s and read back in %.2f s",
+		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), time.Since(stored).Seconds())
 	return c.node.Send(control.Event{Event: control.Loaded})
 }
 

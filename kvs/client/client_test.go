@@ -213,7 +213,7 @@ func TestClientByHand(t *testing.T) {
 	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "throughput ") || !strings.HasSuffix(last, " ops/s") || strings.HasPrefix(last, "throughput 0.00") {
 		t.Errorf("the last line is %q", last)
 	}
-	for _, want := range []string{"  -theta 0.99", "  -secs 0.05", "loaded: 500 records stored and read back", "phase window"} {
+	for _, want := range []string{"  -theta 0.99", "  -secs 0.05", "loaded: 500 records stored in ", "phase window"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%q is not in the log:\n%s", want, &stdout)
 		}

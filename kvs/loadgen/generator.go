@@ -15,7 +15,7 @@ import (
 )
 
 // Generator is one client node's run. Its methods are called in the order
-// Connect, Load, Measure, Close, from one goroutine; Counts and Latency may be
+// Connect, Load (or its two halves), Measure, Close, from one goroutine; Counts and Latency may be
 // used beside them.
 type Generator struct {
 	config  Config
@@ -97,7 +97,20 @@ func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) e
 	return context.Cause(inner)
 }
 
-// Load stores this client's share of the records and reads it back.
+// Store stores this client's share of the records.
+func (g *Generator) Store(ctx context.Context) error {
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.store(ctx, g.config) })
+}
+
+// ReadBack reads all that Store has stored, and compares it in full.
+func (g *Generator) ReadBack(ctx context.Context) error {
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.readBack(ctx, g.config) })
+}
+
+// Load is Store and then ReadBack.
 func (g *Generator) Load(ctx context.Context) error {
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.load(ctx, g.config) })
+	if err := g.Store(ctx); err != nil {
+		return err
+	}
+	return g.ReadBack(ctx)
 }
