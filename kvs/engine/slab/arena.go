@@ -29,6 +29,14 @@ type arena struct {
 	mu   sync.Mutex
 	free [classes][]block // guarded by mu
 	next uint64           // the first word never handed out; guarded by mu
+
+	ahead ahead
+}
+
+func newArena() *arena {
+	a := new(arena)
+	a.ahead.arena = a
+	return a
 }
 
 // data returns the memory from a block's start to the end of its region.
@@ -76,23 +84,32 @@ func (a *arena) extend(words int) (uint64, error) {
 	if place%regionWords+uint64(words) > regionWords {
 		place = (place/regionWords + 1) * regionWords
 	}
-	region := place / regionWords
-	if region == maxRegions {
-		return 0, fmt.Errorf("all %d GiB of a slab engine are in use", maxRegions*regionSize>>30)
-	}
-	if a.regions[region] == nil {
-		memory, err := newRegion()
-		if err != nil {
-			return 0, err
-		}
-		a.regions[region] = memory
+	if _, err := a.region(place / regionWords); err != nil {
+		return 0, err
 	}
 	a.next = place + uint64(words)
+	a.ahead.keep()
 	return place, nil
+}
+
+// region returns a region, which may be new. The caller holds mu.
+func (a *arena) region(i uint64) ([]byte, error) {
+	if i >= maxRegions {
+		return nil, fmt.Errorf("all %d GiB of a slab engine are in use", maxRegions*regionSize>>30)
+	}
+	if a.regions[i] == nil {
+		memory, err := newRegion()
+		if err != nil {
+			return nil, err
+		}
+		a.regions[i] = memory
+	}
+	return a.regions[i], nil
 }
 
 // close returns all memory to the system. Nobody may use the arena any more.
 func (a *arena) close() {
+	a.ahead.close()
 	for _, region := range a.regions {
 		if region != nil {
 			freeRegion(region)

@@ -8,7 +8,7 @@ import (
 // Blocks of all classes are filled to the last byte with their own name, and
 // hold it in the end: no two overlap, none crosses a region.
 func TestArenaBlocksAreApart(t *testing.T) {
-	a := new(arena)
+	a := newArena()
 	defer a.close()
 	var blocks []block
 	for range 2 {
@@ -38,7 +38,7 @@ func TestArenaBlocksAreApart(t *testing.T) {
 
 // What was given back is handed out again before the arena grows.
 func TestArenaReuses(t *testing.T) {
-	a := new(arena)
+	a := newArena()
 	defer a.close()
 	const class = 18
 	blocks, err := a.take(class, nil)

@@ -30,11 +30,27 @@ func (d *directory) segment(hash uint64) *segment {
 
 func (x *index) segment(hash uint64) *segment { return x.table.Load().segment(hash) }
 
-// start gives an index its first segment.
-func (x *index) start(s *segment) {
-	d := &directory{shift: 64, entries: make([]atomic.Pointer[segment], 1)}
-	d.entries[0].Store(s)
+// startBits makes an index begin with 64 segments, which fill a huge page: with
+// one, those who begin to store would all wait for it.
+const startBits = 6
+
+// start gives an index its first segments.
+func (x *index) start(a *arena) error {
+	d := &directory{shift: 64 - startBits, entries: make([]atomic.Pointer[segment], 1<<startBits)}
+	var free []block
+	for i := range d.entries {
+		if len(free) == 0 {
+			var err error
+			if free, err = a.take(classOf(segmentSize), free); err != nil {
+				return err
+			}
+		}
+		last := len(free) - 1
+		d.entries[i].Store(newSegment(a, free[last], startBits))
+		free = free[:last]
+	}
 	x.table.Store(d)
+	return nil
 }
 
 // replace puts low and high, which share one bit more, in the place of the

@@ -11,6 +11,10 @@ import (
 // address space, of which the system grants pages as they are first written.
 const regionBits = 27
 
+// aheadMost is how many bytes are kept ready before they are needed: what 5
+// million records of 128 bytes a second take in 20 ms.
+const aheadMost = 16 << 20
+
 // newRegion maps a region of zeros outside of the collector's heap, in huge
 // pages where the system grants them: with small ones nearly every lookup in a
 // large store also misses the translation buffer. See
@@ -22,6 +26,15 @@ func newRegion() ([]byte, error) {
 	}
 	_ = syscall.Madvise(region, syscall.MADV_HUGEPAGE) // refused: small pages do too
 	return region, nil
+}
+
+// populate has the system find and clear pages that were not touched yet; what
+// is in the others stays. See MADV_POPULATE_WRITE in
+// https://man7.org/linux/man-pages/man2/madvise.2.html; systems before Linux
+// 5.14 refuse, and find the pages when they are touched.
+func populate(memory []byte) {
+	const populateWrite = 23 // package syscall does not have it
+	_ = syscall.Madvise(memory, populateWrite)
 }
 
 // freeRegion returns a region to the system; nobody may look at it any more.

@@ -2,6 +2,7 @@
 // heap, and whose operations overlap their cache misses.
 //
 //	arena    memory in regions, handed out in blocks of size classes
+//	ahead    has the system clear an arena's memory before it is needed
 //	record   a key and its value in a block; never changed while it can be seen
 //	segment  a hash table of a fixed size: slots that name records
 //	index    leads from a hash to its segment; grows by splitting one at a time
@@ -34,9 +35,11 @@ import (
 // still in the middle of an Apply, for want of a processor, records replaced
 // since wait for it and writers take new memory.
 //
-// Growth stops one writer at a time, and no reader: for the split of a segment
-// (about 0.2 ms) or while the system clears a huge page of 2 MiB (0.1 ms; 5 ms in
-// a virtual machine whose host has yet to find the memory).
+// Growth stops one writer at a time, and no reader, for the split of a segment
+// (about 0.2 ms). An Engine has 2 MiB from the start, and the system is asked for
+// 16 MiB more before they are needed; who uses memory faster than the system
+// clears it waits for a huge page of 2 MiB (0.1 ms; 5 ms in a virtual machine
+// whose host has yet to find the memory).
 //
 // When the system grants no more memory, Apply panics, with all locks released
 // and every completed operation in place; kvs.Session turns that into the call's
@@ -53,12 +56,10 @@ type Engine struct {
 
 // New returns an empty engine, or the system's error when it grants no memory.
 func New() (*Engine, error) {
-	e := &Engine{hash: maphash.Bytes, seed: maphash.MakeSeed(), arena: new(arena), epochs: newEpochs()}
-	blocks, err := e.arena.take(classOf(segmentSize), nil)
-	if err != nil {
+	e := &Engine{hash: maphash.Bytes, seed: maphash.MakeSeed(), arena: newArena(), epochs: newEpochs()}
+	if err := e.index.start(e.arena); err != nil {
 		return nil, err
 	}
-	e.index.start(newSegment(e.arena, blocks[0], 0))
 	runtime.AddCleanup(e, (*arena).close, e.arena)
 	return e, nil
 }
