@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -25,6 +26,7 @@ type sweepPlan struct {
 	fails  func(number int, point []string) bool
 	done   int // trials that have ended; 0: all, below: none
 	seed   uint64
+	batch  string // 8192 if empty
 }
 
 // knob makes a knob of values.
@@ -66,7 +68,7 @@ func makeSweep(t testing.TB, root string, p sweepPlan) string {
 // run makes up one trial's run.
 func (p sweepPlan) run(planned metrics.Planned, rng *rand.Rand) metrics.Run {
 	nodes, factor := 2, 1.0
-	workload := map[string]string{"workload": "YCSB-B", "theta": "0.99", "batch": "8192"}
+	workload := map[string]string{"workload": "YCSB-B", "theta": "0.99", "batch": cmp.Or(p.batch, "8192")}
 	for i, knob := range p.knobs {
 		value := planned.Point[i]
 		if knob.Name == nodesKnob {

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -41,22 +42,21 @@ func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
 // medianLabels write each median, and its share of the ideal, beside it.
 type medianLabels []Spot
 
-// Plot writes the labels.
+// Plot writes the labels: below the line, or above it where it falls.
 func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	style := sans(12.5, blue)
-	style.XAlign, style.YAlign = text.XLeft, text.YTop
-	first := true
-	for _, spot := range m {
-		if spot.Estimate.N == 0 {
-			continue
-		}
+	shown := slices.DeleteFunc(slices.Clone(m), func(s Spot) bool { return s.Estimate.N == 0 })
+	for i, spot := range shown {
 		words := metrics.Count(spot.Estimate.Median)
-		if !first && spot.Ideal > 0 {
+		if i > 0 && spot.Ideal > 0 {
 			words += fmt.Sprintf(" (%.0f %%)", 100*spot.Efficiency())
 		}
-		first = false
-		c.FillText(style, vg.Point{X: x(spot.Place) + 10, Y: y(spot.Estimate.Median) - 6}, words)
+		style, below := sans(12.5, blue), vg.Length(6)
+		style.XAlign, style.YAlign = text.XLeft, text.YTop
+		if i+1 < len(shown) && shown[i+1].Estimate.Median < spot.Estimate.Median {
+			style.YAlign, below = text.YBottom, -3
+		}
+		c.FillText(style, vg.Point{X: x(spot.Place) + 10, Y: y(spot.Estimate.Median) - below}, words)
 	}
 }
 

@@ -61,12 +61,12 @@ func FitUSL(n, x []float64, seed uint64) (USL, error) {
 	largest := sizes[len(sizes)-1]
 	const nothing = 1e-6 // of the throughput at the largest size, is no effect
 	switch {
+	case best[alpha] >= 1:
+		return USL{}, errors.New("the best fit has contention 1 or more: throughput does not grow")
 	case best[alpha]*largest < nothing:
 		return USL{}, errors.New("the best fit has contention 0, its bound: throughput grows in proportion or faster, and nothing shows what will limit it")
 	case best[beta]*largest*largest < nothing:
 		return USL{}, errors.New("the best fit has coherency 0, its bound: these trials show no peak to come")
-	case best[alpha] >= 1:
-		return USL{}, errors.New("the best fit has contention 1 or more: throughput does not grow")
 	}
 	u := USL{Gamma: Bounded{Value: best[gamma]}, Alpha: Bounded{Value: best[alpha]}, Beta: Bounded{Value: best[beta]}, Peak: Bounded{Value: best.peak()}}
 	replicas := bootstrapCurve(best, n, x, rand.New(rand.NewPCG(seed, uslReplicates)))

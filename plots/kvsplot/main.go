@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"kvlab/plots"
@@ -21,6 +22,7 @@ func main() {
 
 const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
        kvsplot grade FILE RUN
+       kvsplot compare A B
 
 One run folder: its figures (PNG and SVG) and report.html go into the folder
 itself, or into DIR, and its table is printed.
@@ -32,6 +34,8 @@ current folder, or into DIR. A run that is not valid is never a point; it is nam
 on standard error.
 grade: what the run, or the trials of one configuration, are worth on the scale in
 FILE, such as plots/grades.txt, and why.
+compare: how much faster or slower B is than A, with an interval. A and B are run
+folders, several with commas between them, or folders of --trials.
 
 `
 
@@ -61,6 +65,8 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	switch {
 	case flags.Arg(0) == "grade":
 		return grade(flags.Args()[1:], stdout)
+	case flags.Arg(0) == "compare":
+		return compare(flags.Args()[1:], stdout)
 	case flags.NArg() == 0:
 		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
 	case flags.NArg() == 1:
@@ -126,6 +132,23 @@ func grade(args []string, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(stdout, result)
+	return nil
+}
+
+// compare prints how two configurations compare.
+func compare(args []string, stdout io.Writer) error {
+	if len(args) != 2 {
+		return usageError{errors.New("want kvsplot compare A B, for example kvsplot compare logs/a1,logs/a2 logs/b1,logs/b2")}
+	}
+	a, b := strings.Split(args[0], ","), strings.Split(args[1], ",")
+	if slices.Contains(a, "") || slices.Contains(b, "") {
+		return usageError{fmt.Errorf("a folder's name is empty in %q against %q: want names with commas between them", args[0], args[1])}
+	}
+	c, err := plots.Compare(a, b)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, c)
 	return nil
 }
 

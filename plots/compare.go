@@ -1,0 +1,146 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// Comparison is how the throughput of one configuration compares with that of
+// another, A and B.
+type Comparison struct {
+	A, B   Side
+	Ratio  metrics.Ratio // B over A
+	Known  bool          // the ratio has an interval
+	Differ []string      // what else is not the same, in words
+}
+
+// Side is the trials of one configuration.
+type Side struct {
+	Name     string
+	Estimate metrics.Estimate
+	Failed   []string // the trials that are no data, with why
+	settings map[string]string
+}
+
+// comparisonSeed decides the draws of the bootstrap: the same trials always have
+// the same interval.
+const comparisonSeed = 1
+
+// Compare compares run folders with others. A sweep's folder stands for its
+// trials. An InputError says that a side has no valid trial, or trials of more
+// than one configuration.
+func Compare(a, b []string) (Comparison, error) {
+	var c Comparison
+	ratesA, err := c.A.load(a)
+	if err != nil {
+		return c, err
+	}
+	ratesB, err := c.B.load(b)
+	if err != nil {
+		return c, err
+	}
+	c.Ratio, c.Known = metrics.RatioOfMedians(ratesA, ratesB, comparisonSeed)
+	for _, name := range differences([]map[string]string{c.A.settings, c.B.settings}) {
+		c.Differ = append(c.Differ, fmt.Sprintf("%s: %s and %s", name, named(c.A.settings[name]), named(c.B.settings[name])))
+	}
+	return c, nil
+}
+
+// named is a setting's value, or that it has none.
+func named(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return label(value, 80)
+}
+
+// load reads a side's folders and returns its valid trials' operations per
+// second.
+func (s *Side) load(dirs []string) ([]float64, error) {
+	s.Name = strings.Join(dirs, ",")
+	runs, err := loadRuns(dirs)
+	if err != nil {
+		return nil, err
+	}
+	var rates []float64
+	var all []map[string]string
+	for _, r := range runs {
+		if !r.Verdict.Valid {
+			s.Failed = append(s.Failed, label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
+			continue
+		}
+		if r.OpsPerS <= 0 {
+			return nil, &InputError{fmt.Errorf("%s: run %s has no throughput", s.Name, r.ID)}
+		}
+		rates, all = append(rates, r.OpsPerS), append(all, identity(r))
+	}
+	if len(rates) == 0 {
+		return nil, &InputError{fmt.Errorf("%s: no run is valid: there is nothing to compare", s.Name)}
+	}
+	if differ := differences(all); len(differ) > 0 {
+		return nil, &InputError{fmt.Errorf("%s: its runs differ in %s: compare one configuration with another", s.Name, strings.Join(differ, ", "))}
+	}
+	s.Estimate, _ = metrics.MedianInterval(rates, 0.95)
+	s.settings = all[0]
+	return rates, nil
+}
+
+// identity is a run's configuration with what it ran on: the program's commit, and
+// the machines.
+func identity(r *Run) map[string]string {
+	all := configuration(r)
+	all["servers + clients"] = describeTopology(r.Run)
+	if r.GitCommit != "" {
+		all["git commit"] = r.GitCommit
+	}
+	var machines []string
+	for _, row := range hardware(r.Nodes) {
+		machines = append(machines, fmt.Sprintf("%s, %d cores, %s, Linux %s, %s", row.CPUModel, row.Cores, row.Memory, row.Kernel, row.GoVersion))
+	}
+	if len(machines) > 0 {
+		all["machines"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")
+	}
+	return all
+}
+
+// String is the comparison for people, in lines, the answer last.
+func (c Comparison) String() string {
+	var b strings.Builder
+	for _, side := range []struct {
+		letter string
+		Side
+	}{{"A", c.A}, {"B", c.B}} {
+		fmt.Fprintf(&b, "%s  %s: ops/s %s\n", side.letter, side.Name, side.Estimate)
+		for _, failed := range side.Failed {
+			fmt.Fprintf(&b, "   not valid, left out: %s\n", failed)
+		}
+	}
+	if len(c.Differ) == 0 {
+		b.WriteString("the configurations are the same\n")
+	}
+	for _, differ := range c.Differ {
+		fmt.Fprintf(&b, "they differ in %s\n", differ)
+	}
+	b.WriteString(c.answer())
+	return b.String()
+}
+
+// answer says whether B is faster or slower than A, if that can be told.
+func (c Comparison) answer() string {
+	if !c.Known {
+		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
+			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, metrics.RatioTrials)
+	}
+	ratio := fmt.Sprintf("B/A is %.3f, 95 %% interval %.3f to %.3f", c.Ratio.Value, c.Ratio.Low, c.Ratio.High)
+	smallest := fmt.Sprintf("%.2g %% is the smallest difference that 4 of 5 such comparisons see", 100*c.Ratio.Smallest)
+	switch {
+	case c.Ratio.Low > 1:
+		return fmt.Sprintf("%s; %s\nB is faster, by %.1f to %.1f %%", ratio, smallest, 100*(c.Ratio.Low-1), 100*(c.Ratio.High-1))
+	case c.Ratio.High < 1:
+		return fmt.Sprintf("%s; %s\nB is slower, by %.1f to %.1f %%", ratio, smallest, 100*(1-c.Ratio.High), 100*(1-c.Ratio.Low))
+	}
+	return fmt.Sprintf("%s; %s\ncannot tell apart: the interval holds 1", ratio, smallest)
+}

@@ -1,0 +1,97 @@
+package plots
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// compared is two made-up folders of trials: B is faster by a factor, and has
+// another batch.
+func compared(t *testing.T, trials int, factor float64, batch string) (a, b string) {
+	t.Helper()
+	root := t.TempDir()
+	plan := sweepPlan{id: "a", trials: trials, law: curve{4e6, 0, 0}, noise: 0.01, seed: 1}
+	a = makeSweep(t, root, plan)
+	plan.id, plan.seed, plan.law[gamma] = "b", 2, 4e6*factor
+	plan.batch = batch
+	return a, makeSweep(t, root, plan)
+}
+
+func TestCompare(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		trials int
+		factor float64
+		batch  string
+		want   []string
+	}{
+		{"faster", 10, 1.05, "64", []string{"B is faster, by ", "they differ in batch: 8192 and 64"}},
+		{"slower", 10, 0.9, "", []string{"B is slower, by ", "the configurations are the same"}},
+		{"alike", 10, 1, "", []string{"cannot tell apart: the interval holds 1", " is the smallest difference that 4 of 5 such comparisons see"}},
+		{"few", 3, 2, "", []string{"cannot tell apart: B/A is ", "with 3 and 3 trials it has no interval, which needs 5 of each"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a, b := compared(t, test.trials, test.factor, test.batch)
+			c, err := Compare([]string{a}, []string{b})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(c.String(), want) {
+					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
+				}
+			}
+			if ratio := c.Ratio.Value / test.factor; ratio < 0.98 || ratio > 1.02 {
+				t.Errorf("B/A is %v, want about %v", c.Ratio.Value, test.factor)
+			}
+			if c.Known && (c.Ratio.Low > test.factor || c.Ratio.High < test.factor) {
+				t.Errorf("the interval %v to %v misses %v", c.Ratio.Low, c.Ratio.High, test.factor)
+			}
+		})
+	}
+}
+
+// A side may be run folders as well, and swapping the sides turns the answer
+// round.
+func TestCompareFolders(t *testing.T) {
+	a, b := compared(t, 6, 1.1, "")
+	var runs []string
+	for _, trial := range []string{"1", "2", "3", "4", "5", "6"} {
+		runs = append(runs, filepath.Join(a, "trial-00"+trial))
+	}
+	c, err := Compare([]string{b}, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(c.String(), "B is slower, by ") || c.B.Estimate.N != 6 {
+		t.Errorf("the comparison is\n%s", c)
+	}
+}
+
+func TestCompareRefuses(t *testing.T) {
+	root := t.TempDir()
+	good := makeSweep(t, root, sweepPlan{id: "good", trials: 6, law: curve{4e6, 0, 0}, noise: 0.01, seed: 1})
+	several := makeSweep(t, root, sweepPlan{id: "several", knobs: []metrics.Knob{knob("nodes", "2", "4")}, trials: 2, law: curve{4e6, 0, 0}, seed: 1})
+	bad := makeSweep(t, root, sweepPlan{id: "bad", trials: 2, law: curve{4e6, 0, 0}, seed: 1, fails: func(int, []string) bool { return true }})
+	for _, test := range []struct{ side, want string }{
+		{several, "its runs differ in nodes, servers + clients: compare one configuration with another"},
+		{bad, "no run is valid: there is nothing to compare"},
+		{root, "neither run.json nor kvsserver-NODE.jsonl is in it"},
+		{filepath.Join(root, "none"), "no such file"},
+	} {
+		_, err := Compare([]string{good}, []string{test.side})
+		var input *InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.side, err, test.want)
+		}
+	}
+	one := makeSweep(t, root, sweepPlan{id: "one-failed", trials: 6, law: curve{4e6, 0, 0}, seed: 3, fails: func(n int, _ []string) bool { return n == 2 }})
+	c, err := Compare([]string{good}, []string{one})
+	if err != nil || c.B.Estimate.N != 5 || !strings.Contains(c.String(), "not valid, left out: one-failed/trial-002: INVALID(misses in the window, node1)") {
+		t.Errorf("with a failed trial: %v\n%s", err, c)
+	}
+}
