@@ -43,13 +43,22 @@ func (c *Client) Send(call *Call) {
 	c.rpc.Go(Method, call.Batch, call.Reply, call.done)
 }
 
+// ErrUnsent is wrapped by the error of a call of which not a byte was sent, so that
+// its connection is as good as before.
+var ErrUnsent = errors.New("not sent")
+
 // Wait waits for the reply of the call that was sent last and returns its
-// error.
+// error. After any that is neither the server's own answer (rpc.ServerError) nor
+// ErrUnsent, nobody knows what the connection carries next, and it is closed.
 func (c *Client) Wait(call *Call) error {
 	done := <-call.done
 	call.Err = done.Error
 	if call.Err == nil && call.Reply.Len() != call.Batch.Len() {
 		call.Err = fmt.Errorf("%w reply: %d results for %d operations", ErrMalformed, call.Reply.Len(), call.Batch.Len())
+	}
+	var answered rpc.ServerError
+	if call.Err != nil && !errors.As(call.Err, &answered) && !errors.Is(call.Err, ErrUnsent) {
+		_ = c.rpc.Close() // the call's error is the reason
 	}
 	return call.Err
 }

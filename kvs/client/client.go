@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
@@ -90,6 +91,20 @@ func (c *client) report(ctx context.Context) error {
 // trial walks through the barriers.
 func (c *client) trial(ctx context.Context) error {
 	defer c.generator.Close()
+	return blame(c.work(ctx))
+}
+
+// blame says of an error for want of a reply that it lies with the server.
+func blame(err error) error {
+	var call *loadgen.CallError
+	if errors.As(err, &call) && errors.Is(err, wire.ErrTimeout) {
+		return control.PeerError{Node: call.Server, Err: err}
+	}
+	return err
+}
+
+// work is what is done between the barriers.
+func (c *client) work(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}

@@ -158,6 +158,16 @@ func (c *conductor) of(role metrics.Role) []*member {
 	return members
 }
 
+// server returns the server of a name, or nil.
+func (c *conductor) server(name string) *member {
+	for _, m := range c.of(metrics.Server) {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
 func (c *conductor) tell(role metrics.Role, command control.Command) {
 	for _, m := range c.of(role) {
 		m.send(command)
@@ -186,6 +196,9 @@ func (c *conductor) hear(msg message) *fault {
 		m.failed = true
 		if event.Usage {
 			return m.fault(badArgs, "%s", event.Text)
+		}
+		if server := c.server(event.Peer); server != nil {
+			return c.hung(server, "does not answer %s: %s", m.Name, event.Text)
 		}
 		return m.fault(complaint, "%s", event.Text)
 	default:
@@ -216,7 +229,8 @@ func (c *conductor) silent(now time.Time) *member {
 
 // hung is the fault of a member that should have acted. A program of ours here
 // answers SIGQUIT with the stacks of its goroutines, which its log then keeps.
-func (c *conductor) hung(m *member, format string, args ...any) error {
+func (c *conductor) hung(m *member, format string, args ...any) *fault {
+	m.hung = true
 	if c.plan.Local {
 		m.signal(syscall.SIGQUIT)
 	}

@@ -50,6 +50,7 @@ type member struct {
 	spoken bool // of the reading goroutine: the first event has been seen
 
 	stage    stage
+	hung     bool      // should have acted and did not; nothing is expected of it any more
 	failed   bool      // has reported an error; its end explains nothing more
 	heard    time.Time // when it last sent anything
 	address  string    // a server's, from its ready event

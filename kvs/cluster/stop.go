@@ -2,18 +2,23 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // stop ends every process that still runs: a node whose standard input closes
-// leaves by itself, and is killed if it has not done so after a while.
+// leaves by itself, and is killed if it has not done so after a while: a short one
+// if it hangs.
 func (c *conductor) stop() error {
 	for _, m := range c.running() {
 		m.stdin.Close()
 	}
 	patience := time.NewTimer(c.limits.leave)
+	if len(c.hanging()) > 0 {
+		patience.Reset(c.limits.grace)
+	}
 	defer patience.Stop()
 	force, killed := c.force, false
 	for len(c.running()) > 0 {
@@ -22,6 +27,14 @@ func (c *conductor) stop() error {
 			c.hear(msg)
 			continue
 		case <-patience.C:
+			if hanging := c.hanging(); len(hanging) > 0 && !killed {
+				for _, m := range hanging {
+					m.signal(syscall.SIGKILL)
+					m.hung = false
+				}
+				patience.Reset(c.limits.leave)
+				continue
+			}
 			if killed {
 				return fmt.Errorf("cannot end %s", c.pids())
 			}
@@ -35,6 +48,11 @@ func (c *conductor) stop() error {
 		patience.Reset(c.limits.exit)
 	}
 	return nil
+}
+
+// hanging returns those of them that hang.
+func (c *conductor) hanging() []*member {
+	return slices.DeleteFunc(c.running(), func(m *member) bool { return !m.hung })
 }
 
 // running returns the members whose process has not ended.

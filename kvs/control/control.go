@@ -70,5 +70,6 @@ type Event struct {
 	Phase  metrics.Phase   `json:"phase,omitempty"`
 	Text   string          `json:"text,omitempty"`
 	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is at fault (exit status 2)
+	Peer   string          `json:"peer,omitempty"`  // with Error: the node that it lies with, when that is another
 	Record *metrics.Record `json:"record,omitempty"`
 }

@@ -21,6 +21,15 @@ type UsageError struct{ Err error }
 func (e UsageError) Error() string { return e.Err.Error() }
 func (e UsageError) Unwrap() error { return e.Err }
 
+// PeerError marks an error as another node's: what that one did not do.
+type PeerError struct {
+	Node string // its name
+	Err  error
+}
+
+func (e PeerError) Error() string { return e.Err.Error() }
+func (e PeerError) Unwrap() error { return e.Err }
+
 // The exit statuses of the nodes' programs.
 const (
 	exitFailed = 1
@@ -88,8 +97,10 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err != nil && !errors.Is(err, ErrControllerGone) {
 		err = noHelp(err)
 		var usage UsageError
+		var peer PeerError
+		errors.As(err, &peer)
 		// If this cannot be sent either, the exit status still tells.
-		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage)})
+		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage), Peer: peer.Node})
 	}
 	return err
 }

@@ -39,6 +39,7 @@ type Config struct {
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency, and Batch is the load phase's alone
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
+	CallTimeout   time.Duration // -call-timeout: for every call; above 0
 	Options       wire.Options  // -coalesce, -crc
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
@@ -75,8 +76,10 @@ func DefaultConfig() Config {
 		ValueSize: 128,
 		Verify:    16,
 		Arrivals:  workload.Poisson,
-		WarmUp:    5 * time.Second,
-		Window:    30 * time.Second,
+
+		CallTimeout: 10 * time.Second,
+		WarmUp:      5 * time.Second,
+		Window:      30 * time.Second,
 	}
 }
 
@@ -114,6 +117,7 @@ func (c Config) Validate() error {
 		{c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"},
 		{!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"},
 		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
+		{c.CallTimeout > 0, "-call-timeout", c.CallTimeout, "more than 0 seconds, such as 10"},
 		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},

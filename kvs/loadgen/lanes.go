@@ -26,5 +26,5 @@ func (c Config) Lanes() int {
 
 // link is how the client's end of every connection is used.
 func (c Config) link() wire.Link {
-	return wire.Link{SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers}
+	return wire.Link{SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers, CallTimeout: c.CallTimeout}
 }

@@ -96,12 +96,25 @@ func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
 			err = w.take(i, r, phaseAt)
 		}
 		if err != nil && first == nil {
-			first = fmt.Errorf("call of %d operations to server %s: %w", x.batch.Len(), w.peers[i].name, err)
+			first = &CallError{Server: w.peers[i].name, Ops: x.batch.Len(), Err: err}
 		}
 	}
 	r.underway = false
 	return first
 }
+
+// CallError is why a call failed. Of its operations nothing is known.
+type CallError struct {
+	Server string // its node name
+	Ops    int    // operations that the call carried
+	Err    error
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("call of %d operations to server %s: %v", e.Ops, e.Server, e.Err)
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
 
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) error {

@@ -70,7 +70,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // checkSize refuses to send a frame that the other side would not take.
 func checkSize(frame []byte) error {
 	if size := len(frame) - headerLen; size > MaxBody {
-		return fmt.Errorf("send a body of %d bytes; at most %d", size, MaxBody)
+		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, kvs.ErrUnsent)
 	}
 	return nil
 }

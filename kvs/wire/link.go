@@ -4,12 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 )
 
 // Link is how one end of a connection is used.
 type Link struct {
 	SocketBuffer int  // bytes of the kernel's send and receive buffers each; 0 leaves them to it
 	Shared       bool // of a client: several goroutines send at once, and their frames go out together
+
+	// CallTimeout, of a client, is how long a call may take until its
+	// connection is closed and every call on it fails with ErrTimeout; 0 is for
+	// ever. It may be exceeded by a sixteenth or 100 ms, whichever is less.
+	CallTimeout time.Duration
 }
 
 // MaxSocketBuffer is the largest SocketBuffer.

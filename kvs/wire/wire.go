@@ -32,13 +32,15 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	if id.Shared {
-		conn = newCombiner(conn)
+	below := &mortal{Conn: conn}
+	if conn = below; id.Shared {
+		conn = newCombiner(below)
 	}
+	codec := newBinaryClient(conn, id.CRC)
 	if id.Codec == "gob" {
-		return kvs.NewClient(newGobClient(conn)), server, nil
+		codec = newGobClient(conn)
 	}
-	return kvs.NewClient(newBinaryClient(conn, id.CRC)), server, nil
+	return kvs.NewClient(newPatient(codec, below, id.CallTimeout)), server, nil
 }
 
 // connect is Dial up to the codec.

@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/faultproxy"
+)
+
+// Behind a wire that swallows everything, one way or the other, from some byte
+// on, every call under way fails in its time, whether it waits for a reply, is
+// stuck in a write or waits for another's; its goroutines are gone, and the
+// connection is closed.
+func TestCallsTimeOutInABlackHole(t *testing.T) {
+	const timeout, callers = 300 * time.Millisecond, 8
+	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
+		for _, id := range []Identity{binaryID, {Node: "node0", Codec: "gob", Token: "secret"}, {Node: "node0", Codec: "binary", Token: "secret", Link: Link{Shared: true}}} {
+			t.Run(fmt.Sprintf("%v %s shared %t", way, id.Codec, id.Shared), func(t *testing.T) {
+				s := startServer(t, id, engine.NewMutex())
+				proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
+					return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: way, At: 100_000}}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer proxy.Close()
+				id.CallTimeout = timeout
+				client, _, err := Dial(context.Background(), proxy.Addr(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				errs := make([]error, callers)
+				var calling sync.WaitGroup
+				for i := range callers {
+					calling.Go(func() { errs[i] = callUntilError(client) })
+				}
+				ended := make(chan struct{})
+				go func() { calling.Wait(); close(ended) }()
+				select {
+				case <-ended:
+				case <-time.After(30 * time.Second):
+					t.Fatal("the calls do not end")
+				}
+				timedOut := 0
+				for _, err := range errs {
+					if errors.Is(err, ErrTimeout) && strings.Contains(err.Error(), "no reply within 300ms") {
+						timedOut++
+					}
+				}
+				if timedOut == 0 || len(proxy.Struck()) == 0 {
+					t.Errorf("errors %v after %v, want one that wraps ErrTimeout and says the time", errs, proxy.Struck())
+				}
+				poll(t, "the client's goroutines are left", func() bool {
+					stacks := make([]byte, 1<<20)
+					stacks = stacks[:runtime.Stack(stacks, true)]
+					return !bytes.Contains(stacks, []byte("wire.(*patient).watch")) && !bytes.Contains(stacks, []byte("rpc.(*Client).input")) &&
+						!bytes.Contains(stacks, []byte("wire.(*combiner).run"))
+				})
+			})
+		}
+	}
+}
+
+// callUntilError stores 4 KiB and reads them back again and again.
+func callUntilError(client *kvs.Client) error {
+	var batch kvs.Batch
+	var reply kvs.Reply
+	for {
+		batch.Reset()
+		batch.Append(kvs.Put, []byte("key"), make([]byte, 4096))
+		batch.Get([]byte("key"))
+		call := kvs.Call{Batch: &batch, Reply: &reply}
+		client.Send(&call)
+		if err := client.Wait(&call); err != nil {
+			return err
+		}
+		reply.Free()
+	}
+}
+
+// poll waits for a condition.
+func poll(t *testing.T, otherwise string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// Calls that are answered in their time go on for ever, busy or idle, and the
+// connection with them.
+func TestCallsInTimeGoOn(t *testing.T) {
+	const timeout = 2 * time.Second
+	id := binaryID
+	id.CallTimeout = timeout
+	s := startServer(t, id, slow{engine.NewMutex(), timeout / 4})
+	client := s.dial(t, id)
+	var batch kvs.Batch
+	batch.Get([]byte("key"))
+	for begun := time.Now(); time.Since(begun) < timeout+timeout/2; {
+		if _, err := call(client, &batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
