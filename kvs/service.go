@@ -73,8 +73,8 @@ func (s *Service) Counts() map[string]Counts {
 	return peers
 }
 
-// Session is one connection's view of a service, and the receiver of its
-// remote calls. It is safe for concurrent use; net/rpc may call it so.
+// Session is one connection's view of a service: it executes its calls. It is
+// safe for concurrent use.
 type Session struct {
 	service *Service
 	peer    string

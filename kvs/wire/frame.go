@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"time"
 
 	"kvlab/kvs"
@@ -123,5 +124,6 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 			return h, nil
 		}
 	}
-	return header{}, fmt.Errorf("%w: type %d where %d is due", ErrFrame, h.kind, types)
+	due := slices.Concat(types) // or every caller's types would move to the heap
+	return header{}, fmt.Errorf("%w: type %d where %d is due", ErrFrame, h.kind, due)
 }

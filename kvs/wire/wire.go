@@ -88,12 +88,12 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	session := service.Open(peer.Node)
 	session.Coalesce = peer.Coalesce
 	defer session.Close()
+	codec := &watched{ServerCodec: newServerCodec(conn, peer), call: &endpoint{session: session}}
+	defer codec.Close()
 	server := rpc.NewServer()
-	if err := server.RegisterName(kvs.ServiceName, session); err != nil {
+	if err := server.RegisterName(kvs.ServiceName, codec.call); err != nil {
 		return fmt.Errorf("client %s (%s): register: %w", peer.Node, conn.RemoteAddr(), err)
 	}
-	codec := &watched{ServerCodec: newServerCodec(conn, peer)}
-	defer codec.Close()
 	for codec.err == nil {
 		// Its error is either the codec's, or has been answered: a method
 		// that does not exist.
@@ -110,30 +110,4 @@ func newServerCodec(conn net.Conn, peer Identity) rpc.ServerCodec {
 		return newGobServer(conn)
 	}
 	return newBinaryServer(conn, peer.CRC)
-}
-
-// watched remembers the first error of a codec: net/rpc logs some, drops
-// others, and passes none on as it was. After one, the connection is over.
-type watched struct {
-	rpc.ServerCodec
-	err error
-}
-
-func (w *watched) ReadRequestHeader(r *rpc.Request) error {
-	return w.note(w.ServerCodec.ReadRequestHeader(r))
-}
-
-func (w *watched) ReadRequestBody(body any) error {
-	return w.note(w.ServerCodec.ReadRequestBody(body))
-}
-
-func (w *watched) WriteResponse(r *rpc.Response, body any) error {
-	return w.note(w.ServerCodec.WriteResponse(r, body))
-}
-
-func (w *watched) note(err error) error {
-	if w.err == nil {
-		w.err = err
-	}
-	return err
 }
