@@ -110,6 +110,11 @@ func TestWireLimitOfPoint(t *testing.T) {
 	if got, want := wireLimit(point), 10e9/8*1448/1538*4/122*1.25/2; math.Abs(got/want-1) > 1e-5 {
 		t.Errorf("limit with a busy server %v, want %v", got, want)
 	}
+	point.Run.Lab = &metrics.Lab{LinkBitsPerS: 1e9} // whose shaper counts 1514 bytes of a frame
+	if got, want := wireLimit(point), 1e9/8*1448/1514*4/122*1.25/2; math.Abs(got/want-1) > 1e-5 {
+		t.Errorf("limit in a virtual lab %v, want %v", got, want)
+	}
+	point.Run.Lab = nil
 	for i := range point.Valid {
 		point.Valid[i].LinkBitsPerS = 0
 	}

@@ -21,9 +21,13 @@ func wireLimit(p Point) float64 {
 	for _, trial := range p.Valid {
 		sent, received = append(sent, trial.BytesPerOpSent), append(received, trial.BytesPerOpReceived)
 	}
+	goodput := metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / giga)
+	if p.Run.Lab != nil {
+		goodput = p.Run.Lab.Goodput()
+	}
 	served, loaded := machineOps(p.Run, metrics.Server), machineOps(p.Run, metrics.Client)
 	wire := metrics.Wire{
-		Goodput:  metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / giga),
+		Goodput:  goodput,
 		Servers:  len(served),
 		Clients:  len(loaded),
 		ToServer: metrics.Median(sent),
