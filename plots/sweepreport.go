@@ -14,7 +14,6 @@ type sweepPage struct {
 	Good     bool
 	Verdict  string
 	Headline string
-	More     string // of the headline
 	Says     string
 	Failed   []string
 	Tables   []lineTable
@@ -44,9 +43,8 @@ func (t trialRow) Valid() bool { return t.Verdict.Valid }
 // SweepReport is a whole sweep as one HTML page that needs nothing else, like
 // Report: verdict and headline first.
 func SweepReport(s *Sweep) ([]byte, error) {
-	p := sweepPage{Sweep: s, Says: describeSweep(s)}
+	p := sweepPage{Sweep: s, Says: describeSweep(s), Headline: s.headline()}
 	p.Verdict, p.Good = s.verdict()
-	p.Headline, p.More = s.headline()
 	for _, trial := range s.failed() {
 		p.Failed = append(p.Failed, s.name(trial)+": "+invalidReason(trial.Verdict))
 	}
@@ -78,9 +76,8 @@ func (s *Sweep) verdict() (words string, good bool) {
 	return fmt.Sprintf("VALID (all %s)", plural(len(s.Trials), "trial")), true
 }
 
-// headline is the median of the best point, and what more there is to say of it:
-// its interval, and where it is.
-func (s *Sweep) headline() (median, more string) {
+// headline is the median of the best point, and where it is.
+func (s *Sweep) headline() string {
 	var spots []Spot
 	for _, point := range s.Points {
 		spot := Spot{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
@@ -91,16 +88,16 @@ func (s *Sweep) headline() (median, more string) {
 	}
 	top, ok := best(spots)
 	if !ok {
-		return "no result", ""
+		return "no result"
 	}
-	more = fmt.Sprintf("the median of %s without an interval, which needs 6", plural(top.Estimate.N, "trial"))
-	if top.Estimate.Coverage > 0 {
-		more = fmt.Sprintf("the median of %s; %.1f %% interval %s", plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate))
+	words := metrics.Count(top.Estimate.Median) + " ops/s"
+	if interval := intervalWords(top.Estimate); interval != absent {
+		words += ", " + interval
 	}
 	if len(s.Points) > 1 {
-		more += "; at " + top.Value + ", the best point"
+		words += " at " + top.Value
 	}
-	return metrics.Count(top.Estimate.Median) + " ops/s", more
+	return words
 }
 
 // intervalWords is an estimate's interval, or that there is none.

@@ -94,7 +94,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	}
 	if cfg.Lab.Hosts > 0 && !cfg.DryRun {
 		if !lab.Inside() {
-			return l.enterLab(ctx, given)
+			return l.enterLab(ctx, cfg, given)
 		}
 		if err := l.startLab(ctx, &cfg); err != nil {
 			return err

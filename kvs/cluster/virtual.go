@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"kvlab/kvs/cluster/lab"
 	"kvlab/metrics"
@@ -18,7 +19,11 @@ func (c Config) lab() *metrics.Lab {
 
 // enterLab has the command line carried out inside a new virtual lab, by a
 // launcher of its own.
-func (l *Launcher) enterLab(ctx context.Context, args []string) error {
+func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) error {
+	// Of /run and /var a lab shows what is there when it begins.
+	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
+		return &UsageError{fmt.Errorf("--out: %w", err)}
+	}
 	status, err := lab.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
 	if err == nil && status != 0 {
 		err = &RelayedError{status}

@@ -16,6 +16,10 @@ const folder = "/run/kvlab-lab"
 // tmcc is Emulab's client, where its nodes have it.
 const tmcc = "/usr/local/etc/emulab/tmcc"
 
+// privilegeFolder is what Debian's sshd confines its unprivileged part to. The
+// system makes it at boot, if its own sshd is enabled.
+const privilegeFolder = "/run/sshd"
+
 func hostname(index int) string { return fmt.Sprintf("node%d", index) }
 
 // Hostnames is what `tmcc hostnames` answers in a lab, in Emulab's form.
@@ -30,7 +34,11 @@ func Hostnames(hosts int) string {
 // writeFiles makes everything that the hosts and ssh read. The key that opens
 // them lives as long as the lab; the user's ~/.ssh is neither read nor written.
 func writeFiles(hosts int) error {
-	for _, path := range []string{folder, filepath.Dir(tmcc), "/var/emulab", "/run/sshd"} {
+	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
+	if !isFolder(privilegeFolder) {
+		folders = append(folders, privilegeFolder)
+	}
+	for _, path := range folders {
 		if err := graft(path); err != nil {
 			return err
 		}

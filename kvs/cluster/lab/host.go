@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -85,12 +86,18 @@ func greets(ctx context.Context, address string) bool {
 }
 
 // runHost is what a host's pid 1 does before it becomes sshd, which reaps the
-// processes that lose their parent as an init must. It gives the host a name, a /tmp
-// and system files of its own; the rest of the file system is the machine's.
+// processes that lose their parent as an init must. It gives the host a name, a
+// /tmp, a home and system files of its own; the rest of the file system is the
+// machine's. A login in the user's own home would run what stands in its
+// start-up files, once for each host, and leave half of it behind when killed.
 func runHost() error {
 	name := os.Args[1]
 	own := filepath.Join(folder, name)
-	if err := errors.Join(privateMounts(), mount("tmpfs", "/tmp", "mode=1777"),
+	root, err := user.LookupId("0")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(privateMounts(), mount("tmpfs", "/tmp", "mode=1777"), mount("tmpfs", root.HomeDir, "mode=0700"),
 		// A sysfs shows the interfaces of the network that it was mounted in.
 		mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name))); err != nil {
 		return err
@@ -103,7 +110,7 @@ func runHost() error {
 	}
 	io.Copy(io.Discard, os.Stdin) // the gate
 	sshd := find("sshd")
-	err := syscall.Exec(sshd, []string{sshd, "-D", "-e", "-f", filepath.Join(own, "sshd_config")}, os.Environ())
+	err = syscall.Exec(sshd, []string{sshd, "-D", "-e", "-f", filepath.Join(own, "sshd_config")}, os.Environ())
 	return fmt.Errorf("start %s: %w", sshd, err)
 }
 

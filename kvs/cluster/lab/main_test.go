@@ -51,12 +51,13 @@ type facts struct {
 // hostScript asks a host what it has of its own.
 const hostScript = `hostname
 cat /etc/hostname /var/emulab/boot/controlif
-ls /tmp | wc -l
+ls -A /tmp ~ | wc -w
 cat /proc/1/comm
 ls /sys/class/net
 ip -o -4 addr show | awk '{ print $2, $4 }'
 tc qdisc show | awk '$2 == "tbf" { print $5, $9, $10, $11, $12, $13 }'
 grep -c node /etc/hosts
+ip neigh show nud permanent | grep -c eth1
 `
 
 // inside brings the lab up, prints its facts, and waits for a signal.

@@ -46,14 +46,34 @@ func connect(hosts []*host) error {
 		return err
 	}
 	for _, h := range hosts {
-		commands := fmt.Sprintf("link set lo up\naddr add %s%s dev %s\naddr add %s%s dev %s\nlink set %s up\nlink set %s up\n",
-			controlAddress(h.index), prefix, controlCard, dataAddress(h.index), prefix, dataCard, controlCard, dataCard)
-		if err := h.inNetwork(func() error { return batch("ip", commands) }); err != nil {
+		if err := h.inNetwork(func() error { return batch("ip", h.links(len(hosts))) }); err != nil {
 			return fmt.Errorf("%s: %w", h.name, err)
 		}
 	}
 	return nil
 }
+
+// links are the commands that give a host its addresses. It knows its peers'
+// Ethernet addresses from the start, and for good: the kernel keeps 1024 that were
+// asked for, of all namespaces together (gc_thresh3, arp(7)), and 32 clients
+// of 32 servers need 2048.
+func (h *host) links(hosts int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "link set lo up\nlink set %s address %s\n", dataCard, ethernet(h.index))
+	for card, address := range map[string]string{controlCard: controlAddress(h.index), dataCard: dataAddress(h.index)} {
+		fmt.Fprintf(&b, "addr add %s%s dev %s\nlink set %s up\n", address, prefix, card, card)
+	}
+	for peer := range hosts {
+		if peer != h.index {
+			fmt.Fprintf(&b, "neigh add %s lladdr %s dev %s nud permanent\n", dataAddress(peer), ethernet(peer), dataCard)
+		}
+	}
+	return b.String()
+}
+
+// ethernet is a host's Ethernet address on the data network, one of those that
+// are for local use.
+func ethernet(index int) string { return fmt.Sprintf("02:00:0a:0a:01:%02x", index+1) }
 
 // shape gives every host's data link a rate, in each direction: what the host
 // sends is held back in the host, what it receives at the bridge. tbf counts a
