@@ -17,13 +17,14 @@ import (
 
 // Config says how a server runs. The comments name the flags.
 type Config struct {
-	Node           string // -node: this server's name
-	Listen         string // -listen, or -port on loopback: host:port
-	Engine         string // -engine
-	Codec          string // -codec
-	MaxConnections int    // -max-connections
-	SocketBuffer   int    // -socket-buffer: bytes; 0 is the kernel's choice
-	AllowPublic    bool   // -allow-public
+	Node           string      // -node: this server's name
+	Listen         string      // -listen, or -port on loopback: host:port
+	Engine         string      // -engine
+	Codec          string      // -codec
+	MaxConnections int         // -max-connections
+	SocketBuffer   int         // -socket-buffer: bytes; 0 is the kernel's choice
+	AllowPublic    bool        // -allow-public
+	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Profile        control.Profile
 }
 
@@ -35,7 +36,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	var c Config
+	c := Config{Limits: wire.DefaultLimits()}
 	var port string
 	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
@@ -46,6 +47,10 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
+	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "`bytes` of a request")
+	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "`operations` of a request")
+	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
+	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this long")
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
@@ -80,6 +85,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)
 	}
 	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
+		return err
+	}
+	if err := c.Limits.Validate(); err != nil {
 		return err
 	}
 	addr, err := net.ResolveTCPAddr("tcp", c.Listen)

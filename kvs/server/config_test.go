@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096}
+	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits()}
 	with := func(change func(*Config)) Config {
 		c := usual
 		change(&c)
@@ -32,8 +33,11 @@ func TestParse(t *testing.T) {
 		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
 		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1,
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(),
 		}},
+		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *Config) {
+			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}
+		})},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
@@ -63,6 +67,9 @@ func TestParseErrors(t *testing.T) {
 		{"-codec json", `-codec "json"`},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
+		{"-max-frame 0", "-max-frame 0: want 1 to 67108864 bytes"},
+		{"-request-timeout 5", `-request-timeout: parse error`},
+		{"-idle-timeout 0s", "-idle-timeout 0s: want at least 1s"},
 		{"-socket-buffer -1", "-socket-buffer -1: want 1 to 1073741824 bytes, or 0"},
 		{"8080", `stray argument "8080"`},
 		{"-addr 127.0.0.1:8080", "here it is -listen host:port"},

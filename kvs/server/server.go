@@ -57,7 +57,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	l := &listener{
 		Listener: socket,
 		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName,
-			Link: wire.Link{SocketBuffer: config.SocketBuffer}},
+			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits},
 		service: s.service,
 		most:    config.MaxConnections,
 		logf:    node.Logf,

@@ -99,14 +99,20 @@ func noEOF(err error) error {
 // out together.
 type binaryServer struct {
 	binaryConn
+	limits  Limits
 	batch   kvs.Batch
 	waiting []byte        // replies
 	opened  time.Time     // what read counts from: cheaper to read a clock against than to read it
 	read    time.Duration // when the request that is under way was here
 }
 
-func newBinaryServer(conn net.Conn, crc bool) rpc.ServerCodec {
-	return &binaryServer{binaryConn: newBinaryConn(conn, crc), opened: time.Now()}
+func newBinaryServer(conn net.Conn, crc bool, limits Limits) serverCodec {
+	return &binaryServer{binaryConn: newBinaryConn(conn, crc), limits: limits, opened: time.Now()}
+}
+
+func (c *binaryServer) await() error {
+	_, err := c.in.Peek(1)
+	return err
 }
 
 func (c *binaryServer) ReadRequestHeader(r *rpc.Request) error {
@@ -122,6 +128,9 @@ func (c *binaryServer) ReadRequestBody(body any) error {
 	batch, ok := body.(*kvs.Batch)
 	if !ok {
 		return c.skipBody()
+	}
+	if err := c.limits.check(int(c.next.size), int(c.next.count)); err != nil {
+		return errors.Join(err, c.skipBody()) // else the error's way to the client would be cut by a reset
 	}
 	err := c.readBody(c.batch.Body(int(c.next.size), int(c.next.count)))
 	c.read = time.Since(c.opened)

@@ -24,27 +24,27 @@ func (e *endpoint) BatchPutGet(*struct{}, *struct{}) error {
 // error: net/rpc logs some, drops others, and passes none on as it was. After
 // one, the connection is over.
 type watched struct {
-	rpc.ServerCodec
+	serverCodec
 	call *endpoint
 	err  error
 }
 
 func (w *watched) ReadRequestHeader(r *rpc.Request) error {
-	return w.note(w.ServerCodec.ReadRequestHeader(r))
+	return w.note(w.serverCodec.ReadRequestHeader(r))
 }
 
 func (w *watched) ReadRequestBody(body any) error {
 	if body != nil { // else the call is of a method that does not exist
 		body = &w.call.batch
 	}
-	return w.note(w.ServerCodec.ReadRequestBody(body))
+	return w.note(w.serverCodec.ReadRequestBody(body))
 }
 
 func (w *watched) WriteResponse(r *rpc.Response, body any) error {
 	if r.Error == "" {
 		body = &w.call.reply
 	}
-	return w.note(w.ServerCodec.WriteResponse(r, body))
+	return w.note(w.serverCodec.WriteResponse(r, body))
 }
 
 func (w *watched) note(err error) error {

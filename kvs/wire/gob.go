@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/gob"
 	"fmt"
-	"io"
 	"net"
 	"net/rpc"
 
@@ -31,44 +30,18 @@ type gobResult struct {
 type gobReply struct{ Results []gobResult }
 
 // gobConn is what both ends of a gob connection share: net/rpc's own gob
-// codec, whose types are not exported, with a cap on each message. gob itself
-// caps at 8 GiB only.
+// codec, whose types are not exported, behind gobMessages.
 type gobConn struct {
 	conn net.Conn
-	in   io.LimitedReader
-	dec  *gob.Decoder
+	in   *gobMessages
 	out  *bufio.Writer
 	enc  *gob.Encoder
 }
 
-func newGobConn(conn net.Conn) *gobConn {
-	c := &gobConn{conn: conn, out: bufio.NewWriterSize(conn, 64<<10)}
-	c.in.R = bufio.NewReaderSize(conn, 64<<10)
-	c.dec = gob.NewDecoder(&limitedByteReader{&c.in})
+func newGobConn(conn net.Conn, limits Limits) *gobConn {
+	c := &gobConn{conn: conn, in: newGobMessages(conn, limits), out: bufio.NewWriterSize(conn, 64<<10)}
 	c.enc = gob.NewEncoder(c.out)
 	return c
-}
-
-// limitedByteReader lets gob read byte by byte from the buffer below instead of
-// putting one of its own in between, whose read-ahead would escape the limit.
-type limitedByteReader struct{ *io.LimitedReader }
-
-func (r *limitedByteReader) ReadByte() (byte, error) {
-	if r.N <= 0 {
-		return 0, io.EOF
-	}
-	r.N--
-	return r.R.(*bufio.Reader).ReadByte()
-}
-
-// decode reads one message of at most MaxBody bytes; nil skips it.
-func (c *gobConn) decode(message any) error {
-	c.in.N = MaxBody
-	err := c.dec.Decode(message)
-	if err != nil && c.in.N <= 0 {
-		return fmt.Errorf("%w: a gob message over %d bytes", ErrFrame, MaxBody)
-	}
-	return err
 }
 
 func (c *gobConn) encode(header, body any) error {
@@ -89,17 +62,24 @@ type gobServer struct {
 	batch kvs.Batch
 }
 
-func newGobServer(conn net.Conn) rpc.ServerCodec { return &gobServer{gobConn: newGobConn(conn)} }
+func newGobServer(conn net.Conn, limits Limits) serverCodec {
+	return &gobServer{gobConn: newGobConn(conn, limits)}
+}
 
-func (c *gobServer) ReadRequestHeader(r *rpc.Request) error { return c.decode(r) }
+func (c *gobServer) await() error {
+	_, err := c.in.in.Peek(1)
+	return err
+}
+
+func (c *gobServer) ReadRequestHeader(r *rpc.Request) error { return c.in.decode(r) }
 
 func (c *gobServer) ReadRequestBody(body any) error {
 	batch, ok := body.(*kvs.Batch)
 	if !ok {
-		return c.decode(nil)
+		return c.in.decode(nil)
 	}
 	var in gobBatch // fresh: gob leaves what a zero value does not send
-	if err := c.decode(&in); err != nil {
+	if err := c.in.decode(&in); err != nil {
 		return err
 	}
 	c.batch.Reset()
@@ -142,7 +122,7 @@ func (c *gobServer) WriteResponse(r *rpc.Response, body any) error {
 // gobClient is the client's end.
 type gobClient struct{ *gobConn }
 
-func newGobClient(conn net.Conn) rpc.ClientCodec { return gobClient{newGobConn(conn)} }
+func newGobClient(conn net.Conn) rpc.ClientCodec { return gobClient{newGobConn(conn, Limits{})} }
 
 func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	batch, ok := body.(*kvs.Batch)
@@ -169,15 +149,15 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	return c.encode(r, out)
 }
 
-func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.decode(r) }
+func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.in.decode(r) }
 
 func (c gobClient) ReadResponseBody(body any) error {
 	reply, ok := body.(*kvs.Reply)
 	if !ok {
-		return c.decode(nil)
+		return c.in.decode(nil)
 	}
 	var in gobReply // fresh: see the server's end
-	if err := c.decode(&in); err != nil {
+	if err := c.in.decode(&in); err != nil {
 		return err
 	}
 	reply.Reset()

@@ -116,7 +116,7 @@ func TestGobCap(t *testing.T) {
 	for sent := 0; err == nil && sent <= 2*MaxBody; sent += len(zeros) {
 		_, err = conn.Write(zeros) // fails when the server has closed
 	}
-	if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), "a gob message over") {
+	if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), "a gob message of 268435456 bytes") {
 		t.Errorf("Serve: error %v, want one that wraps ErrFrame", err)
 	}
 	checkClosed(t, conn)

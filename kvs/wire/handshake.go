@@ -74,6 +74,7 @@ type Identity struct {
 	Options        // of a client
 	Null    bool   // of a server: it has no store, and gives the value of any key for every one
 	Link           // of this end; the other end is not told
+	Limits  Limits // of a server, for each connection; the client is not told
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {

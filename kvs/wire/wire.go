@@ -88,26 +88,36 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	session := service.Open(peer.Node)
 	session.Coalesce = peer.Coalesce
 	defer session.Close()
-	codec := &watched{ServerCodec: newServerCodec(conn, peer), call: &endpoint{session: session}}
+	codec := &watched{serverCodec: newServerCodec(conn, peer, id.Limits), call: &endpoint{session: session}}
 	defer codec.Close()
 	server := rpc.NewServer()
 	if err := server.RegisterName(kvs.ServiceName, codec.call); err != nil {
 		return fmt.Errorf("client %s (%s): register: %w", peer.Node, conn.RemoteAddr(), err)
 	}
-	for codec.err == nil {
+	g := watch(conn, id.Limits)
+	defer g.stop()
+	for codec.err == nil && codec.note(codec.await()) == nil {
+		g.move()
 		// Its error is either the codec's, or has been answered: a method
 		// that does not exist.
 		_ = server.ServeRequest(codec)
+		g.move()
 	}
 	if codec.err == io.EOF {
 		return nil
 	}
-	return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), codec.err)
+	return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), g.why(codec.err))
 }
 
-func newServerCodec(conn net.Conn, peer Identity) rpc.ServerCodec {
+// serverCodec is a server's end of a connection after the handshake.
+type serverCodec interface {
+	rpc.ServerCodec
+	await() error // waits for a request's first byte; io.EOF is the orderly end
+}
+
+func newServerCodec(conn net.Conn, peer Identity, limits Limits) serverCodec {
 	if peer.Codec == "gob" {
-		return newGobServer(conn)
+		return newGobServer(conn, limits)
 	}
-	return newBinaryServer(conn, peer.CRC)
+	return newBinaryServer(conn, peer.CRC, limits)
 }

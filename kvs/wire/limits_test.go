@@ -1,0 +1,214 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"net"
+	"net/rpc"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// A request over a limit is answered with an error that names the flag, and is
+// its connection's last.
+func TestLimits(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		for _, test := range []struct {
+			limits Limits
+			want   string
+		}{
+			{Limits{Frame: 1000}, "(-max-frame)"},
+			{Limits{Batch: 99}, "a batch of 100 operations; at most 99 (-max-batch)"},
+		} {
+			strict := id
+			strict.Limits = test.limits
+			s := startServer(t, strict, engine.NewMutex())
+			client := s.dial(t, id)
+			var small, large kvs.Batch
+			small.Get([]byte("key"))
+			for range 100 {
+				large.Append(kvs.Put, []byte("key"), make([]byte, 20))
+			}
+			if _, err := call(client, &small); err != nil {
+				t.Fatal(err)
+			}
+			var answer rpc.ServerError
+			if _, err := call(client, &large); !errors.As(err, &answer) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want the server's, with %q", err, test.want)
+			}
+			if err := s.end(t); !errors.Is(err, ErrLimit) {
+				t.Errorf("Serve: %v, want ErrLimit", err)
+			}
+			if n := s.service.Counts()[id.Node]; n.Puts != 0 || n.Gets != 1 {
+				t.Errorf("%+v were applied, want 1 get", n)
+			}
+		}
+	})
+}
+
+// Two million operations in two megabytes are counted before gob makes 80
+// megabytes of them.
+func TestGobBomb(t *testing.T) {
+	const ops = 2 << 20
+	id := gobID
+	id.Limits = DefaultLimits()
+	s := startServer(t, id, engine.NewMutex())
+	conn := s.rawConn(t, gobID)
+	var message bytes.Buffer
+	enc := gob.NewEncoder(&message)
+	bomb := struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)}
+	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: kvs.Method}), enc.Encode(bomb)); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	conn.Write(message.Bytes())
+	if err := s.end(t); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "a batch of 2097152 operations") {
+		t.Errorf("Serve: %v, want ErrLimit and the number", err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 40<<20 {
+		t.Errorf("%d MiB were allocated for a message of %d", took>>20, message.Len()>>20)
+	}
+}
+
+// A client that stops in the midst of a request, or takes no reply, loses its
+// connection; so does one that asks for nothing for too long.
+func TestTimeouts(t *testing.T) {
+	each(t, func(t *testing.T, id Identity) {
+		id.Limits = Limits{Request: 50 * time.Millisecond, Idle: 200 * time.Millisecond}
+		whole := requestBytes(t, id)
+		for _, test := range []struct {
+			name string
+			send func(conn net.Conn)
+			want string
+		}{
+			{"a first byte", func(conn net.Conn) { conn.Write(whole[:1]) }, "-request-timeout"},
+			{"half a request", func(conn net.Conn) { conn.Write(whole[:len(whole)-1]) }, "-request-timeout"},
+			{"nothing", func(net.Conn) {}, "-idle-timeout"},
+			{"a request, then nothing", func(conn net.Conn) { conn.Write(whole) }, "-idle-timeout"},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				s := startServer(t, id, engine.NewMutex())
+				conn := s.rawConn(t, id)
+				test.send(conn)
+				if err := s.end(t); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("Serve: %v, want ErrLimit and %s", err, test.want)
+				}
+				conn.Close()
+			})
+		}
+		t.Run("replies not taken", func(t *testing.T) {
+			patient, store := id, engine.NewMutex()
+			patient.Limits = Limits{}
+			var batch kvs.Batch
+			batch.Append(kvs.Put, []byte("key"), make([]byte, kvs.MaxValueLen))
+			if _, err := call(startServer(t, patient, store).dial(t, id), &batch); err != nil {
+				t.Fatal(err)
+			}
+			s := startServer(t, id, store)
+			conn := s.rawConn(t, id)
+			codec := newClientCodec(conn, id)
+			batch.Reset()
+			batch.Get([]byte("key"))
+			for seq, err := uint64(0), error(nil); err == nil; seq++ { // each asks for a megabyte
+				err = codec.WriteRequest(&rpc.Request{ServiceMethod: kvs.Method, Seq: seq}, &batch)
+			}
+			if err := s.end(t); !errors.Is(err, ErrLimit) {
+				t.Errorf("Serve: %v, want ErrLimit", err)
+			}
+			conn.Close()
+		})
+	})
+}
+
+func newClientCodec(conn net.Conn, id Identity) rpc.ClientCodec {
+	if id.Codec == "gob" {
+		return newGobClient(conn)
+	}
+	return newBinaryClient(conn, id.CRC)
+}
+
+// requestBytes is what a client sends for a Get of "key".
+func requestBytes(t *testing.T, id Identity) []byte {
+	t.Helper()
+	near, far := net.Pipe()
+	sent := make(chan []byte, 1)
+	go func() {
+		var heard bytes.Buffer
+		heard.ReadFrom(far)
+		sent <- heard.Bytes()
+	}()
+	codec := newClientCodec(near, id)
+	var batch kvs.Batch
+	batch.Get([]byte("key"))
+	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: kvs.Method, Seq: 1}, &batch); err != nil {
+		t.Fatal(err)
+	}
+	codec.Close()
+	return <-sent
+}
+
+// A connection that moves between any two looks stays open, as does one that
+// rests for less than the idle time.
+func TestGuard(t *testing.T) {
+	const begins, nothing, whole = 1, 0, 2 // moves before a look
+	tests := []struct {
+		name  string
+		moves []int
+		want  string // what expires at the last look
+	}{
+		{"busy", []int{begins, whole, whole, whole, whole, whole, begins, begins, begins}, ""},
+		{"rests", []int{whole, nothing, nothing, whole, nothing, nothing, begins, begins, nothing, nothing}, ""},
+		{"under way", []int{whole, begins, nothing}, "-request-timeout"},
+		{"idle", []int{whole, nothing, nothing, nothing}, "-idle-timeout"},
+		{"never used", []int{nothing, nothing, nothing}, "-idle-timeout"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			conn, far := net.Pipe()
+			defer far.Close()
+			g := watch(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
+			defer g.stop()
+			for i, moves := range test.moves {
+				if err := g.expired.Load(); err != nil {
+					t.Fatalf("look %d: %v", i, *err)
+				}
+				for range moves {
+					g.move()
+				}
+				g.look()
+			}
+			if err := g.why(nil); (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("expired: %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestLimitsValidate(t *testing.T) {
+	if err := DefaultLimits().Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, test := range []struct {
+		change func(*Limits)
+		want   string
+	}{
+		{func(l *Limits) { l.Frame = MaxBody + 1 }, "-max-frame 67108865"},
+		{func(l *Limits) { l.Batch = 0 }, "-max-batch 0"},
+		{func(l *Limits) { l.Request = 0 }, "-request-timeout 0s"},
+		{func(l *Limits) { l.Idle = time.Millisecond }, "-idle-timeout 1ms"},
+	} {
+		l := DefaultLimits()
+		test.change(&l)
+		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+}
