@@ -69,6 +69,15 @@ func (c controller) group(process string) (string, error) {
 	return filepath.Join(c.folder, "kvlab-lab-"+strings.Trim(link, "pid:[]")), nil
 }
 
+// share divides the machine among the hosts. Its error says why that cannot be.
+func share(hosts []*host) error {
+	c, err := ownController()
+	if err != nil {
+		return err
+	}
+	return c.share(hosts)
+}
+
 // share puts every host, by its pid 1, into a cgroup of its own, all with the
 // same weight. The launcher and its ssh processes are due as much as all hosts
 // together, though they use little: a barrier's message that waited for the

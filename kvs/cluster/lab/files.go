@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"kvlab/metrics"
 )
 
 // folder holds the lab's files, in memory.
@@ -33,7 +35,7 @@ func Hostnames(hosts int) string {
 
 // writeFiles makes everything that the hosts and ssh read. The key that opens
 // them lives as long as the lab; the user's ~/.ssh is neither read nor written.
-func writeFiles(hosts int) error {
+func writeFiles(spec metrics.Lab) error {
 	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
 	if !isFolder(privilegeFolder) {
 		folders = append(folders, privilegeFolder)
@@ -45,12 +47,12 @@ func writeFiles(hosts int) error {
 	}
 	var files fileSet
 	files.add(tmcc, 0o755, "#!/bin/sh\n# Emulab's client, as far as a lab has answers.\n"+
-		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(hosts)+"END\n")
+		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(spec.Hosts)+"END\n")
 	names := "127.0.0.1 localhost\n"
-	for i := range hosts {
+	for i := range spec.Hosts {
 		names += fmt.Sprintf("%s %s-lan %s-0 %s\n", dataAddress(i), hostname(i), hostname(i), hostname(i))
 	}
-	for i := range hosts {
+	for i := range spec.Hosts {
 		own := filepath.Join(folder, hostname(i))
 		files.add(own+"/hosts", 0o644, names)
 		files.add(own+"/hostname", 0o644, hostname(i)+"\n")
@@ -58,11 +60,14 @@ func writeFiles(hosts int) error {
 		// Some systems lock root's password, and with it, to sshd, the account.
 		files.add(own+"/shadow", 0o600, "root:*:1::::::\n")
 		files.add(own+"/sshd_config", 0o600, fmt.Sprintf(sshdConfig, own, folder))
+		if spec.LinkBitsPerS > 0 {
+			files.add(own+"/speed", 0o444, fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6))
+		}
 	}
 	if err := files.err; err != nil {
 		return err
 	}
-	return writeKeys(hosts)
+	return writeKeys(spec.Hosts)
 }
 
 // sshdConfig wants the host's folder and the lab's.

@@ -28,12 +28,10 @@ type Lab struct {
 func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// Before writeFiles covers folders and the hosts' /sys the cgroups.
-	control, noShares := ownController()
-	if err := writeFiles(spec.Hosts); err != nil {
+	if err := writeFiles(spec); err != nil {
 		return nil, err
 	}
-	l := &Lab{Lab: spec, SSHConfig: filepath.Join(folder, "ssh_config"), NoShares: noShares}
+	l := &Lab{Lab: spec, SSHConfig: filepath.Join(folder, "ssh_config")}
 	for i := range spec.Hosts {
 		h, err := startHost(i)
 		if err != nil {
@@ -41,9 +39,7 @@ func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 		}
 		l.hosts = append(l.hosts, h)
 	}
-	if l.NoShares == nil {
-		l.NoShares = control.share(l.hosts)
-	}
+	l.NoShares = share(l.hosts)
 	l.CPUShares = l.NoShares == nil
 	if err := connect(l.hosts); err != nil {
 		return nil, err
