@@ -44,14 +44,15 @@ func HostFacts() (Host, error) {
 		commit = gitCommit(build.Settings)
 	}
 	return Host{
-		Hostname:         name,
-		CPUModel:         processors[0].ModelName,
-		Cores:            len(processors),
-		MemoryTotalBytes: memory.totalBytes,
-		Kernel:           kernel,
-		OS:               cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
-		GoVersion:        runtime.Version(),
-		GitCommit:        commit,
+		Hostname:             name,
+		CPUModel:             processors[0].ModelName,
+		Cores:                len(processors),
+		MemoryTotalBytes:     memory.totalBytes,
+		MemoryAvailableBytes: memory.availableBytes,
+		Kernel:               kernel,
+		OS:                   cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
+		GoVersion:            runtime.Version(),
+		GitCommit:            commit,
 	}, nil
 }
 

@@ -62,14 +62,15 @@ type Config struct {
 
 // Host describes a node's machine.
 type Host struct {
-	Hostname         string `json:"hostname"`
-	CPUModel         string `json:"cpu_model"`
-	Cores            int    `json:"cores"` // logical processors
-	MemoryTotalBytes uint64 `json:"memory_total_bytes"`
-	Kernel           string `json:"kernel"`
-	OS               string `json:"os"`
-	GoVersion        string `json:"go_version"`
-	GitCommit        string `json:"git_commit"` // of the build, "" when unknown
+	Hostname             string `json:"hostname"`
+	CPUModel             string `json:"cpu_model"`
+	Cores                int    `json:"cores"` // logical processors
+	MemoryTotalBytes     uint64 `json:"memory_total_bytes"`
+	MemoryAvailableBytes uint64 `json:"memory_available_bytes"` // when it was asked; without swapping
+	Kernel               string `json:"kernel"`
+	OS                   string `json:"os"`
+	GoVersion            string `json:"go_version"`
+	GitCommit            string `json:"git_commit"` // of the build, "" when unknown
 }
 
 // Counts are exact numbers of operations. On a client an operation counts when

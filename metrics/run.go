@@ -10,8 +10,9 @@ type Run struct {
 	Command      []string          `json:"command"` // the launcher's argv
 	GitCommit    string            `json:"git_commit"`
 	Seed         uint64            `json:"seed"`
-	Workload     map[string]string `json:"workload"`      // the client flags that define the work, by flag name
-	Lab          *Lab              `json:"lab,omitempty"` // nil: the nodes were machines, or processes on this one
+	Workload     map[string]string `json:"workload"`            // the client flags that define the work, by flag name
+	Lab          *Lab              `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
+	Preflight    *Preflight        `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes        []RunNode         `json:"nodes"`
 	Symmetric    bool              `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
 	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvlab/kvs/probe"
 	"kvlab/metrics"
 )
 
@@ -52,7 +53,8 @@ type Program struct {
 // Main runs p with the process's own arguments and streams, under a launcher
 // when the only argument is -control, and returns the exit status. An error
 // goes to the launcher as the last event, or to stderr as one line. When the
-// first argument is -settings, it only prints the others' effect.
+// first argument is -settings, it only prints the others' effect. With the only
+// argument -probe it is the launcher's eye on the machine: see package probe.
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -61,6 +63,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	}
 	if len(args) > 0 && strings.TrimLeft(args[0], "-") == settingsFlag && strings.HasPrefix(args[0], "-") {
 		return p.exit(p.settings(args[1:], stdout), stderr, stderr)
+	}
+	if len(args) == 1 && args[0] == "-probe" {
+		return p.exit(probe.Serve(ctx, stdin, stdout), stderr, stderr)
 	}
 	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
 }

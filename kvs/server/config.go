@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/probe"
 	"kvlab/kvs/wire"
 )
 
@@ -114,16 +114,13 @@ func checkPrivate(listen string, addr netip.Addr) error {
 	return nil
 }
 
-// controlFile is where Emulab and CloudLab nodes keep their control interface's
-// name (Emulab knowledge base, entry 88).
-const controlFile = "/var/emulab/boot/controlif"
-
+// isControl reports whether the control network's interface holds addr.
 func isControl(addr netip.Addr) bool {
-	name, err := os.ReadFile(controlFile)
-	if err != nil {
+	name, err := probe.ControlInterface()
+	if err != nil || name == "" {
 		return false // not such a node
 	}
-	control, err := net.InterfaceByName(strings.TrimSpace(string(name)))
+	control, err := net.InterfaceByName(name)
 	if err != nil {
 		return false
 	}

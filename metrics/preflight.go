@@ -1,0 +1,115 @@
+package metrics
+
+import "time"
+
+// Preflight is what a run's machines were like before anything was started on
+// them, and what of that stands in the way of a result.
+type Preflight struct {
+	Started  time.Time `json:"started"`
+	LengthS  float64   `json:"length_s"`
+	Machines []Machine `json:"machines"`
+	RTTs     []RTT     `json:"rtts,omitempty"` // over the data network, of the pairs that were measured
+	Findings []Finding `json:"findings"`       // whatever is not as it should be
+}
+
+// Failures returns the findings for which no run may start.
+func (p Preflight) Failures() []Finding {
+	var failures []Finding
+	for _, f := range p.Findings {
+		if f.Grade == Fail {
+			failures = append(failures, f)
+		}
+	}
+	return failures
+}
+
+// Machine is one machine of a run. Several nodes may be on it.
+type Machine struct {
+	Nodes       []string     `json:"nodes"`
+	Roles       []Role       `json:"roles"`   // of Nodes, one each
+	Address     string       `json:"address"` // of its first node, on the data network
+	Facts       *Facts       `json:"facts,omitempty"`
+	ClockBefore *ClockOffset `json:"clock_before,omitempty"`
+	ClockAfter  *ClockOffset `json:"clock_after,omitempty"` // nil when the run did not come to its end
+}
+
+// Name is that of the machine's first node.
+func (m Machine) Name() string { return m.Nodes[0] }
+
+// Grade says how bad a finding is.
+type Grade string
+
+// The grades of findings. Facts without one are as they should be.
+const (
+	Warn Grade = "warn" // the result may suffer
+	Fail Grade = "fail" // no run may start
+)
+
+// Finding is one fact that is not as it should be.
+type Finding struct {
+	Node  string `json:"node"` // "" when it is the launcher's machine
+	Role  Role   `json:"role,omitempty"`
+	Fact  string `json:"fact"` // the fact's short name
+	Grade Grade  `json:"grade"`
+	Text  string `json:"text"`           // what is wrong
+	Type  string `json:"type,omitempty"` // what to type; "" when there is no such thing
+}
+
+// Facts is what a machine has found out about itself. A number that it could
+// not find out is 0, a word "".
+type Facts struct {
+	Host           Host      `json:"host"`
+	Architecture   string    `json:"architecture"`              // uname(2)'s machine
+	User           string    `json:"user"`                      // that nodes run as
+	Governors      []string  `json:"governors"`                 // of the cores' frequencies, each once; none on most virtual machines
+	Data           Link      `json:"data"`                      // the interface that holds the data address
+	Control        Link      `json:"control"`                   // the interface of the control network
+	ControlGuessed bool      `json:"control_guessed,omitempty"` // Control is the default route's: the testbed names none
+	Ports          []Port    `json:"ports"`                     // those that servers are to listen on
+	OpenFilesLimit uint64    `json:"open_files_limit"`          // RLIMIT_NOFILE's hard limit, to which Go programs raise theirs
+	Folder         string    `json:"folder"`                    // of the programs
+	FileSystem     string    `json:"file_system"`               // that Folder is on
+	FreeBytes      uint64    `json:"free_bytes"`                // of that file system, for this user
+	Processes      []Process `json:"processes,omitempty"`       // kvlab's own that ran already
+}
+
+// Link is one network interface.
+type Link struct {
+	Name     string `json:"name"`
+	BitsPerS uint64 `json:"bits_per_s"` // 0: it does not tell, or is no hardware
+	MTUBytes int    `json:"mtu_bytes"`
+}
+
+// Port is an address that a server is to listen on.
+type Port struct {
+	Address string    `json:"address"`          // host:port
+	Error   string    `json:"error,omitempty"`  // why one cannot listen on it; "" when one can
+	Owners  []Process `json:"owners,omitempty"` // who listens there
+}
+
+// Process is a process that ran when a machine was asked.
+type Process struct {
+	PID      int       `json:"pid"`                // 0: not visible to the user that asked
+	Name     string    `json:"name,omitempty"`     // of its program
+	User     string    `json:"user"`               // its name, or number when it has none
+	Started  time.Time `json:"started,omitzero"`   // by the machine's own clock
+	Orphaned bool      `json:"orphaned,omitempty"` // whoever started it has gone
+	Stopped  bool      `json:"stopped,omitempty"`  // by a signal
+}
+
+// ClockOffset is how far a node's clock is ahead of the launcher's, from an
+// exchange of four timestamps (RFC 5905, section 8). The true offset is at most
+// BoundS away from OffsetS, whatever way the two messages took.
+type ClockOffset struct {
+	OffsetS float64 `json:"offset_s"`
+	BoundS  float64 `json:"bound_s"`
+}
+
+// RTT is the round-trip time between two nodes, by the kernel's own measure of
+// a TCP handshake; the least of several.
+type RTT struct {
+	From string  `json:"from"`
+	To   string  `json:"to"`
+	US   float64 `json:"us"`              // microseconds
+	Err  string  `json:"error,omitempty"` // why there was no connection
+}
