@@ -23,6 +23,10 @@ func (p Preflight) Failures() []Finding {
 	return failures
 }
 
+// Failed reports whether something was found for which no run may start. A
+// preflight that was not carried out, nil, found nothing.
+func (p *Preflight) Failed() bool { return p != nil && len(p.Failures()) > 0 }
+
 // Machine is one machine of a run. Several nodes may be on it.
 type Machine struct {
 	Nodes       []string     `json:"nodes"`

@@ -18,15 +18,23 @@ type backend interface {
 	// Prepare makes sure that every place can run its program. Its errors are
 	// faults that name the node.
 	Prepare(ctx context.Context, places []Place) error
-	// Command is the process, not yet started, that runs a place's program
-	// with the pipe of package control as its standard input and output. It is
-	// the leader of its own process group, so that a terminal's Ctrl-C reaches
-	// the launcher alone, which then ends the run in order.
-	Command(place Place) *exec.Cmd
+	// Command is the process, not yet started, that runs a place's program in a
+	// mode, with the mode's pipe as its standard input and output. It is the
+	// leader of its own process group, so that a terminal's Ctrl-C reaches the
+	// launcher alone, which then ends the run in order.
+	Command(place Place, as mode) *exec.Cmd
 	// Death says how the program of a Command ended before its work was done,
 	// from the exit status of the process and the last lines of its log.
 	Death(status syscall.WaitStatus, log []string) string
 }
+
+// mode is what a program is started for: the only word of its command line.
+type mode string
+
+const (
+	asNode  mode = "-control" // to take part in the run; see package control
+	asProbe mode = "-probe"   // to tell what its machine is; see package probe
+)
 
 var (
 	_ backend = local{}
@@ -49,8 +57,8 @@ func (l local) Prepare(_ context.Context, places []Place) error {
 }
 
 // Command runs the program itself.
-func (l local) Command(place Place) *exec.Cmd {
-	cmd := exec.Command(l.programs[place.Role], "-control")
+func (l local) Command(place Place, as mode) *exec.Cmd {
+	cmd := exec.Command(l.programs[place.Role], string(as))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ended error) error {
 	var f *fault
 	if errors.As(ended, &f) && f.kind == badArgs {
-		return &UsageError{fmt.Errorf("%s (%s): %s", programName(f.role), f.node, f.reason)}
+		return badArguments(f)
 	}
 	if run.Verdict.Valid || run.Verdict == ceiling {
 		fmt.Fprintf(l.Stdout, "%s\n%s\n", labLines(run), plots.Summary(run))
@@ -32,12 +32,17 @@ func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ende
 	return &InvalidError{Verdict: run.Verdict, Err: ended}
 }
 
+// badArguments is what the user is told of arguments that a node refuses.
+func badArguments(f *fault) error {
+	return &UsageError{fmt.Errorf("%s (%s): %s", programName(f.role), f.node, f.reason)}
+}
+
 // explain writes every fault, and the end of the log of the node that the
-// verdict names. An interrupt needs no explanation, and wrong arguments are the
-// command line's affair, which conclude says.
+// verdict names. An interrupt needs no explanation, a failed preflight has told
+// all, and wrong arguments are the command line's affair, which conclude says.
 func (c *conductor) explain(w io.Writer, ended error) {
 	var f *fault
-	if errors.Is(ended, errInterrupted) || errors.As(ended, &f) && f.kind == badArgs {
+	if errors.Is(ended, errInterrupted) || errors.As(ended, &f) && f.kind == badArgs || c.preflight.Failed() {
 		return
 	}
 	fmt.Fprintln(w, ended)

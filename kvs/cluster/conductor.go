@@ -20,6 +20,8 @@ type conductor struct {
 	force   <-chan struct{} // closed to kill instead of waiting; may be nil
 	display *display
 
+	preflight *metrics.Preflight // nil when it has not come to its end
+
 	members []*member
 	inbox   chan message
 	asked   map[metrics.Role]stage // how far each role may come by now
@@ -92,7 +94,7 @@ func (c *conductor) start(role metrics.Role) error {
 		hosts = append(hosts, m.address)
 	}
 	for i, m := range c.of(role) {
-		if err := m.start(c.backend.Command(m.Place), c.inbox); err != nil {
+		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
 		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role]})

@@ -29,6 +29,8 @@ type Config struct {
 	Out        string   // folder in which the run folder is made
 	SSHConfig  string   // ssh -F
 	DryRun     bool     // print the plan, start nothing
+	Check      bool     // look at the nodes, start nothing
+	JSON       bool     // what Check finds as JSON
 	Trials     Trials   // how often, and with which settings
 
 	Grade plots.Scale // what the result is judged on; nil for no grade
@@ -62,6 +64,7 @@ examples:
   run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
   sudo run-cluster.sh --virtual 4 --link-rate 1gbit
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
+  run-cluster.sh --check                          is every node fit for a run? starts nothing
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
@@ -126,6 +129,8 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 		cfg.Grade, err = plots.ReadScale(path)
 		return err
 	})
+	fs.BoolVar(&cfg.Check, "check", false, "look at every node and say what stands in the way of a run; start nothing")
+	fs.BoolVar(&cfg.JSON, "json", false, "with --check: print what is found as JSON")
 	cfg.Trials.flags(fs)
 	cfg.topologyFlags(fs)
 	return fs
@@ -230,6 +235,10 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--link-rate shapes the links of virtual hosts: it goes with --virtual N")
 	case c.Grade != nil && len(c.Trials.Knobs) > 0:
 		return errors.New("--grade judges one configuration: use it with --trials, without --sweep")
+	case c.JSON && !c.Check:
+		return errors.New("--json: it is --check that prints JSON: --check --json")
+	case c.Check && c.DryRun:
+		return errors.New("--check asks the nodes and --dry-run does not: give one of them")
 	case c.Out == "":
 		return errors.New("--out: needs the name of a folder")
 	}

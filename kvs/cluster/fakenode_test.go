@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/kvs/control"
+	"kvlab/kvs/probe"
 	"kvlab/metrics"
 )
 
@@ -22,6 +24,13 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "-control" {
 		runFakeNode()
+		os.Exit(0)
+	}
+	if len(os.Args) == 2 && os.Args[1] == "-probe" {
+		if err := probe.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "-settings" {

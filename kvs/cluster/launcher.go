@@ -114,6 +114,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if cfg.DryRun {
 		return plan.print(l.Stdout)
 	}
+	if cfg.Check {
+		return l.check(ctx, cfg, plan)
+	}
 	dir, err := createFolder(cfg.Out, time.Now())
 	if err != nil {
 		return &UsageError{err}
@@ -208,28 +211,41 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 
 // conduct prepares the nodes and leads them through the run.
 func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
-	var nodes backend = local{l.Programs}
+	nodes, explain, err := l.backend(cfg, plan)
 	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
-	explain := func(_ context.Context, err error) error { return err }
-	if !plan.Local {
-		var way carrier = ssh{l.SSH, cfg.SSHConfig}
-		if plan.Places[0].Job != "" {
-			way, explain = srun{l.Slurm.Srun}, l.Slurm.explain
-		}
-		r, err := newRemote(way, l.Programs)
-		if err != nil {
-			return c, err
-		}
-		c.backend = r
+	if err != nil {
+		return c, err
 	}
-	err := c.backend.Prepare(ctx, plan.Places)
+	preflight, err := l.preflight(ctx, cfg, plan, nodes)
 	if ctx.Err() != nil {
 		err = errInterrupted
+	}
+	if len(preflight.Machines) > 0 {
+		c.preflight = &preflight
+		l.report(preflight)
 	}
 	if err == nil {
 		err = c.run(ctx, dir)
 	}
+	if err == nil {
+		l.clocksAfter(ctx, plan, nodes, &preflight)
+	}
 	return c, explain(ctx, err)
+}
+
+// backend is what the plan's nodes are run by, and who explains its errors
+// better.
+func (l *Launcher) backend(cfg Config, plan Plan) (backend, func(context.Context, error) error, error) {
+	explain := func(_ context.Context, err error) error { return err }
+	if plan.Local {
+		return local{l.Programs}, explain, nil
+	}
+	var way carrier = ssh{l.SSH, cfg.SSHConfig}
+	if plan.Places[0].Job != "" {
+		way, explain = srun{l.Slurm.Srun}, l.Slurm.explain
+	}
+	nodes, err := newRemote(way, l.Programs)
+	return nodes, explain, err
 }
 
 // newToken is a run's secret of 128 bits.
@@ -254,6 +270,7 @@ func verdictOf(err error) metrics.Verdict {
 // fill puts into run what the members have reported.
 func (c *conductor) fill(run *metrics.Run) {
 	run.Symmetric = c.plan.Symmetric
+	run.Preflight = c.preflight
 	for _, place := range c.plan.Places {
 		node := metrics.RunNode{Name: place.Name, Role: place.Role, Machine: place.Node.Name, Address: cmp.Or(place.Listen, place.Data)}
 		run.Nodes = append(run.Nodes, node)

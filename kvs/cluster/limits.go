@@ -60,7 +60,12 @@ func (m *member) seconds(name string) (time.Duration, bool) {
 	if m.config == nil {
 		return 0, false
 	}
-	value := m.config.Flags[name]
+	return parseSeconds(m.config.Flags[name])
+}
+
+// parseSeconds reads a length as the client's flags state it: a number of
+// seconds, or a duration with its unit.
+func parseSeconds(value string) (time.Duration, bool) {
 	if d, err := time.ParseDuration(value + "s"); err == nil {
 		return d, true
 	}

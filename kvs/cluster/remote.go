@@ -122,10 +122,10 @@ func onePerCopy(places []Place) []Place {
 }
 
 // Command runs the node's copy of the program.
-func (r *remote) Command(place Place) *exec.Cmd {
+func (r *remote) Command(place Place, as mode) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.carrier.command(context.Background(), place.Node, r.paths[copyKey{place.Node.Name, place.Role}], "-control")
+	return r.carrier.command(context.Background(), place.Node, r.paths[copyKey{place.Node.Name, place.Role}], string(as))
 }
 
 // Death is the carrier's word.
@@ -135,7 +135,8 @@ func (r *remote) Death(status syscall.WaitStatus, log []string) string {
 
 // probeScript finds out what the node is and whether it has the program. Its
 // folder is in /tmp because home is often NFS over the control network, and
-// must belong to the user alone. Programs unused for a week are removed.
+// must belong to the user alone. The numbers are statfs(2)'s for NFS, CIFS,
+// SMB, AFS and Ceph; package probe has their names. Programs unused for a week are removed.
 const probeScript = `set -eu
 umask 077
 dir=/tmp/kvlab-$(id -un)
@@ -145,6 +146,12 @@ if [ -L "$dir" ] || [ ! -O "$dir" ]; then
 	exit 1
 fi
 chmod 700 "$dir"
+case $(stat -f -c %t "$dir") in
+6969 | ff534d42 | fe534d42 | 517b | 5346414f | c36400)
+	echo "$dir is on a network file system, which programs must not run from" >&2
+	exit 1
+	;;
+esac
 find "$dir" -mindepth 1 -maxdepth 1 -type d -mtime +7 -exec rm -rf {} + 2>/dev/null || true
 mkdir -p "$dir/$folder"
 touch "$dir/$folder"

@@ -102,8 +102,9 @@ func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
 	keygen(t, filepath.Join(dir, name))
 	port = freePort(t)
 	config := filepath.Join(dir, name+".sshd_config")
-	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
-		port, dir, name, dir, name, dir)
+	// HOME keeps the user's own shell start-up files out of the test.
+	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nSetEnv HOME=%s\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
+		port, dir, name, dir, name, dir, dir)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -75,8 +75,7 @@ func parseListeners(table string) []socket {
 }
 
 // parseSocketAddress reads "0100007F:1F90". The address is in words of four
-// bytes, each in the machine's own order: turned round on all that Go and this
-// program know (little-endian).
+// bytes, each in the machine's own order, little-endian on amd64 and arm64.
 func parseSocketAddress(text string) (netip.AddrPort, bool) {
 	ip, port, _ := strings.Cut(text, ":")
 	bytes, err := hex.DecodeString(ip)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,23 +20,31 @@ const (
 	dials = 5
 )
 
-// dial measures the round-trip times to peers, one after another, so that the
-// handshakes do not wait for each other.
+// dial measures the round-trip times to peers, to all at a time: some may not
+// answer.
 func dial(ctx context.Context, peers []string) []RTT {
 	rtts := make([]RTT, len(peers))
+	var all sync.WaitGroup
 	for i, peer := range peers {
-		for n := range dials {
-			us, err := handshake(ctx, peer)
-			if err != nil {
-				rtts[i] = RTT{Error: err.Error()}
-				break
-			}
-			if n == 0 || us < rtts[i].US {
-				rtts[i].US = us
-			}
+		all.Go(func() { rtts[i] = least(ctx, peer) })
+	}
+	all.Wait()
+	return rtts
+}
+
+// least is the least of several round-trip times to a peer.
+func least(ctx context.Context, peer string) RTT {
+	var rtt RTT
+	for n := range dials {
+		us, err := handshake(ctx, peer)
+		if err != nil {
+			return RTT{Error: err.Error()}
+		}
+		if n == 0 || us < rtt.US {
+			rtt.US = us
 		}
 	}
-	return rtts
+	return rtt
 }
 
 // handshake connects to peer and returns the kernel's own measure of the

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// unlike finds the machines that are not like the first: a benchmark of unequal
+// nodes measures the slowest.
+func unlike(sites []*site) []metrics.Finding {
+	var found []metrics.Finding
+	var first *site
+	for _, s := range sites {
+		switch {
+		case s.err != nil:
+			continue
+		case first == nil:
+			first = s
+			continue
+		}
+		for _, fact := range []struct{ name, mine, firsts string }{
+			{"cpu", cpuText(s.Facts), cpuText(first.Facts)},
+			{"kernel", s.Facts.Host.Kernel, first.Facts.Host.Kernel},
+			{"link", linkText(s.Facts.Data), linkText(first.Facts.Data)},
+		} {
+			if fact.mine != fact.firsts {
+				found = append(found, s.finding(metrics.Warn, fact.name, "name only nodes of one kind: --nodes",
+					"has %s, and %s has %s", fact.mine, first.Name(), fact.firsts))
+			}
+		}
+	}
+	return found
+}
+
+func cpuText(f *metrics.Facts) string {
+	return fmt.Sprintf("%s, %d cores", cmp.Or(f.Host.CPUModel, "an unnamed processor"), f.Host.Cores)
+}
+
+func linkText(l metrics.Link) string {
+	speed := "speed unknown"
+	if l.BitsPerS > 0 {
+		speed = fmt.Sprintf("%g Gb/s", float64(l.BitsPerS)/1e9)
+	}
+	return fmt.Sprintf("%s, MTU %d", speed, l.MTUBytes)
+}
+
+// clockFindings holds the clocks against the one in their middle. The clients'
+// windows are laid over each other by their clocks, and must overlap.
+func clockFindings(sites []*site, windowS float64) []metrics.Finding {
+	var offsets []float64
+	for _, s := range sites {
+		if s.ClockBefore != nil {
+			offsets = append(offsets, s.ClockBefore.OffsetS)
+		}
+	}
+	slices.Sort(offsets)
+	var found []metrics.Finding
+	for _, s := range sites {
+		if s.ClockBefore == nil {
+			continue
+		}
+		ahead := s.ClockBefore.OffsetS - offsets[(len(offsets)-1)/2]
+		sure := math.Abs(ahead) - s.ClockBefore.BoundS
+		grade := metrics.Warn
+		if windowS > 0 && sure > (1-minOverlap)*windowS {
+			grade = metrics.Fail
+		}
+		way := "ahead of"
+		if ahead < 0 {
+			way = "behind"
+		}
+		if sure > warnClockS {
+			found = append(found, s.finding(grade, "clock", s.on("'sudo chronyc makestep || sudo systemctl restart ntp systemd-timesyncd'"),
+				"its clock is %.3f s %s the others", math.Abs(ahead), way))
+		}
+	}
+	return found
+}
+
+// rttFindings finds ways that are not there, and those that take much longer
+// than the others.
+func rttFindings(sites []*site, rtts []metrics.RTT) []metrics.Finding {
+	at := make(map[string]*site)
+	for _, s := range sites {
+		at[s.Name()] = s
+	}
+	var times []float64
+	for _, r := range rtts {
+		if r.Err == "" {
+			times = append(times, r.US)
+		}
+	}
+	var found []metrics.Finding
+	for _, r := range rtts {
+		from, to := at[r.From], at[r.To]
+		switch {
+		case r.Err != "":
+			found = append(found, from.finding(metrics.Fail, "rtt", from.on("ping -c 3 "+to.place.Data),
+				"cannot reach %s over the data network: %s", r.To, r.Err))
+		case r.US > fastRTT && r.US > slowRTT*metrics.Median(times):
+			found = append(found, from.finding(metrics.Warn, "rtt", from.on("ping -c 20 "+to.place.Data),
+				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, metrics.Median(times)/1e3))
+		}
+	}
+	return found
+}

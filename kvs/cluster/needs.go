@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// needs are what a plan asks of its machines, as far as the arguments of its
+// nodes tell.
+type needs struct {
+	openFiles map[metrics.Role]uint64 // of one process
+	bytes     uint64                  // of values, on each server; the least that it stores
+	windowS   float64                 // length of the window; 0 when it is not known
+	public    bool                    // the user takes the control network with open eyes
+}
+
+// spareFiles are those that a node's process has open besides its connections:
+// streams, logs, /proc.
+const spareFiles = 64
+
+// needsOf asks the programs what the plan's arguments come to. The error is a
+// fault of wrong arguments. Programs that give no answer need nothing that is
+// known; they will fail as nodes.
+func (l *Launcher) needsOf(ctx context.Context, plan Plan) (needs, error) {
+	settings := make(map[metrics.Role]map[string]string)
+	args := map[metrics.Role][]string{metrics.Server: plan.ServerArgs, metrics.Client: plan.ClientArgs}
+	for _, place := range plan.Places { // servers first
+		role := place.Role
+		if settings[role] != nil {
+			continue
+		}
+		values, err := l.settings(ctx, role, args[role])
+		if err != nil {
+			reason, refused := strings.CutPrefix(err.Error(), programName(role)+": ")
+			if refused {
+				return needs{}, &fault{node: place.Name, role: role, kind: badArgs, reason: reason}
+			}
+			return needs{}, nil
+		}
+		settings[role] = values
+	}
+	client, server := settings[metrics.Client], settings[metrics.Server]
+	number := func(name string) uint64 {
+		n, _ := strconv.ParseUint(client[name], 10, 64)
+		return n
+	}
+	servers, clients := uint64(plan.count(metrics.Server)), uint64(plan.count(metrics.Client))
+	connections := number("workers") // one for each worker at most
+	if stated := number("connections"); stated > 0 {
+		connections = stated
+	}
+	window, _ := parseSeconds(client["secs"])
+	return needs{
+		openFiles: map[metrics.Role]uint64{
+			metrics.Server: clients*connections + spareFiles,
+			metrics.Client: servers*connections + spareFiles,
+		},
+		bytes:   number("records") * number("value-size") / servers,
+		windowS: window.Seconds(),
+		public:  server["allow-public"] == "true",
+	}, nil
+}

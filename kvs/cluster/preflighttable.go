@@ -1,0 +1,146 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"kvlab/metrics"
+)
+
+// preflightTable is a preflight for people: a row a machine with what differs
+// between them, then what all have in common, then what is not as it should be.
+func preflightTable(p metrics.Preflight) string {
+	var b strings.Builder
+	columns := columnsOf(p)
+	head, common := []string{"node", "role", "address"}, [][2]string{}
+	var shown []column
+	for _, c := range columns {
+		if c.same() {
+			common = append(common, [2]string{c.name, c.cells[0]})
+		} else {
+			head, shown = append(head, c.name), append(shown, c)
+		}
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(append(head, "check"), "\t"))
+	for i, m := range p.Machines {
+		row := []string{strings.Join(unique(m.Nodes), ","), strings.Join(unique(m.Roles), ","), m.Address}
+		for _, c := range shown {
+			row = append(row, c.cells[i])
+		}
+		fmt.Fprintln(table, strings.Join(append(row, gradeOf(p, m)), "\t"))
+	}
+	table.Flush() // to memory: no error
+	if len(common) > 0 && len(p.Machines) > 1 {
+		b.WriteString("every node:\n")
+	}
+	for _, fact := range common {
+		fmt.Fprintf(table, "  %s\t%s\n", fact[0], fact[1])
+	}
+	table.Flush()
+	for _, f := range p.Findings {
+		fmt.Fprintf(&b, "%s %s: %s: %s\n", strings.ToUpper(string(f.Grade)), cmp.Or(f.Node, "launcher"), f.Fact, f.Text)
+		if f.Type != "" {
+			fmt.Fprintf(&b, "     type: %s\n", f.Type)
+		}
+	}
+	b.WriteString(preflightLine(p) + "\n")
+	return b.String()
+}
+
+// preflightLine sums a preflight up.
+func preflightLine(p metrics.Preflight) string {
+	text := fmt.Sprintf("preflight: %s in %.1f s, ", counted(len(p.Machines), "machine"), p.LengthS)
+	failures := len(p.Failures())
+	switch warnings := len(p.Findings) - failures; {
+	case failures > 0:
+		return text + counted(failures, "failure") + ": nothing is started"
+	case warnings > 0:
+		return text + counted(warnings, "warning")
+	}
+	return text + "all as it should be"
+}
+
+// gradeOf is the worst that is found of a machine.
+func gradeOf(p metrics.Preflight, m metrics.Machine) string {
+	for _, f := range p.Findings { // the worst first
+		if slices.Contains(m.Nodes, f.Node) {
+			return string(f.Grade)
+		}
+	}
+	return "ok"
+}
+
+// unique are the words without those that have been said.
+func unique[T ~string](words []T) []string {
+	var once []string
+	for _, w := range words {
+		if !slices.Contains(once, string(w)) {
+			once = append(once, string(w))
+		}
+	}
+	return once
+}
+
+// column is one fact of every machine.
+type column struct {
+	name  string
+	cells []string
+}
+
+// same reports whether the fact is the same everywhere.
+func (c column) same() bool {
+	return len(c.cells) > 0 && !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != c.cells[0] })
+}
+
+// columnsOf are the facts, in the order in which a machine is got to know.
+func columnsOf(p metrics.Preflight) []column {
+	columns := []column{{name: "cpu"}, {name: "memory"}, {name: "kernel"}, {name: "governor"}, {name: "link"}, {name: "clock"}, {name: "rtt"}, {name: "files"}, {name: "disk"}}
+	for _, m := range p.Machines {
+		for i, cell := range cellsOf(p, m) {
+			columns[i].cells = append(columns[i].cells, cell)
+		}
+	}
+	return columns
+}
+
+// cellsOf are a machine's cells, one for each column.
+func cellsOf(p metrics.Preflight, m metrics.Machine) []string {
+	const unknown = "-"
+	f := m.Facts
+	if f == nil {
+		return slices.Repeat([]string{unknown}, 9)
+	}
+	clock := unknown
+	if c := m.ClockBefore; c != nil {
+		clock = fmt.Sprintf("%+.2f ms (within %.2f)", c.OffsetS*1e3, c.BoundS*1e3)
+	}
+	return []string{
+		f.Architecture + " " + cpuText(f),
+		fmt.Sprintf("%s of %s", gigabytes(f.Host.MemoryAvailableBytes), gigabytes(f.Host.MemoryTotalBytes)),
+		f.Host.Kernel,
+		cmp.Or(strings.Join(f.Governors, ","), unknown),
+		cmp.Or(f.Data.Name, unknown) + " " + linkText(f.Data),
+		clock,
+		rttText(p.RTTs, m.Name()),
+		fmt.Sprint(f.OpenFilesLimit),
+		fmt.Sprintf("%s (%s)", gigabytes(f.FreeBytes), f.FileSystem),
+	}
+}
+
+// rttText is the least and the greatest round-trip time from a machine.
+func rttText(rtts []metrics.RTT, from string) string {
+	var times []float64
+	for _, r := range rtts {
+		if r.From == from && r.Err == "" {
+			times = append(times, r.US)
+		}
+	}
+	if len(times) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f-%.0f us", slices.Min(times), slices.Max(times))
+}

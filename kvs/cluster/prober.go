@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"kvlab/kvs/probe"
+	"kvlab/metrics"
+)
+
+// probeTimeout bounds an answer of a probe that is there: the longest takes
+// handshakes with peers that do not answer.
+const probeTimeout = 15 * time.Second
+
+// prober is a node's program as it tells what its machine is: the launcher's
+// half of package probe. One goroutine owns it.
+type prober struct {
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stderr  bytes.Buffer // complete when ended is closed
+	answers chan reply
+	ended   chan struct{}
+	limit   time.Duration // for the next answer
+	death   func(syscall.WaitStatus, []string) string
+}
+
+// reply is an answer, and when it came.
+type reply struct {
+	probe.Answer
+	at time.Time
+}
+
+// startProber starts a probe at a place. connect is how long it may take to
+// answer for the first time: start-up files of a shell may be slow.
+func startProber(b backend, place Place, connect time.Duration) (*prober, error) {
+	// More answers than questions mean a program that is no probe of ours.
+	p := &prober{cmd: b.Command(place, asProbe), death: b.Death, answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout := &lineWriter{take: p.take}
+	p.cmd.Stdout, p.cmd.Stderr = stdout, &p.stderr
+	p.cmd.WaitDelay = leaveDelay
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // how it ended matters only to a question without an answer
+	}()
+	return p, nil
+}
+
+// take passes answers on. Other lines are the chatter of a login shell's
+// start-up files.
+func (p *prober) take(line []byte) error {
+	r := reply{at: time.Now()}
+	if json.Unmarshal(line, &r.Answer) != nil || r.Probe != probe.Protocol {
+		return nil
+	}
+	select {
+	case p.answers <- r:
+		return nil
+	default:
+		return errors.New("more answers than questions")
+	}
+}
+
+// ask puts a question and waits for its answer. An interrupted ctx is
+// errInterrupted.
+func (p *prober) ask(ctx context.Context, q probe.Question) (reply, error) {
+	line, err := json.Marshal(q)
+	if err != nil {
+		return reply{}, err
+	}
+	// A write fails when the probe has ended, which says more.
+	_, _ = p.stdin.Write(append(line, '\n'))
+	patience := time.NewTimer(p.limit)
+	defer patience.Stop()
+	select {
+	case r := <-p.answers:
+		if r.Error != "" {
+			return r, errors.New(r.Error)
+		}
+		p.limit = probeTimeout
+		return r, nil
+	case <-p.ended:
+		return reply{}, p.early()
+	case <-patience.C:
+		return reply{}, fmt.Errorf("has not said anything about itself for %v", p.limit)
+	case <-ctx.Done():
+		return reply{}, errInterrupted
+	}
+}
+
+// early is why the probe has ended before it was told to.
+func (p *prober) early() error {
+	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	said := cmp.Or(lastLine(p.stderr.String()), "without a word")
+	return fmt.Errorf("its probe %s: %s", p.death(status, strings.Split(p.stderr.String(), "\n")), said)
+}
+
+// end makes the probe leave, by force after a while.
+func (p *prober) end(patience time.Duration) {
+	p.stdin.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		<-p.ended
+	}
+}
+
+// clockQuestions is how often a clock is asked; the exchange that took the
+// least time bounds the offset best.
+const clockQuestions = 5
+
+// clock measures how far the probe's clock is ahead of this machine's.
+func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
+	var best metrics.ClockOffset
+	for i := range clockQuestions {
+		asked := time.Now()
+		r, err := p.ask(ctx, probe.Question{Ask: probe.Clock})
+		if err != nil {
+			return best, err
+		}
+		c := offset(asked, time.Unix(0, r.ReceivedNS), time.Unix(0, r.SentNS), r.at)
+		if i == 0 || c.BoundS < best.BoundS {
+			best = c
+		}
+	}
+	return best, nil
+}
+
+// offset is the clock offset of an exchange: asked and answered by the
+// launcher's clock, received and sent by the node's (RFC 5905, section 8:
+// theta = ((T2-T1) + (T3-T4)) / 2, within half of delta = (T4-T1) - (T3-T2)).
+func offset(asked, received, sent, answered time.Time) metrics.ClockOffset {
+	there, back := received.Sub(asked), sent.Sub(answered)
+	return metrics.ClockOffset{
+		OffsetS: (there + back).Seconds() / 2,
+		BoundS:  (there - back).Seconds() / 2,
+	}
+}

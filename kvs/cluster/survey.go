@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs/probe"
+	"kvlab/metrics"
+)
+
+// rttPeers is how many others each machine measures its way to: the next ones
+// in the plan's order, so that the work grows with the machines and not with
+// their square.
+const rttPeers = 16
+
+// site is one machine in a survey, with the probe on it while there is one.
+type site struct {
+	metrics.Machine
+	place   Place
+	listen  []string // where its servers are to listen
+	prober  *prober  // nil when there is none
+	reached string   // where other probes reach this one; "" where they do not
+	err     error    // why nothing is known of the machine
+	dataErr string   // what is wrong with its data address
+}
+
+// sites are the plan's machines, in the order of their first places. On this
+// machine there is one, whatever the nodes are called.
+func (p Plan) sites() []*site {
+	var sites []*site
+	known := make(map[string]*site)
+	for _, place := range p.Places {
+		name := place.Node.Name
+		if p.Local {
+			name = ""
+		}
+		s := known[name]
+		if s == nil {
+			s = &site{place: place, Machine: metrics.Machine{Address: place.Data}}
+			known[name], sites = s, append(sites, s)
+		}
+		s.Nodes = append(s.Nodes, place.Name)
+		s.Roles = append(s.Roles, place.Role)
+		if place.Listen != "" && !p.Local { // port 0 is free
+			s.listen = append(s.listen, place.Listen)
+		}
+	}
+	return sites
+}
+
+// survey asks all of a plan's machines at once, and leaves nothing running on
+// them.
+type survey struct {
+	backend backend
+	limits  limits
+	sites   []*site
+}
+
+// run asks about everything and returns the round-trip times. What is known of
+// each machine, or why nothing is, is in its site. The error is errInterrupted.
+func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
+	defer s.end()
+	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockBefore = &at })
+	s.each(len(s.sites), func(i int, site *site) {
+		question := probe.Question{Ask: probe.Facts, Data: site.place.Data, Listen: site.listen}
+		if len(s.sites) > 1 {
+			question.Route = s.sites[(i+1)%len(s.sites)].place.Data
+		}
+		answer, err := site.prober.ask(ctx, question)
+		if err == nil && answer.Facts == nil {
+			err = errors.New("its probe said nothing about the machine")
+		}
+		site.Facts, site.reached, site.dataErr, site.err = answer.Facts, answer.Listening, answer.DataError, err
+	})
+	rtts := s.measure(ctx)
+	if ctx.Err() != nil {
+		return nil, errInterrupted
+	}
+	return rtts, nil
+}
+
+// clocks asks only for the clocks, after a run.
+func (s *survey) clocks(ctx context.Context) {
+	defer s.end()
+	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockAfter = &at })
+}
+
+// start starts a probe on every machine that nothing speaks against, and asks
+// for its clock: the first sign of life.
+func (s *survey) start(ctx context.Context, note func(*site, metrics.ClockOffset)) {
+	var group errgroup.Group
+	group.SetLimit(remoteParallel)
+	for _, site := range s.sites {
+		if site.err != nil {
+			continue
+		}
+		group.Go(func() error {
+			if site.prober, site.err = startProber(s.backend, site.place, s.limits.connect); site.err != nil {
+				return nil
+			}
+			var at metrics.ClockOffset
+			if at, site.err = site.prober.clock(ctx); site.err == nil {
+				note(site, at)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // errors are the sites'
+}
+
+// each has so many machines at a time do something, but for those of which
+// nothing is known.
+func (s *survey) each(atOnce int, do func(i int, site *site)) {
+	var group errgroup.Group
+	group.SetLimit(max(atOnce, 1))
+	for i, site := range s.sites {
+		if site.err == nil {
+			group.Go(func() error { do(i, site); return nil })
+		}
+	}
+	_ = group.Wait() // errors are the sites'
+}
+
+// measure measures the ways between the machines.
+func (s *survey) measure(ctx context.Context) []metrics.RTT {
+	peers := make([][]*site, len(s.sites))
+	for i := range s.sites {
+		for n := 1; n < len(s.sites) && n <= rttPeers; n++ {
+			if peer := s.sites[(i+n)%len(s.sites)]; peer.err == nil && peer.reached != "" {
+				peers[i] = append(peers[i], peer)
+			}
+		}
+	}
+	rtts := make([][]metrics.RTT, len(s.sites))
+	s.each(len(s.sites), func(i int, from *site) {
+		if len(peers[i]) > 0 {
+			rtts[i], from.err = from.measure(ctx, peers[i])
+		}
+	})
+	return slices.Concat(rtts...)
+}
+
+// measure has the site's probe measure its way to others.
+func (s *site) measure(ctx context.Context, peers []*site) ([]metrics.RTT, error) {
+	question := probe.Question{Ask: probe.Dial}
+	for _, peer := range peers {
+		question.Peers = append(question.Peers, peer.reached)
+	}
+	answer, err := s.prober.ask(ctx, question)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.RTTs) != len(peers) {
+		return nil, errors.New("its probe measured other ways than it was asked about")
+	}
+	var rtts []metrics.RTT
+	for i, peer := range peers {
+		rtts = append(rtts, metrics.RTT{From: s.Name(), To: peer.Name(), US: answer.RTTs[i].US, Err: answer.RTTs[i].Error})
+	}
+	return rtts, nil
+}
+
+// end ends every probe.
+func (s *survey) end() {
+	var group errgroup.Group
+	for _, site := range s.sites {
+		if p := site.prober; p != nil {
+			site.prober = nil
+			group.Go(func() error { p.end(s.limits.leave); return nil })
+		}
+	}
+	_ = group.Wait() // no errors
+}
