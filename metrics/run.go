@@ -27,6 +27,8 @@ type Run struct {
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
 	Verdict Verdict              `json:"verdict"`
+
+	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 }
 
 // RunNode is one process of a run: a node in a role.

@@ -68,6 +68,7 @@ type Trial struct {
 	BytesPerOpReceived float64   `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64    `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict   `json:"verdict"`
+	NonStationary      bool      `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 }
 
 // ReadSweep reads a sweep's folder: the plan, and the trials finished so far in

@@ -23,6 +23,9 @@ func TrialOf(planned Planned, folder string, run Run) Trial {
 	if calls, ok := run.Latency[CallLatency]; ok {
 		trial.P50, trial.P99 = calls.P50, calls.P99
 	}
+	if run.WarmUp != nil {
+		trial.NonStationary = !run.WarmUp.Stationary
+	}
 	if run.Lab != nil {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}

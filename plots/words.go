@@ -35,6 +35,9 @@ func describeRun(r *Run) string {
 	} else {
 		parts = append(parts, "INVALID")
 	}
+	if r.WarmUp != nil && !r.WarmUp.Stationary {
+		parts = append(parts, "NON-STATIONARY")
+	}
 	if r.ID != "" {
 		parts = append(parts, "run "+r.ID)
 	}

@@ -117,6 +117,9 @@ func (c *client) work(ctx context.Context) error {
 	if _, err := c.node.Await(ctx, control.Go); err != nil {
 		return err
 	}
+	if c.node.Controlled() {
+		c.generator.Settle = c.settle
+	}
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
@@ -164,6 +167,22 @@ func (c *client) load(ctx context.Context) error {
 	c.node.Logf("loaded: %d records stored in %.2f s and read back in %.2f s",
 		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), time.Since(stored).Seconds())
 	return c.node.Send(control.Event{Event: control.Loaded})
+}
+
+// settle asks the launcher, who sees all clients, whether the warm-up is to last
+// as long once more.
+func (c *client) settle(ctx context.Context) (extend bool, err error) {
+	if err := c.reporter.Cut(); err != nil {
+		return false, err
+	}
+	if err := c.node.Send(control.Event{Event: control.Warm}); err != nil {
+		return false, err
+	}
+	answer, err := c.node.Await(ctx, control.Settle)
+	if answer.Extend {
+		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
+	}
+	return answer.Extend, err
 }
 
 // enter notes the phase and tells the launcher.

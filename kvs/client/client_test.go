@@ -129,7 +129,8 @@ func checkMilestones(t *testing.T, got []string, want ...string) {
 // load, and measures nothing before go.
 func TestClientUnderLauncher(t *testing.T) {
 	addr, e, service := startStore(t, "secret")
-	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.02", "-secs", "0.05")
+	const warmUp = 40 * time.Millisecond
+	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.04", "-secs", "0.05")
 	milestones, _ := c.until(t, control.Connected)
 	checkMilestones(t, milestones, control.Connected)
 	// The server opens a session after its last word of the handshake.
@@ -146,8 +147,15 @@ func TestClientUnderLauncher(t *testing.T) {
 		t.Errorf("loaded: %d records, %+v", e.Len(), counts)
 	}
 	c.command(t, control.Command{Do: control.Go})
+	milestones, _ = c.until(t, control.Warm)
+	checkMilestones(t, milestones, "warmup", control.Warm)
+	asked := time.Now()
+	c.command(t, control.Command{Do: control.Settle, Extend: true})
 	milestones, summary := c.until(t, control.Done)
-	checkMilestones(t, milestones, "warmup", "window", "drain", "done", "summary", control.Done)
+	checkMilestones(t, milestones, "window", "drain", "done", "summary", control.Done)
+	if summary != nil && summary.WindowStart.Sub(asked) < warmUp {
+		t.Errorf("the window opened %v after the warm-up of %v was extended", summary.WindowStart.Sub(asked), warmUp)
+	}
 	if status := <-c.exited; status != 0 {
 		t.Errorf("status %d, stderr %q", status, &c.stderr)
 	}

@@ -26,7 +26,7 @@ func (c *client) log(i metrics.Interval, usage metrics.Usage) error {
 
 // summarize reports the whole run.
 func (c *client) summarize() error {
-	if err := c.reporter.Finish(); err != nil {
+	if err := c.reporter.Cut(); err != nil {
 		return err
 	}
 	s := c.generator.Summary()

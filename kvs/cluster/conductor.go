@@ -27,6 +27,10 @@ type conductor struct {
 	asked   map[metrics.Role]stage // how far each role may come by now
 	phase   metrics.Phase          // the clients' common one, as the servers know it
 	entered time.Time              // when that phase began
+
+	warmUp   *metrics.Stationarity // what the test of the warm-up found; nil when it is too short for one
+	extended bool                  // the warm-up lasts twice as long
+	settled  int                   // seconds of it that were tested first
 }
 
 func newConductor(plan Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
@@ -194,6 +198,8 @@ func (c *conductor) hear(msg message) *fault {
 	case control.Phase:
 		m.phase = event.Phase
 		c.enter(commonPhase(c.of(metrics.Client)))
+	case control.Warm:
+		return c.settle(m)
 	case control.Error:
 		m.failed = true
 		if event.Usage {

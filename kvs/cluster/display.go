@@ -114,7 +114,9 @@ func (c *conductor) status() status {
 	for i, m := range c.of(metrics.Client) {
 		s.opsPerS += m.interval.OpsPerS()
 		if flag := phaseFlag[c.phase]; i == 0 && flag != "" {
-			s.length, _ = m.seconds(flag)
+			if s.length, _ = m.seconds(flag); c.extended && c.phase == metrics.WarmUp {
+				s.length *= 2
+			}
 		}
 	}
 	return s

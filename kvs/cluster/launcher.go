@@ -284,6 +284,7 @@ func (c *conductor) fill(run *metrics.Run) {
 			run.Nodes[i].MedianOpsPerS = &rate
 		}
 	}
+	run.WarmUp = c.warmUp
 	for _, m := range c.of(metrics.Client) {
 		if m.config == nil {
 			continue

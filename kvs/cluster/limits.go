@@ -50,7 +50,7 @@ func (c *conductor) workLimit() time.Duration {
 		if !ok1 || !ok2 {
 			return unlimited
 		}
-		longest = max(longest, warmUp+window)
+		longest = max(longest, 2*warmUp+window) // it may be extended
 	}
 	return longest + c.limits.work
 }

@@ -58,6 +58,8 @@ type member struct {
 	config   *metrics.Config
 	interval metrics.Interval // the last one
 	rates    []float64        // operations per second of each interval in the window
+	warming  []float64        // likewise, of each that is worth it in the warm-up
+	warm     bool             // a client's warm-up is about to end
 	latency  []metrics.Record // histograms
 	summary  *metrics.Summary
 }
@@ -201,6 +203,9 @@ func (m *member) note(r *metrics.Record) {
 		m.interval = *r.Interval
 		if r.Interval.Phase == metrics.Window {
 			m.rates = append(m.rates, r.Interval.OpsPerS())
+		}
+		if r.Interval.Phase == metrics.WarmUp && r.Interval.LengthS >= shortestSecond {
+			m.warming = append(m.warming, r.Interval.OpsPerS())
 		}
 	}
 }

@@ -13,6 +13,9 @@ func (c *conductor) enter(phase metrics.Phase) {
 		return
 	}
 	c.phase, c.entered = phase, time.Now()
+	if phase == metrics.Window {
+		c.judgeExtension()
+	}
 	c.tell(metrics.Server, control.Command{Do: control.Phase, Phase: phase})
 }
 

@@ -144,7 +144,12 @@ func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int)
 	}
 	c.made++
 	trial := metrics.TrialOf(planned, name, run)
-	fmt.Fprintf(c.Stdout, "%s  %.0f op/s  %s\n", strings.Join(nonEmpty(label, point), "  "), trial.OpsPerS, trial.Verdict)
+	stamp := ""
+	if trial.NonStationary {
+		stamp = "NON-STATIONARY"
+	}
+	rate := fmt.Sprintf("%.0f op/s", trial.OpsPerS)
+	fmt.Fprintln(c.Stdout, strings.Join(nonEmpty(label, point, rate, trial.Verdict.String(), stamp), "  "))
 	return trial, nil
 }
 

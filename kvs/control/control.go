@@ -15,6 +15,8 @@
 //	                     <------------------------  loaded
 //	go                   ------------------------>  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
+//	                     <------------------------  warm: the warm-up is about to end
+//	settle(extend)       ------------------------>  let it, or warm up as long once more
 //	phase(...)           ------>  note it
 //	                     <------------------------  record(summary), done
 //	stop                 ------>  record(summary)
@@ -30,11 +32,12 @@ import "kvlab/metrics"
 
 // The commands a launcher sends.
 const (
-	Start = "start" // Args and Token; always first
-	Load  = "load"  // to clients
-	Go    = "go"    // to clients
-	Phase = "phase" // to servers: the clients have entered Phase
-	Stop  = "stop"  // to servers: report and leave
+	Start  = "start"  // Args and Token; always first
+	Load   = "load"   // to clients
+	Go     = "go"     // to clients
+	Phase  = "phase"  // to servers: the clients have entered Phase
+	Stop   = "stop"   // to servers: report and leave
+	Settle = "settle" // to clients, in answer to Warm: Extend says whether the warm-up lasts as long once more
 
 	// These may come at any time, and programs never see them.
 	Beat = "beat" // the launcher is there
@@ -43,12 +46,13 @@ const (
 
 // Command is one line from the launcher to a node.
 type Command struct {
-	Do    string        `json:"do"`
-	Args  []string      `json:"args,omitempty"`  // the node's command line, without its name
-	Token string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
-	Cores string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
-	Phase metrics.Phase `json:"phase,omitempty"`
-	Lease *Lease        `json:"lease,omitempty"` // with any command: from now on
+	Do     string        `json:"do"`
+	Args   []string      `json:"args,omitempty"`  // the node's command line, without its name
+	Token  string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
+	Cores  string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
+	Phase  metrics.Phase `json:"phase,omitempty"`
+	Extend bool          `json:"extend,omitempty"` // with Settle
+	Lease  *Lease        `json:"lease,omitempty"`  // with any command: from now on
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.
@@ -56,6 +60,7 @@ const (
 	Ready     = "ready"     // a server listens on Addr
 	Connected = "connected" // a client has a connection to every server
 	Loaded    = "loaded"    // a client's records are stored and read back
+	Warm      = "warm"      // a client's warm-up is about to end; what it did until now is reported, and it awaits Settle
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file

@@ -83,8 +83,8 @@ func (r *Reporter) tick() error {
 	return r.cut(shortest)
 }
 
-// Finish reports the last interval, however short it is.
-func (r *Reporter) Finish() error {
+// Cut ends the interval and reports it, however short it is.
+func (r *Reporter) Cut() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cut(0)

@@ -18,6 +18,12 @@ import (
 // Connect, Load (or its two halves), Measure, Close, from one goroutine; Counts and Latency may be
 // used beside them.
 type Generator struct {
+	// Settle, when it is not nil, is asked shortly before the warm-up's end
+	// whether the warm-up is to last as long once more. It is asked once, and not
+	// without a warm-up; until it answers, the warm-up goes on. Its error ends the
+	// run. It is set before Measure.
+	Settle func(context.Context) (extend bool, err error)
+
 	config  Config
 	plan    *workload.Plan
 	router  kvs.Router

@@ -8,37 +8,17 @@ import (
 	"kvlab/metrics"
 )
 
-// schedule is when the phases of a measurement begin.
-type schedule struct {
-	opens  time.Time // warm-up ends, the window opens
-	closes time.Time // the window closes
-	ends   time.Time // no round begins any more: when it closes, or at the end of a probe
-}
-
-// at is the phase that a reply belongs to by the time when it came.
-func (s schedule) at(t time.Time) metrics.Phase {
-	switch {
-	case t.Before(s.opens):
-		return metrics.WarmUp
-	case t.Before(s.closes):
-		return metrics.Window
-	}
-	return metrics.Drain
-}
-
 // Measure runs the workload: warm-up, window, and the calls still under way at
 // its end. enter is called as each phase begins.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	now := time.Now()
-	s := schedule{opens: now.Add(g.config.WarmUp), closes: now.Add(g.config.WarmUp + g.config.Window)}
-	s.ends = s.closes
-	g.opened = s.opens
+	s := newSchedule()
 	announced := make(chan struct{})
 	go func() {
 		defer close(announced)
-		if err := s.announce(ctx, enter); err != nil {
+		if err := g.announce(ctx, now, s, enter); err != nil {
 			cancel(err)
 		}
 	}()
@@ -58,24 +38,71 @@ func (g *Generator) drive(ctx context.Context, now time.Time, s schedule) error 
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
-// announce calls enter at the beginning of each phase.
-func (s schedule) announce(ctx context.Context, enter func(metrics.Phase) error) error {
-	for _, step := range []struct {
-		at    time.Time
-		phase metrics.Phase
-	}{{time.Now(), metrics.WarmUp}, {s.opens, metrics.Window}, {s.closes, metrics.Drain}} {
-		timer := time.NewTimer(time.Until(step.at))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		}
-		if err := enter(step.phase); err != nil {
-			return fmt.Errorf("enter %s: %w", step.phase, err)
-		}
+// announce decides when the window opens, and calls enter at the beginning of
+// each phase.
+func (g *Generator) announce(ctx context.Context, now time.Time, s schedule, enter func(metrics.Phase) error) error {
+	if err := at(ctx, now, metrics.WarmUp, enter); err != nil {
+		return err
+	}
+	opens, err := g.settle(ctx, now)
+	if err != nil {
+		return err
+	}
+	g.opened = opens
+	closes := opens.Add(g.config.Window)
+	s.decide(opens, closes)
+	if err := at(ctx, opens, metrics.Window, enter); err != nil {
+		return err
+	}
+	return at(ctx, closes, metrics.Drain, enter)
+}
+
+// at calls enter for a phase when its time has come, and not at all when the
+// context ends before.
+func at(ctx context.Context, when time.Time, phase metrics.Phase, enter func(metrics.Phase) error) error {
+	if !wait(ctx, when) {
+		return nil
+	}
+	if err := enter(phase); err != nil {
+		return fmt.Errorf("enter %s: %w", phase, err)
 	}
 	return nil
+}
+
+// wait reports whether the time has come before the context's end.
+func wait(ctx context.Context, when time.Time) bool {
+	timer := time.NewTimer(time.Until(when))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// askBefore is how long before the warm-up's end it is asked whether that is to
+// be: longer than a launcher takes to answer, however far away.
+const askBefore = 250 * time.Millisecond
+
+// settle returns when the window opens: at the warm-up's end, or that of a second
+// one, or as soon as the answer comes when it comes late.
+func (g *Generator) settle(ctx context.Context, now time.Time) (time.Time, error) {
+	opens := now.Add(g.config.WarmUp)
+	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askBefore, g.config.WarmUp/4))) {
+		return opens, nil
+	}
+	extend, err := g.Settle(ctx)
+	if err != nil {
+		return opens, fmt.Errorf("end the warm-up: %w", err)
+	}
+	if late := time.Now(); late.After(opens) {
+		opens = late
+	}
+	if extend {
+		opens = opens.Add(g.config.WarmUp)
+	}
+	return opens, nil
 }
 
 // run goes round until the schedule ends, with up to len(w.rounds) rounds under
@@ -100,7 +127,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			}
 		}
 		r.begin()
-		if !r.begun.Before(s.ends) {
+		if s.over(r.begun) {
 			return w.drain(next, s)
 		}
 		for left := size * c.Servers(); left > 0; {

@@ -33,7 +33,7 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 // in the second quarter of the warm-up, after one to come up to speed.
 func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (float64, error) {
 	stretch := func(until time.Time) error {
-		s.ends = until
+		s.until = until
 		return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 	}
 	if err := stretch(begin.Add(g.config.WarmUp / 4)); err != nil {
@@ -49,6 +49,10 @@ func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (flo
 	}
 	return peak, nil
 }
+
+// glance is how long a worker sleeps at most before it is known when the window
+// closes.
+const glance = 100 * time.Millisecond
 
 // runOpen sends operations when they are due: all that are due by the moment
 // when the worker looks, up to a batch, in one round. What becomes due while it
@@ -69,8 +73,15 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	for ctx.Err() == nil {
 		r.begin()
 		if next := begin.Add(arrivals.Next()); next.After(r.begun) {
-			if !next.Before(s.ends) {
+			if s.over(next) {
 				return nil
+			}
+			if !s.decided() && next.Sub(r.begun) > glance {
+				// The window may close before then.
+				if err := alarm.sleep(glance); err != nil {
+					return err
+				}
+				continue
 			}
 			if err := alarm.sleep(next.Sub(r.begun)); err != nil {
 				return err
@@ -78,10 +89,10 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 			r.begun = time.Now()
 			r.late = r.begun.Sub(next)
 		}
-		if !r.begun.Before(s.ends) {
+		if s.over(r.begun) {
 			return nil
 		}
-		n := w.addDue(r, arrivals, limit.ops(), s.opens.Sub(begin))
+		n := w.addDue(r, arrivals, limit.ops(), s)
 		if n == 0 {
 			continue // woken up by the context's end
 		}
@@ -95,10 +106,12 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 }
 
 // addDue puts the operations that are due into the round's batches, at most most
-// of them, and returns their number. opens is when the window does.
-func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, opens time.Duration) int {
+// of them, and returns their number. Before the window is decided on, nothing
+// that is due can be in it.
+func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
 	now, added := r.begun.Sub(r.from), 0
+	opens, _, decided := s.since(r.from)
 	for added < most {
 		n := arrivals.Due(now, due[:min(most-added, drawn)])
 		if n == 0 {
@@ -106,7 +119,9 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, opens t
 		}
 		w.source.Fill(w.block.ops[:n])
 		w.addEach(r, w.block.ops[:n], due[:n])
-		w.offered += after(due[:n], opens)
+		if decided {
+			w.offered += after(due[:n], opens)
+		}
 		added += n
 	}
 	return added
@@ -140,9 +155,9 @@ func after(due []time.Duration, from time.Duration) uint64 {
 // offer counts what was due in the window and has not been sent.
 func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule) {
 	var due [drawn]time.Duration
-	opens, last := s.opens.Sub(begin), s.closes.Sub(begin)-1
-	for n := len(due); n == len(due); {
-		n = arrivals.Due(last, due[:])
+	opens, closes, decided := s.since(begin)
+	for n := len(due); decided && n == len(due); {
+		n = arrivals.Due(closes-1, due[:])
 		w.offered += after(due[:n], opens)
 	}
 }

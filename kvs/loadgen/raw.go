@@ -42,7 +42,7 @@ func MeasureRaw(ctx context.Context, c Config, f Frames) (RawRate, error) {
 	stop := context.AfterFunc(inner, func() { closeLanes(lanes) })
 	defer stop()
 	now := time.Now()
-	s := schedule{opens: now.Add(c.WarmUp), closes: now.Add(c.WarmUp + c.Window)}
+	s := fixed(now.Add(c.WarmUp), now.Add(c.WarmUp+c.Window))
 	var group sync.WaitGroup
 	var calls atomic.Uint64
 	for _, l := range lanes {
@@ -86,7 +86,7 @@ func closeLanes(lanes []lane) {
 // run goes round until the window closes, and returns how many calls came back
 // inside it.
 func (l lane) run(s schedule) (calls uint64, err error) {
-	for time.Now().Before(s.closes) {
+	for !s.over(time.Now()) {
 		for i, conn := range l {
 			if err := conn.Send(); err != nil {
 				return calls, fmt.Errorf("send to raw server %d of %d: %w", i+1, len(l), err)

@@ -231,7 +231,7 @@ func TestWindow(t *testing.T) {
 
 func TestSchedule(t *testing.T) {
 	opens := time.Now()
-	s := schedule{opens: opens, closes: opens.Add(time.Second)}
+	s := fixed(opens, opens.Add(time.Second))
 	for after, want := range map[time.Duration]metrics.Phase{
 		-time.Hour: metrics.WarmUp, -1: metrics.WarmUp, 0: metrics.Window, time.Second - 1: metrics.Window,
 		time.Second: metrics.Drain, time.Hour: metrics.Drain,

@@ -26,7 +26,7 @@ func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 
 // summarize reports the server's whole life, after its last connection ended.
 func (s *server) summarize() error {
-	last := s.reporter.Finish
+	last := s.reporter.Cut
 	if !s.node.Controlled() {
 		last = func() error { return s.reporter.Enter(metrics.Done) }
 	}

@@ -19,6 +19,7 @@ var columns = []struct {
 	{"servers", func(t metrics.Trial) string { return strconv.Itoa(t.Servers) }},
 	{"clients", func(t metrics.Trial) string { return strconv.Itoa(t.Clients) }},
 	{"workers", func(t metrics.Trial) string { return strconv.Itoa(t.Workers) }},
+	{"non_stationary", func(t metrics.Trial) string { return strconv.FormatBool(t.NonStationary) }},
 	{"valid", func(t metrics.Trial) string { return strconv.FormatBool(t.Verdict.Valid) }},
 	{"ops", func(t metrics.Trial) string { return strconv.FormatUint(t.Ops, 10) }},
 	{"window_s", func(t metrics.Trial) string { return number(&t.WindowS) }},

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// shortestSecond is the length in seconds from which an interval counts as one
+// of the warm-up's: what a phase's end cuts off may be next to nothing.
+const shortestSecond = 0.5
+
+// settle hears that a client's warm-up is about to end. When it is so for all, it
+// decides for all of them whether they have settled, or warm up once more.
+func (c *conductor) settle(m *member) *fault {
+	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
+		return m.fault(complaint, "sent %q out of turn", control.Warm)
+	}
+	m.warm = true
+	for _, m := range c.of(metrics.Client) {
+		if !m.warm {
+			return nil
+		}
+	}
+	// The first second has the start of the workers in it, and cold caches.
+	rates := c.warmUpRates()
+	if test, ok := metrics.CheckStationary(rates[min(1, len(rates)):]); ok {
+		c.warmUp = &test
+		c.extended = !test.Stationary
+	}
+	c.settled = len(rates)
+	c.tell(metrics.Client, control.Command{Do: control.Settle, Extend: c.extended})
+	return nil
+}
+
+// judgeExtension tests the second half of a warm-up that was extended, at its
+// end. That it was, stays on record.
+func (c *conductor) judgeExtension() {
+	if !c.extended {
+		return
+	}
+	if test, ok := metrics.CheckStationary(c.warmUpRates()[c.settled:]); ok {
+		c.warmUp = &test
+	}
+	c.warmUp.Extended = true
+}
+
+// warmUpRates are the operations per second of all clients together in each
+// second of the warm-up that every client has reported.
+func (c *conductor) warmUpRates() []float64 {
+	var sum []float64
+	for i, m := range c.of(metrics.Client) {
+		if i == 0 {
+			sum = append(sum, m.warming...)
+			continue
+		}
+		sum = sum[:min(len(sum), len(m.warming))]
+		for second := range sum {
+			sum[second] += m.warming[second]
+		}
+	}
+	return sum
+}

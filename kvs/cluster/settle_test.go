@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// pipe keeps what a member is told.
+type pipe struct{ bytes.Buffer }
+
+func (*pipe) Close() error { return nil }
+
+// told is the last command in it.
+func (p *pipe) told(t *testing.T) (c control.Command) {
+	t.Helper()
+	for decoder := json.NewDecoder(&p.Buffer); ; {
+		err := decoder.Decode(&c)
+		if err == io.EOF {
+			return c
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// warmUp reports a client's seconds of warm-up, and a short rest of one.
+func (m *member) warmUp(rates ...float64) {
+	for _, rate := range rates {
+		m.note(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 1, Counts: metrics.Counts{Gets: uint64(rate)}}})
+	}
+	m.note(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 0.1, Counts: metrics.Counts{Gets: 1}}})
+}
+
+// The clients' seconds are added up, and the same is decided for all.
+func TestSettle(t *testing.T) {
+	rising, falling, flat := []float64{1, 100, 110, 120, 130}, []float64{1, 130, 120, 110, 100}, []float64{1, 100, 100, 100, 100}
+	for _, test := range []struct {
+		name          string
+		first, second []float64 // of the two clients
+		extend        bool
+		more          []float64 // of both, in the extension
+		stamp         string    // how the test's text begins; "" for no test
+	}{
+		{"flat", flat, flat, false, nil, "stationary: the last 4 s"},
+		{"flat together", rising, falling, false, nil, "stationary: the last 4 s"},
+		{"settles", rising, flat, true, []float64{130, 130, 130, 130, 130}, "stationary: the last 5 s"},
+		{"does not settle", rising, rising, true, []float64{140, 150, 160, 170, 180}, "NON-STATIONARY: the last 5 s"},
+		{"too short", rising[:4], rising[:4], false, nil, ""},
+		{"one second is missing", rising, flat[:4], false, nil, ""},
+		{"nothing yet", nil, flat, false, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newConductor(Plan{}, nil, limits{}, "", nil, nil)
+			pipes := []*pipe{{}, {}}
+			for _, p := range pipes {
+				c.members = append(c.members, &member{Place: Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
+			}
+			c.enter(metrics.WarmUp)
+			a, b := c.members[0], c.members[1]
+			a.warmUp(test.first...)
+			b.warmUp(test.second...)
+			if f := c.settle(a); f != nil || pipes[0].Len() > 0 {
+				t.Fatalf("%v: one client alone was answered", f)
+			}
+			if f := c.settle(b); f != nil {
+				t.Fatal(f)
+			}
+			for i, p := range pipes {
+				if told := p.told(t); told.Do != control.Settle || told.Extend != test.extend {
+					t.Errorf("client %d was told %+v, want extend %v", i, told, test.extend)
+				}
+			}
+			a.warmUp(test.more...)
+			b.warmUp(test.more...)
+			c.enter(metrics.Window)
+			if (c.warmUp == nil) != (test.stamp == "") || c.warmUp != nil && !strings.HasPrefix(c.warmUp.String(), test.stamp) {
+				t.Errorf("%v, want %q", c.warmUp, test.stamp)
+			}
+			if c.warmUp != nil && c.warmUp.Extended != test.extend {
+				t.Errorf("extended is %v", c.warmUp.Extended)
+			}
+			if f := c.settle(a); f == nil || !strings.Contains(f.reason, "out of turn") {
+				t.Errorf("asking twice: %v", f)
+			}
+		})
+	}
+}
+
+// A server has no warm-up of its own.
+func TestSettleOutOfTurn(t *testing.T) {
+	c := newConductor(Plan{}, nil, limits{}, "", nil, nil)
+	for _, m := range []*member{
+		{Place: Place{Role: metrics.Server}, phase: metrics.WarmUp},
+		{Place: Place{Role: metrics.Client}, phase: metrics.Load},
+	} {
+		if f := c.settle(m); f == nil || m.warm {
+			t.Errorf("a %s in %s was heard", m.Role, m.phase)
+		}
+	}
+	if got := c.warmUpRates(); !slices.Equal(got, nil) {
+		t.Errorf("rates %v without clients", got)
+	}
+}

@@ -1,0 +1,62 @@
+package loadgen
+
+import (
+	"sync/atomic"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// schedule is when the phases of a measurement begin. The window is decided on
+// during the warm-up, some time before it opens; until then all is warm-up. Safe
+// for concurrent use.
+type schedule struct {
+	window *atomic.Pointer[span]
+	until  time.Time // the end of a probe, after which no round begins; zero without one
+}
+
+// span is a stretch of time, its end not included.
+type span struct{ opens, closes time.Time }
+
+func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])} }
+
+// fixed is a schedule whose window is known from the beginning.
+func fixed(opens, closes time.Time) schedule {
+	s := newSchedule()
+	s.decide(opens, closes)
+	return s
+}
+
+func (s schedule) decide(opens, closes time.Time) { s.window.Store(&span{opens, closes}) }
+
+func (s schedule) decided() bool { return s.window.Load() != nil }
+
+// at is the phase that a reply belongs to by the time when it came.
+func (s schedule) at(t time.Time) metrics.Phase {
+	switch w := s.window.Load(); {
+	case w == nil || t.Before(w.opens):
+		return metrics.WarmUp
+	case t.Before(w.closes):
+		return metrics.Window
+	}
+	return metrics.Drain
+}
+
+// over reports whether no round begins any more.
+func (s schedule) over(t time.Time) bool {
+	if !s.until.IsZero() {
+		return !t.Before(s.until)
+	}
+	w := s.window.Load()
+	return w != nil && !t.Before(w.closes)
+}
+
+// since is when the window opens and closes, counted from a moment, and false
+// while that is not decided.
+func (s schedule) since(t time.Time) (opens, closes time.Duration, ok bool) {
+	w := s.window.Load()
+	if w == nil {
+		return 0, 0, false
+	}
+	return w.opens.Sub(t), w.closes.Sub(t), true
+}
