@@ -9,6 +9,10 @@
 //  3. Figure functions (ThroughputFigure, ...) turn numbers into a Figure.
 //  4. Draw and DrawScaling write each Figure as PNG and SVG.
 //
+// A sweep's folder goes the same way: LoadSweep reads its plan and trials, lines
+// are its numbers, ScalingFigures its figures, and DrawSweep writes them. ReadScale
+// and Compare judge results instead of drawing them.
+//
 // Nodes are lined up by the wall clock of their records: second 0 is the start
 // of the run's common window. Every picture of a run that is not valid says so.
 package plots

@@ -14,6 +14,7 @@ type sweepPage struct {
 	Good     bool
 	Verdict  string
 	Headline string
+	More     string // of the headline
 	Says     string
 	Failed   []string
 	Tables   []lineTable
@@ -43,8 +44,9 @@ func (t trialRow) Valid() bool { return t.Verdict.Valid }
 // SweepReport is a whole sweep as one HTML page that needs nothing else, like
 // Report: verdict and headline first.
 func SweepReport(s *Sweep) ([]byte, error) {
-	p := sweepPage{Sweep: s, Says: describeSweep(s), Headline: s.headline()}
+	p := sweepPage{Sweep: s, Says: describeSweep(s)}
 	p.Verdict, p.Good = s.verdict()
+	p.Headline, p.More = s.headline()
 	for _, trial := range s.failed() {
 		p.Failed = append(p.Failed, s.name(trial)+": "+invalidReason(trial.Verdict))
 	}
@@ -63,6 +65,16 @@ func SweepReport(s *Sweep) ([]byte, error) {
 	return layOut("sweep.html", p)
 }
 
+// String is the sweep's result and verdict for a terminal, a line each.
+func (s *Sweep) String() string {
+	verdict, _ := s.verdict()
+	median, more := s.headline()
+	if more != "" {
+		median += ", " + more
+	}
+	return fmt.Sprintf("%s\nverdict %s\n", median, verdict)
+}
+
 // verdict says whether the whole may be believed: every trial that was planned
 // has ended, and is valid.
 func (s *Sweep) verdict() (words string, good bool) {
@@ -73,11 +85,12 @@ func (s *Sweep) verdict() (words string, good bool) {
 	case left > 0:
 		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.progress()), false
 	}
-	return fmt.Sprintf("VALID (all %s)", plural(len(s.Trials), "trial")), true
+	return fmt.Sprintf("VALID (%s)", plural(len(s.Trials), "trial")), true
 }
 
-// headline is the median of the best point, and where it is.
-func (s *Sweep) headline() string {
+// headline is the median of the best point, and what more there is to say of it:
+// its interval, and where it is.
+func (s *Sweep) headline() (median, more string) {
 	var spots []Spot
 	for _, point := range s.Points {
 		spot := Spot{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
@@ -88,16 +101,16 @@ func (s *Sweep) headline() string {
 	}
 	top, ok := best(spots)
 	if !ok {
-		return "no result"
+		return "no result", ""
 	}
-	words := metrics.Count(top.Estimate.Median) + " ops/s"
-	if interval := intervalWords(top.Estimate); interval != absent {
-		words += ", " + interval
+	more = fmt.Sprintf("the median of %s without an interval, which needs 6", plural(top.Estimate.N, "trial"))
+	if top.Estimate.Coverage > 0 {
+		more = fmt.Sprintf("the median of %s; %.1f %% interval %s", plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate))
 	}
 	if len(s.Points) > 1 {
-		words += " at " + top.Value
+		more += "; at " + top.Value + ", the best point"
 	}
-	return words
+	return metrics.Count(top.Estimate.Median) + " ops/s", more
 }
 
 // intervalWords is an estimate's interval, or that there is none.

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
 )
@@ -35,7 +36,7 @@ func trialsFigure(s *Sweep) Figure {
 	}
 	p.X.Min, p.X.Max = x.bounds()
 	p.Y.Tick.Marker = ticks{6, metrics.Count}
-	style := dot(stroke(vermillion, 1))
+	style := draw.GlyphStyle{Color: vermillion, Radius: 3.6, Shape: draw.CircleGlyph{}}
 	f.Legend = []Group{{Entries: []Entry{{Name: "one valid trial", Glyph: style}}}}
 	if point := s.Points[0]; point.OK() {
 		f.Legend[0].Entries = append(f.Legend[0].Entries, drawEstimate(p, point)...)

@@ -87,7 +87,11 @@ func drawOne(dir, out string, stdout, stderr io.Writer) error {
 		}
 		files, err := plots.DrawPoints(s, out)
 		list(stdout, files)
-		return err
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "\n%s", s)
+		return nil
 	}
 	r, err := plots.LoadDir(dir)
 	if err != nil {
