@@ -14,6 +14,9 @@ import (
 // self is this program, also when its file has been replaced since.
 const self = "/proc/self/exe"
 
+// namespaces are what a lab has of its own, and so has each of its hosts.
+const namespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
+
 // Enter runs this program again, with args, inside the namespaces of a new lab,
 // and returns its exit status when it has ended and the lab is gone. The end of
 // ctx reaches it as SIGINT, the close of force as a second one. An error means
@@ -35,24 +38,12 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 		Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
 		ExtraFiles: []*os.File{gate},
 		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+			Cloneflags: namespaces,
 			Pdeathsig:  syscall.SIGKILL,
 			Setpgid:    true, // a terminal's Ctrl-C comes once, by way of ctx
 		},
 	}
-	started, ended := make(chan error, 1), make(chan error, 1)
-	go func() {
-		// The kernel sends Pdeathsig when the thread ends that has started the
-		// process.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			ended <- cmd.Wait()
-		}
-	}()
-	err = <-started
+	ended, err := start(cmd)
 	gate.Close()
 	if errors.Is(err, syscall.EPERM) {
 		return 0, fmt.Errorf("--virtual: the kernel does not let this process make namespaces (it needs CAP_SYS_ADMIN, which containers seldom have): %w", err)
@@ -80,6 +71,22 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 			force = nil
 		}
 	}
+}
+
+// start starts a process from a thread that lives until the process ends, as
+// the kernel sends Pdeathsig when the thread is gone that has started it.
+func start(cmd *exec.Cmd) (ended <-chan error, err error) {
+	started, end := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			end <- cmd.Wait()
+		}
+	}()
+	return end, <-started
 }
 
 // exitStatus is the status that init has ended with.

@@ -35,7 +35,7 @@ func startHost(index int) (*host, error) {
 	h.cmd = &exec.Cmd{
 		Path: self, Args: []string{hostName, h.name}, Stderr: &h.said,
 		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+			Cloneflags: namespaces,
 			Setpgid:    true, // as in Enter
 		},
 	}
