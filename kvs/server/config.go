@@ -24,6 +24,7 @@ type Config struct {
 	MaxConnections int         // -max-connections
 	SocketBuffer   int         // -socket-buffer: bytes; 0 is the kernel's choice
 	AllowPublic    bool        // -allow-public
+	MaxMemory      memoryCap   // -max-memory
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Profile        control.Profile
 }
@@ -36,7 +37,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	c := Config{Limits: wire.DefaultLimits()}
+	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%"}
 	var port string
 	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
@@ -47,6 +48,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
+	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server gives up with an error: a share of the machine's or the control group's, or a size such as 12GiB")
 	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "`bytes` of a request")
 	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "`operations` of a request")
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
@@ -88,6 +90,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.Limits.Validate(); err != nil {
+		return err
+	}
+	if _, err := c.MaxMemory.bytes(0); err != nil {
 		return err
 	}
 	addr, err := net.ResolveTCPAddr("tcp", c.Listen)

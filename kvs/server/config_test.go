@@ -12,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits()}
+	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%"}
 	with := func(change func(*Config)) Config {
 		c := usual
 		change(&c)
@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
 		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(),
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%",
 		}},
 		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *Config) {
 			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}
@@ -67,6 +67,7 @@ func TestParseErrors(t *testing.T) {
 		{"-codec json", `-codec "json"`},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
+		{"-max-memory 12GB", `-max-memory "12GB": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
 		{"-max-frame 0", "-max-frame 0: want 1 to 67108864 bytes"},
 		{"-request-timeout 5", `-request-timeout: parse error`},
 		{"-idle-timeout 0s", "-idle-timeout 0s: want at least 1s"},

@@ -29,6 +29,7 @@ type server struct {
 	node     *control.Node
 	service  *kvs.Service
 	reporter *control.Reporter
+	memory   uint64 // bytes that the process may have
 }
 
 func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
@@ -69,6 +70,9 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		return err
 	}
 	engine.TuneCollector(host.MemoryTotalBytes)
+	if s.memory, err = config.MaxMemory.limit(host.MemoryTotalBytes); err != nil {
+		return err
+	}
 	if l.id.Null {
 		node.Logf("engine null: no store; clients measure a ceiling, and the run is no result")
 	}
@@ -86,6 +90,7 @@ func (s *server) serve(ctx context.Context, l *listener) error {
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error { return l.run(inner) })
 	group.Go(func() error { return s.reporter.Run(inner) })
+	group.Go(func() error { return s.config.MaxMemory.watch(inner, s.memory) })
 	group.Go(func() error {
 		defer cancel()
 		return s.obey(inner)

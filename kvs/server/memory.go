@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// memoryCap is how much memory the process may have before it gives up with an
+// error that says so. The kernel's answer to too much is SIGKILL, or a machine
+// that swaps and no longer answers.
+type memoryCap string
+
+// bytes is the cap as a number, given what the machine has. The text is a share
+// of that, 70%, or a size, 12GiB.
+func (c memoryCap) bytes(total uint64) (uint64, error) {
+	text := string(c)
+	if share, ok := strings.CutSuffix(text, "%"); ok {
+		if percent, err := strconv.ParseUint(share, 10, 8); err == nil && percent >= 1 && percent <= 100 {
+			return total / 100 * percent, nil
+		}
+	}
+	for unit, shift := range map[string]uint{"GiB": 30, "MiB": 20} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if n, err := strconv.ParseUint(number, 10, 32); err == nil && n >= 1 {
+				return n << shift, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("-max-memory %q: want a share of the machine's, 70%%, or a size, 12GiB or 500MiB", text)
+}
+
+// memoryPause is how often the process looks at its memory. At 5M records of 128
+// bytes a second, the fastest load, it grows by some 64 MB in that time.
+const memoryPause = 100 * time.Millisecond
+
+// watch returns an error when the process's resident memory passes limit, which
+// counts the store, the buffers of all connections and everything else. nil means
+// that ctx has ended.
+func (c memoryCap) watch(ctx context.Context, limit uint64) error {
+	tick := time.NewTicker(memoryPause)
+	defer tick.Stop()
+	for {
+		used, err := residentBytes()
+		if err != nil {
+			return err
+		}
+		if used > limit {
+			return fmt.Errorf("memory is full: %d MiB are in use of the %d that this server may have (-max-memory %s)", used>>20, limit>>20, string(c))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// residentBytes is the process's resident set: the second number, in pages, of
+// /proc/self/statm (proc(5)).
+func residentBytes() (uint64, error) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("/proc/self/statm is %q", text)
+	}
+	pages, err := strconv.ParseUint(fields[1], 10, 64)
+	return pages * uint64(os.Getpagesize()), err
+}
+
+// memoryOf is what a process may have of a machine with total bytes: all of it,
+// or what its control group is allowed (cgroups(7); Kubernetes and Slurm set it).
+// root is /sys/fs/cgroup, self the text of /proc/self/cgroup.
+func memoryOf(total uint64, root, self string) (uint64, error) {
+	for line := range strings.Lines(self) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
+		if len(fields) != 3 {
+			continue
+		}
+		var file string
+		switch fields[1] {
+		case "":
+			file = filepath.Join(root, fields[2], "memory.max")
+		case "memory":
+			file = filepath.Join(root, "memory", fields[2], "memory.limit_in_bytes")
+		default:
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return 0, err
+		}
+		if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max"
+			total = min(total, limit)
+		}
+	}
+	return total, nil
+}
+
+// limit is the cap in bytes on this machine.
+func (c memoryCap) limit(total uint64) (uint64, error) {
+	self, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	total, err = memoryOf(total, "/sys/fs/cgroup", string(self))
+	if err != nil {
+		return 0, err
+	}
+	return c.bytes(total)
+}
