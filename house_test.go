@@ -81,3 +81,21 @@ func TestImportsPointOneWay(t *testing.T) {
 		}
 	}
 }
+
+// TestNoDebugPages: no program of ours has Go's debug pages, which would be
+// served to whoever connects as soon as one listens for HTTP.
+func TestNoDebugPages(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, "net/rpc") {
+		t.Fatal("go list does not list net/rpc, on which the store is built")
+	}
+	for _, page := range []string{"net/http/pprof", "expvar"} {
+		if slices.Contains(packages, page) {
+			t.Errorf("%s is linked into a program", page)
+		}
+	}
+}
