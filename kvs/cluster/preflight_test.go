@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// The offset is exact when both ways take the same time, and within its bound
+// when they do not.
+func TestClockOffset(t *testing.T) {
+	asked := time.Unix(1_000_000, 0)
+	for _, tt := range []struct{ shift, there, back time.Duration }{
+		{0, time.Millisecond, time.Millisecond},
+		{3 * time.Hour, 5 * time.Millisecond, 5 * time.Millisecond},
+		{-70 * time.Millisecond, 0, 8 * time.Millisecond},
+		{time.Second, 30 * time.Millisecond, 0},
+	} {
+		received := asked.Add(tt.there + tt.shift)
+		sent := received.Add(time.Second) // thinks for a while
+		got := offset(asked, received, sent, sent.Add(tt.back-tt.shift))
+		miss := math.Abs(got.OffsetS - tt.shift.Seconds())
+		if want := (tt.there + tt.back).Seconds() / 2; math.Abs(got.BoundS-want) > 1e-9 || miss > got.BoundS+1e-9 || tt.there == tt.back && miss > 1e-9 {
+			t.Errorf("%+v: %+v", tt, got)
+		}
+	}
+}
+
+// shiftedProbe is a node whose clock is ahead: a probe that adds 7 s to every
+// time it tells. Before its first answer its shell greets.
+const shiftedProbe = `echo 'Welcome to {this} machine'
+while read -r question; do
+	now=$(($(date +%s%N) + 7000000000))
+	echo "{\"probe\":\"kvlab 1\",\"received_ns\":$now,\"sent_ns\":$now}"
+done
+`
+
+func TestShiftedClock(t *testing.T) {
+	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", shiftedProbe)}}
+	p, err := startProber(nodes, Place{Role: metrics.Server}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end(time.Second)
+	got, err := p.clock(context.Background())
+	if err != nil || math.Abs(got.OffsetS-7) > got.BoundS {
+		t.Errorf("offset %+v, %v; want 7 s", got, err)
+	}
+}
+
+func TestProbeThatEnds(t *testing.T) {
+	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", "echo no such thing >&2; exit 3")}}
+	p, err := startProber(nodes, Place{Role: metrics.Server}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end(time.Second)
+	if _, err := p.clock(context.Background()); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// fit is a machine that nothing is wrong with.
+func fit(name string, role metrics.Role) *site {
+	return &site{
+		place: Place{Node: Node{Name: name, SSH: name}, Name: name, Role: role, Data: "10.10.1.1"},
+		Machine: metrics.Machine{
+			Nodes: []string{name}, Roles: []metrics.Role{role}, ClockBefore: &metrics.ClockOffset{OffsetS: 0.001, BoundS: 0.0001},
+			Facts: &metrics.Facts{
+				Host:      metrics.Host{CPUModel: "D-1548", Cores: 16, Kernel: "6.1", MemoryAvailableBytes: 60e9},
+				Governors: []string{"performance"}, Data: metrics.Link{Name: "eno1d1", BitsPerS: 10e9, MTUBytes: 1500},
+				Control: metrics.Link{Name: "eno1"}, OpenFilesLimit: 1024, FileSystem: "ext4", FreeBytes: 10e9,
+			},
+		},
+	}
+}
+
+func TestFindings(t *testing.T) {
+	need := needs{openFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, bytes: 1e9, windowS: 30}
+	rtts := []metrics.RTT{{From: "a", To: "b", US: 90}, {From: "b", To: "c", US: 100}, {From: "c", To: "a", US: 95}}
+	for _, tt := range []struct {
+		name  string
+		spoil func(b *site, rtts []metrics.RTT, n *needs)
+		want  string // grade, fact, a part of the text; "" for no finding
+	}{
+		{"nothing", func(*site, []metrics.RTT, *needs) {}, ""},
+		{"clock", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = -0.3 }, "warn clock 0.301 s behind"},
+		{"clock beyond the window", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 2 }, "fail clock 1.999 s ahead of"},
+		{"clock within its bound", func(b *site, _ []metrics.RTT, _ *needs) { *b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2} }, ""},
+		{"control", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
+		{"control, guessed", func(b *site, _ []metrics.RTT, _ *needs) {
+			b.Facts.Control.Name, b.Facts.ControlGuessed = "eno1d1", true
+		}, "warn data default route"},
+		{"control, allowed", func(b *site, _ []metrics.RTT, n *needs) { b.Facts.Control.Name, n.public = "eno1d1", true }, "warn data control network"},
+		{"governor", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Governors = []string{"performance", "powersave"} }, "warn governor powersave"},
+		{"files", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
+		{"memory", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
+		{"kernel", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
+		{"disk", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
+		{"nfs", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},
+		{"port", func(b *site, _ []metrics.RTT, _ *needs) {
+			b.Facts.Ports = []metrics.Port{{Address: "10.10.1.1:8080", Error: "in use", Owners: []metrics.Process{{PID: 7, Name: "nc", User: "eve"}}}}
+		}, "fail port 10.10.1.1:8080 is taken by process 7 (nc of eve)"},
+		{"orphan", func(b *site, _ []metrics.RTT, _ *needs) {
+			b.Facts.Processes = []metrics.Process{{PID: 7, Orphaned: true}}
+		}, "fail leftover an earlier run has left process 7"},
+		{"other run", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
+		{"no way", func(_ *site, rtts []metrics.RTT, _ *needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
+		{"long way", func(_ *site, rtts []metrics.RTT, _ *needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
+	} {
+		sites := []*site{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
+		ways, n := append([]metrics.RTT(nil), rtts...), need
+		tt.spoil(sites[1], ways, &n)
+		got := findings(sites, ways, n)
+		if tt.want == "" {
+			if len(got) != 0 {
+				t.Errorf("%s: %+v", tt.name, got)
+			}
+			continue
+		}
+		grade, rest, _ := strings.Cut(tt.want, " ")
+		fact, text, _ := strings.Cut(rest, " ")
+		if len(got) != 1 || string(got[0].Grade) != grade || got[0].Fact != fact || got[0].Node != "b" || !strings.Contains(got[0].Text, text) || got[0].Type == "" {
+			t.Errorf("%s: %+v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A port that is taken stops a run before anything is started; --check says so
+// too, as a table and as JSON, and makes no folder.
+func TestPreflightFailure(t *testing.T) {
+	tr, _, _ := newRemoteTrial(t)
+	taken, err := net.Listen("tcp", "127.0.0.78:8080")
+	if err != nil {
+		t.Skipf("not free here: %v", err)
+	}
+	defer taken.Close()
+	hosts := writeHosts(t, "node0 addr=127.0.0.78", "node1 addr=127.0.0.79")
+	err = tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
+	run := tr.runJSON(t)
+	if v := run.Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "127.0.0.78:8080 is taken by process") {
+		t.Errorf("verdict %v, %v", v, err)
+	}
+	logs, _ := filepath.Glob(filepath.Join(tr.out, "latest", "*.log"))
+	if len(logs) != 0 || !run.Preflight.Failed() || len(run.Preflight.Machines) != 2 || run.Preflight.Machines[1].Facts == nil {
+		t.Errorf("logs %q, preflight %+v", logs, run.Preflight)
+	}
+	if said := tr.stderr.String(); strings.Count(said, "is taken by") != 1 || !strings.Contains(said, "type: ssh node0 kill") {
+		t.Errorf("the user is told:\n%s", said)
+	}
+
+	check, _, _ := newRemoteTrial(t)
+	out := filepath.Join(check.out, "none")
+	err = check.Run(context.Background(), []string{"--hosts", hosts, "--out", out, "--check", "--json"})
+	var p metrics.Preflight
+	if jsonErr := json.Unmarshal([]byte(check.stdout.String()), &p); jsonErr != nil || ExitStatus(err) != 1 || len(p.Failures()) != 1 {
+		t.Errorf("--check --json: %v, %v, %s", err, jsonErr, check.stdout.String())
+	}
+	taken.Close()
+	check, _, _ = newRemoteTrial(t)
+	err = check.Run(context.Background(), []string{"--hosts", hosts, "--out", out, "--check"})
+	if text := check.stdout.String(); err != nil || !strings.Contains(text, "127.0.0.79") || !strings.Contains(text, "2 machines") {
+		t.Errorf("--check: %v\n%s", err, text)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("--check has made a folder")
+	}
+}
+
+// A node's programs are not put on a network file system: here stat says so.
+func TestNoNFS(t *testing.T) {
+	tr, _, _ := newRemoteTrial(t)
+	stat := script(t, "stat", "echo 6969")
+	t.Setenv("PATH", filepath.Dir(stat)+":"+os.Getenv("PATH"))
+	err := tr.Run(context.Background(), []string{"--hosts", writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3"), "--check", "--out", tr.out})
+	if ExitStatus(err) != 1 || !strings.Contains(tr.stdout.String(), "network file system") || !strings.Contains(tr.stdout.String(), "mount -t tmpfs") {
+		t.Errorf("%v\n%s", err, tr.stdout.String())
+	}
+}
