@@ -91,8 +91,8 @@ func (c *campaign) pointTable(points []metrics.Point) string {
 	return out.String()
 }
 
-// remarks name what the figures do not show: whether --until was met, the points
-// that failed, and every trial that did.
+// remarks name what the figures do not show: whether --until was met, trials that
+// had not settled, the points that failed, and every trial that did.
 func (c *campaign) remarks(points []metrics.Point) string {
 	var b strings.Builder
 	for _, point := range points {
@@ -107,6 +107,9 @@ func (c *campaign) remarks(points []metrics.Point) string {
 			}
 			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*c.plan.Until, at, met)
 		}
+		if n := unsettled(point.Valid); n > 0 {
+			fmt.Fprintf(&b, "NON-STATIONARY%s: %d of the %s\n", at, n, counted(len(point.Valid), "valid trial"))
+		}
 		if !point.OK() {
 			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), counted(point.Trials(), "trial"))
 		}
@@ -115,6 +118,16 @@ func (c *campaign) remarks(points []metrics.Point) string {
 		}
 	}
 	return b.String()
+}
+
+// unsettled counts the trials whose warm-up ended before their rates had settled.
+func unsettled(trials []metrics.Trial) (n int) {
+	for _, trial := range trials {
+		if trial.NonStationary {
+			n++
+		}
+	}
+	return n
 }
 
 // verdict is that on all trials: one that failed fails the whole.
