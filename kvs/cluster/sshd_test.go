@@ -230,6 +230,18 @@ func TestSSHCluster(t *testing.T) {
 			}
 		}
 	})
+	// What stands in an argument is the name of a file that the server writes.
+	t.Run("arguments", func(t *testing.T) {
+		tr, args := newRun(t)
+		profile := filepath.Join(t.TempDir(), "two words 'single' \"double\" $HOME `id`;a|b&c\nnext line\\ *")
+		args = append(args, "1", "--server-args", "-cpuprofile "+quoteWord(profile))
+		if err := tr.Run(context.Background(), args); err != nil {
+			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+		}
+		if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
+			t.Errorf("the profile is not there under its name: %v", err)
+		}
+	})
 	t.Run("killed", func(t *testing.T) {
 		tr, args := newRun(t)
 		ended := make(chan error, 1)

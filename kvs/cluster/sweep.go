@@ -44,6 +44,9 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 	if cfg.DryRun {
 		return c.print(l.Stdout)
 	}
+	if cfg.Check {
+		return l.check(ctx, cfg, c.largest())
+	}
 	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
 	c.plan.Programs = make(map[metrics.Role]string)
 	for role, path := range l.Programs {
@@ -105,6 +108,17 @@ func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
 		c.points[name] = setup{at, plan}
 	}
 	return nil
+}
+
+// largest is the plan of the point with the most places.
+func (c *campaign) largest() Plan {
+	var largest Plan
+	for _, point := range c.points {
+		if len(point.plan.Places) > len(largest.Places) {
+			largest = point.plan
+		}
+	}
+	return largest
 }
 
 // open makes the sweep's folder and writes the plan, or finds what is done of
