@@ -56,8 +56,16 @@ type Config struct {
 	Host   Host              `json:"host"`
 	Binary string            `json:"binary_sha256"`
 
-	Cores    string `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
-	MaxProcs int    `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
+	Process  ProcessID `json:"process"`
+	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
+	MaxProcs int       `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
+}
+
+// ProcessID names one process of a machine for good: a pid is given to others
+// later, a pid with its start time is not until the machine starts again.
+type ProcessID struct {
+	PID        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"` // clock ticks from the machine's start to the process's (proc(5), field 22 of stat)
 }
 
 // Host describes a node's machine.

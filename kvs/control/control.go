@@ -42,6 +42,7 @@ const (
 	// These may come at any time, and programs never see them.
 	Beat = "beat" // the launcher is there
 	Dump = "dump" // log every goroutine's stack
+	Keep = "keep" // go on without a launcher, until a signal
 )
 
 // Command is one line from the launcher to a node.
@@ -50,6 +51,7 @@ type Command struct {
 	Args   []string      `json:"args,omitempty"`  // the node's command line, without its name
 	Token  string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Cores  string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
+	Stay   bool          `json:"stay,omitempty"`  // with Start: when done, wait for Keep
 	Phase  metrics.Phase `json:"phase,omitempty"`
 	Extend bool          `json:"extend,omitempty"` // with Settle
 	Lease  *Lease        `json:"lease,omitempty"`  // with any command: from now on
@@ -64,6 +66,7 @@ const (
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
+	Kept      = "kept"      // the node goes on by itself, and logs to the file Text
 	Dumped    = "dumped"    // every goroutine's stack is in the log
 	Error     = "error"     // Text says why the node gives up; it will exit non-zero
 )

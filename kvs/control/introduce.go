@@ -13,7 +13,8 @@ import (
 )
 
 // Introduce reports and logs what the node is: its machine, which it returns,
-// its binary, and the final value of every flag.
+// its process and binary, and the final value of every flag. Under a launcher it
+// leaves a pid file as well, so that the process can be found whatever happens.
 func Introduce(n *Node, args []string, flags *flag.FlagSet) (metrics.Host, error) {
 	host, err := metrics.HostFacts()
 	if err != nil {
@@ -33,7 +34,12 @@ func Introduce(n *Node, args []string, flags *flag.FlagSet) (metrics.Host, error
 		n.Logf("runs on cores %s", cores)
 	}
 	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
-	config := metrics.Config{Args: args, Flags: Values(flags), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0)}
+	id, err := self()
+	if err != nil {
+		return host, err
+	}
+	n.register(flags.Name())
+	config := metrics.Config{Process: id, Args: args, Flags: Values(flags), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0)}
 	return host, n.Report(metrics.Record{Config: &config})
 }
 

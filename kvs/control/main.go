@@ -54,7 +54,8 @@ type Program struct {
 // when the only argument is -control, and returns the exit status. An error
 // goes to the launcher as the last event, or to stderr as one line. When the
 // first argument is -settings, it only prints the others' effect. With the only
-// argument -probe it is the launcher's eye on the machine: see package probe.
+// argument -probe it is the launcher's eye on the machine: see package probe. See
+// tidy for -reap and -signal.
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -66,6 +67,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	}
 	if len(args) == 1 && args[0] == "-probe" {
 		return p.exit(probe.Serve(ctx, stdin, stdout), stderr, stderr)
+	}
+	if len(args) > 0 && (args[0] == reapFlag || args[0] == signalFlag) {
+		return p.exit(tidy(args, stdout), stderr, stderr)
 	}
 	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
 }
@@ -89,6 +93,7 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 
 // work is p's part of the protocol from the start command to the last event.
 func (p Program) work(ctx context.Context, node *Node) error {
+	defer node.unregister()
 	start, err := node.Await(ctx, Start)
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)
@@ -96,7 +101,10 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil {
 		err = p.Run(ctx, node, start.Args, start.Token)
 	}
-	if err == nil {
+	switch {
+	case err == nil && start.Stay:
+		err = node.stay(ctx)
+	case err == nil:
 		err = node.Send(Event{Event: Done})
 	}
 	if err != nil && !errors.Is(err, ErrControllerGone) {

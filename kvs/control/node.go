@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -29,11 +30,14 @@ type Node struct {
 
 	commands chan Command // nil by hand
 	lease    *tenancy     // nil by hand
+	pidFile  string       // its path; "" without one
+	held     any          // see Hold
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
 	err     error     // of the first write that failed; guarded by mu
 	partial []byte    // of a log line; guarded by mu
+	keptLog *os.File  // where the log goes once the node is kept; nil before; guarded by mu
 }
 
 // Alone returns a node without a launcher, whose log goes to out.
@@ -44,11 +48,16 @@ func Alone(out io.Writer) *Node { return &Node{out: out} }
 func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	n := &Node{commands: make(chan Command, 16), out: out, lease: &tenancy{end: cancel}}
-	go func() { cancel(n.listen(ctx, in)) }()
+	go func() {
+		if err := n.listen(ctx, in); err != nil {
+			cancel(err)
+		}
+	}()
 	return n, ctx
 }
 
-// listen passes commands on until in ends, and says why it ended.
+// listen passes commands on until in ends, and says why it ended: nil when the
+// node is to be kept.
 func (n *Node) listen(ctx context.Context, in io.Reader) error {
 	lines := json.NewDecoder(bufio.NewReader(in))
 	for {
@@ -65,6 +74,11 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 		case Dump:
 			n.dump()
 			continue
+		case Keep:
+			if err := n.detach(); err != nil {
+				return fmt.Errorf("keep this node: %w", err)
+			}
+			return nil
 		}
 		select {
 		case n.commands <- c:
@@ -116,6 +130,9 @@ func (n *Node) Send(e Event) error {
 }
 
 func (n *Node) send(e Event) error {
+	if n.keptLog != nil {
+		return nil
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode a %s event: %w", e.Event, err)
@@ -137,6 +154,25 @@ func (n *Node) Report(r metrics.Record) error {
 // Logf writes to the node's log; a line break is added.
 func (n *Node) Logf(format string, args ...any) {
 	fmt.Fprintf(n, format+"\n", args...)
+}
+
+// register leaves a pid file. A node can work without one.
+func (n *Node) register(program string) {
+	if !n.Controlled() {
+		return
+	}
+	path, err := writePidFile(program, n.name, n.role)
+	if err != nil {
+		n.Logf("no pid file, --reap will not find this process: %v", err)
+	}
+	n.pidFile = path
+}
+
+// unregister removes the pid file.
+func (n *Node) unregister() {
+	if n.pidFile != "" {
+		_ = os.Remove(n.pidFile) // what is left is stale, and is removed by Reap
+	}
 }
 
 // dump writes every goroutine's stack to the log.
@@ -161,7 +197,7 @@ func stacks() string {
 func (n *Node) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.Controlled() {
+	if !n.Controlled() || n.keptLog != nil {
 		return n.out.Write(text)
 	}
 	n.partial = append(n.partial, text...)
