@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"kvlab/kvs/control"
 	"kvlab/metrics"
 )
 
@@ -26,6 +27,9 @@ type backend interface {
 	// Death says how the program of a Command ended before its work was done,
 	// from the exit status of the process and the last lines of its log.
 	Death(status syscall.WaitStatus, log []string) string
+	// Signal sends a signal to a place's process itself, which may be beyond
+	// the reach of signals to its Command. After SIGKILL it has gone.
+	Signal(ctx context.Context, place Place, id metrics.ProcessID, signal syscall.Signal) error
 }
 
 // mode is what a program is started for: the only word of its command line.
@@ -84,6 +88,11 @@ func shellDeath(status syscall.WaitStatus) string {
 		return death(syscall.WaitStatus(code - shellSignal))
 	}
 	return death(status)
+}
+
+// Signal sends it from here.
+func (l local) Signal(_ context.Context, _ Place, id metrics.ProcessID, signal syscall.Signal) error {
+	return control.Signal(id, signal)
 }
 
 // sha256File is the checksum of a file's content, in hex.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"syscall"
 	"time"
 
 	"kvlab/kvs/control"
@@ -21,6 +20,10 @@ type conductor struct {
 	display *display
 
 	preflight *metrics.Preflight // nil when it has not come to its end
+
+	stay     bool          // nodes stay when they are done (--keep)
+	deadline time.Duration // of the trial; 0 for none
+	ends     time.Time     // when it is reached
 
 	members []*member
 	inbox   chan message
@@ -55,7 +58,14 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
 	}
 	defer c.display.clear()
-	return errors.Join(c.conduct(ctx), c.stop())
+	err := c.conduct(ctx)
+	if f := (*fault)(nil); errors.As(err, &f) && f.kind == hang {
+		c.dump()
+	}
+	if c.stay && !errors.Is(err, errInterrupted) {
+		c.keep()
+	}
+	return errors.Join(err, c.stop())
 }
 
 // conduct is the protocol, in the order of package control's diagram.
@@ -80,8 +90,11 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
-		func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
-		func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) },
+	}
+	if !c.stay {
+		steps = append(steps,
+			func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
+			func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) })
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -101,7 +114,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role]})
+		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay})
 	}
 	return nil
 }
@@ -135,7 +148,7 @@ func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, li
 		case <-deadline.C:
 			return c.hung(late, "was not %s within %s", stageNames[want], limit)
 		case <-ctx.Done():
-			return errInterrupted
+			return c.cut(ctx, late, want)
 		}
 	}
 }
@@ -195,6 +208,10 @@ func (c *conductor) hear(msg message) *fault {
 	case control.Log:
 	case control.Report:
 		m.note(event.Record)
+	case control.Dumped:
+		m.dumped = true
+	case control.Kept:
+		m.kept = event.Text
 	case control.Phase:
 		m.phase = event.Phase
 		c.enter(commonPhase(c.of(metrics.Client)))
@@ -235,13 +252,9 @@ func (c *conductor) silent(now time.Time) *member {
 	return nil
 }
 
-// hung is the fault of a member that should have acted. A program of ours here
-// answers SIGQUIT with the stacks of its goroutines, which its log then keeps.
+// hung is the fault of a member that should have acted.
 func (c *conductor) hung(m *member, format string, args ...any) *fault {
 	m.hung = true
-	if c.plan.Local {
-		m.signal(syscall.SIGQUIT)
-	}
 	return m.fault(hang, format, args...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"kvlab/kvs/cluster/lab"
 	"kvlab/metrics"
@@ -33,7 +34,10 @@ type Config struct {
 	JSON       bool     // what Check finds as JSON
 	Trials     Trials   // how often, and with which settings
 
-	Grade plots.Scale // what the result is judged on; nil for no grade
+	Grade    plots.Scale   // what the result is judged on; nil for no grade
+	Keep     bool          // leave the nodes' processes for inspection
+	Reap     bool          // end what earlier runs have left, and nothing else
+	Deadline time.Duration // of each trial; 0: the sum of what its steps may take
 
 	Symmetric      bool   // every node serves and loads
 	ServersPerNode int    // on each node that serves; 0 is 1
@@ -61,6 +65,8 @@ examples:
   run-cluster.sh --local 1 2 --client-args "-theta 0.5"
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
   salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
+  run-cluster.sh --keep                           the servers and clients stay; later:
+  run-cluster.sh --reap                           ends what kvlab has left on the nodes
   run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
   sudo run-cluster.sh --virtual 4 --link-rate 1gbit
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
@@ -133,6 +139,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.BoolVar(&cfg.JSON, "json", false, "with --check: print what is found as JSON")
 	cfg.Trials.flags(fs)
 	cfg.topologyFlags(fs)
+	cfg.lifetimeFlags(fs)
 	return fs
 }
 
@@ -248,6 +255,9 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		}
 	}
 	if err := c.Trials.validate(c, set); err != nil {
+		return err
+	}
+	if err := c.validateLifetime(set); err != nil {
 		return err
 	}
 	if err := c.validateTopology(set); err != nil {

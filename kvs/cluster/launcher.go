@@ -86,6 +86,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+	if cfg.Reap {
+		return l.reap(ctx, cfg)
+	}
 	given := args
 	if cfg.Trials.Resume != "" {
 		if cfg, args, err = l.recorded(cfg, args); err != nil {
@@ -216,16 +219,20 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if err != nil {
 		return c, err
 	}
-	preflight, err := l.preflight(ctx, cfg, plan, nodes)
-	if ctx.Err() != nil {
-		err = errInterrupted
+	c.stay = cfg.Keep
+	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
+	defer cancel()
+	preflight, err := l.preflight(limited, cfg, plan, nodes)
+	if limited.Err() != nil {
+		err = c.cut(limited, nil, started)
 	}
 	if len(preflight.Machines) > 0 {
 		c.preflight = &preflight
 		l.report(preflight)
 	}
 	if err == nil {
-		err = c.run(ctx, dir)
+		err = c.run(limited, dir)
+		c.explainKept(l.Stderr, cfg)
 	}
 	if err == nil {
 		l.clocksAfter(ctx, plan, nodes, &preflight)
@@ -240,12 +247,20 @@ func (l *Launcher) backend(cfg Config, plan Plan) (backend, func(context.Context
 	if plan.Local {
 		return local{l.Programs}, explain, nil
 	}
-	var way carrier = ssh{l.SSH, cfg.SSHConfig}
-	if plan.Places[0].Job != "" {
-		way, explain = srun{l.Slurm.Srun}, l.Slurm.explain
+	node := plan.Places[0].Node
+	if node.Job != "" {
+		explain = l.Slurm.explain
 	}
-	nodes, err := newRemote(way, l.Programs)
+	nodes, err := l.remote(cfg, node)
 	return nodes, explain, err
+}
+
+// remote is the way to nodes such as node.
+func (l *Launcher) remote(cfg Config, node Node) (*remote, error) {
+	if node.Job != "" {
+		return newRemote(srun{l.Slurm.Srun}, l.Programs)
+	}
+	return newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs)
 }
 
 // newToken is a run's secret of 128 bits.

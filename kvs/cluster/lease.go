@@ -23,6 +23,9 @@ func (c *conductor) workLease() *control.Lease {
 // that the user has suspended is not gone.
 func (c *conductor) lease(work time.Duration) *control.Lease {
 	var lease control.Lease
+	if !c.ends.IsZero() {
+		work = min(work, time.Until(c.ends))
+	}
 	if work < unlimited {
 		lease.LifetimeS = (work + c.limits.report + c.limits.exit).Seconds()
 	}

@@ -15,6 +15,8 @@ type limits struct {
 	silence time.Duration // between two signs of life of one node
 	beat    time.Duration // from one sign of the launcher's life to the next
 	alone   time.Duration // for a node without such a sign
+	dump    time.Duration // for a node to log its goroutines' stacks
+	reach   time.Duration // for a signal over a connection of its own
 	leave   time.Duration // for a node to break off what it does and leave
 	exit    time.Duration // for a process that is done, or killed, to end
 	grace   time.Duration // for the cause to be heard of, after an effect
@@ -31,6 +33,8 @@ func defaultLimits() limits {
 		silence: 8 * time.Second, // nodes send an interval each second
 		beat:    3 * time.Second,
 		alone:   15 * time.Second,
+		dump:    time.Second,
+		reach:   4 * time.Second, // a login takes one
 		leave:   2 * time.Second,
 		exit:    30 * time.Second,       // the kernel takes seconds to free some ten gigabytes
 		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too

@@ -52,6 +52,10 @@ type member struct {
 	stage    stage
 	hung     bool      // should have acted and did not; nothing is expected of it any more
 	failed   bool      // has reported an error; its end explains nothing more
+	dumped   bool      // its goroutines' stacks are in its log
+	stray    bool      // its program may have outlived the process that led to it
+	lost     error     // why its node cannot be reached any more
+	kept     string    // its log on the node, when it stays after the run; "" otherwise
 	heard    time.Time // when it last sent anything
 	address  string    // a server's, from its ready event
 	phase    metrics.Phase
@@ -165,6 +169,12 @@ func (m *member) signal(s syscall.Signal) {
 	}
 }
 
+// kill ends the process at once. On another machine that is only the way there.
+func (m *member) kill() {
+	m.stray = true
+	m.signal(syscall.SIGKILL)
+}
+
 // reach takes a member to its next stage.
 func (m *member) reach(next stage, event *control.Event) *fault {
 	switch {
@@ -184,6 +194,9 @@ func (m *member) end(err error) *fault {
 	before := m.stage
 	m.stage = left
 	m.stdin.Close()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).ExitStatus() > shellSignal {
+		m.stray = true // killed, it is said, or its connection
+	}
 	if m.failed || before == done && err == nil {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kvlab/kvs/control"
 	"kvlab/metrics"
 )
 
@@ -123,9 +124,21 @@ func onePerCopy(places []Place) []Place {
 
 // Command runs the node's copy of the program.
 func (r *remote) Command(place Place, as mode) *exec.Cmd {
+	return r.carrier.command(context.Background(), place.Node, r.path(place), string(as))
+}
+
+// Signal has the node's copy of the program send the signal, over a connection
+// of its own.
+func (r *remote) Signal(ctx context.Context, place Place, id metrics.ProcessID, signal syscall.Signal) error {
+	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, control.SignalWords(id, signal)...)...)
+	return err
+}
+
+// path is where the place's program lies on its node.
+func (r *remote) path(place Place) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.carrier.command(context.Background(), place.Node, r.paths[copyKey{place.Node.Name, place.Role}], string(as))
+	return r.paths[copyKey{place.Node.Name, place.Role}]
 }
 
 // Death is the carrier's word.

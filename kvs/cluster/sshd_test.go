@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ type sshCluster struct {
 	hosts  string // for --hosts
 }
 
+// clusters counts those that this process has started.
+var clusters atomic.Int32
+
 var sshNames = []string{"alpha", "beta", "gamma"}
 
 func startSSHCluster(t *testing.T) sshCluster {
@@ -55,9 +59,19 @@ func startSSHCluster(t *testing.T) sshCluster {
 	}
 	dir := t.TempDir()
 	keygen(t, filepath.Join(dir, "user"))
+	// The nodes' folder, which has the user's name, is this test's own.
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano())
+	if err := os.WriteFile(filepath.Join(dir, "bin", "id"), []byte("#!/bin/sh\necho "+name+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll("/tmp/kvlab-" + name) })
 	var config, known, hosts strings.Builder
-	// Addresses of this process's own: several test runs share the machine.
+	// Addresses of this process's and this test's own: several share the machine.
 	network := fmt.Sprintf("127.%d.%d", 1+os.Getpid()/250%250, os.Getpid()%250)
+	first := 2 + len(sshNames)*int(clusters.Add(1)-1)
 	for i, name := range sshNames {
 		port := startSSHD(t, sshd, dir, name)
 		key, err := os.ReadFile(filepath.Join(dir, name+".pub"))
@@ -66,7 +80,7 @@ func startSSHCluster(t *testing.T) sshCluster {
 		}
 		fmt.Fprintf(&known, "[127.0.0.1]:%d %s", port, key)
 		fmt.Fprintf(&config, "Host %s\n  Port %d\n", name, port)
-		fmt.Fprintf(&hosts, "%s addr=%s.%d\n", name, network, i+2)
+		fmt.Fprintf(&hosts, "%s addr=%s.%d\n", name, network, first+i)
 	}
 	fmt.Fprintf(&config, "Host *\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n", me.Username, dir, dir)
 	cluster := sshCluster{config: filepath.Join(dir, "config"), hosts: filepath.Join(dir, "hosts")}
@@ -103,8 +117,8 @@ func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
 	port = freePort(t)
 	config := filepath.Join(dir, name+".sshd_config")
 	// HOME keeps the user's own shell start-up files out of the test.
-	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nSetEnv HOME=%s\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
-		port, dir, name, dir, name, dir, dir)
+	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/%s\nPidFile %s/%s.pid\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nSetEnv PATH=%s/bin:/usr/local/bin:/usr/bin:/bin HOME=%s\n",
+		port, dir, name, dir, name, dir, dir, dir)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,24 +1,29 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/metrics"
 )
 
 // stop ends every process that still runs: a node whose standard input closes
-// leaves by itself, and is killed if it has not done so after a while: a short one
-// if it hangs.
+// leaves by itself, and is killed if it has not done so after a while, at once
+// if it is known to hang.
 func (c *conductor) stop() error {
 	for _, m := range c.running() {
 		m.stdin.Close()
+		if m.hung {
+			m.kill()
+		}
 	}
 	patience := time.NewTimer(c.limits.leave)
-	if len(c.hanging()) > 0 {
-		patience.Reset(c.limits.grace)
-	}
 	defer patience.Stop()
 	force, killed := c.force, false
 	for len(c.running()) > 0 {
@@ -27,14 +32,6 @@ func (c *conductor) stop() error {
 			c.hear(msg)
 			continue
 		case <-patience.C:
-			if hanging := c.hanging(); len(hanging) > 0 && !killed {
-				for _, m := range hanging {
-					m.signal(syscall.SIGKILL)
-					m.hung = false
-				}
-				patience.Reset(c.limits.leave)
-				continue
-			}
 			if killed {
 				return fmt.Errorf("cannot end %s", c.pids())
 			}
@@ -43,23 +40,60 @@ func (c *conductor) stop() error {
 		}
 		killed = true
 		for _, m := range c.running() {
-			m.signal(syscall.SIGKILL)
+			m.kill()
 		}
 		patience.Reset(c.limits.exit)
 	}
-	return nil
+	return c.endStrays()
 }
 
-// hanging returns those of them that hang.
-func (c *conductor) hanging() []*member {
-	return slices.DeleteFunc(c.running(), func(m *member) bool { return !m.hung })
+// endStrays ends the programs on other machines that may have outlived their
+// connection. One that hears nothing leaves by itself, but one that is stopped
+// hears nothing of that either.
+func (c *conductor) endStrays() error {
+	if c.plan.Local {
+		return nil // they were killed themselves
+	}
+	var strays []*member
+	for _, m := range c.members {
+		if m.stray && m.kept == "" && m.config != nil {
+			strays = append(strays, m)
+		}
+	}
+	c.signal(strays, syscall.SIGKILL)
+	var errs []error
+	for _, m := range strays {
+		if m.lost != nil {
+			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.limits.alone))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// running returns the members whose process has not ended.
+// signal sends a signal to the members' programs themselves, as far as their
+// nodes can be reached.
+func (c *conductor) signal(members []*member, signal syscall.Signal) {
+	var group errgroup.Group
+	group.SetLimit(remoteParallel)
+	for _, m := range members {
+		if m.lost != nil || m.config == nil || m.config.Process == (metrics.ProcessID{}) {
+			continue
+		}
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), c.limits.reach)
+			defer cancel()
+			m.lost = c.backend.Signal(ctx, m.Place, m.config.Process, signal)
+			return nil
+		})
+	}
+	_ = group.Wait() // what went wrong is each member's own
+}
+
+// running returns the members whose process has not ended, and is to.
 func (c *conductor) running() []*member {
 	var running []*member
 	for _, m := range c.members {
-		if m.cmd != nil && m.stage != left {
+		if m.cmd != nil && m.stage != left && !(m.kept != "" && c.plan.Local) {
 			running = append(running, m)
 		}
 	}

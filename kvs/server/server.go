@@ -47,6 +47,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if err != nil {
 		return err
 	}
+	node.Hold(store)
 	s := &server{config: config, node: node, service: kvs.NewService(store)}
 	if s.reporter, err = control.NewReporter(node, s.counts, s.log); err != nil {
 		return err

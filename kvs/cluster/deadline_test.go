@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// When the deadline is reached, every node that still works logs its stacks, one
+// that does not answer by SIGQUIT, and the verdict names who was waited for.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]string{"all answer": "", "a server hangs": "node1:hang:load"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			tr.limits.silence = time.Hour // only the deadline can end it
+			err := tr.Run(context.Background(), []string{"--deadline", "3s", "2", "2", "-fake-clients node2,node3 " + fault, "node2:pause:window node3:pause:window", "--out", tr.out})
+			tr.checkGone(t, 4)
+			v := tr.runJSON(t).Verdict
+			if ExitStatus(err) != exitInvalid || !strings.HasPrefix(v.Reason, "deadline of 3s reached in phase ") || v.Node != "node2" {
+				t.Errorf("verdict %v, %v", v, err)
+			}
+			for _, file := range []string{"kvsserver-node0.log", "kvsserver-node1.log", "kvsclient-node2.log", "kvsclient-node3.log"} {
+				want := "fake stacks"
+				if fault != "" && strings.Contains(file, "node1") {
+					want = "stderr: SIGQUIT: quit"
+				}
+				if !strings.Contains(tr.read(t, file), "\n"+want+"\n") {
+					t.Errorf("%s has no %q:\n%s", file, want, tr.read(t, file))
+				}
+			}
+		})
+	}
+}
+
+// A deadline also bounds what comes before the first process.
+func TestDeadlineOfPreparation(t *testing.T) {
+	tr, _, _ := newRemoteTrial(t)
+	tr.SSH = script(t, "ssh", "exec sleep 600\n")
+	hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+	err := tr.Run(context.Background(), []string{"--deadline", "500ms", "--hosts", hosts, "--out", tr.out})
+	if v := tr.runJSON(t).Verdict; ExitStatus(err) != exitInvalid || v.Reason != "deadline of 500ms reached while the nodes were prepared" {
+		t.Errorf("verdict %v, %v", v, err)
+	}
+}
+
+// No node gets a longer life than the deadline leaves it.
+func TestDeadlineShortensLeases(t *testing.T) {
+	c := &conductor{plan: Plan{Local: true}, limits: defaultLimits()}
+	ctx, cancel := c.withDeadline(context.Background(), time.Minute)
+	defer cancel()
+	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.limits.report+c.limits.exit).Seconds() || ctx.Err() != nil {
+		t.Errorf("lease %+v", lease)
+	}
+}
+
+func TestLifetimeErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"--deadline 0s":         "--deadline 0s: want a time above 0",
+		"--deadline 5":          `invalid value "5" for flag -deadline`,
+		"--keep --reap":         "--keep starts a run and --reap ends what is left",
+		"--keep --trials 3":     "--keep: it goes with one trial",
+		"--reap --virtual 2":    "--keep and --reap: nothing outlives a virtual lab",
+		"--reap 2 2 a b c":      "unexpected word",
+		"--keep --sweep batch=": "",
+	} {
+		if _, err := ParseArgs(strings.Fields(args), "logs", nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// TestSSHLifecycle has nodes behind real sshd processes outlive what leads to
+// them: a program that is stopped, a launcher that falls silent, a run whose
+// nodes are kept.
+func TestSSHLifecycle(t *testing.T) {
+	t.Parallel()
+	cluster := startSSHCluster(t)
+	programs := buildPrograms(t)
+	newRun := func(t *testing.T) (*trial, []string) {
+		tr := newTrial(t)
+		tr.Programs = programs
+		tr.limits = defaultLimits()
+		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
+			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
+	}
+	// A stopped program hears of no closed pipe and runs no timer.
+	t.Run("stopped", func(t *testing.T) {
+		tr, args := newRun(t)
+		ended := make(chan error, 1)
+		go func() { ended <- tr.Run(context.Background(), append(args, "600")) }()
+		tr.waitFor(t, "kvsserver-alpha.log", "ops/s")
+		for _, pid := range running(t, programs[metrics.Server]) {
+			syscall.Kill(pid, syscall.SIGSTOP)
+		}
+		err := <-ended
+		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "alpha" || !strings.Contains(v.Reason, "sent nothing") {
+			t.Errorf("verdict %v, %v", v, err)
+		}
+		checkNothingLeft(t, programs)
+		for _, client := range []string{"beta", "gamma"} {
+			if !strings.Contains(tr.read(t, "kvsclient-"+client+".log"), "goroutine ") {
+				t.Errorf("%s has not logged its stacks", client)
+			}
+		}
+	})
+	// A cut network leaves the nodes' pipes open: here the ways to them are
+	// stopped instead.
+	t.Run("silent launcher", func(t *testing.T) {
+		tr, args := newRun(t)
+		tr.limits.beat, tr.limits.alone, tr.limits.silence = 100*time.Millisecond, 2*time.Second, time.Hour
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- tr.Run(ctx, append(args, "600")) }()
+		tr.waitFor(t, "kvsserver-alpha.log", "ops/s")
+		for _, pid := range sshClients(t, cluster.config) {
+			syscall.Kill(pid, syscall.SIGSTOP)
+		}
+		waitNone(t, programs)
+		cancel() // ssh itself is stopped, and is killed
+		if err := <-ended; ExitStatus(err) != exitInterrupted {
+			t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+		}
+		checkNothingLeft(t, programs)
+	})
+	t.Run("kept", func(t *testing.T) {
+		tr, args := newRun(t)
+		args[1] = "1" // two windows of a second overlap too little on a busy machine
+		if err := tr.Run(context.Background(), append(args, "1", "--keep")); err != nil {
+			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+		}
+		for _, want := range []string{"kept kvsserver alpha by ssh alpha: process ", "kept kvsclient beta by ssh beta: process "} {
+			if !strings.Contains(tr.stderr.String(), want) {
+				t.Errorf("standard error has no %q:\n%s", want, tr.stderr.String())
+			}
+		}
+		if servers, clients := running(t, programs[metrics.Server]), running(t, programs[metrics.Client]); len(servers) != 1 || len(clients) != 1 {
+			t.Errorf("servers %v and clients %v are left, want one each", servers, clients)
+		}
+		reaper := newTrial(t)
+		reaper.Programs = programs
+		if err := reaper.Run(context.Background(), []string{"--reap", "--hosts", cluster.hosts, "--ssh-config", cluster.config}); err != nil {
+			t.Errorf("%v\n%s", err, reaper.stderr.String())
+		}
+		// The three nodes are one machine, so any of them may find all.
+		for _, want := range []string{"ended kvsserver alpha, process ", "ended kvsclient beta, process "} {
+			if strings.Count(reaper.stdout.String(), want) != 1 {
+				t.Errorf("output has no %q:\n%s", want, reaper.stdout.String())
+			}
+		}
+		checkNothingLeft(t, programs)
+	})
+}
+
+// waitNone waits until no copy of the programs runs.
+func waitNone(t *testing.T, programs map[metrics.Role]string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if len(running(t, programs[metrics.Server]))+len(running(t, programs[metrics.Client])) == 0 {
+			return
+		}
+	}
+	t.Errorf("servers %v and clients %v still run", running(t, programs[metrics.Server]), running(t, programs[metrics.Client]))
+}
+
+// checkNothingLeft fails when a process of the run is still there.
+func checkNothingLeft(t *testing.T, programs map[metrics.Role]string) {
+	t.Helper()
+	if servers, clients := running(t, programs[metrics.Server]), running(t, programs[metrics.Client]); len(servers)+len(clients) > 0 {
+		t.Errorf("servers %v and clients %v are left", servers, clients)
+	}
+}
+
+// sshClients are the ssh processes that use a configuration file.
+func sshClients(t *testing.T, config string) []int {
+	t.Helper()
+	var pids []int
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		var pid int
+		fmt.Sscanf(file, "/proc/%d/", &pid)
+		words, err := os.ReadFile(file)
+		if err == nil && strings.HasPrefix(string(words), "ssh\x00") && strings.Contains(string(words), "\x00"+config+"\x00") {
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) != len(sshNames) {
+		t.Fatalf("ssh runs as %v, want %d processes", pids, len(sshNames))
+	}
+	return pids
+}
