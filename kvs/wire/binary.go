@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -45,6 +46,10 @@ func (c *binaryConn) readBody(body []byte) error {
 	if _, err := io.ReadFull(c.in, body); err != nil {
 		return fmt.Errorf("read a body of %d bytes: %w", len(body), noEOF(err))
 	}
+	return c.checkBody(body)
+}
+
+func (c *binaryConn) checkBody(body []byte) error {
 	if c.crc {
 		if sum := crc32.Checksum(body, castagnoli); sum != c.next.body {
 			return fmt.Errorf("%w: body check %08x, computed %08x", ErrFrame, c.next.body, sum)
@@ -101,6 +106,7 @@ type binaryServer struct {
 	binaryConn
 	limits  Limits
 	batch   kvs.Batch
+	largest int           // body so far, of those over unseen
 	waiting []byte        // replies
 	opened  time.Time     // what read counts from: cheaper to read a clock against than to read it
 	read    time.Duration // when the request that is under way was here
@@ -132,10 +138,30 @@ func (c *binaryServer) ReadRequestBody(body any) error {
 	if err := c.limits.check(int(c.next.size), int(c.next.count)); err != nil {
 		return errors.Join(err, c.skipBody()) // else the error's way to the client would be cut by a reset
 	}
-	err := c.readBody(c.batch.Body(int(c.next.size), int(c.next.count)))
+	err := c.readBatch(int(c.next.size), int(c.next.count))
 	c.read = time.Since(c.opened)
 	*batch = c.batch
 	return err
+}
+
+// unseen is how many bytes of a body memory is taken for before they are here. A
+// header that announces the largest frame is 32 bytes, and many clients may send one.
+const unseen = 1 << 20
+
+// readBatch reads a body into the batch. One that is larger than any before it
+// takes memory as it comes.
+func (c *binaryServer) readBatch(size, count int) error {
+	if size <= max(unseen, c.largest) {
+		return c.readBody(c.batch.Body(size, count))
+	}
+	var early bytes.Buffer
+	if _, err := io.CopyN(&early, c.in, int64(size)); err != nil {
+		return fmt.Errorf("read a body of %d bytes: %w", size, noEOF(err))
+	}
+	c.largest = size
+	body := c.batch.Body(size, count)
+	copy(body, early.Bytes())
+	return c.checkBody(body)
 }
 
 func (c *binaryServer) WriteResponse(r *rpc.Response, body any) error {

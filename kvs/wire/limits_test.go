@@ -78,6 +78,49 @@ func TestGobBomb(t *testing.T) {
 	}
 }
 
+// A header that announces the largest body takes no memory for it before it comes;
+// a body that does come is read whole, in pieces of any size.
+func TestAnnouncedBody(t *testing.T) {
+	id := Identity{Node: "node0", Codec: "binary", Options: Options{CRC: true}}
+	s := startServer(t, id, engine.NewMutex())
+	client := s.dial(t, id)
+	for _, values := range []int{1, 5, 2, 7, 7} { // megabytes
+		var batch kvs.Batch
+		for i := range values {
+			value := bytes.Repeat([]byte{byte(i), byte(values), 3}, kvs.MaxValueLen/3)
+			batch.Append(kvs.Put, []byte{'k', byte(i)}, value)
+			batch.Get([]byte{'k', byte(i)})
+		}
+		reply, err := call(client, &batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := reply.Results()
+		for i := range values {
+			results.Next() // of the Put
+			if got, err := results.Next(); err != nil || len(got.Value) < kvs.MaxValueLen/2 || got.Value[0] != byte(i) || got.Value[1] != byte(values) {
+				t.Errorf("value %d of %d: %d bytes, %v", i, values, len(got.Value), err)
+			}
+		}
+	}
+	head := make([]byte, headerLen)
+	header{kind: requestFrame, flags: checked, size: MaxBody, count: 1}.put(head)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 10 {
+		conn := s.rawConn(t, id)
+		conn.Write(append(head, 0))
+		conn.(*net.TCPConn).CloseWrite()
+		if err := s.end(t); err == nil || !strings.Contains(err.Error(), "read a body of 67108864 bytes: unexpected EOF") {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 10<<20 {
+		t.Errorf("%d MiB were allocated for ten headers", took>>20)
+	}
+}
+
 // A client that stops in the midst of a request, or takes no reply, loses its
 // connection; so does one that asks for nothing for too long.
 func TestTimeouts(t *testing.T) {
