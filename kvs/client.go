@@ -56,11 +56,17 @@ func (c *Client) Wait(call *Call) error {
 	if call.Err == nil && call.Reply.Len() != call.Batch.Len() {
 		call.Err = fmt.Errorf("%w reply: %d results for %d operations", ErrMalformed, call.Reply.Len(), call.Batch.Len())
 	}
-	var answered rpc.ServerError
-	if call.Err != nil && !errors.As(call.Err, &answered) && !errors.Is(call.Err, ErrUnsent) {
+	if call.Err != nil && !leavesConnection(call.Err) {
 		_ = c.rpc.Close() // the call's error is the reason
 	}
 	return call.Err
+}
+
+// leavesConnection says whether the connection is good after a call's error. On
+// its own, or each call without one would allocate what errors.As fills in.
+func leavesConnection(err error) bool {
+	var answered rpc.ServerError
+	return errors.As(err, &answered) || errors.Is(err, ErrUnsent)
 }
 
 // Close closes the connection. Calls under way fail.
