@@ -36,10 +36,11 @@ func readmeCommands(t *testing.T) []string {
 }
 
 // TestReadmeCommands runs every command that the README shows, in its order,
-// in a copy of the repository. Five are cut short: the tests do not run
+// in a copy of the repository. Seven are cut short: the tests do not run
 // themselves, a cluster that is not there is only planned for, the plain run's
-// window is a second, the lab's sweep has two trials, and the comparisons make
-// one pair of runs (with Redis, of one row).
+// window is a second, the lab's sweep and the curve have two trials, a search is
+// only planned for, and the comparisons make one pair of runs (with Redis, of one
+// row).
 func TestReadmeCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs for over a minute")
@@ -60,6 +61,10 @@ func TestReadmeCommands(t *testing.T) {
 			case strings.Contains(line, "AgainstRedis"):
 				need(t, "redis-server", "redis-benchmark", "redis-cli")
 				line = strings.NewReplacer("5x", "1x", "AgainstRedis", "AgainstRedis/default").Replace(line)
+			case strings.Contains(line, "--slo"):
+				line += " --dry-run"
+			case strings.Contains(line, "--curve"):
+				line = strings.Replace(line, "--curve", "--secs 1 --sweep rate=10%,50%", 1)
 			case strings.Contains(line, "CoalesceOnLink"):
 				line = strings.ReplaceAll(line, "5x", "1x")
 			case strings.Contains(line, "--virtual"):

@@ -64,6 +64,9 @@ type Trial struct {
 	OpsPerS            float64   `json:"ops_per_s"`
 	P50                *float64  `json:"p50_us"` // of the calls' latency; nil with too few calls
 	P99                *float64  `json:"p99_us"`
+	OpP50              *float64  `json:"op_p50_us"` // of the operations' latency, from when they were due; nil also when saturated
+	OpP99              *float64  `json:"op_p99_us"`
+	OfferedOpsPerS     float64   `json:"offered_ops_per_s"` // of an open loop; 0 of a closed one
 	BytesPerOpSent     float64   `json:"bytes_per_op_sent"` // by clients, without frame headers; 0 unknown
 	BytesPerOpReceived float64   `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64    `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown

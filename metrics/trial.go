@@ -26,6 +26,12 @@ func TrialOf(planned Planned, folder string, run Run) Trial {
 	if run.WarmUp != nil {
 		trial.NonStationary = !run.WarmUp.Stationary
 	}
+	if ops, ok := run.Latency[OpLatency]; ok {
+		trial.OpP50, trial.OpP99 = ops.P50, ops.P99
+	}
+	if run.Offered != nil {
+		trial.OfferedOpsPerS = run.Offered.OpsPerS
+	}
 	if run.Lab != nil {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}

@@ -13,8 +13,17 @@ import (
 )
 
 // ScalingFigures are throughput against each knob that has several values, and
-// against the first one if none has; without a knob, against the trials.
+// against the first one if none has; without a knob, against the trials. Trials of
+// open loops are shown as latency against throughput too.
 func ScalingFigures(s *Sweep) []Figure {
+	figures := throughputFigures(s)
+	if slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
+		figures = append(figures, latencyThroughputFigure(s))
+	}
+	return figures
+}
+
+func throughputFigures(s *Sweep) []Figure {
 	var figures []Figure
 	for along, knob := range s.Knobs {
 		if len(knob.Values) > 1 {
@@ -37,6 +46,7 @@ var knobWords = map[string][2]string{
 	"servers": {"number of servers", "servers"},
 	"clients": {"number of clients", "clients"},
 	"workers": {"number of workers", "workers of each client"},
+	"rate":    {"offered rate", "offered operations per second, or their share of a closed loop's"},
 	"batch":   {"batch", "batch: operations of one call"},
 	"theta":   {"skew of the keys", "theta: skew of the keys"},
 	"records": {"number of records", "records"},

@@ -74,6 +74,8 @@ examples:
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
+  run-cluster.sh --curve --client-args "-batch auto"
+  run-cluster.sh --slo p99=5ms --client-args "-batch auto"
 
 exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
 `

@@ -164,6 +164,9 @@ func (n *fakeNode) load() {
 		s.Total = s.Total.Add(fakePair)
 	}
 	s.InWindow = metrics.Counts{Gets: 900, Puts: 40, Hits: 900, Calls: 9}
+	if rate := n.arg("-rate"); rate != "" {
+		n.offer(&s, rate)
+	}
 	n.finish(s)
 }
 

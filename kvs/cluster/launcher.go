@@ -110,6 +110,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if cfg.Trials.many() {
 		return l.sweep(ctx, cfg, nodes, args)
 	}
+	if cfg.Trials.SLO != nil {
+		return l.searchSLO(ctx, cfg, nodes, args)
+	}
 	plan, err := makePlan(ctx, cfg, nodes)
 	if err != nil {
 		return &UsageError{err}

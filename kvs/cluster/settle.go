@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strings"
+
 	"kvlab/kvs/control"
 	"kvlab/metrics"
 )
@@ -21,15 +23,25 @@ func (c *conductor) settle(m *member) *fault {
 			return nil
 		}
 	}
-	// The first second has the start of the workers in it, and cold caches.
 	rates := c.warmUpRates()
-	if test, ok := metrics.CheckStationary(rates[min(1, len(rates)):]); ok {
+	if test, ok := metrics.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
 		c.warmUp = &test
 		c.extended = !test.Stationary
 	}
 	c.settled = len(rates)
 	c.tell(metrics.Client, control.Command{Do: control.Settle, Extend: c.extended})
 	return nil
+}
+
+// unsettled is how many seconds of a client's warm-up cannot be steady: the first
+// has the start of the workers in it, and cold caches; with a -rate in per cent,
+// the first half is a closed loop that looks for the peak.
+func (m *member) unsettled() int {
+	warmUp, ok := m.seconds("warmup")
+	if !ok || !strings.HasSuffix(m.config.Flags["rate"], "%") {
+		return 1
+	}
+	return 1 + int((warmUp / 2).Seconds())
 }
 
 // judgeExtension tests the second half of a warm-up that was extended, at its

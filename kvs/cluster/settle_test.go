@@ -109,3 +109,19 @@ func TestSettleOutOfTurn(t *testing.T) {
 		t.Errorf("rates %v without clients", got)
 	}
 }
+
+// The seconds in which a client looks for its peak are not held against it.
+func TestUnsettledSeconds(t *testing.T) {
+	for _, test := range []struct {
+		rate, warmUp string
+		want         int
+	}{{"", "5", 1}, {"200000", "5", 1}, {"70%", "5", 3}, {"70%", "20", 11}, {"70%", "", 1}} {
+		m := &member{config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}
+		if got := m.unsettled(); got != test.want {
+			t.Errorf("-rate %q -warmup %q: %d seconds, want %d", test.rate, test.warmUp, got, test.want)
+		}
+	}
+	if got := (&member{}).unsettled(); got != 1 {
+		t.Errorf("without a configuration: %d seconds, want 1", got)
+	}
+}

@@ -48,13 +48,9 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 		return l.check(ctx, cfg, c.largest())
 	}
 	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
-	c.plan.Programs = make(map[metrics.Role]string)
-	for role, path := range l.Programs {
-		sum, err := sha256File(path)
-		if err != nil {
-			return err
-		}
-		c.plan.Programs[role] = sum
+	var err error
+	if c.plan.Programs, err = l.sums(); err != nil {
+		return err
 	}
 	done, lock, err := c.open(cfg)
 	if err != nil {
@@ -64,6 +60,19 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 	c.begun = time.Now()
 	done, err = sweep.Runner{Plan: c.plan, Trial: c.trial, Keep: c.keep}.Run(ctx, done)
 	return c.conclude(done, err)
+}
+
+// sums are the programs' SHA-256.
+func (l *Launcher) sums() (map[metrics.Role]string, error) {
+	sums := make(map[metrics.Role]string)
+	for role, path := range l.Programs {
+		sum, err := sha256File(path)
+		if err != nil {
+			return nil, err
+		}
+		sums[role] = sum
+	}
+	return sums, nil
 }
 
 // planSweep is the plan that a command line asks for.

@@ -19,12 +19,25 @@ type Trials struct {
 	Until  float64        // --until: further trials until the interval's half-width is this share of the median; 0: none
 	Seed   uint64         // --seed: of the order; 0: a random one
 	Resume string         // --resume: the folder of a sweep to go on with
+	SLO    *SLO           // --slo: the promise whose highest rate is searched for; nil: none
 }
+
+// curve are the shares of a closed loop's throughput that --curve offers: closer
+// together where a queue's latency rises.
+var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
 
 func (t *Trials) flags(fs *flag.FlagSet) {
 	fs.Func("sweep", "measure with each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep make every combination", func(text string) error {
 		knob, err := sweep.ParseKnob(text)
 		t.Knobs = append(t.Knobs, knob)
+		return err
+	})
+	fs.BoolFunc("curve", "latency against throughput: the same as --sweep rate="+strings.Join(curve, ","), func(string) error {
+		t.Knobs = append(t.Knobs, metrics.Knob{Name: "rate", Values: curve})
+		return nil
+	})
+	fs.Func("slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms, of p50, p90, p99, p99.9 or p99.99 and of the operations' latency from the moment when they are due", func(text string) (err error) {
+		t.SLO, err = parseSLO(text)
 		return err
 	})
 	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, each with fresh processes and a fresh load")
@@ -64,6 +77,12 @@ func (t Trials) perPoint() int {
 // validate checks the flags against each other and the rest of the command line.
 func (t Trials) validate(c Config, set map[string]bool) error {
 	switch {
+	case t.SLO != nil && (t.many() || t.Resume != ""):
+		return errors.New("--slo: it makes one trial of each rate that it tries, and goes without --sweep, --curve, --trials, --until and --resume")
+	case t.SLO != nil && names(c.ClientArgs, "rate"):
+		return errors.New("--slo: it searches for the rate: leave -rate out of --client-args")
+	case t.SLO != nil && c.Grade != nil:
+		return errors.New("--slo: a promise is kept or not: leave --grade out")
 	case set["trials"] && t.Each < 1:
 		return fmt.Errorf("--trials %d: must be a positive whole number", t.Each)
 	case t.Until > 0 && t.Each > sweep.Most:

@@ -32,19 +32,21 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 // probe returns what this client's closed loop makes, in operations per second:
 // in the second quarter of the warm-up, after one to come up to speed.
 func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (float64, error) {
-	stretch := func(until time.Time) error {
-		s.until = until
-		return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
-	}
-	if err := stretch(begin.Add(g.config.WarmUp / 4)); err != nil {
+	var before uint64
+	var from time.Time
+	fast := make(chan struct{})
+	time.AfterFunc(time.Until(begin.Add(g.config.WarmUp/4)), func() {
+		before, from = g.Counts().Ops(), time.Now()
+		close(fast)
+	})
+	s.until = begin.Add(g.config.WarmUp / 2)
+	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	if err != nil {
 		return 0, err
 	}
-	before, from := g.Counts().Ops(), time.Now()
-	if err := stretch(begin.Add(g.config.WarmUp / 2)); err != nil {
-		return 0, err
-	}
+	<-fast
 	peak := float64(g.Counts().Ops()-before) / time.Since(from).Seconds()
-	if peak == 0 {
+	if !(peak > 0) {
 		return 0, fmt.Errorf("-rate %s: the closed loop made no operation in half a warm-up of %v: want a longer -warmup", g.config.Rate, g.config.WarmUp)
 	}
 	return peak, nil
