@@ -51,7 +51,7 @@ func BenchmarkAgainstRedis(b *testing.B) {
 	}
 	latency := latencyAgainstRedis(b, port, out)
 	if *update && len(latency) > 0 {
-		writeTable(b, "latency against redis", "| `--client-args` | `redis-benchmark -t get` | pairs of runs | p99 from due to reply | p99 from send to reply |\n|---|---|---|---|---|\n"+strings.Join(latency, ""))
+		writeTable(b, "latency against redis", latencyHead+strings.Join(latency, ""))
 	}
 	if *update && len(rows) > 0 {
 		writeTable(b, "against redis", "| `./run-cluster.sh` | ops/s | `redis-benchmark -t get` | GET/s | pairs of runs | ratio |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))

@@ -18,6 +18,15 @@ import (
 // Redis's rate, with batches of what is due.
 const steady = "-batch auto -workers 16"
 
+// latencyHead stands before the rows in the README.
+const latencyHead = `And latency, at the rate at which single requests saturate Redis, carried by kvlab in an open loop (each p99 against Redis's, which is
+from send to reply in a closed loop; below 1 is shorter). From the moment when an operation was due is the harder measure: a machine
+that stands still for 50 ms delays 64 requests of the closed loop, and everything that was due meanwhile in the open one.
+
+| ` + "`--client-args` | `redis-benchmark -t get`" + ` | pairs of runs | p99 from due to reply | p99 from send to reply |
+|---|---|---|---|---|
+`
+
 // latencyAgainstRedis finds the rate at which single requests saturate Redis, and
 // its p99 there, and has kvlab carry the same rate in an open loop. Redis's p99
 // is of a closed loop, from send to reply; kvlab's is from the moment when an
