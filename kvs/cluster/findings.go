@@ -180,9 +180,9 @@ func describeProcess(p metrics.Process) string {
 func (j *judgement) process(p metrics.Process) {
 	switch {
 	case p.Stopped:
-		j.add(metrics.Fail, "leftover", j.on(fmt.Sprintf("kill -9 %d", p.PID)), "an earlier run has left %s, stopped", describeProcess(p))
+		j.add(metrics.Fail, "leftover", "./run-cluster.sh --reap, with the same nodes", "an earlier run has left %s, stopped", describeProcess(p))
 	case p.Orphaned:
-		j.add(metrics.Fail, "leftover", j.on(fmt.Sprintf("kill %d", p.PID)), "an earlier run has left %s", describeProcess(p))
+		j.add(metrics.Fail, "leftover", "./run-cluster.sh --reap, with the same nodes", "an earlier run has left %s", describeProcess(p))
 	default:
 		j.add(metrics.Warn, "leftover", j.on(fmt.Sprintf("ps -fp %d", p.PID)), "another run is under way: %s", describeProcess(p))
 	}
