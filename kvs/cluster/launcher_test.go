@@ -46,7 +46,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func newTrial(t *testing.T) *trial {
+func newTrial(t testing.TB) *trial {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {

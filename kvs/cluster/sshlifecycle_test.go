@@ -68,6 +68,13 @@ func TestSSHLifecycle(t *testing.T) {
 	})
 	t.Run("kept", func(t *testing.T) {
 		tr, args := newRun(t)
+		t.Cleanup(func() { // also when the test has failed half-way
+			for _, program := range programs {
+				for _, pid := range running(t, program) {
+					syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+		})
 		args[1] = "1" // two windows of a second overlap too little on a busy machine
 		if err := tr.Run(context.Background(), append(args, "1", "--keep")); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -61,6 +62,11 @@ var keptLine = regexp.MustCompile(`(?m)^kept (kvsserver node0|kvsclient node1) o
 // and nothing is left then.
 func TestKeepAndReap(t *testing.T) {
 	root, tmp := build(t), t.TempDir()
+	t.Cleanup(func() { // also when the test has failed half-way
+		for _, pid := range append(processes(root, "kvsserver"), processes(root, "kvsclient")...) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
 	launch := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs bytes.Buffer
