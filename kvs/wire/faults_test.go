@@ -14,7 +14,7 @@ func handshakeSize(t *testing.T, id Identity) int64 {
 	t.Helper()
 	size := 0
 	for _, message := range []any{
-		hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Options: id.Options},
+		hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Build: build, Options: id.Options},
 		answer{Proof: id.proof("client")},
 	} {
 		text, err := json.Marshal(message)

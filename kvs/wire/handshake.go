@@ -16,7 +16,7 @@ import (
 // Before the first frame, client and server shake hands: three small JSON
 // messages, each behind its length in two bytes.
 //
-//	client  hello      protocol, codec, node name, nonce
+//	client  hello      protocol, build, codec, node name, nonce
 //	server  challenge  node name, nonce, proof(client's nonce)  or an error
 //	client  answer     proof(server's nonce)
 //	server  welcome                                              or an error
@@ -24,7 +24,7 @@ import (
 // A proof is HMAC-SHA256 under the run's token, so that neither a stranger nor
 // a stale server of an earlier run gets as far as a batch. Without a token on
 // both sides, as when they are started by hand, the same exchange proves
-// nothing and still compares protocol and codec.
+// nothing and still compares protocol, build and codec.
 const (
 	protocol         = 2
 	handshakeTimeout = 5 * time.Second
@@ -40,6 +40,7 @@ type hello struct {
 	Codec    string `json:"codec"`
 	Node     string `json:"node"`
 	Nonce    []byte `json:"nonce"`
+	Build    string `json:"build,omitempty"`
 	Options
 }
 
@@ -97,7 +98,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Options: id.Options}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -154,6 +155,8 @@ func (id Identity) objection(h hello) string {
 	switch {
 	case h.Protocol != protocol:
 		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", id.Node, protocol, h.Protocol)
+	case h.Build != build && h.Build != "" && build != "":
+		return fmt.Sprintf("the server (%s) was built from commit %s, the client from %s: use binaries of one build", id.Node, build, h.Build)
 	case h.Codec != id.Codec:
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
 	case h.Options != Options{} && h.Codec != "binary":
