@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 // TestImportsPointOneWay holds the imports of every room, its tests' included
 // where the room is a leaf, against mayImport.
 func TestImportsPointOneWay(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestImportsPointOneWay(t *testing.T) {
 // TestNoDebugPages: no program of ours has Go's debug pages, which would be
 // served to whoever connects as soon as one listens for HTTP.
 func TestNoDebugPages(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-deps", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
