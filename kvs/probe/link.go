@@ -51,7 +51,7 @@ func (m machine) linkOf(address string) (metrics.Link, error) {
 // speed, in 10^6 bits per second, is -1 or unreadable for most virtual ones.
 func (m machine) link(name string) metrics.Link {
 	l := metrics.Link{Name: name}
-	if mbits := m.number(name, "speed"); mbits > 0 && driver(name) != "veth" {
+	if mbits := m.number(name, "speed"); mbits > 0 && (mbits != vethClaim || driver(name) != "veth") {
 		l.BitsPerS = uint64(mbits) * 1e6
 	}
 	l.MTUBytes = max(m.number(name, "mtu"), 0)
@@ -71,9 +71,13 @@ func (m machine) number(name, file string) int {
 	return n
 }
 
+// vethClaim is the speed that every end of a veth pair, the cable of a virtual
+// network, claims to have (veth_get_link_ksettings in the kernel's
+// drivers/net/veth.c), where it has no limit. A virtual lab that shapes its links
+// puts the real speed in its place.
+const vethClaim = 10_000
+
 // driver is the name of an interface's driver, "" when it has none that tells.
-// A veth pair, the cable of a virtual network, claims to have 10 Gb/s
-// (veth_get_link_ksettings in the kernel's drivers/net/veth.c) and has no limit.
 func driver(name string) string {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
