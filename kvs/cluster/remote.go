@@ -3,8 +3,6 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -177,16 +175,28 @@ else
 fi
 `
 
-// installScript takes a copied file into use when it has arrived whole.
-const installScript = `set -eu
+// receiveScript takes a program into use that arrives behind it. Nothing is left
+// of one that does not arrive whole: a launcher that is killed closes the pipe,
+// and behind a network that was cut nobody waits for longer than a launcher
+// would. A shell reads ahead, but first a whole group: so the content is asked
+// for when the shell has read its last line.
+const receiveScript = `{
+set -eu
+umask 077
+file=$path.$$
+trap 'rm -f "$file"' EXIT
+trap 'exit 1' HUP INT PIPE TERM
+echo "kvlab send"
+timeout "$limit" cat >"$file"
 if [ "$(sha256sum <"$file")" != "$sum  -" ]; then
-	rm -f "$file"
 	echo "the copy of $program arrived damaged" >&2
 	exit 1
 fi
 chmod 500 "$file"
 mv -f "$file" "$path"
 echo "kvlab installed"
+exit
+}
 `
 
 // plainPath is what a remote path may look like to stand in a command line.
@@ -222,19 +232,13 @@ func (r *remote) push(ctx context.Context, place Place, path, vars string) error
 		return err
 	}
 	defer program.Close()
-	unique := make([]byte, 8)
-	rand.Read(unique)
-	file := path + "." + hex.EncodeToString(unique)
-	if _, err := r.run(ctx, place, program, "dd", "of="+file, "bs=65536"); err != nil {
+	vars += fmt.Sprintf("path=%s\nlimit=%d\n", path, int(remoteTimeout.Seconds()))
+	answer, err := r.converse(ctx, place, strings.NewReader(vars+receiveScript), program, "sh", "-s")
+	if err != nil {
 		return fmt.Errorf("copy %s: %w", place.Program(), err)
 	}
-	vars += fmt.Sprintf("file=%s\npath=%s\n", file, path)
-	answer, err := r.run(ctx, place, strings.NewReader(vars+installScript), "sh", "-s")
-	if err != nil {
-		return fmt.Errorf("install %s: %w", place.Program(), err)
-	}
 	if _, ok := answer["installed"]; !ok {
-		return fmt.Errorf("install %s: no answer", place.Program())
+		return fmt.Errorf("copy %s: no answer", place.Program())
 	}
 	return nil
 }
@@ -243,21 +247,49 @@ func (r *remote) push(ctx context.Context, place Place, path, vars string) error
 // begin with "kvlab", by their second word. Other lines are the chatter of a
 // login shell's start-up files.
 func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command ...string) (map[string]string, error) {
+	return r.converse(ctx, place, stdin, nil, command...)
+}
+
+// converse is run, with more to be read once the command answers "send".
+func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	cmd := r.carrier.command(ctx, place.Node, command...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		return nil, r.failure(ctx, err, stderr.String())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// An error of a write means that the command has ended, which says more.
+	give := func(from io.Reader, last bool) {
+		if from != nil {
+			_, _ = io.Copy(in, from)
+		}
+		if last {
+			in.Close()
+		}
 	}
 	answer := make(map[string]string)
-	for line := range strings.Lines(stdout.String()) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "kvlab "); ok {
-			key, value, _ := strings.Cut(rest, " ")
+	stdout := &lineWriter{take: func(line []byte) error {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "kvlab ")
+		key, value, _ := strings.Cut(rest, " ")
+		if ok {
 			answer[key] = value
 		}
+		if ok && key == "send" {
+			go give(more, true)
+		}
+		return nil
+	}}
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = stdout, &stderr
+	cmd.WaitDelay = time.Second
+	err = cmd.Start()
+	if err == nil {
+		go give(stdin, more == nil)
+		err = errors.Join(cmd.Wait(), stdout.flush())
+	}
+	if err != nil {
+		return nil, r.failure(ctx, err, stderr.String())
 	}
 	return answer, nil
 }
