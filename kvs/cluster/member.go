@@ -53,7 +53,7 @@ type member struct {
 	hung     bool      // should have acted and did not; nothing is expected of it any more
 	failed   bool      // has reported an error; its end explains nothing more
 	dumped   bool      // its goroutines' stacks are in its log
-	stray    bool      // its program may have outlived the process that led to it
+	stray    bool      // its program may have outlived the process that led to it, or left files
 	lost     error     // why its node cannot be reached any more
 	kept     string    // its log on the node, when it stays after the run; "" otherwise
 	heard    time.Time // when it last sent anything
@@ -66,7 +66,6 @@ type member struct {
 	warm     bool             // a client's warm-up is about to end
 	latency  []metrics.Record // histograms
 	summary  *metrics.Summary
-	broken   *metrics.Violation // what -check found, nil for nothing
 }
 
 // message is one thing that a node's process does: an event, a breach of the
@@ -195,8 +194,10 @@ func (m *member) end(err error) *fault {
 	before := m.stage
 	m.stage = left
 	m.stdin.Close()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).ExitStatus() > shellSignal {
-		m.stray = true // killed, it is said, or its connection
+	// One that leaves by itself does it with status 1. What was killed, as is
+	// said, or its connection, or ended in a panic, has left its pid file at least.
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !m.failed && exit.ExitCode() != 1 {
+		m.stray = true
 	}
 	if m.failed || before == done && err == nil {
 		return nil
@@ -211,8 +212,6 @@ func (m *member) note(r *metrics.Record) {
 		m.config = r.Config
 	case r.Summary != nil:
 		m.summary = r.Summary
-	case r.Violation != nil:
-		m.broken = r.Violation
 	case r.Histogram != nil:
 		m.latency = append(m.latency, *r)
 	case r.Interval != nil:

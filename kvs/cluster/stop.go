@@ -48,12 +48,10 @@ func (c *conductor) stop() error {
 }
 
 // endStrays ends the programs on other machines that may have outlived their
-// connection. One that hears nothing leaves by itself, but one that is stopped
-// hears nothing of that either.
+// connection, and removes the pid files of all that could not do so. One that
+// hears nothing leaves by itself, but one that is stopped hears nothing of that
+// either.
 func (c *conductor) endStrays() error {
-	if c.plan.Local {
-		return nil // they were killed themselves
-	}
 	var strays []*member
 	for _, m := range c.members {
 		if m.stray && m.kept == "" && m.config != nil {

@@ -39,10 +39,11 @@ func (n *Node) detached() bool {
 // detach frees the node from its launcher: what it says from now on goes to a
 // file beside its pid file, records are dropped, and no lease ends it.
 func (n *Node) detach() error {
-	if n.pidFile == "" {
+	pidFile := n.pidPath()
+	if pidFile == "" {
 		return fmt.Errorf("it has no pid file, and --reap could not find it")
 	}
-	path := keptLog(n.pidFile)
+	path := keptLog(pidFile)
 	log, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

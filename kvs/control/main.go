@@ -78,6 +78,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 // context has ended, or hangs on a pipe that nobody reads, is left behind: its
 // process ends with the status that is returned.
 func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A pipe that breaks with the launcher shows in the context's end. SIGPIPE
+	// would come first, and leave the pid file.
+	signal.Ignore(syscall.SIGPIPE)
 	node, ctx := Attach(ctx, stdin, stdout)
 	ended := make(chan error, 1)
 	go func() { ended <- p.work(ctx, node) }()
@@ -87,6 +90,7 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr
 	case err := <-ended:
 		return p.exit(err, stderr, stderr)
 	case <-overdue:
+		node.unregister()
 		return p.exit(fmt.Errorf("%w; the work did not stop within %v", context.Cause(ctx), leaveWithin), stderr, stderr)
 	}
 }

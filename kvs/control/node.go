@@ -30,13 +30,13 @@ type Node struct {
 
 	commands chan Command // nil by hand
 	lease    *tenancy     // nil by hand
-	pidFile  string       // its path; "" without one
 	held     any          // see Hold
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
 	err     error     // of the first write that failed; guarded by mu
 	partial []byte    // of a log line; guarded by mu
+	pidFile string    // its path; "" without one; guarded by mu
 	keptLog *os.File  // where the log goes once the node is kept; nil before; guarded by mu
 }
 
@@ -165,14 +165,23 @@ func (n *Node) register(program string) {
 	if err != nil {
 		n.Logf("no pid file, --reap will not find this process: %v", err)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.pidFile = path
 }
 
 // unregister removes the pid file.
 func (n *Node) unregister() {
-	if n.pidFile != "" {
-		_ = os.Remove(n.pidFile) // what is left is stale, and is removed by Reap
+	if path := n.pidPath(); path != "" {
+		_ = os.Remove(path) // what is left is stale, and is removed by Reap
 	}
+}
+
+// pidPath is the pid file's path, "" without one.
+func (n *Node) pidPath() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.pidFile
 }
 
 // dump writes every goroutine's stack to the log.

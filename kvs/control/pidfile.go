@@ -132,3 +132,21 @@ func readPidFile(path string) (f pidFile, alive bool, err error) {
 	}
 	return f, err == nil, err
 }
+
+// forget removes the pid file of a process that has ended, and could not do so
+// itself. Without one there is nothing to do.
+func forget(id metrics.ProcessID) {
+	folder, err := PidFolder()
+	if err != nil {
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(folder, fmt.Sprintf("*-%d%s", id.PID, pidSuffix)))
+	if err != nil { // only for a bad pattern
+		return
+	}
+	for _, path := range files {
+		if f, alive, err := readPidFile(path); err == nil && !alive && f.ProcessID == id {
+			_ = os.Remove(path) // Reap does it otherwise
+		}
+	}
+}

@@ -50,8 +50,19 @@ func find(pid int) (metrics.ProcessID, error) {
 
 // Signal sends a signal to exactly that process: never to another one that has
 // its number now, never to another user's. After SIGKILL it waits until the
-// process has gone. A process that has ended is no error.
+// process has gone, and removes its pid file. A process that has ended is no error.
 func Signal(id metrics.ProcessID, signal syscall.Signal) error {
+	err := send(id, signal)
+	if err == nil && signal == syscall.SIGKILL {
+		if err = gone(id); err == nil {
+			forget(id)
+		}
+	}
+	return err
+}
+
+// send is Signal without what follows on SIGKILL.
+func send(id metrics.ProcessID, signal syscall.Signal) error {
 	// The handle is the process's own from here on (pidfd_open(2)), whoever
 	// has the number later; so it comes before the look at the start time.
 	handle, err := os.FindProcess(id.PID)
@@ -67,15 +78,10 @@ func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	if info, err := os.Stat(fmt.Sprintf("/proc/%d", id.PID)); err == nil && info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
 		return fmt.Errorf("process %d belongs to another user", id.PID)
 	}
-	if err := handle.Signal(signal); errors.Is(err, os.ErrProcessDone) {
-		return nil
-	} else if err != nil {
+	if err := handle.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
 	}
-	if signal != syscall.SIGKILL {
-		return nil
-	}
-	return gone(id)
+	return nil
 }
 
 // goneWithin is how long a killed process may take to go: the kernel takes

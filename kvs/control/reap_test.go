@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -179,6 +180,55 @@ func TestPidFileGoesWithTheNode(t *testing.T) {
 		if left := pidFiles(t, folder); len(left) > 0 {
 			t.Errorf("%q are left", left)
 		}
+	}
+}
+
+// One that was killed leaves it to the launcher, who hears of it.
+func TestPidFileOfAKilledNode(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	other, _ := startChild(t, Command{Do: Start})
+	c, folder := startChild(t, Command{Do: Start})
+	c.cmd.Process.Kill()
+	c.cmd.Wait()
+	if len(pidFiles(t, folder)) != 2 {
+		t.Errorf("files %q, want two", pidFiles(t, folder))
+	}
+	if err := Signal(c.id, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	want := fmt.Sprintf("waiter-%d.pid", other.id.PID)
+	if left := pidFiles(t, folder); len(left) != 1 || filepath.Base(left[0]) != want {
+		t.Errorf("%q are left, want %s", left, want)
+	}
+}
+
+// A launcher that is killed breaks both pipes at once: the node that writes to
+// the one does not die of that before it has heard of the other.
+func TestPidFileGoesWithTheLauncher(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	cmd := exec.Command(os.Args[0], "-control")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	fmt.Fprintln(stdin, `{"do":"start"}`)
+	for lines := bufio.NewScanner(stdout); lines.Scan() && !strings.Contains(lines.Text(), `"config"`); {
+	}
+	stdout.Close()
+	fmt.Fprintln(stdin, `{"do":"dump"}`) // it writes much
+	stdin.Close()
+	cmd.Wait()
+	folder, err := PidFolder()
+	if left := pidFiles(t, folder); err != nil || len(left) > 0 || cmd.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("%q are left, %v; the node ended with %v", left, err, cmd.ProcessState)
 	}
 }
 
