@@ -197,9 +197,15 @@ func (c *conductor) tell(role metrics.Role, command control.Command) {
 func (c *conductor) hear(msg message) *fault {
 	m := msg.from
 	m.heard = time.Now()
-	switch {
+	var disk diskError
+	switch onDisk := errors.As(msg.err, &disk); {
 	case msg.ended:
-		return m.end(msg.err)
+		if f := m.end(msg.err); f == nil || !onDisk {
+			return f
+		}
+		fallthrough
+	case onDisk:
+		return &fault{kind: crash, reason: oneLine("the logs cannot be written: " + disk.Error())}
 	case msg.err != nil:
 		return m.fault(complaint, "%v", msg.err)
 	}

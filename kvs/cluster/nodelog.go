@@ -47,14 +47,27 @@ func (l *nodeLog) line(text string) error {
 		l.tail = append(l.tail[:0], l.tail[1:]...)
 	}
 	_, err := fmt.Fprintln(l.text, text)
-	return err
+	return written(err)
 }
 
 // record appends a record to the .jsonl.
 func (l *nodeLog) record(r *metrics.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.records.Write(*r)
+	return written(l.records.Write(*r))
+}
+
+// diskError is a failed write to the run's folder, which is no node's fault.
+type diskError struct{ error }
+
+func (e diskError) Unwrap() error { return e.error }
+
+// written is the error of a write.
+func written(err error) error {
+	if err != nil {
+		err = diskError{err}
+	}
+	return err
 }
 
 // last returns the last lines of the .log, oldest first.
