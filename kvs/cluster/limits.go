@@ -32,9 +32,9 @@ func defaultLimits() limits {
 		report:  30 * time.Second,
 		silence: 8 * time.Second, // nodes send an interval each second
 		beat:    3 * time.Second,
-		alone:   15 * time.Second,
+		alone:   12 * time.Second, // four beats; gone within 15 s of a cut
 		dump:    time.Second,
-		reach:   4 * time.Second, // a login takes one
+		reach:   3 * time.Second, // a login takes one
 		leave:   2 * time.Second,
 		exit:    30 * time.Second,       // the kernel takes seconds to free some ten gigabytes
 		grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too
