@@ -1,0 +1,149 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// How many launchers are ended at random moments: against a lab that outlives
+// them, and against one that they have made themselves.
+const (
+	endedInside  = 38
+	endedOutside = 12
+)
+
+// longest is about how long a run of the size brief takes on a machine that has
+// little else to do; the moments are spread over it.
+const longest = 3500 * time.Millisecond
+
+// brief is a run that soon comes to its end by itself.
+const brief = "-records 20000 -workers 4 -batch 64 -warmup 0.2 -secs 0.5"
+
+// endings are the ways to end a launcher.
+var endings = []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM}
+
+// moment is when a launcher is to be ended, and how.
+func moment(random *rand.Rand) (syscall.Signal, time.Duration) {
+	return endings[random.IntN(len(endings))], time.Duration(random.Int64N(int64(longest)))
+}
+
+// checkEnded ends a launcher against a lab that outlives it. Half of the runs
+// have to copy the programs first.
+func checkEnded(t *testing.T, p *pair, random *rand.Rand) {
+	if random.IntN(2) == 0 {
+		for _, h := range []*host{p.server, p.client} {
+			h.do(t, "rm", "-rf", "/tmp/kvlab-root")
+		}
+	}
+	signal, after := moment(random)
+	l := p.launch(t, t.TempDir(), "--client-args", brief)
+	ended := l.strike(t, signal, after)
+	l.end(t, ended)
+	l.checkSaid(t, signal)
+	p.checkAlone(t, ended)
+	l.checkLeft(t, p, ended)
+	if t.Failed() {
+		p.end()
+	}
+}
+
+// strike sends a signal after a while, or when the launcher has ended before.
+func (l *launch) strike(t *testing.T, signal syscall.Signal, after time.Duration) time.Time {
+	t.Helper()
+	select {
+	case <-time.After(after):
+	case <-l.ended:
+	}
+	t.Logf("%v %.2f s after the start; the last line then: %q", signal, after.Seconds(), lastLine(l.said.String()))
+	l.Process.Signal(signal)
+	return time.Now()
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// checkSaid checks what an ended launcher says, unless its run was over, or it
+// had not begun to listen to signals.
+func (l *launch) checkSaid(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	status := l.ProcessState.Sys().(syscall.WaitStatus)
+	said := l.said.String()
+	switch {
+	case status.Signaled() && status.Signal() == signal && (signal == syscall.SIGKILL || said == ""):
+	case status.ExitStatus() == 0 && l.verdict() == "VALID":
+	case status.ExitStatus() == 130 && l.verdict() == "INVALID(interrupted)":
+	case status.ExitStatus() == 130 && !strings.Contains(said, "verdict"): // before there was a run
+	default:
+		t.Errorf("after %v: %v, verdict %q", signal, l.ProcessState, l.verdict())
+	}
+}
+
+// TestEndedWithItsLab ends launchers that have made their lab themselves.
+func TestEndedWithItsLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs for half a minute")
+	}
+	t.Setenv(rootVariable, build(t))
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i := range endedOutside {
+		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
+			signal, after := moment(rand.New(rand.NewPCG(seed, uint64(i))))
+			before := groups()
+			l := newLaunch(t, t.TempDir(), "--virtual", "2", "--client-args", brief)
+			ended := l.strike(t, signal, after)
+			l.end(t, ended)
+			l.checkSaid(t, signal)
+			checkGone(t, l.mark, before)
+		})
+	}
+}
+
+// groups are the control groups of labs.
+func groups() (all []string) {
+	for _, pattern := range []string{"/sys/fs/cgroup/kvlab-lab-*", "/sys/fs/cgroup/*/kvlab-lab-*"} {
+		found, _ := filepath.Glob(pattern)
+		all = append(all, found...)
+	}
+	return all
+}
+
+// busy reports whether there are processes in a lab's control group.
+func busy(group string) bool {
+	lists, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
+	return slices.ContainsFunc(lists, func(list string) bool {
+		text, _ := os.ReadFile(list)
+		return len(text) > 0
+	})
+}
+
+// checkGone waits until nothing is left of a lab that has ended: no process that
+// has inherited its mark, and no control group that was not there before and
+// that no other lab uses. Its namespaces and mounts go with its last process.
+func checkGone(t *testing.T, mark string, before []string) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		left := marked(mark)
+		for _, group := range groups() {
+			if !slices.Contains(before, group) && !busy(group) {
+				left += group + "\n"
+			}
+		}
+		if left == "" {
+			return
+		}
+		if time.Since(begun) > within {
+			t.Errorf("left behind:\n%s", left)
+			return
+		}
+	}
+}

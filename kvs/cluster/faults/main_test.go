@@ -1,0 +1,139 @@
+package faults
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/cluster/lab"
+	"kvlab/metrics"
+)
+
+// What a process of these tests is told in its environment.
+const (
+	rootVariable   = "KVLAB_FAULTS_ROOT"   // a folder with the programs in bin
+	listenVariable = "KVLAB_FAULTS_LISTEN" // to be a stranger that listens on this address
+)
+
+// TestMain lets the test binary be each of a lab's processes, and the program
+// inside the lab the tests themselves: there they see every host's processes,
+// files and links, and the lab outlives each launcher that they start.
+func TestMain(m *testing.M) {
+	status, ok := lab.Main()
+	switch address := os.Getenv(listenVariable); {
+	case ok:
+	case address != "":
+		status = listen(address)
+	default:
+		status = m.Run()
+	}
+	os.Exit(status)
+}
+
+// listening is what a stranger says when it listens.
+const listening = "listening\n"
+
+// listen listens until standard input closes.
+func listen(address string) (status int) {
+	if _, err := net.Listen("tcp", address); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Print(listening)
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// build puts the real programs into the bin folder of an otherwise empty
+// checkout. Their build id is this test's own, so that no other test has copies
+// of them.
+func build(t *testing.T) (root string) {
+	t.Helper()
+	skip := t.Skip
+	if os.Getenv("KVLAB_CI") == "1" {
+		skip = t.Fatal
+	}
+	if os.Geteuid() != 0 {
+		skip("a virtual lab needs root")
+	}
+	for _, program := range []string{"ip", "tc", "ssh", "ssh-keygen", "nsenter", "/usr/sbin/sshd"} {
+		if _, err := exec.LookPath(program); err != nil {
+			skip(err)
+		}
+	}
+	root = t.TempDir()
+	id := fmt.Sprintf("-buildid=faults-%d-%d", os.Getpid(), time.Now().UnixNano())
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", id, "-o", filepath.Join(root, "bin")+"/",
+		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return root
+}
+
+// TestFaults enters a lab, and there goes through the table.
+func TestFaults(t *testing.T) {
+	if lab.Inside() {
+		t.Run("rows", inside)
+		return
+	}
+	if testing.Short() {
+		t.Skip("runs for over a minute")
+	}
+	t.Setenv(rootVariable, build(t))
+	before := groups()
+	_, rows, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
+	var said strings.Builder
+	status, err := lab.Enter(t.Context(), []string{
+		"-test.run=^TestFaults$/" + rows, "-test.v", fmt.Sprintf("-test.parallel=%d", pairs), "-test.timeout=10m",
+	}, &said, &said, nil)
+	t.Logf("in the lab:\n%s", said.String())
+	if err != nil || status != 0 {
+		t.Errorf("the tests in the lab end with status %d, %v", status, err)
+	}
+	checkGone(t, rootVariable+"="+os.Getenv(rootVariable), before)
+}
+
+// pairs is how many pairs of a server's and a client's host the lab has: so
+// many rows of the table run at a time.
+const pairs = 3
+
+// inside brings the lab up and runs every row on a pair of hosts.
+func inside(t *testing.T) {
+	up, err := lab.Start(t.Context(), metrics.Lab{Hosts: 2 * pairs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := findHosts(t)
+	if len(hosts) != 2*pairs {
+		t.Fatalf("the lab has %d hosts, want %d", len(hosts), 2*pairs)
+	}
+	free := make(chan *pair, pairs)
+	for i := range pairs {
+		free <- &pair{server: hosts[2*i], client: hosts[2*i+1], ssh: up.SSHConfig}
+	}
+	take := func(t *testing.T) *pair {
+		t.Parallel()
+		p := <-free
+		t.Cleanup(func() { free <- p })
+		return p
+	}
+	for _, row := range table() {
+		t.Run(row.name, func(t *testing.T) { row.check(t, take(t)) })
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i := range endedInside {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		t.Run(fmt.Sprintf("launcher ended %02d", i), func(t *testing.T) { checkEnded(t, take(t), random) })
+	}
+}

@@ -1,0 +1,195 @@
+package faults
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// within is how soon after a fault everything must be over.
+const within = 15 * time.Second
+
+// pair is two hosts that one launcher at a time works with.
+type pair struct {
+	server, client *host
+	ssh            string // for --ssh-config
+}
+
+// state is both hosts'.
+func (p *pair) state() string { return p.server.state() + p.client.state() }
+
+// launch is one launcher's process.
+type launch struct {
+	*exec.Cmd
+	out    string // of --out
+	temp   string // its folder for temporary files
+	mark   string // in the environment of all that it starts here
+	before string // the hosts' state
+	said   output
+	ended  chan struct{} // closed when it has ended
+}
+
+// output is what a launcher prints. Safe for concurrent use.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// launch starts a run of a server and a client on the pair, as on two machines
+// of a cluster.
+func (p *pair) launch(t *testing.T, out string, args ...string) *launch {
+	t.Helper()
+	hosts := filepath.Join(t.TempDir(), "hosts")
+	text := fmt.Sprintf("%s addr=%s\n%s addr=%s\n", p.server.name, p.server.data(), p.client.name, p.client.data())
+	if err := os.WriteFile(hosts, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := p.state()
+	l := newLaunch(t, out, append([]string{"--hosts", hosts, "--ssh-config", p.ssh}, args...)...)
+	l.before = before
+	return l
+}
+
+// newLaunch starts a launcher.
+func newLaunch(t *testing.T, out string, args ...string) *launch {
+	t.Helper()
+	l := &launch{out: out, temp: t.TempDir(), ended: make(chan struct{})}
+	l.mark = "KVLAB_FAULTS_ROW=" + l.temp
+	l.Cmd = exec.Command(filepath.Join(os.Getenv(rootVariable), "bin", "kvscluster"), append([]string{"--out", out}, args...)...)
+	l.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp)
+	l.Stdout, l.Stderr = &l.said, &l.said
+	if err := l.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		l.Wait()
+		close(l.ended)
+	}()
+	t.Cleanup(func() {
+		l.Process.Kill()
+		<-l.ended
+		if t.Failed() {
+			t.Logf("the launcher said:\n%s", l.said.String())
+		}
+	})
+	return l
+}
+
+// reach waits until a node's log has a text.
+func (l *launch) reach(t *testing.T, h *host, program, text string) {
+	t.Helper()
+	file := filepath.Join(l.out, "latest", program+"-"+h.name+".log")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if log, err := os.ReadFile(file); err == nil && strings.Contains(string(log), text) {
+			return
+		}
+		select {
+		case <-l.ended:
+			t.Fatalf("the launcher has ended before %s had %q", file, text)
+		default:
+		}
+	}
+	t.Fatalf("%s has no %q", file, text)
+}
+
+// end waits for the launcher's end, and checks that it came soon after a
+// fault.
+func (l *launch) end(t *testing.T, fault time.Time) {
+	t.Helper()
+	select {
+	case <-l.ended:
+	case <-time.After(2 * within):
+		t.Fatalf("the launcher has not ended %v after the fault", 2*within)
+	}
+	took := time.Since(fault)
+	t.Logf("over after %.1f s: %s", took.Seconds(), l.verdict())
+	if took > within {
+		t.Errorf("over %v after the fault, want at most %v", took, within)
+	}
+}
+
+var verdictLine = regexp.MustCompile(`(?m)^verdict (.*)\n\z`)
+
+// verdict is the last line, "" without one.
+func (l *launch) verdict() string {
+	if match := verdictLine.FindStringSubmatch(l.said.String()); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+// checkLeft waits until nothing of the run is left: no process here or on the
+// hosts, no file but the run's folder and the programs' copies, no mount.
+func (l *launch) checkLeft(t *testing.T, p *pair, fault time.Time) {
+	t.Helper()
+	var left string
+	for ; ; time.Sleep(20 * time.Millisecond) {
+		left = l.left(p)
+		if left == "" {
+			t.Logf("nothing left after %.1f s", time.Since(fault).Seconds())
+			return
+		}
+		if time.Since(fault) > within {
+			t.Errorf("left behind after %v:\n%s", within, left)
+			return
+		}
+	}
+}
+
+// left says what there is that was not there before; "" for nothing.
+func (l *launch) left(p *pair) string {
+	var b strings.Builder
+	for line := range strings.Lines(p.state()) {
+		if !strings.Contains(l.before, line) {
+			b.WriteString(line)
+		}
+	}
+	b.WriteString(marked(l.mark))
+	for folder, own := range map[string]func(string) bool{
+		l.temp: func(string) bool { return false },
+		l.out:  func(name string) bool { return name == "latest" || stamp.MatchString(name) },
+	} {
+		entries, _ := os.ReadDir(folder)
+		for _, entry := range entries {
+			if !own(entry.Name()) {
+				fmt.Fprintf(&b, "file %s\n", filepath.Join(folder, entry.Name()))
+			}
+		}
+	}
+	return b.String()
+}
+
+// stamp is the name of a run's folder.
+var stamp = regexp.MustCompile(`^\d{8}-\d{6}$`)
+
+// marked lists the processes that have inherited a mark.
+func marked(mark string) string {
+	var b strings.Builder
+	for _, pid := range processes() {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if pid != os.Getpid() && bytes.Contains(append(environ, 0), []byte(mark+"\x00")) {
+			words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			fmt.Fprintf(&b, "process %d %q\n", pid, bytes.ReplaceAll(words, []byte{0}, []byte{' '}))
+		}
+	}
+	return b.String()
+}
