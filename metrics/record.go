@@ -47,6 +47,7 @@ type Record struct {
 	Usage     *Usage     `json:"usage,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Summary   *Summary   `json:"summary,omitempty"`
+	Violation *Violation `json:"violation,omitempty"` // of a client with -check, at most one
 }
 
 // Config is what a node was told and where it runs; its first record.
@@ -220,7 +221,8 @@ type Summary struct {
 	Bytes         Bytes                `json:"bytes"`           // clients: like Total
 	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
 	Verification  Verification         `json:"verification"`
-	Usage         Table                `json:"usage"` // over the window
+	Check         *Check               `json:"check,omitempty"` // of a client with -check
+	Usage         Table                `json:"usage"`           // over the window
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Offered       *Offered             `json:"offered,omitempty"` // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order

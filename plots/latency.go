@@ -56,7 +56,11 @@ func latencyMs(d *metrics.Distribution, nines float64) float64 {
 // where the number of calls stops supporting them: the operations of one call
 // share their fate and are no independent samples.
 func LatencyFigure(r *Run) Figure {
-	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+metrics.LoopText(r.Offered, r.Ops))
+	loop := "closed loop"
+	if r.Offered != nil {
+		loop = "open loop"
+	}
+	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+loop)
 	p := newPanel("percentile", "latency (ms)")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
 	reach := SupportedNines(r.Latencies.Call.TotalCount())

@@ -29,6 +29,11 @@ func describeRun(r *Run) string {
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
 	}
+	if r.Offered != nil {
+		offered := *r.Offered
+		offered.PeakOpsPerS = 0 // there is no room for it
+		parts = append(parts, "open loop, "+offered.String())
+	}
 	parts = append(parts, resultOf(r.Run))
 	if r.Verdict.Valid {
 		parts = append(parts, "VALID")

@@ -41,6 +41,12 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if node.Controlled() && config.Ceiling.On {
 		return control.UsageError{Err: errors.New("-ceiling: it measures by itself and needs no launcher: run bin/kvsclient -ceiling")}
 	}
+	if config.Recheck != "" {
+		if node.Controlled() {
+			return control.UsageError{Err: errors.New("-recheck: it needs no launcher: run bin/kvsclient -recheck")}
+		}
+		return recheck(node, config.Recheck)
+	}
 	config.Token = token
 	node.Identify(config.Node, metrics.Client)
 	stop, err := config.Profile.Start(config.Node)

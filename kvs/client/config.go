@@ -18,6 +18,7 @@ type Config struct {
 	loadgen.Config
 	Profile control.Profile
 	Ceiling Ceiling
+	Recheck string // -recheck: a saved history to verify, and nothing else
 }
 
 // hints are the labs' spellings.
@@ -66,6 +67,8 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are")
+	flags.BoolVar(&c.Check, "check", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
+	flags.StringVar(&c.Recheck, "recheck", c.Recheck, "verify a history `file` that -check has saved, draw its picture beside it, and do nothing else")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")

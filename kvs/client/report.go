@@ -2,7 +2,9 @@ package client
 
 import (
 	"fmt"
+	"io"
 
+	"kvlab/kvs/check"
 	"kvlab/metrics"
 )
 
@@ -45,6 +47,9 @@ func (c *client) summarize() error {
 	if n := s.Verification.AnyKey; n > 0 {
 		c.node.Logf("ceiling: %d of these were the value of any key, from a server without a store: what follows is no result", n)
 	}
+	if s.Check != nil {
+		c.node.Logf("%s %s", s.Check.Text(), s.Check.First)
+	}
 	c.node.Logf("%s", metrics.LoopText(s.Offered, s.InWindow.Ops()))
 	for _, name := range metrics.LatencyNames {
 		if q, ok := s.Latency[name]; ok {
@@ -53,5 +58,41 @@ func (c *client) summarize() error {
 	}
 	fmt.Fprint(c.node, s.Usage.Text("CLIENT"))
 	c.node.Logf("throughput %.2f ops/s", s.OpsPerS())
+	if v := c.generator.Violation(); v != nil {
+		if err := c.reportViolation(*v); err != nil {
+			return err
+		}
+	}
 	return c.node.Report(metrics.Record{Summary: &s})
+}
+
+// reportViolation gives the launcher what -check has found; by hand it is saved
+// here.
+func (c *client) reportViolation(v metrics.Violation) error {
+	if c.node.Controlled() {
+		return c.node.Report(metrics.Record{Violation: &v})
+	}
+	path, err := check.Save(".", c.config.Node, v)
+	if err == nil {
+		c.node.Logf("saved %s and its picture; bin/kvsclient -recheck %s verifies it again", path, path)
+	}
+	return err
+}
+
+// recheck verifies a saved history again, and draws its picture beside it.
+func recheck(out io.Writer, path string) error {
+	v, err := check.Read(path)
+	if err != nil {
+		return fmt.Errorf("-recheck: %w", err)
+	}
+	fmt.Fprintf(out, "key %s, slice %d: %d operations of %d workers\n", v.History.Key, v.History.Slice, len(v.History.Ops), len(v.History.Spans))
+	r := check.Verify(v.History)
+	if r.Outcome == check.OK {
+		fmt.Fprintln(out, r.Outcome)
+		return nil
+	}
+	if err := check.SavePicture(path, r.Part); err != nil {
+		return fmt.Errorf("-recheck: %w", err)
+	}
+	return fmt.Errorf("%s: %s: %s", path, r.Outcome, r.Why)
 }

@@ -95,8 +95,8 @@ func checkReports(run metrics.Run) metrics.Verdict {
 	return valid
 }
 
-// checkReplies: every reply that was checked was right, and every record that
-// was loaded was found.
+// checkReplies: every reply that was checked was right, every record that
+// was loaded was found, and what was recorded was linearizable.
 func checkReplies(run metrics.Run) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Role != metrics.Client {
@@ -107,6 +107,9 @@ func checkReplies(run metrics.Run) metrics.Verdict {
 		}
 		if n := node.Summary.InWindow.Misses; n > 0 {
 			return invalid(node.Name, "%d misses in the window after a full load: data was lost", n)
+		}
+		if c := node.Summary.Check; c != nil && c.Fault() != "" {
+			return invalid(node.Name, "%s", oneLine(c.Fault()))
 		}
 	}
 	return valid

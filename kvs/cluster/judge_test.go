@@ -55,6 +55,13 @@ func TestJudge(t *testing.T) {
 		{"good", func([]*metrics.Summary) {}, "VALID"},
 		{"verification", func(s []*metrics.Summary) { s[3].Verification.Failures = 1; s[3].Verification.First = "x\ny" }, "INVALID(1 replies failed verification, first: x y, c1)"},
 		{"misses", func(s []*metrics.Summary) { s[2].InWindow.Misses = 9 }, "INVALID(9 misses"},
+		{"not linearizable", func(s []*metrics.Summary) {
+			s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9, Illegal: 1, First: "key 7: x"}
+		}, "INVALID(not linearizable: key 7: x, c0)"},
+		{"against its batch's order", func(s []*metrics.Summary) { s[3].Check = &metrics.Check{Ops: 9, Order: 1, First: "x"} }, "INVALID(not linearizable: x, c1)"},
+		{"perhaps not linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Ops: 9, Unknown: 1, First: "x"} }, "INVALID(perhaps not linearizable: x, c0)"},
+		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-check recorded no operation, c0)"},
+		{"linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9} }, "VALID"},
 		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(110 operations in a window of 0 s, c0)"},
 		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(0 operations in a window of 100 s, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},

@@ -207,7 +207,7 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 		c.explain(l.Stderr, err)
 	}
 	latency, latencyErr := c.latencyRecords(&run)
-	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency))
+	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency), c.saveViolations(dir))
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written
 		c.explain(l.Stderr, err)

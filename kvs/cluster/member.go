@@ -66,6 +66,7 @@ type member struct {
 	warm     bool             // a client's warm-up is about to end
 	latency  []metrics.Record // histograms
 	summary  *metrics.Summary
+	broken   *metrics.Violation // what -check found, nil for nothing
 }
 
 // message is one thing that a node's process does: an event, a breach of the
@@ -212,6 +213,8 @@ func (m *member) note(r *metrics.Record) {
 		m.config = r.Config
 	case r.Summary != nil:
 		m.summary = r.Summary
+	case r.Violation != nil:
+		m.broken = r.Violation
 	case r.Histogram != nil:
 		m.latency = append(m.latency, *r)
 	case r.Interval != nil:

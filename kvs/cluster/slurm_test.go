@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,13 @@ func newSlurmRun(t *testing.T, s slurmCluster, programs map[metrics.Role]string,
 func (r *slurmRun) begin(ctx context.Context, t *testing.T, server string) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx, append(r.args, "600")) }()
+	go func() {
+		err := r.Run(ctx, append(r.args, "600"))
+		if t.Context().Err() == nil && !errors.Is(err, errInterrupted) {
+			t.Logf("the run ends with %v\n%s", err, r.stderr.String())
+		}
+		ended <- err
+	}()
 	r.waitFor(t, "kvsserver-"+server+".log", "ops/s")
 	return ended
 }

@@ -35,6 +35,7 @@ func startSlurm(t *testing.T) slurmCluster {
 		skip(t, "slurmd wants to be root")
 	}
 	s := slurmCluster{dir: t.TempDir()}
+	t.Cleanup(func() { s.endSteps(t) }) // after the daemons
 	s.configure(t)
 	s.daemon(t, "munged", "--foreground", "--force", "--key-file="+s.dir+"/munge.key", "--socket="+s.dir+"/munge.socket",
 		"--pid-file="+s.dir+"/munge.pid", "--seed-file="+s.dir+"/munge.seed", "--log-file="+s.dir+"/munge.log")
@@ -133,6 +134,27 @@ func (s slurmCluster) daemon(t *testing.T, name string, args ...string) {
 		if t.Failed() {
 			t.Logf("%s %q:\n%s", name, args, said.String())
 		}
+	})
+}
+
+// endSteps ends the cluster's slurmstepd processes. One whose slurmctld goes
+// before it has reported its step's end would try to for ever.
+func (s slurmCluster) endSteps(t *testing.T) {
+	t.Helper()
+	poll(t, "no slurmstepd runs", func() bool {
+		gone := true
+		links, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, link := range links {
+			to, _ := os.Readlink(link)
+			environment, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "environ"))
+			if strings.Contains(to, "slurmstepd") && strings.Contains(string(environment), "SLURM_CONF="+s.dir+"/") {
+				var pid int
+				fmt.Sscanf(link, "/proc/%d/exe", &pid)
+				syscall.Kill(pid, syscall.SIGKILL)
+				gone = false
+			}
+		}
+		return gone
 	})
 }
 

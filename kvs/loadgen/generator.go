@@ -31,6 +31,7 @@ type Generator struct {
 	latency *metrics.Latency
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
+	slicer  *slicer          // nil without -check
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -51,6 +52,9 @@ func New(c Config) (*Generator, error) {
 	names := newNames(c.KeyPrefix, c.Workload.Records)
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
+	}
+	if c.Check {
+		g.slicer = newSlicer(c, plan, g.workers)
 	}
 	return g, nil
 }

@@ -32,6 +32,10 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 
 // drive has every worker run from now until the schedule ends.
 func (g *Generator) drive(ctx context.Context, now time.Time, s schedule) error {
+	if g.slicer != nil {
+		stop := g.slicer.start()
+		defer stop()
+	}
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, now, s)
 	}

@@ -30,6 +30,7 @@ type exchange struct {
 	due    []time.Duration // open loop: when the operations were due, likewise; empty in a closed loop, where it is when the round begun
 	sent   time.Time
 	queued time.Duration // from then until it was written
+	noted  noted         // for -check
 
 	// What follows is for worker.add alone: the operations that it is adding.
 	newEndings [drawn]kvs.Ending
@@ -71,9 +72,15 @@ func (r *round) begin() {
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
 	now := time.Now()
+	if w.tape != nil {
+		w.tape.turn(w.writer, now)
+	}
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
 			x.sent = now
+			if w.tape != nil {
+				w.tape.note(x)
+			}
 			w.conns[i].Send(&x.call)
 			now = time.Now()
 			x.queued = now.Sub(x.sent)
@@ -92,6 +99,9 @@ func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
 			continue
 		}
 		err := w.conns[i].Wait(&x.call)
+		if w.tape != nil {
+			w.tape.take(x, err)
+		}
 		if err == nil && first == nil {
 			err = w.take(i, r, phaseAt)
 		}

@@ -46,6 +46,9 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
+	if g.slicer != nil {
+		s.Check = &g.slicer.found
+	}
 	if g.offered != nil {
 		s.Offered = g.offered
 		if why := s.Offered.Saturated(s.InWindow.Ops()); why != "" {

@@ -48,7 +48,7 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-func check(hash uint64, w writer, size int) uint64 {
+func checkBytes(hash uint64, w writer, size int) uint64 {
 	return mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^wy1)
 }
 
@@ -56,7 +56,7 @@ func check(hash uint64, w writer, size int) uint64 {
 // given hash.
 func putValue(value []byte, hash uint64, w writer) {
 	le := binary.LittleEndian
-	c := check(hash, w, len(value))
+	c := checkBytes(hash, w, len(value))
 	le.PutUint64(value[0:], hash)
 	le.PutUint64(value[8:], uint64(w))
 	le.PutUint64(value[16:], c)
@@ -95,7 +95,7 @@ func (c *checker) value(value []byte, hash uint64) (compared bool, err error) {
 	}
 	le := binary.LittleEndian
 	w := writer(le.Uint64(value[8:]))
-	sum := check(hash, w, len(value))
+	sum := checkBytes(hash, w, len(value))
 	if le.Uint64(value[0:]) != hash || le.Uint64(value[16:]) != sum || w.client() >= c.clients || w.worker() >= c.workers {
 		return false, c.fault(value, hash, w, sum)
 	}

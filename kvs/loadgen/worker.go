@@ -22,6 +22,7 @@ type worker struct {
 	writer   writer
 	checker  checker
 	recorder *metrics.Recorder
+	tape     *tape // nil without -check
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 

@@ -64,7 +64,7 @@ func (e *Engine) execute(p *participant, ops []kvs.Op, i, mid, end int, reply *k
 			p.forget(p.hashes[i], i+1, end)
 			continue
 		}
-		if r := e.recordAt(p.slots[i], p.hashes[i], op.Key); r != nil {
+		if r := e.recordAt(p, i, end, op.Key); r != nil {
 			reply.Found(r.value())
 		} else {
 			reply.Missing()
@@ -82,8 +82,12 @@ func (p *participant) forget(hash uint64, i, end int) {
 	}
 }
 
-// recordAt returns the record of key, or nil, given the slot that was read for it.
-func (e *Engine) recordAt(slot, hash uint64, key []byte) record {
+// recordAt returns the record of key, or nil, which operation i asks for. If it
+// must look now, what was read ahead for those behind it, as far as end, is older
+// than what it finds: they must look too, or a batch would see a value come back
+// that it has seen replaced.
+func (e *Engine) recordAt(p *participant, i, end int, key []byte) record {
+	slot, hash := p.slots[i], p.hashes[i]
 	if slot == 0 {
 		return nil
 	}
@@ -92,6 +96,7 @@ func (e *Engine) recordAt(slot, hash uint64, key []byte) record {
 			return r
 		}
 	}
+	p.forget(hash, i+1, end)
 	slot, _ = e.search(e.index.segment(hash), hash, key)
 	if slot == 0 {
 		return nil

@@ -1,0 +1,78 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"kvlab/metrics"
+)
+
+// patience is how long porcupine may think. A part takes it microseconds.
+const patience = 10 * time.Second
+
+// nothing is the state before the first write: no read of a part sees it, for
+// each comes with its write.
+const nothing = metrics.Value(1<<64 - 1)
+
+// register is one key's sequential behaviour; its state is the value.
+var register = porcupine.Model{
+	Init: func() any { return nothing },
+	Step: func(state, input, _ any) (bool, any) {
+		o := input.(op)
+		if o.Read != nil && *o.Read != state.(metrics.Value) {
+			return false, state
+		}
+		if o.Wrote != metrics.NoValue || o.Read == nil {
+			return true, o.Wrote
+		}
+		return true, state
+	},
+	DescribeOperation: func(input, _ any) string { return describe(input.(op)) },
+	DescribeState:     func(state any) string { return state.(metrics.Value).String() },
+}
+
+// describe is an operation in a picture. One without a worker's time stands for
+// what was not recorded.
+func describe(o op) string {
+	who := fmt.Sprintf("%d.%d", o.Client, o.Worker)
+	switch {
+	case o.CallNs == always || o.Read == nil && o.Wrote == metrics.NoValue:
+		return fmt.Sprintf("put %s, not recorded", o.Wrote)
+	case o.Read == nil && o.ReturnNs == metrics.Never:
+		return fmt.Sprintf("%s: put %s, outcome unknown", who, o.Wrote)
+	case o.Read == nil:
+		return fmt.Sprintf("%s: put %s", who, o.Wrote)
+	case o.Wrote == metrics.NoValue:
+		return fmt.Sprintf("%s: get -> %s", who, *o.Read)
+	}
+	return fmt.Sprintf("%s: read-modify-write %s -> %s", who, *o.Read, o.Wrote)
+}
+
+// operations gives each operation a row of its own: those of one batch overlap.
+func operations(part []op) []porcupine.Operation {
+	var all []porcupine.Operation
+	for i, o := range part {
+		all = append(all, porcupine.Operation{ClientId: i, Input: o, Call: o.CallNs, Return: o.ReturnNs})
+	}
+	return all
+}
+
+// judge is porcupine's opinion.
+func judge(part []op) Outcome {
+	switch porcupine.CheckOperationsTimeout(register, operations(part), patience) {
+	case porcupine.Ok:
+		return OK
+	case porcupine.Illegal:
+		return Illegal
+	}
+	return Unknown
+}
+
+// Draw writes porcupine's picture of a result's part as a page of HTML.
+func Draw(out io.Writer, part []metrics.HistoryOp) error {
+	_, info := porcupine.CheckOperationsVerbose(register, operations(part), patience)
+	return porcupine.Visualize(register, info, out)
+}

@@ -1,0 +1,54 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// Save writes a violation that a node found to history-NODE.json in dir, and its
+// picture beside it. It returns the first file's path.
+func Save(dir, node string, v metrics.Violation) (string, error) {
+	path := filepath.Join(dir, "history-"+node+".json")
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("save a history: %w", err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return "", fmt.Errorf("save a history: %w", err)
+	}
+	return path, SavePicture(path, v.Part)
+}
+
+// SavePicture draws a part next to the file with its history, as .html.
+func SavePicture(path string, part []metrics.HistoryOp) error {
+	file, err := os.Create(strings.TrimSuffix(path, ".json") + ".html")
+	if err != nil {
+		return fmt.Errorf("draw a history: %w", err)
+	}
+	if err := errors.Join(Draw(file, part), file.Close()); err != nil {
+		return fmt.Errorf("draw a history: %w", err)
+	}
+	return nil
+}
+
+// Read reads a file that Save wrote.
+func Read(path string) (metrics.Violation, error) {
+	var v metrics.Violation
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("%s: no history: %w", path, err)
+	}
+	if len(v.History.Ops) == 0 {
+		return v, fmt.Errorf("%s: a history without operations: want a history-NODE.json of a run folder", path)
+	}
+	return v, nil
+}

@@ -1,0 +1,35 @@
+package check
+
+import "kvlab/metrics"
+
+// spans are a slice's spans by writer.
+type spans map[writer]metrics.WorkerSpan
+
+type writer struct{ client, worker int }
+
+func newSpans(list []metrics.WorkerSpan) spans {
+	s := make(spans, len(list))
+	for _, span := range list {
+		s[writer{span.Client, span.Worker}] = span
+	}
+	return s
+}
+
+// write stands for the write of a value that is not in the history, at any time
+// when it can have been; false when it must be in the history if it was one.
+func (s spans) write(v metrics.Value) (op, bool) {
+	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
+	span, known := s[writer{v.Client(), v.Worker()}]
+	switch {
+	case v == metrics.NoValue:
+		o.ReturnNs = always // nothing is ever deleted
+	case !known:
+	case v.Version() <= span.First:
+		o.ReturnNs = span.BegunNs
+	case v.Version() > span.Last:
+		o.CallNs = span.EndedNs
+	default:
+		return op{}, false
+	}
+	return o, true
+}

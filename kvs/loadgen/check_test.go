@@ -1,0 +1,77 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/engine"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// checked is a run whose operations are recorded.
+func checked() Config {
+	c := brief()
+	c.Check, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 200*time.Millisecond
+	return c
+}
+
+// What a right store does is linearizable, with small and large batches, several
+// rounds under way, read-modify-writes, and two clients whose writes each other's
+// histories lack.
+func TestCheckOfRightStore(t *testing.T) {
+	for _, name := range engine.Names {
+		for _, batch := range []int{1, 2000} {
+			for _, mix := range []string{workload.YCSBA, workload.YCSBF} {
+				t.Run(fmt.Sprintf("%s %d %s", name, batch, mix), func(t *testing.T) {
+					e, err := engine.New(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c := checked()
+					c.Batch, c.Workload.Workload, c.Clients, c.InFlight = batch, mix, 2, 2
+					c.Hosts = []string{newStore(t, "server0", c.Codec, e).addr}
+					clients, summaries := runClients(t, c)
+					for i, s := range summaries {
+						t.Log(s.Check.Text())
+						if s.Check.Fault() != "" || clients[i].Violation() != nil {
+							t.Errorf("%s %s", s.Check.Text(), s.Check.Fault())
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// A client without operations on the keys of the sample has checked nothing.
+func TestCheckOfNothing(t *testing.T) {
+	if fault := (metrics.Check{Keys: 16}).Fault(); !strings.Contains(fault, "no operation") {
+		t.Errorf("fault %q", fault)
+	}
+}
+
+// Several rounds under way, slow replies and a cut connection leave no operation
+// out whose effect a recorded one may see.
+func TestCheckBesideFault(t *testing.T) {
+	c := checked()
+	c.InFlight, c.Batch = 4, 50
+	s := newStore(t, "server0", c.Codec, engine.NewMutex())
+	c.Hosts = []string{s.addr}
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(120*time.Millisecond, s.cut)
+	defer timer.Stop()
+	if err := g.Measure(context.Background(), func(metrics.Phase) error { return nil }); err == nil {
+		t.Error("a run whose connections were cut ends well")
+	}
+	found := g.Summary().Check
+	if found.Fault() != "" {
+		t.Errorf("%s %s", found.Text(), found.Fault())
+	}
+}
