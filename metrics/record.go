@@ -181,6 +181,7 @@ type ProcessUsage struct {
 	CPUPercent float64 `json:"cpu_percent"` // 100 is one core busy
 	RSSBytes   uint64  `json:"rss_bytes"`
 	Goroutines int     `json:"goroutines"`
+	OpenFiles  int     `json:"open_files"` // descriptors, those of connections among them
 	GCCycles   uint32  `json:"gc_cycles"`  // in this interval
 	GCPauseS   float64 `json:"gc_pause_s"` // stop-the-world seconds in this interval
 	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects

@@ -43,6 +43,8 @@ type RunNode struct {
 	// MedianOpsPerS is a server's median over its own seconds in the window, the
 	// labs' figure; nil without one.
 	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
+
+	Soak *Soak `json:"soak,omitempty"` // what it held over the window; nil when the run was no soak
 }
 
 // Verdict says whether a run's number may be believed.

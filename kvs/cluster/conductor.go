@@ -21,6 +21,7 @@ type conductor struct {
 
 	preflight *metrics.Preflight // nil when it has not come to its end
 
+	soak     bool          // no process may grow in the window (--soak)
 	stay     bool          // nodes stay when they are done (--keep)
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached

@@ -26,7 +26,7 @@ type Config struct {
 	HostsFile  string   // a file that describes the nodes
 	Local      bool     // only processes on this machine
 	Slurm      bool     // the nodes of the Slurm job that the launcher is part of
-	Secs       int      // length of the window in seconds; 0: the client's default
+	Secs       int      // length of the window in seconds; 0: the client's default, or Soak
 	Out        string   // folder in which the run folder is made
 	SSHConfig  string   // ssh -F
 	DryRun     bool     // print the plan, start nothing
@@ -38,6 +38,7 @@ type Config struct {
 	Keep     bool          // leave the nodes' processes for inspection
 	Reap     bool          // end what earlier runs have left, and nothing else
 	Deadline time.Duration // of each trial; 0: the sum of what its steps may take
+	Soak     time.Duration // length of a window over which no process may grow; 0: no soak
 
 	Symmetric      bool   // every node serves and loads
 	ServersPerNode int    // on each node that serves; 0 is 1
@@ -75,6 +76,7 @@ examples:
   run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
   run-cluster.sh --curve --client-args "-batch auto"
+  run-cluster.sh --soak 30m                       half an hour in which no process may grow
   run-cluster.sh --slo p99=5ms --client-args "-batch auto"
 
 exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
@@ -142,6 +144,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	cfg.Trials.flags(fs)
 	cfg.topologyFlags(fs)
 	cfg.lifetimeFlags(fs)
+	cfg.soakFlags(fs)
 	return fs
 }
 
@@ -260,6 +263,9 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return err
 	}
 	if err := c.validateLifetime(set); err != nil {
+		return err
+	}
+	if err := c.validateSoak(set); err != nil {
 		return err
 	}
 	if err := c.validateTopology(set); err != nil {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/metrics"
 )
@@ -30,6 +31,7 @@ func TestParseArgs(t *testing.T) {
 		{[]string{"--server-args", "-engine mutex", "--client-args=-secs 5"}, Config{ServerArgs: []string{"-engine", "mutex"}, ClientArgs: []string{"-secs", "5"}}},
 		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}},
 		{[]string{"--nodes", "a,b-1,c.d"}, Config{Nodes: []string{"a", "b-1", "c.d"}}},
+		{[]string{"--soak", "24h"}, Config{Soak: 24 * time.Hour}},
 		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", HostsFile: "h"}},
 		{[]string{"--sweep", "nodes=2,4", "--trials", "3", "--sweep", "theta=0.5", "--until", "2.5%", "--seed", "7"},
 			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},
@@ -103,6 +105,15 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--sweep", "secs=1,2", "--secs", "5"}, "--sweep secs: --secs says it too"},
 		{[]string{"--sweep", "batch=1,2", "--client-args", "-batch=3"}, "--sweep batch: --client-args says it too"},
 		{[]string{"--sweep", "engine=slab", "--server-args", "--engine syncmap"}, "--sweep engine: --server-args says it too"},
+		{[]string{"--soak", "19s"}, "--soak 19s: want 20s or more, as in --soak 30m"},
+		{[]string{"--soak", "-1h"}, "--soak -1h0m0s: want 20s or more"},
+		{[]string{"--soak", "30"}, `invalid value "30" for flag -soak`},
+		{[]string{"--soak", "30m", "--secs", "5"}, "--soak and --secs both"},
+		{[]string{"--soak", "30m", "--trials", "2"}, "--soak: it is one trial"},
+		{[]string{"--soak", "30m", "--sweep", "batch=1,2"}, "--soak: it is one trial"},
+		{[]string{"--soak", "30m", "--slo", "p99=5ms"}, "--soak: it is one trial"},
+		{[]string{"--soak", "30m", "--resume", "logs/latest"}, "--soak: it is one trial"},
+		{[]string{"--soak", "30m", "--deadline", "30m"}, "--deadline 30m0s: the window of --soak 30m0s is as long already"},
 	}
 	for _, test := range tests {
 		_, err := ParseArgs(test.args, "logs", io.Discard)

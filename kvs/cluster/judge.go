@@ -70,7 +70,7 @@ func intersection(starts, ends []time.Time) (time.Time, float64) {
 // It reads what total has filled in.
 func judge(run metrics.Run) metrics.Verdict {
 	for _, check := range []func(metrics.Run) metrics.Verdict{
-		checkReports, checkReplies, checkWindow, checkTotals, checkPairs, checkStore,
+		checkReports, checkReplies, checkWindow, checkTotals, checkPairs, checkSoak, checkStore,
 	} {
 		if v := check(run); !v.Valid {
 			return v

@@ -222,7 +222,7 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if err != nil {
 		return c, err
 	}
-	c.stay = cfg.Keep
+	c.stay, c.soak = cfg.Keep, cfg.Soak > 0
 	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
 	defer cancel()
 	preflight, err := l.preflight(limited, cfg, plan, nodes)
@@ -297,6 +297,9 @@ func (c *conductor) fill(run *metrics.Run) {
 		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
 		run.Nodes[i].Config = m.config
 		run.Nodes[i].Summary = m.summary
+		if c.soak {
+			run.Nodes[i].Soak = new(m.held.Soak())
+		}
 		if m.Role == metrics.Server && len(m.rates) > 0 {
 			rate := metrics.Median(m.rates)
 			run.Nodes[i].MedianOpsPerS = &rate

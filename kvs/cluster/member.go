@@ -60,11 +60,12 @@ type member struct {
 	address  string    // a server's, from its ready event
 	phase    metrics.Phase
 	config   *metrics.Config
-	interval metrics.Interval // the last one
-	rates    []float64        // operations per second of each interval in the window
-	warming  []float64        // likewise, of each that is worth it in the warm-up
-	warm     bool             // a client's warm-up is about to end
-	latency  []metrics.Record // histograms
+	interval metrics.Interval    // the last one
+	rates    []float64           // operations per second of each interval in the window
+	warming  []float64           // likewise, of each that is worth it in the warm-up
+	warm     bool                // a client's warm-up is about to end
+	latency  []metrics.Record    // histograms
+	held     metrics.SoakSamples // in the window
 	summary  *metrics.Summary
 	broken   *metrics.Violation // what -check found, nil for nothing
 }
@@ -217,6 +218,8 @@ func (m *member) note(r *metrics.Record) {
 		m.broken = r.Violation
 	case r.Histogram != nil:
 		m.latency = append(m.latency, *r)
+	case r.Usage != nil && r.Usage.Phase == metrics.Window:
+		m.held.Add(*r.Usage)
 	case r.Interval != nil:
 		m.interval = *r.Interval
 		if r.Interval.Phase == metrics.Window {

@@ -47,8 +47,8 @@ func makePlan(ctx context.Context, cfg Config, nodes []Node) (Plan, error) {
 		Local: len(nodes) == 0, ServerArgs: cfg.ServerArgs, ClientArgs: cfg.ClientArgs, Symmetric: cfg.Symmetric,
 		Cores: map[metrics.Role]string{metrics.Server: cfg.ServerCores, metrics.Client: cfg.ClientCores},
 	}
-	if cfg.Secs > 0 {
-		plan.ClientArgs = append(append([]string(nil), cfg.ClientArgs...), "-secs", strconv.Itoa(cfg.Secs))
+	if window := cfg.window(); window > 0 {
+		plan.ClientArgs = append(append([]string(nil), cfg.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
 	}
 	topology, err := topologyOf(cfg, len(nodes))
 	if err != nil {

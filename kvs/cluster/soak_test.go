@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	"kvlab/kvs/control"
+	"kvlab/metrics"
+)
+
+// soaked is goodRun as a soak, in which each process held what held says of it in
+// the seconds of the window, and more in those of other phases.
+func soaked(held func(node string, second int) metrics.ProcessUsage) *metrics.Run {
+	run := goodRun()
+	plan := Plan{}
+	for _, node := range run.Nodes {
+		plan.Places = append(plan.Places, Place{Name: node.Name, Role: node.Role})
+	}
+	c := newConductor(plan, nil, defaultLimits(), "", nil, nil)
+	c.soak = true
+	for i, place := range plan.Places {
+		m := &member{Place: place, summary: run.Nodes[i].Summary}
+		c.members = append(c.members, m)
+		for second := -100; second < 700; second++ {
+			u := metrics.Usage{Phase: metrics.Window, StartS: 110 + float64(second), LengthS: 1, Process: held(place.Name, second)}
+			switch {
+			case second < 0:
+				u.Phase = metrics.WarmUp
+			case second >= 600:
+				u.Phase = metrics.Drain
+			}
+			if u.Phase != metrics.Window {
+				u.Process = metrics.ProcessUsage{RSSBytes: 1, Goroutines: 1000, OpenFiles: 1000}
+			}
+			c.hear(message{from: m, event: &control.Event{Event: control.Report, Record: &metrics.Record{Usage: &u}}})
+		}
+	}
+	run.Nodes = nil
+	c.fill(run)
+	total(run)
+	return run
+}
+
+func TestSoak(t *testing.T) {
+	flat := metrics.ProcessUsage{RSSBytes: 1e8, Goroutines: 100, OpenFiles: 70}
+	for _, test := range []struct {
+		name  string
+		grows func(u *metrics.ProcessUsage, second int)
+		want  string // beginning of the verdict
+	}{
+		{"flat", func(*metrics.ProcessUsage, int) {}, "VALID"},
+		{"memory", func(u *metrics.ProcessUsage, s int) { u.RSSBytes += uint64(s) * 1e5 }, "INVALID(server in the soak: memory grows by 360.0 MB/h, "},
+		{"descriptors", func(u *metrics.ProcessUsage, s int) { u.OpenFiles += s / 10 }, "INVALID(server in the soak: open descriptors from 7"},
+		{"goroutines", func(u *metrics.ProcessUsage, s int) { u.Goroutines += s / 10 }, "INVALID(server in the soak: goroutines from 1"},
+	} {
+		run := soaked(func(node string, second int) metrics.ProcessUsage {
+			u := flat
+			if node == "s1" {
+				test.grows(&u, second)
+			}
+			return u
+		})
+		got := judge(*run).String()
+		if !strings.HasPrefix(got, test.want) || test.want != "VALID" && !strings.HasSuffix(got, ", s1)") {
+			t.Errorf("%s: verdict %s, want %s of s1", test.name, got, test.want)
+		}
+		if text := soakText(*run); strings.Count(text, "\n") != 5 || !strings.Contains(text, "soak client c1: memory 100.0 MB, +0.0 MB/h (+0.00 % in 5") {
+			t.Errorf("%s: lines\n%s", test.name, text)
+		}
+	}
+	if run := goodRun(); soakText(*run) != "" {
+		t.Errorf("a run that is no soak says %q", soakText(*run))
+	}
+}

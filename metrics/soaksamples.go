@@ -1,0 +1,93 @@
+package metrics
+
+// SoakSamples are what a node's process held, sampled over a window of any
+// length, in less than 10 kB: when there are many, neighbours become one. The
+// zero value is empty. Not safe for concurrent use.
+type SoakSamples struct {
+	blocks []soakBlock // in the order of time; all but the last are of size samples
+	size   int         // samples of a block, once there is one
+}
+
+// mostBlocks bounds the memory, and with it the slopes of each two blocks, of
+// which there are 8128 at most.
+const mostBlocks = 128
+
+// soakBlock is one sample, or successive ones.
+type soakBlock struct {
+	samples     int
+	startS      float64 // of the first
+	endS        float64 // of the last
+	rssBytes    float64 // their mean
+	collections int     // of garbage that ended meanwhile
+	goroutines  Range
+	openFiles   Range
+}
+
+// Range is the lowest and the highest of some numbers.
+type Range struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// Width is the distance from one to the other.
+func (r Range) Width() int { return r.Max - r.Min }
+
+func (r Range) join(s Range) Range { return Range{min(r.Min, s.Min), max(r.Max, s.Max)} }
+
+// Add adds the next sample.
+func (s *SoakSamples) Add(u Usage) {
+	s.size = max(s.size, 1)
+	one := soakBlock{
+		samples: 1, startS: u.StartS, endS: u.StartS + u.LengthS, rssBytes: float64(u.Process.RSSBytes),
+		collections: int(u.Process.GCCycles),
+		goroutines:  Range{u.Process.Goroutines, u.Process.Goroutines},
+		openFiles:   Range{u.Process.OpenFiles, u.Process.OpenFiles},
+	}
+	last := len(s.blocks) - 1
+	if last >= 0 && s.blocks[last].samples < s.size {
+		s.blocks[last] = s.blocks[last].join(one)
+		return
+	}
+	if len(s.blocks) == mostBlocks {
+		s.halve()
+	}
+	s.blocks = append(s.blocks, one)
+}
+
+// halve joins each two neighbours. All blocks are complete.
+func (s *SoakSamples) halve() {
+	s.size *= 2
+	for i := range mostBlocks / 2 {
+		s.blocks[i] = s.blocks[2*i].join(s.blocks[2*i+1])
+	}
+	s.blocks = s.blocks[:mostBlocks/2]
+}
+
+// join is b with what follows it.
+func (b soakBlock) join(next soakBlock) soakBlock {
+	all := b.samples + next.samples
+	return soakBlock{
+		samples: all, startS: b.startS, endS: next.endS,
+		rssBytes:    (b.rssBytes*float64(b.samples) + next.rssBytes*float64(next.samples)) / float64(all),
+		collections: b.collections + next.collections,
+		goroutines:  b.goroutines.join(next.goroutines),
+		openFiles:   b.openFiles.join(next.openFiles),
+	}
+}
+
+// settled are the blocks that a soak is judged by: without the first tenth, and
+// not before the window's second collection of garbage has ended, if it has two.
+// Until then a heap grows to its size, which may take a slow server minutes.
+func (s *SoakSamples) settled() []soakBlock {
+	from, collections := (len(s.blocks)+9)/10, 0
+	for i, b := range s.blocks {
+		if collections += b.collections; collections >= 2 {
+			from = max(from, i+1)
+			break
+		}
+	}
+	return s.blocks[from:]
+}
+
+// atS is the middle of the block's time.
+func (b soakBlock) atS() float64 { return (b.startS + b.endS) / 2 }
