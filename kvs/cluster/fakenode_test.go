@@ -185,6 +185,10 @@ func (n *fakeNode) finish(s metrics.Summary) {
 		s.InWindow.Misses = 3
 	case n.has("corrupt"):
 		s.Verification = metrics.Verification{Failures: 2, First: "key 7: wrong length"}
+	case n.has("unlinear"):
+		v := unlinear()
+		s.Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 3, Illegal: 1, First: v.Why}
+		n.record(metrics.Record{Violation: &v})
 	case n.has("other-time"):
 		s.WindowStart = s.WindowStart.Add(-time.Hour)
 	case n.has("no-ops"):

@@ -1,0 +1,112 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/faultproxy"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// paused is an engine that stands still for a while in the middle of a run, as a
+// server does that was stopped.
+type paused struct {
+	kvs.Engine
+	begins, ends time.Time
+}
+
+func (p paused) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	if now := time.Now(); now.After(p.begins) && now.Before(p.ends) {
+		time.Sleep(p.ends.Sub(now))
+	}
+	p.Engine.Apply(ops, reply)
+}
+
+// The faults that a history may have, one each; a cut ends the run.
+var historyFaults = []string{"none", "cut", "paused", "slow link"}
+
+// Whatever engine, batch, workers and keys, and with one fault or none, what a
+// right store does is linearizable, and the check can say so. A long test makes
+// 100 histories without a fault and 102 with one.
+func TestHistories(t *testing.T) {
+	plain, faulty := 6, 6
+	if os.Getenv("KVLAB_LONG") == "1" {
+		plain, faulty = 100, 102
+	}
+	var sum metrics.Check
+	for i := range plain + faulty {
+		fault := historyFaults[0]
+		if i >= plain {
+			fault = historyFaults[1+i%3]
+		}
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		name := engine.Names[i%len(engine.Names)]
+		t.Run(fmt.Sprintf("%s %s %d", name, fault, seed), func(t *testing.T) {
+			found := history(t, name, fault, random)
+			if found.Illegal+found.Order+found.Unknown > 0 {
+				t.Errorf("%s %s", found.Text(), found.Fault())
+			}
+			sum.Ops += found.Ops
+			sum.Slices += found.Slices
+			sum.Illegal += found.Illegal + found.Order
+			sum.Unknown += found.Unknown
+		})
+	}
+	t.Logf("%d histories without a fault and %d with one: %d operations in %d slices, %d illegal, %d unknown",
+		plain, faulty, sum.Ops, sum.Slices, sum.Illegal, sum.Unknown)
+	if sum.Slices < plain {
+		t.Errorf("%d slices were verified", sum.Slices)
+	}
+}
+
+// history runs one client with a fault, and returns what its check found.
+func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check {
+	e, err := engine.New(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := checked()
+	c.Workload.Seed = random.Uint64()
+	c.Workload.Workload = []string{workload.YCSBA, workload.YCSBB, workload.YCSBF}[random.IntN(3)]
+	c.Workload.Records = uint64(10 + random.IntN(11))
+	c.Workers = 8 + random.IntN(9)
+	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
+	c.InFlight = 1 + random.IntN(2)
+	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
+	slow := &paused{Engine: e}
+	s := newStore(t, "server0", c.Codec, slow)
+	c.Hosts = []string{s.addr}
+	if fault == "slow link" {
+		delay := faultproxy.Fault{Kind: faultproxy.Delay, Way: faultproxy.Way(random.IntN(2)), Delay: time.Millisecond, Jitter: 10 * time.Millisecond}
+		proxy, err := faultproxy.Start(s.addr, c.Workload.Seed, func(int) []faultproxy.Fault { return []faultproxy.Fault{delay} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		c.Hosts = []string{proxy.Addr()}
+	}
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	switch fault {
+	case "cut":
+		defer time.AfterFunc(when, s.cut).Stop()
+	case "paused":
+		slow.begins = time.Now().Add(when)
+		slow.ends = slow.begins.Add(50 * time.Millisecond)
+	}
+	err = within(t, "Measure", func() error { return g.Measure(context.Background(), func(metrics.Phase) error { return nil }) })
+	if (err != nil) != (fault == "cut") {
+		t.Errorf("error %v with the fault %q", err, fault)
+	}
+	return *g.Summary().Check
+}
