@@ -79,7 +79,7 @@ func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check 
 	c.Workload.Records = uint64(10 + random.IntN(11))
 	c.Workers = 8 + random.IntN(9)
 	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
-	c.InFlight = 1 + random.IntN(2)
+	c.InFlight = 1 + random.IntN(8)
 	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
 	slow := &paused{Engine: e}
 	s := newStore(t, "server0", c.Codec, slow)

@@ -39,6 +39,10 @@ func (o *order) read(v metrics.Value) (fresh bool, fault string) {
 }
 
 // wrote takes in a write.
-func (o *order) wrote(v metrics.Value) {
+func (o *order) wrote(v metrics.Value) (fault string) {
+	if slices.Contains(o.seen, v) {
+		fault = fmt.Sprintf("%s was read before it was put", v)
+	}
 	o.seen, o.own = append(o.seen, v), v
+	return fault
 }

@@ -25,8 +25,8 @@ const (
 const pauseFactor = 4
 
 // slicer has the workers record a slice of the run now and then, verifies it
-// beside them, and forgets it. So the memory does not grow with the run: a few
-// megabytes for a slice, at most.
+// beside them, and forgets it. So the memory does not grow with the run: it is
+// that of a slice.
 type slicer struct {
 	begun     time.Time
 	sample    *sample
@@ -68,9 +68,10 @@ func (s *slicer) receive(p *part) {
 	s.recording.Add(-1)
 }
 
-// start begins to record slices. stop ends it and verifies the last one; it is
-// for after the workers' end.
+// start begins to record slices, the first before it returns. stop ends it and
+// verifies the last one; it is for after the workers' end.
 func (s *slicer) start() (stop func()) {
+	s.open()
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -87,9 +88,8 @@ func (s *slicer) start() (stop func()) {
 }
 
 func (s *slicer) run(over <-chan struct{}) {
-	for {
+	for ; ; s.open() {
 		begun := time.Now()
-		s.open()
 		if !poll(over, begun, s.full) {
 			return
 		}

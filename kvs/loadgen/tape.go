@@ -59,7 +59,8 @@ type notedOp struct {
 }
 
 // most is how many operations a tape takes in a slice, but for the rest of the
-// batch that reaches it. 64 workers' parts then have some 4 MB.
+// round that reaches it. 64 workers' parts of large batches, half of them puts,
+// then have some 10 MB.
 const most = 1024
 
 // turn is called when a round is about to be sent. latest is the writer's last
@@ -143,8 +144,10 @@ func valueIn(value []byte) metrics.Value {
 func (t *tape) take(x *exchange, err error) {
 	now := time.Now()
 	if !x.noted.on {
-		// Sent before the slice, it may have been at work in it until now.
-		if t.part != nil && !t.over && t.slicer.ns(x.sent) < t.span.BegunNs {
+		// Sent before the slice, it may have been at work in it until now. A
+		// worker takes its calls in their order, so this one comes before those
+		// of the slice, and before the part is delivered.
+		if t.part != nil && t.slicer.ns(x.sent) < t.span.BegunNs {
 			t.span.BegunNs = t.slicer.ns(now)
 			if err != nil {
 				t.span.BegunNs = metrics.Never
@@ -213,17 +216,22 @@ func (t *tape) result(x *exchange, n notedOp, r kvs.Result, returned int64) {
 			seen = valueIn(r.Value)
 		}
 		fresh, fault := order.read(seen)
-		if fault != "" {
-			t.part.order = append(t.part.order, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
-				t.sample.names[n.key], t.who.worker(), t.who.client(), n.at, fault))
-		}
+		t.disorder(n, fault)
 		if !fresh && n.kind == kvs.Get {
 			return // like another of this batch
 		}
 		o.Read = &seen
 	}
 	if n.wrote != metrics.NoValue {
-		order.wrote(n.wrote)
+		t.disorder(n, order.wrote(n.wrote))
 	}
 	t.put(n.key, o, n.wrote)
+}
+
+// disorder notes what contradicts the order of a batch, if there is something.
+func (t *tape) disorder(n notedOp, fault string) {
+	if fault != "" {
+		t.part.order = append(t.part.order, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
+			t.sample.names[n.key], t.who.worker(), t.who.client(), n.at, fault))
+	}
 }
