@@ -121,9 +121,11 @@ func (c *client) work(ctx context.Context) error {
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	if _, err := c.node.Await(ctx, control.Go); err != nil {
+	start, err := c.node.Await(ctx, control.Go)
+	if err != nil {
 		return err
 	}
+	c.generator.Begins = monotonic(start.At)
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
@@ -176,20 +178,29 @@ func (c *client) load(ctx context.Context) error {
 	return c.node.Send(control.Event{Event: control.Loaded})
 }
 
-// settle asks the launcher, who sees all clients, whether the warm-up is to last
-// as long once more.
-func (c *client) settle(ctx context.Context) (extend bool, err error) {
+// monotonic gives a time that came through the pipe a reading of this process's
+// monotonic clock, so that a step of the wall clock does not move it any more.
+func monotonic(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	now := time.Now()
+	return now.Add(t.Sub(now.Round(0)))
+}
+
+// settle asks the launcher, who sees all clients, when the window opens.
+func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if err := c.reporter.Cut(); err != nil {
-		return false, err
+		return opens, err
 	}
 	if err := c.node.Send(control.Event{Event: control.Warm}); err != nil {
-		return false, err
+		return opens, err
 	}
 	answer, err := c.node.Await(ctx, control.Settle)
 	if answer.Extend {
 		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
 	}
-	return answer.Extend, err
+	return monotonic(answer.At), err
 }
 
 // enter notes the phase and tells the launcher.

@@ -130,7 +130,7 @@ func checkMilestones(t *testing.T, got []string, want ...string) {
 func TestClientUnderLauncher(t *testing.T) {
 	addr, e, service := startStore(t, "secret")
 	const warmUp = 40 * time.Millisecond
-	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.04", "-secs", "0.05")
+	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.04", "-secs", "0.5")
 	milestones, _ := c.until(t, control.Connected)
 	checkMilestones(t, milestones, control.Connected)
 	// The server opens a session after its last word of the handshake.
@@ -150,7 +150,7 @@ func TestClientUnderLauncher(t *testing.T) {
 	milestones, _ = c.until(t, control.Warm)
 	checkMilestones(t, milestones, "warmup", control.Warm)
 	asked := time.Now()
-	c.command(t, control.Command{Do: control.Settle, Extend: true})
+	c.command(t, control.Command{Do: control.Settle, Extend: true, At: asked.Add(warmUp)})
 	milestones, summary := c.until(t, control.Done)
 	checkMilestones(t, milestones, "window", "drain", "done", "summary", control.Done)
 	if summary != nil && summary.WindowStart.Sub(asked) < warmUp {
@@ -213,7 +213,7 @@ func TestClientOutOfStep(t *testing.T) {
 // line.
 func TestClientByHand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	args := strings.Fields("-transport inproc -engine mutex -records 500 -workers 2 -batch 50 -warmup 0 -secs 0.05")
+	args := strings.Fields("-transport inproc -engine mutex -records 500 -workers 2 -batch 50 -warmup 0 -secs 0.5")
 	if status := Program.Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, stderr %q", status, &stderr)
 	}
@@ -221,7 +221,7 @@ func TestClientByHand(t *testing.T) {
 	if last := lines[len(lines)-1]; !strings.HasPrefix(last, "throughput ") || !strings.HasSuffix(last, " ops/s") || strings.HasPrefix(last, "throughput 0.00") {
 		t.Errorf("the last line is %q", last)
 	}
-	for _, want := range []string{"  -theta 0.99", "  -secs 0.05", "loaded: 500 records stored in ", "phase window"} {
+	for _, want := range []string{"  -theta 0.99", "  -secs 0.5", "loaded: 500 records stored in ", "phase window"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%q is not in the log:\n%s", want, &stdout)
 		}

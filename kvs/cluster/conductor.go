@@ -32,6 +32,7 @@ type conductor struct {
 	phase   metrics.Phase          // the clients' common one, as the servers know it
 	entered time.Time              // when that phase began
 
+	begin    time.Time             // when the warm-up begins, or has begun
 	warmUp   *metrics.Stationarity // what the test of the warm-up found; nil when it is too short for one
 	extended bool                  // the warm-up lasts twice as long
 	settled  int                   // seconds of it that were tested first
@@ -85,7 +86,8 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error {
 			lease := c.workLease()
 			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})
-			c.tell(metrics.Client, control.Command{Do: control.Go, Lease: lease})
+			c.begin = time.Now().Add(c.limits.lead)
+			c.tellAt(c.begin, control.Command{Do: control.Go, Lease: lease})
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },

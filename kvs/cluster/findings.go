@@ -172,15 +172,17 @@ func describeProcess(p metrics.Process) string {
 	if !p.Started.IsZero() {
 		text += fmt.Sprintf(", since %s, %s ago", p.Started.Format("Jan 2 15:04:05"), time.Since(p.Started).Round(time.Second))
 	}
-	return text + ")"
+	text += ")"
+	if p.Stopped {
+		text += ", stopped by a signal"
+	}
+	return text
 }
 
 // process judges a program of ours that runs already: nobody's is left over,
 // somebody's is another run.
 func (j *judgement) process(p metrics.Process) {
 	switch {
-	case p.Stopped:
-		j.add(metrics.Fail, "leftover", "./run-cluster.sh --reap, with the same nodes", "an earlier run has left %s, stopped", describeProcess(p))
 	case p.Orphaned:
 		j.add(metrics.Fail, "leftover", "./run-cluster.sh --reap, with the same nodes", "an earlier run has left %s", describeProcess(p))
 	default:

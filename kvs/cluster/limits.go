@@ -12,6 +12,7 @@ type limits struct {
 	load    time.Duration // for all records to be stored and read back
 	work    time.Duration // beyond warm-up and window, for what is in flight
 	report  time.Duration // for the servers' reports
+	lead    time.Duration // for every client to hear of a moment before it comes
 	silence time.Duration // between two signs of life of one node
 	beat    time.Duration // from one sign of the launcher's life to the next
 	alone   time.Duration // for a node without such a sign
@@ -30,7 +31,8 @@ func defaultLimits() limits {
 		load:    30 * time.Minute, // 10^9 records at 1M/s, twice over
 		work:    time.Minute,      // a round under way when the window closes
 		report:  30 * time.Second,
-		silence: 8 * time.Second, // nodes send an interval each second
+		lead:    200 * time.Millisecond, // less than loadgen's askBefore, so that a warm-up ends in time
+		silence: 8 * time.Second,        // nodes send an interval each second
 		beat:    3 * time.Second,
 		alone:   12 * time.Second, // four beats; gone within 15 s of a cut
 		dump:    time.Second,

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"kvlab/kvs/control"
 	"kvlab/metrics"
@@ -29,8 +31,45 @@ func (c *conductor) settle(m *member) *fault {
 		c.extended = !test.Stationary
 	}
 	c.settled = len(rates)
-	c.tell(metrics.Client, control.Command{Do: control.Settle, Extend: c.extended})
+	c.tellAt(c.opens(time.Now()), control.Command{Do: control.Settle, Extend: c.extended})
 	return nil
+}
+
+// opens is when the window opens: at the end of the warm-up, or of the second
+// one, but not before every client can have heard of it. Measured by one clock, it
+// is the same for all of them, however slowly the news travels.
+func (c *conductor) opens(now time.Time) time.Time {
+	warmUp, _ := c.of(metrics.Client)[0].seconds("warmup")
+	opens := c.begin.Add(warmUp)
+	if soonest := now.Add(c.limits.lead); opens.Before(soonest) {
+		opens = soonest
+	}
+	if c.extended {
+		opens = opens.Add(warmUp)
+	}
+	return opens
+}
+
+// tellAt gives all clients a command that is for a moment of the launcher's
+// clock, each by its own clock.
+func (c *conductor) tellAt(moment time.Time, command control.Command) {
+	for _, m := range c.of(metrics.Client) {
+		command.At = moment.Round(0).Add(c.ahead(m))
+		m.send(command)
+	}
+}
+
+// ahead is how far a member's clock was found to be ahead of the launcher's.
+func (c *conductor) ahead(m *member) time.Duration {
+	if c.plan.Local || c.preflight == nil {
+		return 0
+	}
+	for _, machine := range c.preflight.Machines {
+		if machine.ClockBefore != nil && slices.Contains(machine.Nodes, m.Name) {
+			return time.Duration(machine.ClockBefore.OffsetS * float64(time.Second))
+		}
+	}
+	return 0
 }
 
 // unsettled is how many seconds of a client's warm-up cannot be steady: the first

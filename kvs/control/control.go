@@ -13,10 +13,10 @@
 //	                     <------------------------  connected
 //	load                 ------------------------>  store and read back its records
 //	                     <------------------------  loaded
-//	go                   ------------------------>  warm-up, window, drain
+//	go(at)               ------------------------>  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
 //	                     <------------------------  warm: the warm-up is about to end
-//	settle(extend)       ------------------------>  let it, or warm up as long once more
+//	settle(extend, at)   ------------------------>  let it, or warm up as long once more
 //	phase(...)           ------>  note it
 //	                     <------------------------  record(summary), done
 //	stop                 ------>  record(summary)
@@ -28,7 +28,11 @@
 // its standard input closes, and when its Lease runs out.
 package control
 
-import "kvlab/metrics"
+import (
+	"time"
+
+	"kvlab/metrics"
+)
 
 // The commands a launcher sends.
 const (
@@ -54,6 +58,7 @@ type Command struct {
 	Stay   bool          `json:"stay,omitempty"`  // with Start: when done, wait for Keep
 	Phase  metrics.Phase `json:"phase,omitempty"`
 	Extend bool          `json:"extend,omitempty"` // with Settle
+	At     time.Time     `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease        `json:"lease,omitempty"`  // with any command: from now on
 }
 

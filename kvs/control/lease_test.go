@@ -89,14 +89,15 @@ func TestMainSaysThatTheLeaseRanOut(t *testing.T) {
 // not keep its process from ending.
 func TestMainLeavesStuckWorkBehind(t *testing.T) {
 	t.Parallel()
-	stuck := make(chan struct{})
+	begun, stuck := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(stuck) })
-	program := echo(func(context.Context, *Node, string, string) error { <-stuck; return nil })
+	program := echo(func(context.Context, *Node, string, string) error { close(begun); <-stuck; return nil })
 	l, stdin, stdout := newLauncher(t)
 	var stderr bytes.Buffer
 	exited := make(chan int, 1)
 	go func() { exited <- program.Main([]string{"-control"}, stdin, stdout, &stderr) }()
 	l.send(t, Command{Do: Start})
+	<-begun
 	l.commands.Close()
 	select {
 	case status := <-exited:

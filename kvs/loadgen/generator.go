@@ -18,11 +18,14 @@ import (
 // Connect, Load (or its two halves), Measure, Close, from one goroutine; Counts and Latency may be
 // used beside them.
 type Generator struct {
-	// Settle, when it is not nil, is asked shortly before the warm-up's end
-	// whether the warm-up is to last as long once more. It is asked once, and not
-	// without a warm-up; until it answers, the warm-up goes on. Its error ends the
-	// run. It is set before Measure.
-	Settle func(context.Context) (extend bool, err error)
+	// Begins is when the warm-up begins, the same moment for all clients of a run
+	// however late each hears of it; zero for at once. It is set before Measure.
+	Begins time.Time
+	// Settle, when it is not nil, is asked shortly before the warm-up's end when
+	// the window opens; zero is at that end. It is asked once, and not without a
+	// warm-up; until it answers, the warm-up goes on. Its error ends the run. It is
+	// set before Measure.
+	Settle func(context.Context) (opens time.Time, err error)
 
 	config  Config
 	plan    *workload.Plan

@@ -13,16 +13,22 @@ import (
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	now := time.Now()
+	begin := g.Begins
+	if begin.IsZero() {
+		begin = time.Now()
+	}
+	if !wait(ctx, begin) {
+		return context.Cause(ctx)
+	}
 	s := newSchedule()
 	announced := make(chan struct{})
 	go func() {
 		defer close(announced)
-		if err := g.announce(ctx, now, s, enter); err != nil {
+		if err := g.announce(ctx, begin, s, enter); err != nil {
 			cancel(err)
 		}
 	}()
-	err := g.drive(ctx, now, s)
+	err := g.drive(ctx, begin, s)
 	if err != nil {
 		cancel(err)
 	}
@@ -30,25 +36,25 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	return err
 }
 
-// drive has every worker run from now until the schedule ends.
-func (g *Generator) drive(ctx context.Context, now time.Time, s schedule) error {
+// drive has every worker run from the beginning until the schedule ends.
+func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) error {
 	if g.slicer != nil {
 		stop := g.slicer.start()
 		defer stop()
 	}
 	if g.config.Rate.Open() {
-		return g.driveOpen(ctx, now, s)
+		return g.driveOpen(ctx, begin, s)
 	}
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
 // announce decides when the window opens, and calls enter at the beginning of
 // each phase.
-func (g *Generator) announce(ctx context.Context, now time.Time, s schedule, enter func(metrics.Phase) error) error {
-	if err := at(ctx, now, metrics.WarmUp, enter); err != nil {
+func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, enter func(metrics.Phase) error) error {
+	if err := at(ctx, begin, metrics.WarmUp, enter); err != nil {
 		return err
 	}
-	opens, err := g.settle(ctx, now)
+	opens, err := g.settle(ctx, begin)
 	if err != nil {
 		return err
 	}
@@ -89,22 +95,22 @@ func wait(ctx context.Context, when time.Time) bool {
 // be: longer than a launcher takes to answer, however far away.
 const askBefore = 250 * time.Millisecond
 
-// settle returns when the window opens: at the warm-up's end, or that of a second
-// one, or as soon as the answer comes when it comes late.
-func (g *Generator) settle(ctx context.Context, now time.Time) (time.Time, error) {
-	opens := now.Add(g.config.WarmUp)
+// settle returns when the window opens: at the warm-up's end, or when Settle
+// says, or as soon as its answer comes when it comes late.
+func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
+	opens := begin.Add(g.config.WarmUp)
 	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askBefore, g.config.WarmUp/4))) {
 		return opens, nil
 	}
-	extend, err := g.Settle(ctx)
+	said, err := g.Settle(ctx)
 	if err != nil {
 		return opens, fmt.Errorf("end the warm-up: %w", err)
 	}
+	if !said.IsZero() {
+		opens = said
+	}
 	if late := time.Now(); late.After(opens) {
 		opens = late
-	}
-	if extend {
-		opens = opens.Add(g.config.WarmUp)
 	}
 	return opens, nil
 }

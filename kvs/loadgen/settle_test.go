@@ -31,21 +31,22 @@ func TestSettle(t *testing.T) {
 	const late = 500 * time.Millisecond
 	for _, test := range []struct {
 		name   string
-		settle func(context.Context) (bool, error)
+		settle func(begin time.Time) time.Time
 		least  time.Duration // from the warm-up's beginning to the window's
 	}{
 		{"nobody asks", nil, 200 * time.Millisecond},
-		{"enough", func(context.Context) (bool, error) { return false, nil }, 200 * time.Millisecond},
-		{"once more", func(context.Context) (bool, error) { return true, nil }, 400 * time.Millisecond},
-		{"late answer", func(context.Context) (bool, error) { time.Sleep(late); return false, nil }, late + 150*time.Millisecond},
+		{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
+		{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
+		{"late answer", func(begin time.Time) time.Time { time.Sleep(late); return begin }, late + 150*time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := settling(t, nil)
 			asked := 0
-			if test.settle != nil {
-				g.Settle = func(ctx context.Context) (bool, error) { asked++; return test.settle(ctx) }
-			}
 			before := time.Now()
+			g.Begins = before.Add(50 * time.Millisecond)
+			if test.settle != nil {
+				g.Settle = func(context.Context) (time.Time, error) { asked++; return test.settle(g.Begins), nil }
+			}
 			var phases []metrics.Phase
 			var opened time.Time
 			if err := within(t, "Measure", func() error {
@@ -62,8 +63,11 @@ func TestSettle(t *testing.T) {
 			if len(phases) != 3 || phases[1] != metrics.Window || asked > 1 || (asked == 1) != (test.settle != nil) {
 				t.Errorf("phases %v, asked %d times", phases, asked)
 			}
-			if got := s.WindowStart.Sub(before); got < test.least || opened.Before(s.WindowStart) {
+			if got := s.WindowStart.Sub(g.Begins); got < test.least || opened.Before(s.WindowStart) {
 				t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.least, opened.Sub(s.WindowStart))
+			}
+			if late := s.WindowStart.Sub(g.Begins) - test.least; test.name != "late answer" && late != 0 {
+				t.Errorf("the window opened %v after the moment that was said", late)
 			}
 			if s.InWindow.Ops() == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Sent >= s.Bytes.Sent {
 				t.Errorf("%d operations in the window, %d of %d bytes sent in it", s.InWindow.Ops(), s.BytesInWindow.Sent, s.Bytes.Sent)
@@ -76,17 +80,17 @@ func TestSettle(t *testing.T) {
 func TestSettleFails(t *testing.T) {
 	why := errors.New("no answer")
 	g := settling(t, nil)
-	g.Settle = func(context.Context) (bool, error) { return false, why }
+	g.Settle = func(context.Context) (time.Time, error) { return time.Time{}, why }
 	nothing := func(metrics.Phase) error { return nil }
 	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), nothing) }); !errors.Is(err, why) || !strings.HasPrefix(err.Error(), "end the warm-up: ") {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	g = settling(t, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g.Settle = func(ctx context.Context) (bool, error) {
+	g.Settle = func(ctx context.Context) (time.Time, error) {
 		cancel(why)
 		<-ctx.Done()
-		return false, context.Cause(ctx)
+		return time.Time{}, context.Cause(ctx)
 	}
 	if err := within(t, "Measure", func() error { return g.Measure(ctx, nothing) }); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
@@ -97,7 +101,10 @@ func TestSettleFails(t *testing.T) {
 // that was decided on while it slept.
 func TestOpenLoopEndsWithItsWindow(t *testing.T) {
 	g := settling(t, func(c *Config) { c.Rate.OpsPerS = 0.001 })
-	g.Settle = func(context.Context) (bool, error) { time.Sleep(300 * time.Millisecond); return false, nil }
+	g.Settle = func(context.Context) (time.Time, error) {
+		time.Sleep(300 * time.Millisecond)
+		return time.Time{}, nil
+	}
 	if err := within(t, "Measure", func() error {
 		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 	}); err != nil {
