@@ -105,9 +105,11 @@ func TestSoakFaults(t *testing.T) {
 		{"grows by 1 %", 600, with(func(u *ProcessUsage, s int) { u.RSSBytes += uint64(s) * 1800 }), ""},
 		{"descriptors at first", 600, with(func(u *ProcessUsage, s int) { u.OpenFiles += max(0, 50-s) }), ""},
 		{"4 descriptors more", 600, with(func(u *ProcessUsage, s int) { u.OpenFiles += s / 140 }), ""},
-		{"5 descriptors more", 600, with(func(u *ProcessUsage, s int) { u.OpenFiles += s / 100 }), "open descriptors from 70 to 75"},
-		{"8 goroutines for an instant", 600, with(func(u *ProcessUsage, s int) { u.Goroutines += s / 500 % 2 * 8 }), ""},
-		{"9 goroutines for an instant", 600, with(func(u *ProcessUsage, s int) { u.Goroutines += s / 599 * 9 }), "goroutines from 100 to 109"},
+		{"5 descriptors more", 600, with(func(u *ProcessUsage, s int) { u.OpenFiles += s / 100 }), "open descriptors rise by 5, from 70 to 75"},
+		{"8 goroutines more", 600, with(func(u *ProcessUsage, s int) { u.Goroutines += s / 400 * 8 }), ""},
+		{"9 goroutines more", 600, with(func(u *ProcessUsage, s int) { u.Goroutines += s / 400 * 9 }), "goroutines rise by 9, from 100 to 109"},
+		{"40 goroutines in one second of each minute", 600, with(func(u *ProcessUsage, s int) { u.Goroutines += s % 60 / 59 * 40 }), ""},
+		{"all goroutines gone at the end", 600, with(func(u *ProcessUsage, s int) { u.Goroutines -= s / 599 * 90 }), ""},
 		{"too short", 12, with(func(*ProcessUsage, int) {}), "10 samples after the heap had settled, fewer than 12"},
 	} {
 		if got := soakOf(test.seconds, test.of).Fault(); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
@@ -131,7 +133,7 @@ func TestSoakSamplesOfADay(t *testing.T) {
 	if math.Abs(got.GrowthBytesPerH-360e3) > 1 || got.Goroutines.Max != day-1 || got.OpenFiles.Min != 1 || got.Goroutines.Min > day/9 {
 		t.Errorf("%+v", got)
 	}
-	if got.Samples != got.Goroutines.Width()+1 || float64(got.Samples) != got.LengthS || got.LengthS < 0.88*day {
+	if got.Samples != got.Goroutines.Max-got.Goroutines.Min+1 || float64(got.Samples) != got.LengthS || got.LengthS < 0.88*day {
 		t.Errorf("%d samples over %v s of a day", got.Samples, got.LengthS)
 	}
 }

@@ -29,9 +29,6 @@ type Range struct {
 	Max int `json:"max"`
 }
 
-// Width is the distance from one to the other.
-func (r Range) Width() int { return r.Max - r.Min }
-
 func (r Range) join(s Range) Range { return Range{min(r.Min, s.Min), max(r.Max, s.Max)} }
 
 // Add adds the next sample.

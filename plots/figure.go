@@ -34,7 +34,11 @@ type Figure struct {
 
 // Figures returns every figure of one run, in the report's order.
 func Figures(r *Run) []Figure {
-	return []Figure{ThroughputFigure(r), LatencyFigure(r), CPUFigure(r), NetworkFigure(r), MemoryFigure(r)}
+	figures := []Figure{ThroughputFigure(r), LatencyFigure(r), CPUFigure(r), NetworkFigure(r), MemoryFigure(r)}
+	if r.isSoak() {
+		figures = append(figures, SoakFigure(r))
+	}
+	return figures
 }
 
 // Group is one row of a legend.

@@ -10,6 +10,7 @@ import (
 // The units of the figures and tables.
 const (
 	gibibyte    = 1 << 30
+	mega        = 1e6
 	giga        = 1e9
 	bitsPerByte = 8
 	microsPerMs = 1000

@@ -50,8 +50,8 @@ func TestSoak(t *testing.T) {
 	}{
 		{"flat", func(*metrics.ProcessUsage, int) {}, "VALID"},
 		{"memory", func(u *metrics.ProcessUsage, s int) { u.RSSBytes += uint64(s) * 1e5 }, "INVALID(server in the soak: memory grows by 360.0 MB/h, "},
-		{"descriptors", func(u *metrics.ProcessUsage, s int) { u.OpenFiles += s / 10 }, "INVALID(server in the soak: open descriptors from 7"},
-		{"goroutines", func(u *metrics.ProcessUsage, s int) { u.Goroutines += s / 10 }, "INVALID(server in the soak: goroutines from 1"},
+		{"descriptors", func(u *metrics.ProcessUsage, s int) { u.OpenFiles += s / 10 }, "INVALID(server in the soak: open descriptors rise by "},
+		{"goroutines", func(u *metrics.ProcessUsage, s int) { u.Goroutines += s / 10 }, "INVALID(server in the soak: goroutines rise by "},
 	} {
 		run := soaked(func(node string, second int) metrics.ProcessUsage {
 			u := flat

@@ -1,0 +1,36 @@
+package plots
+
+import (
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// isSoak reports whether the run looked at what its processes held.
+func (r *Run) isSoak() bool {
+	return slices.ContainsFunc(r.Nodes, func(node metrics.RunNode) bool { return node.Soak != nil })
+}
+
+// SoakFigure shows what each node's process held over time: its resident memory,
+// its goroutines and its open descriptors, in three panels. All begin at zero, so
+// that what is flat looks flat.
+func SoakFigure(r *Run) Figure {
+	f := runFigure(r, "soak", "What each process held over time")
+	for _, panel := range []struct {
+		unit string
+		of   func(metrics.ProcessUsage) float64
+	}{
+		{"memory (MB)", func(p metrics.ProcessUsage) float64 { return float64(p.RSSBytes) / mega }},
+		{"goroutines", func(p metrics.ProcessUsage) float64 { return float64(p.Goroutines) }},
+		{"descriptors", func(p metrics.ProcessUsage) float64 { return float64(p.OpenFiles) }},
+	} {
+		held := usages(r, func(u metrics.Usage) (float64, bool) { return panel.of(u.Process), true })
+		lines := linesOf(held)
+		f.Legend = legendOf(held)
+		f.Panels = append(f.Panels, timePanel(r, lines, panel.unit, topOf(r, lines)))
+	}
+	for _, above := range f.Panels[:len(f.Panels)-1] {
+		above.X.Label.Text = ""
+	}
+	return f
+}
