@@ -35,6 +35,8 @@ type Generator struct {
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
 	slicer  *slicer          // nil without -check
+
+	prepared time.Duration
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -78,6 +80,10 @@ func (g *Generator) Peer() (netip.Addr, error) {
 	}
 	return addr.AddrPort().Addr().Unmap(), nil
 }
+
+// Prepared is how long the slowest server, before Connect returned, made room for
+// what the clients will store; 0 where none did.
+func (g *Generator) Prepared() time.Duration { return g.prepared }
 
 // Close closes all connections. Calls under way fail.
 func (g *Generator) Close() error {

@@ -3,6 +3,11 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
@@ -44,16 +49,52 @@ func (g *Generator) Connect(ctx context.Context) error {
 			w.conns, w.peers = g.workers[i%lanes].conns, g.workers[i%lanes].peers
 			continue
 		}
-		for i, addr := range g.config.Hosts {
-			client, server, err := wire.Dial(ctx, addr, id)
-			if err != nil {
-				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(g.config.Hosts), err)
-			}
-			w.conns = append(w.conns, client)
-			w.peers[i] = peer{name: server.Node, null: server.Null}
+		id.Expected = kvs.Expected{}
+		if i == 0 {
+			id.Expected = g.config.expected()
+		}
+		if err := g.connect(ctx, w, id); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// connect gives a worker its connections, all at once: the first to a server
+// waits until that has prepared for the load.
+func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) error {
+	hosts := g.config.Hosts
+	w.conns = make([]conn, len(hosts))
+	prepared := make([]time.Duration, len(hosts))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, addr := range hosts {
+		group.Go(func() error {
+			client, server, err := wire.Dial(ctx, addr, id)
+			if err != nil {
+				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(hosts), err)
+			}
+			w.conns[i], prepared[i] = client, server.Prepared
+			w.peers[i] = peer{name: server.Node, null: server.Null}
+			return nil
+		})
+	}
+	err := group.Wait()
+	if err != nil {
+		w.conns = slices.DeleteFunc(w.conns, func(c conn) bool { return c == nil })
+	}
+	g.prepared = max(g.prepared, slices.Max(prepared))
+	return err
+}
+
+// expected is what is stored on each server, by all clients.
+func (c Config) expected() kvs.Expected {
+	servers := uint64(c.Servers())
+	last := strconv.FormatUint(c.Workload.Records-1, 10)
+	return kvs.Expected{
+		Records:    (c.Workload.Records + servers - 1) / servers,
+		KeyBytes:   len(c.KeyPrefix) + len(last),
+		ValueBytes: c.ValueSize,
+	}
 }
 
 func (g *Generator) connectDirect() error {

@@ -11,15 +11,17 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"kvlab/kvs"
 )
 
 // Before the first frame, client and server shake hands: three small JSON
 // messages, each behind its length in two bytes.
 //
-//	client  hello      protocol, build, codec, node name, nonce
+//	client  hello      protocol, build, codec, node name, nonce; what it will store
 //	server  challenge  node name, nonce, proof(client's nonce)  or an error
 //	client  answer     proof(server's nonce)
-//	server  welcome                                              or an error
+//	server  welcome    how long it prepared for that             or an error
 //
 // A proof is HMAC-SHA256 under the run's token, so that neither a stranger nor
 // a stale server of an earlier run gets as far as a batch. Without a token on
@@ -29,6 +31,10 @@ const (
 	protocol         = 2
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
+
+	// prepareTimeout is for a server's preparation: about 0.1 s, and its
+	// machine may be busy.
+	prepareTimeout = 30 * time.Second
 )
 
 // ErrRefused is wrapped by every error that says the other side would not
@@ -42,6 +48,7 @@ type hello struct {
 	Nonce    []byte `json:"nonce"`
 	Build    string `json:"build,omitempty"`
 	Options
+	Expected kvs.Expected `json:"expected,omitzero"`
 }
 
 type challenge struct {
@@ -57,7 +64,8 @@ type answer struct {
 }
 
 type welcome struct {
-	Error string `json:"error,omitempty"`
+	PreparedNs time.Duration `json:"prepared_ns,omitempty"`
+	Error      string        `json:"error,omitempty"`
 }
 
 // Options are what a client may ask of a server for its connection; of the
@@ -76,6 +84,10 @@ type Identity struct {
 	Null    bool   // of a server: it has no store, and gives the value of any key for every one
 	Link           // of this end; the other end is not told
 	Limits  Limits // of a server, for each connection; the client is not told
+
+	Expected kvs.Expected                     // of a client: what it will store
+	Prepare  func(kvs.Expected) time.Duration // of a server: makes room for that, and says how long it took, now or earlier; nil does nothing
+	Prepared time.Duration                    // of a server as its client meets it: what Prepare said
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {
@@ -98,7 +110,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -114,6 +126,9 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	if err := send(conn, answer{Proof: id.proof("client", c.Nonce, mine)}); err != nil {
 		return Identity{}, err
 	}
+	if id.Expected != (kvs.Expected{}) {
+		conn.SetDeadline(time.Now().Add(prepareTimeout))
+	}
 	var w welcome
 	if err := receive(conn, &w); err != nil {
 		return Identity{}, err
@@ -121,7 +136,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	if w.Error != "" {
 		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, w.Error)
 	}
-	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null}, nil
+	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null, Prepared: w.PreparedNs}, nil
 }
 
 // admit is the server's half; it returns who the client is, but for the token.
@@ -147,7 +162,12 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 		why := "this server (" + id.Node + ") belongs to another run: the client's token differs"
 		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
 	}
-	return Identity{Node: h.Node, Codec: h.Codec, Options: h.Options}, send(conn, welcome{})
+	var w welcome
+	if id.Prepare != nil && h.Expected != (kvs.Expected{}) {
+		w.PreparedNs = id.Prepare(h.Expected)
+		conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	}
+	return Identity{Node: h.Node, Codec: h.Codec, Options: h.Options}, send(conn, w)
 }
 
 // objection is what the server has against a hello, "" for nothing.
@@ -163,6 +183,8 @@ func (id Identity) objection(h hello) string {
 		return "-coalesce and -crc go with -codec binary"
 	case h.Coalesce && id.Null:
 		return "the server (" + id.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
+	case !h.Expected.Valid():
+		return fmt.Sprintf("keys of %d and values of %d bytes are expected: at most %d and %d are possible", h.Expected.KeyBytes, h.Expected.ValueBytes, kvs.MaxKeyLen, kvs.MaxValueLen)
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"
 	}

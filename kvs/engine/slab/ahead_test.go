@@ -15,6 +15,58 @@ import (
 // and in the end aheadMost beyond what is in use is resident, and no more than a
 // step beyond that.
 func TestAhead(t *testing.T) {
+	checkPopulates(t)
+	a := newArena()
+	defer a.close()
+	taken := fill(t, a, 40)
+	ready := waitAhead(t, a)
+	if used := a.next * 8; ready < used+aheadMost || ready > used+aheadMost+aheadStep {
+		t.Errorf("%d bytes are in use and %d ready", used, ready)
+	}
+	if pages := pagesResident(t, a.regions[0][:ready]); pages != int(ready)/os.Getpagesize() {
+		t.Errorf("%d pages of %d bytes that are ready are resident", pages, ready)
+	}
+	checkFilled(t, a, taken)
+}
+
+// TestSettle makes much ready and uses little of it: what nobody uses goes back
+// to the system, once no more is being used, and can be used again.
+func TestSettle(t *testing.T) {
+	checkPopulates(t)
+	a := newArena()
+	defer a.close()
+	const much = regionSize + 64<<20
+	a.ahead.reach(much)
+	if pages := pagesResident(t, a.regions[0]); pages != regionSize/os.Getpagesize() || waitAhead(t, a) < much {
+		t.Errorf("%d pages of the first region are resident", pages)
+	}
+	taken := fill(t, a, 20)
+	a.ahead.settle() // it has grown since it was looked at last
+	if ready := waitAhead(t, a); ready < much {
+		t.Errorf("%d bytes are ready while the arena grows", ready)
+	}
+	a.ahead.settle()
+	used, ready := a.next*8, waitAhead(t, a)
+	if ready < used+aheadMost || ready > used+aheadMost+2*aheadStep {
+		t.Errorf("%d bytes are in use and %d ready", used, ready)
+	}
+	resident := pagesResident(t, a.regions[0]) + pagesResident(t, a.regions[1])
+	if resident != int(ready)/os.Getpagesize() {
+		t.Errorf("%d pages are resident of %d bytes that are ready", resident, ready)
+	}
+	checkFilled(t, a, taken)
+	for range 160 {
+		taken = append(taken, fill(t, a, 1)...)
+	}
+	if waitAhead(t, a) < regionSize {
+		t.Error("what was given back was not made ready again")
+	}
+	checkFilled(t, a, taken[:20])
+}
+
+// checkPopulates skips the test where the system does not clear memory ahead.
+func checkPopulates(t *testing.T) {
+	t.Helper()
 	probe, err := newRegion()
 	if err != nil {
 		t.Fatal(err)
@@ -24,24 +76,25 @@ func TestAhead(t *testing.T) {
 	if pagesResident(t, probe[:aheadStep]) == 0 {
 		t.Skip("this system does not know MADV_POPULATE_WRITE")
 	}
-	a := newArena()
-	defer a.close()
-	class := classOf(1 << 20)
-	var taken []block
-	for range 40 {
-		if taken, err = a.take(class, taken); err != nil {
-			t.Fatal(err)
+}
+
+// fill takes n blocks of 1 MiB and fills each with its number, from 1 on.
+func fill(t *testing.T, a *arena, n int) (taken []block) {
+	t.Helper()
+	for i := range n {
+		free, err := a.take(classOf(1<<20), nil)
+		if err != nil || len(free) != 1 {
+			t.Fatal(free, err)
 		}
-		last := a.data(taken[len(taken)-1])[:1<<20]
-		copy(last, bytes.Repeat([]byte{byte(len(taken))}, len(last)))
+		taken = append(taken, free[0])
+		data := a.data(free[0])[:1<<20]
+		copy(data, bytes.Repeat([]byte{byte(i + 1)}, len(data)))
 	}
-	ready := waitAhead(t, a)
-	if used := a.next * 8; ready < used+aheadMost || ready > used+aheadMost+aheadStep {
-		t.Errorf("%d bytes are in use and %d ready", used, ready)
-	}
-	if pages := pagesResident(t, a.regions[0][:ready]); pages != int(ready)/os.Getpagesize() {
-		t.Errorf("%d pages of %d bytes that are ready are resident", pages, ready)
-	}
+	return taken
+}
+
+func checkFilled(t *testing.T, a *arena, taken []block) {
+	t.Helper()
 	for i, b := range taken {
 		if data := a.data(b)[:1<<20]; !bytes.Equal(data, bytes.Repeat([]byte{byte(i + 1)}, len(data))) {
 			t.Errorf("block %d was changed", i)
@@ -56,7 +109,7 @@ func waitAhead(t *testing.T, a *arena) uint64 {
 		a.mu.Lock()
 		busy, ready := a.ahead.busy, a.ahead.ready
 		a.mu.Unlock()
-		if !busy {
+		if busy == 0 {
 			return ready
 		}
 	}

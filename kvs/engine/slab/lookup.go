@@ -38,13 +38,17 @@ func (e *Engine) fetchSlots(p *participant, ops []kvs.Op) int {
 }
 
 // fetchRecords reads the slots of the window's operations from i to end, and has
-// the records that they name fetched.
-func (e *Engine) fetchRecords(p *participant, i, end int) {
+// the records that they name fetched; for who writes, the segment's lock too.
+func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 	d := e.index.table.Load()
 	for ; i < end; i++ {
 		hash := p.hashes[i]
-		slot, _ := d.segment(hash).find(hash, home(hash))
+		s := d.segment(hash)
+		slot, _ := s.find(hash, home(hash))
 		p.slots[i] = slot
+		if ops[i].Kind.Writes() {
+			prefetch.Add(&p.lines, s)
+		}
 		if slot == 0 {
 			continue
 		}

@@ -17,4 +17,6 @@ func newRegion() ([]byte, error) { return make([]byte, regionSize), nil }
 
 func populate([]byte) {}
 
+func unpopulate([]byte) {}
+
 func freeRegion([]byte) {} // the collector does it

@@ -6,6 +6,7 @@
 //	record   a key and its value in a block; never changed while it can be seen
 //	segment  a hash table of a fixed size: slots that name records
 //	index    leads from a hash to its segment; grows by splitting one at a time
+//	prepare  makes room for what is known to come
 //	epochs   when a block that was replaced may be used again
 //
 // A lookup in a large store takes four cache misses: the slot and, for a value
@@ -21,6 +22,7 @@ package slab
 import (
 	"hash/maphash"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"kvlab/kvs"
@@ -29,7 +31,7 @@ import (
 // Engine keeps up to 1 TiB of keys and values. It is safe for concurrent use.
 //
 // A record takes 8 bytes and its key and value, rounded up to a multiple of 8
-// bytes up to 256 and by at most 1/16 above; its slot takes 11 to 21 bytes. The
+// bytes up to 256 and by at most 1/16 above; its slot takes 11 to 23 bytes. The
 // memory of replaced records is used again by records of the same size class. It
 // is returned to the system when the Engine is garbage. While a reader stands
 // still in the middle of an Apply, for want of a processor, records replaced
@@ -37,9 +39,9 @@ import (
 //
 // Growth stops one writer at a time, and no reader, for the split of a segment
 // (about 0.2 ms). An Engine has 2 MiB from the start, and the system is asked for
-// 16 MiB more before they are needed; who uses memory faster than the system
-// clears it waits for a huge page of 2 MiB (0.1 ms; 5 ms in a virtual machine
-// whose host has yet to find the memory).
+// 16 MiB more before they are needed, by Prepare for up to 256 MiB; who uses memory
+// faster than the system clears it waits for a huge page of 2 MiB (0.1 ms; 5 ms in a
+// virtual machine whose host has yet to find the memory).
 //
 // When the system grants no more memory, Apply panics, with all locks released
 // and every completed operation in place; kvs.Session turns that into the call's
@@ -52,6 +54,9 @@ type Engine struct {
 	index  index
 	_      [64]byte // what all read, away from what loading writes
 	length atomic.Int64
+
+	preparing sync.Mutex
+	prepared  uint64 // the most records that Prepare was asked for; guarded by preparing
 }
 
 // New returns an empty engine, or the system's error when it grants no memory.
@@ -74,10 +79,10 @@ func (e *Engine) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for len(ops) > 0 {
 		p.quiesce()
 		n := e.fetchSlots(p, ops)
-		e.fetchRecords(p, 0, min(group, n))
+		e.fetchRecords(p, ops, 0, min(group, n))
 		for i := 0; i < n; i += group {
 			mid, end := min(i+group, n), min(i+2*group, n)
-			e.fetchRecords(p, mid, end)
+			e.fetchRecords(p, ops, mid, end)
 			e.execute(p, ops, i, mid, end, reply)
 		}
 		ops = ops[n:]

@@ -71,7 +71,7 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 		p.release(high.self)
 		return
 	}
-	for i := 0; i < segmentSlots; i += group {
+	for i := 0; i < segmentSlots && s.count > 0; i += group {
 		e.deal(p, s.slots[i:min(i+group, segmentSlots)], low, high)
 	}
 	s.dead = true
