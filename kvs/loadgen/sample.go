@@ -6,7 +6,7 @@ import (
 	"kvlab/workload"
 )
 
-// sampled keys are the hottest, and as many that chance picks.
+// The keys of a sample are so many of the hottest, and so many that chance picks.
 const sampleHot, sampleAny = 8, 8
 
 // sample is the keys whose operations are recorded. It does not change.
