@@ -30,6 +30,7 @@ func (c *Counts) add(d Counts) {
 // what each peer had it do. It is safe for concurrent use.
 type Service struct {
 	engine Engine
+	sample atomic.Pointer[Sample] // never nil
 
 	mu    sync.Mutex
 	open  map[*Session]bool // guarded by mu
@@ -38,8 +39,17 @@ type Service struct {
 
 // NewService returns a service over engine.
 func NewService(engine Engine) *Service {
-	return &Service{engine: engine, open: map[*Session]bool{}, ended: map[string]Counts{}}
+	s := &Service{engine: engine, open: map[*Session]bool{}, ended: map[string]Counts{}}
+	s.sample.Store(new(Sample))
+	return s
 }
+
+// Sample ends the sample of operations that is under way, returns it and begins
+// another. Calls that are being applied may still add to the one returned.
+func (s *Service) Sample() *Sample { return s.sample.Swap(new(Sample)) }
+
+// Records is the number of keys in the store; exact when nobody writes.
+func (s *Service) Records() int { return s.engine.Len() }
 
 // Open begins a session for one connection of the named peer.
 func (s *Service) Open(peer string) *Session {
@@ -84,6 +94,8 @@ type Session struct {
 	Coalesce bool
 
 	gets, puts, readModifyWrites, hits, misses, calls atomic.Uint64
+
+	seen atomic.Uint64 // operations that came; some of them were sampled
 }
 
 // Close ends the session and keeps its counts. No call may run any more.
@@ -125,6 +137,7 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 		defer reply.settle()
 	}
 	scratch := chunks.Get().(*[chunk]Op)
+	picker := picker{sample: s.service.sample.Load(), skip: s.skip(batch.Len())}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("apply a batch of %d operations: panic: %v\n%s", batch.Len(), p, debug.Stack())
@@ -137,6 +150,7 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 		if n > 0 {
 			ops := scratch[:n]
 			s.service.engine.Apply(ops, reply)
+			picker.pick(ops)
 			for i := range ops {
 				done.kind[ops[i].Kind]++
 			}

@@ -31,7 +31,7 @@ func sampleRecords(t testing.TB) []Record {
 			Interfaces: []InterfaceUsage{{Name: "lo", RxBytesPerS: 1e9 / 3}}, DataInterface: "lo", Process: ProcessUsage{GCCycles: 7}}},
 		{Node: "node1", Role: Client, Time: at, Histogram: &histogram},
 		{Node: "node1", Role: Client, Time: at, Summary: &Summary{WindowStart: at, WindowLengthS: 30,
-			Peers: []PeerCounts{{"node0", Counts{Gets: 1}}}, Latency: map[string]Quantiles{CallLatency: {Count: 5, P50: &p50}},
+			Peers: []PeerCounts{{Peer: "node0", Counts: Counts{Gets: 1}}}, Latency: map[string]Quantiles{CallLatency: {Count: 5, P50: &p50}},
 			Digests: []string{"ff"}, Verification: Verification{First: "<key> & \u2028"}}},
 	}
 }

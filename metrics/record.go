@@ -227,6 +227,9 @@ type Summary struct {
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Offered       *Offered             `json:"offered,omitempty"` // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order
+	Workers       []WorkerCounts       `json:"workers,omitempty"` // of a client, in worker order
+	Law           *Law                 `json:"law,omitempty"`     // of the first client, for all
+	Seen          *Seen                `json:"seen,omitempty"`    // of a server
 }
 
 // OpsPerS is the window's rate in operations per second; 0 without a window.
@@ -241,6 +244,7 @@ func (s Summary) OpsPerS() float64 {
 type PeerCounts struct {
 	Peer   string `json:"peer"` // the peer's node name
 	Counts Counts `json:"counts"`
+	Load   Counts `json:"load,omitzero"` // of them, those of the load; a client's peers only
 }
 
 // Verification is what a client found when it checked its replies.

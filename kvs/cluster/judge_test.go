@@ -68,18 +68,18 @@ func TestJudge(t *testing.T) {
 		{"overlap just enough", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(5 * time.Second) }, "VALID"},
 		{"no overlap", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(time.Hour) }, "INVALID(the clients' windows share 0.0 %"},
 		{"short window inside a long one", func(s []*metrics.Summary) { s[3].WindowLengthS = 10 }, "VALID"},
-		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(client verified and server s1 applied differ: 96 and 95 gets, c0)"},
-		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts, c1)"},
+		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
+		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: counted before they were done (when sent, or dropped on the way, or answered by a cache), c1)"},
 		{"a kind for another", func(s []*metrics.Summary) {
 			s[0].Peers[0].Counts.Puts--
 			s[0].Peers[0].Counts.ReadModifyWrites++
 			s[0].Total.Puts--
 			s[0].Total.ReadModifyWrites++
-		}, "INVALID(client verified and server s0 applied differ: 5 and 4 puts, c0)"},
+		}, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: sent as another kind (reads as writes?), c0)"},
 		{"swapped servers", func(s []*metrics.Summary) {
 			s[2].Peers[0].Counts.Gets++
 			s[2].Peers[1].Counts.Gets--
-		}, "INVALID(client verified and server s0 applied differ: 96 and 95 gets, c0)"},
+		}, "INVALID(client verified and server s0 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
 		{"total without peers", func(s []*metrics.Summary) { s[1].Total.Gets++ }, "INVALID(its peers' counts do not add up to its total: 190 and 191 gets, s1)"},
 		{"stranger", func(s []*metrics.Summary) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{Gets: 1}})
@@ -136,7 +136,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run.Nodes[1].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
 			run.Nodes[2].Summary.Peers[1].Counts.Gets++
 			run.Nodes[2].Summary.Total.Gets++
-		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets, c0)"},
+		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
 		{"only a client says so", func(run *metrics.Run) {
 			run.Nodes[3].Summary.Verification.AnyKey = 7
 		}, "INVALID(7 values were not checked against their keys, c1)"},

@@ -199,10 +199,7 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 	c, err := l.conduct(ctx, cfg, plan, dir)
 	run.Ended = time.Now()
 	c.fill(&run)
-	total(&run)
-	if err == nil {
-		run.Verdict = judge(run)
-	} else {
+	if run.Verdict = Judge(&run); err != nil {
 		run.Verdict = verdictOf(err)
 		c.explain(l.Stderr, err)
 	}

@@ -125,7 +125,7 @@ func TestLiesInWindow(t *testing.T) {
 			return results
 		}}, 16, "a value whose 8 bytes at offset 48 are"},
 		{"a value cut off", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = r.Value[:90] })}, 16, "a value of 90 bytes where all have 100"},
-		{"an empty value", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = nil })}, 16, "a value of 0 bytes"},
+		{"an empty value", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = nil })}, 16, "an empty value where all have 100 bytes"},
 		{"a key forgotten", &liar{after: oneFound(forget)}, 16, ""},
 		{"a result left out", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return results[1:] }}, 16, "results for 200 operations"},
 		{"a result too many", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return append(results, kvs.Result{}) }}, 16, "results for 200 operations"},

@@ -51,7 +51,7 @@ func (w *worker) readBack(ctx context.Context, c Config) error {
 	}
 	switch {
 	case lost > 0:
-		return fmt.Errorf("read records %d to %d back: %d of them are not there", first, last, lost)
+		return fmt.Errorf("read records %d to %d back: %d of them are not there: lost, or a key's operations go to different servers", first, last, lost)
 	case w.verify.Failures > 0:
 		return fmt.Errorf("read records %d to %d back: %d are wrong; the first: %s", first, last, w.verify.Failures, w.verify.First)
 	}

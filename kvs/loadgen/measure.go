@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"kvlab/metrics"
@@ -41,6 +42,9 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) erro
 	if g.slicer != nil {
 		stop := g.slicer.start()
 		defer stop()
+	}
+	for _, w := range g.workers {
+		w.loaded = slices.Clone(w.counts) // no worker runs
 	}
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)

@@ -71,6 +71,7 @@ func (r *round) begin() {
 
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
+	w.opening.note(w.source)
 	now := time.Now()
 	if w.tape != nil {
 		w.tape.turn(w.writer, now)

@@ -36,6 +36,9 @@ func (g *Generator) Summary() metrics.Summary {
 		peer := metrics.PeerCounts{Peer: server.name}
 		for _, w := range g.workers {
 			peer.Counts = peer.Counts.Add(w.counts[i])
+			if w.loaded != nil {
+				peer.Load = peer.Load.Add(w.loaded[i])
+			}
 		}
 		s.Peers = append(s.Peers, peer)
 	}
@@ -48,6 +51,10 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	if g.slicer != nil {
 		s.Check = &g.slicer.found
+	}
+	s.Workers = g.accounts()
+	if g.config.Index == 0 {
+		s.Law = g.law()
 	}
 	if g.offered != nil {
 		s.Offered = g.offered

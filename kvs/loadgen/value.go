@@ -90,7 +90,11 @@ type checker struct {
 // value checks what a Get of the key with the given hash returned, and says
 // whether it compared the body too.
 func (c *checker) value(value []byte, hash uint64) (compared bool, err error) {
-	if len(value) != c.size {
+	switch len(value) {
+	case c.size:
+	case 0:
+		return false, fmt.Errorf("an empty value where all have %d bytes: it has expired, or was never stored", c.size)
+	default:
 		return false, fmt.Errorf("a value of %d bytes where all have %d", len(value), c.size)
 	}
 	le := binary.LittleEndian

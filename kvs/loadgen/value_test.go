@@ -99,7 +99,7 @@ func TestValueErrors(t *testing.T) {
 		{"of another key", newValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0 where 0123456789abcdef was asked for"},
 		{"by a client who does not exist", newValue(size, aHash, newWriter(4, 0)), "written by worker 0 of client 4, who does not exist"},
 		{"by a worker who does not exist", newValue(size, aHash, newWriter(0, 8)), "written by worker 8 of client 0, who does not exist"},
-		{"empty", nil, "a value of 0 bytes where all have 64"},
+		{"empty", nil, "an empty value where all have 64 bytes"},
 		{"cut off", newValue(size, aHash, w)[:size-1], "a value of 63 bytes where all have 64"},
 		{"of a run with longer values", newValue(size+1, aHash, w), "a value of 65 bytes where all have 64"},
 		{"of a run with longer values, cut off", newValue(size+1, aHash, w)[:size], "check bytes"},

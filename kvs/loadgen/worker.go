@@ -25,6 +25,8 @@ type worker struct {
 	tape     *tape // nil without -check
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
+	opening  opening
+	loaded   []metrics.Counts // by server, when the load had ended
 
 	mu      sync.Mutex
 	counts  []metrics.Counts     // by server; guarded by mu

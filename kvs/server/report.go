@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bytes"
+	"compress/flate"
 	"fmt"
 	"slices"
 	"strings"
 
+	"kvlab/kvs"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -28,7 +31,7 @@ func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 func (s *server) summarize() error {
 	last := s.reporter.Cut
 	if !s.node.Controlled() {
-		last = func() error { return s.reporter.Enter(metrics.Done) }
+		last = func() error { return s.enter(metrics.Done) }
 	}
 	if err := last(); err != nil {
 		return err
@@ -40,6 +43,7 @@ func (s *server) summarize() error {
 		Total:         s.counts(),
 		InWindow:      window.Counts,
 		Usage:         window.Table,
+		Seen:          Seen(s.service, s.before, s.window),
 	}
 	for peer, counts := range s.service.Counts() {
 		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.Counts(counts)})
@@ -51,4 +55,43 @@ func (s *server) summarize() error {
 		fmt.Fprint(s.node, window.Table.Text("SERVER"))
 	}
 	return s.node.Report(metrics.Record{Summary: &summary})
+}
+
+// enter begins a phase. A sample of operations lies in the window, or outside.
+func (s *server) enter(phase metrics.Phase) error {
+	switch sample := s.service.Sample(); {
+	case s.inWindow:
+		s.window, s.inWindow = sample, false
+	case phase == metrics.Window:
+		s.before, s.inWindow = sample, true
+	}
+	return s.reporter.Enter(phase)
+}
+
+// Seen is what a server can say of its operations by itself, given what was
+// sampled before the window and in it; either may be nil.
+func Seen(service *kvs.Service, before, window *kvs.Sample) *metrics.Seen {
+	seen := &metrics.Seen{Records: uint64(service.Records())}
+	if window != nil {
+		seen.Groups, seen.Values = window.Groups(), values(window)
+	}
+	if before != nil {
+		seen.Before = values(before)
+	}
+	return seen
+}
+
+func values(sample *kvs.Sample) metrics.Values {
+	count, all := sample.Values()
+	return metrics.Values{Count: uint64(count), Bytes: uint64(len(all)), Compressed: compressed(all)}
+}
+
+// compressed is the number of bytes that DEFLATE makes of data.
+func compressed(data []byte) uint64 {
+	var out bytes.Buffer
+	// Neither of the errors that follow can be: the level is one, and a buffer takes all.
+	w, _ := flate.NewWriter(&out, flate.DefaultCompression)
+	_, _ = w.Write(data)
+	_ = w.Close()
+	return uint64(out.Len())
 }

@@ -30,6 +30,9 @@ type server struct {
 	service  *kvs.Service
 	reporter *control.Reporter
 	memory   uint64 // bytes that the process may have
+
+	inWindow       bool
+	before, window *kvs.Sample // of the operations before and in the window; nil while they go on
 }
 
 func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
@@ -122,7 +125,7 @@ func (s *server) obey(ctx context.Context) error {
 		case c.Do == control.Stop:
 			return nil
 		case c.Do == control.Phase:
-			if err := s.reporter.Enter(c.Phase); err != nil {
+			if err := s.enter(c.Phase); err != nil {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}
 		default:

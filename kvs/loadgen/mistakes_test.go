@@ -1,0 +1,292 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/cluster"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/server"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// mistake is one that real labs have made, and what the verdict calls it.
+type mistake struct {
+	name   string
+	config func(c *Config)                          // nil for trialOf's
+	engine func() kvs.Engine                        // nil for an honest one
+	load   func(g *Generator)                       // what is wrong from the beginning; may be nil
+	skip   bool                                     // nothing is loaded
+	lie    func(g *Generator, engines []kvs.Engine) // what is wrong after the load; may be nil
+	count  func(g *Generator)                       // what is wrong when all is added up; may be nil
+	want   string                                   // in the verdict
+}
+
+// everyConn wraps each worker's conns.
+func everyConn(wrap func(w *worker, c conn) conn) func(*Generator) {
+	return func(g *Generator) {
+		for _, w := range g.workers {
+			wrapped := make([]conn, len(w.conns))
+			for i, c := range w.conns {
+				wrapped[i] = wrap(w, c)
+			}
+			w.conns = wrapped
+		}
+	}
+}
+
+// afterLoad has what is done to a generator done after the load.
+func afterLoad(f func(*Generator)) func(*Generator, []kvs.Engine) {
+	return func(g *Generator, _ []kvs.Engine) { f(g) }
+}
+
+// sources gives the workers others' sources.
+func sources(change func(c *workload.Config), worker func(id int) int) func(*Generator, []kvs.Engine) {
+	return afterLoad(func(g *Generator) {
+		c := g.config.Workload
+		change(&c)
+		plan, err := workload.New(c)
+		if err != nil {
+			panic(err)
+		}
+		for _, w := range g.workers {
+			w.source = plan.Source(g.config.Index, worker(w.id))
+		}
+	})
+}
+
+func itself(id int) int { return id }
+
+func randomRoutes(g *Generator) {
+	for i, w := range g.workers {
+		w.router = anywhere{g.config.Servers(), rand.New(rand.NewPCG(g.config.Workload.Seed, uint64(i)))}
+	}
+}
+
+// bodies has values written with bodies that a function makes of the right ones,
+// and read as if these had been kept.
+func bodies(spoil func(body []byte)) func(*Generator) {
+	return everyConn(func(_ *worker, c conn) conn {
+		return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+			if op.Kind.Writes() {
+				op.Value = append([]byte(nil), op.Value...)
+				spoil(op.Value[valueHeader:])
+			}
+			return op, true
+		}, restore: func(op kvs.Op, r *kvs.Result) {
+			if r.Found {
+				value := make([]byte, len(r.Value))
+				putValue(value, kvs.KeyHash(op.Key), writer(binary.LittleEndian.Uint64(r.Value[8:])))
+				r.Value = value
+			}
+		}}
+	})
+}
+
+// cached answers Gets from what it has seen, whatever others have written since.
+func cached(_ *worker, c conn) conn {
+	seen := map[string]bool{}
+	return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+		hit := seen[string(op.Key)] && op.Kind == kvs.Get
+		seen[string(op.Key)] = true
+		return op, !hit
+	}}
+}
+
+// expire has values expire from now on.
+func expire(_ *Generator, engines []kvs.Engine) {
+	for _, e := range engines {
+		e := e.(*expiring)
+		e.mu.Lock()
+		e.ttl = 2000
+		e.mu.Unlock()
+	}
+}
+
+func mistakes() []mistake {
+	return []mistake{
+		{name: "operations dropped when queues are full", want: "operations and",
+			lie: afterLoad(everyConn(func(w *worker, c conn) conn { return &discarding{conn: c, worker: w} }))},
+		{name: "random routing", want: "random routing", lie: afterLoad(randomRoutes)},
+		{name: "random routing of reads", want: "random routing", config: func(c *Config) { c.Workload.Workload = workload.YCSBC }, lie: afterLoad(randomRoutes)},
+		{name: "another router", want: "wrong or random routing", load: func(g *Generator) {
+			for _, w := range g.workers {
+				w.router, _ = kvs.NewRouter("balanced", g.config.Servers(), nil)
+			}
+		}},
+		{name: "random routing from the beginning", want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
+		{name: "values that expire", want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
+		{name: "values that expire and leave nothing", want: "an empty value where all have 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
+		{name: "reads sent as writes", want: "sent as another kind (reads as writes?)",
+			lie: afterLoad(everyConn(func(w *worker, c conn) conn {
+				return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+					op.Kind, op.Value = kvs.Put, newValue(100, kvs.KeyHash(op.Key), newWriter(0, w.id))
+					return op, true
+				}}
+			}))},
+		{name: "reads drawn as writes", want: "the mix is wrong (reads sent as writes?)",
+			lie: sources(func(c *workload.Config) { c.Workload = workload.YCSBA }, itself)},
+		{name: "counted when sent", want: "counted before they were done",
+			lie: afterLoad(everyConn(func(_ *worker, c conn) conn {
+				n := 0
+				return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) { n++; return op, n%100 != 0 }}
+			}))},
+		{name: "one worker's result lost", want: "results that did not reach the count (a worker's",
+			count: func(g *Generator) { g.workers = g.workers[:len(g.workers)-1] }},
+		{name: "calls sent twice", want: "results that did not reach the count",
+			lie: afterLoad(everyConn(func(_ *worker, c conn) conn { return &twice{conn: c} }))},
+		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
+			return &liar{Engine: engine.NewMutex(), after: swapped}
+		}, lie: func(_ *Generator, engines []kvs.Engine) {
+			for _, e := range engines {
+				e.(*liar).lying.Store(true)
+			}
+		}},
+		{name: "a client's cache that serves stale values", want: "answered by a cache", lie: afterLoad(everyConn(cached))},
+		{name: "one generator for all workers", want: "they share a generator",
+			lie: sources(func(*workload.Config) {}, func(int) int { return 0 })},
+		{name: "wrong theta", want: "the skew is wrong (wrong theta?)",
+			lie: sources(func(c *workload.Config) { c.Theta = 0.5 }, itself)},
+		{name: "wrong seed", want: "are not those of its seed",
+			lie: sources(func(c *workload.Config) { c.Seed++ }, itself)},
+		{name: "empty store", want: "0 of 1000 records were loaded", skip: true},
+		{name: "constant values", want: "the values are constant or compressible", load: bodies(func(b []byte) { clear(b) })},
+		{name: "compressible values", want: "the values are constant or compressible", load: bodies(func(b []byte) {
+			for i := range b {
+				b[i] = 'a' + b[i]%26
+			}
+		})},
+	}
+}
+
+// runs is how often each mistake is made, with other seeds.
+func runs() int {
+	if os.Getenv("KVLAB_LONG") == "1" {
+		return 100
+	}
+	return 3
+}
+
+// judged is the verdict on a run of two servers and a client that makes a
+// mistake; the zero mistake is an honest run.
+func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
+	t.Helper()
+	if m.config != nil {
+		m.config(&c)
+	}
+	var stores []*store
+	var engines []kvs.Engine
+	c.Hosts = nil
+	for i := range 2 {
+		var e kvs.Engine = engine.NewMutex()
+		if m.engine != nil {
+			e = m.engine()
+		}
+		s := newStore(t, fmt.Sprintf("server%d", i), c.Codec, e)
+		stores, engines, c.Hosts = append(stores, s), append(engines, e), append(c.Hosts, s.addr)
+	}
+	g := connected(t, c)
+	if m.load != nil {
+		m.load(g)
+	}
+	if !m.skip {
+		if err := g.Load(context.Background()); err != nil {
+			return metrics.Verdict{Node: c.Node, Reason: err.Error()}
+		}
+	}
+	var before []*kvs.Sample
+	for _, s := range stores {
+		before = append(before, s.service.Sample())
+	}
+	if m.lie != nil {
+		m.lie(g, engines)
+	}
+	if err := g.measureOps(60_000); err != nil {
+		return metrics.Verdict{Node: c.Node, Reason: err.Error()}
+	}
+	if m.count != nil {
+		m.count(g)
+	}
+	summary := g.Summary()
+	run := metrics.Run{Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
+	for i, s := range stores {
+		applied := metrics.Counts(s.service.Counts()[c.Node])
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
+			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}},
+			Seen: server.Seen(s.service, before[i], s.service.Sample()),
+		}})
+	}
+	return cluster.Judge(&run)
+}
+
+// measureOps is Measure with a window that lasts until so many operations are
+// done, however long that takes.
+func (g *Generator) measureOps(n uint64) error {
+	g.opened = time.Now()
+	s := fixed(g.opened, g.opened.Add(time.Hour))
+	done := make(chan error, 1)
+	until := g.Counts().Ops() + n
+	go func() { done <- g.drive(context.Background(), g.opened, s) }()
+	for poll := time.NewTicker(time.Millisecond); ; {
+		select {
+		case err := <-done:
+			poll.Stop()
+			return err
+		case now := <-poll.C:
+			if g.Counts().Ops() >= until {
+				s.decide(g.opened, now)
+				g.config.Window = now.Sub(g.opened)
+				until = math.MaxUint64
+			}
+		}
+	}
+}
+
+// trialOf is a small run with a seed.
+func trialOf(seed uint64) Config {
+	c := small()
+	c.Workload.Records, c.Workload.Seed, c.Batch = 1000, seed, 50
+	return c
+}
+
+// Every mistake is found in every run, and called what it is.
+func TestMistakesAreNamed(t *testing.T) {
+	for _, m := range mistakes() {
+		t.Run(m.name, func(t *testing.T) {
+			for seed := range uint64(runs()) {
+				if v := judged(t, trialOf(seed), m); v.Valid || !strings.Contains(v.Reason, m.want) {
+					t.Errorf("seed %d: verdict %s; want %q", seed, v, m.want)
+				} else if seed == 0 {
+					t.Logf("verdict %s", v)
+				}
+			}
+		})
+	}
+}
+
+// An honest run is never accused, whatever its workload, router and values are.
+func TestHonestRunsAreValid(t *testing.T) {
+	for seed := range uint64(2 * runs()) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		pick := func(of ...string) string { return of[random.IntN(len(of))] }
+		c := trialOf(seed)
+		c.Workload.Workload = pick(workload.YCSBA, workload.YCSBB, workload.YCSBC, workload.YCSBF)
+		c.Workload.Distribution = pick("", workload.Uniform, workload.Latest, workload.Hotspot, workload.Sequential)
+		c.Workload.Zipfian = pick(workload.ZipfianYCSB, workload.ZipfianExact)
+		c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
+		c.Router, c.Codec = pick(kvs.Routers...), pick("binary", "gob")
+		c.ValueSize = []int{valueHeader, 25, 100, 5000}[random.IntN(4)]
+		if v := judged(t, c, mistake{}); !v.Valid {
+			t.Errorf("seed %d: verdict %s of %+v", seed, v, c.Workload)
+		}
+	}
+}
