@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -98,26 +99,38 @@ func TestEndedWithItsLab(t *testing.T) {
 	for i := range endedOutside {
 		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
 			signal, after := moment(rand.New(rand.NewPCG(seed, uint64(i))))
-			before := groups()
+			before := traces()
 			l := newLaunch(t, t.TempDir(), "--virtual", "2", "--client-args", brief)
 			ended := l.strike(t, signal, after)
 			l.end(t, ended)
 			l.checkSaid(t, signal)
 			checkGone(t, l.mark, before)
+			if files := l.files(); files != "" {
+				t.Errorf("left behind:\n%s", files)
+			}
 		})
 	}
 }
 
-// groups are the control groups of labs.
-func groups() (all []string) {
-	for _, pattern := range []string{"/sys/fs/cgroup/kvlab-lab-*", "/sys/fs/cgroup/*/kvlab-lab-*"} {
+// traces are what labs might leave on the machine beside processes: control
+// groups, mounts, interfaces.
+func traces() []string {
+	var all []string
+	for _, pattern := range []string{"/sys/fs/cgroup/kvlab-lab-*", "/sys/fs/cgroup/*/kvlab-lab-*", "/sys/class/net/data[0-9]*", "/sys/class/net/control[0-9]*"} {
 		found, _ := filepath.Glob(pattern)
 		all = append(all, found...)
+	}
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, "kvlab") || strings.Contains(line, "emulab") {
+			all = append(all, line)
+		}
 	}
 	return all
 }
 
-// busy reports whether there are processes in a lab's control group.
+// busy reports whether there are processes in a lab's control group: another
+// test's.
 func busy(group string) bool {
 	lists, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
 	return slices.ContainsFunc(lists, func(list string) bool {
@@ -127,15 +140,15 @@ func busy(group string) bool {
 }
 
 // checkGone waits until nothing is left of a lab that has ended: no process that
-// has inherited its mark, and no control group that was not there before and
-// that no other lab uses. Its namespaces and mounts go with its last process.
+// has inherited its mark or runs a copy of one of its programs, and no trace that
+// was not there before. Its namespaces go with its last process.
 func checkGone(t *testing.T, mark string, before []string) {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		left := marked(mark)
-		for _, group := range groups() {
-			if !slices.Contains(before, group) && !busy(group) {
-				left += group + "\n"
+		left := marked(mark) + copies(t)
+		for _, trace := range traces() {
+			if !slices.Contains(before, trace) && !busy(trace) {
+				left += trace + "\n"
 			}
 		}
 		if left == "" {
@@ -146,4 +159,27 @@ func checkGone(t *testing.T, mark string, before []string) {
 			return
 		}
 	}
+}
+
+// copies lists the processes, in whatever namespaces, that run a program of this
+// test's build: on the hosts of a lab, in a folder named after its checksum.
+func copies(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	root := os.Getenv(rootVariable)
+	folders := []string{root + "/bin/"}
+	for _, program := range []string{"kvsserver", "kvsclient"} {
+		content, err := os.ReadFile(filepath.Join(root, "bin", program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, fmt.Sprintf("/%x/", sha256.Sum256(content))[:17]+"/")
+	}
+	for _, pid := range processes() {
+		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if slices.ContainsFunc(folders, func(folder string) bool { return strings.Contains(exe, folder) }) {
+			fmt.Fprintf(&b, "process %d %s\n", pid, exe)
+		}
+	}
+	return b.String()
 }

@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		t.Skip("runs for over a minute")
 	}
 	t.Setenv(rootVariable, build(t))
-	before := groups()
+	before := traces()
 	_, rows, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	var said strings.Builder
 	status, err := lab.Enter(t.Context(), []string{

@@ -164,6 +164,13 @@ func (l *launch) left(p *pair) string {
 		}
 	}
 	b.WriteString(marked(l.mark))
+	b.WriteString(l.files())
+	return b.String()
+}
+
+// files lists what the launcher has left here beside the runs' folders.
+func (l *launch) files() string {
+	var b strings.Builder
 	for folder, own := range map[string]func(string) bool{
 		l.temp: func(string) bool { return false },
 		l.out:  func(name string) bool { return name == "latest" || stamp.MatchString(name) },

@@ -15,7 +15,7 @@ type row struct {
 	phase   string                   // of the client when the fault strikes; "" for before the launcher starts
 	strike  func(*testing.T, *scene)
 	verdict string // a regular expression, in which SERVER and CLIENT are the hosts' names
-	status  int
+	status  int    // the launcher's exit status; -1 when it was killed
 }
 
 // scene is where a row takes place.
@@ -23,6 +23,7 @@ type scene struct {
 	*pair
 	out  string   // for --out
 	args []string // further ones for the launcher
+	run  *launch  // nil before the launcher starts
 	undo []func() // what mends the hosts, once the launcher has ended
 }
 
@@ -59,6 +60,7 @@ func (r row) check(t *testing.T, p *pair) {
 		r.strike(t, s)
 	}
 	l := p.launch(t, s.out, append(s.args, "--client-args", small(r.phase))...)
+	s.run = l
 	if r.phase != "" {
 		l.reach(t, p.client, "kvsclient", "phase "+r.phase)
 		fault = time.Now()

@@ -44,6 +44,7 @@ func table() []row {
 			verdict: `INVALID\(died of .*, CLIENT\)`},
 		{name: "server killed", phase: "window", strike: serverSignal(syscall.SIGKILL), status: 1,
 			verdict: `INVALID\(died of .*, SERVER\)`},
+		{name: "launcher killed, hosts cut off", phase: "window", strike: allAlone, status: -1},
 		{name: "server stopped", phase: "window", strike: serverSignal(syscall.SIGSTOP), status: 1,
 			verdict: `INVALID\(.*, SERVER\)`},
 		{name: "client stopped", phase: "window", strike: clientSignal(syscall.SIGSTOP), status: 1,
@@ -58,6 +59,13 @@ func clientOff(t *testing.T, s *scene) { s.off(t, s.client) }
 func (s *scene) off(t *testing.T, h *host) {
 	h.power(t, "down")
 	s.mended(func() { h.power(t, "up") })
+}
+
+// allAlone leaves the nodes without a launcher, and without a sign of that.
+func allAlone(t *testing.T, s *scene) {
+	serverOff(t, s)
+	clientOff(t, s)
+	s.run.Process.Kill()
 }
 
 func serverSignal(signal syscall.Signal) func(*testing.T, *scene) {
