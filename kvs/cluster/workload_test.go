@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// provenRun is a goodRun whose nodes account for what they did: two records, one
+// on each server, the rest of the operations drawn by one worker each.
+func provenRun() *metrics.Run {
+	run := goodRun()
+	for i, node := range run.Nodes {
+		s := node.Summary
+		if node.Role == metrics.Server {
+			s.Seen = &metrics.Seen{Records: 1, Groups: []uint64{500, 500}}
+			continue
+		}
+		s.Peers[i-2].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
+		digest := node.Name
+		s.Workers = []metrics.WorkerCounts{{Loaded: 2, Drawn: s.Total.Ops() - 2, Verified: s.Total.Ops(), Opening: digest, Redrawn: digest}}
+	}
+	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02,
+		Cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
+	return run
+}
+
+func TestJudgeWorkload(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(s []*metrics.Summary) // s0 s1 c0 c1
+		want  string
+	}{
+		{"good", func([]*metrics.Summary) {}, "VALID"},
+		{"two clients, one stream", func(s []*metrics.Summary) { s[3].Workers[0].Opening = s[2].Workers[0].Opening }, "worker 0 of c1 drew the same operations as worker 0 of c0"},
+		{"an operation dropped", func(s []*metrics.Summary) { s[3].Workers[0].Drawn++ }, "INVALID(worker 0 drew 203 operations and 202 of them were done"},
+		{"one done twice", func(s []*metrics.Summary) { s[2].Workers[0].Drawn-- }, "INVALID(worker 0 drew 201 operations and 202 were done"},
+		{"another seed", func(s []*metrics.Summary) { s[3].Workers[0].Redrawn = "x" }, "not those of its seed"},
+		{"a record not loaded", func(s []*metrics.Summary) { s[2].Law.Records = 3 }, "2 of 3 records were loaded"},
+		{"a key astray", func(s []*metrics.Summary) { s[1].Seen.Records = 2 }, "2 keys are stored where 1 were loaded"},
+		{"a key gone", func(s []*metrics.Summary) { s[0].Seen.Records = 0 }, "0 keys are left of 1"},
+		{"no puts expected", func(s []*metrics.Summary) { s[2].Law.Gets, s[2].Law.Puts = 0.98, 0 }, "4.455 % puts where -theta 1 has 0.000 %"},
+		{"another router", func(s []*metrics.Summary) { s[2].Law.Cells = [][]float64{{0.45, 0.45}, {0.05, 0.05}} }, "random routing"},
+		{"another theta", func(s []*metrics.Summary) { s[2].Law.Cells = [][]float64{{0.1, 0.4}, {0.1, 0.4}} }, "wrong theta?"},
+		{"constant values", func(s []*metrics.Summary) { s[1].Seen.Values = metrics.Values{Count: 40, Bytes: 4000, Compressed: 900} }, "constant or compressible"},
+		{"misses", func(s []*metrics.Summary) { s[2].InWindow.Misses = 1 }, "data was lost, or expired"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run := provenRun()
+			var summaries []*metrics.Summary
+			for _, n := range run.Nodes {
+				summaries = append(summaries, n.Summary)
+			}
+			test.spoil(summaries)
+			if got := Judge(run).String(); !strings.Contains(got, test.want) || (test.want == "VALID") != (got == "VALID") {
+				t.Errorf("verdict %s, want %s", got, test.want)
+			}
+		})
+	}
+}
