@@ -127,7 +127,7 @@ func TestSweep(t *testing.T) {
 		cmd.Stderr = os.Stderr
 		return cmd
 	}
-	first := launch("--local", "--out", out, "--sweep", "batch=16,64", "--trials", "2", "--client-args", "-records 2000 -workers 4 -warmup 0 -secs 0.3")
+	first := launch("--local", "--out", out, "--sweep", "batch=16,64", "--trials", "2", "--client-args", "-records 2000 -workers 4 -warmup 0 -secs 1")
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
