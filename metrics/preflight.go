@@ -1,6 +1,9 @@
 package metrics
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Preflight is what a run's machines were like before anything was started on
 // them, and what of that stands in the way of a result.
@@ -26,6 +29,22 @@ func (p Preflight) Failures() []Finding {
 // Failed reports whether something was found for which no run may start. A
 // preflight that was not carried out, nil, found nothing.
 func (p *Preflight) Failed() bool { return p != nil && len(p.Failures()) > 0 }
+
+// slowestLink is the rate in bits per second of the slowest data link, and 0
+// unless there are several machines and each link's rate is known.
+func (p *Preflight) slowestLink() uint64 {
+	if p == nil || len(p.Machines) < 2 {
+		return 0
+	}
+	slowest := uint64(math.MaxUint64)
+	for _, m := range p.Machines {
+		if m.Facts == nil {
+			return 0
+		}
+		slowest = min(slowest, m.Facts.Data.BitsPerS)
+	}
+	return slowest
+}
 
 // Machine is one machine of a run. Several nodes may be on it.
 type Machine struct {

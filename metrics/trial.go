@@ -32,6 +32,7 @@ func TrialOf(planned Planned, folder string, run Run) Trial {
 	if run.Offered != nil {
 		trial.OfferedOpsPerS = run.Offered.OpsPerS
 	}
+	trial.LinkBitsPerS = run.Preflight.slowestLink()
 	if run.Lab != nil {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}

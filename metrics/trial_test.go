@@ -27,3 +27,34 @@ func TestTrialOf(t *testing.T) {
 		t.Errorf("a run that never began: %+v", got)
 	}
 }
+
+// The links' rate is the slowest machine's, the lab's where there is one, and
+// unknown when any is.
+func TestTrialLinkRate(t *testing.T) {
+	machines := func(rates ...uint64) *Preflight {
+		p := new(Preflight)
+		for _, rate := range rates {
+			p.Machines = append(p.Machines, Machine{Facts: &Facts{Data: Link{BitsPerS: rate}}})
+		}
+		return p
+	}
+	unasked := machines(10e9, 10e9)
+	unasked.Machines[1].Facts = nil
+	for _, test := range []struct {
+		name string
+		run  Run
+		want uint64
+	}{
+		{"no preflight", Run{}, 0},
+		{"one machine", Run{Preflight: machines(10e9)}, 0},
+		{"equal", Run{Preflight: machines(10e9, 10e9)}, 10e9},
+		{"one slower", Run{Preflight: machines(25e9, 10e9, 25e9)}, 10e9},
+		{"one unknown", Run{Preflight: machines(25e9, 0)}, 0},
+		{"one unasked", Run{Preflight: unasked}, 0},
+		{"lab", Run{Preflight: machines(10e9, 10e9), Lab: &Lab{Hosts: 2, LinkBitsPerS: 1e9}}, 1e9},
+	} {
+		if got := TrialOf(Planned{}, "f", test.run).LinkBitsPerS; got != test.want {
+			t.Errorf("%s: %d bit/s, want %d", test.name, got, test.want)
+		}
+	}
+}
