@@ -7,8 +7,9 @@ type WorkerCounts struct {
 	Drawn    uint64 `json:"drawn"`    // operations of the workload that it drew
 	Verified uint64 `json:"verified"` // operations that it verified, from load to drain
 
-	Opening string `json:"opening"` // digest of the operations of its first round, as it drew them, in hex
-	Redrawn string `json:"redrawn"` // digest of as many, drawn again at the end from nothing but the configuration
+	OpeningOps uint64 `json:"opening_ops"` // operations of its first rounds
+	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
+	Redrawn    string `json:"redrawn"`     // digest of as many, drawn again at the end from nothing but the configuration
 }
 
 // Law is what a run's configuration says of its operations before any is drawn.
@@ -18,6 +19,7 @@ type Law struct {
 	Gets             float64 `json:"gets"` // share of all operations, 0 to 1
 	Puts             float64 `json:"puts"` // likewise
 	ReadModifyWrites float64 `json:"read_modify_writes"`
+	Heaviest         float64 `json:"heaviest"` // share of the most popular record; 1 where operations are not drawn independently
 
 	// Cells are the shares of all operations by server, in the clients' order,
 	// and by key group; nil where operations are not drawn independently.

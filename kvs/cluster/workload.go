@@ -55,7 +55,7 @@ func checkWorkers(run metrics.Run) metrics.Verdict {
 			case sent > w.Drawn:
 				return invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
 			case w.Drawn == 0:
-			case known:
+			case known && !byChance(lawOf(run), w.OpeningOps):
 				return invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
 			default:
 				openings[w.Opening] = who
@@ -63,6 +63,17 @@ func checkWorkers(run metrics.Run) metrics.Verdict {
 		}
 	}
 	return valid
+}
+
+// byChance reports whether two of a run's workers may draw the same operations,
+// so many of them, without a generator in common: more often than once in 10^15
+// pairs. The likeliest operation bounds how often one is drawn twice.
+func byChance(law *metrics.Law, ops uint64) bool {
+	if law == nil {
+		return true
+	}
+	likeliest := law.Heaviest * max(law.Gets, law.Puts, law.ReadModifyWrites)
+	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
 }
 
 // checkStreams: the operations are those of the seed and the workload.

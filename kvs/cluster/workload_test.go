@@ -19,9 +19,9 @@ func provenRun() *metrics.Run {
 		}
 		s.Peers[i-2].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
 		digest := node.Name
-		s.Workers = []metrics.WorkerCounts{{Loaded: 2, Drawn: s.Total.Ops() - 2, Verified: s.Total.Ops(), Opening: digest, Redrawn: digest}}
+		s.Workers = []metrics.WorkerCounts{{Loaded: 2, Drawn: s.Total.Ops() - 2, Verified: s.Total.Ops(), OpeningOps: 200, Opening: digest, Redrawn: digest}}
 	}
-	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02,
+	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02, Heaviest: 0.5,
 		Cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
 	return run
 }
@@ -34,6 +34,11 @@ func TestJudgeWorkload(t *testing.T) {
 	}{
 		{"good", func([]*metrics.Summary) {}, "VALID"},
 		{"two clients, one stream", func(s []*metrics.Summary) { s[3].Workers[0].Opening = s[2].Workers[0].Opening }, "worker 0 of c1 drew the same operations as worker 0 of c0"},
+		{"a short stream in common", func(s []*metrics.Summary) {
+			s[2].Workers[0].OpeningOps = 10
+			s[3].Workers[0] = metrics.WorkerCounts{Loaded: 2, Drawn: s[3].Workers[0].Drawn, Verified: s[3].Workers[0].Verified,
+				OpeningOps: 10, Opening: s[2].Workers[0].Opening, Redrawn: s[2].Workers[0].Opening}
+		}, "VALID"},
 		{"an operation dropped", func(s []*metrics.Summary) { s[3].Workers[0].Drawn++ }, "INVALID(worker 0 drew 203 operations and 202 of them were done"},
 		{"one done twice", func(s []*metrics.Summary) { s[2].Workers[0].Drawn-- }, "INVALID(worker 0 drew 201 operations and 202 were done"},
 		{"another seed", func(s []*metrics.Summary) { s[3].Workers[0].Redrawn = "x" }, "not those of its seed"},

@@ -10,12 +10,16 @@ import (
 	"kvlab/workload"
 )
 
-// opening is what a worker drew for its first round.
+// opening is what a worker drew for its first rounds.
 type opening struct{ drawn, digest uint64 }
 
-// note remembers what has been drawn so far, once, when it is something.
+// openingOps is when an opening is long enough: a round of -batch auto may be one
+// operation, which many workers have in common.
+const openingOps = 1024
+
+// note remembers what has been drawn so far, until it is enough.
 func (o *opening) note(s *workload.Source) {
-	if o.drawn == 0 {
+	if o.drawn < openingOps {
 		*o = opening{s.Drawn(), s.Digest()}
 	}
 }
@@ -58,6 +62,7 @@ func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
 	}
 	return metrics.WorkerCounts{
 		Loaded: load.Ops(), Drawn: w.source.Drawn(), Verified: all.Ops(),
-		Opening: fmt.Sprintf("%016x", w.opening.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),
+		OpeningOps: w.opening.drawn,
+		Opening:    fmt.Sprintf("%016x", w.opening.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),
 	}
 }

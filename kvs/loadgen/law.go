@@ -28,7 +28,9 @@ func (g *Generator) law() *metrics.Law {
 		Puts:             plan.Share(workload.Update),
 		ReadModifyWrites: plan.Share(workload.ReadModifyWrite),
 	}
+	l.Heaviest = 1
 	if c.Workload.Distribution != workload.Sequential {
+		l.Heaviest = plan.Mass(0)
 		l.Cells, l.Spread = cells(c, plan, router)
 	}
 	return l
