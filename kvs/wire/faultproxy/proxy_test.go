@@ -224,8 +224,8 @@ func TestDelays(t *testing.T) {
 			text := bytes.Repeat([]byte{7}, size)
 			server := startPeer(t, text)
 			proxy := start(t, server.addr, func(int) []Fault { return []Fault{test.fault} })
+			begun := time.Now() // before the dial: the peer speaks as soon as it is called
 			conn := dial(t, proxy)
-			begun := time.Now()
 			heard, err := talk(conn, text)
 			<-server.done
 			if took := time.Since(begun); took < test.least || len(heard) != size || len(server.heard) != size || err != nil {
