@@ -27,6 +27,7 @@ type Run struct {
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
 	Verdict Verdict              `json:"verdict"`
+	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
 	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 }

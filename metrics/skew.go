@@ -1,0 +1,132 @@
+package metrics
+
+import "fmt"
+
+// Skew is how unevenly a run's operations fall on records and servers: what
+// theory says of it, and what the servers saw.
+type Skew struct {
+	Law     string `json:"law"` // the flags behind the theory, as they are typed
+	Router  string `json:"router"`
+	Records uint64 `json:"records"`
+
+	// Head are the most popular records, the first one first; nil where
+	// operations are not drawn independently, as sequential ones are not. What was
+	// seen of them comes of a sample of the servers' operations in the window.
+	Head       []HeadShare `json:"head,omitempty"`
+	SampledOps uint64      `json:"sampled_ops"`
+
+	Servers []ServerShare `json:"servers"`  // in the clients' order, of all operations after the load
+	Kinds   []KindShare   `json:"kinds"`    // likewise
+	HitRate float64       `json:"hit_rate"` // of the reads of the windows, 0 to 1; 1 for none
+
+	// Balances are what other numbers of servers would make of the same
+	// operations, in rising order; nil where Head is.
+	Balances []RouterBalance `json:"balances,omitempty"`
+}
+
+// Share is a share of all operations, 0 to 1: as theory has it, and as it was.
+type Share struct {
+	Theory   float64 `json:"theory"`
+	Observed float64 `json:"observed"`
+}
+
+// HeadShare is the share of one of the most popular records.
+type HeadShare struct {
+	Rank int `json:"rank"` // from 1
+	Share
+}
+
+// ServerShare is the share of a server; theory is the router's.
+type ServerShare struct {
+	Server string `json:"server"`
+	Share
+}
+
+// KindShare is the share of a kind of operation: gets, puts, read-modify-writes.
+type KindShare struct {
+	Kind string `json:"kind"`
+	Share
+}
+
+// RouterBalance is the Balance that the routers reach with a number of servers,
+// in theory.
+type RouterBalance struct {
+	Servers  int     `json:"servers"`
+	Best     float64 `json:"best"` // that any router can reach: BestBalance
+	FNV      float64 `json:"fnv"`
+	Balanced float64 `json:"balanced"`
+}
+
+// BestBalance is the best Balance that any router can give a number of servers
+// when the most popular record has a share of all operations, above 0: that
+// record is on one server, which has no less. It is min(1, 1/(servers top)).
+func BestBalance(servers int, top float64) float64 { return min(1, 1/(float64(servers)*top)) }
+
+// MostEven is the highest number of servers that can all be equally busy when
+// the most popular record has a share of all operations, above 0.
+func MostEven(top float64) int { return max(1, int(1/top)) }
+
+// HeadTotal is the share of all of the Head together.
+func (s Skew) HeadTotal() Share {
+	var sum Share
+	for _, h := range s.Head {
+		sum.Theory += h.Theory
+		sum.Observed += h.Observed
+	}
+	return sum
+}
+
+// Balance is the Balance of the servers' shares, 0 to 1, in theory and as it was.
+func (s Skew) Balance() Share {
+	most := s.Busiest()
+	n := float64(max(1, len(s.Servers)))
+	return Share{Theory: 1 / (n * most.Theory), Observed: 1 / (n * most.Observed)}
+}
+
+// Busiest is the share of the server that had the most, and of that which was to
+// have the most; 1 without a server.
+func (s Skew) Busiest() ServerShare {
+	if len(s.Servers) == 0 {
+		return ServerShare{Share: Share{1, 1}}
+	}
+	most := s.Servers[0]
+	for _, server := range s.Servers[1:] {
+		if server.Observed > most.Observed {
+			most.Server, most.Observed = server.Server, server.Observed
+		}
+		most.Theory = max(most.Theory, server.Theory)
+	}
+	return most
+}
+
+// Explain says in sentences what the workload means for its servers, and for
+// other numbers of them; nil where there is no head.
+func (s Skew) Explain() []string {
+	if len(s.Head) == 0 {
+		return nil
+	}
+	top, n := s.Head[0].Theory, max(1, len(s.Servers))
+	text := []string{fmt.Sprintf("%s on %d records gives the most popular record %s of all operations, and the first %d together %s.",
+		s.Law, s.Records, shareText(top), len(s.Head), shareText(s.HeadTotal().Theory))}
+	even := MostEven(top)
+	if beyond := 2 * even; even >= maxExplained {
+		text = append(text, fmt.Sprintf("A record is on one server, but no record here has enough to stand in the way of any %d servers.", maxExplained))
+	} else {
+		text = append(text, fmt.Sprintf("A record is on one server. So %d servers at most can be equally busy, whatever the router; of %d, the busiest has %s at least, and together they make %.0f %% of what %d can, at best.",
+			even, beyond, shareText(top), 100*BestBalance(beyond, top), beyond))
+	}
+	for _, b := range s.Balances {
+		if b.Servers == n && n > 1 {
+			text = append(text, fmt.Sprintf("With %d servers, -router fnv, which gives all equally many records, reaches a balance of %.3f, and -router balanced, which gives all equally many operations, %.3f; the best possible is %.3f. A balance is the mean server's share over the busiest's: what it is below 1 is lost while the others wait.",
+				n, b.FNV, b.Balanced, b.Best))
+		}
+	}
+	return text
+}
+
+// maxExplained is the number of servers beyond which nobody is told that they
+// cannot be even.
+const maxExplained = 1000
+
+// shareText writes a share as a percentage with three significant digits.
+func shareText(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

@@ -1,0 +1,90 @@
+package metrics
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// zipfShares are the shares of the first records of n by Zipf's law, summed up
+// the slow way.
+func zipfShares(n int, theta float64, first int) []float64 {
+	sum := 0.0
+	for k := 1; k <= n; k++ {
+		sum += math.Pow(float64(k), -theta)
+	}
+	shares := make([]float64, first)
+	for i := range shares {
+		shares[i] = math.Pow(float64(i+1), -theta) / sum
+	}
+	return shares
+}
+
+func TestBestBalance(t *testing.T) {
+	top := zipfShares(1000, 1, 1)[0] // 1/7.4855
+	for _, test := range []struct {
+		servers int
+		want    float64
+	}{{1, 1}, {2, 1}, {7, 1}, {8, 7.485470860550345 / 8}, {16, 7.485470860550345 / 16}} {
+		if got := BestBalance(test.servers, top); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("%d servers: %v, want %v", test.servers, got, test.want)
+		}
+	}
+	if MostEven(top) != 7 || MostEven(1) != 1 || MostEven(1e-6) != 1_000_000 {
+		t.Errorf("%d, %d and %d servers can be even", MostEven(top), MostEven(1), MostEven(1e-6))
+	}
+}
+
+// No way of dealing records out beats BestBalance, and the best of all of them is
+// never far below it: six records on two and three servers, every way.
+func TestBestBalanceBounds(t *testing.T) {
+	shares := zipfShares(6, 1.2, 6)
+	for servers := 2; servers <= 3; servers++ {
+		best := 0.0
+		for deal := range int(math.Pow(float64(servers), 6)) {
+			load, most := make([]float64, servers), 0.0
+			for _, share := range shares {
+				load[deal%servers] += share
+				most = max(most, load[deal%servers])
+				deal /= servers
+			}
+			best = max(best, 1/(float64(servers)*most))
+		}
+		bound := BestBalance(servers, shares[0])
+		if best > bound+1e-12 || best < 0.9*bound {
+			t.Errorf("%d servers: the best of all deals is %v, the bound %v", servers, best, bound)
+		}
+	}
+}
+
+func TestSkewExplains(t *testing.T) {
+	s := Skew{Law: "-theta 1", Records: 1000, Router: "fnv", Servers: []ServerShare{
+		{"a", Share{0.3, 0.31}}, {"b", Share{0.4, 0.38}}, {"c", Share{0.3, 0.31}}},
+		Balances: []RouterBalance{{2, 1, 0.9, 1}, {3, 1, 0.833, 0.999}}}
+	for i, share := range zipfShares(1000, 1, 10) {
+		s.Head = append(s.Head, HeadShare{i + 1, Share{share, share}})
+	}
+	text := strings.Join(s.Explain(), "\n")
+	for _, want := range []string{
+		"-theta 1 on 1000 records gives the most popular record 13.4 % of all operations, and the first 10 together 39.1 %",
+		"So 7 servers at most can be equally busy, whatever the router; of 14, the busiest has 13.4 % at least, and together they make 53 % of what 14 can",
+		"With 3 servers, -router fnv, which gives all equally many records, reaches a balance of 0.833, and -router balanced, which gives all equally many operations, 0.999; the best possible is 1.000",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the explanation is\n%s\nwithout %q", text, want)
+		}
+	}
+	if b := s.Busiest(); b.Server != "b" || b.Share != (Share{0.4, 0.38}) {
+		t.Errorf("the busiest is %+v", b)
+	}
+	if b := s.Balance(); math.Abs(b.Theory-1/1.2) > 1e-12 || math.Abs(b.Observed-1/1.14) > 1e-12 {
+		t.Errorf("balance %+v", b)
+	}
+	flat := Skew{Law: "-distribution uniform", Records: 1_000_000, Head: []HeadShare{{1, Share{1e-6, 0}}}}
+	if text := strings.Join(flat.Explain(), "\n"); !strings.Contains(text, "no record here has enough to stand in the way of any 1000 servers") {
+		t.Errorf("without skew it is %s", text)
+	}
+	if (Skew{}).Explain() != nil {
+		t.Error("nothing is explained")
+	}
+}
