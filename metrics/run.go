@@ -30,6 +30,9 @@ type Run struct {
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
 	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
+
+	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases
+	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it; nil unless its verdict is VALID
 }
 
 // RunNode is one process of a run: a node in a role.

@@ -1,0 +1,54 @@
+package metrics
+
+// Limit is what a run's throughput is limited by.
+type Limit string
+
+// The limits, in the order in which they are looked for: the first that holds
+// is the answer.
+const (
+	LimitOffered     Limit = "offered rate"    // an open loop, which the store keeps up with
+	LimitOther       Limit = "other work"      // processes that are not the run's
+	LimitGC          Limit = "garbage"         // collecting it
+	LimitLink        Limit = "network link"    // a node's link carries what it can
+	LimitHottest     Limit = "hottest server"  // one server is busy while the others wait for it
+	LimitServerCPU   Limit = "server CPU"      // the processors of the servers
+	LimitClientCPU   Limit = "client CPU"      // the processors of the clients
+	LimitShared      Limit = "shared machine"  // processors that servers and clients share
+	LimitRetransmits Limit = "retransmits"     // segments that are lost
+	LimitConcurrency Limit = "too little load" // nothing is busy: too few operations are under way
+	LimitUnknown     Limit = "cannot tell"     // nothing is at its limit, and not all is idle
+)
+
+// Bottleneck is what limits a run, and where.
+type Bottleneck struct {
+	Limit    Limit             `json:"limit"`
+	Node     string            `json:"node,omitempty"` // "" where it is not one node
+	Sentence string            `json:"sentence"`       // for people: the limit and the figures
+	Figures  BottleneckFigures `json:"figures"`
+}
+
+// BottleneckFigures are what a Bottleneck stands on. Per cents of processors are
+// of those that the process in question may run on. What is not known is 0.
+type BottleneckFigures struct {
+	ServerCPUPercent float64 `json:"server_cpu_percent"` // of the busiest server
+	ServerCPUNode    string  `json:"server_cpu_node"`
+	ClientCPUPercent float64 `json:"client_cpu_percent"` // of the busiest client
+	ClientCPUNode    string  `json:"client_cpu_node"`
+	OtherCPUPercent  float64 `json:"other_cpu_percent"` // most that any machine spent on what is not the run's, of all its processors
+	OtherCPUNode     string  `json:"other_cpu_node,omitempty"`
+	Runnable         float64 `json:"runnable"`     // tasks that ran or waited for a processor, for each of them, where most did
+	LinkPercent      float64 `json:"link_percent"` // of what the fullest link carries in one direction
+	LinkNode         string  `json:"link_node,omitempty"`
+	HottestServer    float64 `json:"hottest_server"` // its operations over the mean server's
+	HottestNode      string  `json:"hottest_node,omitempty"`
+	GCPercent        float64 `json:"gc_percent"` // of a process's processor time that collects garbage, the most
+	GCNode           string  `json:"gc_node,omitempty"`
+	LostPercent      float64 `json:"lost_percent"` // segments sent again, of all sent, the most
+	LostNode         string  `json:"lost_node,omitempty"`
+	InFlight         float64 `json:"in_flight"`    // calls under way, the mean (Little's law)
+	OpMicros         float64 `json:"op_us"`        // mean time of an operation, from the moment it was due
+	WaitShare        float64 `json:"wait_share"`   // of OpMicros: before the call was sent
+	QueueShare       float64 `json:"queue_share"`  // until it was written
+	WireShare        float64 `json:"wire_share"`   // on the network and in both kernels
+	ServerShare      float64 `json:"server_share"` // in the server
+}

@@ -1,0 +1,66 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+)
+
+// minHeadroom is the headroom below which a result says more of the clients and
+// the network than of the store. It is this project's: above it, two stores of
+// which one takes half as much time still differ by a fifth.
+const minHeadroom = 1.5
+
+// Ceiling is what a run's clients and network could do with a store that costs
+// nothing: what was measured before the run, the same way on the same nodes.
+type Ceiling struct {
+	// NullOpsPerS is the rate of the same clients, in a closed loop, against
+	// servers without a store; 0 when it was not measured.
+	NullOpsPerS float64 `json:"null_ops_per_s,omitempty"`
+	// InprocOpsPerS is the rate of all clients together when each has the run's
+	// engine in its own process and no network; 0 when it was not measured.
+	InprocOpsPerS float64 `json:"inproc_ops_per_s,omitempty"`
+
+	Headroom    float64 `json:"headroom,omitempty"` // NullOpsPerS over the run's result; 0 when there is none
+	ClientBound bool    `json:"client_bound"`       // Headroom is below 1.5
+	Note        string  `json:"note,omitempty"`     // what was not measured and why, in words
+}
+
+// Over is the ceiling beside a result of so many operations per second.
+func (c Ceiling) Over(opsPerS float64) *Ceiling {
+	c.Headroom, c.ClientBound = 0, false
+	if c.NullOpsPerS > 0 && opsPerS > 0 {
+		c.Headroom = c.NullOpsPerS / opsPerS
+		c.ClientBound = c.Headroom < minHeadroom
+	}
+	return &c
+}
+
+// String is the ceiling's line on the terminal: "harness ceiling 3.10x (null
+// engine 14.2M ops/s, in process 22M ops/s)", with CLIENT-BOUND before it where
+// it is too low, or why there is none; "" for nil.
+func (c *Ceiling) String() string {
+	if c == nil {
+		return ""
+	}
+	var measured []string
+	if c.NullOpsPerS > 0 {
+		measured = append(measured, "null engine "+Count(c.NullOpsPerS)+" ops/s")
+	}
+	if c.InprocOpsPerS > 0 {
+		measured = append(measured, "in process "+Count(c.InprocOpsPerS)+" ops/s")
+	}
+	text := "ceiling not measured"
+	if c.Headroom > 0 {
+		text = fmt.Sprintf("harness ceiling %.2fx", c.Headroom)
+	}
+	if c.ClientBound {
+		text = "CLIENT-BOUND: " + text
+	}
+	if len(measured) > 0 {
+		text += " (" + strings.Join(measured, ", ") + ")"
+	}
+	if c.Note != "" {
+		text += ": " + c.Note
+	}
+	return text
+}
