@@ -8,7 +8,8 @@ import (
 	"kvlab/metrics"
 )
 
-// readLog adds one record file's log, and the window's latencies in it, to r.
+// readLog adds one record file's log, and the window's latencies in it, to r. The
+// file may be of any length: it is never in memory whole.
 func (r *Run) readLog(folder fs.FS, file string) error {
 	f, err := folder.Open(file)
 	if err != nil {
@@ -16,12 +17,21 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	}
 	defer f.Close()
 	log := Log{}
+	intervals, usages := newIntervals(), newUsages()
 	records := metrics.NewReader(file, f)
 	for line := 1; records.Scan(); line++ {
-		if err := r.add(&log, records.Record()); err != nil {
+		record := records.Record()
+		if err := r.add(&log, record); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
+		switch {
+		case record.Interval != nil:
+			intervals.add(At[metrics.Interval]{record.Time, *record.Interval})
+		case record.Usage != nil:
+			usages.add(At[metrics.Usage]{record.Time, ownInterface(*record.Usage)})
+		}
 	}
+	log.Intervals, log.Usages = intervals.points, usages.points
 	if err := records.Err(); errors.Is(err, metrics.ErrCutShort) {
 		r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
 	} else if err != nil {
@@ -33,7 +43,8 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	return nil
 }
 
-// add puts one record of a node's file where it belongs.
+// add checks one record of a node's file, and puts what it says once where it
+// belongs.
 func (r *Run) add(log *Log, record metrics.Record) error {
 	if log.Node == "" {
 		log.Node, log.Role = record.Node, record.Role
@@ -46,10 +57,8 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 	case record.Config != nil:
 		log.config = record.Config
 	case record.Interval != nil:
-		log.Intervals = append(log.Intervals, At[metrics.Interval]{record.Time, *record.Interval})
 		return checkLength(record.Interval.LengthS)
 	case record.Usage != nil:
-		log.Usages = append(log.Usages, At[metrics.Usage]{record.Time, *record.Usage})
 		return checkLength(record.Usage.LengthS)
 	case record.Histogram != nil:
 		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {

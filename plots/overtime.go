@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -78,6 +79,9 @@ func timePanel(r *Run, lines []line, y string, top float64) *plot.Plot {
 	p := newPanel("seconds after the window's start", y)
 	if r.WindowStart.IsZero() {
 		p.X.Label.Text = "seconds after the first record"
+	}
+	if step := r.step(r.Logs); step > 1 {
+		p.X.Label.Text += fmt.Sprintf(", means of about %g s", step)
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, metrics.Count}
 	start, end := workSpan(r)

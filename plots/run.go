@@ -16,7 +16,8 @@ type Run struct {
 	Missing   []string           // what an aborted run did not leave behind, in words
 }
 
-// Log is what one node's .jsonl file says over time.
+// Log is what one node's .jsonl file says over time, in at most maxPoints steps of
+// each kind.
 type Log struct {
 	Node      string
 	Role      metrics.Role
@@ -51,10 +52,8 @@ func (r *Run) origin() time.Time {
 	}
 	first := r.Started
 	for _, log := range r.Logs {
-		for _, i := range log.Intervals {
-			if first.IsZero() || i.Time.Before(first) {
-				first = i.Time
-			}
+		if len(log.Intervals) > 0 && (first.IsZero() || log.Intervals[0].Time.Before(first)) {
+			first = log.Intervals[0].Time
 		}
 	}
 	return first

@@ -42,16 +42,18 @@ func Throughput(r *Run) []Series {
 }
 
 // TotalThroughput returns the operations per second of all clients together,
-// in whole seconds before and after the window's start. Clients report at
-// different moments, so each interval's operations are spread evenly over the
-// seconds that it touches; the sum of the points times one second is exactly the
-// sum of all operations.
+// in whole seconds before and after the window's start; of a long run, in steps of
+// several. Clients report at different moments, so each interval's operations are
+// spread evenly over the steps that it touches; the sum of the points times the
+// step is exactly the sum of all operations.
 func TotalThroughput(r *Run) plotter.XYs {
-	ops := map[int]float64{} // by second
-	for _, log := range r.logs(metrics.Client) {
+	clients := r.logs(metrics.Client)
+	step := r.step(clients)
+	ops := map[int]float64{} // by step
+	for _, log := range clients {
 		for _, i := range log.Intervals {
-			end := r.seconds(i.Time)
-			start := end - i.Value.LengthS
+			end := r.seconds(i.Time) / step
+			start := end - i.Value.LengthS/step
 			for s := int(math.Floor(start)); float64(s) < end; s++ {
 				share := min(end, float64(s+1)) - max(start, float64(s))
 				ops[s] += i.Value.OpsPerS() * share
@@ -60,9 +62,20 @@ func TotalThroughput(r *Run) plotter.XYs {
 	}
 	var total plotter.XYs
 	for _, s := range slices.Sorted(maps.Keys(ops)) {
-		total = append(total, plotter.XY{X: float64(s) + 0.5, Y: ops[s]})
+		total = append(total, plotter.XY{X: (float64(s) + 0.5) * step, Y: ops[s]})
 	}
 	return total
+}
+
+// step is so many whole seconds that no log has more than maxPoints of them.
+func (r *Run) step(logs []Log) float64 {
+	longest := 0.0
+	for _, log := range logs {
+		if n := len(log.Intervals); n > 0 {
+			longest = max(longest, log.Intervals[n-1].Time.Sub(log.Intervals[0].Time).Seconds())
+		}
+	}
+	return max(1, math.Ceil(longest/maxPoints))
 }
 
 // CPU returns each node's processor usage, 0 to 100 % of all its cores.
