@@ -98,22 +98,23 @@ func noEOF(err error) error {
 	return err
 }
 
-// binaryServer is the server's end. One request is under way at a time: its
-// batch lies in the codec's own memory. A small reply waits while the next
-// request is here already, so that the replies to requests that came together go
-// out together.
+// binaryServer is the server's end. It calls the session itself: net/rpc's server
+// would allocate three times for each call. One request is under way at a time:
+// its batch and its reply lie here. A small reply waits while the next request is
+// here already, so that the replies to requests that came together go out together.
 type binaryServer struct {
 	binaryConn
+	session *kvs.Session
 	limits  Limits
 	batch   kvs.Batch
-	largest int           // body so far, of those over unseen
-	waiting []byte        // replies
-	opened  time.Time     // what read counts from: cheaper to read a clock against than to read it
-	read    time.Duration // when the request that is under way was here
+	reply   kvs.Reply
+	largest int       // body so far, of those over unseen
+	waiting []byte    // replies
+	opened  time.Time // what times count from: cheaper to read a clock against than to read it
 }
 
-func newBinaryServer(conn net.Conn, crc bool, limits Limits) serverCodec {
-	return &binaryServer{binaryConn: newBinaryConn(conn, crc), limits: limits, opened: time.Now()}
+func newBinaryServer(conn net.Conn, session *kvs.Session, crc bool, limits Limits) *binaryServer {
+	return &binaryServer{binaryConn: newBinaryConn(conn, crc), session: session, limits: limits, opened: time.Now()}
 }
 
 func (c *binaryServer) await() error {
@@ -121,27 +122,41 @@ func (c *binaryServer) await() error {
 	return err
 }
 
-func (c *binaryServer) ReadRequestHeader(r *rpc.Request) error {
+// serve reads a request, has it applied, and answers it.
+func (c *binaryServer) serve() error {
 	if err := c.readHeader(requestFrame); err != nil {
 		return err
 	}
-	r.ServiceMethod = kvs.Method
-	r.Seq = c.next.seq
-	return nil
+	seq := c.next.seq
+	if err := c.readRequest(); err != nil {
+		_ = c.refuse(seq, err) // the connection ends for the first error
+		return err
+	}
+	here := time.Since(c.opened)
+	if err := c.session.BatchPutGet(&c.batch, &c.reply); err != nil {
+		return c.refuse(seq, err)
+	}
+	h := header{kind: replyFrame, seq: seq, count: uint32(c.reply.Len()), took: max(time.Since(c.opened)-here, 1)}
+	if c.reply.Coalesced() {
+		h.flags |= coalesced
+	}
+	err := c.answer(h, c.reply.Frame())
+	c.reply.Free()
+	return err
 }
 
-func (c *binaryServer) ReadRequestBody(body any) error {
-	batch, ok := body.(*kvs.Batch)
-	if !ok {
-		return c.skipBody()
-	}
-	if err := c.limits.check(int(c.next.size), int(c.next.count)); err != nil {
+// refuse answers a call with an error.
+func (c *binaryServer) refuse(seq uint64, why error) error {
+	return c.answer(header{kind: errorFrame, seq: seq}, append(make([]byte, headerLen), why.Error()...))
+}
+
+// readRequest reads a body into the batch, if it keeps to the limits.
+func (c *binaryServer) readRequest() error {
+	size, count := int(c.next.size), int(c.next.count)
+	if err := c.limits.check(size, count); err != nil {
 		return errors.Join(err, c.skipBody()) // else the error's way to the client would be cut by a reset
 	}
-	err := c.readBatch(int(c.next.size), int(c.next.count))
-	c.read = time.Since(c.opened)
-	*batch = c.batch
-	return err
+	return c.readBatch(size, count)
 }
 
 // unseen is how many bytes of a body memory is taken for before they are here. A
@@ -162,21 +177,6 @@ func (c *binaryServer) readBatch(size, count int) error {
 	body := c.batch.Body(size, count)
 	copy(body, early.Bytes())
 	return c.checkBody(body)
-}
-
-func (c *binaryServer) WriteResponse(r *rpc.Response, body any) error {
-	reply, ok := body.(*kvs.Reply)
-	if !ok || r.Error != "" {
-		text := append(make([]byte, headerLen), r.Error...)
-		return c.answer(header{kind: errorFrame, seq: r.Seq}, text)
-	}
-	h := header{kind: replyFrame, seq: r.Seq, count: uint32(reply.Len()), took: max(time.Since(c.opened)-c.read, 1)}
-	if reply.Coalesced() {
-		h.flags |= coalesced
-	}
-	err := c.answer(h, reply.Frame())
-	reply.Free()
-	return err
 }
 
 // answer sends a reply now or with the next one.

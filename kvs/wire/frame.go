@@ -1,6 +1,7 @@
 // Package wire carries batches and replies over a connection: the handshake
-// that opens it, and the net/rpc codecs that follow, binary (the default) and
-// gob (what the labs measured).
+// that opens it, and the codecs that follow, binary (the default) and gob (what
+// the labs measured). Clients are net/rpc's, and so are servers that speak gob;
+// of the binary codec the server's end calls the service itself.
 package wire
 
 import (

@@ -56,69 +56,6 @@ func (c *gobConn) encode(header, body any) error {
 
 func (c *gobConn) Close() error { return c.conn.Close() }
 
-// gobServer is the server's end.
-type gobServer struct {
-	*gobConn
-	batch kvs.Batch
-}
-
-func newGobServer(conn net.Conn, limits Limits) serverCodec {
-	return &gobServer{gobConn: newGobConn(conn, limits)}
-}
-
-func (c *gobServer) await() error {
-	_, err := c.in.in.Peek(1)
-	return err
-}
-
-func (c *gobServer) ReadRequestHeader(r *rpc.Request) error { return c.in.decode(r) }
-
-func (c *gobServer) ReadRequestBody(body any) error {
-	batch, ok := body.(*kvs.Batch)
-	if !ok {
-		return c.in.decode(nil)
-	}
-	var in gobBatch // fresh: gob leaves what a zero value does not send
-	if err := c.in.decode(&in); err != nil {
-		return err
-	}
-	c.batch.Reset()
-	for i := range in.Ops {
-		op := &in.Ops[i]
-		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
-			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
-		}
-		switch kind := kvs.Kind(op.Kind); {
-		case kind.Writes():
-			c.batch.Append(kind, []byte(op.Key), []byte(op.Value))
-		case kind == kvs.Get:
-			c.batch.Get([]byte(op.Key))
-		default:
-			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
-		}
-	}
-	*batch = c.batch
-	return nil
-}
-
-func (c *gobServer) WriteResponse(r *rpc.Response, body any) error {
-	reply, ok := body.(*kvs.Reply)
-	if !ok || r.Error != "" {
-		return c.encode(r, gobReply{})
-	}
-	out := gobReply{Results: make([]gobResult, reply.Len())}
-	results := reply.Results()
-	for i := range out.Results {
-		result, err := results.Next()
-		if err != nil {
-			return err
-		}
-		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
-	}
-	reply.Free()
-	return c.encode(r, out)
-}
-
 // gobClient is the client's end.
 type gobClient struct{ *gobConn }
 

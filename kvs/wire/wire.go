@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/rpc"
 	"slices"
 	"time"
 
@@ -88,36 +87,47 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	session := service.Open(peer.Node)
 	session.Coalesce = peer.Coalesce
 	defer session.Close()
-	codec := &watched{serverCodec: newServerCodec(conn, peer, id.Limits), call: &endpoint{session: session}}
-	defer codec.Close()
-	server := rpc.NewServer()
-	if err := server.RegisterName(kvs.ServiceName, codec.call); err != nil {
-		return fmt.Errorf("client %s (%s): register: %w", peer.Node, conn.RemoteAddr(), err)
+	end, err := newServerEnd(conn, peer, session, id.Limits)
+	if err == nil {
+		err = serveCalls(conn, end, id.Limits)
 	}
-	g := watch(conn, id.Limits)
-	defer g.stop()
-	for codec.err == nil && codec.note(codec.await()) == nil {
-		g.move()
-		// Its error is either the codec's, or has been answered: a method
-		// that does not exist.
-		_ = server.ServeRequest(codec)
-		g.move()
+	if err != nil {
+		return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
 	}
-	if codec.err == io.EOF {
-		return nil
-	}
-	return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), g.why(codec.err))
+	return nil
 }
 
-// serverCodec is a server's end of a connection after the handshake.
-type serverCodec interface {
-	rpc.ServerCodec
+// serverEnd is a server's end of a connection after the handshake.
+type serverEnd interface {
 	await() error // waits for a request's first byte; io.EOF is the orderly end
+	serve() error // serves one request; after an error the connection is over
+	Close() error
 }
 
-func newServerCodec(conn net.Conn, peer Identity, limits Limits) serverCodec {
+func newServerEnd(conn net.Conn, peer Identity, session *kvs.Session, limits Limits) (serverEnd, error) {
 	if peer.Codec == "gob" {
-		return newGobServer(conn, limits)
+		return newGobServer(conn, session, limits)
 	}
-	return newBinaryServer(conn, peer.CRC, limits)
+	return newBinaryServer(conn, session, peer.CRC, limits), nil
+}
+
+// serveCalls serves requests until the connection ends.
+func serveCalls(conn net.Conn, end serverEnd, limits Limits) error {
+	defer end.Close()
+	g := watch(conn, limits)
+	defer g.stop()
+	for {
+		err := end.await()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			g.move()
+			err = noEOF(end.serve()) // within a request no end is orderly
+			g.move()
+		}
+		if err != nil {
+			return g.why(err)
+		}
+	}
 }
