@@ -5,20 +5,33 @@ import (
 	"strings"
 )
 
-// retransmits returns how many TCP segments this machine has sent again since
-// boot: RetransSegs in /proc/net/snmp (RFC 4022, tcpRetransSegs).
-func (fs procFS) retransmits() (uint64, error) {
-	f, err := fs.open("net/snmp")
-	if err != nil {
-		return 0, err
-	}
-	return parseRetransmits(f)
+// segments are the TCP segments that this machine has sent since boot: RetransSegs
+// and OutSegs in /proc/net/snmp (RFC 4022).
+type segments struct {
+	again uint64
+	first uint64 // those with something new in them
 }
 
-// parseRetransmits looks the column up by its name in the first of the two Tcp
-// lines, because kernels have added columns, and its value in the second.
-func parseRetransmits(f procFile) (uint64, error) {
-	const protocol, counter = "Tcp:", "RetransSegs"
+func (fs procFS) segments() (segments, error) {
+	f, err := fs.open("net/snmp")
+	if err != nil {
+		return segments{}, err
+	}
+	return parseSegments(f)
+}
+
+func parseSegments(f procFile) (s segments, err error) {
+	if s.again, err = f.tcpCounter("RetransSegs"); err != nil {
+		return s, err
+	}
+	s.first, err = f.tcpCounter("OutSegs")
+	return s, err
+}
+
+// tcpCounter looks the column up by its name in the first of the two Tcp lines,
+// because kernels have added columns, and its value in the second.
+func (f procFile) tcpCounter(counter string) (uint64, error) {
+	const protocol = "Tcp:"
 	for i, line := range f.lines {
 		names := strings.Fields(line)
 		if len(names) == 0 || names[0] != protocol {

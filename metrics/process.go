@@ -22,6 +22,8 @@ type process struct {
 	gcCycles   int64
 	gcPause    time.Duration
 	heapBytes  uint64
+	collecting float64 // seconds of processors, by the runtime's own account, without idle ones that help
+	running    float64 // likewise, in which goroutines ran or garbage was collected
 }
 
 // process reads the own process's state without stopping the world, which
@@ -39,22 +41,43 @@ func (fs procFS) process() (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	var gc debug.GCStats
-	debug.ReadGCStats(&gc)
-	heap := []gometrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	gometrics.Read(heap)
-	if heap[0].Value.Kind() != gometrics.KindUint64 {
-		return process{}, fmt.Errorf("runtime metric %s is not supported by %s", heap[0].Name, runtime.Version())
-	}
-	return process{
+	p := process{
 		cpu:        time.Duration(used.Utime.Nano() + used.Stime.Nano()),
 		rssBytes:   rss,
 		goroutines: runtime.NumGoroutine(),
 		openFiles:  open,
-		gcCycles:   gc.NumGC,
-		gcPause:    gc.PauseTotal,
-		heapBytes:  heap[0].Value.Uint64(),
-	}, nil
+	}
+	return p, p.askRuntime()
+}
+
+// askRuntime fills in what the Go runtime says of its heap and collector.
+func (p *process) askRuntime() error {
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	p.gcCycles, p.gcPause = gc.NumGC, gc.PauseTotal
+	samples := []gometrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
+		{Name: "/cpu/classes/total:cpu-seconds"},
+		{Name: "/cpu/classes/idle:cpu-seconds"},
+	}
+	gometrics.Read(samples)
+	var seconds [5]float64
+	for i, sample := range samples {
+		switch kind := sample.Value.Kind(); {
+		case i == 0 && kind == gometrics.KindUint64:
+			p.heapBytes = sample.Value.Uint64()
+		case i > 0 && kind == gometrics.KindFloat64:
+			seconds[i] = sample.Value.Float64()
+		default:
+			return fmt.Errorf("runtime metric %s is not supported by %s", sample.Name, runtime.Version())
+		}
+	}
+	helping := seconds[2]
+	p.collecting = seconds[1] - helping
+	p.running = seconds[3] - seconds[4] - helping
+	return nil
 }
 
 // residentBytes is the resident set of the own process: the second field of

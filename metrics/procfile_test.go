@@ -14,14 +14,14 @@ func TestParsersReadAFixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (cpuTicks{busy: 1800, idle: 8400}); s.all != want {
+	if want := (cpuTicks{busy: 1800, idle: 8400, interrupts: 105, stolen: 105}); s.all != want {
 		t.Errorf("all = %+v, want %+v", s.all, want)
 	}
-	if want := (cpuTicks{busy: 870, idle: 4230}); len(s.cores) != 2 || s.cores[1] != want {
+	if want := (cpuTicks{busy: 870, idle: 4230, interrupts: 55, stolen: 55}); len(s.cores) != 2 || s.cores[1] != want {
 		t.Errorf("cores = %+v, want two with core 1 = %+v", s.cores, want)
 	}
-	if s.contextSwitches != 112345 {
-		t.Errorf("context switches = %d, want 112345", s.contextSwitches)
+	if s.contextSwitches != 112345 || s.runnable != 3 {
+		t.Errorf("context switches = %d and %d runnable, want 112345 and 3", s.contextSwitches, s.runnable)
 	}
 	m, err := fixture("proc-1").meminfo()
 	if want := (meminfo{16000000 << 10, 11000000 << 10}); err != nil || m != want {
@@ -32,8 +32,8 @@ func TestParsersReadAFixture(t *testing.T) {
 	if err != nil || len(links) != 3 || links[2] != want {
 		t.Errorf("links = %+v, %v, want the third of three to be %+v", links, err, want)
 	}
-	if n, err := fixture("proc-1").retransmits(); err != nil || n != 10 {
-		t.Errorf("retransmits = %d, %v, want 10", n, err)
+	if s, err := fixture("proc-1").segments(); err != nil || s != (segments{again: 10, first: 3578}) {
+		t.Errorf("segments = %+v, %v, want 10 of 3578", s, err)
 	}
 	if n, err := fixture("proc-1").residentBytes(); err != nil || n != 2048*uint64(os.Getpagesize()) {
 		t.Errorf("resident = %d, %v, want 2048 pages", n, err)
@@ -48,7 +48,7 @@ var parsers = []struct {
 	{"stat", func(f procFile) error { _, err := parseStat(f); return err }},
 	{"meminfo", func(f procFile) error { _, err := parseMeminfo(f); return err }},
 	{"net/dev", func(f procFile) error { _, err := parseNetDev(f); return err }},
-	{"net/snmp", func(f procFile) error { _, err := parseRetransmits(f); return err }},
+	{"net/snmp", func(f procFile) error { _, err := parseSegments(f); return err }},
 	{"self/statm", func(f procFile) error { _, err := parseResident(f, 4096); return err }},
 }
 
@@ -72,6 +72,7 @@ func TestParsersNameFileAndLineOfAFault(t *testing.T) {
 		{"negative", "stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 -7 8\n", `p/stat:2: cpu0 softirq is "-7", want an unsigned number`},
 		{"core name", "stat", "cpux 1 2 3 4 5 6 7 8\n", `p/stat:1: core name "cpux", want cpu and a number`},
 		{"core twice", "stat", "cpu0 1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n", "p/stat:2: second line for cpu0"},
+		{"no runnable", "stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\nctxt 5\n", "p/stat:3: no procs_running line up to the end of the file"},
 		{"bad switches", "stat", "ctxt many\n", `p/stat:1: ctxt is "many", want an unsigned number`},
 		{"cut short", "stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3", `p/stat:2: cut short after "cpu0 1 2 3"`},
 
@@ -92,6 +93,7 @@ func TestParsersNameFileAndLineOfAFault(t *testing.T) {
 
 		{"no tcp", "net/snmp", "Ip: A\nIp: 1\n", "p/net/snmp:2: no Tcp: line up to the end of the file"},
 		{"no column", "net/snmp", "Ip: A\nIp: 1\nTcp: InSegs\nTcp: 1\n", "p/net/snmp:3: no column RetransSegs"},
+		{"no sent", "net/snmp", "Tcp: RetransSegs\nTcp: 1\n", "p/net/snmp:1: no column OutSegs"},
 		{"no values", "net/snmp", "Tcp: RetransSegs\n", "p/net/snmp:1: no line of values after the line of names"},
 		{"few values", "net/snmp", "Tcp: InSegs RetransSegs\nTcp: 1\n", "p/net/snmp:2: 2 columns, want Tcp: and 2 values as the line before names them"},
 		{"other protocol", "net/snmp", "Tcp: RetransSegs\nUdp: 1\n", "p/net/snmp:2: 2 columns, want Tcp: and 1 values as the line before names them"},
@@ -118,7 +120,7 @@ func TestParsersNameFileAndLineOfAFault(t *testing.T) {
 // that is read before the end of the last line that counts must be an error.
 func TestParsersRefuseEveryTruncation(t *testing.T) {
 	lastThatCounts := map[string]string{
-		"stat": "ctxt", "meminfo": "MemAvailable", "net/snmp": "Tcp: 1", "self/statm": "4765",
+		"stat": "procs_running", "meminfo": "MemAvailable", "net/snmp": "Tcp: 1", "self/statm": "4765",
 	}
 	for _, p := range parsers {
 		whole, err := os.ReadFile("testdata/proc-0/" + p.file)

@@ -9,12 +9,12 @@ import (
 // reading is the state of all counters at one moment. What happened in between
 // is the difference of two readings.
 type reading struct {
-	at          time.Time // with its monotonic part
-	stat        stat
-	memory      meminfo
-	links       []link
-	retransmits uint64
-	process     process
+	at       time.Time // with its monotonic part
+	stat     stat
+	memory   meminfo
+	links    []link
+	segments segments
+	process  process
 }
 
 func (fs procFS) read() (reading, error) {
@@ -26,7 +26,7 @@ func (fs procFS) read() (reading, error) {
 	if r.links, err = fs.links(); err != nil {
 		return reading{}, err
 	}
-	if r.retransmits, err = fs.retransmits(); err != nil {
+	if r.segments, err = fs.segments(); err != nil {
 		return reading{}, err
 	}
 	if r.memory, err = fs.meminfo(); err != nil {
@@ -58,7 +58,7 @@ func (r reading) usage(before reading) Usage {
 		CorePercent:         r.corePercent(before),
 		MemoryUsedBytes:     r.memory.usedBytes(),
 		MemoryTotalBytes:    r.memory.totalBytes,
-		TCPRetransmits:      since(r.retransmits, before.retransmits),
+		TCPRetransmits:      since(r.segments.again, before.segments.again),
 		ContextSwitchesPerS: perSecond(float64(since(r.stat.contextSwitches, before.stat.contextSwitches)), seconds),
 		Process:             r.process.usage(before.process, seconds),
 	}

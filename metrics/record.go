@@ -222,8 +222,9 @@ type Summary struct {
 	Bytes         Bytes                `json:"bytes"`           // clients: like Total
 	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
 	Verification  Verification         `json:"verification"`
-	Check         *Check               `json:"check,omitempty"` // of a client with -check
-	Usage         Table                `json:"usage"`           // over the window
+	Check         *Check               `json:"check,omitempty"`    // of a client with -check
+	Usage         Table                `json:"usage"`              // over the window
+	Pressure      *Pressure            `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Offered       *Offered             `json:"offered,omitempty"` // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order

@@ -87,24 +87,24 @@ func (s *Sampler) OpenWindow() error {
 	return nil
 }
 
-// CloseWindow ends the measured window and returns its table. The averages come
+// CloseWindow ends the measured window and returns what was used in it. The averages come
 // from the counters at its two ends. The peaks are of the samples wholly inside
 // it, and never below the average, which is all that a window shorter than two
 // samples has.
-func (s *Sampler) CloseWindow() (Table, error) {
+func (s *Sampler) CloseWindow() (WindowUsage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.window == nil {
-		return Table{}, errors.New("close the window: none is open")
+		return WindowUsage{}, errors.New("close the window: none is open")
 	}
 	now, err := s.read()
 	if err != nil {
-		return Table{}, err
+		return WindowUsage{}, err
 	}
 	w := s.window
 	s.window = nil
 	w.add(now, s.dataInterface)
-	return w.table(s.dataInterface), nil
+	return WindowUsage{w.table(s.dataInterface), w.pressure()}, nil
 }
 
 // read takes a reading and insists on the data interface, once it is known.

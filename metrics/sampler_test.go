@@ -152,7 +152,7 @@ func TestWindowAveragesComeFromTheCountersAtItsEnds(t *testing.T) {
 		proc.show("proc-1")
 		must(s.Sample(Window))(t) // one busy second wholly inside
 		time.Sleep(2500 * time.Millisecond)
-		got := must(s.CloseWindow())(t)
+		got := must(s.CloseWindow())(t).Table
 
 		// 4 s: memory 4e6 kB for 0.5 s, rising to 5e6 in 1 s, there for 2.5 s.
 		memory := (4e6*0.5 + 4.5e6*1 + 5e6*2.5) / 4 * 1024
@@ -184,7 +184,7 @@ func TestWindowKeepsWhatCameBeforeAReset(t *testing.T) {
 			proc.show(fixture)
 			must(s.Sample(Window))(t)
 		}
-		got := must(s.CloseWindow())(t)
+		got := must(s.CloseWindow())(t).Table
 		if want := (AvgPeak{62.5e6, 125e6}); got.RxBytesPerS != want {
 			t.Errorf("RX = %+v, want %+v", got.RxBytesPerS, want)
 		}
@@ -204,7 +204,7 @@ func TestShortWindow(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		proc.show("proc-1")
-		got := must(s.CloseWindow())(t)
+		got := must(s.CloseWindow())(t).Table
 		if want := (AvgPeak{10e3, 10e3}); got.RxBytesPerS != want {
 			t.Errorf("RX = %+v, want %+v", got.RxBytesPerS, want)
 		}
@@ -280,7 +280,7 @@ func TestSamplerOnThisMachine(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	table := must(s.CloseWindow())(t)
+	table := must(s.CloseWindow())(t).Table
 	if table.MemoryBytes.Avg <= 0 || table.MemoryBytes.Peak < table.MemoryBytes.Avg {
 		t.Errorf("memory %+v", table.MemoryBytes)
 	}

@@ -7,7 +7,11 @@ import (
 
 // cpuTicks are the times that one core, or all together, has spent since boot,
 // in clock ticks.
-type cpuTicks struct{ busy, idle uint64 }
+type cpuTicks struct {
+	busy, idle uint64
+	interrupts uint64 // of busy: the kernel's, for devices and the network, whoever they are for
+	stolen     uint64 // of busy: another guest's
+}
 
 // stat is what is used of /proc/stat (proc_stat(5);
 // https://docs.kernel.org/filesystems/proc.html section 1.7).
@@ -15,6 +19,7 @@ type stat struct {
 	all             cpuTicks
 	cores           map[int]cpuTicks // by core number; cores that are offline have no line
 	contextSwitches uint64
+	runnable        uint64 // tasks that run or wait for a core, the reader among them
 }
 
 func (fs procFS) stat() (stat, error) {
@@ -27,7 +32,7 @@ func (fs procFS) stat() (stat, error) {
 
 func parseStat(f procFile) (stat, error) {
 	s := stat{cores: make(map[int]cpuTicks)}
-	var hasAll, hasSwitches bool
+	var hasAll, hasSwitches, hasRunnable bool
 	for i, line := range f.lines {
 		name, rest, _ := strings.Cut(line, " ")
 		var err error
@@ -40,6 +45,9 @@ func parseStat(f procFile) (stat, error) {
 		case name == "ctxt":
 			hasSwitches = true
 			s.contextSwitches, err = f.uint(i, name, rest)
+		case name == "procs_running":
+			hasRunnable = true
+			s.runnable, err = f.uint(i, name, rest)
 		}
 		if err != nil {
 			return stat{}, err
@@ -52,6 +60,8 @@ func parseStat(f procFile) (stat, error) {
 		return stat{}, f.missing("cpu0")
 	case !hasSwitches:
 		return stat{}, f.missing("ctxt")
+	case !hasRunnable:
+		return stat{}, f.missing("procs_running")
 	}
 	return s, nil
 }
@@ -84,11 +94,16 @@ func (f procFile) ticks(i int, name, rest string) (cpuTicks, error) {
 		if err != nil {
 			return cpuTicks{}, err
 		}
-		if what == "idle" || what == "iowait" {
+		switch what {
+		case "idle", "iowait":
 			t.idle += n
-		} else {
-			t.busy += n
+			continue
+		case "irq", "softirq":
+			t.interrupts += n
+		case "steal":
+			t.stolen += n
 		}
+		t.busy += n
 	}
 	return t, nil
 }
@@ -96,13 +111,24 @@ func (f procFile) ticks(i int, name, rest string) (cpuTicks, error) {
 // since is the time spent from before to t. The kernel document warns that
 // iowait may decrease.
 func (t cpuTicks) since(before cpuTicks) cpuTicks {
-	return cpuTicks{busy: since(t.busy, before.busy), idle: since(t.idle, before.idle)}
+	return cpuTicks{
+		busy: since(t.busy, before.busy), idle: since(t.idle, before.idle),
+		interrupts: since(t.interrupts, before.interrupts), stolen: since(t.stolen, before.stolen),
+	}
+}
+
+// add returns the sum of t and more.
+func (t cpuTicks) add(more cpuTicks) cpuTicks {
+	return cpuTicks{t.busy + more.busy, t.idle + more.idle, t.interrupts + more.interrupts, t.stolen + more.stolen}
 }
 
 // percent is the busy share, 0 to 100; 0 when less than a tick has passed.
-func (t cpuTicks) percent() float64 {
-	if t.busy == 0 {
+func (t cpuTicks) percent() float64 { return t.percentOf(t.busy) }
+
+// percentOf is what a part of the busy time is of all, 0 to 100.
+func (t cpuTicks) percentOf(part uint64) float64 {
+	if part == 0 {
 		return 0
 	}
-	return 100 * float64(t.busy) / (float64(t.busy) + float64(t.idle))
+	return 100 * float64(part) / (float64(t.busy) + float64(t.idle))
 }

@@ -17,19 +17,19 @@ type window struct {
 	peakMemory  float64
 	peakRxPerS  float64
 	peakTxPerS  float64
+	strain      strain
 }
 
 func newWindow(now reading) *window {
-	return &window{opened: now.at, last: now, peakMemory: float64(now.memory.usedBytes())}
+	return &window{opened: now.at, last: now, peakMemory: float64(now.memory.usedBytes()), strain: newStrain()}
 }
 
 // add counts what was used since the last reading. Memory is a level, not a
 // counter: its average weighs every reading by the time around it.
 func (w *window) add(now reading, dataInterface string) {
 	seconds := now.at.Sub(w.last.at).Seconds()
-	spent := now.stat.all.since(w.last.stat.all)
-	w.cpu.busy += spent.busy
-	w.cpu.idle += spent.idle
+	w.cpu = w.cpu.add(now.stat.all.since(w.last.stat.all))
+	w.strain.add(now, w.last)
 	before, after := float64(w.last.memory.usedBytes()), float64(now.memory.usedBytes())
 	w.memoryByteS += (before + after) / 2 * seconds
 	w.peakMemory = max(w.peakMemory, after)

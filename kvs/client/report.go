@@ -32,7 +32,8 @@ func (c *client) summarize() error {
 		return err
 	}
 	s := c.generator.Summary()
-	s.Usage = c.reporter.Window().Table
+	window := c.reporter.Window()
+	s.Usage, s.Pressure = window.Table, &window.Pressure
 	c.node.Logf("Client %d finished operations.", c.config.Index)
 	c.node.Logf("operations in all: %d get, %d put, %d read-modify-write in %d calls (%.1f each); %d hit, %d missed",
 		s.Total.Gets, s.Total.Puts, s.Total.ReadModifyWrites, s.Total.Calls, s.Total.PerCall(),

@@ -32,7 +32,7 @@ type WindowUse struct {
 	Start   time.Time
 	LengthS float64
 	Counts  metrics.Counts
-	Table   metrics.Table
+	metrics.WindowUsage
 }
 
 const (
@@ -133,12 +133,12 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 		r.opened, r.before = time.Now(), r.counts()
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
-		table, err := r.sampler.CloseWindow()
+		used, err := r.sampler.CloseWindow()
 		r.window = WindowUse{
-			Start:   r.opened,
-			LengthS: time.Since(r.opened).Seconds(),
-			Counts:  r.counts().Sub(r.before),
-			Table:   table,
+			Start:       r.opened,
+			LengthS:     time.Since(r.opened).Seconds(),
+			Counts:      r.counts().Sub(r.before),
+			WindowUsage: used,
 		}
 		return err
 	}

@@ -43,6 +43,7 @@ func (s *server) summarize() error {
 		Total:         s.counts(),
 		InWindow:      window.Counts,
 		Usage:         window.Table,
+		Pressure:      &window.Pressure,
 		Seen:          Seen(s.service, s.before, s.window),
 	}
 	for peer, counts := range s.service.Counts() {
