@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -44,6 +45,20 @@ func (p *Preflight) slowestLink() uint64 {
 		slowest = min(slowest, m.Facts.Data.BitsPerS)
 	}
 	return slowest
+}
+
+// Ahead is how far the clock of a node's machine was found to be ahead of the
+// launcher's before the run; 0 where that is not known.
+func (p *Preflight) Ahead(node string) time.Duration {
+	if p == nil {
+		return 0
+	}
+	for _, m := range p.Machines {
+		if m.ClockBefore != nil && slices.Contains(m.Nodes, node) {
+			return time.Duration(m.ClockBefore.OffsetS * float64(time.Second))
+		}
+	}
+	return 0
 }
 
 // Machine is one machine of a run. Several nodes may be on it.

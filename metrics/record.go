@@ -218,6 +218,7 @@ type Summary struct {
 	WindowLengthS float64              `json:"window_length_s"`
 	Total         Counts               `json:"total"`           // from the first loaded record to the last drained call
 	InWindow      Counts               `json:"in_window"`       // clients: replies verified inside the window
+	Edges         *Edges               `json:"edges,omitempty"` // clients: of InWindow
 	Peers         []PeerCounts         `json:"peers"`           // a client's servers, a server's clients; sums to Total
 	Bytes         Bytes                `json:"bytes"`           // clients: like Total
 	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow

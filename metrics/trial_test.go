@@ -7,12 +7,12 @@ import (
 
 func TestTrialOf(t *testing.T) {
 	p50, p99, op50, op99 := 10.0, 20.0, 30.0, 40.0
-	client := func(sent, received uint64) RunNode {
-		return RunNode{Role: Client, Summary: &Summary{BytesInWindow: Bytes{Sent: sent, Received: received}}}
+	client := func(ops, sent, received uint64) RunNode {
+		return RunNode{Role: Client, Summary: &Summary{InWindow: Counts{Gets: ops}, BytesInWindow: Bytes{Sent: sent, Received: received}}}
 	}
 	run := Run{
 		Ops: 100, WindowS: 2, OpsPerS: 50, Workload: map[string]string{"workers": "8"},
-		Nodes:   []RunNode{{Role: Server}, client(1000, 9000), client(500, 500), {Role: Client}},
+		Nodes:   []RunNode{{Role: Server}, client(60, 1000, 9000), client(40, 500, 500), {Role: Client}},
 		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P99: &op99}}, Offered: &Offered{OpsPerS: 55},
 		Verdict: Verdict{Reason: "r", Node: "n"},
 	}

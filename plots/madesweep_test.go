@@ -91,6 +91,7 @@ func (p sweepPlan) run(planned metrics.Planned, rng *rand.Rand) metrics.Run {
 		node.Summary.InWindow = metrics.Counts{Gets: 1e6}
 		if i >= nodes/2 {
 			node.Role = metrics.Client
+			node.Summary.InWindow = metrics.Counts{Gets: run.Ops / uint64(nodes-nodes/2)}
 			node.Summary.BytesInWindow = metrics.Bytes{Sent: 18 * run.Ops / uint64(nodes-nodes/2), Received: 122 * run.Ops / uint64(nodes-nodes/2)}
 		}
 		run.Nodes = append(run.Nodes, node)

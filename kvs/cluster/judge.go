@@ -1,22 +1,14 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 
 	"kvlab/metrics"
 )
 
-// minOverlap is the share of the shortest window that all clients must have
-// measured together.
-const minOverlap = 0.95
-
 // total fills in what run's summaries add up to: the common window, the result
 // and the counts of both sides. A missing summary adds nothing; judge sees it.
 func total(run *metrics.Run) {
-	var starts, ends []time.Time
-	shortest := 0.0
 	tables := make(map[metrics.Role][]metrics.Table)
 	for _, node := range run.Nodes {
 		s := node.Summary
@@ -26,44 +18,15 @@ func total(run *metrics.Run) {
 		tables[node.Role] = append(tables[node.Role], s.Usage)
 		if node.Role == metrics.Server {
 			run.Applied = run.Applied.Add(s.Total)
-			continue
-		}
-		run.Total = run.Total.Add(s.Total)
-		run.Ops += s.InWindow.Ops()
-		run.OpsPerS += s.OpsPerS()
-		if s.Offered != nil {
-			run.Offered = cmp.Or(run.Offered, new(metrics.Offered))
-			run.Offered.Add(*s.Offered)
-		}
-		starts = append(starts, s.WindowStart)
-		ends = append(ends, s.WindowStart.Add(time.Duration(s.WindowLengthS*float64(time.Second))))
-		if len(starts) == 1 || s.WindowLengthS < shortest {
-			shortest = s.WindowLengthS
+		} else {
+			run.Total = run.Total.Add(s.Total)
 		}
 	}
 	run.Usage = make(map[metrics.Role]metrics.Table)
 	for role, t := range tables {
 		run.Usage[role] = metrics.GroupTable(t)
 	}
-	if shortest > 0 {
-		run.WindowStart, run.WindowS = intersection(starts, ends)
-		run.OverlapShare = min(1, run.WindowS/shortest)
-	}
-}
-
-// intersection is the stretch that lies in every window: its start, and its
-// length in seconds, 0 when there is none.
-func intersection(starts, ends []time.Time) (time.Time, float64) {
-	start, end := starts[0], ends[0]
-	for i := range starts {
-		if starts[i].After(start) {
-			start = starts[i]
-		}
-		if ends[i].Before(end) {
-			end = ends[i]
-		}
-	}
-	return start, max(0, end.Sub(start).Seconds())
+	totalWindow(run)
 }
 
 // Judge fills in what the summaries of a run that came to its end add up to, and

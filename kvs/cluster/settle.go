@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -61,15 +60,10 @@ func (c *conductor) tellAt(moment time.Time, command control.Command) {
 
 // ahead is how far a member's clock was found to be ahead of the launcher's.
 func (c *conductor) ahead(m *member) time.Duration {
-	if c.plan.Local || c.preflight == nil {
+	if c.plan.Local {
 		return 0
 	}
-	for _, machine := range c.preflight.Machines {
-		if machine.ClockBefore != nil && slices.Contains(machine.Nodes, m.Name) {
-			return time.Duration(machine.ClockBefore.OffsetS * float64(time.Second))
-		}
-	}
-	return 0
+	return c.preflight.Ahead(m.Name)
 }
 
 // unsettled is how many seconds of a client's warm-up cannot be steady: the first

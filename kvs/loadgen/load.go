@@ -66,7 +66,7 @@ const loadFrame = 256 << 10
 
 // sweep does one kind of operation on each record in [first, last).
 func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
-	inLoad := func(time.Time) metrics.Phase { return metrics.Load }
+	inLoad := func(time.Time) (metrics.Phase, *span) { return metrics.Load, nil }
 	size := uint64(min(c.Batch, max(1, loadFrame/c.perOp())) * c.Servers())
 	r := &w.rounds[0]
 	for id := first; id < last; {

@@ -96,7 +96,7 @@ func (l lane) run(s schedule) (calls uint64, err error) {
 			if err := conn.Receive(); err != nil {
 				return calls, fmt.Errorf("receive from raw server %d of %d: %w", i+1, len(l), err)
 			}
-			if s.at(time.Now()) == metrics.Window {
+			if phase, _ := s.at(time.Now()); phase == metrics.Window {
 				calls++
 			}
 		}

@@ -90,9 +90,9 @@ func (w *worker) send(r *round) {
 	r.underway = true
 }
 
-// finish takes in the replies of a round that was sent. phaseAt says what phase
-// a reply belongs to by the time when it came.
-func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
+// finish takes in the replies of a round that was sent. at says what phase a
+// reply belongs to by the time when it came.
+func (w *worker) finish(r *round, at phaseAt) error {
 	var first error
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
@@ -104,7 +104,7 @@ func (w *worker) finish(r *round, phaseAt func(time.Time) metrics.Phase) error {
 			w.tape.take(x, err)
 		}
 		if err == nil && first == nil {
-			err = w.take(i, r, phaseAt)
+			err = w.take(i, r, at)
 		}
 		if err != nil && first == nil {
 			first = &CallError{Server: w.peers[i].name, Ops: x.batch.Len(), Err: err}
@@ -128,7 +128,7 @@ func (e *CallError) Error() string {
 func (e *CallError) Unwrap() error { return e.Err }
 
 // take checks the reply of server i and counts it.
-func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) error {
+func (w *worker) take(i int, r *round, at phaseAt) error {
 	x := &r.exchanges[i]
 	came, served := time.Now(), x.reply.Served()
 	tally, err := w.check(x, w.peers[i].null)
@@ -136,7 +136,7 @@ func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) er
 		return err
 	}
 	r.latency = max(r.latency, came.Sub(x.sent))
-	phase := phaseAt(came)
+	phase, window := at(came)
 	t := metrics.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
 	r.late = 0 // it is the round's, not every call's
 	if len(x.due) > 0 {
@@ -149,9 +149,12 @@ func (w *worker) take(i int, r *round, phaseAt func(time.Time) metrics.Phase) er
 	defer w.mu.Unlock()
 	w.counts[i] = w.counts[i].Add(tally.Counts)
 	w.bytes = w.bytes.Add(tally.Bytes)
-	if phase == metrics.Window {
+	if window != nil {
 		w.window = w.window.Add(tally.Counts)
 		w.carried = w.carried.Add(tally.Bytes)
+		if slot, ok := window.edge(came); ok {
+			w.edges[slot] += tally.Ops()
+		}
 	}
 	w.verify.Add(tally.Verification)
 	return nil

@@ -31,16 +31,20 @@ func (s schedule) decide(opens, closes time.Time) { s.window.Store(&span{opens, 
 
 func (s schedule) decided() bool { return s.window.Load() != nil }
 
-// at is the phase that a reply belongs to by the time when it came.
-func (s schedule) at(t time.Time) metrics.Phase {
+// at is the phase that a reply belongs to by the time when it came, and the
+// window when it came in that.
+func (s schedule) at(t time.Time) (metrics.Phase, *span) {
 	switch w := s.window.Load(); {
 	case w == nil || t.Before(w.opens):
-		return metrics.WarmUp
+		return metrics.WarmUp, nil
 	case t.Before(w.closes):
-		return metrics.Window
+		return metrics.Window, w
 	}
-	return metrics.Drain
+	return metrics.Drain, nil
 }
+
+// phaseAt says what a time belongs to: a schedule's at.
+type phaseAt func(time.Time) (metrics.Phase, *span)
 
 // over reports whether no round begins any more.
 func (s schedule) over(t time.Time) bool {

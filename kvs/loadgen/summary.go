@@ -30,6 +30,7 @@ func (g *Generator) Summary() metrics.Summary {
 		WindowStart:   g.opened,
 		WindowLengthS: g.config.Window.Seconds(),
 		Total:         g.Counts(),
+		Edges:         g.edges(),
 		Latency:       g.latency.Quantiles(),
 	}
 	for i, server := range g.workers[0].peers {

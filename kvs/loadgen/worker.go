@@ -31,6 +31,7 @@ type worker struct {
 	mu      sync.Mutex
 	counts  []metrics.Counts     // by server; guarded by mu
 	window  metrics.Counts       // guarded by mu
+	edges   edges                // of it; guarded by mu
 	bytes   metrics.Bytes        // guarded by mu
 	carried metrics.Bytes        // of them, those of the window; guarded by mu
 	verify  metrics.Verification // guarded by mu

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// measuring gives the clients of a run windows of 100 s, so many seconds after
+// the first client's, with one operation in each slot of the edges and the rest
+// of a rate between.
+func measuring(run *metrics.Run, rates []uint64, after ...float64) {
+	slot := metrics.EdgeSlot(100 * time.Second).Seconds()
+	for i := range rates {
+		s := run.Nodes[2+i].Summary
+		s.WindowStart = run.Nodes[2].Summary.WindowStart.Add(time.Duration(after[i] * float64(time.Second)))
+		s.WindowLengthS = 100
+		s.InWindow = metrics.Counts{Gets: 100 * rates[i]}
+		s.Edges = &metrics.Edges{SlotS: slot, First: slices.Repeat([]uint64{1}, metrics.EdgeSlots), Last: slices.Repeat([]uint64{1}, metrics.EdgeSlots)}
+	}
+}
+
+// What came while only one client measured does not count.
+func TestTotalCommonWindow(t *testing.T) {
+	run := goodRun()
+	measuring(run, []uint64{10, 20}, 0, 2) // 2 s are 60 slots
+	total(run)
+	if run.Ops != 1000-60+2000-60 || math.Abs(run.WindowS-98) > 1e-9 {
+		t.Errorf("%d operations in %v s, want 2880 in 98", run.Ops, run.WindowS)
+	}
+	if want := 2880 / 98.0; math.Abs(run.OpsPerS-want) > 1e-6 {
+		t.Errorf("%v ops/s, want %v", run.OpsPerS, want)
+	}
+}
+
+// A client whose clock is 3 s ahead, as the preflight has found, opened its window
+// with the others although it says otherwise.
+func TestTotalByOneClock(t *testing.T) {
+	run := goodRun()
+	measuring(run, []uint64{10, 20}, 0, 3)
+	run.Preflight = &metrics.Preflight{Machines: []metrics.Machine{
+		{Nodes: []string{"s0", "s1", "c0"}, ClockBefore: &metrics.ClockOffset{OffsetS: 0}},
+		{Nodes: []string{"c1"}, ClockBefore: &metrics.ClockOffset{OffsetS: 3}},
+	}}
+	total(run)
+	if run.Ops != 3000 || run.WindowS != 100 || run.OverlapShare != 1 || run.OpsPerS != 30 {
+		t.Errorf("%d operations in %v s, %v ops/s, overlap %v; want all 3000 in 100 s", run.Ops, run.WindowS, run.OpsPerS, run.OverlapShare)
+	}
+}
+
+// An open loop's achieved share is that of the clients' own windows.
+func TestTotalOffered(t *testing.T) {
+	run := goodRun()
+	measuring(run, []uint64{10, 20}, 0, 2)
+	for i, rate := range []float64{10, 40} {
+		run.Nodes[2+i].Summary.Offered = &metrics.Offered{OpsPerS: rate, Ops: uint64(100 * rate)}
+	}
+	total(run)
+	if run.Offered.OpsPerS != 50 || run.Offered.Ops != 940+2*1940 {
+		t.Errorf("offered %+v, want 50 ops/s and 4820 operations", run.Offered)
+	}
+}
