@@ -30,6 +30,7 @@ type Figure struct {
 	Alarm    string // why the run is not valid; drawn in red
 	Legend   []Group
 	Panels   []*plot.Plot
+	Readings []Reading // for a page's readers, who can point at a place
 }
 
 // Figures returns every figure of one run, in the report's order.
@@ -71,8 +72,8 @@ func (f Figure) draw(c draw.Canvas) {
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, marginPt, -marginPt, marginPt, -marginPt)
 	c.Max.Y -= writeLine(c, bold(21, ink), f.Title)
-	if f.Subtitle != "" {
-		c.Max.Y -= writeLine(c, sans(13.5, grey), f.Subtitle)
+	for _, line := range wrap(f.Subtitle, sans(13.5, grey), c.Size().X, 2) {
+		c.Max.Y -= writeLine(c, sans(13.5, grey), line)
 	}
 	for _, line := range wrap(f.Alarm, bold(13.5, alarm), c.Size().X, 2) {
 		c.Max.Y -= writeLine(c, bold(13.5, alarm), line)
@@ -82,14 +83,25 @@ func (f Figure) draw(c draw.Canvas) {
 		c.Max.Y -= group.draw(c)
 	}
 	c.Max.Y -= vg.Points(8)
+	f.drawPanels(c)
+}
+
+// drawPanels draws the panels one below the other, with as many words at their x
+// axes as c has room for, and returns where each has its data.
+func (f Figure) drawPanels(c draw.Canvas) (areas []vg.Rectangle) {
 	rows := make([][]*plot.Plot, len(f.Panels))
 	for i, panel := range f.Panels {
-		rows[i] = []*plot.Plot{panel}
+		fitted := *panel
+		fitted.X.Tick.Marker = fitting{panel.X.Tick.Marker, panel.X, c.Size().X - panel.Y.Tick.Label.Width("10.00M")}
+		fitted.X.Label.Text = strings.Join(wrap(panel.X.Label.Text, panel.X.Label.TextStyle, c.Size().X*3/4, 2), "\n")
+		rows[i] = []*plot.Plot{&fitted}
 	}
 	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadY: vg.Points(10)}
 	for i, row := range plot.Align(rows, tiles, c) {
-		f.Panels[i].Draw(row[0])
+		rows[i][0].Draw(row[0])
+		areas = append(areas, rows[i][0].DataCanvas(row[0]).Rectangle)
 	}
+	return areas
 }
 
 // writeLine writes one line at the top left of c and returns its height.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -66,6 +67,8 @@ func LatencyFigure(r *Run) Figure {
 	reach := SupportedNines(r.Latencies.Call.TotalCount())
 	group, saturated := Group{}, saturation(r.Run)
 	low, high := math.Inf(1), 0.0
+	var names []string
+	var curves []plotter.XYs
 	for _, kind := range latencyKinds {
 		d := kind.of(r.Latencies)
 		curve := LatencyCurve(d, reach)
@@ -76,7 +79,9 @@ func LatencyFigure(r *Run) Figure {
 		polyline(p, kind.line, curve)
 		p.Add(milestones{curve: curve, kind: kind})
 		group.Entries = append(group.Entries, Entry{Name: kind.describe(d), Line: kind.line})
+		names, curves = append(names, strings.TrimSuffix(kind.unit, "s")), append(curves, curve)
 	}
+	f.Readings = latencyReadings(names, curves)
 	if len(group.Entries) == 0 {
 		p.Add(notice(cmp.Or(saturated, "no latency was recorded in the window")))
 	} else {
@@ -173,6 +178,7 @@ func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
 		style.XAlign, style.YAlign = text.XLeft, text.YTop
 		shift = vg.Point{X: 5, Y: -5}
 	}
+	var written boxes
 	for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if tick.Value == 0 || tick.Value > last {
 			continue
@@ -180,7 +186,7 @@ func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
 		at := m.at(tick.Value)
 		point := vg.Point{X: x(at.X), Y: y(at.Y)}
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
-		c.FillText(style, point.Add(shift), milliseconds(at.Y*microsPerMs)+" ms")
+		written.write(c, style, point.Add(shift), milliseconds(at.Y*microsPerMs)+" ms")
 	}
 }
 

@@ -59,6 +59,18 @@ func (c course) points(of func(metrics.Trial) *float64) (points plotter.XYs) {
 	return points
 }
 
+// readings are what each trial came to.
+func (c course) readings() (all []Reading) {
+	for _, trial := range c.trials {
+		rows := []string{"p50: " + milliseconds(*trial.OpP50) + " ms", "p99: " + milliseconds(*trial.OpP99) + " ms"}
+		if c.name != "" {
+			rows = append([]string{label(c.name, 60)}, rows...)
+		}
+		all = append(all, Reading{At: trial.OpsPerS, Head: metrics.Count(trial.OpsPerS) + " ops/s", Rows: rows})
+	}
+	return all
+}
+
 // latencyThroughputFigure shows what latency each open loop had at what
 // throughput, a dot for every trial: p99 in full lines, p50 in broken ones. Both
 // count from the moment when an operation was due.
@@ -78,6 +90,7 @@ func latencyThroughputFigure(s *Sweep) Figure {
 		for j := range p99 {
 			most, low, high = max(most, p99[j].X), min(low, p50[j].Y), max(high, p99[j].Y)
 		}
+		f.Readings = append(f.Readings, c.readings()...)
 		polyline(p, full, p99)
 		polyline(p, broken, p50)
 		p.Add(&plotter.Scatter{XYs: p99, GlyphStyle: middle(full)}, &plotter.Scatter{XYs: p50, GlyphStyle: dot(full)})
@@ -90,6 +103,7 @@ func latencyThroughputFigure(s *Sweep) Figure {
 	if without > 0 {
 		group.Entries = append(group.Entries, Entry{Name: fmt.Sprintf("%d more without percentiles: saturated, or too few calls", without)})
 	}
+	slices.SortFunc(f.Readings, func(a, b Reading) int { return cmp.Compare(a.At, b.At) })
 	f.Legend = []Group{group}
 	if len(all) == 0 {
 		p.Add(notice("no open loop has a latency: all were saturated, or had too few calls"))

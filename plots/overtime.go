@@ -24,6 +24,11 @@ func ThroughputFigure(r *Run) Figure {
 	}
 	f.Legend = append(f.Legend, legendOf(clients)...)
 	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", topOf(r, lines))}
+	shown := readable{series: clients, write: func(y float64) string { return metrics.Count(y) + " ops/s" }}
+	if len(clients) > 1 {
+		shown.total = TotalThroughput(r)
+	}
+	f.Readings = timeReadings(r, shown)
 	return f
 }
 
@@ -33,15 +38,17 @@ func CPUFigure(r *Run) Figure {
 	nodes := CPU(r)
 	f.Legend = legendOf(nodes)
 	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "CPU, all cores together (%)", 100)}
+	f.Readings = timeReadings(r, readable{series: nodes, write: inUnit("%.1f %%")})
 	return f
 }
 
 // MemoryFigure shows each machine's used memory over time.
 func MemoryFigure(r *Run) Figure {
 	f := runFigure(r, "memory", "Memory in use over time")
-	nodes := linesOf(Memory(r))
-	f.Legend = legendOf(Memory(r))
-	f.Panels = []*plot.Plot{timePanel(r, nodes, "memory in use (GiB)", topOf(r, nodes))}
+	nodes := Memory(r)
+	f.Legend = legendOf(nodes)
+	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "memory in use (GiB)", topOf(r, linesOf(nodes)))}
+	f.Readings = timeReadings(r, readable{series: nodes, write: inUnit("%.2f GiB")})
 	return f
 }
 
@@ -55,7 +62,14 @@ func NetworkFigure(r *Run) Figure {
 	rx, tx := timePanel(r, received, "received (Gb/s)", top), timePanel(r, sent, "sent (Gb/s)", top)
 	rx.X.Label.Text = ""
 	f.Panels = []*plot.Plot{rx, tx}
+	f.Readings = timeReadings(r, readable{series: Received(r), what: "received by ", write: inUnit("%.3f Gb/s")},
+		readable{series: Sent(r), what: "sent by ", write: inUnit("%.3f Gb/s")})
 	return f
+}
+
+// inUnit writes numbers by a format.
+func inUnit(format string) func(float64) string {
+	return func(y float64) string { return fmt.Sprintf(format, y) }
 }
 
 // line is a series with a look.

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"strings"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -45,7 +47,7 @@ type notice string
 func (n notice) Plot(c draw.Canvas, _ *plot.Plot) {
 	style := sans(16, grey)
 	style.XAlign, style.YAlign = text.XCenter, text.YCenter
-	c.FillText(style, c.Center(), string(n))
+	c.FillText(style, c.Center(), strings.Join(wrap(string(n), style, c.Size().X, 3), "\n"))
 }
 
 // windowMark dulls everything outside the window, marks its borders, and writes

@@ -1,206 +1,131 @@
 package plots
 
 import (
-	"bytes"
-	"embed"
+	"cmp"
 	"fmt"
-	"html/template"
-	"maps"
-	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"kvlab/metrics"
 )
 
-//go:embed report.html sweep.html style.css hardware.html
-var layoutFiles embed.FS
-
-// page is what the report's template shows.
-type page struct {
-	Run          *Run
-	Verdict      string
-	Headline     string
-	Nodes        string
-	Ops          string
-	Window       string
-	Settings     []setting
-	NodeRows     []nodeRow
-	Loop         string
-	LatencyRows  []latencyRow
-	LatencyNotes []string
-	Accounts     []accountRow
-	Disagree     []accountRow
-	Pairs        int
-	Verification []verifyRow
-	Hardware     []hardwareRow
-	Pictures     []picture
-}
-
-// setting is one line of the settings table.
-type setting struct{ Name, Value string }
-
-// verifyRow is what one client checked.
-type verifyRow struct {
-	Node  string
-	Found metrics.Verification
-}
-
-// hardwareRow is the machine of one node or several alike.
-type hardwareRow struct {
-	Nodes  []string
-	Memory string
-	metrics.Host
-	Binary string
-}
-
-// picture is one figure inside the page.
-type picture struct {
-	Title string
-	SVG   template.HTML
-}
-
-// Report is the whole run as one HTML page that needs nothing else: no script,
-// no style sheet, no network. Everything that came from a node is escaped.
+// Report is the whole run as one HTML page that needs nothing else, from no disk
+// and no network: figures, data and the script that reads values off figures are
+// in it. Everything that came from a node is escaped.
 func Report(r *Run) ([]byte, error) {
-	p := pageOf(r)
-	var err error
-	if p.Pictures, err = pictures(Figures(r)); err != nil {
-		return nil, err
-	}
-	return layOut("report.html", p)
-}
-
-// pictures are figures as a page has them.
-func pictures(figures []Figure) ([]picture, error) {
-	var all []picture
-	for _, f := range figures {
-		svg, err := f.SVG()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, picture{f.Title, inline(svg)})
-	}
-	return all, nil
-}
-
-// layOut writes a page by its layout's file.
-func layOut(layout string, page any) ([]byte, error) {
-	all, err := template.New(layout).Funcs(template.FuncMap{"grouped": grouped}).ParseFS(layoutFiles, "style.css", "hardware.html", layout)
-	if err != nil {
-		return nil, fmt.Errorf("parse the report's template: %w", err)
-	}
-	var out bytes.Buffer
-	if err := all.ExecuteTemplate(&out, layout, page); err != nil {
-		return nil, fmt.Errorf("write the report: %w", err)
-	}
-	return bytes.Map(printable, out.Bytes()), nil
-}
-
-// printable replaces what no document may hold: control characters but line
-// feed and tab, which escaping leaves as they are.
-func printable(c rune) rune {
-	if c != '\n' && c != '\t' && (unicode.IsControl(c) || c == unicode.ReplacementChar) {
-		return '?'
-	}
-	return c
-}
-
-// inline drops what stands before an SVG's root element. The renderer has
-// escaped every text in it.
-func inline(svg []byte) template.HTML {
-	return template.HTML(svg[max(0, bytes.Index(svg, []byte("<svg"))):])
-}
-
-// pageOf collects the report's words and numbers.
-func pageOf(r *Run) page {
 	p := page{
-		Run:          r,
-		Verdict:      r.Verdict.String(),
-		Headline:     resultOf(r.Run),
-		Nodes:        describeTopology(r.Run),
-		Ops:          grouped(r.Ops),
-		Window:       tenths(r.WindowS),
-		Settings:     settings(r),
-		NodeRows:     nodeRows(r.Run),
-		Loop:         metrics.LoopText(r.Offered, r.Ops),
-		LatencyRows:  latencyRows(r.Run),
-		LatencyNotes: latencyNotes(r.Run),
-		Accounts:     accounts(r.Run),
-		Hardware:     hardware(r.Nodes),
-	}
-	p.Disagree, p.Pairs = disagreements(r.Run)
-	for _, node := range r.Nodes {
-		if node.Role == metrics.Client && node.Summary != nil {
-			p.Verification = append(p.Verification, verifyRow{node.Name, node.Summary.Verification})
-		}
-	}
-	return p
-}
-
-// settings are what makes the run repeatable: the work's flags in order of
-// name, then how it was started. What is empty is left out.
-func settings(r *Run) []setting {
-	var all []setting
-	add := func(name, value string) {
-		if value != "" {
-			all = append(all, setting{name, value})
-		}
-	}
-	for _, flag := range slices.Sorted(maps.Keys(r.Workload)) {
-		add("-"+flag, r.Workload[flag])
-	}
-	add("command", strings.Join(r.Command, " "))
-	add("git commit", r.GitCommit)
-	if r.Seed != 0 {
-		add("run seed", fmt.Sprint(r.Seed))
-	}
-	if !r.Started.IsZero() {
-		add("started", r.Started.UTC().Format(time.DateTime+" UTC"))
-	}
-	if !r.Ended.IsZero() {
-		add("ended", r.Ended.UTC().Format(time.DateTime+" UTC"))
+		Kind: "run", ID: r.ID,
+		Verdict: r.Verdict.String(), Good: r.Verdict.Valid,
+		Headline: resultOf(r.Run),
+		What:     "No window was common to all clients, so there is no result.",
+		Warnings: warnings(r),
 	}
 	if r.WindowS > 0 {
-		add("window", fmt.Sprintf("%.3f s common to all clients, %.1f %% of the shortest one's", r.WindowS, 100*r.OverlapShare))
+		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
+		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), tenths(r.WindowS))
 	}
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		add(string(role)+"s' interface", r.Usage[role].DataInterface)
+	var err error
+	if p.Sections, err = resultSections(r); err != nil {
+		return nil, err
+	}
+	run, err := rawOf("run.json", "run.json", r.Run)
+	if err != nil {
+		return nil, err
+	}
+	p.Sections = append(p.Sections,
+		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: settings(r)},
+		section{ID: "hardware", Brief: true, Title: "Hardware", Layout: "part", Data: hardwarePart(r.Nodes)},
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Layout: "commands", Data: reproduceRun(r)},
+		section{ID: "raw", Brief: true, Title: "Raw data", Layout: "raw", Data: []rawFile{run}})
+	return p.render()
+}
+
+// describe is a run's work and nodes.
+func describe(r *Run) string {
+	return strings.TrimPrefix(describeWork(r.Workload)+" on "+describeTopology(r.Run), " on ")
+}
+
+// sentence begins with a capital letter.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// warnings are what lessens a run's result, each in a sentence.
+func warnings(r *Run) []string {
+	var all []string
+	if len(r.Missing) > 0 {
+		all = append(all, "This run folder is incomplete. Missing: "+strings.Join(r.Missing, "; ")+".")
+	}
+	if r.Ceiling != nil && r.Ceiling.ClientBound {
+		all = append(all, r.Ceiling.String()+".")
+	}
+	if r.WarmUp != nil && !r.WarmUp.Stationary {
+		all = append(all, r.WarmUp.String()+".")
+	}
+	switch {
+	case r.Lab != nil:
+		all = append(all, r.Lab.String()+": not a cluster's number.")
+	case oneMachine(r.Nodes):
+		all = append(all, "Servers and clients shared one machine, its cores and its loopback interface: not a cluster's number.")
 	}
 	return all
 }
 
-// hardware lists the nodes' machines, those that are alike in one row.
-func hardware(nodes []metrics.RunNode) []hardwareRow {
-	var rows []hardwareRow
-	place := map[metrics.Host]map[string]int{}
+// oneMachine reports whether all of several nodes say that they were on the same
+// machine.
+func oneMachine(nodes []metrics.RunNode) bool {
+	name := ""
 	for _, node := range nodes {
-		if node.Config == nil {
-			continue
+		if node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != cmp.Or(name, node.Config.Host.Hostname) {
+			return false
 		}
-		kind := node.Config.Host
-		kind.Hostname = ""
-		if place[kind] == nil {
-			place[kind] = map[string]int{}
-		}
-		i, seen := place[kind][node.Config.Binary]
-		if !seen {
-			i = len(rows)
-			place[kind][node.Config.Binary] = i
-			rows = append(rows, hardwareRow{Host: kind, Binary: node.Config.Binary,
-				Memory: fmt.Sprintf("%.1f GiB", float64(kind.MemoryTotalBytes)/gibibyte)})
-		}
-		rows[i].Nodes = append(rows[i].Nodes, fmt.Sprintf("%s (%s)", node.Name, node.Config.Host.Hostname))
+		name = node.Config.Host.Hostname
 	}
-	return rows
+	return len(nodes) > 1
 }
 
-// grouped writes all digits of n, in groups of three.
-func grouped(n uint64) string {
-	digits := fmt.Sprint(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
+// resultSections are the sections of what a run measured, in the order in which a
+// reviewer asks for it.
+func resultSections(r *Run) ([]section, error) {
+	over, err := runPictures(r)
+	if err != nil {
+		return nil, err
 	}
-	return digits
+	sections := []section{
+		{ID: "method", Title: "How it was measured", Layout: "part", Data: methodPart(r)},
+		{ID: "throughput", Title: "Throughput", Layout: "part", Data: throughputPart(r, over)},
+		{ID: "latency", Title: "Latency", Layout: "part", Data: latencyPart(r, over)},
+		{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(r, over)},
+	}
+	return append(sections, limitSections(r)...), nil
+}
+
+// limitSections say what limited a run, as far as that is known.
+func limitSections(r *Run) []section {
+	var sections []section
+	if b := r.Bottleneck; b != nil {
+		sections = append(sections, section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Layout: "part", Data: bottleneckPart(*b)})
+	}
+	if c := r.Ceiling; c != nil {
+		sections = append(sections, section{ID: "ceiling", Brief: true, Title: "Ceiling", Layout: "part", Data: ceilingPart(r)})
+	}
+	if s := r.Skew; s != nil {
+		sections = append(sections, section{ID: "skew", Title: "Skew", Layout: "part", Data: skewPart(*s)})
+	}
+	return sections
+}
+
+// runPictures are the figures of a run as a page has them, by name.
+func runPictures(r *Run) (map[string]picture, error) {
+	all, err := pictures(Figures(r))
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]picture)
+	for _, p := range all {
+		byName[p.Name] = p
+	}
+	return byName, nil
 }

@@ -84,6 +84,7 @@ func scalingFigure(s *Sweep, along int) Figure {
 	p.Y.Tick.Marker = ticks{6, metrics.Count}
 	f.Legend = scalingLegend(all, x)
 	f.Panels = []*plot.Plot{p}
+	f.Readings = spotReadings(all, knob.Name)
 	return f
 }
 

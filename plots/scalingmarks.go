@@ -46,6 +46,7 @@ type medianLabels []Spot
 func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	shown := slices.DeleteFunc(slices.Clone(m), func(s Spot) bool { return s.Estimate.N == 0 })
+	var written boxes
 	for i, spot := range shown {
 		words := metrics.Count(spot.Estimate.Median)
 		if i > 0 && spot.Ideal > 0 {
@@ -56,8 +57,27 @@ func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 		if i+1 < len(shown) && shown[i+1].Estimate.Median < spot.Estimate.Median {
 			style.YAlign, below = text.YBottom, -3
 		}
-		c.FillText(style, vg.Point{X: x(spot.Place) + 10, Y: y(spot.Estimate.Median) - below}, words)
+		written.write(c, style, vg.Point{X: x(spot.Place) + 10, Y: y(spot.Estimate.Median) - below}, words)
 	}
+}
+
+// boxes are where labels have been written.
+type boxes []vg.Rectangle
+
+// write writes a label, or leaves it out where it would cover another; one that
+// would stand out of c on the right is moved in.
+func (b *boxes) write(c draw.Canvas, style text.Style, at vg.Point, words string) {
+	box := style.Rectangle(words).Add(at)
+	if out := box.Max.X - c.Max.X; out > 0 {
+		at.X, box.Min.X, box.Max.X = at.X-out, box.Min.X-out, box.Max.X-out
+	}
+	for _, other := range *b {
+		if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
+			return
+		}
+	}
+	*b = append(*b, box)
+	c.FillText(style, at, words)
 }
 
 // crosses mark, on the x axis, the points that have trials which failed.

@@ -31,6 +31,14 @@ var (
 	dashes     = [4][]vg.Length{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}}
 )
 
+// palette names the colours of figures for a page's style sheet, which has others
+// of these names for dark pages.
+var palette = map[string]color.NRGBA{
+	"ink": ink, "soft": grey, "grid": gridLine, "bad": alarm, "veil": veil,
+	"cool0": cool[0], "cool1": cool[1], "cool2": cool[2], "cool3": cool[3],
+	"warm0": warm[0], "warm1": warm[1], "warm2": warm[2], "warm3": warm[3],
+}
+
 // sans is text of a size in points.
 func sans(size float64, c color.Color) text.Style {
 	return text.Style{

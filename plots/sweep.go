@@ -21,6 +21,7 @@ type Sweep struct {
 	metrics.Sweep
 	Trials []metrics.Trial // finished, in the order of their execution
 	Points []Point         // every planned one, in the order of the knobs' values
+	dir    string          // "" of runs taken for a sweep
 }
 
 // Point is one combination of the knobs' values.
@@ -51,7 +52,7 @@ func LoadSweep(dir string) (*Sweep, error) {
 				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)}
 		}
 	}
-	s := &Sweep{Sweep: plan, Trials: trials}
+	s := &Sweep{Sweep: plan, Trials: trials, dir: dir}
 	for _, point := range metrics.Summarize(plan, trials) {
 		p := Point{Point: point}
 		if len(point.Valid) > 0 {

@@ -1,68 +1,208 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"kvlab/metrics"
 )
 
-// sweepPage is what a sweep's report shows.
-type sweepPage struct {
-	Sweep    *Sweep
-	Good     bool
-	Verdict  string
-	Headline string
-	More     string // of the headline
-	Says     string
-	Failed   []string
-	Tables   []lineTable
-	Pictures []picture
-	Trials   []trialRow
-	Settings []setting
-	Hardware []hardwareRow
-}
-
-// lineTable is a line of a figure in figures, and what the law says of it.
-type lineTable struct {
-	Columns []string
-	Rows    [][]string
-	Law     string
-}
-
-// trialRow is one trial in a table.
-type trialRow struct {
-	metrics.Trial
-	Point string
-	Cells []string
-}
-
-// Valid reports whether the trial is data.
-func (t trialRow) Valid() bool { return t.Verdict.Valid }
-
 // SweepReport is a whole sweep as one HTML page that needs nothing else, like
-// Report: verdict and headline first.
+// Report: verdict and headline first. What only a run has, such as usage over
+// time, is that of one trial of the best point: the one nearest to the median.
 func SweepReport(s *Sweep) ([]byte, error) {
-	p := sweepPage{Sweep: s, Says: describeSweep(s)}
+	p := page{Kind: "sweep", ID: s.ID, What: sentence(describeSweep(s)) + "."}
+	if len(s.Knobs) == 0 {
+		p.Kind = "trials"
+	}
 	p.Verdict, p.Good = s.verdict()
-	p.Headline, p.More = s.headline()
+	p.Headline, p.Interval = s.headline()
+	p.Interval = sentence(p.Interval)
 	for _, trial := range s.failed() {
-		p.Failed = append(p.Failed, s.name(trial)+": "+invalidReason(trial.Verdict))
+		p.Warnings = append(p.Warnings, s.name(trial)+" failed: "+invalidReason(trial.Verdict)+".")
 	}
-	p.Tables = lineTables(s)
-	for _, trial := range s.Trials {
-		p.Trials = append(p.Trials, rowOf(s, trial))
-	}
-	p.Settings = sweepSettings(s)
-	if r := s.sample(); r != nil {
-		p.Hardware = hardware(r.Nodes)
-	}
-	var err error
-	if p.Pictures, err = pictures(ScalingFigures(s)); err != nil {
+	shown, trial, err := s.shown()
+	if err != nil {
 		return nil, err
 	}
-	return layOut("sweep.html", p)
+	if shown != nil {
+		p.Warnings = append(p.Warnings, s.warnings(shown)...)
+	}
+	if p.Sections, err = s.sections(shown, trial); err != nil {
+		return nil, err
+	}
+	files, err := s.raw(shown)
+	if err != nil {
+		return nil, err
+	}
+	if shown != nil {
+		p.Sections = append(p.Sections, section{ID: "hardware", Brief: true, Title: "Hardware", Layout: "part", Data: hardwarePart(shown.Nodes)})
+	}
+	p.Sections = append(p.Sections,
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Layout: "commands", Data: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
+		section{ID: "raw", Brief: true, Title: "Raw data", Layout: "raw", Data: files})
+	return p.render()
+}
+
+// warnings are what lessens the result of all, and of the trial that is shown.
+func (s *Sweep) warnings(shown *Run) []string {
+	all := slices.DeleteFunc(warnings(shown), func(w string) bool {
+		return shown.WarmUp != nil && !shown.WarmUp.Stationary && strings.HasPrefix(w, shown.WarmUp.String())
+	})
+	unsteady, valid := 0, 0
+	for _, trial := range s.Trials {
+		if trial.Verdict.Valid {
+			valid++
+			if trial.NonStationary {
+				unsteady++
+			}
+		}
+	}
+	if unsteady > 0 {
+		all = append(all, fmt.Sprintf("NON-STATIONARY: in %d of %s the rates had not settled when the warm-up ended.", unsteady, plural(valid, "valid trial")))
+	}
+	return all
+}
+
+// shown is the valid trial of the best point that came nearest to its median, with
+// everything that its nodes recorded; nil when no point has a result.
+func (s *Sweep) shown() (*Run, metrics.Trial, error) {
+	var median metrics.Trial
+	top, ok := best(s.spots())
+	if !ok || s.dir == "" {
+		return nil, median, nil
+	}
+	off := math.Inf(1)
+	for _, trial := range top.Valid {
+		if d := math.Abs(trial.OpsPerS - top.Estimate.Median); d < off {
+			median, off = trial, d
+		}
+	}
+	r, err := LoadDir(filepath.Join(s.dir, median.Folder))
+	return r, median, err
+}
+
+// sections are what the sweep measured: throughput of all, and the rest with what
+// one trial shows.
+func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
+	figures, err := pictures(ScalingFigures(s))
+	if err != nil {
+		return nil, err
+	}
+	throughput := part{Pictures: figures, Tables: lineTables(s), Notes: []string{"The interval is that of order statistics, which assumes nothing about the distribution and needs 6 trials. Efficiency is the median's share of growth in proportion from the smallest; of this step, that from the point before. The links' limit follows from their rate and the measured bytes of an operation. A failed trial is never a data point, and a point of which more than a fifth failed has no result."}}
+	title := "Scaling"
+	if len(s.Knobs) == 0 {
+		title = "Throughput"
+	}
+	sections := []section{
+		{ID: "method", Title: "How it was measured", Layout: "part", Data: s.methodPart(shown, trial)},
+		{ID: "throughput", Title: title, Layout: "part", Data: throughput},
+	}
+	if shown != nil {
+		over, err := runPictures(shown)
+		if err != nil {
+			return nil, err
+		}
+		of := "Of " + s.name(trial) + ", the one nearest to the median: "
+		one := throughputPart(shown, over)
+		one.Lead[0] = of + one.Lead[0]
+		usage := usagePart(shown, over)
+		usage.Lead = append([]string{strings.TrimSuffix(of, ": ") + "."}, usage.Lead...)
+		sections = append(sections,
+			section{ID: "trial", Title: "One trial", Layout: "part", Data: one},
+			section{ID: "latency", Title: "Latency", Layout: "part", Data: s.latencyPart(of, shown, over)},
+			section{ID: "usage", Title: "Usage per node", Layout: "part", Data: usage})
+		for _, limit := range limitSections(shown) {
+			body := limit.Data.(part)
+			body.Lead = append([]string{strings.TrimSuffix(of, ": ") + "."}, body.Lead...)
+			limit.Data = body
+			sections = append(sections, limit)
+		}
+	}
+	return append(sections,
+		section{ID: "trials", Title: "Trials", Layout: "part", Data: part{Tables: []table{trialTable(s)}}},
+		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: sweepSettings(s, shown)}), nil
+}
+
+// methodPart says how the trials were made, and how the one that is shown was.
+func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
+	steps := []string{fmt.Sprintf("Trials: %s; %d planned for each of %s. Each trial had fresh processes and a fresh load. The order was random, in blocks that have every point once.",
+		s.progress(), s.Sweep.Trials, plural(len(s.Points), "point"))}
+	if s.Until > 0 {
+		steps = append(steps, fmt.Sprintf("Further trials followed until the interval's half-width was %g %% of the median, or there were 30.", 100*s.Until))
+	}
+	steps = append(steps, "Result of a point: the median of its valid trials, with the order-statistic interval of 95 % or more. Nothing was left out for being slow.")
+	if shown == nil {
+		return part{List: steps}
+	}
+	p := methodPart(shown)
+	p.List = append(steps, p.List...)
+	for i := range p.Tables {
+		p.Tables[i].Caption += ", " + s.name(trial)
+	}
+	return p
+}
+
+// latencyPart is what all trials say of latency, and the shown one in full.
+func (s *Sweep) latencyPart(of string, shown *Run, over map[string]picture) any {
+	full := latencyPart(shown, over)
+	if full == nil {
+		return nil
+	}
+	p := full.(part)
+	p.Lead[0] = of + p.Lead[0]
+	t := table{Caption: "Medians of the valid trials, in milliseconds, each with its 95 % interval where there are 6", Columns: []string{"point", "call p50", "call p99", "op p50", "op p99"}, Names: []int{0}}
+	for _, point := range s.Points {
+		cells := []string{cmp.Or(metrics.PointName(s.Knobs, point.Values), "all trials")}
+		for _, of := range []func(metrics.Trial) *float64{
+			func(t metrics.Trial) *float64 { return t.P50 }, func(t metrics.Trial) *float64 { return t.P99 },
+			func(t metrics.Trial) *float64 { return t.OpP50 }, func(t metrics.Trial) *float64 { return t.OpP99 },
+		} {
+			cells = append(cells, medianOf(point.Valid, of))
+		}
+		t.add(cells...)
+	}
+	p.Tables = append([]table{t}, p.Tables...)
+	return p
+}
+
+// medianOf is the median of a latency over trials and its interval; n/a when one
+// of them has too few calls for it.
+func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
+	var values []float64
+	for _, trial := range trials {
+		us := of(trial)
+		if us == nil {
+			return "n/a"
+		}
+		values = append(values, *us)
+	}
+	if len(values) == 0 {
+		return absent
+	}
+	e, bounded := metrics.MedianInterval(values, 0.95)
+	if !bounded {
+		return milliseconds(e.Median)
+	}
+	return fmt.Sprintf("%s [%s, %s]", milliseconds(e.Median), milliseconds(e.Low), milliseconds(e.High))
+}
+
+// raw are the sweep's JSON files, and that of the trial that is shown.
+func (s *Sweep) raw(shown *Run) ([]rawFile, error) {
+	sweep, err := rawOf("sweep.json", metrics.SweepFile, s.Sweep)
+	if err != nil {
+		return nil, err
+	}
+	trials, err := rawOf("trials.json", metrics.TrialsFile, s.Trials)
+	if err != nil || shown == nil {
+		return []rawFile{sweep, trials}, err
+	}
+	run, err := rawOf("run.json", "run.json", shown.Run)
+	return []rawFile{sweep, trials, run}, err
 }
 
 // String is the sweep's result and verdict for a terminal, a line each.
@@ -91,15 +231,7 @@ func (s *Sweep) verdict() (words string, good bool) {
 // headline is the median of the best point, and what more there is to say of it:
 // its interval, and where it is.
 func (s *Sweep) headline() (median, more string) {
-	var spots []Spot
-	for _, point := range s.Points {
-		spot := Spot{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
-		if point.OK() {
-			spot.Estimate, _ = point.Estimate()
-		}
-		spots = append(spots, spot)
-	}
-	top, ok := best(spots)
+	top, ok := best(s.spots())
 	if !ok {
 		return "no result", ""
 	}
@@ -113,136 +245,22 @@ func (s *Sweep) headline() (median, more string) {
 	return metrics.Count(top.Estimate.Median) + " ops/s", more
 }
 
+// spots are the points with their medians.
+func (s *Sweep) spots() (spots []Spot) {
+	for _, point := range s.Points {
+		spot := Spot{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
+		if point.OK() {
+			spot.Estimate, _ = point.Estimate()
+		}
+		spots = append(spots, spot)
+	}
+	return spots
+}
+
 // intervalWords is an estimate's interval, or that there is none.
 func intervalWords(e metrics.Estimate) string {
 	if e.Coverage == 0 {
 		return absent
 	}
 	return metrics.Count(e.Low) + " to " + metrics.Count(e.High)
-}
-
-// lineTables are the lines of the figures by the first knob that has several
-// values.
-func lineTables(s *Sweep) []lineTable {
-	along := 0
-	for i, knob := range s.Knobs {
-		if len(knob.Values) > 1 {
-			along = i
-			break
-		}
-	}
-	if len(s.Knobs) == 0 {
-		return []lineTable{tableOf("", axis{}, Line{Spots: trialSpots(s)})}
-	}
-	x := axisOf(s.Knobs[along])
-	var tables []lineTable
-	for _, line := range lines(s, along, x) {
-		tables = append(tables, tableOf(s.Knobs[along].Name, x, line))
-	}
-	return tables
-}
-
-// trialSpots is the only point of a sweep without knobs.
-func trialSpots(s *Sweep) []Spot {
-	spot := Spot{Point: s.Points[0], Value: "all trials", Limit: wireLimit(s.Points[0])}
-	if spot.OK() {
-		spot.Estimate, _ = spot.Point.Estimate()
-	}
-	return []Spot{spot}
-}
-
-// tableOf is one line's table.
-func tableOf(knob string, x axis, line Line) lineTable {
-	head := strings.Trim(line.Name+": "+knob, ": ")
-	t := lineTable{Columns: []string{head, "servers + clients", "valid trials", "failed", "median ops/s", "95 % interval", "half-width"}}
-	if x.grows {
-		t.Columns = append(t.Columns, "efficiency", "of this step")
-	}
-	limited := false
-	for _, spot := range line.Spots {
-		limited = limited || spot.Limit > 0
-	}
-	if limited {
-		t.Columns = append(t.Columns, "the links' limit", "share of it")
-	}
-	for _, spot := range line.Spots {
-		row := spot.cells()
-		if x.grows {
-			row = append(row, percent(spot.Efficiency()), percent(spot.Step))
-		}
-		if limited {
-			row = append(row, metrics.Count(spot.Limit), percent(spot.limitShare()))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	switch {
-	case line.Law != nil:
-		t.Law = "Universal Scalability Law: " + line.Law.describe(x.knob.Name) + "."
-	case line.NoLaw != "":
-		t.Law = "No Universal Scalability Law: " + line.NoLaw + "."
-	}
-	return t
-}
-
-// cells are what every table says of a spot.
-func (s Spot) cells() []string {
-	roles, median, width := absent, absent, absent
-	if s.Run != nil {
-		roles = fmt.Sprintf("%d + %d", s.Run.Count(metrics.Server), s.Run.Count(metrics.Client))
-	}
-	switch {
-	case s.Estimate.N > 0:
-		median = metrics.Count(s.Estimate.Median)
-	case s.Trials() > 0:
-		median = "no result"
-	}
-	if s.Estimate.Coverage > 0 {
-		width = fmt.Sprintf("%.2g %%", 100*s.Estimate.HalfWidth())
-	}
-	return []string{s.Value, roles, fmt.Sprint(len(s.Valid)), fmt.Sprint(len(s.Failed)), median, intervalWords(s.Estimate), width}
-}
-
-// limitShare is the median's share of the links' limit; 0 unknown.
-func (s Spot) limitShare() float64 {
-	if s.Limit == 0 {
-		return 0
-	}
-	return s.Estimate.Median / s.Limit
-}
-
-// percent writes a share; 0 is unknown.
-func percent(share float64) string {
-	if share == 0 {
-		return absent
-	}
-	return fmt.Sprintf("%.1f %%", 100*share)
-}
-
-// rowOf is a trial's row.
-func rowOf(s *Sweep, trial metrics.Trial) trialRow {
-	row := trialRow{Trial: trial, Point: metrics.PointName(s.Knobs, trial.Point), Cells: []string{metrics.Count(trial.OpsPerS)}}
-	for _, us := range []*float64{trial.P50, trial.P99} {
-		cell := "n/a"
-		if us != nil {
-			cell = milliseconds(*us)
-		}
-		row.Cells = append(row.Cells, cell)
-	}
-	for _, bytes := range []float64{trial.BytesPerOpSent, trial.BytesPerOpReceived} {
-		row.Cells = append(row.Cells, tenths(bytes))
-	}
-	return row
-}
-
-// sweepSettings are what makes the sweep repeatable.
-func sweepSettings(s *Sweep) []setting {
-	all := []setting{{"command", strings.Join(s.Command, " ")}, {"git commit", s.GitCommit}, {"seed of the order", fmt.Sprint(s.Seed)},
-		{"started", s.Started.UTC().Format(time.DateTime + " UTC")}, {"trials of a point", fmt.Sprint(s.Sweep.Trials)}}
-	for _, knob := range s.Knobs {
-		all = append(all, setting{"knob " + knob.Name, strings.Join(knob.Values, ", ")})
-	}
-	if s.Until > 0 {
-		all = append(all, setting{"until", fmt.Sprintf("half-width of %g %%", 100*s.Until)})
-	}
-	return all
 }

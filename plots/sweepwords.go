@@ -36,7 +36,7 @@ func describeSweep(s *Sweep) string {
 	if s.ID != "" {
 		parts = append(parts, "sweep "+s.ID)
 	}
-	return label(strings.Join(parts, "  ·  "), 170)
+	return label(strings.Join(parts, " · "), 300)
 }
 
 // sample is the run of the first point that has one; nil for none.

@@ -44,6 +44,7 @@ func trialsFigure(s *Sweep) Figure {
 	p.Add(&plotter.Scatter{XYs: dots, GlyphStyle: style}, crosses{line})
 	x.mark(p)
 	p.Y.Min, p.Y.Max = 0, roundTop(most, 6)
+	f.Readings = trialReadings(s.Trials)
 	return f
 }
 

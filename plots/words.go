@@ -46,7 +46,7 @@ func describeRun(r *Run) string {
 	if r.ID != "" {
 		parts = append(parts, "run "+r.ID)
 	}
-	return label(strings.Join(parts, "  ·  "), 170)
+	return label(strings.Join(parts, " · "), 300)
 }
 
 // resultOf is a run's throughput, or that it has none.

@@ -171,12 +171,4 @@ func (n Node) route() string {
 }
 
 // quoteWord writes an argument so that it may be pasted into a shell.
-func quoteWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=+@%", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func quoteWord(word string) string { return metrics.QuoteWord(word) }
