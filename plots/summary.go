@@ -38,6 +38,9 @@ func Summary(run metrics.Run) string {
 	if w := run.WarmUp; w != nil && (w.Extended || !w.Stationary) {
 		fmt.Fprintln(&out, w)
 	}
+	if run.Ceiling != nil {
+		fmt.Fprintln(&out, run.Ceiling)
+	}
 	if run.Lab != nil {
 		fmt.Fprintf(&out, "%s: not a cluster's number\n", run.Lab)
 	}

@@ -43,6 +43,9 @@ func describeRun(r *Run) string {
 	if r.WarmUp != nil && !r.WarmUp.Stationary {
 		parts = append(parts, "NON-STATIONARY")
 	}
+	if r.Ceiling != nil && r.Ceiling.ClientBound {
+		parts = append(parts, "CLIENT-BOUND")
+	}
 	if r.ID != "" {
 		parts = append(parts, "run "+r.ID)
 	}

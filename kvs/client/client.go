@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,7 +36,8 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if err != nil {
 		return err
 	}
-	if node.Controlled() && config.Transport == loadgen.InProcess {
+	servers := slices.ContainsFunc(config.Hosts, func(host string) bool { return host != "" })
+	if node.Controlled() && config.Transport == loadgen.InProcess && servers { // without any it is a ceiling
 		return control.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
 	if node.Controlled() && config.Ceiling.On {

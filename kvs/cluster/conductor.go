@@ -20,6 +20,7 @@ type conductor struct {
 	display *display
 
 	preflight *metrics.Preflight // nil when it has not come to its end
+	ceiling   *metrics.Ceiling   // beside no result yet; nil when there is none
 
 	soak     bool          // no process may grow in the window (--soak)
 	stay     bool          // nodes stay when they are done (--keep)

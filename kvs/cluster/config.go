@@ -34,11 +34,12 @@ type Config struct {
 	JSON       bool     // what Check finds as JSON
 	Trials     Trials   // how often, and with which settings
 
-	Grade    plots.Scale   // what the result is judged on; nil for no grade
-	Keep     bool          // leave the nodes' processes for inspection
-	Reap     bool          // end what earlier runs have left, and nothing else
-	Deadline time.Duration // of each trial; 0: the sum of what its steps may take
-	Soak     time.Duration // length of a window over which no process may grow; 0: no soak
+	Grade     plots.Scale   // what the result is judged on; nil for no grade
+	Keep      bool          // leave the nodes' processes for inspection
+	Reap      bool          // end what earlier runs have left, and nothing else
+	Deadline  time.Duration // of each trial; 0: the sum of what its steps may take
+	NoCeiling bool          // no ceiling is measured before the first trial
+	Soak      time.Duration // length of a window over which no process may grow; 0: no soak
 
 	Symmetric      bool   // every node serves and loads
 	ServersPerNode int    // on each node that serves; 0 is 1
@@ -145,6 +146,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	cfg.topologyFlags(fs)
 	cfg.lifetimeFlags(fs)
 	cfg.soakFlags(fs)
+	cfg.ceilingFlags(fs)
 	return fs
 }
 

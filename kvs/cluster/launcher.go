@@ -50,8 +50,9 @@ type Launcher struct {
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
 
 	limits   limits
-	draw     drawer // a run's folder
-	drawMany drawer // a sweep's folder
+	ceilings ceilings // that Run has measured so far
+	draw     drawer   // a run's folder
+	drawMany drawer   // a sweep's folder
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -70,6 +71,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 		Stdout:   stdout,
 		Stderr:   stderr,
 		limits:   defaultLimits(),
+		ceilings: make(ceilings),
 		draw:     plots.Draw,
 		drawMany: plots.DrawSweep,
 	}
@@ -199,7 +201,10 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 	c, err := l.conduct(ctx, cfg, plan, dir)
 	run.Ended = time.Now()
 	c.fill(&run)
-	if run.Verdict = Judge(&run); err != nil {
+	if run.Verdict = Judge(&run); run.Verdict.Valid && c.ceiling != nil {
+		run.Ceiling = c.ceiling.Over(run.OpsPerS)
+	}
+	if err != nil {
 		run.Verdict = verdictOf(err)
 		c.explain(l.Stderr, err)
 	}
@@ -229,6 +234,11 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if len(preflight.Machines) > 0 {
 		c.preflight = &preflight
 		l.report(preflight)
+	}
+	if err == nil {
+		if c.ceiling, err = l.measureCeiling(limited, cfg, plan, c, dir); err != nil {
+			err = c.cut(limited, nil, started)
+		}
 	}
 	if err == nil {
 		err = c.run(limited, dir)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,15 @@ type trial struct {
 	*Launcher
 	out            string
 	stdout, stderr safeBuffer
+	ceiling        bool // measure it first, as a user's run does
+}
+
+// Run is the launcher's, without a ceiling unless that is the point.
+func (tr *trial) Run(ctx context.Context, args []string) error {
+	if !tr.ceiling && !names(args, "resume") {
+		args = append(slices.Clone(args), "--no-ceiling")
+	}
+	return tr.Launcher.Run(ctx, args)
 }
 
 // safeBuffer may be read while the launcher writes.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
@@ -25,7 +24,7 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	} else if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
 	}
-	rest := withoutResume(args)
+	rest := without(args, "resume")
 	if len(rest) == 0 && len(begun.Command) > 0 {
 		rest = begun.Command[1:]
 	}
@@ -39,20 +38,6 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	}
 	cfg.Trials.Resume = dir
 	return cfg, rest, nil
-}
-
-// withoutResume takes --resume and its value off a command line.
-func withoutResume(args []string) []string {
-	var rest []string
-	for i := 0; i < len(args); i++ {
-		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
-		case !strings.HasPrefix(args[i], "-") || name != "resume":
-			rest = append(rest, args[i])
-		case !joined:
-			i++
-		}
-	}
-	return rest
 }
 
 // reopen finds what is done of the plan that stands in a sweep's folder, if the

@@ -28,7 +28,7 @@ func newSlurmRun(t *testing.T, s slurmCluster, programs map[metrics.Role]string,
 	tr.limits = defaultLimits()
 	r := &slurmRun{trial: tr, job: s.allocate(t, nodeList)}
 	tr.Slurm = r.job
-	r.args = []string{"--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
+	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
 	return r
 }
 

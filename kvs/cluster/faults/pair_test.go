@@ -74,7 +74,7 @@ func newLaunch(t *testing.T, out string, args ...string) *launch {
 	t.Helper()
 	l := &launch{out: out, temp: t.TempDir(), ended: make(chan struct{})}
 	l.mark = "KVLAB_FAULTS_ROW=" + l.temp
-	l.Cmd = exec.Command(filepath.Join(os.Getenv(rootVariable), "bin", "kvscluster"), append([]string{"--out", out}, args...)...)
+	l.Cmd = exec.Command(filepath.Join(os.Getenv(rootVariable), "bin", "kvscluster"), append([]string{"--no-ceiling", "--out", out}, args...)...)
 	l.Env = append(os.Environ(), l.mark, "TMPDIR="+l.temp)
 	l.Stdout, l.Stderr = &l.said, &l.said
 	if err := l.Start(); err != nil {

@@ -20,7 +20,7 @@ func TestNodesLeaveWithTheirLauncher(t *testing.T) {
 	for _, phase := range []string{"load", "warmup", "window"} {
 		t.Run(phase, func(t *testing.T) {
 			out := t.TempDir()
-			cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "2", "2", "--out", out,
+			cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "2", "2", "--out", out,
 				"--client-args", "-records 400000 -workers 8 -batch 1024 -warmup 2 -secs 600")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -78,7 +78,7 @@ func TestKeepAndReap(t *testing.T) {
 		}
 		return out.String(), errs.String()
 	}
-	stdout, stderr := launch("--local", "--keep", "--secs", "1", "--out", t.TempDir(), "--client-args", "-records 20000 -workers 4 -batch 64 -warmup 0")
+	stdout, stderr := launch("--local", "--no-ceiling", "--keep", "--secs", "1", "--out", t.TempDir(), "--client-args", "-records 20000 -workers 4 -batch 64 -warmup 0")
 	kept := keptLine.FindAllStringSubmatch(stderr, -1)
 	if len(kept) != 2 || !strings.HasSuffix(stdout, "\nverdict VALID\n") || !strings.Contains(stderr, "end them with: ./run-cluster.sh --reap --local\n") {
 		t.Fatalf("kept %q\n%s%s", kept, stdout, stderr)

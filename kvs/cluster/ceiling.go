@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+func (c *Config) ceilingFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.NoCeiling, "no-ceiling", false, "do not measure first what the clients and the network could do with a store that costs nothing, which takes some seconds")
+}
+
+// ceilings are what has been measured since the launcher began, by the plan:
+// trials that differ in nothing that a ceiling depends on share it.
+type ceilings map[string]reached
+
+// reached is what a ceiling's run came to: a rate, or why there is none.
+type reached struct {
+	opsPerS float64
+	why     error
+}
+
+// measureCeiling measures the ceiling of a plan, on nodes that the preflight has
+// found fit, before the plan itself is carried out. It is nil for a run that is a
+// ceiling itself. What goes wrong is said in the result and fails nothing; the only
+// error is the end of ctx.
+func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c *conductor, dir folder) (*metrics.Ceiling, error) {
+	if cfg.NoCeiling {
+		return &metrics.Ceiling{Note: "--no-ceiling"}, nil
+	}
+	work, err := l.workOf(ctx, plan)
+	if err != nil {
+		return &metrics.Ceiling{Note: oneLine(err.Error())}, ctx.Err()
+	}
+	if work.engine == nullEngine {
+		return nil, nil
+	}
+	var missing []string
+	rate := func(name, folder string, plan Plan, err error, believe func(metrics.Run) metrics.Verdict) float64 {
+		var r reached
+		if r.why = err; err == nil && ctx.Err() == nil {
+			r = l.reach(ctx, work.short(plan), c, dir, folder, believe)
+		}
+		if r.why != nil {
+			missing = append(missing, fmt.Sprintf("no %s: %v", name, r.why))
+		}
+		return r.opsPerS
+	}
+	null, err := work.nullPlan(plan)
+	measured := &metrics.Ceiling{NullOpsPerS: rate("null engine", "null", null, err, judge)}
+	inproc, err := work.inprocPlan(plan, c.preflight)
+	measured.InprocOpsPerS = rate("in process", "inproc", inproc, err, judgeInproc)
+	measured.Note = strings.Join(missing, "; ")
+	return measured, ctx.Err()
+}
+
+// reach carries a ceiling's plan out, unless it has been, and keeps its logs
+// below dir.
+func (l *Launcher) reach(ctx context.Context, plan Plan, trial *conductor, dir folder, name string, believe func(metrics.Run) metrics.Verdict) reached {
+	key := fmt.Sprintf("%+v", plan)
+	r, known := l.ceilings[key]
+	if known {
+		return r
+	}
+	fmt.Fprintf(l.Stderr, "ceiling: %s first (--no-ceiling leaves it out)\n", name)
+	r.opsPerS, r.why = l.tryCeiling(ctx, plan, trial, folder(dir.path("ceiling-"+name)), believe)
+	l.ceilings[key] = r
+	return r
+}
+
+// tryCeiling carries a ceiling's plan out, with the trial's nodes and clocks. Its
+// logs and its run.json stay in dir.
+func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, trial *conductor, dir folder, believe func(metrics.Run) metrics.Verdict) (float64, error) {
+	if err := os.Mkdir(string(dir), 0o755); err != nil {
+		return 0, err
+	}
+	c := newConductor(plan, trial.backend, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
+	c.preflight = trial.preflight
+	run := metrics.Run{ID: dir.id(), Started: c.entered}
+	err := c.run(ctx, dir)
+	c.fill(&run)
+	total(&run)
+	if run.Verdict = believe(run); err != nil {
+		run.Verdict = verdictOf(err)
+	}
+	if err := dir.writeRun(run); err != nil {
+		return 0, err
+	}
+	if run.Verdict != ceiling {
+		return 0, errors.New(run.Verdict.String())
+	}
+	return run.OpsPerS, nil
+}
+
+// judgeInproc is the verdict on the run without servers: what a client says of its
+// own replies, and that it is no result. Each is the first of one client, so that
+// all draw the same operations.
+func judgeInproc(run metrics.Run) metrics.Verdict {
+	for _, check := range []func(metrics.Run) metrics.Verdict{checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses} {
+		if v := check(run); !v.Valid {
+			return v
+		}
+	}
+	return ceiling
+}

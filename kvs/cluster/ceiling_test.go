@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// Of fake nodes the rates are invented, and the order, the arguments and the
+// arithmetic are real.
+func TestCeilingComesFirst(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.ceiling = true
+	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3 -engine slab -trace t", "-rate 50k -check -batch 7", "--out", tr.out})
+	if err != nil {
+		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	}
+	run := tr.runJSON(t)
+	c := run.Ceiling
+	if c == nil || c.NullOpsPerS <= 0 || c.InprocOpsPerS <= 0 || c.Note != "" || math.Abs(c.Headroom-c.NullOpsPerS/run.OpsPerS) > 1e-9 {
+		t.Fatalf("ceiling %+v of a run of %v ops/s", c, run.OpsPerS)
+	}
+	if !strings.Contains(tr.stdout.String(), "\n"+c.String()+"\n") {
+		t.Errorf("output has no %q:\n%s", c, tr.stdout.String())
+	}
+	null, inproc := ceilingJSON(t, tr, "null"), ceilingJSON(t, tr, "inproc")
+	if null.OpsPerS != c.NullOpsPerS || len(null.Nodes) != 4 || inproc.OpsPerS != c.InprocOpsPerS || len(inproc.Nodes) != 2 {
+		t.Errorf("null %v with %d nodes, inproc %v with %d", null.OpsPerS, len(null.Nodes), inproc.OpsPerS, len(inproc.Nodes))
+	}
+	if ended := inproc.Nodes[0].Summary.WindowStart; !null.Nodes[2].Summary.WindowStart.Before(ended) || !ended.Before(run.WindowStart) {
+		t.Error("the windows are not in the order null, in process, run")
+	}
+	const short = " -warmup=0.3 -secs=0.5"
+	for node, want := range map[string]string{
+		"null 0":   "-fake-clients node2,node3 -engine=null",
+		"null 3":   "-batch 7 -check=false" + short,
+		"inproc 1": "-batch 7 -check=false -transport=inproc -engine=syncmap -client=0 -clients=1 -records=0" + short,
+	} {
+		nodes := map[string]metrics.Run{"n": null, "i": inproc}[node[:1]].Nodes
+		args := strings.Join(nodes[node[len(node)-1]-'0'].Config.Args, " ")
+		if strings.Contains(args, "-rate") || !strings.HasSuffix(strings.ReplaceAll(args, "-check -batch 7", "-batch 7"), want) {
+			t.Errorf("%s: %s\nwant at the end %s", node, args, want)
+		}
+	}
+	if args := strings.Join(run.Nodes[0].Config.Args, " "); !strings.HasSuffix(args, "-engine slab -trace t") {
+		t.Errorf("the run's own server: %s", args)
+	}
+	tr.checkGone(t, 4)
+}
+
+// ceilingJSON is the run.json of one of the two runs of a ceiling, which is never
+// a result.
+func ceilingJSON(t *testing.T, tr *trial, name string) (run metrics.Run) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(tr.read(t, "ceiling-"+name+"/run.json")), &run); err != nil {
+		t.Fatal(err)
+	}
+	if run.Verdict != ceiling {
+		t.Errorf("verdict on %s: %v", name, run.Verdict)
+	}
+	return run
+}
+
+// A ceiling that fails is said, and the run goes on.
+func TestFailedCeiling(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.ceiling = true
+	if err := tr.run(context.Background(), "node2:kill:window", "-once "+filepath.Join(t.TempDir(), "once")); err != nil {
+		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
+	}
+	c := tr.runJSON(t).Ceiling
+	if c == nil || c.Headroom != 0 || c.InprocOpsPerS <= 0 || c.Note != "no null engine: INVALID(died of signal 9 (killed), node2)" {
+		t.Errorf("ceiling %+v", c)
+	}
+	if !strings.Contains(tr.stdout.String(), "\nceiling not measured (in process ") {
+		t.Errorf("output:\n%s", tr.stdout.String())
+	}
+	tr.checkGone(t, 4)
+}
+
+func TestInterruptedCeiling(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.ceiling = true
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- tr.run(ctx, "node2:pause:window") }()
+	tr.waitFor(t, "ceiling-null/kvsclient-node2.log", "fault pause at window")
+	cancel()
+	if err := <-ended; ExitStatus(err) != 130 {
+		t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
+	}
+	tr.waitGone(t, "ceiling-null/kvsclient-node3.log")
+	if v := tr.runJSON(t).Verdict; v.String() != "INVALID(interrupted)" {
+		t.Errorf("verdict %v", v)
+	}
+}
+
+// Trials that differ in nothing that a ceiling depends on share it: theta changes
+// the clients' work, and the engine that of the servers.
+func TestSweepSharesCeilings(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.ceiling = true
+	args := []string{"2", "2", "-fake-clients node2,node3", "", "--sweep", "theta=0.5,0.9", "--sweep", "engine=mutex,slab", "--out", tr.out}
+	if err := tr.Run(context.Background(), args); err != nil {
+		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
+	}
+	folders, err := filepath.Glob(filepath.Join(tr.out, "latest", "trial-*", "ceiling-null"))
+	if err != nil || len(folders) != 2 {
+		t.Errorf("the null engine was run for %v (%v), want two of four trials", folders, err)
+	}
+	for _, trial := range []string{"trial-001", "trial-002", "trial-003", "trial-004"} {
+		if !strings.Contains(tr.read(t, trial+"/run.json"), `"headroom":`) {
+			t.Errorf("%s has no headroom", trial)
+		}
+	}
+}
+
+func TestNoCeiling(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	if err := tr.run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(tr.stdout.String(), "\nceiling not measured: --no-ceiling\n") {
+		t.Errorf("output:\n%s", tr.stdout.String())
+	}
+	if entries, _ := filepath.Glob(filepath.Join(tr.out, "latest", "ceiling*")); len(entries) > 0 {
+		t.Errorf("there is %v", entries)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	args := []string{"-rate", "5k", "word", "--rate=5k", "-rate=5", "-secs", "-1", "-check", "rate"}
+	if got, want := without(args, "rate", "secs"), []string{"word", "-check", "rate"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("without = %q, want %q", got, want)
+	}
+	if got := without([]string{"-rate"}, "rate"); len(got) != 0 {
+		t.Errorf("a flag without its value: %q", got)
+	}
+}
+
+func TestCeilingWindow(t *testing.T) {
+	for window, want := range map[time.Duration]string{
+		0: "-secs=0.5", 100 * time.Millisecond: "-secs=0.1", 5 * time.Second: "-secs=0.5", 12 * time.Second: "-secs=1.2", time.Hour: "-secs=2",
+	} {
+		args := work{window: window}.short(Plan{}).ClientArgs
+		if got := args[len(args)-1]; got != want {
+			t.Errorf("a window of %v gives %s, want %s", window, got, want)
+		}
+	}
+}
+
+// The stores of the clients in process must leave half of a machine's free memory.
+func TestInprocPlanFitsMemory(t *testing.T) {
+	plan := Plan{Places: []Place{
+		{Name: "node0", Role: metrics.Server}, {Name: "node1", Role: metrics.Server}, {Name: "node1", Role: metrics.Client}, {Name: "node2", Role: metrics.Client},
+	}}
+	machine := func(free uint64) *metrics.Preflight {
+		facts := &metrics.Facts{Host: metrics.Host{MemoryAvailableBytes: free}}
+		return &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"m", "m", "m"}, Roles: []metrics.Role{metrics.Server, metrics.Client, metrics.Client}, Facts: facts}}}
+	}
+	w := work{engine: "slab", records: 2001, valueSize: 800}
+	got, err := w.inprocPlan(plan, machine(4_004_000)) // 2 clients x 1001 records x (800 + 200) bytes, twice
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Places) != 2 || len(plan.Places) != 4 || got.ClientArgs[len(got.ClientArgs)-1] != "-records=1001" {
+		t.Errorf("plan %+v", got)
+	}
+	if _, err := w.inprocPlan(plan, machine(4_003_999)); err == nil || !strings.Contains(err.Error(), "of stores on m") {
+		t.Errorf("error %v, want one that says what does not fit where", err)
+	}
+	if _, err := w.inprocPlan(plan, nil); err != nil {
+		t.Error(err)
+	}
+}

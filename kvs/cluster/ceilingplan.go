@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// nullEngine is the servers' engine that stores nothing.
+const nullEngine = "null"
+
+// The windows of a ceiling are a tenth of the run's within these bounds, and the
+// warm-up is for caches and connections alone: it is one figure to two digits, and
+// a run should not wait for it.
+const (
+	shortestCeiling = 500 * time.Millisecond
+	longestCeiling  = 2 * time.Second
+	ceilingWarmUp   = 300 * time.Millisecond
+)
+
+// work is what a ceiling has to know of a run's.
+type work struct {
+	engine    string
+	window    time.Duration
+	records   uint64
+	valueSize uint64
+	coalesce  bool
+}
+
+// workOf asks the programs what a plan's arguments come to.
+func (l *Launcher) workOf(ctx context.Context, plan Plan) (work, error) {
+	server, err := l.settings(ctx, metrics.Server, plan.ServerArgs)
+	if err != nil {
+		return work{}, err
+	}
+	client, err := l.settings(ctx, metrics.Client, plan.ClientArgs)
+	if err != nil {
+		return work{}, err
+	}
+	w := work{engine: server["engine"], coalesce: client["coalesce"] == "true"}
+	w.window, _ = parseSeconds(client["secs"]) // 0 without one, of a program that has no such flag
+	w.records, _ = strconv.ParseUint(client["records"], 10, 64)
+	w.valueSize, _ = strconv.ParseUint(client["value-size"], 10, 64)
+	return w, nil
+}
+
+// nullPlan is the plan with servers that store nothing, and a closed loop.
+func (w work) nullPlan(plan Plan) (Plan, error) {
+	if w.coalesce {
+		return plan, fmt.Errorf("its one value would be sent once a reply, with -coalesce")
+	}
+	plan.ServerArgs = append(without(plan.ServerArgs, "engine", "cpuprofile", "trace"), "-engine="+nullEngine)
+	plan.ClientArgs = closedLoop(plan.ClientArgs)
+	return plan, nil
+}
+
+// inprocPlan is the plan without servers: each client has a store of its own, with
+// as many records as a server has, which must fit its machine beside those of the
+// others there.
+func (w work) inprocPlan(plan Plan, preflight *metrics.Preflight) (Plan, error) {
+	servers := uint64(plan.count(metrics.Server))
+	records := (w.records + servers - 1) / servers
+	isServer := func(p Place) bool { return p.Role == metrics.Server }
+	plan.Places, plan.ServerArgs = slices.DeleteFunc(slices.Clone(plan.Places), isServer), nil
+	if err := fits(records*(w.valueSize+storeOverhead), preflight); err != nil {
+		return plan, err
+	}
+	plan.ClientArgs = append(closedLoop(plan.ClientArgs), "-transport=inproc", "-engine="+w.engine,
+		"-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
+	return plan, nil
+}
+
+// storeOverhead is what a record takes beside its value in the largest of the
+// engines: its key twice, an entry of a map, headers.
+const storeOverhead = 200
+
+// fits says whether every machine has room for its clients' stores, in half of the
+// memory that it has to spare.
+func fits(bytes uint64, preflight *metrics.Preflight) error {
+	if preflight == nil {
+		return nil
+	}
+	for _, m := range preflight.Machines {
+		if m.Facts == nil {
+			continue
+		}
+		clients := uint64(0)
+		for _, role := range m.Roles {
+			if role == metrics.Client {
+				clients++
+			}
+		}
+		if free := m.Facts.Host.MemoryAvailableBytes; clients*bytes > free/2 {
+			return fmt.Errorf("%s of stores on %s, of which %s are free", gigabytes(clients*bytes), m.Name(), gigabytes(free))
+		}
+	}
+	return nil
+}
+
+// closedLoop are a client's arguments without a rate to keep to, without files to
+// write, and without recording what another engine would answer.
+func closedLoop(args []string) []string {
+	return append(without(args, "engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"), "-check=false")
+}
+
+// short gives a ceiling's plan its window.
+func (w work) short(plan Plan) Plan {
+	window := min(max(w.window/10, shortestCeiling), longestCeiling)
+	if w.window > 0 {
+		window = min(window, w.window)
+	}
+	plan.ClientArgs = append(slices.Clone(plan.ClientArgs),
+		fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", window.Seconds()))
+	return plan
+}
+
+// without takes flags and their values off a command line.
+func without(args []string, flags ...string) []string {
+	var rest []string
+	for i := 0; i < len(args); i++ {
+		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
+		case !strings.HasPrefix(args[i], "-") || !slices.Contains(flags, name):
+			rest = append(rest, args[i])
+		case !joined:
+			i++
+		}
+	}
+	return rest
+}

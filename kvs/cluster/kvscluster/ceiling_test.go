@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// The ceilings of a real run of two servers and two clients: their servers have no
+// store, or there are none, and neither changes the run's own result.
+func TestCeiling(t *testing.T) {
+	root, out := build(t), t.TempDir()
+	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--secs", "1", "--out", out, "--server-args", "-engine slab",
+		"--client-args", "-records 3000 -workers 4 -batch 64 -warmup 0 -workload YCSB-A -check -rate 20k", "2", "2").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	checkGone(t, root)
+	dir := filepath.Join(out, "latest")
+	run, null, inproc := readRun(t, dir), readRun(t, filepath.Join(dir, "ceiling-null")), readRun(t, filepath.Join(dir, "ceiling-inproc"))
+	c := run.Ceiling
+	if !run.Verdict.Valid || c == nil || c.NullOpsPerS != null.OpsPerS || c.InprocOpsPerS != inproc.OpsPerS || c.Note != "" {
+		t.Fatalf("verdict %v, ceiling %+v", run.Verdict, c)
+	}
+	// An open loop of 20k ops/s is far below what four workers make in a closed one.
+	if c.Headroom <= 1 || run.Offered == nil || null.Offered != nil || inproc.Offered != nil {
+		t.Errorf("headroom %v; offered %v, %v, %v", c.Headroom, run.Offered, null.Offered, inproc.Offered)
+	}
+	anyKey := func(run metrics.Run) (sum uint64) {
+		for _, node := range run.Nodes {
+			sum += node.Summary.Verification.AnyKey
+		}
+		return sum
+	}
+	if n := anyKey(run) + anyKey(inproc); n > 0 || anyKey(null) == 0 {
+		t.Errorf("%d values without a key, %d of the null engine's", n, anyKey(null))
+	}
+	for _, node := range inproc.Nodes {
+		if f := node.Config.Flags; f["engine"] != "slab" || f["transport"] != "inproc" || f["records"] != "1500" {
+			t.Errorf("%s in process: engine %s, transport %s, %s records", node.Name, f["engine"], f["transport"], f["records"])
+		}
+	}
+}
