@@ -50,15 +50,32 @@ func (p *Preflight) slowestLink() uint64 {
 // Ahead is how far the clock of a node's machine was found to be ahead of the
 // launcher's before the run; 0 where that is not known.
 func (p *Preflight) Ahead(node string) time.Duration {
-	if p == nil {
-		return 0
-	}
-	for _, m := range p.Machines {
-		if m.ClockBefore != nil && slices.Contains(m.Nodes, node) {
-			return time.Duration(m.ClockBefore.OffsetS * float64(time.Second))
-		}
+	if m := p.machine(node); m != nil && m.ClockBefore != nil {
+		return time.Duration(m.ClockBefore.OffsetS * float64(time.Second))
 	}
 	return 0
+}
+
+// MonotonicAhead bounds how far the monotonic clock of a node's machine was ahead
+// of the launcher's during the run; false where it was not measured before and
+// after it.
+func (p *Preflight) MonotonicAhead(node string) (Ahead, bool) {
+	if m := p.machine(node); m != nil && m.ClockBefore != nil && m.ClockAfter != nil {
+		return m.ClockBefore.Monotonic.Between(m.ClockAfter.Monotonic), true
+	}
+	return Ahead{}, false
+}
+
+// machine is a node's machine, or nil.
+func (p *Preflight) machine(node string) *Machine {
+	if p == nil {
+		return nil
+	}
+	i := slices.IndexFunc(p.Machines, func(m Machine) bool { return slices.Contains(m.Nodes, node) })
+	if i < 0 {
+		return nil
+	}
+	return &p.Machines[i]
 }
 
 // Machine is one machine of a run. Several nodes may be on it.
@@ -139,8 +156,9 @@ type Process struct {
 // exchange of four timestamps (RFC 5905, section 8). The true offset is at most
 // BoundS away from OffsetS, whatever way the two messages took.
 type ClockOffset struct {
-	OffsetS float64 `json:"offset_s"`
-	BoundS  float64 `json:"bound_s"`
+	OffsetS   float64 `json:"offset_s"`
+	BoundS    float64 `json:"bound_s"`
+	Monotonic Ahead   `json:"monotonic"` // of CLOCK_MONOTONIC, which nobody sets
 }
 
 // RTT is the round-trip time between two nodes, by the kernel's own measure of

@@ -48,6 +48,7 @@ type Record struct {
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Summary   *Summary   `json:"summary,omitempty"`
 	Violation *Violation `json:"violation,omitempty"` // of a client with -check, at most one
+	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -check; for the launcher alone, in no file
 }
 
 // Config is what a node was told and where it runs; its first record.

@@ -29,6 +29,7 @@ type Run struct {
 	Verdict Verdict              `json:"verdict"`
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
+	Check  *JointCheck   `json:"check,omitempty"`   // of all clients together; nil without -check, or of one client
 	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases

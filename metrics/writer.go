@@ -34,7 +34,7 @@ func (w *Writer) Write(r Record) error {
 // validate checks what every reader relies on.
 func (r Record) validate() error {
 	set := 0
-	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil} {
+	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil} {
 		if isSet {
 			set++
 		}

@@ -131,6 +131,7 @@ func (c *client) work(ctx context.Context) error {
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
+	c.generator.Slices, c.generator.Share = start.Slices, c.share
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
@@ -208,6 +209,9 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	}
 	return monotonic(answer.At), err
 }
+
+// share gives the launcher this client's part of a slice that all record.
+func (c *client) share(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 
 // enter notes the phase and tells the launcher.
 func (c *client) enter(phase metrics.Phase) error {

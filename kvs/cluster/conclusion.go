@@ -21,7 +21,7 @@ func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ende
 	if run.Verdict.Valid || run.Verdict == ceiling {
 		fmt.Fprintf(l.Stdout, "%s\n%s\n", labLines(run), plots.Summary(run))
 	}
-	fmt.Fprint(l.Stdout, soakText(run))
+	fmt.Fprint(l.Stdout, togetherText(run), soakText(run))
 	if scale != nil {
 		fmt.Fprintf(l.Stdout, "%s\n\n", scale.GradeRun(run))
 	}

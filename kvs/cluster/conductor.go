@@ -37,6 +37,10 @@ type conductor struct {
 	warmUp   *metrics.Stationarity // what the test of the warm-up found; nil when it is too short for one
 	extended bool                  // the warm-up lasts twice as long
 	settled  int                   // seconds of it that were tested first
+
+	slices   metrics.SlicePlan   // that all clients record together; none when they do not
+	together *metrics.JointCheck // what was found in them; nil when nobody looked
+	broken   *metrics.Violation  // in them, nil for nothing
 }
 
 func newConductor(plan Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
@@ -88,7 +92,8 @@ func (c *conductor) conduct(ctx context.Context) error {
 			lease := c.workLease()
 			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})
 			c.begin = time.Now().Add(c.limits.lead)
-			c.tellAt(c.begin, control.Command{Do: control.Go, Lease: lease})
+			c.slices = c.slicePlan()
+			c.tellAt(c.begin, control.Command{Do: control.Go, Lease: lease, Slices: c.slices})
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },

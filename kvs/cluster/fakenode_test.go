@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,6 +88,9 @@ func runFakeNode() {
 	if n.has("null") || slices.Contains(n.args, "-engine=null") {
 		flags["engine"] = "null"
 	}
+	if n.arg("-joint") != "" {
+		flags["check"] = "true"
+	}
 	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}}})
 	go n.beat()
 	if n.role == metrics.Server {
@@ -140,6 +144,23 @@ func (n *fakeNode) serve() {
 	n.finish(s)
 }
 
+// joint reports the client's part of a slice in which this client has replaced
+// its value, and the other reads it: after that, if it is "stale".
+func (n *fakeNode) joint(which string) {
+	client, _ := strconv.Atoi(n.arg("-client"))
+	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 0, 2)
+	read := metrics.HistoryOp{Client: 1, Read: &next, CallNs: 50, ReturnNs: 60}
+	if which == "stale" {
+		read.Read = &old
+	}
+	h := metrics.History{Key: "7", Spans: []metrics.WorkerSpan{{Client: client, Last: 2, EndedNs: 100}}, Ops: []metrics.HistoryOp{read}}
+	if client == 0 {
+		h.Ops = []metrics.HistoryOp{{Wrote: old, CallNs: 10, ReturnNs: 20}, {Wrote: next, CallNs: 30, ReturnNs: 40}}
+	}
+	s := metrics.NewSlice(1, client, metrics.Clock{ID: "this"}, []metrics.History{h})
+	n.record(metrics.Record{Slice: &s})
+}
+
 func (n *fakeNode) load() {
 	n.send(control.Event{Event: control.Connected})
 	n.at("ready")
@@ -166,6 +187,9 @@ func (n *fakeNode) load() {
 	s.InWindow = metrics.Counts{Gets: 900, Puts: 40, Hits: 900, Calls: 9}
 	if rate := n.arg("-rate"); rate != "" {
 		n.offer(&s, rate)
+	}
+	if which := n.arg("-joint"); which != "" {
+		n.joint(which)
 	}
 	n.finish(s)
 }

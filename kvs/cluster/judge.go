@@ -79,12 +79,15 @@ func checkReplies(run metrics.Run) metrics.Verdict {
 	return valid
 }
 
-// checkHistory: what was recorded was linearizable.
+// checkHistory: what was recorded was linearizable, by each client and together.
 func checkHistory(run metrics.Run) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if c := node.Summary.Check; c != nil && c.Fault() != "" {
 			return invalid(node.Name, "%s", oneLine(c.Fault()))
 		}
+	}
+	if c := run.Check; c != nil && c.Fault() != "" {
+		return invalid("", "%s", oneLine(c.Fault()))
 	}
 	return valid
 }

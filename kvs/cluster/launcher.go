@@ -246,6 +246,7 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	}
 	if err == nil {
 		l.clocksAfter(ctx, plan, nodes, &preflight)
+		c.checkTogether(ctx)
 	}
 	return c, explain(ctx, err)
 }
@@ -313,6 +314,7 @@ func (c *conductor) fill(run *metrics.Run) {
 		}
 	}
 	run.WarmUp = c.warmUp
+	run.Check = c.together
 	for _, m := range c.of(metrics.Client) {
 		if m.config == nil {
 			continue

@@ -68,6 +68,7 @@ type member struct {
 	held     metrics.SoakSamples // in the window
 	summary  *metrics.Summary
 	broken   *metrics.Violation // what -check found, nil for nothing
+	slices   []metrics.Slice    // that it recorded with all clients
 }
 
 // message is one thing that a node's process does: an event, a breach of the
@@ -139,6 +140,9 @@ func (m *member) keep(event control.Event) error {
 		}
 		if r := event.Record; r.Node != m.Name || r.Role != m.Role {
 			return fmt.Errorf("sent a record of %s %q", r.Role, r.Node)
+		}
+		if event.Record.Slice != nil {
+			return nil // it is verified and forgotten
 		}
 		return m.log.record(event.Record)
 	}
@@ -216,6 +220,10 @@ func (m *member) note(r *metrics.Record) {
 		m.summary = r.Summary
 	case r.Violation != nil:
 		m.broken = r.Violation
+	case r.Slice != nil:
+		if len(m.slices) < mostSlices {
+			m.slices = append(m.slices, *r.Slice)
+		}
 	case r.Histogram != nil:
 		m.latency = append(m.latency, *r)
 	case r.Usage != nil && r.Usage.Phase == metrics.Window:

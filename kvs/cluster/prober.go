@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -128,6 +129,11 @@ const clockQuestions = 5
 // clock measures how far the probe's clock is ahead of this machine's.
 func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var best metrics.ClockOffset
+	here, err := metrics.NewClock()
+	if err != nil {
+		return best, err
+	}
+	monotonic := metrics.Ahead{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
 	for i := range clockQuestions {
 		asked := time.Now()
 		r, err := p.ask(ctx, probe.Question{Ask: probe.Clock})
@@ -138,7 +144,12 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 		if i == 0 || c.BoundS < best.BoundS {
 			best = c
 		}
+		monotonic = monotonic.Both(metrics.Ahead{
+			LeastNs: r.SentMonotonicNS - here.Ns(r.at) - here.ErrorNs,
+			MostNs:  r.ReceivedMonotonicNS - here.Ns(asked) + here.ErrorNs,
+		})
 	}
+	best.Monotonic = monotonic
 	return best, nil
 }
 

@@ -5,22 +5,32 @@ import (
 	"fmt"
 
 	"kvlab/kvs/check"
+	"kvlab/metrics"
 )
+
+// allClients stands for the name of a node in the file of a history that all
+// clients have made together.
+const allClients = "clients"
 
 // saveViolations writes the histories that were not linearizable into the run's
 // folder, and says on the terminal how to verify them again.
 func (c *conductor) saveViolations(dir folder) error {
-	var errs []error
+	errs := []error{c.saveViolation(dir, allClients, c.broken)}
 	for _, m := range c.members {
-		if m.broken == nil {
-			continue
-		}
-		path, err := check.Save(string(dir), m.Name, *m.broken)
-		if err == nil {
-			c.display.clear()
-			fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -recheck %s verifies it again\n", path, path)
-		}
-		errs = append(errs, err)
+		errs = append(errs, c.saveViolation(dir, m.Name, m.broken))
 	}
 	return errors.Join(errs...)
+}
+
+// saveViolation saves one, unless there is none.
+func (c *conductor) saveViolation(dir folder, of string, v *metrics.Violation) error {
+	if v == nil {
+		return nil
+	}
+	path, err := check.Save(string(dir), of, *v)
+	if err == nil {
+		c.display.clear()
+		fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -recheck %s verifies it again\n", path, path)
+	}
+	return err
 }

@@ -60,6 +60,8 @@ type Command struct {
 	Extend bool          `json:"extend,omitempty"` // with Settle
 	At     time.Time     `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease        `json:"lease,omitempty"`  // with any command: from now on
+
+	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -check, when there are several
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.

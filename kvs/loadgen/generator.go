@@ -26,6 +26,11 @@ type Generator struct {
 	// warm-up; until it answers, the warm-up goes on. Its error ends the run. It is
 	// set before Measure.
 	Settle func(context.Context) (opens time.Time, err error)
+	// With -check, Share is given this client's part of each slice that all clients
+	// record at the same time, as Slices plans it from Begins on. It is not called
+	// by a worker; its error ends the run. Both are set before Measure.
+	Slices metrics.SlicePlan
+	Share  func(metrics.Slice) error
 
 	config  Config
 	plan    *workload.Plan
@@ -59,7 +64,9 @@ func New(c Config) (*Generator, error) {
 		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
 	}
 	if c.Check {
-		g.slicer = newSlicer(c, plan, g.workers)
+		if g.slicer, err = newSlicer(c, plan, g.workers); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }

@@ -69,6 +69,22 @@ func TestHistories(t *testing.T) {
 
 // history runs one client with a fault, and returns what its check found.
 func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check {
+	c, s, slow := historyRun(t, name, fault, random)
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer strike(fault, s, slow, random)()
+	err := within(t, "Measure", func() error { return g.Measure(context.Background(), func(metrics.Phase) error { return nil }) })
+	if (err != nil) != (fault == "cut") {
+		t.Errorf("error %v with the fault %q", err, fault)
+	}
+	return *g.Summary().Check
+}
+
+// historyRun is a run of chance, its store, and that one's engine.
+func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *store, *paused) {
+	t.Helper()
 	e, err := engine.New(name)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +96,6 @@ func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check 
 	c.Workers = 8 + random.IntN(9)
 	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
 	c.InFlight = 1 + random.IntN(8)
-	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
 	slow := &paused{Engine: e}
 	s := newStore(t, "server0", c.Codec, slow)
 	c.Hosts = []string{s.addr}
@@ -93,20 +108,18 @@ func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check 
 		t.Cleanup(func() { proxy.Close() })
 		c.Hosts = []string{proxy.Addr()}
 	}
-	g := connected(t, c)
-	if err := g.Load(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	return c, s, slow
+}
+
+// strike has the fault happen soon, unless stop is called before.
+func strike(fault string, s *store, slow *paused, random *rand.Rand) (stop func() bool) {
+	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
 	switch fault {
 	case "cut":
-		defer time.AfterFunc(when, s.cut).Stop()
+		return time.AfterFunc(when, s.cut).Stop
 	case "paused":
 		slow.begins = time.Now().Add(when)
 		slow.ends = slow.begins.Add(50 * time.Millisecond)
 	}
-	err = within(t, "Measure", func() error { return g.Measure(context.Background(), func(metrics.Phase) error { return nil }) })
-	if (err != nil) != (fault == "cut") {
-		t.Errorf("error %v with the fault %q", err, fault)
-	}
-	return *g.Summary().Check
+	return func() bool { return true }
 }

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,10 +39,10 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 }
 
 // drive has every worker run from the beginning until the schedule ends.
-func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) error {
+func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err error) {
 	if g.slicer != nil {
-		stop := g.slicer.start()
-		defer stop()
+		stop := g.slicer.start(joint{plan: g.Slices, begins: begin, share: g.Share, next: 1})
+		defer func() { err = cmp.Or(err, stop()) }()
 	}
 	for _, w := range g.workers {
 		w.loaded = slices.Clone(w.counts) // no worker runs

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"cmp"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,10 @@ const pauseFactor = 4
 
 // slicer has the workers record a slice of the run now and then, verifies it
 // beside them, and forgets it. So the memory does not grow with the run: it is
-// that of a slice.
+// that of a slice. Of those that all clients record, others get a part.
 type slicer struct {
-	begun     time.Time
+	client    int
+	clock     metrics.Clock
 	sample    *sample
 	tapes     []*tape
 	slice     atomic.Int32 // that is being recorded; 0 between slices
@@ -41,21 +43,27 @@ type slicer struct {
 	// Of the goroutine that start starts, and of whoever has stopped it.
 	found metrics.Check
 	bad   *metrics.Violation // the first
+	joint joint              // has no slices when there are no other clients
+	err   error              // of sharing one
 }
 
 // newSlicer gives each worker a tape.
-func newSlicer(c Config, plan *workload.Plan, workers []*worker) *slicer {
-	s := &slicer{begun: time.Now(), sample: newSample(c, plan)}
+func newSlicer(c Config, plan *workload.Plan, workers []*worker) (*slicer, error) {
+	clock, err := metrics.NewClock()
+	if err != nil {
+		return nil, fmt.Errorf("-check: %w", err)
+	}
+	s := &slicer{client: c.Index, clock: clock, sample: newSample(c, plan)}
 	s.found.Keys = len(s.sample.names)
 	for _, w := range workers {
 		w.tape = newTape(newWriter(c.Index, w.id), s)
 		s.tapes = append(s.tapes, w.tape)
 	}
-	return s
+	return s, nil
 }
 
 // ns is a time as histories count it.
-func (s *slicer) ns(t time.Time) int64 { return int64(t.Sub(s.begun)) }
+func (s *slicer) ns(t time.Time) int64 { return s.clock.Ns(t) }
 
 // receive takes a part in. One that comes too late is dropped, as if its worker
 // had not recorded.
@@ -69,21 +77,24 @@ func (s *slicer) receive(p *part) {
 }
 
 // start begins to record slices, the first before it returns. stop ends it and
-// verifies the last one; it is for after the workers' end.
-func (s *slicer) start() (stop func()) {
+// verifies the last one; it is for after the workers' end. Its error is of sharing
+// a slice.
+func (s *slicer) start(j joint) (stop func() error) {
+	s.joint, s.err = j, nil
 	s.open()
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		s.run(over)
 	}()
-	return func() {
+	return func() error {
 		close(over)
 		<-done
 		for _, t := range s.tapes {
 			t.finish()
 		}
 		s.verify()
+		return s.err
 	}
 }
 
@@ -98,17 +109,25 @@ func (s *slicer) run(over <-chan struct{}) {
 			return
 		}
 		s.verify()
-		pause := pauseFactor * time.Since(begun)
-		if !poll(over, time.Now(), func(waited time.Duration) bool { return waited > pause }) {
+		took := time.Since(begun)
+		if !poll(over, time.Now(), func(waited time.Duration) bool { return s.due(took, waited) }) {
 			return
 		}
 	}
+}
+
+// due reports whether the next slice begins, when the last took so long and is
+// so long ago. One that would be in the way of a joint slice waits for that.
+func (s *slicer) due(took, waited time.Duration) bool {
+	left := s.joint.until(time.Now())
+	return left <= 0 || waited > pauseFactor*took && left > 2*took
 }
 
 // open begins the next slice.
 func (s *slicer) open() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.joint.open(time.Now())
 	s.number++
 	s.parts = nil
 	for _, t := range s.tapes {
@@ -119,15 +138,18 @@ func (s *slicer) open() {
 
 // full reports whether the slice has enough after a while.
 func (s *slicer) full(since time.Duration) bool {
-	if since < shortest {
-		return false
-	}
+	least, sent := int32(sliceRounds), false // the fewest rounds of a worker, and whether there is one at all
 	for _, t := range s.tapes {
-		if t.rounds.Load() < sliceRounds {
-			return since > longest
-		}
+		rounds := t.rounds.Load()
+		least, sent = min(least, rounds), sent || rounds > 0
 	}
-	return true
+	switch {
+	case s.joint.number > 0 && since > s.joint.plan.Every()/(1+pauseFactor):
+		return sent // what there is must do, for the next is not far
+	case s.joint.number == 0 && s.joint.until(time.Now()) <= 0:
+		return true
+	}
+	return since >= shortest && (least >= sliceRounds || since > longest)
 }
 
 // poll waits until f, which is told for how long, and reports whether it came to
@@ -153,6 +175,9 @@ func (s *slicer) verify() {
 	s.mu.Unlock()
 	if len(parts) == 0 {
 		return
+	}
+	if err := s.joint.give(s.client, s.clock, s.sample.names, parts); err != nil {
+		s.err = cmp.Or(s.err, err)
 	}
 	s.found.Slices++
 	h := metrics.History{Slice: s.found.Slices}

@@ -49,6 +49,11 @@ type Answer struct {
 	ReceivedNS int64 `json:"received_ns,omitempty"` // to Clock: when the question came, in Unix time
 	SentNS     int64 `json:"sent_ns,omitempty"`     // to Clock: when the answer goes
 
+	// To Clock: the same by CLOCK_MONOTONIC, no earlier than it came and no later
+	// than it goes.
+	ReceivedMonotonicNS int64 `json:"received_monotonic_ns,omitempty"`
+	SentMonotonicNS     int64 `json:"sent_monotonic_ns,omitempty"`
+
 	Facts     *metrics.Facts `json:"facts,omitempty"`
 	Listening string         `json:"listening,omitempty"`  // with Facts: where other probes reach this one
 	DataError string         `json:"data_error,omitempty"` // with Facts: why Data or the way to Route will not do
@@ -76,7 +81,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go read(ctx, in, questions)
-	var s session
+	clock, err := metrics.NewClock()
+	if err != nil {
+		return err
+	}
+	s := session{clock: clock}
 	defer s.close()
 	for {
 		select {
@@ -88,7 +97,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			if err != nil {
 				answer = Answer{Error: err.Error()}
 			}
-			if err := errors.Join(err, send(out, answer)); err != nil {
+			if err := errors.Join(err, s.send(out, answer)); err != nil {
 				return err
 			}
 		case <-time.After(lifetime):
@@ -123,10 +132,11 @@ func read(ctx context.Context, in io.Reader, questions chan<- arrival) {
 	}
 }
 
-func send(out io.Writer, a Answer) error {
+func (s *session) send(out io.Writer, a Answer) error {
 	a.Probe = Protocol
 	if a.ReceivedNS != 0 {
-		a.SentNS = time.Now().UnixNano()
+		now := time.Now()
+		a.SentNS, a.SentMonotonicNS = now.UnixNano(), s.clock.Ns(now)-s.clock.ErrorNs
 	}
 	line, err := json.Marshal(a)
 	if err != nil {
@@ -140,6 +150,7 @@ func send(out io.Writer, a Answer) error {
 
 // session is what a probe holds between questions.
 type session struct {
+	clock     metrics.Clock
 	listeners []net.Listener
 }
 
@@ -155,7 +166,7 @@ func (s *session) answer(ctx context.Context, a arrival) (Answer, error) {
 	case a.err != nil:
 		return Answer{}, fmt.Errorf("read a question: %w", a.err)
 	case q.Ask == Clock:
-		return Answer{ReceivedNS: a.at.UnixNano()}, nil
+		return Answer{ReceivedNS: a.at.UnixNano(), ReceivedMonotonicNS: s.clock.Ns(a.at) + s.clock.ErrorNs}, nil
 	case q.Ask == Facts:
 		return s.facts(q)
 	case q.Ask == Dial:

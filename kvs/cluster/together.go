@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"kvlab/kvs/check"
+	"kvlab/metrics"
+)
+
+// The slices that all clients record together: one a second, or so many in a long
+// run, each with so many operations of a client, and of all clients.
+const (
+	sliceEvery    = time.Second
+	mostSlices    = 60
+	mostOps       = 4096
+	mostOpsOfAll  = 1 << 16
+	leastOps      = 64
+	togetherLimit = time.Minute // for the verification of all of them: a second's work
+)
+
+// slicePlan is when the clients record together; none of one client, or without
+// -check.
+func (c *conductor) slicePlan() metrics.SlicePlan {
+	clients := c.of(metrics.Client)
+	unchecked := func(m *member) bool { return m.config == nil || m.config.Flags["check"] != "true" }
+	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
+		return metrics.SlicePlan{}
+	}
+	work := c.workLimit() - c.limits.work
+	return metrics.SlicePlan{
+		EveryNs: int64(max(sliceEvery, work/mostSlices)),
+		Count:   mostSlices,
+		Ops:     max(leastOps, min(mostOps, mostOpsOfAll/len(clients))),
+	}
+}
+
+// checkTogether verifies what the clients have recorded together. It is for after
+// the run: the machine may be one of the servers', and only then is it known how
+// the clocks went.
+func (c *conductor) checkTogether(ctx context.Context) {
+	if c.slices.Count == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, togetherLimit)
+	defer cancel()
+	var joint check.Joint
+	ahead := make(map[int]metrics.Ahead)
+	for i, m := range c.of(metrics.Client) {
+		for _, s := range m.slices {
+			joint.Add(s)
+		}
+		if a, ok := c.preflight.MonotonicAhead(m.Name); ok {
+			ahead[i] = a
+		}
+	}
+	found, bad := joint.Verify(ctx, ahead)
+	c.together, c.broken = &found, bad
+}
+
+// togetherText is a line on what all clients recorded together, and an empty one
+// after it; "" when they did not.
+func togetherText(run metrics.Run) string {
+	if run.Check == nil {
+		return ""
+	}
+	return run.Check.Text() + "\n\n"
+}

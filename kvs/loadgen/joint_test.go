@@ -1,0 +1,261 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/check"
+	"kvlab/kvs/engine"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// ensemble is several clients of one run that share their slices.
+type ensemble struct {
+	clients []*Generator
+	joint   check.Joint
+	mu      sync.Mutex // guards joint
+}
+
+// newEnsemble connects clients, each to hosts of its own, and loads the records.
+func newEnsemble(t *testing.T, c Config, hosts ...string) *ensemble {
+	t.Helper()
+	e := &ensemble{}
+	c.Clients = len(hosts)
+	for i, host := range hosts {
+		c.Node, c.Index, c.Hosts = fmt.Sprintf("client%d", i), i, []string{host}
+		e.clients = append(e.clients, connected(t, c))
+	}
+	for _, g := range e.clients {
+		if err := g.Load(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// measure runs all clients at once, which share so many operations of a slice at
+// most, and returns what each made of it.
+func (e *ensemble) measure(t *testing.T, most int) []error {
+	t.Helper()
+	e.joint = check.Joint{}
+	errs := make([]error, len(e.clients))
+	begins := time.Now().Add(10 * time.Millisecond)
+	var running sync.WaitGroup
+	for i, g := range e.clients {
+		g.Begins, g.Share = begins, func(s metrics.Slice) error {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.joint.Add(s)
+			return nil
+		}
+		g.Slices = metrics.SlicePlan{EveryNs: int64(80 * time.Millisecond), Count: 100, Ops: most}
+		running.Go(func() {
+			errs[i] = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+		})
+	}
+	_ = within(t, "Measure", func() error { running.Wait(); return nil })
+	return errs
+}
+
+// Whatever engine, batch, workers and keys, and with one fault or none, what
+// several clients of a right store do is linearizable together, and the check can
+// say so. A long test makes 100 histories without a fault and 102 with one.
+func TestJointHistories(t *testing.T) {
+	plain, faulty := 4, 3
+	if os.Getenv("KVLAB_LONG") == "1" {
+		plain, faulty = 100, 102
+	}
+	var sum metrics.JointCheck
+	for i := range plain + faulty {
+		fault := historyFaults[0]
+		if i >= plain {
+			fault = historyFaults[1+i%3]
+		}
+		seed := rand.Uint64()
+		name := engine.Names[i%len(engine.Names)]
+		t.Run(fmt.Sprintf("%s %s %d", name, fault, seed), func(t *testing.T) {
+			found, bad := jointHistory(t, name, fault, rand.New(rand.NewPCG(seed, 0)))
+			if bad != nil {
+				t.Errorf("%s %s", found.Text(), found.First)
+			}
+			sum.Ops += found.Ops
+			sum.Slices += found.Slices
+			sum.Illegal += found.Illegal
+			sum.Unknown += found.Unknown
+		})
+	}
+	t.Logf("%d histories without a fault and %d with one: %d operations in %d slices, %d illegal, %d unknown",
+		plain, faulty, sum.Ops, sum.Slices, sum.Illegal, sum.Unknown)
+	if sum.Slices < plain {
+		t.Errorf("%d slices were verified", sum.Slices)
+	}
+}
+
+// jointHistory runs two or three clients with a fault, and returns what was found
+// in their histories together.
+func jointHistory(t *testing.T, name, fault string, random *rand.Rand) (metrics.JointCheck, *metrics.Violation) {
+	c, s, slow := historyRun(t, name, fault, random)
+	c.Workers = max(2, c.Workers/2)
+	hosts := make([]string, 2+random.IntN(2))
+	for i := range hosts {
+		hosts[i] = c.Hosts[0]
+	}
+	e := newEnsemble(t, c, hosts...)
+	defer strike(fault, s, slow, random)()
+	if fault != "cut" {
+		return e.until(t, 4096, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
+	}
+	for i, err := range e.measure(t, 4096) {
+		if err == nil {
+			t.Errorf("client %d: no error after a cut", i)
+		}
+	}
+	return e.joint.Verify(context.Background(), nil)
+}
+
+// serial is a store that takes one batch at a time.
+type serial struct {
+	mu sync.Mutex
+	kvs.Engine
+}
+
+func (s *serial) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Engine.Apply(ops, reply)
+}
+
+// aside is one client's view of a store, which has a cache that others' writes do
+// not empty: each value is read from it 20 times, unless the client writes.
+func aside(shared kvs.Engine) *liar {
+	type entry struct {
+		value []byte
+		left  int
+	}
+	cache := make(map[string]entry)
+	return &liar{Engine: shared, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			key := string(ops[i].Key)
+			if ops[i].Kind.Writes() {
+				delete(cache, key)
+				continue
+			}
+			if !results[i].Found {
+				continue
+			}
+			e := cache[key]
+			if e.left == 0 {
+				e = entry{bytes.Clone(results[i].Value), 20}
+			}
+			e.left--
+			cache[key] = e
+			results[i].Value = e.value
+		}
+		return results
+	}}
+}
+
+// overwriting is one client's view of a store, each 20th of whose
+// read-modify-writes reads what that client saw last, and so loses what the others
+// have written since.
+func overwriting(shared kvs.Engine) *liar {
+	seen := make(map[string][]byte)
+	count := 0
+	return &liar{Engine: shared, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			key := string(ops[i].Key)
+			if ops[i].Kind == kvs.ReadModifyWrite {
+				if count++; count%20 == 0 && seen[key] != nil {
+					results[i].Value = seen[key]
+				}
+				seen[key] = bytes.Clone(ops[i].Value)
+			} else if results[i].Found {
+				seen[key] = results[i].Value
+			}
+		}
+		return results
+	}}
+}
+
+// Stores that are wrong only between clients are caught by the slices that these
+// share, in every run, and by none of the clients itself. A long test has 20
+// seeds for each.
+func TestJointMutants(t *testing.T) {
+	tests := []struct {
+		name, mix string
+		mutant    func(shared kvs.Engine) *liar
+		want      string
+	}{
+		{"stale cache of one client", workload.YCSBA, aside, "each there after the other"},
+		{"lost update between clients", workload.YCSBF, overwriting, "two read-modify-writes replaced"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for range seeds() {
+				c := checked()
+				c.Workload.Workload, c.Workload.Seed, c.Workers, c.Batch = test.mix, rand.Uint64(), 4, 20
+				shared := engine.NewMutex()
+				mutant := test.mutant(shared)
+				e := newEnsemble(t, c, newStore(t, "server0", c.Codec, shared).addr,
+					newStore(t, "server0", c.Codec, &serial{Engine: mutant}).addr)
+				mutant.lying.Store(true)
+				found, bad := e.mislead(t)
+				t.Logf("seed %d: %s %.120s", c.Workload.Seed, found.Text(), found.First)
+				if found.Illegal == 0 || bad == nil || !strings.Contains(bad.Why, test.want) {
+					t.Errorf("seed %d: found %q, want %q", c.Workload.Seed, found.First, test.want)
+				} else if r := check.Verify(bad.History); r.Outcome != check.Illegal {
+					t.Errorf("seed %d: verified again the history is %s", c.Workload.Seed, r.Outcome)
+				}
+			}
+		})
+	}
+}
+
+// mislead runs clients until their slices show what is wrong.
+func (e *ensemble) mislead(t *testing.T) (metrics.JointCheck, *metrics.Violation) {
+	t.Helper()
+	return e.until(t, 4096, func(found metrics.JointCheck, ops uint64) bool {
+		return found.Illegal+found.Unknown > 0 || ops > mutantOps
+	})
+}
+
+// until measures until enough is found, given the operations of all times, and
+// returns what was found at the last.
+func (e *ensemble) until(t *testing.T, most int, enough func(metrics.JointCheck, uint64) bool) (metrics.JointCheck, *metrics.Violation) {
+	t.Helper()
+	for ops := uint64(0); ; {
+		errs := e.measure(t, most)
+		for i, g := range e.clients {
+			if got := catcher(g.Summary(), errs[i]); got != "" {
+				t.Fatalf("client %d alone: %s", i, got)
+			}
+		}
+		found, bad := e.joint.Verify(context.Background(), nil)
+		if ops += found.Ops; enough(found, ops) {
+			return found, bad
+		}
+	}
+}
+
+// A slice of many operations is given in part, and what is left out is not taken
+// to have never been written, or to have been there before.
+func TestJointSliceInPart(t *testing.T) {
+	for _, most := range []int{1, 5, 50} {
+		c := checked()
+		c.Workers, c.Batch = 4, 200
+		s := newStore(t, "server0", c.Codec, engine.NewMutex())
+		found, bad := newEnsemble(t, c, s.addr, s.addr).until(t, most, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
+		if bad != nil || found.Ops > uint64(2*most*found.Slices) {
+			t.Errorf("at most %d operations each: %s %s", most, found.Text(), found.First)
+		}
+	}
+}
