@@ -9,103 +9,153 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// WriteLatencyLog writes the window's latencies as an HdrHistogram interval log
-// (format 1.3, which HdrHistogram's tools and its readers in other languages
-// read), tagged CallLatency and OpLatency. Each line is one second with the
-// histograms of all nodes added; intervals of different nodes do not begin at
-// the same moment, and each belongs to the second in which its middle lies.
-// records are all nodes' records, in any order; all but histograms of the window
-// are passed over.
-func WriteLatencyLog(w io.Writer, records []Record) error {
-	log := hdrhistogram.NewHistogramLogWriter(w)
-	parts := windowParts(records)
-	if err := writeLogHeader(log, parts); err != nil {
-		return fmt.Errorf("write the latency log: %w", err)
+// LatencyLog adds up the window's latencies of all clients as their records come,
+// and writes them as an HdrHistogram interval log (format 1.3, which HdrHistogram's
+// tools and its readers in other languages read), tagged CallLatency and
+// OpLatency. Each line is one second with the histograms of all nodes added;
+// intervals of different nodes do not begin at the same moment, and each belongs to
+// the second in which its middle lies.
+//
+// A second is written when one has come that is 10 s later, so that a LatencyLog
+// takes less than 7 MB however long the run is. What comes later still gets lines
+// of its own, and nothing is lost. Not safe for concurrent use.
+type LatencyLog struct {
+	log     *hdrhistogram.HistogramLogWriter
+	window  *Latencies
+	seconds []logSecond // not written yet, in the order of time
+	begun   bool        // the header is written
+}
+
+// logLag is how much later a second must have come for another to be written:
+// nodes send theirs when it ends, by clocks that agree, and a launcher gives a
+// node up that has sent nothing for 8 s.
+const logLag = 10 * time.Second
+
+// logSecond is what has come of one second.
+type logSecond struct {
+	second     time.Time // its start
+	begin, end time.Time // of the first interval and of the last
+	call, op   *Distribution
+}
+
+// NewLatencyLog returns an empty log, which will write to w.
+func NewLatencyLog(w io.Writer) *LatencyLog {
+	return &LatencyLog{log: hdrhistogram.NewHistogramLogWriter(w), window: NewLatencies()}
+}
+
+// Add takes a record of any node; all but histograms of the window are passed
+// over. An error names the node whose record is wrong, or is the writer's.
+func (l *LatencyLog) Add(r Record) error {
+	if r.Histogram == nil || r.Histogram.Phase != Window {
+		return nil
 	}
-	for len(parts) > 0 {
-		n := 1
-		for n < len(parts) && parts[n].second().Equal(parts[0].second()) {
-			n++
-		}
-		if err := writeLogSecond(log, parts[:n]); err != nil {
+	d, err := r.Histogram.Decode()
+	if err == nil {
+		err = l.window.add(r.Histogram.Name, d)
+	}
+	if err != nil {
+		return fmt.Errorf("node %s: %w", r.Node, err)
+	}
+	switch r.Histogram.Name {
+	case CallLatency:
+		l.secondOf(r).call.Add(d)
+	case OpLatency:
+		l.secondOf(r).op.Add(d)
+	default:
+		return nil
+	}
+	return l.writeBefore(l.seconds[len(l.seconds)-1].second.Add(-logLag))
+}
+
+// Window is the sum of what was added. It changes with the next Add.
+func (l *LatencyLog) Window() *Latencies { return l.window }
+
+// Close writes what is not written yet. It does not close the writer.
+func (l *LatencyLog) Close() error {
+	if len(l.seconds) > 0 {
+		return l.writeBefore(l.seconds[len(l.seconds)-1].second.Add(1))
+	}
+	return l.writeBefore(time.Time{})
+}
+
+// secondOf is the second that a record belongs to, widened by its interval. It
+// is valid until the next call.
+func (l *LatencyLog) secondOf(r Record) *logSecond {
+	length := time.Duration(r.Histogram.LengthS * float64(time.Second))
+	begin, end := r.Time.Add(-length), r.Time
+	second := begin.Add(length / 2).Truncate(time.Second)
+	i, found := slices.BinarySearchFunc(l.seconds, second, func(s logSecond, t time.Time) int { return s.second.Compare(t) })
+	if !found {
+		l.seconds = slices.Insert(l.seconds, i, logSecond{second, begin, end, NewDistribution(), NewDistribution()})
+	}
+	s := &l.seconds[i]
+	if begin.Before(s.begin) {
+		s.begin = begin
+	}
+	if end.After(s.end) {
+		s.end = end
+	}
+	return s
+}
+
+// writeBefore writes the seconds before a moment, and before the first of all the
+// header.
+func (l *LatencyLog) writeBefore(moment time.Time) error {
+	n := 0
+	for n < len(l.seconds) && l.seconds[n].second.Before(moment) {
+		n++
+	}
+	if n == 0 && len(l.seconds) > 0 {
+		return nil
+	}
+	if !l.begun {
+		l.begun = true
+		if err := l.writeHeader(); err != nil {
 			return fmt.Errorf("write the latency log: %w", err)
 		}
-		parts = parts[n:]
 	}
+	for _, s := range l.seconds[:n] {
+		if err := l.writeSecond(s); err != nil {
+			return fmt.Errorf("write the latency log: %w", err)
+		}
+	}
+	l.seconds = slices.Delete(l.seconds, 0, n)
 	return nil
 }
 
-// logPart is one node's share of one second of the log.
-type logPart struct {
-	node       string
-	begin, end time.Time
-	histogram  Histogram
-}
-
-// second is that in which the part's middle lies.
-func (p logPart) second() time.Time {
-	return p.begin.Add(p.end.Sub(p.begin) / 2).Truncate(time.Second)
-}
-
-// windowParts returns the window's histograms in the order of their seconds.
-func windowParts(records []Record) []logPart {
-	var parts []logPart
-	for _, r := range records {
-		if r.Histogram != nil && r.Histogram.Phase == Window {
-			length := time.Duration(r.Histogram.LengthS * float64(time.Second))
-			parts = append(parts, logPart{r.Node, r.Time.Add(-length), r.Time, *r.Histogram})
-		}
-	}
-	slices.SortStableFunc(parts, func(a, b logPart) int { return a.second().Compare(b.second()) })
-	return parts
-}
-
-// writeLogHeader also fixes the time that the lines count from: the beginning of
+// writeHeader also fixes the time that the lines count from: the beginning of
 // the first, in the whole seconds that the format's header has.
-func writeLogHeader(log *hdrhistogram.HistogramLogWriter, parts []logPart) error {
-	if err := log.OutputLogFormatVersion(); err != nil {
+func (l *LatencyLog) writeHeader() error {
+	if err := l.log.OutputLogFormatVersion(); err != nil {
 		return err
 	}
-	if err := log.OutputComment("[Latencies in microseconds, Interval_Max in seconds; HistogramLogProcessor needs -outputValueUnitRatio 1000]"); err != nil {
+	if err := l.log.OutputComment("[Latencies in microseconds, Interval_Max in seconds; HistogramLogProcessor needs -outputValueUnitRatio 1000]"); err != nil {
 		return err
 	}
-	if len(parts) > 0 {
-		first := slices.MinFunc(parts, func(a, b logPart) int { return a.begin.Compare(b.begin) })
+	if len(l.seconds) > 0 {
+		first := slices.MinFunc(l.seconds, func(a, b logSecond) int { return a.begin.Compare(b.begin) })
 		base := first.begin.Truncate(time.Second).UnixMilli()
-		log.SetBaseTime(base)
-		if err := log.OutputStartTime(base); err != nil {
+		l.log.SetBaseTime(base)
+		if err := l.log.OutputStartTime(base); err != nil {
 			return err
 		}
-		if err := log.OutputBaseTime(base); err != nil {
+		if err := l.log.OutputBaseTime(base); err != nil {
 			return err
 		}
 	}
-	return log.OutputLegend()
+	return l.log.OutputLegend()
 }
 
-// writeLogSecond writes a line for each of the two latencies, from the beginning
-// of the first part to the end of the last.
-func writeLogSecond(log *hdrhistogram.HistogramLogWriter, parts []logPart) error {
-	sum, begin, end := NewLatencies(), parts[0].begin, parts[0].end
-	for _, p := range parts {
-		if err := sum.Add(p.histogram); err != nil {
-			return fmt.Errorf("node %s: %w", p.node, err)
-		}
-		if p.begin.Before(begin) {
-			begin = p.begin
-		}
-		if p.end.After(end) {
-			end = p.end
-		}
-	}
+// writeSecond writes a line for each of the two latencies.
+func (l *LatencyLog) writeSecond(s logSecond) error {
 	for _, tagged := range []struct {
 		tag string
 		h   *hdrhistogram.Histogram
-	}{{CallLatency, sum.Call.Histogram}, {OpLatency, sum.Op.Histogram}} {
+	}{{CallLatency, s.call.Histogram}, {OpLatency, s.op.Histogram}} {
 		tagged.h.SetTag(tagged.tag)
-		tagged.h.SetStartTimeMs(begin.UnixMilli())
-		tagged.h.SetEndTimeMs(end.UnixMilli())
-		if err := log.OutputIntervalHistogram(tagged.h); err != nil {
+		tagged.h.SetStartTimeMs(s.begin.UnixMilli())
+		tagged.h.SetEndTimeMs(s.end.UnixMilli())
+		if err := l.log.OutputIntervalHistogram(tagged.h); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,10 +32,21 @@ func latencyRecords(t *testing.T, start time.Time) []Record {
 	return append(records, Record{Node: "a", Role: Client, Time: start, Interval: &Interval{}})
 }
 
+// writeLog writes a log of records.
+func writeLog(w io.Writer, records []Record) error {
+	log := NewLatencyLog(w)
+	for _, r := range records {
+		if err := log.Add(r); err != nil {
+			return err
+		}
+	}
+	return log.Close()
+}
+
 func TestLatencyLogRoundTrip(t *testing.T) {
 	start := time.Date(2026, 11, 21, 15, 30, 0, 100e6, time.UTC)
 	var log bytes.Buffer
-	if err := WriteLatencyLog(&log, latencyRecords(t, start)); err != nil {
+	if err := writeLog(&log, latencyRecords(t, start)); err != nil {
 		t.Fatal(err)
 	}
 	for _, header := range []string{"#[Histogram log format version 1.3]\n", "#[StartTime: 1795275000 (seconds since epoch), 2026-11-21T15:30:00Z]\n", "#[BaseTime: 1795275000 "} {
@@ -71,7 +84,7 @@ func TestLatencyLogRoundTrip(t *testing.T) {
 
 func TestLatencyLogWithoutAWindow(t *testing.T) {
 	var log bytes.Buffer
-	if err := WriteLatencyLog(&log, nil); err != nil {
+	if err := writeLog(&log, nil); err != nil {
 		t.Fatal(err)
 	}
 	if h := must(hdrhistogram.NewHistogramLogReader(&log).NextIntervalHistogram())(t); h != nil {
@@ -81,16 +94,70 @@ func TestLatencyLogWithoutAWindow(t *testing.T) {
 
 func TestLatencyLogFaults(t *testing.T) {
 	bad := []Record{{Node: "n7", Role: Client, Histogram: &Histogram{Name: CallLatency, Phase: Window, HDR: "x"}}}
-	if err := WriteLatencyLog(new(bytes.Buffer), bad); err == nil || !strings.Contains(err.Error(), "n7") {
+	if err := writeLog(io.Discard, bad); err == nil || !strings.Contains(err.Error(), "n7") {
 		t.Errorf("error %v, want one that names n7", err)
 	}
 	full := errors.New("disk full")
 	records := latencyRecords(t, time.Now())
 	for room := range 8 {
-		if err := WriteLatencyLog(&smallDisk{room, full}, records); !errors.Is(err, full) {
+		if err := writeLog(&smallDisk{room, full}, records); !errors.Is(err, full) {
 			t.Errorf("error %v after %d lines, want %v", err, room, full)
 		}
 	}
+}
+
+// A day of two nodes, one of which is some seconds behind and once a minute too
+// late for its lines: as much is in the log as was added, in little memory.
+func TestLatencyLogOfADay(t *testing.T) {
+	seconds := 2000
+	if os.Getenv("KVLAB_LONG") == "1" {
+		seconds = 86400
+	}
+	one := NewLatencies()
+	one.observe(observation{call: 100, op: 200, ops: 10, phase: Window.index()}, nil)
+	second := must(one.histograms(Window, 0, 1))(t)
+	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
+	var file countingReader
+	log := NewLatencyLog(&file)
+	for i := range seconds {
+		for node, late := range map[string]int{"a": 0, "b": 3 + i%60/59*60} {
+			for _, h := range second {
+				if err := log.Add(Record{Node: node, Role: Client, Time: start.Add(time.Duration(i-late) * time.Second), Histogram: &h}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if len(log.seconds) > 12 {
+			t.Fatalf("%d seconds wait after %d", len(log.seconds), i)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.Window().Op.TotalCount(); got != int64(20*seconds) {
+		t.Errorf("%d operations in all, want %d", got, 20*seconds)
+	}
+	if file.ops != int64(20*seconds) || file.calls != int64(2*seconds) {
+		t.Errorf("%d calls and %d operations in the file, want %d and %d", file.calls, file.ops, 2*seconds, 20*seconds)
+	}
+}
+
+// countingReader reads each line of a log as it is written, and adds its values up.
+type countingReader struct{ calls, ops int64 }
+
+func (c *countingReader) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, []byte("Tag=")) {
+		h, err := hdrhistogram.NewHistogramLogReader(bytes.NewReader(line)).NextIntervalHistogram()
+		if err != nil {
+			return 0, err
+		}
+		if h.Tag() == CallLatency {
+			c.calls += h.TotalCount()
+		} else {
+			c.ops += h.TotalCount()
+		}
+	}
+	return len(line), nil
 }
 
 // smallDisk takes so many writes and then fails.

@@ -30,35 +30,24 @@ func (l *Latencies) all() [len(LatencyNames)]*Distribution {
 	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
 }
 
-// WindowLatencies adds up what the records say of the window: of one node, or
-// of all clients when they are given the records of all. Records of other kinds
-// and phases are passed over.
-func WindowLatencies(records []Record) (*Latencies, error) {
-	sum := NewLatencies()
-	for _, r := range records {
-		if r.Histogram == nil || r.Histogram.Phase != Window {
-			continue
-		}
-		if err := sum.Add(*r.Histogram); err != nil {
-			return nil, fmt.Errorf("node %s: %w", r.Node, err)
-		}
-	}
-	return sum, nil
-}
-
 // Add adds one Histogram record to the distribution that it names.
 func (l *Latencies) Add(h Histogram) error {
 	d, err := h.Decode()
 	if err != nil {
 		return err
 	}
+	return l.add(h.Name, d)
+}
+
+// add adds to the distribution of a name.
+func (l *Latencies) add(name string, d *Distribution) error {
 	for i, mine := range l.all() {
-		if LatencyNames[i] == h.Name {
+		if LatencyNames[i] == name {
 			mine.Add(d)
 			return nil
 		}
 	}
-	return fmt.Errorf("histogram named %q, want one of %q", h.Name, LatencyNames)
+	return fmt.Errorf("histogram named %q, want one of %q", name, LatencyNames)
 }
 
 // join adds all distributions of m.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"io"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 		}
 	}
 	whole.compare(t, "all records", all)
-	merged := must(WindowLatencies(records))(t)
+	merged := logged(t, records).Window()
 	window.compare(t, "window over nodes", merged)
 	if got, want := merged.Quantiles()[OpLatency].Count, uint64(window.call.TotalCount()); got != want {
 		t.Errorf("samples behind the op quantiles = %d, want the %d calls", got, want)
@@ -130,7 +131,7 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 		records = append(records, Record{Node: "n", Role: Client, Histogram: &h})
 	}
 	for name, q := range map[string]map[string]Quantiles{
-		"node": latency.Quantiles(), "merged": must(WindowLatencies(records))(t).Quantiles(),
+		"node": latency.Quantiles(), "merged": logged(t, records).Window().Quantiles(),
 	} {
 		if q[CallLatency].OutOfRange != 4 || q[CallLatency].Count != 1 || q[CallLatency].Max != 1 {
 			t.Errorf("%s: call %+v, want 4 out of range and one of 1 us", name, q[CallLatency])
@@ -181,6 +182,18 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// logged is a log of records that is not written anywhere.
+func logged(t *testing.T, records []Record) *LatencyLog {
+	t.Helper()
+	log := NewLatencyLog(io.Discard)
+	for _, r := range records {
+		if err := log.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log
+}
+
 func TestDecodeRefusesOtherHistograms(t *testing.T) {
 	other := must(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
 	for name, hdr := range map[string]string{"garbage": "HISTgarbage", "empty": "", "other range": string(other)} {
@@ -188,8 +201,8 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 		if _, err := h.Decode(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if _, err := WindowLatencies([]Record{{Node: "n7", Histogram: &h}}); err == nil {
-			t.Errorf("%s: WindowLatencies gives no error", name)
+		if err := NewLatencyLog(io.Discard).Add(Record{Node: "n7", Histogram: &h}); err == nil {
+			t.Errorf("%s: the log gives no error", name)
 		}
 	}
 	good := must(Histogram{Name: "cal"}.encode(NewDistribution()))(t)

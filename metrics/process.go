@@ -21,7 +21,7 @@ type process struct {
 	openFiles  int
 	gcCycles   int64
 	gcPause    time.Duration
-	heapBytes  uint64
+	heap       heap
 	collecting float64 // seconds of processors, by the runtime's own account, without idle ones that help
 	running    float64 // likewise, in which goroutines ran or garbage was collected
 }
@@ -47,7 +47,8 @@ func (fs procFS) process() (process, error) {
 		goroutines: runtime.NumGoroutine(),
 		openFiles:  open,
 	}
-	return p, p.askRuntime()
+	err = p.askRuntime()
+	return p, err
 }
 
 // askRuntime fills in what the Go runtime says of its heap and collector.
@@ -55,28 +56,27 @@ func (p *process) askRuntime() error {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	p.gcCycles, p.gcPause = gc.NumGC, gc.PauseTotal
+	var err error
+	if p.heap, err = readHeap(); err != nil {
+		return err
+	}
 	samples := []gometrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/cpu/classes/gc/total:cpu-seconds"},
 		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
 		{Name: "/cpu/classes/total:cpu-seconds"},
 		{Name: "/cpu/classes/idle:cpu-seconds"},
 	}
 	gometrics.Read(samples)
-	var seconds [5]float64
+	var seconds [4]float64
 	for i, sample := range samples {
-		switch kind := sample.Value.Kind(); {
-		case i == 0 && kind == gometrics.KindUint64:
-			p.heapBytes = sample.Value.Uint64()
-		case i > 0 && kind == gometrics.KindFloat64:
-			seconds[i] = sample.Value.Float64()
-		default:
+		if sample.Value.Kind() != gometrics.KindFloat64 {
 			return fmt.Errorf("runtime metric %s is not supported by %s", sample.Name, runtime.Version())
 		}
+		seconds[i] = sample.Value.Float64()
 	}
-	helping := seconds[2]
-	p.collecting = seconds[1] - helping
-	p.running = seconds[3] - seconds[4] - helping
+	helping := seconds[1]
+	p.collecting = seconds[0] - helping
+	p.running = seconds[2] - seconds[3] - helping
 	return nil
 }
 
@@ -134,6 +134,8 @@ func (p process) usage(before process, seconds float64) ProcessUsage {
 		OpenFiles:  p.openFiles,
 		GCCycles:   uint32(p.gcCycles - before.gcCycles),
 		GCPauseS:   (p.gcPause - before.gcPause).Seconds(),
-		HeapBytes:  p.heapBytes,
+		HeapBytes:  p.heap.objects,
+		LiveBytes:  p.heap.live,
+		HeldBytes:  p.rssBytes - min(p.rssBytes, p.heap.spare()),
 	}
 }

@@ -186,6 +186,8 @@ type ProcessUsage struct {
 	GCCycles   uint32  `json:"gc_cycles"`  // in this interval
 	GCPauseS   float64 `json:"gc_pause_s"` // stop-the-world seconds in this interval
 	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects
+	LiveBytes  uint64  `json:"live_bytes"` // of them, what the last collection found in use
+	HeldBytes  uint64  `json:"held_bytes"` // RSSBytes without what may be garbage, and what the runtime keeps for objects to come
 }
 
 // The names of the latency histograms. WaitLatency and the three parts of

@@ -288,7 +288,7 @@ func TestSamplerOnThisMachine(t *testing.T) {
 
 func checkPlausible(t *testing.T, u Usage) {
 	t.Helper()
-	if _, ok := u.Data(); !ok || u.LengthS < 0 || u.Process.RSSBytes == 0 || u.Process.HeapBytes == 0 ||
+	if _, ok := u.Data(); !ok || u.LengthS < 0 || u.Process.RSSBytes == 0 || u.Process.HeapBytes == 0 || u.Process.HeldBytes == 0 || u.Process.HeldBytes > u.Process.RSSBytes ||
 		u.Process.Goroutines < 1 || u.Process.OpenFiles < 3 || u.MemoryUsedBytes == 0 || u.MemoryUsedBytes > u.MemoryTotalBytes {
 		t.Errorf("implausible usage %+v", u)
 	}
@@ -301,9 +301,9 @@ func checkPlausible(t *testing.T, u Usage) {
 }
 
 func TestProcessUsageIsADifference(t *testing.T) {
-	before := process{cpu: time.Second, gcCycles: 3, gcPause: time.Millisecond, rssBytes: 1, heapBytes: 1, goroutines: 1, openFiles: 1}
-	now := process{cpu: 4 * time.Second, gcCycles: 5, gcPause: 3 * time.Millisecond, rssBytes: 10, heapBytes: 20, goroutines: 30, openFiles: 40}
-	want := ProcessUsage{CPUPercent: 150, RSSBytes: 10, Goroutines: 30, OpenFiles: 40, GCCycles: 2, GCPauseS: 0.002, HeapBytes: 20}
+	before := process{cpu: time.Second, gcCycles: 3, gcPause: time.Millisecond, rssBytes: 1, heap: heap{objects: 1}, goroutines: 1, openFiles: 1}
+	now := process{cpu: 4 * time.Second, gcCycles: 5, gcPause: 3 * time.Millisecond, rssBytes: 100, heap: heap{objects: 20, live: 15, unused: 6, free: 7}, goroutines: 30, openFiles: 40}
+	want := ProcessUsage{CPUPercent: 150, RSSBytes: 100, Goroutines: 30, OpenFiles: 40, GCCycles: 2, GCPauseS: 0.002, HeapBytes: 20, LiveBytes: 15, HeldBytes: 82}
 	if got := now.usage(before, 2); got != want {
 		t.Errorf("usage = %+v, want %+v", got, want)
 	}

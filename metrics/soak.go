@@ -6,18 +6,15 @@ import (
 )
 
 // Soak is whether a node's process went on holding what it held, over a window
-// without its beginning, in which heaps still grow to their size: its first tenth,
-// and what comes before its second collection of garbage has ended.
+// without its first tenth, in which buffers still grow to their size.
 type Soak struct {
-	Samples         int     `json:"samples"`                // about one a second
-	LengthS         float64 `json:"length_s"`               // the time that they cover
-	RSSBytes        float64 `json:"rss_median_bytes"`       // resident set
-	GrowthBytesPerH float64 `json:"rss_growth_bytes_per_h"` // the Theil-Sen slope; below 0 when it shrinks
-	GrowthShare     float64 `json:"rss_growth_share"`       // that slope over LengthS, as a share of RSSBytes
-	TrendP          float64 `json:"rss_trend_p"`            // of the Mann-Kendall test
-	Collections     int     `json:"collections"`            // of garbage
-	Goroutines      Level   `json:"goroutines"`
-	OpenFiles       Level   `json:"open_files"`
+	Samples     int     `json:"samples"`     // about one a second
+	LengthS     float64 `json:"length_s"`    // the time that they cover
+	Held        Growth  `json:"held"`        // the resident set without garbage, see ProcessUsage
+	RSS         Growth  `json:"rss"`         // the resident set
+	Collections int     `json:"collections"` // of garbage
+	Goroutines  Level   `json:"goroutines"`
+	OpenFiles   Level   `json:"open_files"`
 }
 
 // Level is how much there was of something that should stay as it is. For an
@@ -25,6 +22,36 @@ type Soak struct {
 type Level struct {
 	Range
 	Rise int `json:"rise"` // the most by which the least in some tenth of the time is above that in an earlier one
+}
+
+// Growth is how an amount of memory, sampled over time, went up or down.
+type Growth struct {
+	MedianBytes float64 `json:"median_bytes"`
+	BytesPerH   float64 `json:"bytes_per_h"` // the Theil-Sen slope; below 0 when it shrinks
+	Share       float64 `json:"share"`       // that slope over the time that was sampled, as a share of MedianBytes
+	TrendP      float64 `json:"trend_p"`     // of the Mann-Kendall test
+}
+
+// growthOf is the growth over blocks, of what of says.
+func growthOf(blocks []soakBlock, of func(soakBlock) float64) Growth {
+	const secondsPerHour = 3600
+	var at, bytes []float64
+	for _, b := range blocks {
+		at, bytes = append(at, b.atS()), append(bytes, of(b))
+	}
+	slope, median := TheilSen(at, bytes), Median(bytes)
+	lengthS := blocks[len(blocks)-1].endS - blocks[0].startS
+	return Growth{
+		MedianBytes: median, BytesPerH: slope * secondsPerHour,
+		Share: slope * lengthS / max(median, 1), TrendP: MannKendall(bytes),
+	}
+}
+
+// exceeds says whether the slope is above a share, and no chance.
+func (g Growth) exceeds(share float64) bool { return g.Share > share && g.TrendP <= minTrendP }
+
+func (g Growth) String() string {
+	return fmt.Sprintf("%.1f MB, %+.1f MB/h (%+.2f %%, trend p %.2g)", g.MedianBytes/1e6, g.BytesPerH/1e6, 100*g.Share, g.TrendP)
 }
 
 // levelOf is the level over blocks, of what of says.
@@ -49,11 +76,13 @@ func (l Level) String() string { return fmt.Sprintf("%d to %d (rise %d)", l.Min,
 // The limits of the judgement. They are those of this project: what a leak passes
 // in a long run and a heap at rest does not.
 const (
-	maxGrowth         = 0.02 // of the median, over the time judged
+	maxHeldGrowth     = 0.02 // of the median, over the time judged
+	maxRSSGrowth      = 0.1  // likewise
 	maxGoroutineShare = 0.05 // rise, of the most
 	maxGoroutines     = 8    // likewise, where that share is fewer
 	maxOpenFiles      = 4    // rise
 	minSoakSamples    = 12   // less is no time
+	minCollections    = 5    // of garbage, as often is it known what is live
 )
 
 // Soak sums the samples so far up. With fewer than 12 to judge, only their number
@@ -70,31 +99,31 @@ func (s *SoakSamples) Soak() Soak {
 	judged.LengthS = blocks[len(blocks)-1].endS - blocks[0].startS
 	judged.Goroutines = levelOf(blocks, func(b soakBlock) Range { return b.goroutines })
 	judged.OpenFiles = levelOf(blocks, func(b soakBlock) Range { return b.openFiles })
-	var at, rss []float64
+	judged.Held = growthOf(blocks, func(b soakBlock) float64 { return b.heldBytes })
+	judged.RSS = growthOf(blocks, func(b soakBlock) float64 { return b.rssBytes })
 	for _, b := range blocks {
 		judged.Collections += b.collections
-		at, rss = append(at, b.atS()), append(rss, b.rssBytes)
 	}
-	const secondsPerHour = 3600
-	slope := TheilSen(at, rss)
-	judged.RSSBytes = Median(rss)
-	judged.GrowthBytesPerH = slope * secondsPerHour
-	judged.GrowthShare = slope * judged.LengthS / max(judged.RSSBytes, 1)
-	judged.TrendP = MannKendall(rss)
 	return judged
 }
 
-// Fault says in words what is not as it was, "" when all is. Memory grows when
-// its slope over the time judged is above 2 % of the median and the Mann-Kendall
-// test finds a trend at the level of 1 %: a slope alone may be noise, and a
-// trend alone is found in any process that is looked at for long enough. Descriptors
-// may rise by 4, and goroutines by 8 or 5 %.
+// Fault says in words what is not as it was, "" when all is. What is held grows
+// when its slope over the time judged is above 2 % of the median and the Mann-Kendall
+// test finds a trend at the level of 1 %: a slope alone may be noise, and a trend
+// alone is found in any process that is looked at for long enough. The resident set
+// has garbage in it, and pages that the runtime keeps: it may grow by 10 %, for
+// which what fragments a heap is enough too. Descriptors may rise by 4, and
+// goroutines by 8 or 5 %.
 func (s Soak) Fault() string {
 	switch {
 	case s.Samples < minSoakSamples:
-		return fmt.Sprintf("%d samples after the heap had settled, fewer than %d: the window is too short", s.Samples, minSoakSamples)
-	case s.GrowthShare > maxGrowth && s.TrendP <= minTrendP:
-		return fmt.Sprintf("memory grows by %.1f MB/h, %.1f %% in %.0f s (trend p %.2g, %d collections)", s.GrowthBytesPerH/1e6, 100*s.GrowthShare, s.LengthS, s.TrendP, s.Collections)
+		return fmt.Sprintf("%d samples, fewer than %d: the window is too short", s.Samples, minSoakSamples)
+	case s.Collections < minCollections:
+		return fmt.Sprintf("%d collections of garbage, fewer than %d: what is held is not known", s.Collections, minCollections)
+	case s.Held.exceeds(maxHeldGrowth):
+		return fmt.Sprintf("memory grows in %.0f s: held %s", s.LengthS, s.Held)
+	case s.RSS.exceeds(maxRSSGrowth):
+		return fmt.Sprintf("memory grows in %.0f s: resident %s", s.LengthS, s.RSS)
 	case s.OpenFiles.Rise > maxOpenFiles:
 		return fmt.Sprintf("open descriptors rise by %d, from %d to %d", s.OpenFiles.Rise, s.OpenFiles.Min, s.OpenFiles.Max)
 	case s.Goroutines.Rise > max(maxGoroutines, int(maxGoroutineShare*float64(s.Goroutines.Max))):
@@ -108,7 +137,6 @@ func (s Soak) String() string {
 	if s.Samples < minSoakSamples {
 		return s.Fault()
 	}
-	return fmt.Sprintf("memory %.1f MB, %+.1f MB/h (%+.2f %% in %.0f s, trend p %.2g, %d collections); goroutines %s; descriptors %s",
-		s.RSSBytes/1e6, s.GrowthBytesPerH/1e6, 100*s.GrowthShare, s.LengthS, s.TrendP, s.Collections,
-		s.Goroutines, s.OpenFiles)
+	return fmt.Sprintf("held %s; resident %s; goroutines %s; descriptors %s; %.0f s, %d collections",
+		s.Held, s.RSS, s.Goroutines, s.OpenFiles, s.LengthS, s.Collections)
 }

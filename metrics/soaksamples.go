@@ -17,8 +17,9 @@ type soakBlock struct {
 	samples     int
 	startS      float64 // of the first
 	endS        float64 // of the last
-	rssBytes    float64 // their mean
-	collections int     // of garbage that ended meanwhile
+	rssBytes    float64 // their mean, as the next
+	heldBytes   float64
+	collections int // of garbage that ended meanwhile
 	goroutines  Range
 	openFiles   Range
 }
@@ -35,7 +36,7 @@ func (r Range) join(s Range) Range { return Range{min(r.Min, s.Min), max(r.Max, 
 func (s *SoakSamples) Add(u Usage) {
 	s.size = max(s.size, 1)
 	one := soakBlock{
-		samples: 1, startS: u.StartS, endS: u.StartS + u.LengthS, rssBytes: float64(u.Process.RSSBytes),
+		samples: 1, startS: u.StartS, endS: u.StartS + u.LengthS, rssBytes: float64(u.Process.RSSBytes), heldBytes: float64(u.Process.HeldBytes),
 		collections: int(u.Process.GCCycles),
 		goroutines:  Range{u.Process.Goroutines, u.Process.Goroutines},
 		openFiles:   Range{u.Process.OpenFiles, u.Process.OpenFiles},
@@ -63,28 +64,21 @@ func (s *SoakSamples) halve() {
 // join is b with what follows it.
 func (b soakBlock) join(next soakBlock) soakBlock {
 	all := b.samples + next.samples
+	mean := func(before, after float64) float64 {
+		return (before*float64(b.samples) + after*float64(next.samples)) / float64(all)
+	}
 	return soakBlock{
 		samples: all, startS: b.startS, endS: next.endS,
-		rssBytes:    (b.rssBytes*float64(b.samples) + next.rssBytes*float64(next.samples)) / float64(all),
+		rssBytes:    mean(b.rssBytes, next.rssBytes),
+		heldBytes:   mean(b.heldBytes, next.heldBytes),
 		collections: b.collections + next.collections,
 		goroutines:  b.goroutines.join(next.goroutines),
 		openFiles:   b.openFiles.join(next.openFiles),
 	}
 }
 
-// settled are the blocks that a soak is judged by: without the first tenth, and
-// not before the window's second collection of garbage has ended, if it has two.
-// Until then a heap grows to its size, which may take a slow server minutes.
-func (s *SoakSamples) settled() []soakBlock {
-	from, collections := (len(s.blocks)+9)/10, 0
-	for i, b := range s.blocks {
-		if collections += b.collections; collections >= 2 {
-			from = max(from, i+1)
-			break
-		}
-	}
-	return s.blocks[from:]
-}
+// settled are the blocks that a soak is judged by.
+func (s *SoakSamples) settled() []soakBlock { return s.blocks[(len(s.blocks)+9)/10:] }
 
 // atS is the middle of the block's time.
 func (b soakBlock) atS() float64 { return (b.startS + b.endS) / 2 }

@@ -46,6 +46,8 @@ func joinUsages(a, b At[metrics.Usage]) (At[metrics.Usage], bool) {
 		GCCycles:   u.Process.GCCycles + v.Process.GCCycles,
 		GCPauseS:   u.Process.GCPauseS + v.Process.GCPauseS,
 		HeapBytes:  whole(u.Process.HeapBytes, v.Process.HeapBytes),
+		LiveBytes:  whole(u.Process.LiveBytes, v.Process.LiveBytes),
+		HeldBytes:  whole(u.Process.HeldBytes, v.Process.HeldBytes),
 	}
 	first, ok := u.Data()
 	second, both := v.Data()

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -79,13 +78,4 @@ func labLines(run metrics.Run) string {
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)
 	return b.String()
-}
-
-// writeLatency writes latency.hlog.
-func (f folder) writeLatency(records []metrics.Record) error {
-	var b bytes.Buffer
-	if err := metrics.WriteLatencyLog(&b, records); err != nil {
-		return err
-	}
-	return f.write("latency.hlog", b.Bytes())
 }

@@ -22,12 +22,13 @@ type conductor struct {
 	preflight *metrics.Preflight // nil when it has not come to its end
 	ceiling   *metrics.Ceiling   // beside no result yet; nil when there is none
 
-	soak     bool          // no process may grow in the window (--soak)
+	soak     time.Duration // length of the window, if no process may grow in it (--soak); else 0
 	stay     bool          // nodes stay when they are done (--keep)
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached
 
 	members []*member
+	latency *latencyLog // nil before the nodes start
 	inbox   chan message
 	asked   map[metrics.Role]stage // how far each role may come by now
 	phase   metrics.Phase          // the clients' common one, as the servers know it
@@ -64,15 +65,19 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 		defer log.close()
 		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
 	}
+	var err error
+	if c.latency, err = createLatencyLog(dir); err != nil {
+		return &fault{reason: oneLine(err.Error())}
+	}
 	defer c.display.clear()
-	err := c.conduct(ctx)
+	err = c.conduct(ctx)
 	if f := (*fault)(nil); errors.As(err, &f) && f.kind == hang {
 		c.dump()
 	}
 	if c.stay && !errors.Is(err, errInterrupted) {
 		c.keep()
 	}
-	return errors.Join(err, c.stop())
+	return c.closeLatency(errors.Join(err, c.stop()))
 }
 
 // conduct is the protocol, in the order of package control's diagram.
@@ -123,7 +128,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay})
+		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }
@@ -214,7 +219,7 @@ func (c *conductor) hear(msg message) *fault {
 		}
 		fallthrough
 	case onDisk:
-		return &fault{kind: crash, reason: oneLine("the logs cannot be written: " + disk.Error())}
+		return disk.fault()
 	case msg.err != nil:
 		return m.fault(complaint, "%v", msg.err)
 	}
@@ -223,6 +228,7 @@ func (c *conductor) hear(msg message) *fault {
 	case control.Log:
 	case control.Report:
 		m.note(event.Record)
+		return c.time(m, event.Record)
 	case control.Dumped:
 		m.dumped = true
 	case control.Kept:

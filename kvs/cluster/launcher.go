@@ -208,8 +208,8 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 		run.Verdict = verdictOf(err)
 		c.explain(l.Stderr, err)
 	}
-	latency, latencyErr := c.latencyRecords(&run)
-	written := errors.Join(latencyErr, dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), dir.writeLatency(latency), c.saveViolations(dir))
+	run.Latency = c.quantiles(run)
+	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), c.saveViolations(dir))
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written
 		c.explain(l.Stderr, err)
@@ -224,7 +224,7 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if err != nil {
 		return c, err
 	}
-	c.stay, c.soak = cfg.Keep, cfg.Soak > 0
+	c.stay, c.soak = cfg.Keep, cfg.Soak
 	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
 	defer cancel()
 	preflight, err := l.preflight(limited, cfg, plan, nodes)
@@ -305,7 +305,7 @@ func (c *conductor) fill(run *metrics.Run) {
 		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
 		run.Nodes[i].Config = m.config
 		run.Nodes[i].Summary = m.summary
-		if c.soak {
+		if c.soak > 0 {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
 		if m.Role == metrics.Server && len(m.rates) > 0 {
@@ -328,26 +328,6 @@ func (c *conductor) fill(run *metrics.Run) {
 		}
 		return
 	}
-}
-
-// latencyRecords returns all clients' histograms, and puts what they add up to
-// into run.
-func (c *conductor) latencyRecords(run *metrics.Run) ([]metrics.Record, error) {
-	var records []metrics.Record
-	for _, m := range c.of(metrics.Client) {
-		records = append(records, m.latency...)
-	}
-	merged, err := metrics.WindowLatencies(records)
-	if err != nil {
-		return nil, fmt.Errorf("merge latencies: %w", err)
-	}
-	run.Latency = merged.Quantiles()
-	if run.Offered != nil {
-		if why := run.Offered.Saturated(run.Ops); why != "" {
-			metrics.Refuse(run.Latency, why)
-		}
-	}
-	return records, nil
 }
 
 // commit is the checkout's git commit, with a mark when files differ from it;

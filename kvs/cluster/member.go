@@ -64,7 +64,6 @@ type member struct {
 	rates    []float64           // operations per second of each interval in the window
 	warming  []float64           // likewise, of each that is worth it in the warm-up
 	warm     bool                // a client's warm-up is about to end
-	latency  []metrics.Record    // histograms
 	held     metrics.SoakSamples // in the window
 	summary  *metrics.Summary
 	broken   *metrics.Violation // what -check found, nil for nothing
@@ -224,8 +223,6 @@ func (m *member) note(r *metrics.Record) {
 		if len(m.slices) < mostSlices {
 			m.slices = append(m.slices, *r.Slice)
 		}
-	case r.Histogram != nil:
-		m.latency = append(m.latency, *r)
 	case r.Usage != nil && r.Usage.Phase == metrics.Window:
 		m.held.Add(*r.Usage)
 	case r.Interval != nil:

@@ -62,6 +62,10 @@ type diskError struct{ error }
 
 func (e diskError) Unwrap() error { return e.error }
 
+func (e diskError) fault() *fault {
+	return &fault{kind: crash, reason: oneLine("the logs cannot be written: " + e.Error())}
+}
+
 // written is the error of a write.
 func written(err error) error {
 	if err != nil {

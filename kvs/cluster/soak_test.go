@@ -3,6 +3,7 @@ package cluster
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/kvs/control"
 	"kvlab/metrics"
@@ -17,7 +18,7 @@ func soaked(held func(node string, second int) metrics.ProcessUsage) *metrics.Ru
 		plan.Places = append(plan.Places, Place{Name: node.Name, Role: node.Role})
 	}
 	c := newConductor(plan, nil, defaultLimits(), "", nil, nil)
-	c.soak = true
+	c.soak = 10 * time.Minute
 	for i, place := range plan.Places {
 		m := &member{Place: place, summary: run.Nodes[i].Summary}
 		c.members = append(c.members, m)
@@ -42,14 +43,14 @@ func soaked(held func(node string, second int) metrics.ProcessUsage) *metrics.Ru
 }
 
 func TestSoak(t *testing.T) {
-	flat := metrics.ProcessUsage{RSSBytes: 1e8, Goroutines: 100, OpenFiles: 70}
+	flat := metrics.ProcessUsage{RSSBytes: 1.5e8, HeldBytes: 1e8, GCCycles: 1, Goroutines: 100, OpenFiles: 70}
 	for _, test := range []struct {
 		name  string
 		grows func(u *metrics.ProcessUsage, second int)
 		want  string // beginning of the verdict
 	}{
 		{"flat", func(*metrics.ProcessUsage, int) {}, "VALID"},
-		{"memory", func(u *metrics.ProcessUsage, s int) { u.RSSBytes += uint64(s) * 1e5 }, "INVALID(server in the soak: memory grows by 360.0 MB/h, "},
+		{"memory", func(u *metrics.ProcessUsage, s int) { u.HeldBytes += uint64(s) * 1e5 }, "INVALID(server in the soak: memory grows in 536 s: held 1"},
 		{"descriptors", func(u *metrics.ProcessUsage, s int) { u.OpenFiles += s / 10 }, "INVALID(server in the soak: open descriptors rise by "},
 		{"goroutines", func(u *metrics.ProcessUsage, s int) { u.Goroutines += s / 10 }, "INVALID(server in the soak: goroutines rise by "},
 	} {
@@ -64,7 +65,7 @@ func TestSoak(t *testing.T) {
 		if !strings.HasPrefix(got, test.want) || test.want != "VALID" && !strings.HasSuffix(got, ", s1)") {
 			t.Errorf("%s: verdict %s, want %s of s1", test.name, got, test.want)
 		}
-		if text := soakText(*run); strings.Count(text, "\n") != 5 || !strings.Contains(text, "soak client c1: memory 100.0 MB, +0.0 MB/h (+0.00 % in 5") {
+		if text := soakText(*run); strings.Count(text, "\n") != 5 || !strings.Contains(text, "soak client c1: held 100.0 MB, +0.0 MB/h (+0.00 %, trend p 1); resident 150.0 MB, ") {
 			t.Errorf("%s: lines\n%s", test.name, text)
 		}
 	}

@@ -56,6 +56,7 @@ type Command struct {
 	Token  string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Cores  string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
 	Stay   bool          `json:"stay,omitempty"`  // with Start: when done, wait for Keep
+	GCS    float64       `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
 	Phase  metrics.Phase `json:"phase,omitempty"`
 	Extend bool          `json:"extend,omitempty"` // with Settle
 	At     time.Time     `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens

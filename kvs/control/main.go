@@ -102,6 +102,9 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)
 	}
+	if err == nil && start.GCS > 0 {
+		go collect(ctx, time.Duration(start.GCS*float64(time.Second)))
+	}
 	if err == nil {
 		err = p.Run(ctx, node, start.Args, start.Token)
 	}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+
+	"kvlab/metrics"
+)
+
+// latencyLog is a run's latency.hlog, written as the clients' records come.
+type latencyLog struct {
+	*metrics.LatencyLog
+	file *os.File
+}
+
+// createLatencyLog creates the file in a run's folder.
+func createLatencyLog(f folder) (*latencyLog, error) {
+	file, err := os.Create(f.path("latency.hlog"))
+	if err != nil {
+		return nil, err
+	}
+	return &latencyLog{metrics.NewLatencyLog(diskWriter{file}), file}, nil
+}
+
+// close writes the last seconds.
+func (l *latencyLog) close() error {
+	return errors.Join(l.LatencyLog.Close(), l.file.Sync(), l.file.Close())
+}
+
+// closeLatency closes the log of a run that ended with err, and returns that, or
+// else what went wrong.
+func (c *conductor) closeLatency(err error) error {
+	if closing := c.latency.close(); closing != nil && err == nil {
+		return diskError{closing}.fault()
+	}
+	return err
+}
+
+// diskWriter marks the errors of writes to the run's folder.
+type diskWriter struct{ *os.File }
+
+func (w diskWriter) Write(p []byte) (int, error) {
+	n, err := w.File.Write(p)
+	return n, written(err)
+}
+
+// time adds a member's record to the latencies of all clients.
+func (c *conductor) time(m *member, r *metrics.Record) *fault {
+	if m.Role != metrics.Client || c.latency == nil {
+		return nil
+	}
+	err := c.latency.Add(*r)
+	var disk diskError
+	switch {
+	case errors.As(err, &disk):
+		return disk.fault()
+	case err != nil:
+		return m.fault(complaint, "%v", err)
+	}
+	return nil
+}
+
+// quantiles are those of all clients' latencies, refused where the run did not
+// do what it was offered.
+func (c *conductor) quantiles(run metrics.Run) map[string]metrics.Quantiles {
+	all := metrics.NewLatencies()
+	if c.latency != nil {
+		all = c.latency.Window()
+	}
+	quantiles := all.Quantiles()
+	if run.Offered != nil {
+		if why := run.Offered.Saturated(run.Ops); why != "" {
+			metrics.Refuse(quantiles, why)
+		}
+	}
+	return quantiles
+}
