@@ -58,7 +58,7 @@ func TestCheckOfNothing(t *testing.T) {
 // out whose effect a recorded one may see.
 func TestCheckBesideFault(t *testing.T) {
 	c := checked()
-	c.InFlight, c.Batch = 4, 50
+	c.InFlight, c.Batch, c.Window = 4, 50, untilCut
 	s := newStore(t, "server0", c.Codec, engine.NewMutex())
 	c.Hosts = []string{s.addr}
 	g := connected(t, c)

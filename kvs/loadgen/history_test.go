@@ -82,6 +82,9 @@ func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check 
 	return *g.Summary().Check
 }
 
+// untilCut is a window that a cut ends, however late that comes.
+const untilCut = 20 * time.Second
+
 // historyRun is a run of chance, its store, and that one's engine.
 func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *store, *paused) {
 	t.Helper()
@@ -96,6 +99,9 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	c.Workers = 8 + random.IntN(9)
 	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
 	c.InFlight = 1 + random.IntN(8)
+	if fault == "cut" {
+		c.Window = untilCut
+	}
 	slow := &paused{Engine: e}
 	s := newStore(t, "server0", c.Codec, slow)
 	c.Hosts = []string{s.addr}

@@ -42,7 +42,7 @@ func TestTopologies(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
 			out := t.TempDir()
-			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "1", "--client-args", "-records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
+			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "1", "--client-args", "-check -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
 			text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
@@ -50,6 +50,9 @@ func TestTopologies(t *testing.T) {
 			run := readRun(t, filepath.Join(out, "latest"))
 			if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied || run.Machines() != test.machines {
 				t.Errorf("verdict %v, %d operations, verified %+v, applied %+v, %d nodes", run.Verdict, run.Ops, run.Total, run.Applied, run.Machines())
+			}
+			if c := run.Check; c == nil || c.Clients != 2 || c.Slices == 0 || c.WidenedS != 0 {
+				t.Errorf("both clients together: %+v", c)
 			}
 			var logs []string
 			files, _ := filepath.Glob(filepath.Join(out, "latest", "*.log"))

@@ -63,7 +63,7 @@ func checkVirtualRun(t *testing.T, root string) {
 	const rate = 100e6
 	out := t.TempDir()
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "3", "--link-rate", "100mbit", "1", "2", "--out", out,
-		"--client-args", "-records 20000 -workers 4 -batch 256 -warmup 0 -secs 1")
+		"--client-args", "-check -records 20000 -workers 4 -batch 256 -warmup 0 -secs 1")
 	said, err := cmd.CombinedOutput()
 	if err != nil || !bytes.HasSuffix(said, []byte("\nverdict VALID\n")) || bytes.Count(said, []byte("virtual lab, 3 hosts on one machine, links 100 Mb/s")) != 2 {
 		t.Fatalf("%v\n%s", err, said)
@@ -72,6 +72,10 @@ func checkVirtualRun(t *testing.T, root string) {
 	run := readRun(t, filepath.Join(out, "latest"))
 	if run.Lab == nil || run.Lab.Hosts != 3 || run.Lab.LinkBitsPerS != rate || run.Ops == 0 || run.Total != run.Applied {
 		t.Errorf("lab %+v, %d ops, verified %+v, applied %+v", run.Lab, run.Ops, run.Total, run.Applied)
+	}
+	// The hosts' monotonic clocks are apart, but where the kernel has one for all.
+	if _, err := os.Stat("/proc/self/timens_offsets"); run.Check == nil || run.Check.Slices == 0 || (run.Check.WidenedS > 0) != (err == nil) {
+		t.Errorf("all clients together: %+v", run.Check)
 	}
 	for i, node := range run.Nodes {
 		if want := fmt.Sprintf("node%d", i); node.Name != want || node.Config.Host.Hostname != want || node.Summary.Usage.DataInterface != "eth1" {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,7 +34,7 @@ type host struct {
 func startHost(index int) (*host, error) {
 	h := &host{index: index, name: hostname(index), ended: make(chan struct{})}
 	h.cmd = &exec.Cmd{
-		Path: self, Args: []string{hostName, h.name}, Stderr: &h.said,
+		Path: self, Args: []string{hostName, h.name, strconv.Itoa(index)}, Stderr: &h.said,
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: namespaces,
 			Setpgid:    true, // as in Enter
@@ -87,19 +88,23 @@ func greets(ctx context.Context, address string) bool {
 
 // runHost is what a host's pid 1 does before it becomes sshd, which reaps the
 // processes that lose their parent as an init must. It gives the host a name, a
-// /tmp, a home and system files of its own; the rest of the file system is the
+// clock, a /tmp, a home and system files of its own; the rest of the file system is the
 // machine's. A login in the user's own home would run what stands in its
 // start-up files, once for each host, and leave half of it behind when killed.
 func runHost() error {
 	name := os.Args[1]
 	own := filepath.Join(folder, name)
+	index, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		return err
+	}
 	root, err := user.LookupId("0")
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(privateMounts(), mount("tmpfs", "/tmp", "mode=1777"), mount("tmpfs", root.HomeDir, "mode=0700"),
 		// A sysfs shows the interfaces of the network that it was mounted in.
-		mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name))); err != nil {
+		mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name)), ownClock(index)); err != nil {
 		return err
 	}
 	if err := show(own, map[string]string{"hosts": "/etc/hosts", "hostname": "/etc/hostname", "shadow": "/etc/shadow", "emulab": "/var/emulab"}); err != nil {

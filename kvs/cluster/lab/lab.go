@@ -1,6 +1,6 @@
 // Package lab makes a cluster on one Linux machine: hosts that are network
-// namespaces, each with its own sshd, joined by a shaped data network and a
-// control network that is not shaped.
+// namespaces, each with its own sshd and monotonic clock, joined by a shaped data
+// network and a control network that is not shaped.
 //
 // A lab is a tree of processes that all run this one program, or sshd:
 //

@@ -59,6 +59,7 @@ tc qdisc show | awk '$2 == "tbf" { print $5, $9, $10, $11, $12, $13 }'
 grep -c node /etc/hosts
 ip neigh show nud permanent | grep -c eth1
 cat /sys/class/net/eth1/speed
+awk '$1 == "monotonic" { print $2 }' /proc/self/timens_offsets
 `
 
 // inside brings the lab up, prints its facts, and waits for a signal.
