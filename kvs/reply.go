@@ -29,6 +29,7 @@ type Reply struct {
 	misses int
 	served time.Duration
 
+	borrowed  bool // buf is another reply's
 	coalesced bool
 	once      *dictionary // of a coalesced reply that is being written
 	values    []extent    // in full, of a coalesced reply that is being read
@@ -42,7 +43,7 @@ const (
 
 // Reset empties the reply, keeps its memory, and makes it ready for results.
 func (r *Reply) Reset() {
-	if cap(r.buf) < Headroom {
+	if r.borrowed || cap(r.buf) < Headroom {
 		r.buf = warm.take(4096)
 	}
 	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
@@ -65,8 +66,17 @@ func (r *Reply) Coalesced() bool { return r.coalesced }
 // Free gives the reply's memory away. The reply is empty then, and every value
 // read from it is gone.
 func (r *Reply) Free() {
-	warm.give(r.buf)
+	if !r.borrowed {
+		warm.give(r.buf)
+	}
 	*r = Reply{values: r.values[:0]}
+}
+
+// borrow makes r the same reply as owner, which keeps the memory.
+func (r *Reply) borrow(owner *Reply) {
+	r.Free()
+	*r = *owner
+	r.borrowed = true
 }
 
 // Served is what the server says it took for the call, from having its last byte

@@ -1,6 +1,7 @@
 package kvs
 
 import (
+	"crypto/rand"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -29,19 +30,33 @@ func (c *Counts) add(d Counts) {
 // Service is a server's share of the store: an engine, and the exact count of
 // what each peer had it do. It is safe for concurrent use.
 type Service struct {
-	engine Engine
-	sample atomic.Pointer[Sample] // never nil
+	engine   Engine
+	instance string
+	sample   atomic.Pointer[Sample] // never nil
+
+	resumed, remembered atomic.Uint64
 
 	mu    sync.Mutex
-	open  map[*Session]bool // guarded by mu
-	ended map[string]Counts // by peer, of closed sessions; guarded by mu
+	open  map[*Session]bool   // guarded by mu
+	ended map[string]Counts   // by peer, of closed sessions; guarded by mu
+	lanes map[laneKey]*memory // guarded by mu
 }
 
 // NewService returns a service over engine.
 func NewService(engine Engine) *Service {
-	s := &Service{engine: engine, open: map[*Session]bool{}, ended: map[string]Counts{}}
+	s := &Service{engine: engine, instance: rand.Text(), open: map[*Session]bool{}, ended: map[string]Counts{}, lanes: map[laneKey]*memory{}}
 	s.sample.Store(new(Sample))
 	return s
+}
+
+// Instance is random, and tells the service from every other, such as one that a
+// server makes when it is started again: its store is empty.
+func (s *Service) Instance() string { return s.instance }
+
+// Retries returns how many connections took the place of another of their lane,
+// and how many calls came again and were answered from memory.
+func (s *Service) Retries() (connections, calls uint64) {
+	return s.resumed.Load(), s.remembered.Load()
 }
 
 // Sample ends the sample of operations that is under way, returns it and begins
@@ -96,6 +111,8 @@ type Session struct {
 	gets, puts, readModifyWrites, hits, misses, calls atomic.Uint64
 
 	seen atomic.Uint64 // operations that came; some of them were sampled
+
+	hold *hold // of a lane; nil without one
 }
 
 // Close ends the session and keeps its counts. No call may run any more.
@@ -107,6 +124,9 @@ func (s *Session) Close() {
 		counts := s.service.ended[s.peer]
 		counts.add(s.counts())
 		s.service.ended[s.peer] = counts
+		if s.hold != nil {
+			s.service.leave(s.hold)
+		}
 	}
 }
 

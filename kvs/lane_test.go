@@ -1,0 +1,253 @@
+package kvs_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// aLane is connection n of a lane with two calls under way.
+func aLane(n uint64) kvs.Lane {
+	return kvs.Lane{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
+}
+
+func resume(t *testing.T, s *kvs.Service, lane kvs.Lane) *kvs.Session {
+	t.Helper()
+	session, err := s.Resume("client", lane, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+// swap replaces the value of "key" and answers the one before, as version says.
+func swap(version int) *kvs.Batch {
+	var b kvs.Batch
+	b.Append(kvs.ReadModifyWrite, []byte("key"), fmt.Append(nil, version))
+	return &b
+}
+
+// before is the value that a swap's reply holds; "none" for a missing key.
+func before(t *testing.T, reply *kvs.Reply) string {
+	t.Helper()
+	results := reply.Results()
+	r, err := results.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Found {
+		return "none"
+	}
+	return string(r.Value)
+}
+
+// Calls that come again, on the same connection or on a later one, are answered
+// as they were and applied no more; the counts say once.
+func TestAnswersAreRemembered(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	session := resume(t, service, aLane(1))
+	var reply kvs.Reply
+	ask := func(number uint64, version int, want string) {
+		t.Helper()
+		if err := session.Answer(number, swap(version), &reply); err != nil {
+			t.Fatal(err)
+		}
+		if got := before(t, &reply); got != want {
+			t.Errorf("call %d finds %q, want %q", number, got, want)
+		}
+		reply.Free()
+	}
+	ask(0, 10, "none")
+	ask(1, 11, "10")
+	ask(1, 11, "10")
+	ask(0, 10, "none")
+	ask(2, 12, "11")
+	session.Close()
+	lane := aLane(2)
+	lane.Next, lane.Unanswered = 1, 2
+	session = resume(t, service, lane)
+	ask(1, 11, "10")
+	ask(2, 12, "11")
+	ask(3, 13, "12")
+	session.Close()
+	if c := service.Counts()["client"]; c.ReadModifyWrites != 4 || c.Calls != 4 {
+		t.Errorf("counts %+v, want 4 operations of 4 calls", c)
+	}
+	if connections, calls := service.Retries(); connections != 1 || calls != 4 {
+		t.Errorf("%d connections and %d calls came again, want 1 and 4", connections, calls)
+	}
+}
+
+// A call that failed comes to the same end again.
+func TestErrorsAreRemembered(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	session := resume(t, service, aLane(1))
+	defer session.Close()
+	var half kvs.Batch
+	copy(half.Body(2, 1), []byte{byte(kvs.Get), 9}) // its key is missing
+	var reply kvs.Reply
+	first := session.Answer(0, &half, &reply)
+	if again := session.Answer(0, swap(1), &reply); !errors.Is(first, kvs.ErrMalformed) || again != first {
+		t.Errorf("%v, and then %v", first, again)
+	}
+	if err := session.Answer(1, swap(1), &reply); err != nil || before(t, &reply) != "none" {
+		t.Errorf("the call after it: %v, %q", err, before(t, &reply))
+	}
+}
+
+// What is beyond the memory is refused and changes nothing: an answer that has
+// been forgotten, a call before the lane's first, and one with others missing
+// before it.
+func TestBeyondTheMemory(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	lane := aLane(1)
+	lane.Next = 100
+	session := resume(t, service, lane)
+	defer session.Close()
+	var reply kvs.Reply
+	for n := range uint64(3) {
+		if err := session.Answer(100+n, swap(int(n)), &reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, number := range []uint64{100, 99, 0, 104, 1 << 47} {
+		if err := session.Answer(number, swap(9), &reply); err == nil {
+			t.Errorf("call %d is taken after call 102 of a window of 2", number)
+		}
+	}
+	if err := session.Answer(103, swap(9), &reply); err != nil || before(t, &reply) != "2" {
+		t.Errorf("call 103: %v, %q", err, before(t, &reply))
+	}
+}
+
+// A later connection ends the one before and waits for it; an earlier one that
+// comes late is refused, and so is one whose calls are not remembered.
+func TestConnectionsOfALane(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	told := make(chan struct{})
+	first, err := service.Resume("client", aLane(2), func() { close(told) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan *kvs.Session)
+	go func() {
+		session, err := service.Resume("client", aLane(3), func() {})
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- session
+	}()
+	<-told
+	if !first.Expelled() {
+		t.Error("a session that is told to end does not know why")
+	}
+	if _, err := service.Resume("client", aLane(2), func() {}); !errors.Is(err, kvs.ErrSuperseded) {
+		t.Errorf("an earlier connection: %v", err)
+	}
+	select {
+	case <-taken:
+		t.Fatal("the lane has two sessions")
+	default:
+	}
+	var reply kvs.Reply
+	if err := first.Answer(0, swap(1), &reply); err != nil { // the call that was under way
+		t.Fatal(err)
+	}
+	first.Close()
+	second := <-taken
+	if err := second.Answer(0, swap(1), &reply); err != nil || before(t, &reply) != "none" {
+		t.Errorf("the call again: %v, %q", err, before(t, &reply))
+	}
+	second.Close()
+
+	ahead, narrow, stranger := aLane(4), aLane(5), aLane(6)
+	ahead.Next, narrow.Window = 7, 1
+	stranger.Number, stranger.Unanswered = 1, 1
+	for _, lane := range []kvs.Lane{ahead, narrow, stranger} {
+		if _, err := service.Resume("client", lane, func() {}); err == nil || errors.Is(err, kvs.ErrSuperseded) {
+			t.Errorf("%+v: %v", lane, err)
+		}
+	}
+	resume(t, service, aLane(7)).Close()
+}
+
+// A lane without a connection is forgotten when its time is over, and a call of
+// it that comes again then is refused.
+func TestLanesAreForgotten(t *testing.T) {
+	service := kvs.NewService(engine.NewMutex())
+	lane := aLane(1)
+	lane.Keep = time.Millisecond
+	session := resume(t, service, lane)
+	var reply kvs.Reply
+	if err := session.Answer(0, swap(1), &reply); err != nil {
+		t.Fatal(err)
+	}
+	session.Close()
+	lane.Unanswered = 1
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		lane.Connection++
+		session, err := service.Resume("client", lane, func() {})
+		if err != nil {
+			if !strings.Contains(err.Error(), "remembered") {
+				t.Error(err)
+			}
+			return
+		}
+		session.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("a lane is remembered for ever")
+		}
+	}
+}
+
+// A lane in which any call comes again at any time, on the same connection or on
+// a new one, gives every answer that one without does, and once.
+func TestLaneAgainstOneThatNeverBreaks(t *testing.T) {
+	const seed, calls, window = 20261121, 500, 4
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	service, oracle := kvs.NewService(engine.NewMutex()), kvs.NewService(engine.NewMutex()).Open("oracle")
+	lane := aLane(1)
+	lane.Window = window
+	session := resume(t, service, lane)
+	var reply, want kvs.Reply
+	bodies := make(map[uint64]string)
+	for next := uint64(0); next < calls; {
+		number := next - min(next, rng.Uint64N(window+1))
+		if rng.IntN(10) == 0 {
+			session.Close()
+			lane.Connection++
+			lane.Next, lane.Unanswered = number, int(next-number)
+			session = resume(t, service, lane)
+		}
+		batch := swap(int(number))
+		for i := range number % 20 {
+			batch.Get(fmt.Append(nil, "other", i))
+			batch.Append(kvs.Put, fmt.Append(nil, "other", i), make([]byte, number%100))
+		}
+		if number == next {
+			if err := oracle.BatchPutGet(batch, &want); err != nil {
+				t.Fatal(err)
+			}
+			bodies[number] = string(want.Frame()[kvs.Headroom:])
+			next++
+		}
+		if err := session.Answer(number, batch, &reply); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(reply.Frame()[kvs.Headroom:]); got != bodies[number] {
+			t.Fatalf("call %d: a reply of %d bytes, want another of %d", number, len(got), len(bodies[number]))
+		}
+		reply.Free()
+	}
+	session.Close()
+	if c := service.Counts()["client"]; c.Calls != calls {
+		t.Errorf("%d calls were applied, want %d", c.Calls, calls)
+	}
+}
