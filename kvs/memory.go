@@ -26,13 +26,16 @@ type kept struct {
 // then, and the batch is not looked at. Without a lane it is BatchPutGet, whatever
 // the number. It is for one goroutine.
 //
-// The reply's memory belongs to the lane until the reply is Freed or Reset.
+// The reply's memory belongs to the lane until the reply is Freed or Reset. An
+// error that is ErrSuperseded is no answer, but the end of the connection.
 func (s *Session) Answer(number uint64, batch *Batch, reply *Reply) error {
 	if s.hold == nil {
 		return s.BatchPutGet(batch, reply)
 	}
 	m := s.hold.memory
 	switch {
+	case s.Expelled():
+		return ErrSuperseded
 	case number > m.next:
 		return fmt.Errorf("call %d of a lane where call %d is due: those between are missing", number, m.next)
 	case number < m.first || m.next-number > uint64(m.window):
@@ -50,6 +53,22 @@ func (s *Session) Answer(number uint64, batch *Batch, reply *Reply) error {
 	reply.borrowed = true
 	m.next++
 	return k.err
+}
+
+// Refuse notes that a call has come that is not applied, and says whether its
+// client is to be told why. A call of a lane that came broken, so that for good is
+// false, is not: it comes again, whole.
+func (s *Session) Refuse(number uint64, why error, forGood bool) (tell bool) {
+	if s.hold == nil {
+		return true
+	}
+	if m := s.hold.memory; forGood && number == m.next {
+		k := m.answer(number)
+		k.reply.Free()
+		k.err = why
+		m.next++
+	}
+	return forGood
 }
 
 // answer is the place of a call's answer.

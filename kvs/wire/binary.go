@@ -129,11 +129,15 @@ func (c *binaryServer) serve() error {
 	}
 	seq := c.next.seq
 	if err := c.readRequest(); err != nil {
-		_ = c.refuse(seq, err) // the connection ends for the first error
+		if c.session.Refuse(seq, err, errors.Is(err, ErrLimit)) {
+			_ = c.refuse(seq, err) // the connection ends for the first error
+		}
 		return err
 	}
 	here := time.Since(c.opened)
-	if err := c.session.BatchPutGet(&c.batch, &c.reply); err != nil {
+	if err := c.session.Answer(seq, &c.batch, &c.reply); err == kvs.ErrSuperseded {
+		return err
+	} else if err != nil {
 		return c.refuse(seq, err)
 	}
 	h := header{kind: replyFrame, seq: seq, count: uint32(c.reply.Len()), took: max(time.Since(c.opened)-here, 1)}
@@ -229,7 +233,7 @@ type binaryClient struct {
 	binaryConn
 }
 
-func newBinaryClient(conn net.Conn, crc bool) rpc.ClientCodec {
+func newBinaryClient(conn net.Conn, crc bool) *binaryClient {
 	return &binaryClient{newBinaryConn(conn, crc)}
 }
 

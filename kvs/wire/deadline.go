@@ -33,8 +33,6 @@ const (
 // for a call.
 type patient struct {
 	rpc.ClientCodec
-	conn     *mortal
-	timeout  time.Duration
 	sent     atomic.Uint64 // calls
 	answered atomic.Uint64
 	reading  uint64 // the call whose reply is being read, counted from 1
@@ -48,30 +46,37 @@ func newPatient(codec rpc.ClientCodec, conn *mortal, timeout time.Duration) rpc.
 	if timeout <= 0 {
 		return codec
 	}
-	p := &patient{ClientCodec: codec, conn: conn, timeout: timeout, closed: make(chan struct{})}
-	go p.watch()
+	p := &patient{ClientCodec: codec, closed: make(chan struct{})}
+	go watchCalls(&p.sent, &p.answered, timeout, p.closed, func() { conn.end(late(timeout)) })
 	return p
 }
 
-// watch looks at the connection once a tick. It counts its own ticks and not the
-// time, so that a process that was stopped for a while and wakes up with a ticker
-// that has rung once blames nobody.
-func (p *patient) watch() {
-	tick := min(longTick, max(p.timeout/ticks, time.Millisecond))
-	before := make([]uint64, (p.timeout+tick-1)/tick) // sent, a timeout ago and since
+// late is the error of a call that was not answered in its time.
+func late(timeout time.Duration) error {
+	return fmt.Errorf("%w: no reply within %v", ErrTimeout, timeout)
+}
+
+// watchCalls looks once a tick at how many calls were sent and answered, and calls
+// giveUp when one has waited for timeout since watchCalls was called; then, or when
+// closed is, it returns. It counts its own ticks and not the time, so that a
+// process that was stopped for a while and wakes up with a ticker that has rung
+// once blames nobody.
+func watchCalls(sent, answered *atomic.Uint64, timeout time.Duration, closed <-chan struct{}, giveUp func()) {
+	tick := min(longTick, max(timeout/ticks, time.Millisecond))
+	before := make([]uint64, (timeout+tick-1)/tick) // sent, a timeout ago and since
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for i := 0; ; i = (i + 1) % len(before) {
 		select {
 		case <-ticker.C:
-		case <-p.closed:
+		case <-closed:
 			return
 		}
-		if p.answered.Load() < before[i] {
-			p.conn.end(fmt.Errorf("%w: no reply within %v", ErrTimeout, p.timeout))
+		if answered.Load() < before[i] {
+			giveUp()
 			return
 		}
-		before[i] = p.sent.Load()
+		before[i] = sent.Load()
 	}
 }
 

@@ -1,11 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -60,10 +58,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 					t.Errorf("errors %v after %v, want one that wraps ErrTimeout and says the time", errs, proxy.Struck())
 				}
 				poll(t, "the client's goroutines are left", func() bool {
-					stacks := make([]byte, 1<<20)
-					stacks = stacks[:runtime.Stack(stacks, true)]
-					return !bytes.Contains(stacks, []byte("wire.(*patient).watch")) && !bytes.Contains(stacks, []byte("rpc.(*Client).input")) &&
-						!bytes.Contains(stacks, []byte("wire.(*combiner).run"))
+					return !runs("wire.watchCalls", "rpc.(*Client).input", "wire.(*combiner).run")
 				})
 			})
 		}

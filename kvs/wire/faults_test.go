@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"testing"
 
 	"kvlab/kvs"
@@ -17,11 +16,11 @@ func handshakeSize(t *testing.T, id Identity) int64 {
 		hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Build: build, Options: id.Options},
 		answer{Proof: id.proof("client")},
 	} {
-		text, err := json.Marshal(message)
+		whole, err := seal(message)
 		if err != nil {
 			t.Fatal(err)
 		}
-		size += 2 + len(text)
+		size += len(whole)
 	}
 	return int64(size)
 }

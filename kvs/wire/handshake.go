@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"time"
@@ -16,19 +17,25 @@ import (
 )
 
 // Before the first frame, client and server shake hands: three small JSON
-// messages, each behind its length in two bytes.
+// messages, each behind its length in two bytes, and with its CRC-32C at its end.
 //
-//	client  hello      protocol, build, codec, node name, nonce; what it will store
-//	server  challenge  node name, nonce, proof(client's nonce)  or an error
+//	client  hello      protocol, build, codec, node name, nonce; what it will store; its lane
+//	server  challenge  node name, nonce, proof(client's nonce), instance  or an error
 //	client  answer     proof(server's nonce)
-//	server  welcome    how long it prepared for that             or an error
+//	server  welcome    how long it prepared for that                      or an error
 //
 // A proof is HMAC-SHA256 under the run's token, so that neither a stranger nor
 // a stale server of an earlier run gets as far as a batch. Without a token on
 // both sides, as when they are started by hand, the same exchange proves
 // nothing and still compares protocol, build and codec.
+//
+// A lane (kvs.Lane, -retry) is a connection that takes the place of others: before
+// the welcome the server has ended the one before it, and has nothing of that left
+// to apply. The requests of a lane are numbered in the frames' seq over all its
+// connections, without gaps; one that was applied before is answered with the reply
+// of then. The instance is the store's: another one is not what the client filled.
 const (
-	protocol         = 2
+	protocol         = 3
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 
@@ -49,14 +56,16 @@ type hello struct {
 	Build    string `json:"build,omitempty"`
 	Options
 	Expected kvs.Expected `json:"expected,omitzero"`
+	Lane     kvs.Lane     `json:"lane,omitzero"`
 }
 
 type challenge struct {
-	Node  string `json:"node"`
-	Nonce []byte `json:"nonce"`
-	Proof []byte `json:"proof"`
-	Null  bool   `json:"null,omitempty"`
-	Error string `json:"error,omitempty"`
+	Node     string `json:"node"`
+	Nonce    []byte `json:"nonce"`
+	Proof    []byte `json:"proof"`
+	Instance string `json:"instance"`
+	Null     bool   `json:"null,omitempty"`
+	Error    string `json:"error,omitempty"`
 }
 
 type answer struct {
@@ -88,6 +97,27 @@ type Identity struct {
 	Expected kvs.Expected                     // of a client: what it will store
 	Prepare  func(kvs.Expected) time.Duration // of a server: makes room for that, and says how long it took, now or earlier; nil does nothing
 	Prepared time.Duration                    // of a server as its client meets it: what Prepare said
+
+	// Instance is random, a server's store's. Of a client it is the one that it met
+	// before: another ends in a RestartedError; "" takes any.
+	Instance string
+	Lane     kvs.Lane // of a client with Retries: but for its Connection, Next and Unanswered; of others the zero Lane
+	Retries  *Retries // of a client: makes its connections lanes; nil does not
+
+	resume func(client Identity) error // of a server: takes a lane up
+}
+
+// RestartedError is a server that came back as another process, or that another
+// has taken the place of: its store is not the one that was filled.
+type RestartedError struct {
+	Node string // the server's name
+	Was  string // the instance that was known
+	Is   string // the instance that answers
+}
+
+// Error says which server, and how that is known.
+func (e *RestartedError) Error() string {
+	return fmt.Sprintf("server restarted: %s answers as instance %s, and was %s: its store is not the one that was filled", e.Node, e.Is, e.Was)
 }
 
 func (id Identity) proof(side string, nonces ...[]byte) []byte {
@@ -110,7 +140,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected, Lane: id.Lane}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -122,6 +152,9 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	}
 	if !hmac.Equal(c.Proof, id.proof("server", mine, c.Nonce)) {
 		return Identity{}, fmt.Errorf("%w: the server (%s) belongs to another run: its token differs", ErrRefused, c.Node)
+	}
+	if id.Instance != "" && id.Instance != c.Instance {
+		return Identity{}, &RestartedError{Node: c.Node, Was: id.Instance, Is: c.Instance}
 	}
 	if err := send(conn, answer{Proof: id.proof("client", c.Nonce, mine)}); err != nil {
 		return Identity{}, err
@@ -136,7 +169,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	if w.Error != "" {
 		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, w.Error)
 	}
-	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null, Prepared: w.PreparedNs}, nil
+	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null, Instance: c.Instance, Prepared: w.PreparedNs}, nil
 }
 
 // admit is the server's half; it returns who the client is, but for the token.
@@ -151,7 +184,7 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, challenge{Node: id.Node, Error: why}))
 	}
 	mine := newNonce()
-	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine), Null: id.Null}); err != nil {
+	if err := send(conn, challenge{Node: id.Node, Nonce: mine, Proof: id.proof("server", h.Nonce, mine), Instance: id.Instance, Null: id.Null}); err != nil {
 		return Identity{}, err
 	}
 	var a answer
@@ -162,12 +195,22 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 		why := "this server (" + id.Node + ") belongs to another run: the client's token differs"
 		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
 	}
+	peer := Identity{Node: h.Node, Codec: h.Codec, Options: h.Options, Lane: h.Lane}
+	if id.resume != nil && h.Lane != (kvs.Lane{}) {
+		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // it may have to wait
+		switch err := id.resume(peer); {
+		case errors.Is(err, kvs.ErrSuperseded):
+			return Identity{}, err // the client may come again
+		case err != nil:
+			return Identity{}, errors.Join(fmt.Errorf("%w: %w", ErrRefused, err), send(conn, welcome{Error: err.Error()}))
+		}
+	}
 	var w welcome
 	if id.Prepare != nil && h.Expected != (kvs.Expected{}) {
 		w.PreparedNs = id.Prepare(h.Expected)
 		conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	}
-	return Identity{Node: h.Node, Codec: h.Codec, Options: h.Options}, send(conn, w)
+	return peer, send(conn, w)
 }
 
 // objection is what the server has against a hello, "" for nothing.
@@ -181,6 +224,8 @@ func (id Identity) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
 	case h.Options != Options{} && h.Codec != "binary":
 		return "-coalesce and -crc go with -codec binary"
+	case h.Lane != kvs.Lane{} && h.Codec != "binary":
+		return "-retry goes with -codec binary"
 	case h.Coalesce && id.Null:
 		return "the server (" + id.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
 	case !h.Expected.Valid():
@@ -192,14 +237,21 @@ func (id Identity) objection(h hello) string {
 }
 
 func send(conn net.Conn, message any) error {
-	body, err := json.Marshal(message)
+	whole, err := seal(message)
 	if err == nil {
-		_, err = conn.Write(append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...))
+		_, err = conn.Write(whole)
 	}
 	if err != nil {
 		return fmt.Errorf("handshake: send: %w", err)
 	}
 	return nil
+}
+
+// seal is a message as it goes over the wire.
+func seal(message any) ([]byte, error) {
+	body, err := json.Marshal(message)
+	body = fmt.Appendf(body, "#%08x", crc32.Checksum(body, castagnoli))
+	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...), err
 }
 
 func receive(conn net.Conn, message any) error {
@@ -215,8 +267,26 @@ func receive(conn net.Conn, message any) error {
 	if _, err := io.ReadFull(conn, body); err != nil {
 		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
 	}
-	if err := json.Unmarshal(body, message); err != nil {
+	body, err := open(body)
+	if err == nil {
+		err = json.Unmarshal(body, message)
+	}
+	if err != nil {
 		return fmt.Errorf("handshake: receive: %w", err)
 	}
 	return nil
+}
+
+// open cuts a message's sum off and compares it. Earlier protocols had none; what
+// is to be said of them stands in the message.
+func open(body []byte) ([]byte, error) {
+	const length = len("#01234567")
+	end := len(body) - length
+	if end < 0 || body[end] != '#' {
+		return body, nil
+	}
+	if sum := fmt.Sprintf("#%08x", crc32.Checksum(body[:end], castagnoli)); sum != string(body[end:]) {
+		return nil, fmt.Errorf("%w: a message's sum is %s, computed %s", ErrFrame, body[end:], sum)
+	}
+	return body[:end], nil
 }

@@ -29,6 +29,16 @@ func CheckSocketBuffer(bytes int) error {
 	return nil
 }
 
+// layer puts what the link asks for over a client's connection, and returns the
+// top and where to end it.
+func (l Link) layer(conn net.Conn) (net.Conn, *mortal) {
+	below := &mortal{Conn: conn}
+	if l.Shared {
+		return newCombiner(below), below
+	}
+	return below, below
+}
+
 // apply sets the socket's buffers. The kernel cuts sizes over net.core.rmem_max
 // and wmem_max (socket(7)).
 func (l Link) apply(conn net.Conn) error {

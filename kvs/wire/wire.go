@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/rpc"
 	"slices"
 	"time"
 
@@ -27,17 +28,21 @@ const dialTimeout = 5 * time.Second
 // Dial connects to a server and shakes hands, unless ctx ends first. It returns
 // the client and who the server is, but for the token.
 func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity, error) {
+	if id.Retries != nil {
+		lane, server, err := newLane(ctx, addr, id)
+		if err != nil {
+			return nil, Identity{}, err
+		}
+		return kvs.NewClient(lane), server, nil
+	}
 	conn, server, err := connect(ctx, addr, id)
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	below := &mortal{Conn: conn}
-	if conn = below; id.Shared {
-		conn = newCombiner(below)
-	}
-	codec := newBinaryClient(conn, id.CRC)
+	above, below := id.layer(conn)
+	codec := rpc.ClientCodec(newBinaryClient(above, id.CRC))
 	if id.Codec == "gob" {
-		codec = newGobClient(conn)
+		codec = newGobClient(above)
 	}
 	return kvs.NewClient(newPatient(codec, below, id.CallTimeout)), server, nil
 }
@@ -74,6 +79,17 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	if err := id.apply(conn); err != nil {
 		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
 	}
+	var session *kvs.Session
+	defer func() {
+		if session != nil {
+			session.Close()
+		}
+	}()
+	id.Instance = service.Instance()
+	id.resume = func(peer Identity) (err error) {
+		session, err = service.Resume(peer.Node, peer.Lane, func() { conn.Close() })
+		return err
+	}
 	peer, err := id.admit(conn)
 	if err != nil {
 		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
@@ -84,12 +100,16 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 		}
 		return nil
 	}
-	session := service.Open(peer.Node)
+	if session == nil {
+		session = service.Open(peer.Node)
+	}
 	session.Coalesce = peer.Coalesce
-	defer session.Close()
 	end, err := newServerEnd(conn, peer, session, id.Limits)
 	if err == nil {
 		err = serveCalls(conn, end, id.Limits)
+	}
+	if session.Expelled() {
+		err = fmt.Errorf("%w has come", kvs.ErrSuperseded)
 	}
 	if err != nil {
 		return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
