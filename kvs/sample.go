@@ -1,6 +1,8 @@
 package kvs
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -8,6 +10,11 @@ import (
 const (
 	// KeyGroups is how many groups KeyGroup sorts keys into.
 	KeyGroups = 64
+	// KeyCells is how many cells KeyCell sorts them into, a power of two: so many
+	// that a popular key is nearly alone in its own, and all of a sample's counters
+	// (128 KiB) stay in the second-level cache.
+	KeyCells = 1 << cellBits
+	cellBits = 14
 	// sampleEvery is of how many operations of a session one is sampled: few
 	// enough that hashing its key costs less than 1 ns an operation.
 	sampleEvery = 32
@@ -16,15 +23,18 @@ const (
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
 )
 
-// KeyGroup is the group of the keys with a KeyHash, from 0 to KeyGroups-1:
-// Fibonacci hashing, because FNV's highest bits know little of the last bytes.
-func KeyGroup(hash uint64) int { return int(hash * goldenSection >> (64 - 6)) }
+// KeyGroup is the group of the keys with a KeyHash, from 0 to KeyGroups-1.
+func KeyGroup(hash uint64) int { return KeyCell(hash) / (KeyCells / KeyGroups) }
+
+// KeyCell is their cell, from 0 to KeyCells-1: Fibonacci hashing, because FNV's
+// highest bits know little of the last bytes.
+func KeyCell(hash uint64) int { return int(hash * goldenSection >> (64 - cellBits)) }
 
 // Sample is one operation in 32 of those that a service was sent, by its place
 // in its session and by nothing else. It is safe for concurrent use.
 type Sample struct {
-	groups [KeyGroups]atomic.Uint64
-	full   atomic.Bool // values takes no more
+	cells [KeyCells]atomic.Uint64
+	full  atomic.Bool // values takes no more
 
 	mu     sync.Mutex
 	values []byte // guarded by mu
@@ -34,10 +44,29 @@ type Sample struct {
 // Groups returns how many operations were on keys of each group.
 func (s *Sample) Groups() []uint64 {
 	groups := make([]uint64, KeyGroups)
-	for i := range groups {
-		groups[i] = s.groups[i].Load()
+	for i := range s.cells {
+		groups[i/(KeyCells/KeyGroups)] += s.cells[i].Load()
 	}
 	return groups
+}
+
+// CellCount is how many sampled operations were on keys of a cell.
+type CellCount struct {
+	Cell int // as KeyCell has it
+	Ops  uint64
+}
+
+// Busiest returns the cells that had the most operations, at most n, the one
+// with the most first; none of them had none.
+func (s *Sample) Busiest(n int) []CellCount {
+	var all []CellCount
+	for i := range s.cells {
+		if ops := s.cells[i].Load(); ops > 0 {
+			all = append(all, CellCount{i, ops})
+		}
+	}
+	slices.SortFunc(all, func(a, b CellCount) int { return cmp.Or(cmp.Compare(b.Ops, a.Ops), a.Cell-b.Cell) })
+	return slices.Clone(all[:min(n, len(all))])
 }
 
 // Values returns the first of the sampled values that were written, 32 KiB of
@@ -49,7 +78,7 @@ func (s *Sample) Values() (count int, all []byte) {
 }
 
 func (s *Sample) add(op *Op) {
-	s.groups[KeyGroup(KeyHash(op.Key))].Add(1)
+	s.cells[KeyCell(KeyHash(op.Key))].Add(1)
 	if op.Kind.Writes() && !s.full.Load() {
 		s.keep(op.Value)
 	}

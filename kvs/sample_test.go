@@ -43,6 +43,44 @@ func TestSampleShare(t *testing.T) {
 	}
 }
 
+// A cell lies in its group, and the busiest cells are those of the keys that were
+// asked for most.
+func TestSampleBusiest(t *testing.T) {
+	for i := range 10_000 {
+		hash := KeyHash(fmt.Appendf(nil, "%d", i))
+		if cell := KeyCell(hash); cell < 0 || cell >= KeyCells || cell*KeyGroups/KeyCells != KeyGroup(hash) {
+			t.Fatalf("key %d is in cell %d and group %d", i, cell, KeyGroup(hash))
+		}
+	}
+	sample := new(Sample)
+	want := make(map[int]uint64)
+	for i := range uint64(100) {
+		key := fmt.Appendf(nil, "%d", i)
+		for range i {
+			sample.add(&Op{Kind: Get, Key: key})
+		}
+		want[KeyCell(KeyHash(key))] += i
+	}
+	busiest := sample.Busiest(20)
+	if len(busiest) != 20 {
+		t.Fatalf("%d cells", len(busiest))
+	}
+	for i, c := range busiest {
+		if c.Ops != want[c.Cell] || i > 0 && c.Ops > busiest[i-1].Ops {
+			t.Errorf("cell %d: %d operations, want %d", c.Cell, c.Ops, want[c.Cell])
+		}
+		delete(want, c.Cell)
+	}
+	for cell, ops := range want {
+		if ops > busiest[19].Ops {
+			t.Errorf("cell %d with %d operations is missing", cell, ops)
+		}
+	}
+	if got := len(sample.Busiest(1000)); got != len(want)+19 && got != len(want)+20 { // 0 is asked for by nobody
+		t.Errorf("%d cells in all of %d", got, len(want)+20)
+	}
+}
+
 // BenchmarkSample is what sampling costs an operation, alone.
 func BenchmarkSample(b *testing.B) {
 	ops := make([]Op, chunk)

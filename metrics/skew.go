@@ -9,9 +9,13 @@ type Skew struct {
 	Router  string `json:"router"`
 	Records uint64 `json:"records"`
 
-	// Head are the most popular records, the first one first; nil where
-	// operations are not drawn independently, as sequential ones are not. What was
-	// seen of them comes of a sample of the servers' operations in the window.
+	// TopShare is the share of all operations that the most popular record has in
+	// theory, 0 to 1; 0 where operations are not drawn independently, as
+	// sequential ones are not.
+	TopShare float64 `json:"top_share"`
+	// Head are the most popular records, as far as they stand out, the first one
+	// first. What was seen of them comes of a sample of the servers' operations in
+	// the window.
 	Head       []HeadShare `json:"head,omitempty"`
 	SampledOps uint64      `json:"sampled_ops"`
 
@@ -20,7 +24,7 @@ type Skew struct {
 	HitRate float64       `json:"hit_rate"` // of the reads of the windows, 0 to 1; 1 for none
 
 	// Balances are what other numbers of servers would make of the same
-	// operations, in rising order; nil where Head is.
+	// operations, in rising order; nil without a TopShare.
 	Balances []RouterBalance `json:"balances,omitempty"`
 }
 
@@ -100,28 +104,33 @@ func (s Skew) Busiest() ServerShare {
 }
 
 // Explain says in sentences what the workload means for its servers, and for
-// other numbers of them; nil where there is no head.
+// other numbers of them; nil where operations are not drawn independently.
 func (s Skew) Explain() []string {
-	if len(s.Head) == 0 {
+	if s.TopShare == 0 {
 		return nil
 	}
-	top, n := s.Head[0].Theory, max(1, len(s.Servers))
-	text := []string{fmt.Sprintf("%s on %d records gives the most popular record %s of all operations, and the first %d together %s.",
-		s.Law, s.Records, shareText(top), len(s.Head), shareText(s.HeadTotal().Theory))}
-	even := MostEven(top)
-	if beyond := 2 * even; even >= maxExplained {
-		text = append(text, fmt.Sprintf("A record is on one server, but no record here has enough to stand in the way of any %d servers.", maxExplained))
-	} else {
-		text = append(text, fmt.Sprintf("A record is on one server. So %d servers at most can be equally busy, whatever the router; of %d, the busiest has %s at least, and together they make %.0f %% of what %d can, at best.",
-			even, beyond, shareText(top), 100*BestBalance(beyond, top), beyond))
+	first := fmt.Sprintf("%s on %d records gives the most popular record %s of all operations", s.Law, s.Records, shareText(s.TopShare))
+	if n := len(s.Head); n > 1 {
+		first += fmt.Sprintf(", and the first %d together %s", n, shareText(s.HeadTotal().Theory))
 	}
+	text := []string{first + ".", s.explainTop()}
 	for _, b := range s.Balances {
-		if b.Servers == n && n > 1 {
+		if b.Servers == len(s.Servers) && b.Servers > 1 {
 			text = append(text, fmt.Sprintf("With %d servers, -router fnv, which gives all equally many records, reaches a balance of %.3f, and -router balanced, which gives all equally many operations, %.3f; the best possible is %.3f. A balance is the mean server's share over the busiest's: what it is below 1 is lost while the others wait.",
-				n, b.FNV, b.Balanced, b.Best))
+				b.Servers, b.FNV, b.Balanced, b.Best))
 		}
 	}
 	return text
+}
+
+// explainTop says what the most popular record means for any router.
+func (s Skew) explainTop() string {
+	even := MostEven(s.TopShare)
+	if even >= maxExplained {
+		return fmt.Sprintf("A record is on one server, but none here has enough to stand in the way of any %d servers.", maxExplained)
+	}
+	return fmt.Sprintf("A record is on one server. So %d servers at most can be equally busy, whatever the router; of %d, the busiest has %s at least, and together they make %.0f %% of what %d can, at best.",
+		even, 2*even, shareText(s.TopShare), 100*BestBalance(2*even, s.TopShare), 2*even)
 }
 
 // maxExplained is the number of servers beyond which nobody is told that they

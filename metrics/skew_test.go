@@ -58,7 +58,7 @@ func TestBestBalanceBounds(t *testing.T) {
 }
 
 func TestSkewExplains(t *testing.T) {
-	s := Skew{Law: "-theta 1", Records: 1000, Router: "fnv", Servers: []ServerShare{
+	s := Skew{Law: "-theta 1", Records: 1000, TopShare: zipfShares(1000, 1, 1)[0], Router: "fnv", Servers: []ServerShare{
 		{"a", Share{0.3, 0.31}}, {"b", Share{0.4, 0.38}}, {"c", Share{0.3, 0.31}}},
 		Balances: []RouterBalance{{2, 1, 0.9, 1}, {3, 1, 0.833, 0.999}}}
 	for i, share := range zipfShares(1000, 1, 10) {
@@ -80,8 +80,8 @@ func TestSkewExplains(t *testing.T) {
 	if b := s.Balance(); math.Abs(b.Theory-1/1.2) > 1e-12 || math.Abs(b.Observed-1/1.14) > 1e-12 {
 		t.Errorf("balance %+v", b)
 	}
-	flat := Skew{Law: "-distribution uniform", Records: 1_000_000, Head: []HeadShare{{1, Share{1e-6, 0}}}}
-	if text := strings.Join(flat.Explain(), "\n"); !strings.Contains(text, "no record here has enough to stand in the way of any 1000 servers") {
+	flat := Skew{Law: "-distribution uniform", Records: 1_000_000, TopShare: 1e-6}
+	if text := strings.Join(flat.Explain(), "\n"); !strings.Contains(text, "none here has enough to stand in the way of any 1000 servers") {
 		t.Errorf("without skew it is %s", text)
 	}
 	if (Skew{}).Explain() != nil {

@@ -35,6 +35,9 @@ func Summary(run metrics.Run) string {
 		fmt.Fprintf(&out, " in all, %s ops in a %s s window", metrics.Count(float64(run.Ops)), tenths(run.WindowS))
 	}
 	fmt.Fprintln(&out)
+	for _, line := range skewLines(run.Skew) {
+		fmt.Fprintln(&out, line)
+	}
 	if w := run.WarmUp; w != nil && (w.Extended || !w.Stationary) {
 		fmt.Fprintln(&out, w)
 	}

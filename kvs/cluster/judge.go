@@ -33,6 +33,7 @@ func total(run *metrics.Run) {
 // says whether its number may be believed.
 func Judge(run *metrics.Run) metrics.Verdict {
 	total(run)
+	run.Skew = skewOf(*run)
 	return judge(*run)
 }
 

@@ -25,7 +25,7 @@ func goodRun() *metrics.Run {
 	for i, name := range []string{"c0", "c1"} {
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: &metrics.Summary{
 			WindowStart: base.Add(time.Duration(i) * time.Second), WindowLengthS: 100,
-			InWindow: metrics.Counts{Gets: 100, Puts: 10}, Total: twice,
+			InWindow: metrics.Counts{Gets: 100, Puts: 10, Hits: 100}, Total: twice,
 			Peers: []metrics.PeerCounts{{Peer: "s0", Counts: pair}, {Peer: "s1", Counts: pair}},
 		}})
 	}

@@ -101,6 +101,28 @@ func furthestOff(n, share float64) float64 {
 	return rare/3 + math.Sqrt(rare*rare/9+2*variance*rare)
 }
 
+// workDone are the operations that the servers applied after the load.
+func workDone(run metrics.Run) metrics.Counts {
+	done := run.Applied
+	for _, node := range run.Nodes {
+		for _, peer := range node.Summary.Peers {
+			done = done.Sub(peer.Load) // zero on a server
+		}
+	}
+	return done
+}
+
+// kindCount is how many operations of a kind were done, and their share in theory.
+type kindCount struct {
+	name  string
+	count uint64
+	share float64
+}
+
+func kindsOf(done metrics.Counts, law *metrics.Law) []kindCount {
+	return []kindCount{{"gets", done.Gets, law.Gets}, {"puts", done.Puts, law.Puts}, {"read-modify-writes", done.ReadModifyWrites, law.ReadModifyWrites}}
+}
+
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
 func checkMix(run metrics.Run) metrics.Verdict {
@@ -108,18 +130,9 @@ func checkMix(run metrics.Run) metrics.Verdict {
 	if law == nil {
 		return valid
 	}
-	done := run.Applied
-	for _, node := range run.Nodes {
-		for _, peer := range node.Summary.Peers {
-			done = done.Sub(peer.Load) // zero on a server
-		}
-	}
+	done := workDone(run)
 	n := float64(done.Ops())
-	for _, kind := range []struct {
-		name  string
-		count uint64
-		share float64
-	}{{"gets", done.Gets, law.Gets}, {"puts", done.Puts, law.Puts}, {"read-modify-writes", done.ReadModifyWrites, law.ReadModifyWrites}} {
+	for _, kind := range kindsOf(done, law) {
 		if math.Abs(float64(kind.count)-n*kind.share) > furthestOff(n, kind.share) {
 			return invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
 				100*float64(kind.count)/n, kind.name, law.Name, 100*kind.share)
@@ -261,7 +274,7 @@ func checkMisses(run metrics.Run) metrics.Verdict {
 // lawOf is what the run's clients were to do, or nil.
 func lawOf(run metrics.Run) *metrics.Law {
 	for _, node := range run.Nodes {
-		if node.Summary.Law != nil {
+		if node.Summary != nil && node.Summary.Law != nil {
 			return node.Summary.Law
 		}
 	}

@@ -180,6 +180,16 @@ func runs() int {
 // mistake; the zero mistake is an honest run.
 func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 	t.Helper()
+	run, err := trial(t, c, m)
+	if err != nil {
+		return metrics.Verdict{Node: c.Node, Reason: err.Error()}
+	}
+	return cluster.Judge(&run)
+}
+
+// trial makes such a run. Its error is what ended it.
+func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
+	t.Helper()
 	if m.config != nil {
 		m.config(&c)
 	}
@@ -200,7 +210,7 @@ func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 	}
 	if !m.skip {
 		if err := g.Load(context.Background()); err != nil {
-			return metrics.Verdict{Node: c.Node, Reason: err.Error()}
+			return run, err
 		}
 	}
 	var before []*kvs.Sample
@@ -211,13 +221,13 @@ func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 		m.lie(g, engines)
 	}
 	if err := g.measureOps(60_000); err != nil {
-		return metrics.Verdict{Node: c.Node, Reason: err.Error()}
+		return run, err
 	}
 	if m.count != nil {
 		m.count(g)
 	}
 	summary := g.Summary()
-	run := metrics.Run{Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
+	run = metrics.Run{Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
 	for i, s := range stores {
 		applied := metrics.Counts(s.service.Counts()[c.Node])
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
@@ -225,7 +235,7 @@ func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 			Seen: server.Seen(s.service, before[i], s.service.Sample()),
 		}})
 	}
-	return cluster.Judge(&run)
+	return run, nil
 }
 
 // measureOps is Measure with a window that lasts until so many operations are

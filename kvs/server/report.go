@@ -69,12 +69,19 @@ func (s *server) enter(phase metrics.Phase) error {
 	return s.reporter.Enter(phase)
 }
 
+// busiest is how many cells of keys a server names: more than the records that
+// anybody asks for, all of which may be its own.
+const busiest = 32
+
 // Seen is what a server can say of its operations by itself, given what was
 // sampled before the window and in it; either may be nil.
 func Seen(service *kvs.Service, before, window *kvs.Sample) *metrics.Seen {
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
 		seen.Groups, seen.Values = window.Groups(), values(window)
+		for _, c := range window.Busiest(busiest) {
+			seen.Busiest = append(seen.Busiest, metrics.CellOps(c))
+		}
 	}
 	if before != nil {
 		seen.Before = values(before)
