@@ -89,3 +89,33 @@ func (p Point) Met(until float64) bool {
 // Estimate is the median of the valid trials with its 95 % interval, and false
 // when they are too few for one.
 func (p Point) Estimate() (Estimate, bool) { return MedianInterval(p.Rates(), 0.95) }
+
+// Headroom is the median of the valid trials' headrooms; 0 where no ceiling was
+// measured.
+func (p Point) Headroom() float64 {
+	var headrooms []float64
+	for _, trial := range p.Valid {
+		if trial.Headroom > 0 {
+			headrooms = append(headrooms, trial.Headroom)
+		}
+	}
+	if len(headrooms) == 0 {
+		return 0
+	}
+	return Median(headrooms)
+}
+
+// LimitedBy is what limits most of the valid trials, the first of several, and how
+// many of them; "" where no trial says it.
+func (p Point) LimitedBy() (limit Limit, trials int) {
+	count := make(map[Limit]int)
+	for _, trial := range p.Valid {
+		count[trial.Limit]++
+	}
+	for _, trial := range p.Valid {
+		if n := count[trial.Limit]; n > trials && trial.Limit != "" {
+			limit, trials = trial.Limit, n
+		}
+	}
+	return limit, trials
+}

@@ -33,7 +33,7 @@ type Run struct {
 	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases
-	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it; nil unless its verdict is VALID
+	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it, or what a ceiling; nil of other runs that are INVALID
 }
 
 // RunNode is one process of a run: a node in a role.

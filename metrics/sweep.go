@@ -72,6 +72,9 @@ type Trial struct {
 	LinkBitsPerS       uint64    `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict   `json:"verdict"`
 	NonStationary      bool      `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
+	Headroom           float64   `json:"headroom,omitempty"`       // see Ceiling
+	ClientBound        bool      `json:"client_bound,omitempty"`
+	Limit              Limit     `json:"limit,omitempty"` // see Bottleneck; "" of one that is not VALID
 }
 
 // ReadSweep reads a sweep's folder: the plan, and the trials finished so far in

@@ -26,6 +26,12 @@ func TrialOf(planned Planned, folder string, run Run) Trial {
 	if run.WarmUp != nil {
 		trial.NonStationary = !run.WarmUp.Stationary
 	}
+	if run.Ceiling != nil {
+		trial.Headroom, trial.ClientBound = run.Ceiling.Headroom, run.Ceiling.ClientBound
+	}
+	if run.Bottleneck != nil {
+		trial.Limit = run.Bottleneck.Limit
+	}
 	if ops, ok := run.Latency[OpLatency]; ok {
 		trial.OpP50, trial.OpP99 = ops.P50, ops.P99
 	}
@@ -49,4 +55,17 @@ func TrialOf(planned Planned, folder string, run Run) Trial {
 		trial.BytesPerOpReceived = float64(carried.Received) / float64(ops)
 	}
 	return trial
+}
+
+// Stamps are the words that stand beside the verdict on a trial that is VALID and
+// says less than it seems to.
+func (t Trial) Stamps() []string {
+	var stamps []string
+	if t.NonStationary {
+		stamps = append(stamps, "NON-STATIONARY")
+	}
+	if t.ClientBound {
+		stamps = append(stamps, "CLIENT-BOUND")
+	}
+	return stamps
 }

@@ -44,6 +44,9 @@ func Summary(run metrics.Run) string {
 	if run.Ceiling != nil {
 		fmt.Fprintln(&out, run.Ceiling)
 	}
+	if run.Bottleneck != nil {
+		fmt.Fprintln(&out, run.Bottleneck.Sentence)
+	}
 	if run.Lab != nil {
 		fmt.Fprintf(&out, "%s: not a cluster's number\n", run.Lab)
 	}

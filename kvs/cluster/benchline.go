@@ -100,6 +100,9 @@ func benchmarkLine(run metrics.Run, knobs []metrics.Knob) string {
 			}
 		}
 	}
+	if run.Ceiling != nil && run.Ceiling.Headroom > 0 {
+		fmt.Fprintf(&b, " %.2f headroom", run.Ceiling.Headroom)
+	}
 	b.WriteByte('\n')
 	return b.String()
 }

@@ -209,6 +209,9 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 		c.explain(l.Stderr, err)
 	}
 	run.Latency = c.quantiles(run)
+	if run.Verdict.Valid || run.Verdict == ceiling {
+		run.Bottleneck = metrics.FindBottleneck(run)
+	}
 	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), c.saveViolations(dir))
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written

@@ -167,12 +167,8 @@ func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int)
 	}
 	c.made++
 	trial := metrics.TrialOf(planned, name, run)
-	stamp := ""
-	if trial.NonStationary {
-		stamp = "NON-STATIONARY"
-	}
 	rate := fmt.Sprintf("%.0f op/s", trial.OpsPerS)
-	fmt.Fprintln(c.Stdout, strings.Join(nonEmpty(label, point, rate, trial.Verdict.String(), stamp), "  "))
+	fmt.Fprintln(c.Stdout, strings.Join(append(nonEmpty(label, point, rate, trial.Verdict.String()), trial.Stamps()...), "  "))
 	return trial, nil
 }
 

@@ -56,7 +56,7 @@ func TestTrials(t *testing.T) {
 		}
 	}
 	out := tr.stdout.String()
-	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\n", metrics.Median(rates))
+	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\nlimited by: cannot tell\n", metrics.Median(rates))
 	if len(rates) != 3 || !strings.Contains(out, want) || strings.Count(out, "total ") != 1 || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output has no %q:\n%s", want, out)
 	}
@@ -116,8 +116,8 @@ func TestSweepWithFailures(t *testing.T) {
 	}
 	out := tr.stdout.String()
 	for _, want := range []string{
-		`(?m)^ +4 +syncmap +2 +0 +[0-9]+ +too few trials +-$`,
-		`(?m)^ +4 +null +2 +2 +failed +- +-$`,
+		`(?m)^ +4 +syncmap +2 +0 +[0-9]+ +too few trials +- +- +cannot tell$`,
+		`(?m)^ +4 +null +2 +2 +failed +- +- +- +-$`,
 		`(?m)^no result at nodes=4 engine=null: 2 of 2 trials failed, and at most one in five may$`,
 		`(?m)^failed at nodes=4 engine=null: trial [1-4], INVALID\(engine null answers.*\)$`,
 		`\nverdict INVALID\(2 of 4 trials failed, first trial [1-4] nodes=4 engine=null: engine null .*\)\n$`,

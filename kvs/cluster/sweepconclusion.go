@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -58,10 +60,15 @@ func totalLines(point metrics.Point) string {
 	estimate, ok := point.Estimate()
 	text := fmt.Sprintf("\ntotal %.0f op/s\nmedian of %s, ", estimate.Median, counted(estimate.N, "trial"))
 	if !ok {
-		return text + "too few for a 95 % interval, which needs 6\n"
+		text += "too few for a 95 % interval, which needs 6\n"
+	} else {
+		text += fmt.Sprintf("%.1f %% interval %.0f to %.0f op/s, half-width %.2g %%\n",
+			100*estimate.Coverage, estimate.Low, estimate.High, 100*estimate.HalfWidth())
 	}
-	return text + fmt.Sprintf("%.1f %% interval %.0f to %.0f op/s, half-width %.2g %%\n",
-		100*estimate.Coverage, estimate.Low, estimate.High, 100*estimate.HalfWidth())
+	if h := headroom(point); h != "-" {
+		text += "harness ceiling " + h + "\n"
+	}
+	return text + "limited by: " + limitedBy(point) + "\n"
 }
 
 // pointTable is a line for each point.
@@ -72,7 +79,7 @@ func (c *campaign) pointTable(points []metrics.Point) string {
 	for _, knob := range c.plan.Knobs {
 		fmt.Fprintf(table, "%s\t", knob.Name)
 	}
-	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\t")
+	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\theadroom\tlimited by\t")
 	for _, point := range points {
 		for _, value := range point.Values {
 			fmt.Fprintf(table, "%s\t", value)
@@ -85,7 +92,7 @@ func (c *campaign) pointTable(points []metrics.Point) string {
 				width = fmt.Sprintf("%.2g %%", 100*estimate.HalfWidth())
 			}
 		}
-		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t\n", point.Trials(), len(point.Failed), median, interval, width)
+		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", point.Trials(), len(point.Failed), median, interval, width, headroom(point), limitedBy(point))
 	}
 	table.Flush()
 	return out.String()
@@ -107,8 +114,14 @@ func (c *campaign) remarks(points []metrics.Point) string {
 			}
 			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*c.plan.Until, at, met)
 		}
-		if n := unsettled(point.Valid); n > 0 {
-			fmt.Fprintf(&b, "NON-STATIONARY%s: %d of the %s\n", at, n, counted(len(point.Valid), "valid trial"))
+		stamped := make(map[string]int)
+		for _, trial := range point.Valid {
+			for _, stamp := range trial.Stamps() {
+				stamped[stamp]++
+			}
+		}
+		for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
+			fmt.Fprintf(&b, "%s%s: %d of the %s\n", stamp, at, stamped[stamp], counted(len(point.Valid), "valid trial"))
 		}
 		if !point.OK() {
 			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), counted(point.Trials(), "trial"))
@@ -120,14 +133,24 @@ func (c *campaign) remarks(points []metrics.Point) string {
 	return b.String()
 }
 
-// unsettled counts the trials whose warm-up ended before their rates had settled.
-func unsettled(trials []metrics.Trial) (n int) {
-	for _, trial := range trials {
-		if trial.NonStationary {
-			n++
-		}
+// headroom is how much faster the harness would be than a point's trials.
+func headroom(point metrics.Point) string {
+	if h := point.Headroom(); h > 0 {
+		return fmt.Sprintf("%.2fx", h)
 	}
-	return n
+	return "-"
+}
+
+// limitedBy is what limits a point's trials, or most of them.
+func limitedBy(point metrics.Point) string {
+	limit, n := point.LimitedBy()
+	switch {
+	case limit == "":
+		return "-"
+	case n == len(point.Valid):
+		return string(limit)
+	}
+	return fmt.Sprintf("%s (%d of %d)", limit, n, len(point.Valid))
 }
 
 // verdict is that on all trials: one that failed fails the whole.

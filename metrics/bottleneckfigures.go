@@ -1,0 +1,99 @@
+package metrics
+
+// busyPercent is how busy the cores were on which a node's process may run.
+func busyPercent(node RunNode) float64 {
+	if p := node.Summary.Pressure; p != nil {
+		return p.OwnCoresPercent
+	}
+	return node.Summary.Usage.CPUPercent.Avg
+}
+
+// linkPercent is how full a node's data link was, in the direction that carried
+// more, in bits of frames over those that the link takes; 0 where that is not known.
+func linkPercent(run Run, node RunNode) float64 {
+	bits := run.Preflight.linkOf(node)
+	if run.Lab != nil {
+		bits = run.Lab.LinkBitsPerS
+	}
+	if bits == 0 {
+		return 0
+	}
+	used := node.Summary.Usage
+	return 100 * 8 * max(used.RxBytesPerS.Avg, used.TxBytesPerS.Avg) / float64(bits)
+}
+
+// linkOf is the rate in bits per second of a node's data link; 0 unknown.
+func (p *Preflight) linkOf(node RunNode) uint64 {
+	if p == nil {
+		return 0
+	}
+	for _, m := range p.Machines {
+		for i, name := range m.Nodes {
+			if name == node.Name && m.Roles[i] == node.Role && m.Facts != nil {
+				return m.Facts.Data.BitsPerS
+			}
+		}
+	}
+	return 0
+}
+
+// figuresOf are the figures of a run.
+func figuresOf(run Run, machines []*machineLoad) BottleneckFigures {
+	var f BottleneckFigures
+	var perServer []uint64
+	most := func(value float64, node string, highest *float64, name *string) {
+		if value > *highest {
+			*highest, *name = value, node
+		}
+	}
+	for _, m := range machines {
+		most(m.other(), m.nodes[0].Name, &f.OtherCPUPercent, &f.OtherCPUNode)
+		f.Runnable = max(f.Runnable, m.runnable/m.cores)
+		for _, node := range m.nodes {
+			if node.Role == Server {
+				perServer = append(perServer, node.Summary.InWindow.Ops())
+				most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
+				most(float64(node.Summary.InWindow.Ops()), node.Name, &f.HottestServer, &f.HottestNode)
+			} else {
+				most(busyPercent(node), node.Name, &f.ClientCPUPercent, &f.ClientCPUNode)
+			}
+			most(linkPercent(run, node), node.Name, &f.LinkPercent, &f.LinkNode)
+			if p := node.Summary.Pressure; p != nil {
+				most(p.GCPercent, node.Name, &f.GCPercent, &f.GCNode)
+				most(100*portion(float64(p.Retransmits), float64(p.Segments+p.Retransmits)), node.Name, &f.LostPercent, &f.LostNode)
+			}
+		}
+	}
+	f.HottestServer = 1 / Balance(perServer)
+	f.times(run)
+	return f
+}
+
+// times fills in how long calls and operations took, and how many were under way:
+// their rate times their time (Little, Operations Research 9, 1961).
+func (f *BottleneckFigures) times(run Run) {
+	calls := 0.0
+	for _, node := range run.Nodes {
+		if s := node.Summary; node.Role == Client && s != nil {
+			calls += perSecond(float64(s.InWindow.Calls), s.WindowLengthS)
+		}
+	}
+	f.InFlight = calls * run.Latency[CallLatency].Mean / 1e6
+	f.OpMicros = run.Latency[OpLatency].Mean
+	sum := 0.0
+	parts := map[string]*float64{WaitLatency: &f.WaitShare, QueueLatency: &f.QueueShare, WireLatency: &f.WireShare, ServerLatency: &f.ServerShare}
+	for name := range parts {
+		sum += run.Latency[name].Mean
+	}
+	for name, share := range parts {
+		*share = portion(run.Latency[name].Mean, sum)
+	}
+}
+
+// portion is a part's share of the whole; 0 where there is no whole.
+func portion(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part / whole
+}

@@ -1,0 +1,169 @@
+package metrics
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The limits of the judgement, where no other source is named those of this
+// project.
+const (
+	// busyCPU is when processors, or a client's, are called saturated: what is
+	// left is what a window's edges and the kernel's own work take. Load
+	// generators are commonly distrusted from here on.
+	busyCPU = 90.0
+	// idleCPU is below what they are when operations wait for anything else.
+	idleCPU = 70.0
+	// fullLink is of the rate of a link: of 1538 bytes on a wire with an MTU of
+	// 1500 TCP carries 1448, 94 %.
+	fullLink = 90.0
+	// muchOther is other work that a difference between two stores disappears
+	// in.
+	muchOther = 25.0
+	// muchGC is what Go's collector takes of the processors while it runs
+	// (gcBackgroundUtilization in runtime/mgcpacer.go): from there on it never
+	// rests.
+	muchGC = 25.0
+	// muchLost is the loss at which TCP sends 12 segments a round trip at most,
+	// 1.22 over its root (Mathis, Semke, Mahdavi and Ott, Computer Communication
+	// Review 27(3), 1997).
+	muchLost = 1.0
+	// muchHotter is a share of the operations that the other servers wait for:
+	// with 1.1 times the mean one tenth of what they could do is lost.
+	muchHotter = 1.1
+)
+
+// offered: an open loop that the store keeps up with.
+func (d diagnosis) offered() (Limit, string, string) {
+	o := d.run.Offered
+	if o == nil || o.Saturated(d.run.Ops) != "" {
+		return "", "", ""
+	}
+	return LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
+}
+
+// otherWork: a machine is busy, with much that is not the run's.
+func (d diagnosis) otherWork() (Limit, string, string) {
+	for _, m := range d.machines {
+		if name := m.nodes[0].Name; m.cpu >= busyCPU && m.other() >= muchOther {
+			return LimitOther, name, fmt.Sprintf("it takes %.0f %% of the processors of %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
+				m.other(), name, m.process[Server], m.process[Client], m.network)
+		}
+	}
+	return "", "", ""
+}
+
+// garbage: a process collects it all the time, and its processors are busy.
+func (d diagnosis) garbage() (Limit, string, string) {
+	for _, node := range d.run.Nodes {
+		if node.Summary == nil || node.Summary.Pressure == nil || busyPercent(node) < busyCPU {
+			continue
+		}
+		if percent := node.Summary.Pressure.GCPercent; percent >= muchGC {
+			return LimitGC, node.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", percent, node.Role, node.Name)
+		}
+	}
+	return "", "", ""
+}
+
+// link: a node's link is full.
+func (d diagnosis) link() (Limit, string, string) {
+	if d.f.LinkPercent < fullLink {
+		return "", "", ""
+	}
+	full := func(node RunNode) bool { return linkPercent(d.run, node) >= fullLink }
+	if d.hottestAlone(full) && d.f.LinkNode == d.f.HottestNode {
+		return LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
+	}
+	return LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
+}
+
+// hottestAlone: one server has clearly more to do than the mean, and it alone is
+// at a limit.
+func (d diagnosis) hottestAlone(atLimit func(RunNode) bool) bool {
+	if d.f.HottestServer < muchHotter {
+		return false
+	}
+	for _, node := range d.run.Nodes {
+		if node.Role == Server && node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
+			return false
+		}
+	}
+	return true
+}
+
+// processors: those of servers, of clients, or of both.
+func (d diagnosis) processors() (Limit, string, string) {
+	busy := func(node RunNode) bool { return busyPercent(node) >= busyCPU }
+	switch limit, node, percent := d.busiest(); {
+	case percent < busyCPU:
+		return "", "", ""
+	case limit == LimitServerCPU && d.hottestAlone(busy):
+		return LimitHottest, node, fmt.Sprintf("%s with %.2fx the mean, its processors %.0f %%", node, d.f.HottestServer, percent)
+	default:
+		for _, m := range d.machines {
+			if m.shared() && m.has(node) {
+				return LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
+					percent, node, m.process[Server], m.process[Client], m.network)
+			}
+		}
+		return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
+	}
+}
+
+// busiest is the side whose busiest processors are the busier.
+func (d diagnosis) busiest() (Limit, string, float64) {
+	if d.f.ServerCPUPercent >= d.f.ClientCPUPercent {
+		return LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
+	}
+	return LimitClientCPU, d.f.ClientCPUNode, d.f.ClientCPUPercent
+}
+
+// lost: TCP waits for segments that did not arrive.
+func (d diagnosis) lost() (Limit, string, string) {
+	if d.f.LostPercent < muchLost {
+		return "", "", ""
+	}
+	return LimitRetransmits, d.f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", d.f.LostPercent, d.f.LostNode)
+}
+
+// concurrency: no processors are busy; or fewer calls can be under way than there
+// are processors, of which a call keeps one busy at most.
+func (d diagnosis) concurrency() (Limit, string, string) {
+	cores := 0.0
+	for _, m := range d.machines {
+		cores += m.cores
+	}
+	_, _, busiest := d.busiest()
+	if f := d.f; f.InFlight == 0 || busiest >= idleCPU && d.mostCalls() >= cores {
+		return "", "", ""
+	}
+	where, share := d.f.longest()
+	return LimitConcurrency, "", fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
+		d.f.InFlight, 100*share, d.f.OpMicros/1e3, where)
+}
+
+// longest is where an operation spends most of its time, and the share of it.
+func (f BottleneckFigures) longest() (where string, share float64) {
+	for _, part := range []struct {
+		where string
+		share float64
+	}{
+		{"before its call is sent", f.WaitShare},
+		{"in the client's queue", f.QueueShare},
+		{"on the network", f.WireShare},
+		{"in the server", f.ServerShare},
+	} {
+		if part.share > share {
+			where, share = part.where, part.share
+		}
+	}
+	return where, share
+}
+
+// mostCalls is how many calls can be under way at a time.
+func (d diagnosis) mostCalls() float64 {
+	workers, _ := strconv.ParseFloat(d.run.Workload["workers"], 64) // 0 of a client that has no such flag
+	rounds, _ := strconv.ParseFloat(d.run.Workload["inflight"], 64)
+	return float64(d.run.Count(Client)) * workers * max(rounds, 1) * float64(d.run.Count(Server))
+}
