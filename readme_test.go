@@ -38,9 +38,9 @@ func readmeCommands(t *testing.T) []string {
 // TestReadmeCommands runs every command that the README shows, in its order,
 // in a copy of the repository. Warm-ups are half a second and windows one, no ceiling
 // is measured where that is not the point, and
-// seven commands are cut short further: the tests do not run
+// nine commands are cut short further: the tests do not run
 // themselves, a cluster that is not there is only planned for, the plain run's
-// window is a second, the lab's sweep and the curve have two trials, a search is
+// window is a second, the lab's sweep, the curve and --ab have two trials, a search is
 // only planned for, and the comparisons make one pair of runs (with Redis, of one
 // row).
 func TestReadmeCommands(t *testing.T) {
@@ -67,6 +67,11 @@ func TestReadmeCommands(t *testing.T) {
 				line += " --dry-run"
 			case strings.Contains(line, "--curve"):
 				line = strings.Replace(line, "--curve", "--secs 1 --sweep rate=10%,50%", 1)
+			case strings.Contains(line, "--ab"):
+				line = strings.ReplaceAll(line, " --trials 6", "") + " --trials 1"
+				if strings.Contains(line, "commit:") {
+					commitTwice(t, dir)
+				}
 			case strings.Contains(line, "CoalesceOnLink"):
 				line = strings.ReplaceAll(line, "5x", "1x")
 			case strings.Contains(line, "--virtual"):
@@ -110,6 +115,17 @@ func shorten(line string) string {
 		line += " --no-ceiling"
 	}
 	return line
+}
+
+// commitTwice makes a folder a git repository with two commits.
+func commitTwice(t *testing.T, dir string) {
+	t.Helper()
+	for _, command := range []string{"init -q", "add -A", "commit -q -m one", "commit -q --allow-empty -m two"} {
+		words := append(strings.Fields("-c user.name=t -c user.email=t@example.org -c commit.gpgsign=false -C"), dir)
+		if out, err := exec.Command("git", append(words, strings.Fields(command)...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", command, err, out)
+		}
+	}
 }
 
 // copyTree copies what git would, so that a test may build and run in it.

@@ -75,7 +75,8 @@ main() {
   local go
   go=$(find_go) || { install_go && go=$(find_go); } || explain_go
   (build "$go") || { say "the build failed"; exit 1; }
-  exec "$root/bin/kvscluster" "$@"
+  # --ab commit:REV builds other programs.
+  KVLAB_GO=$go exec "$root/bin/kvscluster" "$@"
 }
 
 main "$@"

@@ -47,8 +47,7 @@ func RatioOfMedians(a, b []float64, seed uint64) (r Ratio, ok bool) {
 	slices.Sort(logs)
 	r.Low = math.Exp(statistics.Quantile(0.025, statistics.Empirical, logs, nil))
 	r.High = math.Exp(statistics.Quantile(0.975, statistics.Empirical, logs, nil))
-	seen := distuv.UnitNormal.Quantile(0.975) + distuv.UnitNormal.Quantile(0.8)
-	r.Smallest = math.Exp(seen*statistics.StdDev(logs, nil)) - 1
+	r.Smallest = smallest(logs, distuv.UnitNormal.Quantile(0.975))
 	return r, true
 }
 

@@ -35,6 +35,23 @@ type Sweep struct {
 	// interval may have at most: further trials follow those of Order until it
 	// is reached. 0 asks for none.
 	Until float64 `json:"until_share,omitempty"`
+
+	// Sides are A and B of a comparison, the values of its only knob, SideKnob; nil
+	// of any other sweep. Each block of Order is a pair.
+	Sides []Side `json:"sides,omitempty"`
+}
+
+// SideKnob is the knob of a comparison. Its values are the sides' names.
+const SideKnob = "side"
+
+// SideNames are the sides of a comparison.
+var SideNames = []string{"A", "B"}
+
+// Side is one of the two configurations that a comparison has.
+type Side struct {
+	Args      string          `json:"args"` // what the launcher was told of this side alone
+	GitCommit string          `json:"git_commit"`
+	Programs  map[Role]string `json:"programs_sha256"`
 }
 
 // Knob is what a sweep varies.

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -14,7 +13,9 @@ type Comparison struct {
 	A, B   Side
 	Ratio  metrics.Ratio // B over A
 	Known  bool          // the ratio has an interval
-	Differ []string      // what else is not the same, in words
+	Paired bool          // the trials were made in pairs, of which there are Pairs with two valid ones
+	Pairs  int
+	Differ []string // what else is not the same, in words
 }
 
 // Side is the trials of one configuration.
@@ -43,10 +44,15 @@ func Compare(a, b []string) (Comparison, error) {
 		return c, err
 	}
 	c.Ratio, c.Known = metrics.RatioOfMedians(ratesA, ratesB, comparisonSeed)
+	c.differ()
+	return c, nil
+}
+
+// differ fills in what is not the same on both sides.
+func (c *Comparison) differ() {
 	for _, name := range differences([]map[string]string{c.A.settings, c.B.settings}) {
 		c.Differ = append(c.Differ, fmt.Sprintf("%s: %s and %s", name, named(c.A.settings[name]), named(c.B.settings[name])))
 	}
-	return c, nil
 }
 
 // named is a setting's value, or that it has none.
@@ -65,6 +71,11 @@ func (s *Side) load(dirs []string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.take(runs)
+}
+
+// take takes in a side's runs and returns the valid ones' operations per second.
+func (s *Side) take(runs []*Run) ([]float64, error) {
 	var rates []float64
 	var all []map[string]string
 	for _, r := range runs {
@@ -86,24 +97,6 @@ func (s *Side) load(dirs []string) ([]float64, error) {
 	s.Estimate, _ = metrics.MedianInterval(rates, 0.95)
 	s.settings = all[0]
 	return rates, nil
-}
-
-// identity is a run's configuration with what it ran on: the program's commit, and
-// the machines.
-func identity(r *Run) map[string]string {
-	all := configuration(r)
-	all["servers + clients"] = describeTopology(r.Run)
-	if r.GitCommit != "" {
-		all["git commit"] = r.GitCommit
-	}
-	var machines []string
-	for _, row := range hardware(r.Nodes) {
-		machines = append(machines, fmt.Sprintf("%s, %d cores, %s, Linux %s, %s", row.CPUModel, row.Cores, row.Memory, row.Kernel, row.GoVersion))
-	}
-	if len(machines) > 0 {
-		all["machines"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")
-	}
-	return all
 }
 
 // String is the comparison for people, in lines, the answer last.
@@ -130,11 +123,18 @@ func (c Comparison) String() string {
 
 // answer says whether B is faster or slower than A, if that can be told.
 func (c Comparison) answer() string {
-	if !c.Known {
+	switch {
+	case !c.Known && c.Paired:
+		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
+			c.Ratio.Value, plural(c.Pairs, "pair"), metrics.RatioPairs)
+	case !c.Known:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
 			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, metrics.RatioTrials)
 	}
 	ratio := fmt.Sprintf("B/A is %.3f, 95 %% interval %.3f to %.3f", c.Ratio.Value, c.Ratio.Low, c.Ratio.High)
+	if c.Paired {
+		ratio += " (the median of " + plural(c.Pairs, "pair") + ")"
+	}
 	smallest := fmt.Sprintf("%.2g %% is the smallest difference that 4 of 5 such comparisons see", 100*c.Ratio.Smallest)
 	switch {
 	case c.Ratio.Low > 1:

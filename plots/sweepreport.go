@@ -100,8 +100,11 @@ func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
 	}
 	sections := []section{
 		{ID: "method", Title: "How it was measured", Layout: "part", Data: s.methodPart(shown, trial)},
-		{ID: "throughput", Title: title, Layout: "part", Data: throughput},
 	}
+	if len(s.Sides) > 0 {
+		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Layout: "part", Data: part{Lead: s.compared()}})
+	}
+	sections = append(sections, section{ID: "throughput", Title: title, Layout: "part", Data: throughput})
 	if shown != nil {
 		over, err := runPictures(shown)
 		if err != nil {

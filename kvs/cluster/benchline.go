@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kvlab/metrics"
@@ -26,24 +27,23 @@ var benchmarkFlags = []string{
 // (https://go.dev/design/14313-benchmark-format), for benchstat. A run whose
 // verdict is INVALID has no line in it, so that nobody's median contains it.
 func benchmarkText(run metrics.Run) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%sverdict: %s\n", benchmarkHead(run, run.ID), run.Verdict)
+	text := benchmarkHead(run) + benchmarkNote("run", run.ID) + benchmarkNote("commit", run.GitCommit) + benchmarkNote("verdict", run.Verdict.String())
 	if run.Verdict.Valid {
-		b.WriteString("\n" + benchmarkLine(run, nil))
+		text += "\n" + benchmarkLine(benchmarkName(run, nil), run)
 	}
-	return b.String()
+	return text
 }
 
-// benchmarkHead is the file's configuration lines.
-func benchmarkHead(run metrics.Run, id string) string {
+// benchmarkHead is the file's configuration lines. benchstat makes a table of its
+// own for each combination of their values: they say what keeps results from being
+// compared.
+func benchmarkHead(run metrics.Run) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"goos", runtime.GOOS},
 		{"goarch", runtime.GOARCH},
 		{"cpu", cpuModel(run)},
 		{"lab", run.Lab.String()},
-		{"run", id},
-		{"commit", run.GitCommit},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
@@ -52,41 +52,90 @@ func benchmarkHead(run metrics.Run, id string) string {
 	return b.String()
 }
 
+// benchmarkNote is a line that benchstat passes over, about what two runs that are
+// compared may differ in.
+func benchmarkNote(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("# %s %s\n", name, value)
+}
+
 // benchmarkLines is summary.txt of several trials: one header, and the line of
 // each of the valid runs. What tells the trials apart is only their order, as
-// benchstat makes one sample of what has one name and one header.
-func benchmarkLines(plan metrics.Sweep, runs []metrics.Run) string {
+// benchstat makes one sample of what has one name and one header. The sides of a
+// comparison have one name, which says what they have in common, and are told
+// apart by the key "side": benchstat -col side summary.txt.
+func benchmarkLines(plan metrics.Sweep, points []pointRuns) string {
 	var b strings.Builder
-	for i, run := range runs {
-		if i == 0 {
-			b.WriteString(benchmarkHead(run, plan.ID) + "\n")
+	var common []nameWord
+	for _, point := range points {
+		for _, run := range point.runs {
+			name := benchmarkName(run, plan.Knobs)
+			if b.Len() == 0 {
+				b.WriteString(benchmarkHead(run) + benchmarkNote("run", plan.ID) + benchmarkNote("commit", plan.GitCommit) + "\n")
+				common = name
+			}
+			common = slices.DeleteFunc(common, func(w nameWord) bool { return !slices.Contains(name, w) })
 		}
-		b.WriteString(benchmarkLine(run, plan.Knobs))
+	}
+	for _, point := range points {
+		if len(plan.Sides) > 0 && len(point.runs) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", metrics.SideKnob, point.values[0])
+		}
+		for _, run := range point.runs {
+			name := common
+			if len(plan.Sides) == 0 {
+				name = benchmarkName(run, plan.Knobs)
+			}
+			b.WriteString(benchmarkLine(name, run))
+		}
 	}
 	return b.String()
 }
 
-// benchmarkLine is a valid run's line. Its name has the flags that tell one
-// benchmark from another, and the knobs that are none of them.
-func benchmarkLine(run metrics.Run, knobs []metrics.Knob) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "BenchmarkKVS/servers=%d/clients=%d", run.Count(metrics.Server), run.Count(metrics.Client))
+// pointRuns are the valid runs of one point of a sweep.
+type pointRuns struct {
+	values []string
+	runs   []metrics.Run
+}
+
+// nameWord is a part of a benchmark's name: "/key=value", or "/key".
+type nameWord struct{ key, value string }
+
+// benchmarkName is what tells one benchmark from another: the nodes, the flags
+// that do, and the knobs that are none of them.
+func benchmarkName(run metrics.Run, knobs []metrics.Knob) []nameWord {
+	name := []nameWord{{"servers", strconv.Itoa(run.Count(metrics.Server))}, {"clients", strconv.Itoa(run.Count(metrics.Client))}}
 	if run.Symmetric {
-		b.WriteString("/symmetric")
+		name = append(name, nameWord{"symmetric", ""})
 	}
 	if n := run.Machines(); n < len(run.Nodes) {
-		fmt.Fprintf(&b, "/nodes=%d", n)
+		name = append(name, nameWord{"nodes", strconv.Itoa(n)})
 	}
 	for _, flag := range benchmarkFlags {
 		if value := run.Workload[flag]; value != "" {
-			fmt.Fprintf(&b, "/%s=%s", flag, benchmarkWord(value))
+			name = append(name, nameWord{flag, value})
 		}
 	}
-	fmt.Fprintf(&b, "/engine=%s", benchmarkWord(cmp.Or(flagOf(run, metrics.Server, "engine"), "unknown")))
+	name = append(name, nameWord{"engine", cmp.Or(flagOf(run, metrics.Server, "engine"), "unknown")})
 	for _, knob := range knobs {
 		value := cmp.Or(flagOf(run, metrics.Client, knob.Name), flagOf(run, metrics.Server, knob.Name))
 		if value != "" && knob.Name != "engine" && !slices.Contains(benchmarkFlags, knob.Name) {
-			fmt.Fprintf(&b, "/%s=%s", knob.Name, benchmarkWord(value))
+			name = append(name, nameWord{knob.Name, value})
+		}
+	}
+	return name
+}
+
+// benchmarkLine is a valid run's line.
+func benchmarkLine(name []nameWord, run metrics.Run) string {
+	var b strings.Builder
+	b.WriteString("BenchmarkKVS")
+	for _, word := range name {
+		b.WriteString("/" + word.key)
+		if word.value != "" {
+			b.WriteString("=" + benchmarkWord(word.value))
 		}
 	}
 	fmt.Fprintf(&b, " %d %.0f ops/s", run.Ops, run.OpsPerS)

@@ -77,6 +77,8 @@ examples:
   run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
   run-cluster.sh --curve --client-args "-batch auto"
+  run-cluster.sh --ab "" '--client-args "-batch 1024"' --trials 6
+  run-cluster.sh --ab commit:HEAD~1 "" --server-args "-engine slab"
   run-cluster.sh --soak 30m                       half an hour in which no process may grow
   run-cluster.sh --slo p99=5ms --client-args "-batch auto"
 
@@ -93,9 +95,19 @@ type argsText struct {
 // before, between and after the positional words. The usage text goes to help
 // when it is asked for; the error is then flag.ErrHelp.
 func ParseArgs(args []string, defaultOut string, help io.Writer) (Config, error) {
+	cfg, _, err := parseWords(args, defaultOut, help)
+	return cfg, err
+}
+
+// parseWords is ParseArgs that returns the flags too, which know what was set.
+func parseWords(args []string, defaultOut string, help io.Writer) (Config, *flag.FlagSet, error) {
 	var cfg Config
 	var text argsText
 	fs := newFlagSet(&cfg, &text, defaultOut)
+	args, err := pairAB(fs, args)
+	if err != nil {
+		return cfg, fs, err
+	}
 	for len(args) > 0 {
 		if isText(fs, args[0], len(text.words)) {
 			text.words, args = append(text.words, args[0]), args[1:]
@@ -103,18 +115,18 @@ func ParseArgs(args []string, defaultOut string, help io.Writer) (Config, error)
 		}
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) || isHelp(fs.Arg(0), text.words) {
 			printUsage(fs, help)
-			return cfg, flag.ErrHelp
+			return cfg, fs, flag.ErrHelp
 		} else if err != nil {
-			return cfg, fmt.Errorf("%w (see --help)", err)
+			return cfg, fs, fmt.Errorf("%w (see --help)", err)
 		}
 		if args = fs.Args(); len(args) > 0 {
 			text.words, args = append(text.words, args[0]), args[1:]
 		}
 	}
 	if err := text.apply(&cfg); err != nil {
-		return cfg, err
+		return cfg, fs, err
 	}
-	return cfg, cfg.Validate(fs)
+	return cfg, fs, cfg.Validate(fs)
 }
 
 func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {

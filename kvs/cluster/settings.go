@@ -23,21 +23,35 @@ const settingsTimeout = 20 * time.Second
 func (l *Launcher) settings(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, l.Programs[role], append([]string{"-settings"}, args...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	answer, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
-		return nil, errors.New(lastLine(said.String()))
+	answer, err := output(exec.CommandContext(ctx, l.Programs[role], append([]string{"-settings"}, args...)...))
+	if said := (saidError{}); errors.As(err, &said) {
+		return nil, said
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its settings: %w", programName(role), err)
 	}
 	var values map[string]string
-	if err := json.Unmarshal(answer, &values); err != nil {
+	if err := json.Unmarshal([]byte(answer), &values); err != nil {
 		return nil, fmt.Errorf("%s -settings: %w", programName(role), err)
 	}
 	return values, nil
+}
+
+// saidError is a failed program's own last word.
+type saidError struct{ word string }
+
+func (e saidError) Error() string { return e.word }
+
+// output runs a command and returns its standard output. The error of one that
+// failed is a saidError, unless it said nothing.
+func output(cmd *exec.Cmd) (string, error) {
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
+		err = saidError{lastLine(said.String())}
+	}
+	return string(out), err
 }
 
 // nodeFlags asks both programs which flags they have.

@@ -26,18 +26,23 @@ type campaign struct {
 	dir    folder
 	begun  time.Time // this launcher's part of it
 	made   int       // trials in it
+	builds builds    // of the sides of --ab
 }
 
 // setup is one point's configuration, and its plan.
 type setup struct {
-	cfg  Config
-	plan Plan
+	cfg      Config
+	plan     Plan
+	launcher *Launcher // with the point's programs
+	commit   string    // theirs
 }
 
 // sweep carries out a run of several trials, or what is left of one. args are
 // the words that began it.
-func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []string) error {
+func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []string) (err error) {
 	c := &campaign{Launcher: l, plan: planSweep(cfg.Trials, args), scale: cfg.Grade}
+	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
+	defer func() { err = cmp.Or(err, c.builds.remove()) }()
 	if err := c.setUp(ctx, cfg, nodes); err != nil {
 		return &UsageError{err}
 	}
@@ -47,8 +52,6 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 	if cfg.Check {
 		return l.check(ctx, cfg, c.largest())
 	}
-	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
-	var err error
 	if c.plan.Programs, err = l.sums(); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (l *Launcher) sums() (map[metrics.Role]string, error) {
 func planSweep(t Trials, args []string) metrics.Sweep {
 	plan := metrics.Sweep{
 		Started: time.Now(), Command: commandLine(args),
-		Seed: t.Seed, Knobs: t.Knobs, Trials: t.perPoint(), Until: t.Until,
+		Seed: t.Seed, Knobs: t.knobs(), Trials: t.perPoint(), Until: t.Until,
 	}
 	for plan.Seed == 0 {
 		plan.Seed = uint64(rand.Uint32()) // short enough to be typed
@@ -91,11 +94,14 @@ func planSweep(t Trials, args []string) metrics.Sweep {
 // setUp finds out what each point means, and that it can be: enough nodes, and
 // arguments that the programs take.
 func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
+	c.points = make(map[string]setup)
+	if len(cfg.Trials.AB) > 0 {
+		return c.sides(ctx, cfg, nodes)
+	}
 	flags, err := c.nodeFlags(ctx)
 	if err != nil {
 		return err
 	}
-	c.points = make(map[string]setup)
 	for _, point := range metrics.Points(c.plan.Knobs) {
 		at, err := cfg.at(c.plan.Knobs, point, flags)
 		if err != nil {
@@ -114,7 +120,7 @@ func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
 		case err != nil:
 			return err
 		}
-		c.points[name] = setup{at, plan}
+		c.points[name] = setup{at, plan, c.Launcher, c.plan.GitCommit}
 	}
 	return nil
 }
@@ -159,8 +165,8 @@ func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int)
 	label := fmt.Sprintf("trial %d/%d", planned.Number, planned.Number+left-1)
 	fmt.Fprintln(c.Stderr, strings.Join(nonEmpty(label, point, c.timeLeft(left)), ", "))
 	setup := c.points[point]
-	run, err := c.Launcher.trial(ctx, setup.cfg, setup.plan, dir, metrics.Run{
-		ID: c.plan.ID + "/" + name, GitCommit: c.plan.GitCommit, Command: c.plan.Command,
+	run, err := setup.launcher.trial(ctx, setup.cfg, setup.plan, dir, metrics.Run{
+		ID: c.plan.ID + "/" + name, GitCommit: setup.commit, Command: c.plan.Command,
 	})
 	if errors.Is(err, errInterrupted) {
 		return metrics.Trial{}, err

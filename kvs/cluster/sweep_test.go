@@ -74,7 +74,7 @@ func TestTrials(t *testing.T) {
 func (tr *trial) checkBenchmarks(t *testing.T, rates []float64) {
 	t.Helper()
 	reader := benchfmt.NewReader(strings.NewReader(tr.read(t, "summary.txt")), "summary.txt")
-	var names, runs []string
+	var names, heads []string
 	for reader.Scan() {
 		switch r := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -83,12 +83,12 @@ func (tr *trial) checkBenchmarks(t *testing.T, rates []float64) {
 			if value, ok := r.Value("ops/s"); !ok || value < rates[len(names)]-1 || value > rates[len(names)]+1 {
 				t.Errorf("summary.txt: %v ops/s, want %v", value, rates[len(names)])
 			}
-			names, runs = append(names, r.Name.String()), append(runs, r.GetConfig("run"))
+			names, heads = append(names, r.Name.String()), append(heads, fmt.Sprint(r.Config))
 		}
 	}
 	for i := range names {
-		if names[i] != names[0] || runs[i] != runs[0] {
-			t.Errorf("line %d: %s of %s, not %s of %s", i, names[i], runs[i], names[0], runs[0])
+		if names[i] != names[0] || heads[i] != heads[0] {
+			t.Errorf("line %d: %s of %s, not %s of %s", i, names[i], heads[i], names[0], heads[0])
 		}
 	}
 	if err := reader.Err(); err != nil || len(names) != len(rates) {

@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
+	"kvlab/plots"
 )
 
 // conclude prints what came out of all trials, the verdict last, and returns the
@@ -40,6 +41,9 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 		fmt.Fprint(c.Stdout, c.pointTable(points))
 	}
 	fmt.Fprint(c.Stdout, c.remarks(points))
+	if len(c.plan.Sides) > 0 {
+		fmt.Fprintf(c.Stdout, "\n%s\n", c.comparison())
+	}
 	if c.scale != nil {
 		fmt.Fprintf(c.Stdout, "\n%s\n", c.scale.GradeTrials(c.plan, done))
 	}
@@ -49,6 +53,15 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 		return nil
 	}
 	return &InvalidError{Verdict: verdict}
+}
+
+// comparison is what kvsplot compare says of the folder.
+func (c *campaign) comparison() string {
+	compared, err := plots.CompareSides(string(c.dir))
+	if err != nil {
+		return "no comparison: " + err.Error()
+	}
+	return compared.String()
 }
 
 // totalLines are the labs' total line with the median of the trials, and what it
@@ -171,22 +184,24 @@ func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
 	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, counted(len(done), "trial"), which, first.Verdict.Reason)
 }
 
-// writeBenchmarks writes summary.txt: a benchmark line for each valid trial.
+// writeBenchmarks writes summary.txt: a benchmark line for each valid trial, in
+// the order of the points.
 func (c *campaign) writeBenchmarks(done []metrics.Trial) error {
-	var runs []metrics.Run
-	for _, trial := range done {
-		if !trial.Verdict.Valid {
-			continue
+	var all []pointRuns
+	for _, point := range metrics.Summarize(c.plan, done) {
+		runs := pointRuns{values: point.Values}
+		for _, trial := range point.Valid {
+			text, err := os.ReadFile(folder(c.dir.path(trial.Folder)).path("run.json"))
+			if err != nil {
+				return err
+			}
+			var run metrics.Run
+			if err := json.Unmarshal(text, &run); err != nil {
+				return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
+			}
+			runs.runs = append(runs.runs, run)
 		}
-		text, err := os.ReadFile(folder(c.dir.path(trial.Folder)).path("run.json"))
-		if err != nil {
-			return err
-		}
-		var run metrics.Run
-		if err := json.Unmarshal(text, &run); err != nil {
-			return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
-		}
-		runs = append(runs, run)
+		all = append(all, runs)
 	}
-	return c.dir.write("summary.txt", []byte(benchmarkLines(c.plan, runs)))
+	return c.dir.write("summary.txt", []byte(benchmarkLines(c.plan, all)))
 }

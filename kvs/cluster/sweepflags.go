@@ -20,6 +20,7 @@ type Trials struct {
 	Seed   uint64         // --seed: of the order; 0: a random one
 	Resume string         // --resume: the folder of a sweep to go on with
 	SLO    *SLO           // --slo: the promise whose highest rate is searched for; nil: none
+	AB     []side         // --ab: the two sides of a comparison; nil: none
 }
 
 // curve are the shares of a closed loop's throughput that --curve offers: closer
@@ -40,12 +41,17 @@ func (t *Trials) flags(fs *flag.FlagSet) {
 		t.SLO, err = parseSLO(text)
 		return err
 	})
-	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, each with fresh processes and a fresh load")
+	fs.Func("ab", "compare two configurations, `A B`: two strings of arguments, each with what that side alone has (counts, --server-args, --client-args and what else says what is run), or \"\", and with commit:REV in front where the programs are another commit's; trials of both in random order within pairs", func(text string) error {
+		s, err := parseSide(text)
+		t.AB = append(t.AB, s)
+		return err
+	})
+	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, of --ab of each side (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load")
 	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(sweep.Most), func(text string) (err error) {
 		t.Until, err = parseShare(text)
 		return err
 	})
-	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of a sweep's trials (0: a random one, which is recorded)")
+	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep and --ab (0: a random one, which is recorded)")
 	fs.StringVar(&t.Resume, "resume", "", "go on with the interrupted sweep in this `folder`, where finished trials stay")
 }
 
@@ -60,7 +66,18 @@ func parseShare(text string) (float64, error) {
 }
 
 // many reports whether the run has the form of a sweep, even if of one trial.
-func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until > 0 }
+func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until > 0 || len(t.AB) > 0 }
+
+// knobs are what is varied: --sweep's, or the side of --ab.
+func (t Trials) knobs() []metrics.Knob {
+	if len(t.AB) > 0 {
+		return []metrics.Knob{{Name: metrics.SideKnob, Values: metrics.SideNames}}
+	}
+	return t.Knobs
+}
+
+// abPairs is how many trials of each side --ab makes unless it is told.
+const abPairs = 10
 
 // perPoint is the number of trials that the plan has for every point. Without a
 // number --until begins with the fewest that have a 95 % interval.
@@ -70,6 +87,8 @@ func (t Trials) perPoint() int {
 		return t.Each
 	case t.Until > 0:
 		return 6
+	case len(t.AB) > 0:
+		return abPairs
 	}
 	return 1
 }
@@ -77,6 +96,10 @@ func (t Trials) perPoint() int {
 // validate checks the flags against each other and the rest of the command line.
 func (t Trials) validate(c Config, set map[string]bool) error {
 	switch {
+	case len(t.AB) > 0 && len(t.AB) != len(metrics.SideNames):
+		return errors.New("--ab: " + abForm)
+	case len(t.AB) > 0 && (len(t.Knobs) > 0 || t.Until > 0 || t.SLO != nil || c.Grade != nil):
+		return errors.New("--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade")
 	case t.SLO != nil && (t.many() || t.Resume != ""):
 		return errors.New("--slo: it makes one trial of each rate that it tries, and goes without --sweep, --curve, --trials, --until and --resume")
 	case t.SLO != nil && names(c.ClientArgs, "rate"):
@@ -87,8 +110,8 @@ func (t Trials) validate(c Config, set map[string]bool) error {
 		return fmt.Errorf("--trials %d: must be a positive whole number", t.Each)
 	case t.Until > 0 && t.Each > sweep.Most:
 		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, sweep.Most)
-	case set["seed"] && len(t.Knobs) == 0:
-		return errors.New(`--seed: it decides the order of a --sweep, and there is none (the operations' seed is the clients': --client-args "-seed N")`)
+	case set["seed"] && len(t.knobs()) == 0:
+		return errors.New(`--seed: it decides the order of a --sweep or --ab, and there is none (the operations' seed is the clients': --client-args "-seed N")`)
 	case set["resume"] && t.Resume == "":
 		return errors.New("--resume: needs the folder of a sweep, as in --resume logs/latest")
 	}

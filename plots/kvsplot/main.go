@@ -23,6 +23,7 @@ func main() {
 const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
        kvsplot grade FILE RUN
        kvsplot compare A B
+       kvsplot compare DIR
 
 One run folder: its figures (PNG and SVG) and report.html go into the folder
 itself, or into DIR, and its table is printed.
@@ -35,7 +36,8 @@ on standard error.
 grade: what the run, or the trials of one configuration, are worth on the scale in
 FILE, such as plots/grades.txt, and why.
 compare: how much faster or slower B is than A, with an interval. A and B are run
-folders, several with commas between them, or folders of --trials.
+folders, several with commas between them, or folders of --trials. DIR is a folder of
+--ab, which has both: its trials are compared pair by pair.
 
 `
 
@@ -141,8 +143,16 @@ func grade(args []string, stdout io.Writer) error {
 
 // compare prints how two configurations compare.
 func compare(args []string, stdout io.Writer) error {
+	if len(args) == 1 {
+		c, err := plots.CompareSides(args[0])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, c)
+		return nil
+	}
 	if len(args) != 2 {
-		return usageError{errors.New("want kvsplot compare A B, for example kvsplot compare logs/a1,logs/a2 logs/b1,logs/b2")}
+		return usageError{errors.New("want kvsplot compare A B, for example kvsplot compare logs/a1,logs/a2 logs/b1,logs/b2, or kvsplot compare DIR with a folder of --ab")}
 	}
 	a, b := strings.Split(args[0], ","), strings.Split(args[1], ",")
 	if slices.Contains(a, "") || slices.Contains(b, "") {

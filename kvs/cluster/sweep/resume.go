@@ -20,8 +20,25 @@ func CheckSame(begun, today metrics.Sweep) error {
 	if begun.GitCommit != today.GitCommit {
 		return fmt.Errorf("the git commit was another: %s, and here it is %s", known(begun.GitCommit), known(today.GitCommit))
 	}
-	for _, role := range slices.Sorted(maps.Keys(begun.Programs)) {
-		if then, now := begun.Programs[role], today.Programs[role]; then != now {
+	if err := samePrograms(begun.Programs, today.Programs); err != nil {
+		return err
+	}
+	for i := range min(len(begun.Sides), len(today.Sides)) {
+		then, now := begun.Sides[i], today.Sides[i]
+		if then.GitCommit != now.GitCommit {
+			return fmt.Errorf("side %s's git commit was another: %s, and here it is %s", metrics.SideNames[i], known(then.GitCommit), known(now.GitCommit))
+		}
+		if err := samePrograms(then.Programs, now.Programs); err != nil {
+			return fmt.Errorf("of side %s %w", metrics.SideNames[i], err)
+		}
+	}
+	return nil
+}
+
+// samePrograms says which role's program is another.
+func samePrograms(begun, today map[metrics.Role]string) error {
+	for _, role := range slices.Sorted(maps.Keys(begun)) {
+		if then, now := begun[role], today[role]; then != now {
 			return fmt.Errorf("the %s's program was another: sha256 %.12s, and here it is %.12s", role, then, now)
 		}
 	}

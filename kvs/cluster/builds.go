@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// builds are the programs of other commits than the checkout's. They lie in one
+// temporary folder, which remove removes; on the nodes they are kept under the hash
+// of their content, as all programs are. The zero builds has none.
+type builds struct {
+	dir   string
+	ready map[string]map[metrics.Role]string // paths, by commit
+}
+
+// programs builds the node programs of a revision of the checkout at root, static
+// as run-cluster.sh builds its own, and returns the commit that it names and their
+// paths. The build is the same to the last byte each time, for the same Go.
+func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths map[metrics.Role]string, err error) {
+	commit, err = git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return "", nil, fmt.Errorf("%s%s: no such commit in %s", commitPrefix, rev, root)
+	}
+	if paths, ok := b.ready[commit]; ok {
+		return commit, paths, nil
+	}
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp("", "kvlab-builds-"); err != nil {
+			return "", nil, err
+		}
+		b.ready = make(map[string]map[metrics.Role]string)
+	}
+	dir := filepath.Join(b.dir, commit)
+	// A clone of its own, which shares the objects: the checkout stays as it is, and
+	// the programs carry the commit.
+	source := filepath.Join(dir, "source")
+	if _, err := git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err != nil {
+		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+	}
+	if _, err := git(ctx, source, "checkout", "--quiet", "--detach", commit); err != nil {
+		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+	}
+	if err := buildNodes(ctx, source, filepath.Join(dir, "bin")); err != nil {
+		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+	}
+	paths = make(map[metrics.Role]string)
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		paths[role] = filepath.Join(dir, "bin", programName(role))
+	}
+	b.ready[commit] = paths
+	return commit, paths, os.RemoveAll(source)
+}
+
+// remove removes all programs.
+func (b *builds) remove() error {
+	if b.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(b.dir)
+}
+
+// git runs git in a folder and returns what it prints. Its error is git's own last
+// line.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
+	return strings.TrimSpace(out), err
+}
+
+// buildNodes builds the node programs of a source tree into bin, with the Go
+// that run-cluster.sh has found, or else that of PATH.
+func buildNodes(ctx context.Context, source, bin string) error {
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "build", "-trimpath", "-o", bin+"/",
+		"./kvs/server/kvsserver", "./kvs/client/kvsclient")
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"))
+	if _, err := output(cmd); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	return nil
+}

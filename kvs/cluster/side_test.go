@@ -1,0 +1,252 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/plots"
+)
+
+// A side has what both have, and its own, which counts where both say something.
+func TestSideOntoConfig(t *testing.T) {
+	cfg, err := ParseArgs([]string{
+		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
+		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
+	}, "logs", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := cfg.Trials.AB[0].onto(cfg), cfg.Trials.AB[1].onto(cfg)
+	if got, want := strings.Join(a.ClientArgs, " "), "-batch 9 -theta 0.5 -batch 7"; got != want {
+		t.Errorf("client arguments of A are %q, want %q", got, want)
+	}
+	if a.Servers != 2 || a.Clients != 3 || a.Secs != 4 || a.ClientCores != "1" || strings.Join(a.ServerArgs, " ") != "-engine slab" {
+		t.Errorf("A is %+v", a)
+	}
+	if b.Servers != 0 || b.Secs != 2 || b.ClientCores != "" || len(b.ServerArgs) != 0 || strings.Join(b.ClientArgs, " ") != "-batch 9 -theta 0.5" {
+		t.Errorf("B is %+v", b)
+	}
+	if cfg.Trials.Each != 3 || !cfg.Trials.many() {
+		t.Errorf("trials %+v", cfg.Trials)
+	}
+}
+
+func TestABRefusals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--ab"}, "--ab: wants two strings of arguments, as in --ab"},
+		{[]string{"--ab", "x"}, "--ab: wants two strings of arguments"},
+		{[]string{"--ab=2 2"}, "--ab: wants two strings of arguments"},
+		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
+		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
+		{[]string{"--ab", "commit:no-such", ""}, "--ab, side A: commit:no-such: no such commit in "},
+		{[]string{"--ab", "", "--trials 3"}, "--trials is not a side's: a side has "},
+		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
+		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
+		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, side B: kvsclient: -theta 0: want more than 0"},
+		{[]string{"--ab", "", "", "--until", "2%"}, "--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade"},
+		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab: it compares two configurations"},
+		{[]string{"--ab", "", "", "--trials", "0"}, "--trials 0: must be a positive whole number"},
+	} {
+		tr := newTrial(t)
+		err := tr.Launcher.Run(context.Background(), append([]string{"--out", tr.out}, test.args...))
+		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error %v, want one line with %q", test.args, err, test.want)
+		}
+		if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
+			t.Errorf("%q: %s was made", test.args, entries[0].Name())
+		}
+	}
+}
+
+// compared runs --ab over fake nodes, 2 servers and 2 clients.
+func (tr *trial) compared(ctx context.Context, args ...string) error {
+	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--out", tr.out}, args...))
+}
+
+// Both sides' trials are made in pairs, with the sides' arguments, and what is
+// printed is what kvsplot compare reads from the folder, cut off and resumed or not.
+func TestABTrials(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.drawMany = plots.DrawSweep
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	once := filepath.Join(tr.out, "once")
+	args := []string{"--ab", "", "--client-args '-batch 9'", "--trials", "3", "--seed", "5", "--client-args", "node2:pause:window -once " + once}
+	go func() { ended <- tr.compared(ctx, args...) }()
+	tr.waitFor(t, "trial-001/kvsclient-node2.log", "fault pause at window")
+	cancel()
+	if err := <-ended; ExitStatus(err) != exitInterrupted {
+		t.Fatalf("error %v, want 130", err)
+	}
+	if err := tr.Run(context.Background(), []string{"--resume", filepath.Join(tr.out, "latest")}); err != nil {
+		t.Fatalf("resume: %v\n%s", err, tr.stderr.String())
+	}
+	plan, trials := tr.sweepFolder(t)
+	if len(trials) != 6 || plan.Seed != 5 || len(plan.Sides) != 2 || plan.Sides[1].Args != "--client-args '-batch 9'" || len(plan.Sides[0].Programs["client"]) != 64 {
+		t.Fatalf("%d trials of %+v", len(trials), plan)
+	}
+	for pair := range slices.Chunk(trials, 2) {
+		if pair[0].Point[0] == pair[1].Point[0] {
+			t.Errorf("trials %d and %d are both of side %s", pair[0].Number, pair[1].Number, pair[0].Point[0])
+		}
+	}
+	for _, trial := range trials {
+		var run metrics.Run
+		if err := json.Unmarshal([]byte(tr.read(t, trial.Folder+"/run.json")), &run); err != nil {
+			t.Fatal(err)
+		}
+		args := strings.Join(run.Nodes[3].Config.Args, " ")
+		if strings.HasSuffix(args, "-batch 9") != (trial.Point[0] == "B") {
+			t.Errorf("trial of side %s has the arguments %q", trial.Point[0], args)
+		}
+	}
+	again, err := plots.CompareSides(filepath.Join(tr.out, "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := tr.stdout.String(); again.Pairs != 3 || !strings.Contains(out, "\n\n"+again.String()+"\n\nlogs ") || !strings.HasSuffix(out, "\nverdict VALID\n") {
+		t.Errorf("output has no\n%s\nit is\n%s", again, out)
+	}
+	if report := tr.read(t, "report.html"); !strings.Contains(report, "id=\"comparison\"") || !strings.Contains(report, "cannot tell apart") {
+		t.Error("the report has no comparison")
+	}
+}
+
+// commitRepository is a checkout with two commits, whose node programs are this test
+// binary behind one that starts it.
+func commitRepository(t *testing.T) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	run := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("init", "-q")
+	write("go.mod", "module fake\n\ngo 1.26\n")
+	for i := range 2 {
+		for _, name := range []string{"server/kvsserver", "client/kvsclient"} {
+			write("kvs/"+name+"/main.go", fmt.Sprintf(
+				"package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tos.Setenv(\"BUILD\", \"%d\")\n\tpanic(syscall.Exec(%q, os.Args, os.Environ()))\n}\n", i, program))
+		}
+		run("add", "-A")
+		run("commit", "-q", "-m", fmt.Sprint("commit ", i))
+	}
+	return root
+}
+
+// Programs of two commits are built, run, and gone afterwards, and the checkout has
+// not changed.
+func TestABCommits(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		if os.Getenv("KVLAB_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	tr := newTrial(t)
+	tr.Root = commitRepository(t)
+	before := gitSays(t, tr.Root, "status", "--porcelain", "--branch") + gitSays(t, tr.Root, "worktree", "list")
+	if err := tr.compared(context.Background(), "--ab", "commit:HEAD~1", "commit:HEAD", "--trials", "1"); err != nil {
+		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
+	}
+	plan, trials := tr.sweepFolder(t)
+	a, b := plan.Sides[0], plan.Sides[1]
+	if a.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD~1") || b.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD") {
+		t.Errorf("the sides are of %s and %s", a.GitCommit, b.GitCommit)
+	}
+	if a.Programs["client"] == b.Programs["client"] || a.Programs["client"] == plan.Programs["client"] {
+		t.Errorf("programs %+v, %+v, %+v", a.Programs, b.Programs, plan.Programs)
+	}
+	for _, trial := range trials {
+		var run metrics.Run
+		if err := json.Unmarshal([]byte(tr.read(t, trial.Folder+"/run.json")), &run); err != nil {
+			t.Fatal(err)
+		}
+		if side := map[string]metrics.Side{"A": a, "B": b}[trial.Point[0]]; run.GitCommit != side.GitCommit {
+			t.Errorf("trial of side %s is of commit %s", trial.Point[0], run.GitCommit)
+		}
+	}
+	if out := tr.stdout.String(); !strings.Contains(out, "they differ in git commit: "+a.GitCommit+" and "+b.GitCommit+"\n") {
+		t.Errorf("output:\n%s", out)
+	}
+	// Built once more, they are the same.
+	if err := tr.Run(context.Background(), []string{"--resume", filepath.Join(tr.out, "latest")}); err != nil {
+		t.Errorf("resume: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "kvlab-builds-*")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	if after := gitSays(t, tr.Root, "status", "--porcelain", "--branch") + gitSays(t, tr.Root, "worktree", "list"); after != before {
+		t.Errorf("the checkout was\n%s\nand is\n%s", before, after)
+	}
+}
+
+func gitSays(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := git(context.Background(), dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A commit that does not build is refused with the compiler's word.
+func TestABCommitThatDoesNotBuild(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	tr := newTrial(t)
+	tr.Root = commitRepository(t)
+	broken := filepath.Join(tr.Root, "kvs/client/kvsclient/main.go")
+	if err := os.WriteFile(broken, []byte("package main\n\nfunc main() { nothing() }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gitSays(t, tr.Root, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-a", "-m", "broken")
+	err := tr.compared(context.Background(), "--ab", "commit:HEAD", "")
+	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, side A: commit:HEAD: build: kvs/client/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What two sides have in common is the benchmark's name.
+func TestBenchmarkLinesOfSides(t *testing.T) {
+	run := func(batch string) metrics.Run {
+		return metrics.Run{Ops: 7, OpsPerS: 7, Workload: map[string]string{"batch": batch, "theta": "0.99"}, Verdict: valid}
+	}
+	plan := metrics.Sweep{ID: "x", GitCommit: "abc", Sides: make([]metrics.Side, 2), Knobs: Trials{AB: make([]side, 2)}.knobs()}
+	text := benchmarkLines(plan, []pointRuns{{[]string{"A"}, []metrics.Run{run("1")}}, {[]string{"B"}, []metrics.Run{run("2"), run("2")}}})
+	const line = "BenchmarkKVS/servers=0/clients=0/theta=0.99/engine=unknown 7 7 ops/s\n"
+	if want := "# run x\n# commit abc\n\nside: A\n" + line + "side: B\n" + line + line; !bytes.HasSuffix([]byte(text), []byte(want)) {
+		t.Errorf("lines\n%s\nwant\n%s", text, want)
+	}
+}

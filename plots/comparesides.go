@@ -1,0 +1,98 @@
+package plots
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// CompareSides compares the two sides of a folder of --ab, by the pairs in which
+// their trials were made. It need not have ended. An InputError says that it is not
+// such a folder, or that a side has no valid trial.
+func CompareSides(dir string) (Comparison, error) {
+	c := Comparison{Paired: true}
+	plan, trials, err := metrics.ReadSweep(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, &InputError{err}
+	}
+	if len(plan.Sides) != len(metrics.SideNames) {
+		return c, &InputError{fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)}
+	}
+	for _, trial := range trials {
+		if !planned(plan.Knobs, trial.Point) {
+			return c, &InputError{fmt.Errorf("%s: trial %d is of neither side", filepath.Join(dir, metrics.TrialsFile), trial.Number)}
+		}
+	}
+	runs, err := loadTrials(dir)
+	if err != nil {
+		return c, err
+	}
+	for i, side := range []*Side{&c.A, &c.B} {
+		var own []*Run
+		for at, trial := range trials {
+			if trial.Point[0] == metrics.SideNames[i] {
+				own = append(own, runs[at])
+			}
+		}
+		side.Name = sideName(plan, i)
+		if _, err := side.take(own); err != nil {
+			return c, err
+		}
+	}
+	a, b := pairs(trials)
+	if c.Pairs = len(a); c.Pairs == 0 {
+		return c, &InputError{errors.New(filepath.Base(dir) + ": no pair has two valid trials: there is nothing to compare")}
+	}
+	c.Ratio, c.Known = metrics.RatioOfPairs(a, b, 0.95, comparisonSeed)
+	c.differ()
+	return c, nil
+}
+
+// compared is the comparison of the two sides for the report, in sentences, the
+// answer first.
+func (s *Sweep) compared() []string {
+	c, err := CompareSides(s.dir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	lines := strings.Split(c.String(), "\n")
+	slices.Reverse(lines)
+	for i, line := range lines {
+		lines[i] = line + "."
+	}
+	return lines
+}
+
+// sideName is what a side was told, for people.
+func sideName(plan metrics.Sweep, i int) string {
+	return label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
+}
+
+// pairs are the operations per second of the trials of A and B in those pairs that
+// have two valid ones, in their order. A pair is a block of a sweep's order: trials
+// 1 and 2, 3 and 4, and so on.
+func pairs(trials []metrics.Trial) (a, b []float64) {
+	rate := make(map[int]map[string]float64)
+	for _, trial := range trials {
+		if trial.Verdict.Valid && trial.OpsPerS > 0 {
+			pair := (trial.Number - 1) / len(metrics.SideNames)
+			if rate[pair] == nil {
+				rate[pair] = make(map[string]float64)
+			}
+			rate[pair][trial.Point[0]] = trial.OpsPerS
+		}
+	}
+	for _, pair := range slices.Sorted(maps.Keys(rate)) {
+		if both := rate[pair]; len(both) == len(metrics.SideNames) {
+			a, b = append(a, both[metrics.SideNames[0]]), append(b, both[metrics.SideNames[1]])
+		}
+	}
+	return a, b
+}
