@@ -119,7 +119,7 @@ func (b *Batch) Body(size, n int) []byte {
 // What it holds is undefined.
 func grow(buf []byte, n int) []byte {
 	if cap(buf) < n {
-		return make([]byte, n, n+n/8)
+		return make([]byte, n, max(n, min(n+n/8, Headroom+MaxBody)))
 	}
 	return buf[:n]
 }

@@ -61,6 +61,9 @@ func (d *dictionary) find(value []byte) *place {
 func (r *Reply) foundCoalesced(value []byte) {
 	r.n++
 	r.hits++
+	if r.excess {
+		return
+	}
 	d := r.once
 	if len(value) < shortestRepeat {
 		d.sent++
@@ -72,7 +75,9 @@ func (r *Reply) foundCoalesced(value []byte) {
 		r.buf = binary.AppendUvarint(r.buf, codeRead+uint64(p.index)<<1+1)
 		return
 	}
-	r.value(value)
+	if r.value(value); r.excess {
+		return
+	}
 	*p = place{round: d.round, index: d.sent, at: uint32(len(r.buf) - len(value)), size: uint32(len(value))}
 	d.sent++
 }

@@ -3,6 +3,7 @@ package kvs
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type Reply struct {
 	hits   int
 	misses int
 	served time.Duration
+	excess bool // values are missing for which there was no room
 
 	borrowed  bool // buf is another reply's
 	coalesced bool
@@ -104,7 +106,28 @@ func (r *Reply) Found(value []byte) {
 }
 
 func (r *Reply) value(value []byte) {
+	if n := len(value) + binary.MaxVarintLen64; cap(r.buf)-len(r.buf) < n && !r.widen(n) {
+		return
+	}
 	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))<<1+codeRead), value...)
+}
+
+// mostReply is the largest reply's buffer: what does not fit is larger than a frame.
+const mostReply = Headroom + MaxBody + binary.MaxVarintLen64
+
+// widen makes room for n bytes more, unless the reply would be larger than any may
+// be. A few operations on large values ask for gigabytes.
+func (r *Reply) widen(n int) bool {
+	switch {
+	case len(r.buf)+n > mostReply:
+		r.excess = true
+		return false
+	case cap(r.buf) >= mostReply/8: // in few steps, as what they leave is garbage
+		r.buf = append(make([]byte, 0, min(2*cap(r.buf), mostReply)), r.buf...)
+	default:
+		r.buf = slices.Grow(r.buf, n)
+	}
+	return true
 }
 
 // Missing appends the result of an operation that read a key without a value.

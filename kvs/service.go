@@ -179,8 +179,8 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 		if err != nil {
 			return fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
 		}
-		if size := len(reply.buf) - Headroom; size > MaxBody {
-			return fmt.Errorf("apply a batch of %d operations: the values they read take %d bytes; at most %d", batch.Len(), size, MaxBody)
+		if reply.excess || reply.Size() > MaxBody {
+			return fmt.Errorf("apply a batch of %d operations: the values they read take more than a reply may: at most %d bytes", batch.Len(), MaxBody)
 		}
 		if n < chunk {
 			return nil

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -108,7 +107,7 @@ type binaryServer struct {
 	limits  Limits
 	batch   kvs.Batch
 	reply   kvs.Reply
-	largest int       // body so far, of those over unseen
+	largest int       // body so far
 	waiting []byte    // replies
 	opened  time.Time // what times count from: cheaper to read a clock against than to read it
 }
@@ -165,21 +164,28 @@ func (c *binaryServer) readRequest() error {
 
 // unseen is how many bytes of a body memory is taken for before they are here. A
 // header that announces the largest frame is 32 bytes, and many clients may send one.
-const unseen = 1 << 20
+// Of more it is taken for seenTimes what has come.
+const (
+	unseen    = 1 << 20
+	seenTimes = 8
+)
 
-// readBatch reads a body into the batch. One that is larger than any before it
-// takes memory as it comes.
+// readBatch reads a body into the batch.
 func (c *binaryServer) readBatch(size, count int) error {
-	if size <= max(unseen, c.largest) {
-		return c.readBody(c.batch.Body(size, count))
+	body := c.batch.Body(min(size, max(unseen, c.largest)), count)
+	for here := 0; ; {
+		if _, err := io.ReadFull(c.in, body[here:]); err != nil {
+			return fmt.Errorf("read a body of %d bytes: %w", size, noEOF(err))
+		}
+		here = len(body)
+		if here == size {
+			break
+		}
+		early := body
+		body = c.batch.Body(min(size, seenTimes*here), count)
+		copy(body, early)
 	}
-	var early bytes.Buffer
-	if _, err := io.CopyN(&early, c.in, int64(size)); err != nil {
-		return fmt.Errorf("read a body of %d bytes: %w", size, noEOF(err))
-	}
-	c.largest = size
-	body := c.batch.Body(size, count)
-	copy(body, early.Bytes())
+	c.largest = max(c.largest, size)
 	return c.checkBody(body)
 }
 

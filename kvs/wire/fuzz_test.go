@@ -52,26 +52,43 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
+// frameSeeds are what FuzzServer begins with: the bytes of a request, of so many
+// operations, that still need a header and a checksum, or have them.
+func frameSeeds() (seeds []frameSeed) {
+	var one kvs.Batch
+	one.Append(kvs.Put, []byte("a"), []byte("x"))
+	one.Get([]byte("b"))
+	seeds = append(seeds,
+		frameSeed{one.Frame()[headerLen:], 2, true, false},
+		frameSeed{one.Frame()[headerLen:], 3, true, true},
+		frameSeed{[]byte{}, 0, true, true}, // an empty batch
+		frameSeed{[]byte{byte(kvs.Put), 1, 'a', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 1, true, false},
+		frameSeed{[]byte{byte(kvs.Get), 200, 'a'}, 1, true, false},                             // a key longer than its frame
+		frameSeed{[]byte{byte(kvs.Get), 2, 0, 0xff, byte(kvs.Get), 2, 0, 0xff}, 2, true, true}, // no text, and twice
+	)
+	long := make([]byte, headerLen)
+	header{kind: requestFrame, size: 1<<32 - 1}.put(long)
+	seeds = append(seeds, frameSeed{long, 0, false, false})
+	whole := sealed(one.Frame()[headerLen:], 7, 2, false)
+	for cut := range whole {
+		seeds = append(seeds, frameSeed{whole[:cut], 0, false, false})
+	}
+	return seeds
+}
+
+type frameSeed struct {
+	middle    []byte
+	count     uint32
+	seal, crc bool
+}
+
 // FuzzServer sends a batch, then anything, with a right header before it or
 // without, then a batch once more. The first batch must be answered right
 // whatever follows; a right header must be answered, and the last batch after
 // it, unless the connection has ended at what is no frame.
 func FuzzServer(f *testing.F) {
-	var one kvs.Batch
-	one.Append(kvs.Put, []byte("a"), []byte("x"))
-	one.Get([]byte("b"))
-	f.Add(one.Frame()[headerLen:], uint32(2), true, false)
-	f.Add(one.Frame()[headerLen:], uint32(3), true, true)
-	f.Add([]byte{}, uint32(0), true, true) // an empty batch
-	f.Add([]byte{byte(kvs.Put), 1, 'a', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, uint32(1), true, false)
-	f.Add([]byte{byte(kvs.Get), 200, 'a'}, uint32(1), true, false)                             // a key longer than its frame
-	f.Add([]byte{byte(kvs.Get), 2, 0, 0xff, byte(kvs.Get), 2, 0, 0xff}, uint32(2), true, true) // no text, and twice
-	long := make([]byte, headerLen)
-	header{kind: requestFrame, size: 1<<32 - 1}.put(long)
-	f.Add(long, uint32(0), false, false)
-	whole := sealed(one.Frame()[headerLen:], 7, 2, false)
-	for cut := range whole {
-		f.Add(whole[:cut], uint32(0), false, false)
+	for _, seed := range frameSeeds() {
+		f.Add(seed.middle, seed.count, seed.seal, seed.crc)
 	}
 	f.Fuzz(func(t *testing.T, middle []byte, count uint32, seal, crc bool) {
 		count %= 1 << 16 // of a right header: larger ones than its body are refused by it
@@ -132,8 +149,9 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// FuzzGob sends the gob server anything after the handshake.
-func FuzzGob(f *testing.F) {
+// gobSeeds are what FuzzGob begins with: two calls, whole and cut off, and message
+// lengths of 2^64-1 and the like.
+func gobSeeds(t testing.TB) (seeds [][]byte) {
 	var right bytes.Buffer
 	enc := gob.NewEncoder(&right)
 	for seq := range uint64(2) {
@@ -141,22 +159,30 @@ func FuzzGob(f *testing.F) {
 			enc.Encode(rpc.Request{ServiceMethod: kvs.Method, Seq: seq}),
 			enc.Encode(gobBatch{Ops: []gobOp{{Key: "a", Value: "x", Kind: uint8(kvs.Put)}, {Key: "a"}}}),
 		); err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	f.Add(right.Bytes())
+	seeds = append(seeds, right.Bytes())
 	for cut := 0; cut < right.Len(); cut += 7 {
-		f.Add(right.Bytes()[:cut])
+		seeds = append(seeds, right.Bytes()[:cut])
 	}
 	for _, text := range []string{
-		"ff", "01", "00", "f8ffffffffffffffff", "f880000000000000000001", // message lengths of 2^64-1 and the like
+		"ff", "01", "00", "f8ffffffffffffffff", "f880000000000000000001",
 		"0dff810d02ff820001020000", "1c7f0301010474657374" + strings.Repeat("ff", 20),
 	} {
 		raw, err := hex.DecodeString(text)
 		if err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
-		f.Add(raw)
+		seeds = append(seeds, raw)
+	}
+	return seeds
+}
+
+// FuzzGob sends the gob server anything after the handshake.
+func FuzzGob(f *testing.F) {
+	for _, seed := range gobSeeds(f) {
+		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		conn := newClientTape(t, Identity{Node: "fuzz", Codec: "gob"}, slices.Clip(text))

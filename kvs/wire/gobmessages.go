@@ -49,7 +49,11 @@ func (m *gobMessages) decode(value any) error {
 			if err := m.check(value, message); err != nil {
 				return err
 			}
-			return m.dec.Decode(value)
+			err := m.dec.Decode(value)
+			if m.ready.Cap() > unseen*seenTimes {
+				m.ready = bytes.Buffer{} // the decoder has a copy of its own
+			}
+			return err
 		}
 		if m.definitions = append(m.definitions, message...); len(m.definitions) > maxDefinitions {
 			return fmt.Errorf("%w: over %d bytes of gob type definitions", ErrFrame, maxDefinitions)
@@ -76,10 +80,22 @@ func (m *gobMessages) take() (at int, err error) {
 	if size == 0 || size > MaxBody {
 		return 0, fmt.Errorf("%w: a gob message of %d bytes; at most %d", ErrFrame, size, MaxBody)
 	}
-	if _, err := io.CopyN(&m.ready, m.in, int64(at)+int64(size)); err != nil {
-		return 0, noEOF(err)
+	return at, m.copy(at + int(size))
+}
+
+// copy appends so many bytes to ready, and takes memory for them as they come; see
+// unseen.
+func (m *gobMessages) copy(size int) error {
+	for step := unseen; size > 0; step = (seenTimes - 1) * m.ready.Len() {
+		step = min(step, size)
+		m.ready.Grow(step)
+		if _, err := io.ReadFull(m.in, m.ready.AvailableBuffer()[:step]); err != nil {
+			return noEOF(err)
+		}
+		m.ready.Write(m.ready.AvailableBuffer()[:step])
+		size -= step
 	}
-	return at, nil
+	return nil
 }
 
 // check holds a message, of a value that is due, against the limits. As each

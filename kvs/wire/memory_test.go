@@ -1,0 +1,237 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// servingVariable makes the test binary a server of the codec that it names.
+const servingVariable = "KVLAB_TEST_SERVING"
+
+// TestServing is that server, which says after each connection the most that
+// its heap has had meanwhile. It collects its garbage soon: how much
+// there is of that is bounded for the whole process, not for each connection.
+func TestServing(t *testing.T) {
+	codec := os.Getenv(servingVariable)
+	if codec == "" {
+		t.Skip("only as a process that another test starts")
+	}
+	debug.SetGCPercent(5)
+	store, err := engine.New("slab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := kvs.NewService(store)
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peak peakHeap
+	go peak.watch()
+	for fmt.Println("serving", socket.Addr(), heapBytes()); ; fmt.Println("served", peak.bytes.Swap(0)) {
+		conn, err := socket.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = Serve(conn, Identity{Node: "server", Codec: codec, Limits: DefaultLimits()}, service)
+		peak.look()
+	}
+}
+
+// peakHeap is the most that a process's heap has had, of objects and of garbage.
+type peakHeap struct{ bytes atomic.Uint64 }
+
+// watch looks as often as it can: what is being copied is there for longer.
+func (p *peakHeap) watch() {
+	for range time.Tick(time.Millisecond) {
+		p.look()
+	}
+}
+
+func (p *peakHeap) look() {
+	now := heapBytes()
+	for was := p.bytes.Load(); now > was && !p.bytes.CompareAndSwap(was, now); was = p.bytes.Load() {
+	}
+}
+
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// No connection costs the server more than two of the largest frames and 64 MiB,
+// whatever comes on it: each of the fuzz targets' seeds, and the largest frames that
+// are no batch, or are one that wants the most. Gob has each message four times on
+// its way in either direction, and takes up to eight frames.
+func TestMemoryOfABadConnection(t *testing.T) {
+	allowed := map[string]int64{"binary": 2*MaxBody + 64<<20, "gob": 8 * MaxBody}
+	for _, test := range []struct {
+		name, codec string
+		crc         bool
+		texts       [][]byte // each on a connection of its own, all to one server; none: for KVLAB_LONG=1
+	}{
+		{"frame seeds", "binary", false, seedFrames(false)},
+		{"frame seeds", "binary", true, seedFrames(true)},
+		{"gob seeds", "gob", false, gobSeeds(t)},
+		{"zeros", "binary", false, [][]byte{sealed(make([]byte, MaxBody), 1, 1<<20, false)}},
+		{"a frame but for its last byte", "binary", false, [][]byte{sealed(make([]byte, MaxBody), 1, 1, false)[:MaxBody]}},
+		{"large values", "binary", false, [][]byte{greedy(63, 0)}},
+		{"the same value 4000 times", "binary", false, [][]byte{greedy(1, 4000)}},
+		{"the largest frames both ways", "binary", false, [][]byte{greedy(62, 63)}},
+		{"large values", "gob", false, long(func() []byte { return greedyGob(t, 62, 0) })},
+		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, 1, 4000)}},
+		{"the largest frames both ways", "gob", false, long(func() []byte { return greedyGob(t, 62, 62) })},
+		{"the most operations", "gob", false, long(func() []byte { return greedyGob(t, 0, 1<<20) })},
+	} {
+		t.Run(test.codec+" "+test.name, func(t *testing.T) {
+			if len(test.texts) == 0 {
+				t.Skip("only with KVLAB_LONG=1")
+			}
+			lines, addr, before := serveApart(t, test.codec)
+			id := Identity{Node: "bad", Codec: test.codec, Options: Options{CRC: test.crc}}
+			var after int64
+			most := before
+			for _, text := range test.texts {
+				conn, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := id.greet(conn); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					conn.Write(text)
+					conn.(*net.TCPConn).CloseWrite()
+				}()
+				drain(t, conn)
+				if _, err := fmt.Sscanf(next(t, lines), "served %d", &after); err != nil {
+					t.Fatal(err)
+				}
+				most = max(most, after)
+			}
+			t.Logf("%.1f MiB more for %d connections", float64(most-before)/(1<<20), len(test.texts))
+			if most-before > allowed[test.codec] {
+				t.Errorf("%d MiB for a bad connection; at most %d", (most-before)>>20, allowed[test.codec]>>20)
+			}
+		})
+	}
+}
+
+// long is one text, made with KVLAB_LONG=1 only.
+func long(text func() []byte) [][]byte {
+	if os.Getenv("KVLAB_LONG") != "1" {
+		return nil
+	}
+	return [][]byte{text()}
+}
+
+// seedFrames are the seeds of FuzzServer that come with checksums, or without.
+func seedFrames(crc bool) (texts [][]byte) {
+	for _, seed := range frameSeeds() {
+		switch {
+		case seed.crc != crc:
+		case seed.seal:
+			texts = append(texts, sealed(seed.middle, 2, seed.count, crc))
+		default:
+			texts = append(texts, seed.middle)
+		}
+	}
+	return texts
+}
+
+// greedy is a batch that stores so many of the largest values, one after another
+// under one key, and reads what is there so many times.
+func greedy(puts, gets int) []byte {
+	var batch kvs.Batch
+	value := make([]byte, kvs.MaxValueLen)
+	for range puts {
+		batch.Append(kvs.Put, []byte("key"), value)
+	}
+	for range gets {
+		batch.Get([]byte("key"))
+	}
+	return sealed(batch.Frame()[headerLen:], 1, uint32(batch.Len()), false)
+}
+
+func greedyGob(t *testing.T, puts, gets int) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	enc := gob.NewEncoder(&text)
+	batch := gobBatch{Ops: make([]gobOp, puts+gets)}
+	value := strings.Repeat("v", kvs.MaxValueLen)
+	for i := range batch.Ops {
+		batch.Ops[i].Key = "key"
+		if i < puts {
+			batch.Ops[i].Kind, batch.Ops[i].Value = uint8(kvs.Put), value
+		}
+	}
+	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: kvs.Method}), enc.Encode(batch)); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// serveApart starts a server in a process of its own. It returns its lines, its
+// address, and what its heap has had so far.
+func serveApart(t *testing.T, codec string) (lines *bufio.Reader, addr string, heap int64) {
+	t.Helper()
+	server := exec.Command(os.Args[0], "-test.run=^TestServing$")
+	server.Env = append(os.Environ(), servingVariable+"="+codec)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Kill()
+		server.Wait()
+	})
+	lines = bufio.NewReader(out)
+	if _, err := fmt.Sscanf(next(t, lines), "serving %s %d", &addr, &heap); err != nil {
+		t.Fatal(err)
+	}
+	return lines, addr, heap
+}
+
+func next(t *testing.T, lines *bufio.Reader) string {
+	t.Helper()
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server ends: %v", err)
+	}
+	return line
+}
+
+// drain reads all that the server says.
+func drain(t *testing.T, conn net.Conn) {
+	t.Helper()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	buf := make([]byte, 1<<20)
+	for {
+		if _, err := conn.Read(buf); isTimeout(err) {
+			t.Fatal("the connection stays open")
+		} else if err != nil {
+			break
+		}
+	}
+	conn.Close()
+}
