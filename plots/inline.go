@@ -32,6 +32,9 @@ type legendGroup struct {
 	Keys []legendKey
 }
 
+// legendKeys is how many entries of a group a page names.
+const legendKeys = 12
+
 // legendKey is one entry of it.
 type legendKey struct {
 	Mark template.HTML // "" for words alone
@@ -61,7 +64,11 @@ func pictures(figures []Figure) ([]picture, error) {
 		p := picture{Name: f.Name, Title: f.Title, Alarm: f.Alarm, Stops: f.stops()}
 		for _, group := range f.Legend {
 			row := legendGroup{Name: group.Name}
-			for _, e := range group.Entries {
+			for i, e := range group.Entries {
+				if rest := len(group.Entries) - i; i == legendKeys-1 && rest > 1 {
+					row.Keys = append(row.Keys, legendKey{Name: fmt.Sprintf("and %d more", rest)})
+					break
+				}
 				row.Keys = append(row.Keys, legendKey{e.mark(), e.Name})
 			}
 			if len(row.Keys) > 0 {
@@ -126,10 +133,17 @@ func recolour(svg []byte) []byte {
 	})
 }
 
-// pageColour is the style sheet's name of one of the palette's colours.
+// pageColour is the style sheet's name of one of the palette's colours. The
+// renderer rounds those that are not opaque.
 func pageColour(hex string) string {
+	const rounding = 2
+	var drawn color.NRGBA
+	if _, err := fmt.Sscanf(hex, "#%02X%02X%02X", &drawn.R, &drawn.G, &drawn.B); err != nil {
+		return hex
+	}
+	near := func(a, b uint8) bool { return max(a, b)-min(a, b) <= rounding }
 	for name, c := range palette {
-		if hexOf(c) == hex {
+		if near(c.R, drawn.R) && near(c.G, drawn.G) && near(c.B, drawn.B) {
 			return "var(--" + name + ")"
 		}
 	}

@@ -65,12 +65,11 @@ func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 type boxes []vg.Rectangle
 
 // write writes a label, or leaves it out where it would cover another; one that
-// would stand out of c on the right is moved in.
+// would stand out of c is moved in.
 func (b *boxes) write(c draw.Canvas, style text.Style, at vg.Point, words string) {
 	box := style.Rectangle(words).Add(at)
-	if out := box.Max.X - c.Max.X; out > 0 {
-		at.X, box.Min.X, box.Max.X = at.X-out, box.Min.X-out, box.Max.X-out
-	}
+	in := max(c.Min.X-box.Min.X, 0) - max(box.Max.X-c.Max.X, 0)
+	at.X, box.Min.X, box.Max.X = at.X+in, box.Min.X+in, box.Max.X+in
 	for _, other := range *b {
 		if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
 			return

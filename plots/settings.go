@@ -98,12 +98,21 @@ func hardware(nodes []metrics.RunNode) []hardwareRow {
 func hardwarePart(nodes []metrics.RunNode) any {
 	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
 	for _, row := range hardware(nodes) {
-		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory, row.OS+", Linux "+row.Kernel, row.GoVersion, row.Binary)
+		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory, row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
 	return part{Tables: []table{t}}
+}
+
+// beginning is what people compare of a digest; run.json has the rest.
+func beginning(digest string) string {
+	const digits = 16
+	if len(digest) <= digits {
+		return digest
+	}
+	return digest[:digits] + "…"
 }
 
 // reproduceRun is what to type for the run again, and for what it lacks.

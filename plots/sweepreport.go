@@ -110,20 +110,18 @@ func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
 		if err != nil {
 			return nil, err
 		}
-		of := "Of " + s.name(trial) + ", the one nearest to the median: "
-		one := throughputPart(shown, over)
-		one.Lead[0] = of + one.Lead[0]
-		usage := usagePart(shown, over)
-		usage.Lead = append([]string{strings.TrimSuffix(of, ": ") + "."}, usage.Lead...)
-		sections = append(sections,
-			section{ID: "trial", Title: "One trial", Layout: "part", Data: one},
-			section{ID: "latency", Title: "Latency", Layout: "part", Data: s.latencyPart(of, shown, over)},
-			section{ID: "usage", Title: "Usage per node", Layout: "part", Data: usage})
-		for _, limit := range limitSections(shown) {
-			body := limit.Data.(part)
-			body.Lead = append([]string{strings.TrimSuffix(of, ": ") + "."}, body.Lead...)
-			limit.Data = body
-			sections = append(sections, limit)
+		of := "Of " + s.name(trial) + ", the one nearest to the median."
+		single := []section{
+			{ID: "trial", Title: "One trial", Layout: "part", Data: throughputPart(shown, over)},
+			{ID: "latency", Title: "Latency", Layout: "part", Data: s.latencyPart(shown, over)},
+			{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(shown, over)},
+		}
+		for _, one := range append(single, limitSections(shown)...) {
+			if body, ok := one.Data.(part); ok {
+				body.Lead = append([]string{of}, body.Lead...)
+				one.Data = body
+				sections = append(sections, one)
+			}
 		}
 	}
 	return append(sections,
@@ -151,13 +149,12 @@ func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
 }
 
 // latencyPart is what all trials say of latency, and the shown one in full.
-func (s *Sweep) latencyPart(of string, shown *Run, over map[string]picture) any {
+func (s *Sweep) latencyPart(shown *Run, over map[string]picture) any {
 	full := latencyPart(shown, over)
 	if full == nil {
 		return nil
 	}
 	p := full.(part)
-	p.Lead[0] = of + p.Lead[0]
 	t := table{Caption: "Medians of the valid trials, in milliseconds, each with its 95 % interval where there are 6", Columns: []string{"point", "call p50", "call p99", "op p50", "op p99"}, Names: []int{0}}
 	for _, point := range s.Points {
 		cells := []string{cmp.Or(metrics.PointName(s.Knobs, point.Values), "all trials")}

@@ -1,0 +1,329 @@
+package plots
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// views are what a report is held against: how it is read at a desk, on a phone,
+// in the dark, and on paper (of A4 between margins of 15 mm).
+var views = []view{
+	{"desktop", 1280, "light", "screen"},
+	{"phone", 390, "light", "screen"},
+	{"dark", 390, "dark", "screen"},
+	{"desktop-dark", 1280, "dark", "screen"},
+	{"print", 680, "light", "print"},
+}
+
+// makeTrials makes up a set of trials whose folders are whole, and returns its
+// folder.
+func makeTrials(t *testing.T, root string) string {
+	t.Helper()
+	dir := makeSweep(t, root, sweepPlan{id: "trials", trials: 6, law: curve{4e6, 0, 0}, seed: 21, fails: func(n int, _ []string) bool { return n == 4 }})
+	sweep, trials, err := metrics.ReadSweep(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, trial := range trials {
+		p := plan{id: "trials/" + trial.Folder, servers: 2, clients: 2, windowS: 5, clientOpsPerS: 2e6 * (1 + 0.02*float64(i)), verdict: trial.Verdict, seed: uint64(30 + i)}
+		writeFolder(t, filepath.Join(dir, trial.Folder), makeRun(t, p))
+		trials[i] = metrics.TrialOf(sweep.Order[i], trial.Folder, readRunJSON(t, filepath.Join(dir, trial.Folder)))
+	}
+	writeJSON(t, filepath.Join(dir, metrics.TrialsFile), trials)
+	return dir
+}
+
+// readRunJSON is a folder's run.json.
+func readRunJSON(t *testing.T, dir string) (run metrics.Run) {
+	t.Helper()
+	if err := json.Unmarshal(read(t, filepath.Join(dir, "run.json")), &run); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// reports writes pages of each kind below root, and returns their files with the
+// number of figures that each is to have.
+func reports(t *testing.T, root string) map[string]int {
+	t.Helper()
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]int{}
+	write := func(name string, figures int, page []byte, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(root, "report-"+name+".html")
+		if err := os.WriteFile(file, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files[file] = figures
+	}
+	harsh := gallery["invalid"]
+	harsh.nodeName = func(i int) string { return fmt.Sprint(i) + hostile }
+	for name, p := range map[string]plan{"run": gallery["cluster"], "invalid": harsh, "crowd": gallery["crowd"]} {
+		r := load(t, makeRun(t, p))
+		if name == "run" {
+			limited(r)
+		}
+		page, err := Report(r)
+		write(name, 5, page, err)
+	}
+	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": makeSweep(t, root, sweeps[3])} {
+		s, err := LoadSweep(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := SweepReport(s)
+		write(name, map[string]int{"trials": 6, "sweep": 6}[name], page, err)
+	}
+	return files
+}
+
+// limited gives a run what says why it was no faster.
+func limited(r *Run) {
+	r.Ceiling = metrics.Ceiling{NullOpsPerS: 2.5 * r.OpsPerS, InprocOpsPerS: 3 * r.OpsPerS}.Over(r.OpsPerS)
+	r.Bottleneck = &metrics.Bottleneck{Limit: metrics.LimitServerCPU, Node: "node2", Sentence: "server CPU 97 % on node2; clients 41 %",
+		Figures: metrics.BottleneckFigures{ServerCPUPercent: 97, ServerCPUNode: "node2", ClientCPUPercent: 41, ClientCPUNode: "node5", HottestServer: 1.18, HottestNode: "node2", OpMicros: 12100, ServerShare: 0.7, WireShare: 0.3}}
+	r.Skew = &metrics.Skew{Law: "-workload YCSB-B -theta 0.99", Router: "fnv", Records: 1000000, SampledOps: 123456, HitRate: 1,
+		Head:     []metrics.HeadShare{{Rank: 1, Share: metrics.Share{Theory: 0.065, Observed: 0.0651}}, {Rank: 2, Share: metrics.Share{Theory: 0.0327, Observed: 0.0325}}},
+		Servers:  []metrics.ServerShare{{Server: "node0", Share: metrics.Share{Theory: 0.25, Observed: 0.2501}}},
+		Kinds:    []metrics.KindShare{{Kind: "gets", Share: metrics.Share{Theory: 0.95, Observed: 0.9499}}},
+		Balances: []metrics.RouterBalance{{Servers: 16, Best: 0.961, FNV: 0.71, Balanced: 0.96}}}
+}
+
+// shown is what a page looks like.
+type shown struct {
+	ScrollWidth, ClientWidth int
+	Background, Ink          [3]float64
+	Out                      []string // elements that stand out of the page on the right
+	Contents                 int      // entries of the table of contents that lead to a section
+	Figures                  []struct {
+		Name          string
+		Shapes        int // that are to be seen
+		Width, Height float64
+		LeastText     float64 // height of the smallest letters, in pixels
+		Ink           [3]float64
+		Drawn         int // lines, dots and words
+		Words         string
+	}
+}
+
+const look = `(function () {
+  const rgb = c => c.match(/[\d.]+/g).slice(0, 3).map(Number);
+  const root = document.documentElement, paper = matchMedia("print").matches;
+  const out = [...document.querySelectorAll("body *")].filter(e => (paper || !e.closest(".scroll, pre")) && !e.closest("script") && e.getBoundingClientRect().right > root.clientWidth + 1);
+  return {
+    ScrollWidth: root.scrollWidth, ClientWidth: root.clientWidth,
+    Background: rgb(getComputedStyle(document.body).backgroundColor), Ink: rgb(getComputedStyle(document.body).color),
+    Out: out.map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 60)),
+    Contents: [...document.querySelectorAll("nav a")].filter(a => document.querySelector(a.getAttribute("href"))).length,
+    Figures: [...document.querySelectorAll("figure")].map(f => {
+      const shapes = [...f.querySelectorAll(".plot > svg")].filter(s => s.getBoundingClientRect().width > 0);
+      const box = shapes[0].getBoundingClientRect(), texts = [...shapes[0].querySelectorAll("text")];
+      const scale = box.width / shapes[0].viewBox.baseVal.width;
+      return { Name: f.id, Shapes: shapes.length, Width: box.width, Height: f.getBoundingClientRect().height, Words: f.innerText,
+        LeastText: Math.min(...texts.map(t => scale * parseFloat(getComputedStyle(t).fontSize))), Ink: rgb(getComputedStyle(texts[0]).fill),
+        Drawn: shapes[0].querySelectorAll("path, text").length };
+    }),
+  };
+})()`
+
+// A report is read in a real browser: it complains of nothing, asks for nothing,
+// shows its figures in a sensible size, never scrolls sideways, and follows the
+// reader into the dark and onto paper.
+func TestReportInABrowser(t *testing.T) {
+	b := startBrowser(t)
+	root := folder(t)
+	for file, figures := range reports(t, root) {
+		for _, v := range views {
+			b.open(file, v)
+			name := filepath.Base(file) + " as " + v.name
+			var page shown
+			b.eval(look, &page)
+			for _, complaint := range b.complaints() {
+				t.Errorf("%s: %s", name, complaint)
+			}
+			if page.ScrollWidth > page.ClientWidth || len(page.Out) > 0 {
+				t.Errorf("%s is %d pixels wide, scrolls to %d, and %q stand out", name, page.ClientWidth, page.ScrollWidth, page.Out)
+			}
+			if page.Contents < 6 {
+				t.Errorf("%s has %d entries in its table of contents", name, page.Contents)
+			}
+			if dark := v.scheme == "dark"; dark != (brightness(page.Background) < 60) || dark != (brightness(page.Ink) > 150) {
+				t.Errorf("%s writes %v on %v", name, page.Ink, page.Background)
+			}
+			checkFigures(t, name, page, figures, v)
+			b.keep(file, v)
+		}
+	}
+}
+
+// checkFigures wants figures of sensible size, with text that can be read.
+func checkFigures(t *testing.T, name string, page shown, want int, v view) {
+	t.Helper()
+	if len(page.Figures) != want {
+		t.Errorf("%s has %d figures, want %d", name, len(page.Figures), want)
+	}
+	const paper = 1009 // pixels of 267 mm
+	for _, f := range page.Figures {
+		least := 9.0
+		if v.media == "print" {
+			least = 8
+		}
+		switch {
+		case f.Shapes != 1:
+			t.Errorf("%s, %s is to be seen in %d shapes", name, f.Name, f.Shapes)
+		case f.Width < 0.8*float64(min(v.width, 1000))-60 || f.Height < 200 || f.Height > paper:
+			t.Errorf("%s, %s is %.0f x %.0f pixels", name, f.Name, f.Width, f.Height)
+		case f.LeastText < least:
+			t.Errorf("%s, %s has letters of %.1f pixels", name, f.Name, f.LeastText)
+		case f.Drawn < 10:
+			t.Errorf("%s, %s has %d lines, dots and words", name, f.Name, f.Drawn)
+		case (v.scheme == "dark") != (brightness(f.Ink) > 150):
+			t.Errorf("%s, %s writes in %v", name, f.Name, f.Ink)
+		case strings.Contains(name, "invalid") != strings.Contains(f.Words, "INVALID: "):
+			t.Errorf("%s, %s says %q", name, f.Name, f.Words)
+		}
+	}
+}
+
+// brightness is a colour's luma, 0 to 255 (ITU-R BT.601).
+func brightness(rgb [3]float64) float64 { return 0.299*rgb[0] + 0.587*rgb[1] + 0.114*rgb[2] }
+
+// keep leaves a picture of the page, or what is printed of it, in the folder that
+// -keep names, to look at.
+func (b *browser) keep(file string, v view) {
+	b.t.Helper()
+	if *keep == "" {
+		return
+	}
+	var picture struct{ Data string }
+	ending := ".png"
+	if v.media == "print" {
+		ending = ".pdf"
+		b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69}, &picture)
+	} else {
+		b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &picture)
+	}
+	data, err := base64.StdEncoding.DecodeString(picture.Data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(strings.TrimSuffix(file, ".html")+"-"+v.name+ending, data, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Values are read off a figure with the mouse and with the keys, and a button
+// saves the page's data.
+func TestReportAnswersItsReader(t *testing.T) {
+	b := startBrowser(t)
+	root := t.TempDir()
+	r := load(t, makeRun(t, gallery["cluster"]))
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "report.html")
+	if err := os.WriteFile(file, page, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views[:2] {
+		b.open(file, v)
+		var at struct{ X, Y float64 }
+		b.eval(`(function () { const p = document.querySelector("#figure-throughput .plot"); p.scrollIntoView({ block: "center" });
+			const box = p.getBoundingClientRect(); return { X: box.left + box.width * 0.6, Y: box.top + box.height / 2 }; })()`, &at)
+		b.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y}, nil)
+		first := b.tip()
+		if !strings.Contains(first, ", measured window") || !strings.Contains(first, "all clients: ") || !strings.Contains(first, "node4: ") {
+			t.Errorf("%s: pointing at the throughput says %q", v.name, first)
+		}
+		b.eval(`document.querySelector("#figure-throughput .plot").focus()`, nil)
+		b.key("Home")
+		home := b.tip()
+		b.key("ArrowRight")
+		if next := b.tip(); next == home || next == first || home == first || next == "" {
+			t.Errorf("%s: the keys go from %q by %q to %q", v.name, first, home, next)
+		}
+		b.key("Escape")
+		if words := b.tip(); words != "" {
+			t.Errorf("%s: %q is still there", v.name, words)
+		}
+	}
+	b.call("Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": root}, nil)
+	b.eval(`document.querySelector("button[data-save]").click()`, nil)
+	saved := filepath.Join(root, "run.json")
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if text, err := os.ReadFile(saved); err == nil && json.Valid(text) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the button has saved no run.json")
+		}
+	}
+	if got := readRunJSON(t, root); got.Ops != r.Ops || got.ID != r.ID {
+		t.Errorf("the saved run %s has %d operations, want %d", got.ID, got.Ops, r.Ops)
+	}
+	for _, complaint := range b.complaints() {
+		if !strings.Contains(complaint, "request for blob:") {
+			t.Error(complaint)
+		}
+	}
+}
+
+// tip is what the first figure says of the place that is pointed at; it must not
+// stand out of the page.
+func (b *browser) tip() string {
+	b.t.Helper()
+	var tip struct {
+		Words       string
+		Left, Right float64
+	}
+	b.eval(`(function () { const tip = document.querySelector("#figure-throughput .tip"), box = tip.getBoundingClientRect();
+		return { Words: tip.hidden ? "" : tip.innerText, Left: box.left, Right: document.documentElement.clientWidth - box.right }; })()`, &tip)
+	if tip.Words != "" && (tip.Left < 0 || tip.Right < 0) {
+		b.t.Errorf("%q stands out of the page", tip.Words)
+	}
+	return tip.Words
+}
+
+// key presses a key.
+func (b *browser) key(name string) {
+	b.t.Helper()
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name}, nil)
+	}
+}
+
+// The test above would see a page that complains, asks for something and scrolls.
+func TestBrowserSeesABadPage(t *testing.T) {
+	b := startBrowser(t)
+	file := filepath.Join(t.TempDir(), "bad.html")
+	const bad = `<!DOCTYPE html><title>x</title><img src="http://127.0.0.1:9/x.png"><div style="width:2000px">x</div><script>console.error("x"); nothing.at.all</script>`
+	if err := os.WriteFile(file, []byte(bad), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.open(file, views[1])
+	var page shown
+	b.eval(look, &page)
+	all := strings.Join(b.complaints(), "\n")
+	for _, want := range []string{"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "request for http://127.0.0.1:9/x.png"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("complaints %s, want %s", all, want)
+		}
+	}
+	if len(page.Out) == 0 {
+		t.Error("nobody sees that the page is too wide")
+	}
+}
