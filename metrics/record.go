@@ -230,11 +230,12 @@ type Summary struct {
 	Usage         Table                `json:"usage"`              // over the window
 	Pressure      *Pressure            `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
-	Offered       *Offered             `json:"offered,omitempty"` // of an open loop; nil of a closed one
-	Digests       []string             `json:"digests,omitempty"` // of each worker's operation stream, in hex, in worker order
-	Workers       []WorkerCounts       `json:"workers,omitempty"` // of a client, in worker order
-	Law           *Law                 `json:"law,omitempty"`     // of the first client, for all
-	Seen          *Seen                `json:"seen,omitempty"`    // of a server
+	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one
+	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order
+	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, as far as all have drawn so many
+	Workers       []WorkerCounts       `json:"workers,omitempty"`  // of a client, in worker order
+	Law           *Law                 `json:"law,omitempty"`      // of the first client, for all
+	Seen          *Seen                `json:"seen,omitempty"`     // of a server
 }
 
 // OpsPerS is the window's rate in operations per second; 0 without a window.

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -24,6 +25,7 @@ type Side struct {
 	Estimate metrics.Estimate
 	Failed   []string // the trials that are no data, with why
 	settings map[string]string
+	runs     []*Run // the valid ones
 }
 
 // comparisonSeed decides the draws of the bootstrap: the same trials always have
@@ -87,6 +89,7 @@ func (s *Side) take(runs []*Run) ([]float64, error) {
 			return nil, &InputError{fmt.Errorf("%s: run %s has no throughput", s.Name, r.ID)}
 		}
 		rates, all = append(rates, r.OpsPerS), append(all, identity(r))
+		s.runs = append(s.runs, r)
 	}
 	if len(rates) == 0 {
 		return nil, &InputError{fmt.Errorf("%s: no run is valid: there is nothing to compare", s.Name)}
@@ -117,6 +120,7 @@ func (c Comparison) String() string {
 	for _, differ := range c.Differ {
 		fmt.Fprintf(&b, "they differ in %s\n", differ)
 	}
+	fmt.Fprintln(&b, sameOperations(slices.Concat(c.A.runs, c.B.runs)))
 	b.WriteString(c.answer())
 	return b.String()
 }

@@ -13,6 +13,8 @@ type Source struct {
 	walk   uint64 // sequential only: the next key
 	digest uint64
 	drawn  uint64
+	marked int        // digests that marks has
+	marks  [64]uint64 // the digests after 1, 2, 4, ... operations
 }
 
 // Source returns the stream of worker number worker of client node number node.
@@ -36,6 +38,18 @@ func (s *Source) Next() Op {
 // Fill sets ops to the next len(ops) operations. The stream is the same
 // however it is cut into calls.
 func (s *Source) Fill(ops []Op) {
+	for mark := uint64(1) << s.marked; s.drawn+uint64(len(ops)) >= mark; mark = 1 << s.marked {
+		head := ops[:mark-s.drawn]
+		s.fill(head)
+		ops = ops[len(head):]
+		s.marks[s.marked] = s.digest
+		s.marked++
+	}
+	s.fill(ops)
+}
+
+// fill is Fill up to the next mark.
+func (s *Source) fill(ops []Op) {
 	if s.plan.config.distribution() == Sequential {
 		s.fillSequential(ops)
 	} else {
@@ -98,6 +112,11 @@ func (s *Source) fillSequential(ops []Op) {
 //
 //	(rotate left(d, 29) xor (4*key + kind)) * 0x9e3779b97f4a7c15 mod 2^64
 func (s *Source) Digest() uint64 { return s.digest }
+
+// Prefixes returns the Digest after the first 1, 2, 4, 8, ... operations, as far as
+// they have been drawn: two streams have the same first 2^k operations when they
+// share number k.
+func (s *Source) Prefixes() []uint64 { return s.marks[:s.marked] }
 
 // Drawn returns the number of operations so far.
 func (s *Source) Drawn() uint64 { return s.drawn }

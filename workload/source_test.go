@@ -226,3 +226,34 @@ func TestFillDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// A stream's prefixes are the digests of shorter streams, however it was cut.
+func TestPrefixes(t *testing.T) {
+	for _, distribution := range []string{Zipfian, Sequential} {
+		c := DefaultConfig()
+		c.Records, c.Distribution = 1000, distribution
+		plan, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []int{1, 3, 512, 5000} {
+			source := plan.Source(0, 1)
+			for source.Drawn() < 5000 {
+				source.Fill(make([]Op, cut))
+			}
+			prefixes := source.Prefixes()
+			if len(prefixes) != 13 { // 2^12 is 4096
+				t.Fatalf("%s by %d: %d prefixes of %d operations", distribution, cut, len(prefixes), source.Drawn())
+			}
+			for k, got := range prefixes {
+				again := plan.Source(0, 1)
+				for range 1 << k {
+					again.Next()
+				}
+				if got != again.Digest() {
+					t.Errorf("%s by %d: prefix %d is %x, want %x", distribution, cut, k, got, again.Digest())
+				}
+			}
+		}
+	}
+}

@@ -53,6 +53,7 @@ func (g *Generator) Summary() metrics.Summary {
 	if g.slicer != nil {
 		s.Check = &g.slicer.found
 	}
+	s.Prefixes = g.prefixes()
 	s.Workers = g.accounts()
 	if g.config.Index == 0 {
 		s.Law = g.law()
