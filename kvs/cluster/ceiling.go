@@ -25,6 +25,19 @@ type reached struct {
 	why     error
 }
 
+// ceilingKind is one of the two runs of a ceiling.
+type ceilingKind struct {
+	name    string
+	folder  string // below the run's
+	plan    func(work, Plan, *metrics.Preflight) (Plan, error)
+	believe func(metrics.Run) metrics.Verdict // the verdict "ceiling" when its rate may be
+}
+
+var (
+	nullKind   = ceilingKind{"null engine", "ceiling-null", work.nullPlan, judge}
+	inprocKind = ceilingKind{"in process", "ceiling-inproc", work.inprocPlan, judgeInproc}
+)
+
 // measureCeiling measures the ceiling of a plan, on nodes that the preflight has
 // found fit, before the plan itself is carried out. It is nil for a run that is a
 // ceiling itself. What goes wrong is said in the result and fails nothing; the only
@@ -41,41 +54,40 @@ func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c 
 		return nil, nil
 	}
 	var missing []string
-	rate := func(name, folder string, plan Plan, err error, believe func(metrics.Run) metrics.Verdict) float64 {
-		var r reached
-		if r.why = err; err == nil && ctx.Err() == nil {
-			r = l.reach(ctx, work.short(plan), c, dir, folder, believe)
-		}
+	rate := func(kind ceilingKind) float64 {
+		r := l.reach(ctx, work, kind, plan, c, dir)
 		if r.why != nil {
-			missing = append(missing, fmt.Sprintf("no %s: %v", name, r.why))
+			missing = append(missing, fmt.Sprintf("no %s: %v", kind.name, r.why))
 		}
 		return r.opsPerS
 	}
-	null, err := work.nullPlan(plan)
-	measured := &metrics.Ceiling{NullOpsPerS: rate("null engine", "null", null, err, judge)}
-	inproc, err := work.inprocPlan(plan, c.preflight)
-	measured.InprocOpsPerS = rate("in process", "inproc", inproc, err, judgeInproc)
+	measured := &metrics.Ceiling{NullOpsPerS: rate(nullKind), InprocOpsPerS: rate(inprocKind)}
 	measured.Note = strings.Join(missing, "; ")
 	return measured, ctx.Err()
 }
 
-// reach carries a ceiling's plan out, unless it has been, and keeps its logs
-// below dir.
-func (l *Launcher) reach(ctx context.Context, plan Plan, trial *conductor, dir folder, name string, believe func(metrics.Run) metrics.Verdict) reached {
-	key := fmt.Sprintf("%+v", plan)
-	r, known := l.ceilings[key]
-	if known {
+// reach measures one ceiling of a plan, unless that has been done.
+func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, plan Plan, trial *conductor, dir folder) (r reached) {
+	plan, r.why = kind.plan(work, plan, trial.preflight)
+	if r.why == nil {
+		r.why = ctx.Err()
+	}
+	if r.why != nil {
 		return r
 	}
-	fmt.Fprintf(l.Stderr, "ceiling: %s first (--no-ceiling leaves it out)\n", name)
-	r.opsPerS, r.why = l.tryCeiling(ctx, plan, trial, folder(dir.path("ceiling-"+name)), believe)
+	key := fmt.Sprintf("%+v", plan)
+	if known, ok := l.ceilings[key]; ok {
+		return known
+	}
+	fmt.Fprintf(l.Stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.name)
+	r.opsPerS, r.why = l.tryCeiling(ctx, work.short(plan), kind, trial, folder(dir.path(kind.folder)))
 	l.ceilings[key] = r
 	return r
 }
 
 // tryCeiling carries a ceiling's plan out, with the trial's nodes and clocks. Its
 // logs and its run.json stay in dir.
-func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, trial *conductor, dir folder, believe func(metrics.Run) metrics.Verdict) (float64, error) {
+func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
 		return 0, err
 	}
@@ -85,7 +97,7 @@ func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, trial *conductor, 
 	err := c.run(ctx, dir)
 	c.fill(&run)
 	total(&run)
-	if run.Verdict = believe(run); err != nil {
+	if run.Verdict = kind.believe(run); err != nil {
 		run.Verdict = verdictOf(err)
 	}
 	if err := dir.writeRun(run); err != nil {

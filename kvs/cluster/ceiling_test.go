@@ -152,7 +152,7 @@ func TestWithout(t *testing.T) {
 
 func TestCeilingWindow(t *testing.T) {
 	for window, want := range map[time.Duration]string{
-		0: "-secs=0.5", 100 * time.Millisecond: "-secs=0.1", 5 * time.Second: "-secs=0.5", 12 * time.Second: "-secs=1.2", time.Hour: "-secs=2",
+		0: "-secs=0.5", 100 * time.Millisecond: "-secs=0.1", 5 * time.Second: "-secs=0.5", 8 * time.Second: "-secs=0.8", time.Hour: "-secs=1",
 	} {
 		args := work{window: window}.short(Plan{}).ClientArgs
 		if got := args[len(args)-1]; got != want {

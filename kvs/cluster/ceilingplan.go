@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ const nullEngine = "null"
 // a run should not wait for it.
 const (
 	shortestCeiling = 500 * time.Millisecond
-	longestCeiling  = 2 * time.Second
+	longestCeiling  = time.Second
 	ceilingWarmUp   = 300 * time.Millisecond
 )
 
@@ -50,9 +51,9 @@ func (l *Launcher) workOf(ctx context.Context, plan Plan) (work, error) {
 }
 
 // nullPlan is the plan with servers that store nothing, and a closed loop.
-func (w work) nullPlan(plan Plan) (Plan, error) {
+func (w work) nullPlan(plan Plan, _ *metrics.Preflight) (Plan, error) {
 	if w.coalesce {
-		return plan, fmt.Errorf("its one value would be sent once a reply, with -coalesce")
+		return plan, errors.New("with -coalesce its one value would be sent once a reply")
 	}
 	plan.ServerArgs = append(without(plan.ServerArgs, "engine", "cpuprofile", "trace"), "-engine="+nullEngine)
 	plan.ClientArgs = closedLoop(plan.ClientArgs)
