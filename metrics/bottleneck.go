@@ -9,10 +9,10 @@ type Limit string
 // is the answer.
 const (
 	LimitOffered     Limit = "offered rate"    // an open loop, which the store keeps up with
-	LimitOther       Limit = "other work"      // processes that are not the run's
-	LimitGC          Limit = "garbage"         // collecting it
 	LimitLink        Limit = "network link"    // a node's link carries what it can
 	LimitHottest     Limit = "hottest server"  // one server is busy while the others wait for it
+	LimitOther       Limit = "other work"      // processes that are not the run's
+	LimitGC          Limit = "garbage"         // collecting it
 	LimitServerCPU   Limit = "server CPU"      // the processors of the servers
 	LimitClientCPU   Limit = "client CPU"      // the processors of the clients
 	LimitShared      Limit = "shared machine"  // processors that servers and clients share
@@ -63,7 +63,7 @@ func FindBottleneck(run Run) *Bottleneck {
 	b := &Bottleneck{Limit: LimitUnknown, Figures: d.f}
 	detail := "nothing is at its limit, and not everything idle"
 	for _, rule := range []func() (Limit, string, string){
-		d.offered, d.otherWork, d.garbage, d.link, d.processors, d.lost, d.concurrency,
+		d.offered, d.link, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
 	} {
 		if limit, node, why := rule(); limit != "" {
 			b.Limit, b.Node, detail = limit, node, why

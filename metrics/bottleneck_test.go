@@ -93,6 +93,7 @@ func TestFindBottleneck(t *testing.T) {
 			}
 			r.Nodes[3].Summary.Usage.TxBytesPerS.Avg = 0.12e9
 		}, LimitLink, "node3", "96 %"},
+		{"a link beside other work", func(r *Run) { r.busy(2, 50, 98); r.Nodes[0].Summary.Usage.TxBytesPerS.Avg = 1.2e9 }, LimitLink, "node0", "other work 48 % on node2"},
 		{"link of unknown speed", func(r *Run) { r.Nodes[2].Summary.Usage.RxBytesPerS.Avg = 1.2e9; r.Preflight = nil }, LimitConcurrency, "", ""},
 		{"hottest server", func(r *Run) { r.busy(0, 97, 97); r.Nodes[0].Summary.InWindow.Gets = 15e5 }, LimitHottest, "node0", "limited by hottest server: node0 with 1.20x the mean, its processors 97 %; server CPU 97 % on node0"},
 		{"hottest server's link", func(r *Run) {

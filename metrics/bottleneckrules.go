@@ -42,6 +42,18 @@ func (d diagnosis) offered() (Limit, string, string) {
 	return LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
 }
 
+// link: a node's link is full, whatever else is busy.
+func (d diagnosis) link() (Limit, string, string) {
+	if d.f.LinkPercent < fullLink {
+		return "", "", ""
+	}
+	full := func(node RunNode) bool { return linkPercent(d.run, node) >= fullLink }
+	if d.hottestAlone(full) && d.f.LinkNode == d.f.HottestNode {
+		return LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
+	}
+	return LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
+}
+
 // otherWork: a machine is busy, with much that is not the run's.
 func (d diagnosis) otherWork() (Limit, string, string) {
 	for _, m := range d.machines {
@@ -64,18 +76,6 @@ func (d diagnosis) garbage() (Limit, string, string) {
 		}
 	}
 	return "", "", ""
-}
-
-// link: a node's link is full.
-func (d diagnosis) link() (Limit, string, string) {
-	if d.f.LinkPercent < fullLink {
-		return "", "", ""
-	}
-	full := func(node RunNode) bool { return linkPercent(d.run, node) >= fullLink }
-	if d.hottestAlone(full) && d.f.LinkNode == d.f.HottestNode {
-		return LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
-	}
-	return LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
 }
 
 // hottestAlone: one server has clearly more to do than the mean, and it alone is
