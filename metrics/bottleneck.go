@@ -63,7 +63,7 @@ func FindBottleneck(run Run) *Bottleneck {
 	b := &Bottleneck{Limit: LimitUnknown, Figures: d.f}
 	detail := "nothing is at its limit, and not everything idle"
 	for _, rule := range []func() (Limit, string, string){
-		d.offered, d.link, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
+		d.offered, d.link, d.tooFew, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
 	} {
 		if limit, node, why := rule(); limit != "" {
 			b.Limit, b.Node, detail = limit, node, why

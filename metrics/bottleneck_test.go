@@ -62,7 +62,7 @@ func TestFindBottleneck(t *testing.T) {
 		{"one more than the other", func(r *Run) { r.busy(3, 95, 95); r.busy(0, 96, 96) }, LimitServerCPU, "node0", "client CPU 95 % on node3"},
 		{"just not busy", func(r *Run) { r.busy(0, 89.9, 89.9) }, LimitUnknown, "", "cannot tell what limits: nothing is at its limit, and not everything idle; server CPU 90 % on node0"},
 		{"just not idle", func(r *Run) { r.busy(0, 70, 70) }, LimitUnknown, "", "cannot tell"},
-		{"fewer calls than processors", func(r *Run) { r.busy(0, 75, 75); r.Workload["workers"] = "2" }, LimitConcurrency, "", "more -workers"},
+		{"fewer calls than processors", func(r *Run) { r.busy(0, 75, 75); r.Workload["workers"] = "3" }, LimitConcurrency, "", "more -workers"},
 		{"as many calls as processors", func(r *Run) { r.busy(0, 75, 75); r.Workload["workers"] = "4" }, LimitUnknown, "", ""},
 		{"shared", func(r *Run) {
 			r.together()
@@ -80,6 +80,12 @@ func TestFindBottleneck(t *testing.T) {
 		}, LimitServerCPU, "node1", "100 % on node1"},
 		{"a lab", func(r *Run) { r.Lab = &Lab{Hosts: 4}; r.busy(2, 60, 96) }, LimitShared, "node2", ""},
 		{"another's work", func(r *Run) { r.busy(2, 50, 98) }, LimitOther, "node2", "limited by other work: it takes 48 % of the processors of node2, servers 0 %, clients 42 %, network 8 %; server CPU 50 % on node0"},
+		{"another's work beside few calls", func(r *Run) { r.busy(2, 50, 98); r.Workload["workers"] = "3" }, LimitConcurrency, "", "other work 48 % on node2"},
+		{"another's work on other cores", func(r *Run) {
+			r.busy(2, 50, 98)
+			r.Nodes[1].Config.Cores, r.Nodes[1].Config.MaxProcs = "0", 1
+			r.Nodes[1].Summary.Pressure.ProcessCPUPercent, r.Nodes[1].Summary.Pressure.OwnCoresPercent = 97, 99
+		}, LimitServerCPU, "node1", "limited by server CPU: 99 % on node1"},
 		{"another's work beside an idle run", func(r *Run) { r.busy(2, 20, 60) }, LimitConcurrency, "", "other work 40 % on node2"},
 		{"stolen time", func(r *Run) { r.busy(1, 60, 95); r.Nodes[1].Summary.Pressure.StolenPercent = 35 }, LimitOther, "node1", "35 %"},
 		{"garbage", func(r *Run) { r.busy(1, 97, 97); r.Nodes[1].Summary.Pressure.GCPercent = 31 }, LimitGC, "node1", "limited by garbage: collecting it takes 31 % of the server's time on node1; server CPU 97 %"},

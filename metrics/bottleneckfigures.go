@@ -8,6 +8,13 @@ func busyPercent(node RunNode) float64 {
 	return node.Summary.Usage.CPUPercent.Avg
 }
 
+// saturates reports whether a node's process by itself takes all the processors
+// that it may.
+func saturates(node RunNode) bool {
+	return node.Summary != nil && node.Summary.Pressure != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
+		node.Summary.Pressure.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
+}
+
 // linkPercent is how full a node's data link was, in the direction that carried
 // more, in bits of frames over those that the link takes; 0 where that is not known.
 func linkPercent(run Run, node RunNode) float64 {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -54,8 +55,27 @@ func (d diagnosis) link() (Limit, string, string) {
 	return LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
 }
 
-// otherWork: a machine is busy, with much that is not the run's.
+// tooFew: fewer calls can be under way than there are processors, of which a call
+// keeps one busy at most, whatever else the machines do.
+func (d diagnosis) tooFew() (Limit, string, string) {
+	cores := 0.0
+	for _, m := range d.machines {
+		if cores += m.cores; m.cpu-m.other() >= busyCPU {
+			return "", "", ""
+		}
+	}
+	if d.f.InFlight == 0 || d.mostCalls() >= cores {
+		return "", "", ""
+	}
+	return LimitConcurrency, "", d.waiting()
+}
+
+// otherWork: a machine is busy, with much that is not the run's, and no process of
+// the run's has all that it may use.
 func (d diagnosis) otherWork() (Limit, string, string) {
+	if slices.ContainsFunc(d.run.Nodes, saturates) {
+		return "", "", ""
+	}
 	for _, m := range d.machines {
 		if name := m.nodes[0].Name; m.cpu >= busyCPU && m.other() >= muchOther {
 			return LimitOther, name, fmt.Sprintf("it takes %.0f %% of the processors of %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
@@ -127,19 +147,18 @@ func (d diagnosis) lost() (Limit, string, string) {
 	return LimitRetransmits, d.f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", d.f.LostPercent, d.f.LostNode)
 }
 
-// concurrency: no processors are busy; or fewer calls can be under way than there
-// are processors, of which a call keeps one busy at most.
+// concurrency: no processors are busy.
 func (d diagnosis) concurrency() (Limit, string, string) {
-	cores := 0.0
-	for _, m := range d.machines {
-		cores += m.cores
-	}
-	_, _, busiest := d.busiest()
-	if f := d.f; f.InFlight == 0 || busiest >= idleCPU && d.mostCalls() >= cores {
+	if _, _, busiest := d.busiest(); d.f.InFlight == 0 || busiest >= idleCPU {
 		return "", "", ""
 	}
+	return LimitConcurrency, "", d.waiting()
+}
+
+// waiting says what operations wait for.
+func (d diagnosis) waiting() string {
 	where, share := d.f.longest()
-	return LimitConcurrency, "", fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
+	return fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
 		d.f.InFlight, 100*share, d.f.OpMicros/1e3, where)
 }
 

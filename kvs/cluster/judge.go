@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"kvlab/metrics"
 )
@@ -174,10 +175,8 @@ var ceiling = invalid("", "engine null answers without a store: this is a ceilin
 // checkStore: the values that were checked were those of their keys. It comes
 // last: a ceiling must hold in all else.
 func checkStore(run metrics.Run) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if withoutStore(node) {
-			return ceiling
-		}
+	if slices.ContainsFunc(run.Nodes, withoutStore) {
+		return ceiling
 	}
 	for _, node := range run.Nodes {
 		if n := node.Summary.Verification.AnyKey; n > 0 {

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"kvlab/metrics"
@@ -17,11 +18,18 @@ func share(total uint64, i, n int) (from, to uint64) {
 	return part(uint64(i)), part(uint64(i) + 1)
 }
 
+// nullLoad is how many records a worker stores for each server when none has a
+// store: any one gives a server the value that it answers with.
+const nullLoad = 64
+
 // share is the half-open range of the records that this worker loads: its share
-// of its client's.
+// of its client's, or the beginning of it where nothing would be kept.
 func (w *worker) share(c Config) (first, last uint64) {
 	from, to := share(c.Workload.Records, c.Index, c.Clients)
 	first, last = share(to-from, w.id, c.Workers)
+	if !slices.ContainsFunc(w.peers, func(p peer) bool { return !p.null }) {
+		last = min(last, first+nullLoad*uint64(len(w.peers)))
+	}
 	return first + from, last + from
 }
 

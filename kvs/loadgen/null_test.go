@@ -21,7 +21,7 @@ type shorten struct {
 
 func (s shorten) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for i := range ops {
-		if ops[i].Kind != kvs.Get || i%100 != 99 {
+		if ops[i].Kind != kvs.Get || i%50 != 49 {
 			s.Engine.Apply(ops[i:i+1], reply)
 			continue
 		}
@@ -78,6 +78,9 @@ func TestNullInProcess(t *testing.T) {
 	summary, err := runAll(t, c)
 	if v := summary.Verification; err != nil || v.Checked == 0 || v.AnyKey != v.Checked {
 		t.Errorf("error %v, verification %+v: want all checked against any key", err, v)
+	}
+	if load := summary.Peers[0].Load; load.Puts != 2*nullLoad || load.Hits != load.Puts {
+		t.Errorf("loaded %+v: want no more than the beginning of each worker's share", load)
 	}
 }
 
