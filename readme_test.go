@@ -38,7 +38,7 @@ func readmeCommands(t *testing.T) []string {
 // TestReadmeCommands runs every command that the README shows, in its order,
 // in a copy of the repository. Warm-ups are half a second and windows one, no ceiling
 // is measured where that is not the point, and
-// nine commands are cut short further: the tests do not run
+// ten commands are cut short further: the tests do not run
 // themselves, a cluster that is not there is only planned for, the plain run's
 // window is a second, the lab's sweep, the curve and --ab have two trials, a search is
 // only planned for, and the comparisons make one pair of runs (with Redis, of one

@@ -71,6 +71,9 @@ func (v Verdict) String() string {
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
 }
 
+// Encrypted reports whether calls were: such a run is of a class of its own.
+func (r Run) Encrypted() bool { return r.Workload["tls"] == "true" }
+
 // Machines returns the number of nodes that the run's processes shared.
 func (r Run) Machines() int {
 	n := 0

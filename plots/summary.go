@@ -47,6 +47,9 @@ func Summary(run metrics.Run) string {
 	if run.Bottleneck != nil {
 		fmt.Fprintln(&out, run.Bottleneck.Sentence)
 	}
+	if run.Encrypted() {
+		fmt.Fprintln(&out, "calls were encrypted (TLS 1.3): to be compared with their like")
+	}
 	if run.Lab != nil {
 		fmt.Fprintf(&out, "%s: not a cluster's number\n", run.Lab)
 	}

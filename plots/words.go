@@ -66,6 +66,9 @@ func describeWork(flags map[string]string) string {
 	if theta := flags["theta"]; theta != "" {
 		work += " theta " + theta
 	}
+	if flags["tls"] == "true" {
+		work += " TLS"
+	}
 	return strings.TrimSpace(work)
 }
 

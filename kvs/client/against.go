@@ -16,7 +16,7 @@ import (
 
 // ownFlags are those flags of a run's work that do not change its limit, or that
 // a ceiling sets by itself.
-var ownFlags = []string{"codec", "transport", "rate", "warmup", "secs"}
+var ownFlags = []string{"codec", "transport", "tls", "rate", "warmup", "secs"}
 
 // adopt takes over the work and the result of the run that -against names. A flag
 // that was given and says otherwise is an error: the limit of other work is no

@@ -72,6 +72,8 @@ func (c *Ceiling) validate(config *loadgen.Config, given map[string]bool) error 
 		return fmt.Errorf("-measured %v: want operations per second, such as 4.5e6", c.Measured)
 	case given["measured"] && given["against"]:
 		return errors.New("-measured and -against both give what was measured: use one")
+	case given["tls"]:
+		return errors.New("-tls: the ceiling is of a network in clear, whatever a run's: leave -tls out")
 	case given["hosts"] && given["against"]:
 		return errors.New("-against takes the number of servers from the run, and goes without -hosts")
 	case config.AutoBatch && !given["against"]:

@@ -59,6 +59,11 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if config.Ceiling.On {
 		return measureCeiling(ctx, node, config)
 	}
+	if config.Transport == loadgen.TCP {
+		if config.TLS, err = config.Trust.Config(node.Credentials()); err != nil {
+			return control.UsageError{Err: err}
+		}
+	}
 	c := &client{config: config, node: node}
 	if c.generator, err = loadgen.New(config.Config); err != nil {
 		return control.UsageError{Err: err}

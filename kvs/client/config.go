@@ -10,12 +10,14 @@ import (
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/trust"
 	"kvlab/kvs/wire"
 )
 
 // Config is a client's command line.
 type Config struct {
 	loadgen.Config
+	Trust   trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
 	Profile control.Profile
 	Ceiling Ceiling
 	Recheck string // -recheck: a saved history to verify, and nothing else
@@ -73,6 +75,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
+	c.Trust.Define(flags)
 	c.Ceiling.flags(flags)
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
@@ -82,6 +85,9 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 		c.TargetLatency = loadgen.DefaultTargetLatency
 	}
 	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
+		return c, flags, control.UsageError{Err: err}
+	}
+	if err := c.Trust.Validate(); err != nil {
 		return c, flags, control.UsageError{Err: err}
 	}
 	if err := c.Validate(); err != nil {

@@ -14,7 +14,7 @@ import (
 // workloadFlags are the client flags that define the work.
 var workloadFlags = []string{
 	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
+	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }
 
 // benchmarkFlags are those of them that tell one benchmark from another in
@@ -109,6 +109,10 @@ func benchmarkName(run metrics.Run, knobs []metrics.Knob) []nameWord {
 	name := []nameWord{{"servers", strconv.Itoa(run.Count(metrics.Server))}, {"clients", strconv.Itoa(run.Count(metrics.Client))}}
 	if run.Symmetric {
 		name = append(name, nameWord{"symmetric", ""})
+	}
+	swept := func(k metrics.Knob) bool { return k.Name == encryptionFlag }
+	if run.Encrypted() && !slices.ContainsFunc(knobs, swept) {
+		name = append(name, nameWord{encryptionFlag, "true"})
 	}
 	if n := run.Machines(); n < len(run.Nodes) {
 		name = append(name, nameWord{"nodes", strconv.Itoa(n)})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/kvs/control"
+	"kvlab/kvs/trust"
 	"kvlab/metrics"
 )
 
@@ -26,6 +27,8 @@ type conductor struct {
 	stay     bool          // nodes stay when they are done (--keep)
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached
+
+	authority *trust.Authority // nil until a certificate is needed
 
 	members []*member
 	latency *latencyLog // nil before the nodes start
@@ -128,7 +131,12 @@ func (c *conductor) start(role metrics.Role) error {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: c.plan.args(m.Place, i, hosts), Token: c.token, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
+		args := c.plan.args(m.Place, i, hosts)
+		own, err := c.credentials(m.Place, args)
+		if err != nil {
+			return m.fault(crash, "cannot be started: %v", err)
+		}
+		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }

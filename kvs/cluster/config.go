@@ -47,6 +47,8 @@ type Config struct {
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
 
+	TLS bool // calls are encrypted
+
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
 
@@ -156,6 +158,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.BoolVar(&cfg.JSON, "json", false, "with --check: print what is found as JSON")
 	cfg.Trials.flags(fs)
 	cfg.topologyFlags(fs)
+	cfg.encryptionFlags(fs)
 	cfg.lifetimeFlags(fs)
 	cfg.soakFlags(fs)
 	cfg.ceilingFlags(fs)

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"kvlab/metrics"
 )
@@ -24,6 +25,7 @@ type Plan struct {
 	ServerArgs []string                // the user's, for every server
 	ClientArgs []string                // the user's, for every client
 	Symmetric  bool                    // every node serves and loads
+	Trusted    time.Duration           // for how long certificates are good, where arguments ask for them
 	Cores      map[metrics.Role]string // a list as in cpuset(7) to which the role's processes are bound; "" for any
 }
 
@@ -44,11 +46,11 @@ func programName(role metrics.Role) string { return "kvs" + string(role) }
 // makePlan gives nodes their roles. No nodes means processes on this machine.
 func makePlan(ctx context.Context, cfg Config, nodes []Node) (Plan, error) {
 	plan := Plan{
-		Local: len(nodes) == 0, ServerArgs: cfg.ServerArgs, ClientArgs: cfg.ClientArgs, Symmetric: cfg.Symmetric,
+		Local: len(nodes) == 0, ServerArgs: cfg.encrypted(cfg.ServerArgs), ClientArgs: cfg.encrypted(cfg.ClientArgs), Symmetric: cfg.Symmetric, Trusted: cfg.trusted(),
 		Cores: map[metrics.Role]string{metrics.Server: cfg.ServerCores, metrics.Client: cfg.ClientCores},
 	}
 	if window := cfg.window(); window > 0 {
-		plan.ClientArgs = append(append([]string(nil), cfg.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
+		plan.ClientArgs = append(append([]string(nil), plan.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
 	}
 	topology, err := topologyOf(cfg, len(nodes))
 	if err != nil {

@@ -24,7 +24,7 @@ type side struct {
 // sideFlags are the launcher's flags that a side may have: those that say what is
 // run. Where it is run, and how often, is the same for both.
 var sideFlags = []string{
-	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores",
+	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", encryptionFlag,
 }
 
 // commitPrefix is how a side names a revision.
@@ -81,6 +81,7 @@ func (s side) onto(c Config) Config {
 		"clients-per-node": func() { c.ClientsPerNode = s.own.ClientsPerNode },
 		"server-cores":     func() { c.ServerCores = s.own.ServerCores },
 		"client-cores":     func() { c.ClientCores = s.own.ClientCores },
+		encryptionFlag:     func() { c.TLS = s.own.TLS },
 	} {
 		if s.set[name] {
 			take()

@@ -228,14 +228,15 @@ func TestSSHCluster(t *testing.T) {
 		}
 	}
 
+	// The certificates go with the arguments through ssh.
 	t.Run("valid", func(t *testing.T) {
 		tr, args := newRun(t)
-		if err := tr.Run(context.Background(), append(args, "1")); err != nil {
+		if err := tr.Run(context.Background(), append(args, "1", "--tls")); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}
 		checkGone(t)
 		run := tr.runJSON(t)
-		if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied {
+		if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied || !run.Encrypted() {
 			t.Errorf("verdict %v, %d ops, verified %+v, applied %+v", run.Verdict, run.Ops, run.Total, run.Applied)
 		}
 		for i, node := range run.Nodes {

@@ -141,6 +141,8 @@ func (t Trials) rival(name string, c Config) string {
 		return "--sweep clients"
 	case name == "secs" && c.Secs > 0:
 		return "--secs"
+	case name == encryptionFlag && c.TLS:
+		return "--tls"
 	case names(c.ServerArgs, name):
 		return "--server-args"
 	case names(c.ClientArgs, name):

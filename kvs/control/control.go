@@ -31,6 +31,7 @@ package control
 import (
 	"time"
 
+	"kvlab/kvs/trust"
 	"kvlab/metrics"
 )
 
@@ -51,16 +52,17 @@ const (
 
 // Command is one line from the launcher to a node.
 type Command struct {
-	Do     string        `json:"do"`
-	Args   []string      `json:"args,omitempty"`  // the node's command line, without its name
-	Token  string        `json:"token,omitempty"` // the run's secret; never in argv or the environment
-	Cores  string        `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
-	Stay   bool          `json:"stay,omitempty"`  // with Start: when done, wait for Keep
-	GCS    float64       `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
-	Phase  metrics.Phase `json:"phase,omitempty"`
-	Extend bool          `json:"extend,omitempty"` // with Settle
-	At     time.Time     `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens
-	Lease  *Lease        `json:"lease,omitempty"`  // with any command: from now on
+	Do     string             `json:"do"`
+	Args   []string           `json:"args,omitempty"`  // the node's command line, without its name
+	Token  string             `json:"token,omitempty"` // the run's secret; never in argv or the environment
+	Trust  *trust.Credentials `json:"trust,omitempty"` // with Start: for -tls, as secret as Token
+	Cores  string             `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
+	Stay   bool               `json:"stay,omitempty"`  // with Start: when done, wait for Keep
+	GCS    float64            `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
+	Phase  metrics.Phase      `json:"phase,omitempty"`
+	Extend bool               `json:"extend,omitempty"` // with Settle
+	At     time.Time          `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens
+	Lease  *Lease             `json:"lease,omitempty"`  // with any command: from now on
 
 	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -check, when there are several
 }

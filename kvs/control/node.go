@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/trust"
 	"kvlab/metrics"
 )
 
@@ -31,6 +32,7 @@ type Node struct {
 	commands chan Command // nil by hand
 	lease    *tenancy     // nil by hand
 	held     any          // see Hold
+	trust    *trust.Credentials
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
@@ -94,6 +96,10 @@ func (n *Node) Controlled() bool { return n.commands != nil }
 // Identify sets what the node's records are signed with. It comes before the
 // first of them.
 func (n *Node) Identify(name string, role metrics.Role) { n.name, n.role = name, role }
+
+// Credentials are what the launcher has made for this node, nil when it made none,
+// and by hand.
+func (n *Node) Credentials() *trust.Credentials { return n.trust }
 
 // Await waits for the command do and returns it. Any other that comes first is
 // an error. By hand it returns at once.

@@ -9,6 +9,7 @@
 package loadgen
 
 import (
+	"crypto/tls"
 	"fmt"
 	"slices"
 	"time"
@@ -41,6 +42,7 @@ type Config struct {
 	InFlight      int           // -inflight: rounds that a worker keeps under way
 	CallTimeout   time.Duration // -call-timeout: for every call; above 0
 	Options       wire.Options  // -coalesce, -crc
+	TLS           *tls.Config   // -tls: how what travels is encrypted; nil for not
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
 	Verify        int           // -verify: one value in so many is compared in full; 1 is every value

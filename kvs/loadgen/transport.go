@@ -42,7 +42,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	if g.config.Transport == InProcess {
 		return g.connectDirect()
 	}
-	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options, Link: g.config.link()}
+	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options, Link: g.config.link(), TLS: g.config.TLS}
 	lanes := g.config.Lanes()
 	for i, w := range g.workers {
 		if i >= lanes {

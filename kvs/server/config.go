@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/probe"
+	"kvlab/kvs/trust"
 	"kvlab/kvs/wire"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	AllowPublic    bool        // -allow-public
 	MaxMemory      memoryCap   // -max-memory
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
+	Trust          trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
 	Profile        control.Profile
 }
 
@@ -53,6 +55,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "`operations` of a request")
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this long")
+	c.Trust.Define(flags)
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
@@ -90,6 +93,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.Limits.Validate(); err != nil {
+		return err
+	}
+	if err := c.Trust.Validate(); err != nil {
 		return err
 	}
 	if _, err := c.MaxMemory.bytes(0); err != nil {

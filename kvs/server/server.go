@@ -46,6 +46,10 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	encryption, err := config.Trust.Config(node.Credentials())
+	if err != nil {
+		return control.UsageError{Err: err}
+	}
 	store, err := engine.New(config.Engine)
 	if err != nil {
 		return err
@@ -62,7 +66,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	l := &listener{
 		Listener: socket,
 		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName,
-			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, Prepare: s.preparer(store)},
+			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption, Prepare: s.preparer(store)},
 		service: s.service,
 		most:    config.MaxConnections,
 		logf:    node.Logf,

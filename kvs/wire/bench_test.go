@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"kvlab/kvs"
@@ -9,12 +11,16 @@ import (
 )
 
 // BenchmarkCall is one call over loopback, of 95 % Gets of 128-byte values that
-// are all there.
+// are all there; in clear, and under TLS.
 func BenchmarkCall(b *testing.B) {
+	ids := map[string]Identity{"binary+tls": encryptedID(b)}
 	for _, codec := range Codecs {
+		ids[codec] = Identity{Node: "node0", Codec: codec}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		id := ids[name]
 		for _, size := range []int{1, 64, 1024, 8192} {
-			b.Run(fmt.Sprintf("codec=%s/batch=%d", codec, size), func(b *testing.B) {
-				id := Identity{Node: "node0", Codec: codec}
+			b.Run(fmt.Sprintf("codec=%s/batch=%d", name, size), func(b *testing.B) {
 				client := startServer(b, id, engine.NewSyncMap()).dial(b, id)
 				var load, batch kvs.Batch
 				value := make([]byte, 128)

@@ -20,9 +20,11 @@ import (
 // connection is closed.
 func TestCallsTimeOutInABlackHole(t *testing.T) {
 	const timeout, callers = 300 * time.Millisecond, 8
+	sharedAndEncrypted := encryptedID(t)
+	sharedAndEncrypted.Shared = true
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-		for _, id := range []Identity{binaryID, {Node: "node0", Codec: "gob", Token: "secret"}, {Node: "node0", Codec: "binary", Token: "secret", Link: Link{Shared: true}}} {
-			t.Run(fmt.Sprintf("%v %s shared %t", way, id.Codec, id.Shared), func(t *testing.T) {
+		for _, id := range []Identity{binaryID, {Node: "node0", Codec: "gob", Token: "secret"}, {Node: "node0", Codec: "binary", Token: "secret", Link: Link{Shared: true}}, sharedAndEncrypted} {
+			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, id.Codec, id.Shared, id.TLS != nil), func(t *testing.T) {
 				s := startServer(t, id, engine.NewMutex())
 				proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
 					return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: way, At: 100_000}}

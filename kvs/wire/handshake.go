@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -94,6 +95,10 @@ type Identity struct {
 	Link           // of this end; the other end is not told
 	Limits  Limits // of a server, for each connection; the client is not told
 
+	// TLS has all that travels encrypted, this handshake too; nil leaves it in
+	// clear. Either end has its own, as package kvs/trust makes them.
+	TLS *tls.Config
+
 	Expected kvs.Expected                     // of a client: what it will store
 	Prepare  func(kvs.Expected) time.Duration // of a server: makes room for that, and says how long it took, now or earlier; nil does nothing
 	Prepared time.Duration                    // of a server as its client meets it: what Prepare said
@@ -177,7 +182,9 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	var h hello
-	if err := receive(conn, &h); err != nil {
+	if err := receive(conn, &h); errors.Is(err, errTLS) {
+		return Identity{}, id.refusePlainly(conn, "the client was started with -tls, the server ("+id.Node+") without")
+	} else if err != nil {
 		return Identity{}, err
 	}
 	if why := id.objection(h); why != "" {
@@ -255,16 +262,20 @@ func seal(message any) ([]byte, error) {
 }
 
 func receive(conn net.Conn, message any) error {
-	var size [2]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
+	var head [telling]byte // the size, and the first byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return fmt.Errorf("handshake: receive: %w", err)
 	}
-	n := int(binary.LittleEndian.Uint16(size[:]))
-	if n > maxHandshake {
-		return fmt.Errorf("handshake: receive: a message of %d bytes; at most %d: is the other side kvlab?", n, maxHandshake)
+	n := int(binary.LittleEndian.Uint16(head[:]))
+	switch {
+	case beginsTLS(head[:]):
+		return errTLS
+	case n < 1 || n > maxHandshake:
+		return fmt.Errorf("handshake: receive: a message of %d bytes; want at least 1 and at most %d: is the other side kvlab?", n, maxHandshake)
 	}
 	body := make([]byte, n)
-	if _, err := io.ReadFull(conn, body); err != nil {
+	body[0] = head[2]
+	if _, err := io.ReadFull(conn, body[1:]); err != nil {
 		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
 	}
 	body, err := open(body)

@@ -164,12 +164,13 @@ func (b *blocker) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // rawConn connects and shakes hands, and then speaks for itself.
 func (s *server) rawConn(t *testing.T, id Identity) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.addr)
+	socket, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	if _, err := id.greet(conn); err != nil {
+	t.Cleanup(func() { socket.Close() })
+	conn, _, err := id.reach(socket, s.addr)
+	if err != nil {
 		t.Fatal(err)
 	}
 	conn.SetDeadline(time.Now().Add(20 * time.Second))

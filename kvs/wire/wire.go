@@ -50,35 +50,42 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 // connect is Dial up to the codec.
 func connect(ctx context.Context, addr string, id Identity) (net.Conn, Identity, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	socket, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, Identity{}, err // it names the address
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	server, err := Identity{}, id.apply(conn)
-	if err == nil {
-		server, err = id.greet(conn)
-	}
+	stop := context.AfterFunc(ctx, func() { socket.Close() })
+	conn, server, err := id.reach(socket, addr)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		conn.Close()
+		socket.Close()
 		return nil, Identity{}, fmt.Errorf("server %s: %w", addr, err)
 	}
 	return conn, server, nil
 }
 
-// Serve admits one client over conn and serves its calls one after another,
+// reach makes of a socket a connection to the server that it leads to.
+func (id Identity) reach(socket net.Conn, addr string) (net.Conn, Identity, error) {
+	if err := id.apply(socket); err != nil {
+		return nil, Identity{}, err
+	}
+	conn, err := id.encrypt(socket, addr)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	server, err := id.greet(conn)
+	return conn, server, untrusted(err)
+}
+
+// Serve admits one client over socket and serves its calls one after another,
 // each answered before the next is read: the calls of one connection take
 // effect in order, and no goroutine is made for a call. It returns when the
 // connection ends, nil after the client closed it between two calls, and
 // always closes it.
-func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
-	defer conn.Close()
-	if err := id.apply(conn); err != nil {
-		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
-	}
+func Serve(socket net.Conn, id Identity, service *kvs.Service) error {
+	defer socket.Close()
 	var session *kvs.Session
 	defer func() {
 		if session != nil {
@@ -87,12 +94,12 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 	}()
 	id.Instance = service.Instance()
 	id.resume = func(peer Identity) (err error) {
-		session, err = service.Resume(peer.Node, peer.Lane, func() { conn.Close() })
+		session, err = service.Resume(peer.Node, peer.Lane, func() { socket.Close() })
 		return err
 	}
-	peer, err := id.admit(conn)
+	conn, peer, err := id.accept(socket)
 	if err != nil {
-		return fmt.Errorf("client %s: %w", conn.RemoteAddr(), err)
+		return fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
 	}
 	if id.Codec == RawCodec {
 		if err := serveRaw(conn); err != nil {
@@ -115,6 +122,19 @@ func Serve(conn net.Conn, id Identity, service *kvs.Service) error {
 		return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
 	}
 	return nil
+}
+
+// accept makes of a socket a connection to the client that has come.
+func (id Identity) accept(socket net.Conn) (net.Conn, Identity, error) {
+	if err := id.apply(socket); err != nil {
+		return nil, Identity{}, err
+	}
+	conn, err := id.decrypt(socket)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	peer, err := id.admit(conn)
+	return conn, peer, err
 }
 
 // serverEnd is a server's end of a connection after the handshake.

@@ -15,7 +15,8 @@ import (
 	"kvlab/kvs/engine"
 )
 
-// each runs a test once for every codec, and for the options of the binary one.
+// each runs a test once for every codec, for the options of the binary one, and
+// under TLS.
 func each(t *testing.T, test func(t *testing.T, id Identity)) {
 	for _, codec := range Codecs {
 		t.Run(codec, func(t *testing.T) { test(t, Identity{Node: "node0", Codec: codec, Token: "secret"}) })
@@ -25,6 +26,7 @@ func each(t *testing.T, test func(t *testing.T, id Identity)) {
 			test(t, Identity{Node: "node0", Codec: "binary", Token: "secret", Options: options})
 		})
 	}
+	t.Run("encrypted", func(t *testing.T) { test(t, encryptedID(t)) })
 }
 
 // Over either codec a store gives the results that it gives without a network,

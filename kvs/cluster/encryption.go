@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"flag"
+	"net/netip"
+	"slices"
+	"time"
+
+	"kvlab/kvs/trust"
+)
+
+// encryptionFlag is the nodes' flag for encrypted calls.
+const encryptionFlag = "tls"
+
+// encryptionFlags defines the flag that says whether calls are encrypted.
+func (c *Config) encryptionFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.TLS, encryptionFlag, false, "encrypt all calls (TLS 1.3), with an authority and certificates of this run's own, which servers and clients verify: the same as -tls in the arguments of both; such a run compares only with its like")
+}
+
+// encrypted is a plan's arguments for either role under --tls.
+func (c Config) encrypted(args []string) []string {
+	if c.TLS {
+		args = append(slices.Clone(args), "-"+encryptionFlag)
+	}
+	return args
+}
+
+// trusted is how long a run's certificates are good for: as long as is known of
+// it, and a day. They are lost with the processes that have them.
+func (c Config) trusted() time.Duration { return 24*time.Hour + c.window() + c.Deadline }
+
+// credentials are what a place gets for its arguments, nil when they do not ask
+// for any. They go through the control pipe, and nobody writes them down.
+func (c *conductor) credentials(place Place, args []string) (*trust.Credentials, error) {
+	if !names(args, encryptionFlag) {
+		return nil, nil
+	}
+	if c.authority == nil {
+		var err error
+		if c.authority, err = trust.NewAuthority(c.plan.Trusted); err != nil {
+			return nil, err
+		}
+	}
+	data, err := netip.ParseAddr(place.Data)
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.authority.Issue(place.Name, data)
+	return &own, err
+}

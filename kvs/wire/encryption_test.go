@@ -1,0 +1,171 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/trust"
+)
+
+// authority is a run's whose certificates are good for so long.
+func authority(t testing.TB, valid time.Duration) *trust.Authority {
+	t.Helper()
+	a, err := trust.NewAuthority(valid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// issued is a node's TLS, for a server at addr.
+func issued(t testing.TB, a *trust.Authority, addr string) *tls.Config {
+	t.Helper()
+	c, err := a.Issue("node0", netip.MustParseAddr(addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := c.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// encryptedID is binaryID under TLS, for both sides.
+func encryptedID(t testing.TB) Identity {
+	id := binaryID
+	id.TLS = issued(t, authority(t, time.Hour), "127.0.0.1")
+	return id
+}
+
+// Whoever does not speak TLS where the other does, or shows a certificate that
+// the other does not believe, learns why at once, in one line, and so does the
+// other.
+func TestEncryptionIsAgreed(t *testing.T) {
+	run := authority(t, time.Hour)
+	good, elsewhere := issued(t, run, "127.0.0.1"), issued(t, run, "127.0.0.2")
+	stranger, over := issued(t, authority(t, time.Hour), "127.0.0.1"), issued(t, authority(t, -time.Second), "127.0.0.1")
+	believing := func(own, whom *tls.Config) *tls.Config {
+		c := own.Clone()
+		c.RootCAs, c.ClientCAs = whom.RootCAs, whom.ClientCAs
+		return c
+	}
+	silent := good.Clone()
+	silent.Certificates = nil
+	for _, test := range []struct {
+		name             string
+		server, client   *tls.Config
+		toClient, toHost string // in the client's error, and in the server's
+	}{
+		{"agreed", good, issued(t, run, "10.0.0.1"), "", ""},
+		{"client without", good, nil, "the server (node0) was started with -tls, the client without", "the client without"},
+		{"server without", nil, good, "the client was started with -tls, the server without", "the client was started with -tls, the server (node0) without"},
+		{"server of another run", stranger, good, "the server's certificate: x509: certificate signed by unknown authority", "bad certificate"},
+		{"client of another run", good, believing(stranger, good), "the server does not take the client's certificate: tls: unknown certificate authority", "unknown authority"},
+		{"server that is over", over, believing(good, over), "the server's certificate: x509: certificate has expired", "bad certificate"},
+		{"client that is over", believing(good, over), believing(over, good), "the server does not take the client's certificate: tls: expired certificate", "expired"},
+		{"server elsewhere", elsewhere, good, "the server's certificate: x509: certificate is valid for 127.0.0.2, not 127.0.0.1", "bad certificate"},
+		{"client without a certificate", good, silent, "the server does not take the client's certificate: tls: certificate required", "didn't provide a certificate"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			id, me := binaryID, binaryID
+			id.TLS, me.TLS = test.server, test.client
+			s := startServer(t, id, engine.NewMutex())
+			var client *kvs.Client
+			err := within(t, "Dial", func() (err error) {
+				client, _, err = Dial(context.Background(), s.addr, me)
+				return err
+			})
+			if test.toClient == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				client.Close()
+			} else if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.toClient) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the client's error %v, want %q", err, test.toClient)
+			}
+			if err := s.end(t); test.toHost == "" && err != nil || test.toHost != "" && (err == nil || !strings.Contains(err.Error(), test.toHost) || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("the server's error %v, want %q", err, test.toHost)
+			}
+			if n := s.service.Sessions(); n != 0 {
+				t.Errorf("%d sessions are left", n)
+			}
+		})
+	}
+}
+
+// What stops in the middle of TLS, or is none, ends its connection.
+func TestServerMeetsNoTLS(t *testing.T) {
+	s := startServer(t, encryptedID(t), engine.NewMutex())
+	for _, text := range []string{"", "\x16", "\x16\x03\x01", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01\x00\x05hello", strings.Repeat("\xff", 100_000)} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Write([]byte(text))
+		conn.(*net.TCPConn).CloseWrite()
+		if err := s.end(t); err == nil {
+			t.Errorf("%.20q is served", text)
+		}
+		checkClosed(t, conn)
+		conn.Close()
+	}
+}
+
+// overheard keeps what is written to a connection.
+type overheard struct {
+	net.Conn
+	mu  sync.Mutex
+	all []byte // guarded by mu
+}
+
+func (o *overheard) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	o.all = append(o.all, p...)
+	o.mu.Unlock()
+	return o.Conn.Write(p)
+}
+
+// A value that is stored and read back shows on the wire in clear, twice, and
+// under TLS not at all.
+func TestEncryptionHides(t *testing.T) {
+	for _, test := range []struct {
+		id   Identity
+		seen int
+	}{{binaryID, 2}, {encryptedID(t), 0}} {
+		socket, far := connected(t)
+		near, host := &overheard{Conn: socket}, &overheard{Conn: far}
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(host, test.id, kvs.NewService(engine.NewMutex())) }()
+		conn, _, err := test.id.reach(near, "127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := kvs.NewClient(newBinaryClient(conn, false))
+		secret := []byte("a value that nobody else is to see")
+		var batch kvs.Batch
+		batch.Append(kvs.Put, []byte("key"), secret)
+		batch.Get([]byte("key"))
+		reply, err := call(client, &batch)
+		if err != nil || !bytes.Contains(reply.Frame(), secret) {
+			t.Errorf("the reply lacks the value: %v", err)
+		}
+		client.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if n := bytes.Count(near.all, secret) + bytes.Count(host.all, secret); n != test.seen {
+			t.Errorf("TLS %t: the value went over the wire %d times in clear, want %d", test.id.TLS != nil, n, test.seen)
+		}
+	}
+}
