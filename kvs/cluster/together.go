@@ -9,10 +9,10 @@ import (
 	"kvlab/metrics"
 )
 
-// The slices that all clients record together: one a second, or so many in a long
+// The slices that all clients record together: one in two seconds, or so many in a long
 // run, each with so many operations of a client, and of all clients.
 const (
-	sliceEvery    = time.Second
+	sliceEvery    = 2 * time.Second
 	mostSlices    = 60
 	mostOps       = 4096
 	mostOpsOfAll  = 1 << 16

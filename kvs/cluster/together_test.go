@@ -70,9 +70,9 @@ func TestSlicePlan(t *testing.T) {
 	}{
 		{1, "true", "30", 0, 0},
 		{2, "false", "30", 0, 0},
-		{2, "true", "30", time.Second, 4096},
+		{2, "true", "30", 2 * time.Second, 4096},
 		{16, "true", "24h", 24 * time.Hour / 60, 4096},
-		{64, "true", "30", time.Second, 1024},
+		{64, "true", "30", 2 * time.Second, 1024},
 	}
 	for _, test := range tests {
 		c := &conductor{limits: defaultLimits()}

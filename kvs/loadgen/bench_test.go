@@ -1,9 +1,15 @@
 package loadgen
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"kvlab/kvs/engine"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -48,4 +54,64 @@ func benchWorker(tb testing.TB, c Config) *worker {
 		tb.Fatal(err)
 	}
 	return newWorker(c, 0, plan, newNames(c.KeyPrefix, c.Workload.Records), router, new(metrics.Recorder))
+}
+
+// BenchmarkJointCheck is the processor time of an operation of two clients and
+// their server with -check, the launcher's part of it included, as a multiple of
+// that without: windows of 4 s, in turn.
+func BenchmarkJointCheck(b *testing.B) {
+	c := DefaultConfig()
+	c.Workload.Records, c.WarmUp, c.Window = 100_000, 0, 4*time.Second
+	var kinds [2]*ensemble // without, and with
+	for i := range kinds {
+		slab, err := engine.New("slab")
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := newStore(b, "server0", c.Codec, slab)
+		c.Check = i == 1
+		kinds[i] = newEnsemble(b, c, s.addr, s.addr)
+		kinds[i].plan = metrics.SlicePlan{EveryNs: int64(2 * time.Second), Count: 60, Ops: 4096}
+	}
+	var ratios []float64
+	for b.Loop() {
+		var cost [2]float64
+		first := len(ratios) % 2 // in turn
+		for _, i := range []int{first, 1 - first} {
+			cost[i] = kinds[i].cost(b)
+		}
+		ratios = append(ratios, cost[1]/cost[0])
+	}
+	b.ReportMetric(metrics.Median(ratios), "x-processor-time")
+	b.Logf("%.3f", ratios)
+}
+
+// cost measures once, and returns this process's processor time for each
+// operation.
+func (e *ensemble) cost(b *testing.B) float64 {
+	var before, after unix.Rusage
+	ops := -float64(e.ops())
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		b.Fatal(err)
+	}
+	if errs := e.measure(b); errors.Join(errs...) != nil {
+		b.Fatal(errs)
+	}
+	if found, _ := e.joint.Verify(context.Background(), nil); found.Illegal+found.Unknown > 0 {
+		b.Fatal(found.Text(), found.First)
+	}
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+		b.Fatal(err)
+	}
+	used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+	return float64(used) / (ops + float64(e.ops()))
+}
+
+// ops are the operations of all clients so far.
+func (e *ensemble) ops() uint64 {
+	n := uint64(0)
+	for _, g := range e.clients {
+		n += g.Counts().Ops()
+	}
+	return n
 }

@@ -21,14 +21,15 @@ import (
 // ensemble is several clients of one run that share their slices.
 type ensemble struct {
 	clients []*Generator
+	plan    metrics.SlicePlan
 	joint   check.Joint
 	mu      sync.Mutex // guards joint
 }
 
 // newEnsemble connects clients, each to hosts of its own, and loads the records.
-func newEnsemble(t *testing.T, c Config, hosts ...string) *ensemble {
+func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 	t.Helper()
-	e := &ensemble{}
+	e := &ensemble{plan: metrics.SlicePlan{EveryNs: int64(80 * time.Millisecond), Count: 100, Ops: 4096}}
 	c.Clients = len(hosts)
 	for i, host := range hosts {
 		c.Node, c.Index, c.Hosts = fmt.Sprintf("client%d", i), i, []string{host}
@@ -42,9 +43,8 @@ func newEnsemble(t *testing.T, c Config, hosts ...string) *ensemble {
 	return e
 }
 
-// measure runs all clients at once, which share so many operations of a slice at
-// most, and returns what each made of it.
-func (e *ensemble) measure(t *testing.T, most int) []error {
+// measure runs all clients at once, and returns what each made of it.
+func (e *ensemble) measure(t testing.TB) []error {
 	t.Helper()
 	e.joint = check.Joint{}
 	errs := make([]error, len(e.clients))
@@ -57,7 +57,7 @@ func (e *ensemble) measure(t *testing.T, most int) []error {
 			e.joint.Add(s)
 			return nil
 		}
-		g.Slices = metrics.SlicePlan{EveryNs: int64(80 * time.Millisecond), Count: 100, Ops: most}
+		g.Slices = e.plan
 		running.Go(func() {
 			errs[i] = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 		})
@@ -112,9 +112,9 @@ func jointHistory(t *testing.T, name, fault string, random *rand.Rand) (metrics.
 	e := newEnsemble(t, c, hosts...)
 	defer strike(fault, s, slow, random)()
 	if fault != "cut" {
-		return e.until(t, 4096, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
+		return e.until(t, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
 	}
-	for i, err := range e.measure(t, 4096) {
+	for i, err := range e.measure(t) {
 		if err == nil {
 			t.Errorf("client %d: no error after a cut", i)
 		}
@@ -223,17 +223,17 @@ func TestJointMutants(t *testing.T) {
 // mislead runs clients until their slices show what is wrong.
 func (e *ensemble) mislead(t *testing.T) (metrics.JointCheck, *metrics.Violation) {
 	t.Helper()
-	return e.until(t, 4096, func(found metrics.JointCheck, ops uint64) bool {
+	return e.until(t, func(found metrics.JointCheck, ops uint64) bool {
 		return found.Illegal+found.Unknown > 0 || ops > mutantOps
 	})
 }
 
 // until measures until enough is found, given the operations of all times, and
 // returns what was found at the last.
-func (e *ensemble) until(t *testing.T, most int, enough func(metrics.JointCheck, uint64) bool) (metrics.JointCheck, *metrics.Violation) {
+func (e *ensemble) until(t *testing.T, enough func(metrics.JointCheck, uint64) bool) (metrics.JointCheck, *metrics.Violation) {
 	t.Helper()
 	for ops := uint64(0); ; {
-		errs := e.measure(t, most)
+		errs := e.measure(t)
 		for i, g := range e.clients {
 			if got := catcher(g.Summary(), errs[i]); got != "" {
 				t.Fatalf("client %d alone: %s", i, got)
@@ -253,7 +253,9 @@ func TestJointSliceInPart(t *testing.T) {
 		c := checked()
 		c.Workers, c.Batch = 4, 200
 		s := newStore(t, "server0", c.Codec, engine.NewMutex())
-		found, bad := newEnsemble(t, c, s.addr, s.addr).until(t, most, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
+		e := newEnsemble(t, c, s.addr, s.addr)
+		e.plan.Ops = most
+		found, bad := e.until(t, func(_ metrics.JointCheck, ops uint64) bool { return ops > 0 })
 		if bad != nil || found.Ops > uint64(2*most*found.Slices) {
 			t.Errorf("at most %d operations each: %s %s", most, found.Text(), found.First)
 		}

@@ -23,7 +23,7 @@ func small() Config {
 }
 
 // connected is a generator that has a connection to every server.
-func connected(t *testing.T, c Config) *Generator {
+func connected(t testing.TB, c Config) *Generator {
 	t.Helper()
 	g, err := New(c)
 	if err != nil {

@@ -23,7 +23,7 @@ type store struct {
 	conns []net.Conn // guarded by mu
 }
 
-func newStore(t *testing.T, name, codec string, e kvs.Engine) *store {
+func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,7 +72,7 @@ func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
 }
 
 // within fails the test when f does not return.
-func within(t *testing.T, what string, f func() error) error {
+func within(t testing.TB, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- f() }()
