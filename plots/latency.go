@@ -39,8 +39,12 @@ func LatencyCurve(d *metrics.Distribution, nines float64) plotter.XYs {
 	}
 	var curve plotter.XYs
 	steps := int(math.Ceil(nines * pointsPerNine))
+	median := Nines(0.5) // which the steps would miss
 	for i := 0; i <= steps; i++ {
 		x := min(float64(i)/pointsPerNine, nines)
+		if i > 0 && curve[len(curve)-1].X < median && median < x {
+			curve = append(curve, plotter.XY{X: median, Y: latencyMs(d, median)})
+		}
 		curve = append(curve, plotter.XY{X: x, Y: latencyMs(d, x)})
 	}
 	return curve

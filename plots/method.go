@@ -40,7 +40,7 @@ func method(r *Run) []string {
 			grouped(loaded), cmp.Or(flag("value-size"), "unknown")))
 	}
 	if flag("workers") != "" {
-		steps = append(steps, fmt.Sprintf("Load generation: %s workers for each client, %s. A worker draws operations (%s), puts each into the batch of the server that owns its key (-router %s), sends all batches of a round at once, and waits for their replies; -batch %s%s.",
+		steps = append(steps, fmt.Sprintf("Load generation: %s workers for each client, %s. A worker draws operations (%s), puts each into the batch of the server that owns its key (-router %s), sends all batches of a round at once, and waits for their replies; -batch %s%s. Operations of one worker on one key are sent, applied and answered in the order in which it drew them.",
 			flag("workers"), metrics.LoopText(r.Offered, r.Ops), describeWork(r.Workload), cmp.Or(flag("router"), "unknown"), flag("batch"), perCall(r.Run)))
 	}
 	if r.WarmUp != nil {
@@ -53,11 +53,19 @@ func method(r *Run) []string {
 		steps = append(steps, fmt.Sprintf("Checks: the length and header of all %s values read were checked against the key that was asked for, and %s of them were compared in full: %s. Reads that found nothing: %s.",
 			grouped(v.Checked), grouped(v.Compared), failures(v), grouped(r.Total.Misses)))
 	}
+	var checked []string
 	for _, node := range r.Nodes {
 		if node.Summary != nil && node.Summary.Check != nil {
-			steps = append(steps, "Linearizability, by "+node.Name+": "+node.Summary.Check.Text()+".")
+			checked = append(checked, "by "+node.Name+", "+node.Summary.Check.Text())
 		}
 	}
+	if r.Check != nil {
+		checked = append(checked, "by all clients together, "+r.Check.Text())
+	}
+	if len(checked) == 0 {
+		checked = []string{"not checked in this run; -check in the clients' arguments does"}
+	}
+	steps = append(steps, "Linearizability: "+strings.Join(checked, "; ")+".")
 	steps = append(steps, "Latency: an HdrHistogram of each worker, added up over workers and clients; percentiles are never averaged, and those that too few calls support are n/a.",
 		"Usage: /proc of every node, once a second.")
 	if r.Preflight != nil && len(r.Preflight.Findings) > 0 {

@@ -85,7 +85,7 @@ func reports(t *testing.T, root string) map[string]int {
 			t.Fatal(err)
 		}
 		page, err := SweepReport(s)
-		write(name, map[string]int{"trials": 6, "sweep": 6}[name], page, err)
+		write(name, map[string]int{"trials": 6, "sweep": 2}[name], page, err)
 	}
 	return files
 }

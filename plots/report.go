@@ -64,13 +64,18 @@ func warnings(r *Run) []string {
 	if r.WarmUp != nil && !r.WarmUp.Stationary {
 		all = append(all, r.WarmUp.String()+".")
 	}
+	return append(all, placeWarnings(r)...)
+}
+
+// placeWarnings say that a run was not on a cluster.
+func placeWarnings(r *Run) []string {
 	switch {
 	case r.Lab != nil:
-		all = append(all, r.Lab.String()+": not a cluster's number.")
+		return []string{sentence(r.Lab.String()) + ": not a cluster's number."}
 	case oneMachine(r.Nodes):
-		all = append(all, "Servers and clients shared one machine, its cores and its loopback interface: not a cluster's number.")
+		return []string{"Servers and clients shared one machine, its cores and its loopback interface: not a cluster's number."}
 	}
-	return all
+	return nil
 }
 
 // oneMachine reports whether all of several nodes say that they were on the same
@@ -117,13 +122,29 @@ func limitSections(r *Run) []section {
 	return sections
 }
 
-// runPictures are the figures of a run as a page has them, by name.
-func runPictures(r *Run) (map[string]picture, error) {
+// album is figures as a page has them, by name.
+type album map[string]picture
+
+// named are the pictures of these names, as far as there are such.
+func (a album) named(names ...string) (some []picture) {
+	for _, name := range names {
+		if p, ok := a[name]; ok {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// runPictures are the figures of a run; none when its nodes recorded nothing.
+func runPictures(r *Run) (album, error) {
+	if len(r.Logs) == 0 {
+		return nil, nil
+	}
 	all, err := pictures(Figures(r))
 	if err != nil {
 		return nil, err
 	}
-	byName := make(map[string]picture)
+	byName := make(album)
 	for _, p := range all {
 		byName[p.Name] = p
 	}

@@ -175,7 +175,7 @@ func TestSummary(t *testing.T) {
 closed loop
   latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
         call     1  n/a  n/a  2.5    n/a     n/a    3      300
-call, 95 % intervals: p99 2.1 to 2.9
+call, 95 % intervals in ms: p99 2.1 to 2.9
 
 1 server + 1 client: 12.4M ops/s in all, 24.8M ops in a 2 s window
 `

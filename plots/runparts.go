@@ -2,14 +2,13 @@ package plots
 
 import (
 	"fmt"
-	"strings"
 
 	"kvlab/metrics"
 )
 
 // throughputPart is a run's throughput: the result, each node's, and over time.
-func throughputPart(r *Run, over map[string]picture) part {
-	p := part{Pictures: []picture{over["throughput"]}}
+func throughputPart(r *Run, over album) part {
+	p := part{Pictures: over.named("throughput")}
 	if r.WindowS > 0 {
 		p.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", resultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
 	}
@@ -31,24 +30,27 @@ func throughputPart(r *Run, over map[string]picture) part {
 }
 
 // latencyPart is a run's latencies as a table and by percentile; nil without any.
-func latencyPart(r *Run, over map[string]picture) any {
+func latencyPart(r *Run, over album) any {
 	rows := latencyRows(r.Run)
 	if len(rows) == 0 && !r.hasLatencies() {
 		return nil
 	}
-	p := part{Lead: []string{sentence(strings.Join(append([]string{metrics.LoopText(r.Offered, r.Ops)}, latencyNotes(r.Run)...), "; ")) + "."}}
+	p := part{Lead: []string{sentence(metrics.LoopText(r.Offered, r.Ops)) + "."}}
 	t := table{Caption: "In the window, in milliseconds", Columns: []string{"latency", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "calls"}, Names: []int{0}}
 	for _, row := range rows {
 		t.add(append(append([]string{row.Name}, row.Ms...), row.Samples)...)
 	}
 	p.Tables = []table{t}
-	p.Notes = []string{"A call is timed from its send to its reply; an operation (op) from the moment it was due, in a closed loop when its round was begun, to its reply. Its wait until the send, and the call's time in the client's queue, on the wire and in the server, add up to it; late is how long the generator overslept. n/a: too few calls for that percentile."}
-	p.Pictures = []picture{over["latency"]}
+	for _, note := range latencyNotes(r.Run) {
+		p.Notes = append(p.Notes, sentence(note)+".")
+	}
+	p.Notes = append(p.Notes, "A call is timed from its send to its reply; an operation (op) from the moment it was due, in a closed loop when its round was begun, to its reply. Its wait until the send, and the call's time in the client's queue, on the wire and in the server, add up to it; late is how long the generator overslept. n/a: too few calls for that percentile.")
+	p.Pictures = over.named("latency")
 	return p
 }
 
 // usagePart is what each node used, as a table and over time.
-func usagePart(r *Run, over map[string]picture) part {
+func usagePart(r *Run, over album) part {
 	t := table{Caption: "In the window, average and peak", Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak",
 		"received Gb/s", "peak", "sent Gb/s", "peak"}}
 	for _, node := range nodeRows(r.Run) {
@@ -60,11 +62,7 @@ func usagePart(r *Run, over map[string]picture) part {
 			p.List = append(p.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
 		}
 	}
-	for _, name := range []string{"cpu", "network", "memory", "soak"} {
-		if picture, ok := over[name]; ok {
-			p.Pictures = append(p.Pictures, picture)
-		}
-	}
+	p.Pictures = over.named("cpu", "network", "memory", "soak")
 	return p
 }
 
@@ -95,7 +93,7 @@ func bottleneckPart(b metrics.Bottleneck) part {
 			t.add("of that, "+share.what, fmt.Sprintf("%.1f %%", 100*share.of), "")
 		}
 	}
-	return part{Lead: []string{sentence(b.Sentence)}, Tables: []table{t}}
+	return part{Lead: []string{sentence(b.Sentence) + "."}, Tables: []table{t}}
 }
 
 // ceilingPart sets a run beside what its clients and network could do.

@@ -167,7 +167,7 @@ func latencyNotes(run metrics.Run) []string {
 				parts = append(parts, fmt.Sprintf("%s %s to %s", p.name, milliseconds(p.ci[0]), milliseconds(p.ci[1])))
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals: %s", name, strings.Join(parts, ", ")))
+		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals in ms: %s", name, strings.Join(parts, ", ")))
 	}
 	return notes
 }

@@ -3,10 +3,10 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"kvlab/metrics"
 )
@@ -29,8 +29,9 @@ func SweepReport(s *Sweep) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Warnings = append(p.Warnings, s.warnings()...)
 	if shown != nil {
-		p.Warnings = append(p.Warnings, s.warnings(shown)...)
+		p.Warnings = append(p.Warnings, placeWarnings(shown)...)
 	}
 	if p.Sections, err = s.sections(shown, trial); err != nil {
 		return nil, err
@@ -48,22 +49,32 @@ func SweepReport(s *Sweep) ([]byte, error) {
 	return p.render()
 }
 
-// warnings are what lessens the result of all, and of the trial that is shown.
-func (s *Sweep) warnings(shown *Run) []string {
-	all := slices.DeleteFunc(warnings(shown), func(w string) bool {
-		return shown.WarmUp != nil && !shown.WarmUp.Stationary && strings.HasPrefix(w, shown.WarmUp.String())
-	})
-	unsteady, valid := 0, 0
+// warnings are what lessens the results: how many trials are stamped, and a trend
+// from trial to trial, which their interval does not know of.
+func (s *Sweep) warnings() []string {
+	stamped, valid := map[string]int{}, 0
 	for _, trial := range s.Trials {
-		if trial.Verdict.Valid {
-			valid++
-			if trial.NonStationary {
-				unsteady++
-			}
+		if !trial.Verdict.Valid {
+			continue
+		}
+		valid++
+		for _, stamp := range trial.Stamps() {
+			stamped[stamp]++
 		}
 	}
-	if unsteady > 0 {
-		all = append(all, fmt.Sprintf("NON-STATIONARY: in %d of %s the rates had not settled when the warm-up ended.", unsteady, plural(valid, "valid trial")))
+	var all []string
+	for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
+		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], plural(valid, "valid trial")))
+	}
+	for _, point := range s.Points {
+		const chance = 0.01 // that there is one such warning in a sweep without a trend
+		if p := metrics.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
+			at := ""
+			if name := metrics.PointName(s.Knobs, point.Values); name != "" {
+				at = " at " + name
+			}
+			all = append(all, fmt.Sprintf("The rates%s have a trend in the order of the trials (Mann-Kendall p %.2g), and the interval takes them for independent.", at, p))
+		}
 	}
 	return all
 }
@@ -131,8 +142,11 @@ func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
 
 // methodPart says how the trials were made, and how the one that is shown was.
 func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
-	steps := []string{fmt.Sprintf("Trials: %s; %d planned for each of %s. Each trial had fresh processes and a fresh load. The order was random, in blocks that have every point once.",
-		s.progress(), s.Sweep.Trials, plural(len(s.Points), "point"))}
+	order := ""
+	if len(s.Points) > 1 {
+		order = fmt.Sprintf(" The order of the %d points was random, in blocks that have every point once.", len(s.Points))
+	}
+	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each point. Each had fresh processes and a fresh load.%s", s.progress(), s.Sweep.Trials, order)}
 	if s.Until > 0 {
 		steps = append(steps, fmt.Sprintf("Further trials followed until the interval's half-width was %g %% of the median, or there were 30.", 100*s.Until))
 	}
@@ -141,7 +155,7 @@ func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
 		return part{List: steps}
 	}
 	p := methodPart(shown)
-	p.List = append(steps, p.List...)
+	p.List = append(append(steps, "One trial in full: "+s.name(trial)+", the one nearest to the median, of which the rest of this section speaks."), p.List...)
 	for i := range p.Tables {
 		p.Tables[i].Caption += ", " + s.name(trial)
 	}
@@ -149,7 +163,7 @@ func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
 }
 
 // latencyPart is what all trials say of latency, and the shown one in full.
-func (s *Sweep) latencyPart(shown *Run, over map[string]picture) any {
+func (s *Sweep) latencyPart(shown *Run, over album) any {
 	full := latencyPart(shown, over)
 	if full == nil {
 		return nil
@@ -237,7 +251,7 @@ func (s *Sweep) headline() (median, more string) {
 	}
 	more = fmt.Sprintf("the median of %s without an interval, which needs 6", plural(top.Estimate.N, "trial"))
 	if top.Estimate.Coverage > 0 {
-		more = fmt.Sprintf("the median of %s; %.1f %% interval %s", plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate))
+		more = fmt.Sprintf("the median of %s; %.1f %% interval %s, half-width %.2g %%", plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate), 100*top.Estimate.HalfWidth())
 	}
 	if len(s.Points) > 1 {
 		more += "; at " + top.Value + ", the best point"

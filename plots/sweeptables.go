@@ -50,6 +50,11 @@ func tableOf(knob string, x axis, line Line) table {
 	if limited {
 		t.Columns = append(t.Columns, "the links' limit", "share of it")
 	}
+	ceiling := slices.ContainsFunc(line.Spots, func(s Spot) bool { return s.Headroom() > 0 })
+	if ceiling {
+		t.Columns = append(t.Columns, "headroom", "limited by")
+		t.Names = append(t.Names, len(t.Columns)-1)
+	}
 	for _, spot := range line.Spots {
 		cells := spot.cells()
 		if x.grows {
@@ -57,6 +62,10 @@ func tableOf(knob string, x axis, line Line) table {
 		}
 		if limited {
 			cells = append(cells, metrics.Count(spot.Limit), percent(spot.limitShare()))
+		}
+		if ceiling {
+			limit, n := spot.LimitedBy()
+			cells = append(cells, fmt.Sprintf("%.2f x", spot.Headroom()), fmt.Sprintf("%s (%d of %d)", limit, n, len(spot.Valid)))
 		}
 		t.add(cells...)
 	}
