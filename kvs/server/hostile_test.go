@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if addr := os.Getenv(siegeVariable); addr != "" {
+		if err := besiegeOnOrder(addr, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -115,17 +122,18 @@ func scanTo(t *testing.T, lines *bufio.Scanner, text string) string {
 // hostile are connections that mean no good. Each is one of a thousand; what is
 // returned is held open.
 var hostile = []struct {
-	name string
-	act  func(conn net.Conn)
+	name    string
+	refused bool // at once
+	act     func(conn net.Conn)
 }{
-	{"silent", func(net.Conn) {}},
-	{"half a hello", func(conn net.Conn) { conn.Write([]byte{90, 0, '{'}) }},
-	{"a browser", func(conn net.Conn) { io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n") }},
-	{"a hello of 64 KiB", func(conn net.Conn) { conn.Write(bytes.Repeat([]byte{0xff}, 1<<16)) }},
-	{"zeros", func(conn net.Conn) { conn.Write(make([]byte, 1<<16)) }},
-	{"gone at once", func(conn net.Conn) { conn.Close() }},
-	{"reset", func(conn net.Conn) { conn.(*net.TCPConn).SetLinger(0); conn.Close() }},
-	{"deep JSON", func(conn net.Conn) {
+	{"silent", false, func(net.Conn) {}},
+	{"half a hello", false, func(conn net.Conn) { conn.Write([]byte{90, 0, '{'}) }},
+	{"a browser", true, func(conn net.Conn) { io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n") }},
+	{"a hello of 64 KiB", true, func(conn net.Conn) { conn.Write(bytes.Repeat([]byte{0xff}, 1<<16)) }},
+	{"zeros", true, func(conn net.Conn) { conn.Write(make([]byte, 1<<16)) }},
+	{"gone at once", false, func(conn net.Conn) { conn.Close() }},
+	{"reset", false, func(conn net.Conn) { conn.(*net.TCPConn).SetLinger(0); conn.Close() }},
+	{"deep JSON", true, func(conn net.Conn) {
 		text := strings.Repeat("[", 4000)
 		conn.Write(append(binary.LittleEndian.AppendUint16(nil, uint16(len(text))), text...))
 	}},
@@ -159,7 +167,10 @@ func TestHostileConnections(t *testing.T) {
 			}
 		}
 	})
-	conns := besiege(t, l.Addr().String(), crowd)
+	conns, err := besiege(l.Addr().String(), crowd)
+	if err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "refusals in the log", func() bool { return strings.Count(lines.String(), "client 127.0.0.1") >= crowd/8 })
 	if more := int64(heapBytes() - before); more > crowd<<14 {
 		t.Errorf("%d KiB of memory for each hostile connection", more/crowd>>10)
@@ -176,18 +187,17 @@ func TestHostileConnections(t *testing.T) {
 }
 
 // besiege opens connections that each do their worst.
-func besiege(t testing.TB, addr string, crowd int) []net.Conn {
-	t.Helper()
+func besiege(addr string, crowd int) ([]net.Conn, error) {
 	var conns []net.Conn
 	for i := range crowd {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
-			t.Fatal(err)
+			return conns, err
 		}
 		hostile[i%len(hostile)].act(conn)
 		conns = append(conns, conn)
 	}
-	return conns
+	return conns, nil
 }
 
 func heapBytes() uint64 {
@@ -195,61 +205,4 @@ func heapBytes() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-// BenchmarkBesideHostile is a good client's calls of 1,000 operations, alone and
-// while a thousand hostile connections come, are held, go and come again.
-func BenchmarkBesideHostile(b *testing.B) {
-	for _, crowd := range []int{0, 1000} {
-		b.Run(fmt.Sprintf("hostile=%d", crowd), func(b *testing.B) {
-			socket, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				b.Fatal(err)
-			}
-			l := &listener{
-				Listener: socket, id: wire.Identity{Node: "node0", Codec: "binary"}, service: kvs.NewService(engine.NewMutex()),
-				most: 4096, logf: func(string, ...any) {}, conns: map[net.Conn]bool{},
-			}
-			go l.run(context.Background())
-			defer l.stop()
-			client, err := dial(l)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer client.Close()
-			var batch kvs.Batch
-			for i := range 1000 {
-				batch.Append(kvs.Put, fmt.Appendf(nil, "key%d", i), make([]byte, 100))
-			}
-			call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
-			stop := make(chan struct{})
-			var siege sync.WaitGroup
-			siege.Go(func() {
-				for {
-					conns := besiege(b, l.Addr().String(), crowd)
-					select {
-					case <-stop:
-					case <-time.After(time.Second):
-					}
-					for _, conn := range conns {
-						conn.Close()
-					}
-					select {
-					case <-stop:
-						return
-					default:
-					}
-				}
-			})
-			for b.Loop() {
-				client.Send(&call)
-				if err := client.Wait(&call); err != nil {
-					b.Fatal(err)
-				}
-				call.Reply.Free()
-			}
-			close(stop)
-			siege.Wait()
-		})
-	}
 }
