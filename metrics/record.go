@@ -227,6 +227,7 @@ type Summary struct {
 	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
 	Verification  Verification         `json:"verification"`
 	Check         *Check               `json:"check,omitempty"`    // of a client with -check
+	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
 	Usage         Table                `json:"usage"`              // over the window
 	Pressure      *Pressure            `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
 	Latency       map[string]Quantiles `json:"latency,omitempty"`

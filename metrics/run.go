@@ -25,6 +25,7 @@ type Run struct {
 
 	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
+	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
 	Verdict Verdict              `json:"verdict"`
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect

@@ -108,9 +108,14 @@ func (c *client) trial(ctx context.Context) error {
 	return blame(c.work(ctx))
 }
 
-// blame says of an error for want of a reply that it lies with the server.
+// blame says of an error for want of a reply, or for a server that has lost its
+// store, that it lies with the server.
 func blame(err error) error {
 	var call *loadgen.CallError
+	var restarted *wire.RestartedError
+	if errors.As(err, &restarted) {
+		return control.PeerError{Node: restarted.Node, Err: restarted}
+	}
 	if errors.As(err, &call) && errors.Is(err, wire.ErrTimeout) {
 		return control.PeerError{Node: call.Server, Err: err}
 	}

@@ -64,6 +64,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
+	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.BoolVar(&c.Options.Coalesce, "coalesce", c.Options.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.Options.CRC, "crc", c.Options.CRC, "checksum every body both ways (CRC-32C)")
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")

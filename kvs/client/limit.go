@@ -81,7 +81,7 @@ func (l *limit) measureRaw(ctx context.Context) (loadgen.RawRate, error) {
 
 // inProcess is the same work without a network.
 func inProcess(c loadgen.Config) loadgen.Config {
-	c.Transport = loadgen.InProcess
+	c.Transport, c.Retry = loadgen.InProcess, false
 	return c
 }
 

@@ -48,6 +48,9 @@ func (c *client) summarize() error {
 	if n := s.Verification.AnyKey; n > 0 {
 		c.node.Logf("ceiling: %d of these were the value of any key, from a server without a store: what follows is no result", n)
 	}
+	if s.Retries != nil {
+		c.node.Logf("%s", s.Retries)
+	}
 	if s.Check != nil {
 		c.node.Logf("%s %s", s.Check.Text(), s.Check.First)
 	}

@@ -14,7 +14,7 @@ import (
 // workloadFlags are the client flags that define the work.
 var workloadFlags = []string{
 	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
+	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }
 
 // benchmarkFlags are those of them that tell one benchmark from another in

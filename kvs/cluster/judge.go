@@ -17,6 +17,7 @@ func total(run *metrics.Run) {
 			continue
 		}
 		tables[node.Role] = append(tables[node.Role], s.Usage)
+		run.Retries = run.Retries.Add(s.Retries)
 		if node.Role == metrics.Server {
 			run.Applied = run.Applied.Add(s.Total)
 		} else {

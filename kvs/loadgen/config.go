@@ -41,6 +41,7 @@ type Config struct {
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
 	CallTimeout   time.Duration // -call-timeout: for every call; above 0
+	Retry         bool          // -retry: connections that break are made again
 	Options       wire.Options  // -coalesce, -crc
 	TLS           *tls.Config   // -tls: how what travels is encrypted; nil for not
 	ValueSize     int           // -value-size: bytes
@@ -154,6 +155,9 @@ func (c Config) validateParts() error {
 	}
 	if c.Options != (wire.Options{}) && c.Codec != "binary" {
 		return fmt.Errorf("-coalesce and -crc go with -codec binary, not %s", c.Codec)
+	}
+	if err := c.validateRetry(); err != nil {
+		return err
 	}
 	if c.Options.Coalesce && c.Transport == InProcess && c.Engine == engine.NullName {
 		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", engine.NullName)

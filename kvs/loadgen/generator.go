@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -42,6 +44,8 @@ type Generator struct {
 	slicer  *slicer          // nil without -check
 
 	prepared time.Duration
+	instance string       // random, of this client's run
+	retries  wire.Retries // with -retry
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -58,7 +62,7 @@ func New(c Config) (*Generator, error) {
 		return nil, err
 	}
 	latency, recorders := metrics.NewLatency(c.Workers)
-	g := &Generator{config: c, plan: plan, router: router, latency: latency}
+	g := &Generator{config: c, plan: plan, router: router, latency: latency, instance: rand.Text()}
 	names := newNames(c.KeyPrefix, c.Workload.Records)
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
@@ -120,7 +124,7 @@ func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) e
 		})
 	}
 	group.Wait()
-	return context.Cause(inner)
+	return g.explain(ctx, context.Cause(inner))
 }
 
 // Store stores this client's share of the records.

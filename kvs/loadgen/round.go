@@ -107,7 +107,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			err = w.take(i, r, at)
 		}
 		if err != nil && first == nil {
-			first = &CallError{Server: w.peers[i].name, Ops: x.batch.Len(), Err: err}
+			first = &CallError{Server: w.peers[i].name, Ops: x.batch.Len(), Err: err, server: w.peers[i]}
 		}
 	}
 	r.underway = false
@@ -119,6 +119,8 @@ type CallError struct {
 	Server string // its node name
 	Ops    int    // operations that the call carried
 	Err    error
+
+	server peer
 }
 
 func (e *CallError) Error() string {

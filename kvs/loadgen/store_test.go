@@ -18,6 +18,7 @@ type store struct {
 	addr    string
 	engine  kvs.Engine
 	service *kvs.Service
+	socket  net.Listener
 
 	mu    sync.Mutex
 	conns []net.Conn // guarded by mu
@@ -25,11 +26,16 @@ type store struct {
 
 func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	return newStoreOn(t, "127.0.0.1:0", name, codec, e)
+}
+
+func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
+	t.Helper()
+	socket, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e)}
+	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e), socket: socket}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -49,6 +55,15 @@ func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 		serving.Wait()
 	})
 	return s
+}
+
+// restart has another store, which is empty, take the place of this one.
+func (s *store) restart(t *testing.T, codec string) *store {
+	t.Helper()
+	s.socket.Close()
+	next := newStoreOn(t, s.addr, s.name, codec, engine.NewMutex())
+	s.cut()
+	return next
 }
 
 // cut closes every connection.

@@ -50,6 +50,7 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
+	s.Retries = g.retried()
 	if g.slicer != nil {
 		s.Check = &g.slicer.found
 	}

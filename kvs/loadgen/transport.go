@@ -42,7 +42,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	if g.config.Transport == InProcess {
 		return g.connectDirect()
 	}
-	id := wire.Identity{Node: g.config.Node, Codec: g.config.Codec, Token: g.config.Token, Options: g.config.Options, Link: g.config.link(), TLS: g.config.TLS}
+	id := g.identity()
 	lanes := g.config.Lanes()
 	for i, w := range g.workers {
 		if i >= lanes {
@@ -50,6 +50,9 @@ func (g *Generator) Connect(ctx context.Context) error {
 			continue
 		}
 		id.Expected = kvs.Expected{}
+		if g.config.Retry {
+			id.Lane.Number = i
+		}
 		if i == 0 {
 			id.Expected = g.config.expected()
 		}
@@ -69,12 +72,14 @@ func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) er
 	group, ctx := errgroup.WithContext(ctx)
 	for i, addr := range hosts {
 		group.Go(func() error {
+			id := id
+			id.Instance = g.workers[0].peers[i].instance // the first worker meets any
 			client, server, err := wire.Dial(ctx, addr, id)
 			if err != nil {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(hosts), err)
 			}
 			w.conns[i], prepared[i] = client, server.Prepared
-			w.peers[i] = peer{name: server.Node, null: server.Null}
+			w.peers[i] = peer{name: server.Node, addr: addr, instance: server.Instance, null: server.Null}
 			return nil
 		})
 	}

@@ -39,8 +39,10 @@ type worker struct {
 
 // peer is one server as a client knows it.
 type peer struct {
-	name string // its node name, as its handshake told
-	null bool   // it has no store
+	name     string // its node name, as its handshake told
+	addr     string
+	instance string // its store's, likewise
+	null     bool   // it has no store
 }
 
 func newWorker(c Config, id int, plan *workload.Plan, names *names, router kvs.Router, recorder *metrics.Recorder) *worker {

@@ -49,6 +49,10 @@ func (s *server) summarize() error {
 	for peer, counts := range s.service.Counts() {
 		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.Counts(counts)})
 	}
+	if connections, calls := s.service.Retries(); connections > 0 {
+		summary.Retries = &metrics.Retries{Remembered: calls}
+		s.node.Logf("clients made %d connections again; %d calls came again that had been applied, and were answered from memory", connections, calls)
+	}
 	slices.SortFunc(summary.Peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
 	s.node.Logf("applied %d operations: %d get, %d put, %d read-modify-write; %d hit, %d missed", summary.Total.Ops(),
 		summary.Total.Gets, summary.Total.Puts, summary.Total.ReadModifyWrites, summary.Total.Hits, summary.Total.Misses)

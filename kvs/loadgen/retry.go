@@ -1,0 +1,93 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/rpc"
+	"syscall"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// identity is how the client presents itself on all of its connections.
+func (g *Generator) identity() wire.Identity {
+	c := g.config
+	id := wire.Identity{Node: c.Node, Codec: c.Codec, Token: c.Token, Options: c.Options, Link: c.link(), TLS: c.TLS}
+	if c.Retry {
+		id.Retries = &g.retries
+		id.Lane = kvs.Lane{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, kvs.MaxKeep)}
+	}
+	return id
+}
+
+// window is how many calls a connection has under way at most.
+func (c Config) window() int { return (c.Workers + c.Lanes() - 1) / c.Lanes() * c.InFlight }
+
+func (c Config) validateRetry() error {
+	switch {
+	case !c.Retry:
+		return nil
+	case c.Transport == InProcess:
+		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
+	case c.Codec != "binary":
+		return fmt.Errorf("-retry goes with -codec binary, not %s", c.Codec)
+	case c.window() > kvs.MaxWindow:
+		return fmt.Errorf("-retry: %d workers share a connection with %d rounds each: at most %d calls under way; want more -connections",
+			(c.Workers+c.Lanes()-1)/c.Lanes(), c.InFlight, kvs.MaxWindow)
+	}
+	return nil
+}
+
+// retried is what broken connections cost so far; nil when none broke.
+func (g *Generator) retried() *metrics.Retries {
+	n := g.retries.Connections.Load()
+	if n == 0 {
+		return nil
+	}
+	r := &metrics.Retries{Connections: n, Calls: g.retries.Calls.Load()}
+	if first := g.retries.First.Load(); first != nil {
+		r.First = (*first).Error()
+	}
+	return r
+}
+
+// returnsWithin is how long a client whose server has gone looks whether that
+// comes back: as long as it takes to start one, and not so long that anybody waits.
+const returnsWithin = 500 * time.Millisecond
+
+// explain returns a better reason for err, if it is a call's whose connection
+// broke: that the server has been started again. Only a new connection shows it.
+func (g *Generator) explain(ctx context.Context, err error) error {
+	var call *CallError
+	var answered rpc.ServerError
+	if g.config.Retry || !errors.As(err, &call) || ctx.Err() != nil || call.server.addr == "" ||
+		errors.As(err, &answered) || errors.Is(err, kvs.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, returnsWithin)
+	defer cancel()
+	id := g.identity()
+	id.Instance = call.server.instance
+	for {
+		client, _, again := wire.Dial(ctx, call.server.addr, id)
+		var restarted *wire.RestartedError
+		switch {
+		case again == nil:
+			_ = client.Close() // it has done its part
+			return err
+		case errors.As(again, &restarted):
+			return &CallError{Server: call.Server, Ops: call.Ops, Err: restarted, server: call.server}
+		case !errors.Is(again, syscall.ECONNREFUSED):
+			return err
+		}
+		select {
+		case <-time.After(returnsWithin / 20):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

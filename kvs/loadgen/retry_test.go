@@ -1,0 +1,313 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/faultproxy"
+	"kvlab/metrics"
+)
+
+// writes is a conn of one worker that remembers what was written through it.
+type writes struct {
+	conn
+	acknowledged map[string][]byte   // the last value of each key
+	unknown      map[string][][]byte // values that were sent and not acknowledged, after that
+}
+
+func newWrites(c conn) *writes {
+	return &writes{conn: c, acknowledged: make(map[string][]byte), unknown: make(map[string][][]byte)}
+}
+
+// each calls f for every operation of a batch that writes.
+func each(batch *kvs.Batch, f func(key string, value []byte)) {
+	ops := make([]kvs.Op, batch.Len()+1)
+	cursor := batch.Ops()
+	n, _ := cursor.Next(ops) // it is the client's own
+	for _, op := range ops[:n] {
+		if op.Kind.Writes() {
+			f(string(op.Key), bytes.Clone(op.Value))
+		}
+	}
+}
+
+func (w *writes) Wait(call *kvs.Call) error {
+	err := w.conn.Wait(call)
+	each(call.Batch, func(key string, value []byte) {
+		if err != nil {
+			w.unknown[key] = append(w.unknown[key], value)
+			return
+		}
+		w.acknowledged[key] = value
+		delete(w.unknown, key)
+	})
+	return err
+}
+
+// lost are the keys whose last acknowledged write is not in the store, nor one
+// after it of which nothing is known.
+func (w *writes) lost(store kvs.Engine) (keys []string) {
+	for key, value := range w.acknowledged {
+		var reply kvs.Reply
+		reply.Reset()
+		store.Apply([]kvs.Op{{Kind: kvs.Get, Key: []byte(key)}}, &reply)
+		results := reply.Results()
+		r, err := results.Next()
+		kept := err == nil && r.Found && bytes.Equal(r.Value, value)
+		for _, value := range w.unknown[key] {
+			kept = kept || err == nil && bytes.Equal(r.Value, value)
+		}
+		if !kept {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// remembered is a whole run, whose writes are remembered.
+func remembered(ctx context.Context, c Config) (metrics.Summary, *writes, error) {
+	g, err := New(c)
+	if err != nil {
+		return metrics.Summary{}, nil, err
+	}
+	defer g.Close()
+	if err := g.Connect(ctx); err != nil {
+		return metrics.Summary{}, nil, err
+	}
+	w := newWrites(g.workers[0].conns[0])
+	g.workers[0].conns[0] = w
+	if err = g.Load(ctx); err == nil {
+		err = g.Measure(ctx, func(metrics.Phase) error { return nil })
+	}
+	return g.Summary(), w, err
+}
+
+// With -retry a run outlives every fault of its connections: it ends without an
+// error, nothing that was acknowledged is lost, and the counts agree. Its summary
+// says what broke. KVLAB_LONG=1 makes 20 runs of each fault.
+func TestRetryFaults(t *testing.T) {
+	const ms = time.Millisecond
+	kinds := []struct {
+		fault  faultproxy.Fault
+		breaks bool
+	}{
+		{faultproxy.Fault{Kind: faultproxy.Delay, Delay: ms, Jitter: ms}, false},
+		{faultproxy.Fault{Kind: faultproxy.Throttle, Rate: 2_000_000}, false},
+		{faultproxy.Fault{Kind: faultproxy.Cut}, true},
+		{faultproxy.Fault{Kind: faultproxy.Truncate}, true},
+		{faultproxy.Fault{Kind: faultproxy.Duplicate, Len: 77}, true},
+		{faultproxy.Fault{Kind: faultproxy.Flip, Bit: 6}, true},
+		{faultproxy.Fault{Kind: faultproxy.BlackHole}, true},
+	}
+	begun := uint64(time.Now().UnixNano())
+	runs, sentAgain := 0, uint64(0)
+	for _, kind := range kinds {
+		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
+			fault := kind.fault
+			fault.Way = way
+			t.Run(fmt.Sprint(fault.Kind, " ", way), func(t *testing.T) {
+				t.Logf("seeds from %d", begun)
+				var running sync.WaitGroup
+				retries := make([]*metrics.Retries, seeds())
+				for i := range seeds() {
+					one := func() { retries[i] = retryOnce(t, fault, begun+uint64(i)) }
+					if fault.Kind == faultproxy.BlackHole {
+						running.Go(one) // it only waits
+					} else {
+						one()
+					}
+				}
+				running.Wait()
+				for i, r := range retries {
+					if broke := r != nil && r.Connections > 0; kind.breaks && !broke {
+						t.Errorf("seed %d: no connection broke", begun+uint64(i))
+					} else if broke {
+						sentAgain += r.Calls
+					}
+					runs++
+				}
+			})
+		}
+	}
+	t.Logf("%d runs, %d calls sent again, no acknowledged write lost", runs, sentAgain)
+}
+
+// retryOnce is one run through a proxy, behind which up to three connections have
+// the fault, each at a random byte; but one that hangs is followed by a good one,
+// as a call's time allows no more.
+func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retries {
+	rng := rand.New(rand.NewPCG(seed, uint64(fault.Way)))
+	last := rng.IntN(3)
+	if fault.Kind == faultproxy.BlackHole {
+		last = 0
+	}
+	var ats []int64
+	for n := range last + 1 {
+		at := rng.Int64N(40_000)
+		if n == 0 {
+			at += 2000 // behind the first handshake, which is not repeated
+		}
+		ats = append(ats, at)
+	}
+	s := newStore(t, "server0", "binary", engine.NewMutex())
+	proxy, err := faultproxy.Start(s.addr, seed, func(conn int) []faultproxy.Fault {
+		if conn >= len(ats) {
+			return nil
+		}
+		f := fault
+		f.At = ats[conn]
+		return []faultproxy.Fault{f}
+	})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer proxy.Close()
+	c := brief()
+	c.Hosts, c.Options.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
+	summary, written, err := remembered(context.Background(), c)
+	if found := noticed(t, s, c.Node, summary, err); found != "" {
+		t.Errorf("seed %d: %s", seed, found)
+		return nil
+	}
+	if lost := written.lost(s.engine); len(lost) > 0 {
+		t.Errorf("seed %d: the last acknowledged writes of %d keys are lost, such as %s", seed, len(lost), lost[0])
+	}
+	if len(proxy.Struck()) == 0 {
+		t.Errorf("seed %d: the fault did not strike", seed)
+	}
+	return summary.Retries
+}
+
+// Workers that share connections, over several servers, keep exact counts while
+// connections are cut all the time.
+func TestRetryKeepsCounts(t *testing.T) {
+	const seed = 20261121
+	t.Logf("seed %d", seed)
+	stores, _ := newStores(t, 2, "binary")
+	c := brief()
+	c.Hosts = nil
+	var proxies []*faultproxy.Proxy
+	for i, s := range stores {
+		var mu sync.Mutex
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		proxy, err := faultproxy.Start(s.addr, seed, func(int) []faultproxy.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.Way(rng.IntN(2)), At: 2000 + rng.Int64N(60_000)}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proxy.Close()
+		proxies, c.Hosts = append(proxies, proxy), append(c.Hosts, proxy.Addr())
+	}
+	c.Retry, c.Workers, c.Connections, c.InFlight, c.Check, c.Window = true, 8, 3, 2, true, 300*time.Millisecond
+	c.CallTimeout = time.Minute
+	summary, err := complete(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remembered := uint64(0)
+	for i, s := range stores {
+		if found := noticed(t, s, c.Node, metrics.Summary{Total: summary.Peers[i].Counts, Verification: summary.Verification}, nil); found != "" {
+			t.Errorf("%s: %s", s.name, found)
+		}
+		_, calls := s.service.Retries()
+		remembered += calls
+	}
+	if r := summary.Retries; r == nil || r.Calls <= remembered || remembered == 0 || r.First == "" || len(proxies[0].Struck()) == 0 {
+		t.Errorf("retries %+v, %d answered from memory; want some of both kinds, and the first reason", r, remembered)
+	}
+	if fault := summary.Check.Fault(); fault != "" {
+		t.Error(fault)
+	}
+}
+
+// A server that comes back with an empty store ends a run, whether or not the
+// client makes connections again, and the error names it.
+func TestServerRestarted(t *testing.T) {
+	for _, test := range []struct {
+		codec string
+		retry bool
+	}{{"binary", false}, {"gob", false}, {"binary", true}} {
+		t.Run(fmt.Sprint(test.codec, " -retry=", test.retry), func(t *testing.T) {
+			s := newStore(t, "server0", test.codec, engine.NewMutex())
+			c := brief()
+			c.Hosts, c.Codec, c.Retry, c.Workers, c.Window = []string{s.addr}, test.codec, test.retry, 4, time.Hour
+			g := connected(t, c)
+			if err := g.Load(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			var next *store
+			err := within(t, "the run", func() error {
+				return g.Measure(context.Background(), func(p metrics.Phase) error {
+					if p == metrics.Window {
+						next = s.restart(t, test.codec)
+					}
+					return nil
+				})
+			})
+			var restarted *wire.RestartedError
+			if !errors.As(err, &restarted) || restarted.Node != "server0" || !strings.Contains(restarted.Error(), "server restarted: server0") {
+				t.Errorf("error %v, want one that says that server0 was restarted", err)
+			}
+			if n := next.service.Records(); n != 0 {
+				t.Errorf("%d records were stored on the empty server", n)
+			}
+		})
+	}
+}
+
+// A server that is started again while a client connects is noticed as well.
+func TestServerRestartedWhileConnecting(t *testing.T) {
+	s := newStore(t, "server0", "binary", engine.NewMutex())
+	c := brief()
+	c.Hosts, c.Workers = []string{s.addr}, 2
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.workers[0].peers[0].instance = "another"
+	defer g.Close()
+	id := g.identity()
+	var restarted *wire.RestartedError
+	if err := g.connect(context.Background(), g.workers[1], id); !errors.As(err, &restarted) {
+		t.Errorf("error %v, want a RestartedError", err)
+	}
+}
+
+// Without a server to come back to, an error stays what it was.
+func TestServerGone(t *testing.T) {
+	s := newStore(t, "server0", "binary", engine.NewMutex())
+	c := brief()
+	c.Hosts, c.Window = []string{s.addr}, time.Hour
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	err := within(t, "the run", func() error {
+		return g.Measure(context.Background(), func(p metrics.Phase) error {
+			if p == metrics.Window {
+				s.socket.Close()
+				s.cut()
+			}
+			return nil
+		})
+	})
+	var call *CallError
+	var restarted *wire.RestartedError
+	if !errors.As(err, &call) || call.Server != "server0" || errors.As(err, &restarted) {
+		t.Errorf("error %v, want that of the call", err)
+	}
+}
