@@ -14,7 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// shorten is an engine whose every 100th answer lacks a byte.
+// shorten is an engine whose every 50th answer of a call lacks a byte.
 type shorten struct {
 	kvs.Engine
 }
