@@ -18,6 +18,10 @@ import (
 // such a folder, or that a side has no valid trial.
 func CompareSides(dir string) (Comparison, error) {
 	c := Comparison{Paired: true}
+	dir, err := realPath(dir) // trials are called by their folder's name
+	if err != nil {
+		return c, err
+	}
 	plan, trials, err := metrics.ReadSweep(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, &InputError{err}

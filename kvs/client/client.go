@@ -72,6 +72,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if c.reporter, err = control.NewReporter(node, c.generator.Counts, c.log); err != nil {
 		return err
 	}
+	c.reporter.Sample(config.Sampling)
 	host, err := control.Introduce(node, args, flags)
 	if err != nil {
 		return err

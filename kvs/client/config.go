@@ -3,6 +3,7 @@
 package client
 
 import (
+	"cmp"
 	"flag"
 	"strings"
 
@@ -17,10 +18,11 @@ import (
 // Config is a client's command line.
 type Config struct {
 	loadgen.Config
-	Trust   trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
-	Profile control.Profile
-	Ceiling Ceiling
-	Recheck string // -recheck: a saved history to verify, and nothing else
+	Trust    trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
+	Profile  control.Profile
+	Sampling control.Sampling
+	Ceiling  Ceiling
+	Recheck  string // -recheck: a saved history to verify, and nothing else
 }
 
 // hints are the labs' spellings.
@@ -36,7 +38,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	c := Config{Config: loadgen.DefaultConfig()}
+	c := Config{Config: loadgen.DefaultConfig(), Sampling: control.Sampled}
 	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
 	w := &c.Workload
 	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
@@ -78,6 +80,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	c.Trust.Define(flags)
 	c.Ceiling.flags(flags)
+	c.Sampling.Flags(flags)
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
@@ -88,10 +91,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
 		return c, flags, control.UsageError{Err: err}
 	}
-	if err := c.Trust.Validate(); err != nil {
-		return c, flags, control.UsageError{Err: err}
-	}
-	if err := c.Validate(); err != nil {
+	if err := cmp.Or(c.Trust.Validate(), c.Config.Validate(), c.Sampling.Validate()); err != nil {
 		return c, flags, control.UsageError{Err: err}
 	}
 	return c, flags, nil

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			want := Config{Config: loadgen.DefaultConfig()}
+			want := Config{Config: loadgen.DefaultConfig(), Sampling: control.Sampled}
 			test.change(&want.Config)
 			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, %v; want %+v", got, err, want)

@@ -39,6 +39,7 @@ type Config struct {
 	Reap      bool          // end what earlier runs have left, and nothing else
 	Deadline  time.Duration // of each trial; 0: the sum of what its steps may take
 	NoCeiling bool          // no ceiling is measured before the first trial
+	SelfTest  string        // test the instrument: fullSelfTest or quickSelfTest; "" does not
 	Soak      time.Duration // length of a window over which no process may grow; 0: no soak
 
 	Symmetric      bool   // every node serves and loads
@@ -82,6 +83,7 @@ examples:
   run-cluster.sh --ab "" '--client-args "-batch 1024"' --trials 6
   run-cluster.sh --ab commit:HEAD~1 "" --server-args "-engine slab"
   run-cluster.sh --soak 30m                       half an hour in which no process may grow
+  run-cluster.sh --selftest                       is the instrument right on these nodes?
   run-cluster.sh --slo p99=5ms --client-args "-batch auto"
 
 exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
@@ -161,6 +163,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	cfg.encryptionFlags(fs)
 	cfg.lifetimeFlags(fs)
 	cfg.soakFlags(fs)
+	cfg.selfTestFlags(fs)
 	cfg.ceilingFlags(fs)
 	return fs
 }
@@ -283,6 +286,9 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return err
 	}
 	if err := c.validateSoak(set); err != nil {
+		return err
+	}
+	if err := c.validateSelfTest(set); err != nil {
 		return err
 	}
 	if err := c.validateTopology(set); err != nil {

@@ -90,7 +90,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--until", "0%"}, "want more than 0%"},
 		{[]string{"--until", "NaN%"}, "want more than 0%"},
 		{[]string{"--until", "51%"}, "at most 50%"},
-		{[]string{"--seed", "3"}, "--seed: it decides the order of a --sweep, and there is none"},
+		{[]string{"--seed", "3"}, "--seed: it decides the order of a --sweep or --ab, and there is none"},
 		{[]string{"--seed", "3", "--trials", "5"}, "--seed: it decides"},
 		{[]string{"--resume", ""}, "--resume: needs the folder of a sweep"},
 		{[]string{"--sweep", "batch"}, "the form is name=value,value, as in batch=1024,8192"},

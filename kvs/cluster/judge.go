@@ -44,7 +44,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 func judge(run metrics.Run) metrics.Verdict {
 	for _, check := range []func(metrics.Run) metrics.Verdict{
 		checkReports, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
-		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore,
+		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed,
 	} {
 		if v := check(run); !v.Valid {
 			return v
@@ -182,6 +182,21 @@ func checkStore(run metrics.Run) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if n := node.Summary.Verification.AnyKey; n > 0 {
 			return invalid(node.Name, "%d values were not checked against their keys", n)
+		}
+	}
+	return valid
+}
+
+// injected is the verdict on a run that is right in all but that its servers' speed
+// was faulty on purpose (kvsserver -inject).
+var injected = invalid("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
+
+// checkSpeed: the servers were as fast as they can be. It comes last, as a test of
+// the instrument must hold in all else.
+func checkSpeed(run metrics.Run) metrics.Verdict {
+	for _, node := range run.Nodes {
+		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["inject"] != "" {
+			return injected
 		}
 	}
 	return valid

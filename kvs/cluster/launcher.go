@@ -115,6 +115,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if cfg.Trials.SLO != nil {
 		return l.searchSLO(ctx, cfg, nodes, args)
 	}
+	if cfg.SelfTest != "" {
+		return l.selfTest(ctx, cfg, nodes, args)
+	}
 	plan, err := makePlan(ctx, cfg, nodes)
 	if err != nil {
 		return &UsageError{err}

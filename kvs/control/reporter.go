@@ -18,6 +18,8 @@ type Reporter struct {
 	ticker  *time.Ticker
 	started time.Time
 
+	sampling time.Duration // 0: none
+
 	mu      sync.Mutex
 	phase   metrics.Phase  // guarded by mu
 	last    metrics.Counts // at the last interval's end; guarded by mu
@@ -53,7 +55,7 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 	}
 	return &Reporter{
 		node: node, sampler: sampler, counts: counts, done: done,
-		ticker: time.NewTicker(reportEvery), started: now, lastEnd: now, phase: metrics.Idle,
+		ticker: time.NewTicker(reportEvery), sampling: Sampled.Every, started: now, lastEnd: now, phase: metrics.Idle,
 	}, nil
 }
 
@@ -65,13 +67,19 @@ func (r *Reporter) SetDataInterface(name string) error { return r.sampler.SetDat
 // does not delay the ones after it.
 func (r *Reporter) Run(ctx context.Context) error {
 	defer r.ticker.Stop()
+	oftener, stop := r.oftener()
+	defer stop()
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.ticker.C:
+			err = r.tick()
+		case <-oftener:
+			err = r.sampleNow()
 		}
-		if err := r.tick(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -107,11 +115,8 @@ func (r *Reporter) cut(least time.Duration) error {
 	if err := r.node.Report(metrics.Record{Interval: &i}); err != nil {
 		return err
 	}
-	usage, err := r.sampler.Sample(r.phase)
-	if err != nil {
-		return err
-	}
-	if err := r.node.Report(metrics.Record{Usage: &usage}); err != nil || r.done == nil {
+	usage, err := r.sample()
+	if err != nil || r.done == nil {
 		return err
 	}
 	return r.done(i, usage)

@@ -29,6 +29,8 @@ type Config struct {
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Trust          trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
 	Profile        control.Profile
+	Sampling       control.Sampling
+	Inject         string // -inject
 }
 
 // hints are the labs' spellings.
@@ -39,7 +41,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%"}
+	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled}
 	var port string
 	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
@@ -56,6 +58,8 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this long")
 	c.Trust.Define(flags)
+	flags.StringVar(&c.Inject, "inject", "", "make the server's speed faulty, for run-cluster.sh --selftest: `fault` is slowdown=5% (of processor time burnt on top), pause=100ms@10s (nothing is applied for so long, once in each period) or service=1ms (longer for each call); never VALID")
+	c.Sampling.Flags(flags)
 	c.Profile.Flags(flags)
 	if err := control.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
@@ -79,6 +83,12 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 // Validate returns an error that names the first wrong flag and its right form.
 func (c Config) Validate() error {
 	if err := engine.Check(c.Engine); err != nil {
+		return err
+	}
+	if _, err := engine.ParseInjection(c.Inject); err != nil {
+		return err
+	}
+	if err := c.Sampling.Validate(); err != nil {
 		return err
 	}
 	if c.Codec != wire.RawCodec {

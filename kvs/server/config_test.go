@@ -12,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%"}
+	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled}
 	with := func(change func(*Config)) Config {
 		c := usual
 		change(&c)
@@ -33,8 +33,9 @@ func TestParse(t *testing.T) {
 		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
 		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%",
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled,
 		}},
+		{"-inject pause=1s@9s -sample-every 0", with(func(c *Config) { c.Inject, c.Sampling.Every = "pause=1s@9s", 0 })},
 		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *Config) {
 			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}
 		})},
@@ -71,6 +72,8 @@ func TestParseErrors(t *testing.T) {
 		{"-max-frame 0", "-max-frame 0: want 1 to 67108864 bytes"},
 		{"-request-timeout 5", `-request-timeout: parse error`},
 		{"-idle-timeout 0s", "-idle-timeout 0s: want at least 1s"},
+		{"-inject sleep=1s", `-inject "sleep=1s": want slowdown=5%, pause=100ms@10s or service=1ms`},
+		{"-sample-every 2s", "-sample-every 2s: want 10ms to 1s, or 0"},
 		{"-socket-buffer -1", "-socket-buffer -1: want 1 to 1073741824 bytes, or 0"},
 		{"8080", `stray argument "8080"`},
 		{"-addr 127.0.0.1:8080", "here it is -listen host:port"},

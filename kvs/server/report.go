@@ -68,6 +68,9 @@ func (s *server) enter(phase metrics.Phase) error {
 	case s.inWindow:
 		s.window, s.inWindow = sample, false
 	case phase == metrics.Window:
+		if s.injected != nil {
+			s.injected.Begin()
+		}
 		s.before, s.inWindow = sample, true
 	}
 	return s.reporter.Enter(phase)

@@ -29,7 +29,8 @@ type server struct {
 	node     *control.Node
 	service  *kvs.Service
 	reporter *control.Reporter
-	memory   uint64 // bytes that the process may have
+	injected *engine.Injected // nil without -inject
+	memory   uint64           // bytes that the process may have
 
 	inWindow       bool
 	before, window *kvs.Sample // of the operations before and in the window; nil while they go on
@@ -55,10 +56,12 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		return err
 	}
 	node.Hold(store)
-	s := &server{config: config, node: node, service: kvs.NewService(store)}
+	s := &server{config: config, node: node}
+	s.service = kvs.NewService(s.faulty(store))
 	if s.reporter, err = control.NewReporter(node, s.counts, s.log); err != nil {
 		return err
 	}
+	s.reporter.Sample(config.Sampling)
 	socket, err := net.Listen("tcp", config.Listen)
 	if err != nil {
 		return err // it says listen, the address and why
@@ -84,11 +87,24 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if l.id.Null {
 		node.Logf("engine null: no store; clients measure a ceiling, and the run is no result")
 	}
+	if config.Inject != "" {
+		node.Logf("-inject %s: the server's speed is faulty, and the run is no result", config.Inject)
+	}
 	node.Logf("Starting KVS server on %s", socket.Addr())
 	if err := node.Send(control.Event{Event: control.Ready, Addr: socket.Addr().String()}); err != nil {
 		return err
 	}
 	return s.serve(ctx, l)
+}
+
+// faulty is the store as -inject has it.
+func (s *server) faulty(store kvs.Engine) kvs.Engine {
+	what, err := engine.ParseInjection(s.config.Inject)
+	if err != nil || what == (engine.Injection{}) { // what is wrong has been refused
+		return store
+	}
+	s.injected = engine.Inject(store, what)
+	return s.injected
 }
 
 // serve runs until a stop command, by hand until an interrupt, and reports.

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// The forms of --selftest. The quick one makes the tests that a busy machine cannot
+// fail by being slow.
+const (
+	fullSelfTest  = "full"
+	quickSelfTest = "quick"
+)
+
+func (c *Config) selfTestFlags(fs *flag.FlagSet) {
+	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in about 8 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
+		switch text {
+		case "true":
+			c.SelfTest = fullSelfTest
+		case quickSelfTest:
+			c.SelfTest = quickSelfTest
+		default:
+			return errors.New("want --selftest or --selftest=quick")
+		}
+		return nil
+	})
+}
+
+// validateSelfTest checks --selftest against the other flags.
+func (c Config) validateSelfTest(set map[string]bool) error {
+	switch {
+	case c.SelfTest == "":
+	case c.Trials.many() || c.Trials.SLO != nil || c.Trials.Resume != "":
+		return errors.New("--selftest: it makes its own trials, without --trials, --until, --sweep, --curve, --ab, --slo and --resume")
+	case set["secs"] || set["soak"] || c.Grade != nil || c.Keep || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0:
+		return errors.New("--selftest: it has its own arguments for servers and clients, and goes without --server-args, --client-args, --secs, --soak, --grade and --keep")
+	}
+	return nil
+}
+
+// selfTest is --selftest as it is carried out.
+type selfTest struct {
+	*Launcher
+	cfg    Config
+	nodes  []Node
+	dir    folder
+	built  string // git commit
+	args   []string
+	random *rand.Rand // of the order within pairs
+	made   int        // trials
+	checks []tested
+}
+
+// variant is what a trial of the self-test has of its own.
+type variant struct{ server, client string } // arguments
+
+// selfTestArgs are those of every client of the self-test. The work is small, so
+// that short trials have many calls.
+const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
+
+// selfTest carries out --selftest.
+func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []Node, args []string) error {
+	seed := rand.Uint64()
+	s := &selfTest{Launcher: l, cfg: cfg, nodes: nodes, args: args, random: rand.New(rand.NewPCG(seed, 0))}
+	s.cfg.NoCeiling = true
+	plan, err := s.plan(ctx, variant{})
+	if err == nil {
+		err = l.checkArgs(ctx, plan)
+	}
+	switch {
+	case err != nil:
+		return &UsageError{err}
+	case cfg.DryRun:
+		return plan.print(l.Stdout)
+	case cfg.Check:
+		return l.check(ctx, cfg, plan)
+	}
+	if s.dir, err = createFolder(cfg.Out, time.Now()); err != nil {
+		return &UsageError{err}
+	}
+	s.built = l.commit(ctx)
+	fmt.Fprintf(l.Stderr, "self-test, %s; the order within pairs has seed %d\n", cfg.SelfTest, seed)
+	return s.conclude(seed, s.run(ctx))
+}
+
+// run makes every test of the form that is asked for. An error is what ended it
+// before its end.
+func (s *selfTest) run(ctx context.Context) error {
+	quick := s.cfg.SelfTest == quickSelfTest
+	for _, test := range []struct {
+		quick bool
+		make  func(context.Context) error
+	}{{true, s.pause}, {true, s.service}, {false, s.slowdown}, {false, s.samples}, {false, s.alike}} {
+		if quick && !test.quick {
+			continue
+		}
+		if err := test.make(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan is the plan of a trial.
+func (s *selfTest) plan(ctx context.Context, v variant) (Plan, error) {
+	at := s.cfg
+	at.ServerArgs = strings.Fields(v.server)
+	at.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
+	return makePlan(ctx, at, s.nodes)
+}
+
+// trial makes a trial. Of one without a result there is only an error: the tests are
+// of what results say.
+func (s *selfTest) trial(ctx context.Context, what string, v variant) (metrics.Run, error) {
+	plan, err := s.plan(ctx, v)
+	if err != nil {
+		return metrics.Run{}, err
+	}
+	s.made++
+	name := fmt.Sprintf("trial-%03d", s.made)
+	fmt.Fprintf(s.Stderr, "%s, %s\n", name, what)
+	dir := folder(s.dir.path(name))
+	if err := dir.clear(); err != nil {
+		return metrics.Run{}, err
+	}
+	run, err := s.Launcher.trial(ctx, s.cfg, plan, dir, metrics.Run{ID: s.dir.id() + "/" + name, GitCommit: s.built, Command: commandLine(s.args)})
+	if err == nil && !run.Verdict.Valid && run.Verdict != injected {
+		err = &InvalidError{Verdict: run.Verdict}
+	}
+	if err != nil && !errors.Is(err, errInterrupted) {
+		err = fmt.Errorf("%s (%s): %w", name, what, err)
+	}
+	return run, err
+}
+
+// pairs makes so many pairs of trials, in random order within each.
+func (s *selfTest) pairs(ctx context.Context, what string, n int, a, b variant) (ofA, ofB []metrics.Run, err error) {
+	for pair := range n {
+		both := make([]metrics.Run, 2)
+		for _, side := range s.random.Perm(2) {
+			label := fmt.Sprintf("%s, pair %d of %d, %s", what, pair+1, n, metrics.SideNames[side])
+			if both[side], err = s.trial(ctx, label, []variant{a, b}[side]); err != nil {
+				return nil, nil, err
+			}
+		}
+		ofA, ofB = append(ofA, both[0]), append(ofB, both[1])
+	}
+	return ofA, ofB, nil
+}
+
+// ratioOf compares what pairs of runs came to. The figures are a property of runs
+// above 0.
+func ratioOf(a, b []metrics.Run, figure func(metrics.Run) float64) (metrics.Ratio, error) {
+	figures := func(runs []metrics.Run) (all []float64) {
+		for _, run := range runs {
+			all = append(all, figure(run))
+		}
+		return all
+	}
+	ofA, ofB := figures(a), figures(b)
+	if slices.Min(ofA) <= 0 || slices.Min(ofB) <= 0 {
+		return metrics.Ratio{}, errors.New("a node did not say what it used")
+	}
+	r, _ := metrics.RatioOfPairs(ofA, ofB, 0.95, 1)
+	return r, nil
+}
+
+// opsPerS is a run's throughput.
+func opsPerS(run metrics.Run) float64 { return run.OpsPerS }

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// alike compares one configuration with itself. By chance the interval of six pairs,
+// from the lowest to the highest ratio, misses 1 in 2 of 2^6 = 1 of 32 cases, so that
+// of 20 comparisons more than one tells apart what is alike in 13 of 100 self-tests.
+// Then 20 more are made: more than 4 of 40, after more than one of the first 20, come
+// about in fewer than 1 of 100, where intervals that miss in one of 5 cases are
+// found out in 9 of 10.
+func (s *selfTest) alike(ctx context.Context) error {
+	const comparisons, pairs, few, many = 20, metrics.RatioPairs, 1, 4
+	apart, made := 0, 0
+	for made == 0 || made == comparisons && apart > few {
+		for range comparisons {
+			made++
+			a, b, err := s.pairs(ctx, fmt.Sprintf("alike, comparison %d", made), pairs, variant{client: "-secs 0.5"}, variant{client: "-secs 0.5"})
+			if err != nil {
+				return err
+			}
+			r, err := ratioOf(a, b, opsPerS)
+			if err != nil {
+				return err
+			}
+			if r.Low > 1 || r.High < 1 {
+				apart++
+			}
+		}
+	}
+	s.add(tested{
+		What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs by --ab's interval, ops/s", pairs),
+		Asked:    fmt.Sprintf("at most %d of %d told apart, else at most %d of %d", few, comparisons, many, 2*comparisons),
+		Measured: fmt.Sprintf("%d of %d", apart, made),
+		Passed:   made == comparisons && apart <= few || made > comparisons && apart <= many,
+	})
+	return nil
+}
+
+// slowdown looks for servers that cost 5 % more processor time. That decides, as
+// clients share a machine's processors with them, and others may too: then
+// operations per second change by less than 5 %, and vary by more.
+func (s *selfTest) slowdown(ctx context.Context) error {
+	const pairs, work = 10, "-secs 3 -warmup 0.5 -workers 8 -batch 1024"
+	a, b, err := s.pairs(ctx, "slowdown", pairs, variant{client: work}, variant{"-inject slowdown=5%", work})
+	if err != nil {
+		return err
+	}
+	cpu, err := ratioOf(a, b, func(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) })
+	if err != nil {
+		return err
+	}
+	rate, err := ratioOf(a, b, opsPerS)
+	if err != nil {
+		return err
+	}
+	s.add(tested{
+		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, their processor time per operation", pairs),
+		Asked:    "the 95 % interval lies above 1",
+		Measured: fmt.Sprintf("%s; could see %.2g %% (ops/s %s; %.2g %%)", intervalText(cpu), 100*cpu.Smallest, intervalText(rate), 100*rate.Smallest),
+		Passed:   cpu.Low > 1,
+	})
+	return nil
+}
+
+// intervalText is a ratio with its interval.
+func intervalText(r metrics.Ratio) string {
+	return fmt.Sprintf("%.3f, %.3f to %.3f", r.Value, r.Low, r.High)
+}
+
+// pause looks at what 100 ms without an answer, once in 4 s, do to latency: an open
+// loop sees them, 1 in 40 operations, and the median of a closed loop does not.
+func (s *selfTest) pause(ctx context.Context) error {
+	const pause = 100 * time.Millisecond
+	const inject = "-inject pause=100ms@4s"
+	open, err := s.trial(ctx, "pause, open loop", variant{inject, "-secs 4 -rate 2000"})
+	if err != nil {
+		return err
+	}
+	closed, err := s.trial(ctx, "pause, closed loop", variant{inject, "-secs 4"})
+	if err != nil {
+		return err
+	}
+	seen, calls := open.Latency[metrics.OpLatency], closed.Latency[metrics.CallLatency]
+	most := pause / 10
+	if s.cfg.SelfTest == quickSelfTest {
+		most = pause / 2
+	}
+	s.add(atLeast("servers pause for 100 ms once in 4 s: p99.9 of operations, open loop", seen.P999, pause/2, seen.Refused))
+	s.add(atLeast("the same: maximum", &seen.Max, pause*9/10, ""))
+	s.add(within("the same: p50 of calls, closed loop", calls.P50, 0, most))
+	return nil
+}
+
+// service measures a server that takes 1 ms longer for each call: in the server's
+// own part of the call, and in the call itself, less what the call takes without.
+func (s *selfTest) service(ctx context.Context) error {
+	const service = time.Millisecond
+	const work = "-secs 2 -workers 1 -batch 8"
+	plain, err := s.trial(ctx, "service time, without", variant{client: work})
+	if err != nil {
+		return err
+	}
+	slow, err := s.trial(ctx, "service time, 1 ms", variant{"-inject service=1ms", work})
+	if err != nil {
+		return err
+	}
+	low, high := service*95/100, service*105/100
+	server, call, without := slow.Latency[metrics.ServerLatency].P50, slow.Latency[metrics.CallLatency].P50, plain.Latency[metrics.CallLatency].P50
+	if s.cfg.SelfTest == quickSelfTest {
+		s.add(atLeast("servers take 1 ms longer for each call: server's part, p50", server, low, ""))
+		s.add(atLeast("the same: call, p50", call, low, ""))
+		return nil
+	}
+	s.add(within("servers take 1 ms longer for each call: server's part, p50", server, low, high))
+	more := call
+	if call != nil && without != nil {
+		more = new(*call - *without)
+	}
+	s.add(within("the same: call, p50, less that without", more, low, high))
+	return nil
+}
+
+// samples measures what it costs to sample the machine. One sample a second is too
+// little to be seen beside a run's own variation, so that 50 a second are compared
+// with none, and a fiftieth of the difference is what one costs.
+func (s *selfTest) samples(ctx context.Context) error {
+	const pairs, times, most = 10, 50, 0.01
+	sampled := func(every string) variant { return variant{"-sample-every " + every, "-secs 1 -sample-every " + every} }
+	a, b, err := s.pairs(ctx, "samples", pairs, sampled("0"), sampled("20ms"))
+	if err != nil {
+		return err
+	}
+	r, err := ratioOf(a, b, func(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) })
+	if err != nil {
+		return err
+	}
+	cost := func(ratio float64) float64 { return (ratio - 1) / times }
+	s.add(tested{
+		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", times, times, pairs),
+		Asked:    fmt.Sprintf("the 95 %% interval lies below %g %%", 100*most),
+		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
+		Passed:   cost(r.High) < most,
+	})
+	return nil
+}

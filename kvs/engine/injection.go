@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Injection is a known fault of a server's speed. A result of such a server tests
+// the instrument that measures it, and is worth nothing else. The zero Injection is
+// none.
+type Injection struct {
+	Slowdown float64       // share of the process's own processor time that it burns on top
+	Pause    time.Duration // how long no operation is applied
+	Every    time.Duration // from one pause to the next
+	Service  time.Duration // how much longer every call takes
+}
+
+const injectionForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
+
+// ParseInjection reads an injection: slowdown=SHARE, pause=TIME@PERIOD or
+// service=TIME; "" is none. Its errors give the right form.
+func ParseInjection(text string) (i Injection, err error) {
+	if text == "" {
+		return i, nil
+	}
+	name, value, _ := strings.Cut(text, "=")
+	switch name {
+	case "slowdown":
+		number, percent := strings.CutSuffix(value, "%")
+		i.Slowdown, err = strconv.ParseFloat(number, 64)
+		i.Slowdown /= 100
+		if err == nil && (!percent || !(i.Slowdown >= 0.001 && i.Slowdown <= 1)) {
+			err = errors.New("a slowdown is 0.1% to 100%")
+		}
+	case "pause":
+		length, period, _ := strings.Cut(value, "@")
+		if i.Pause, err = time.ParseDuration(length); err == nil {
+			i.Every, err = time.ParseDuration(period)
+		}
+		if err == nil && (i.Pause <= 0 || i.Every < 2*i.Pause) {
+			err = errors.New("a pause is above 0, and at most half of its period")
+		}
+	case "service":
+		i.Service, err = time.ParseDuration(value)
+		if err == nil && (i.Service <= 0 || i.Service > time.Second) {
+			err = errors.New("a service time is above 0 and at most 1s")
+		}
+	default:
+		err = errors.New("there is no such injection")
+	}
+	if err != nil {
+		return Injection{}, fmt.Errorf("-inject %q: %s (%w)", text, injectionForm, err)
+	}
+	return i, nil
+}
