@@ -44,7 +44,7 @@ func soakOf(seconds int, of func(second int) ProcessUsage) Soak {
 type resting struct {
 	rng         *rand.Rand
 	noise       float64
-	live, found float64 // bytes
+	found       float64 // bytes that the last collection found in use
 	heap, other float64 // bytes per second that leak
 }
 
