@@ -10,7 +10,12 @@ import (
 
 // methodPart says how a run was measured, and what was checked.
 func methodPart(r *Run) part {
-	p := part{List: method(r), Tables: []table{accountTable(r.Run)}}
+	p := part{List: method(r)}
+	if r.Total.Ops()+r.Applied.Ops() > 0 {
+		p.Tables = []table{accountTable(r.Run)}
+	} else {
+		p.Notes = []string{"The run did not come as far as to compare what clients verified with what servers applied."}
+	}
 	rows, pairs := disagreements(r.Run)
 	switch {
 	case len(rows) > 0:

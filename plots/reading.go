@@ -39,15 +39,13 @@ const (
 func timeReadings(r *Run, panels ...readable) []Reading {
 	start, end := workSpan(r)
 	start = math.Floor(start)
-	n := int(min(max(1, math.Ceil(end-start)), maxReadings))
-	step := (end - start) / float64(n)
+	step := max(1, math.Ceil((end-start)/maxReadings))
 	phases := Phases(r)
 	var all []Reading
-	for i := range n {
-		at := start + (float64(i)+0.5)*step
+	for at := start + step/2; at < end+step/2; at += step {
 		reading := Reading{At: at, Head: tenths(at) + " s" + phaseAt(phases, at)}
 		for _, panel := range panels {
-			reading.Rows = append(reading.Rows, panel.rows(at, max(step, 1))...)
+			reading.Rows = append(reading.Rows, panel.rows(at, step)...)
 		}
 		if len(reading.Rows) > 0 {
 			all = append(all, reading)
