@@ -115,7 +115,7 @@ func blame(err error) error {
 	var call *loadgen.CallError
 	var restarted *wire.RestartedError
 	if errors.As(err, &restarted) {
-		return control.PeerError{Node: restarted.Node, Err: restarted}
+		return control.PeerError{Node: restarted.Node, Err: restarted, Lost: true}
 	}
 	if errors.As(err, &call) && errors.Is(err, wire.ErrTimeout) {
 		return control.PeerError{Node: call.Server, Err: err}

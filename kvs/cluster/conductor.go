@@ -251,7 +251,9 @@ func (c *conductor) hear(msg message) *fault {
 		if event.Usage {
 			return m.fault(badArgs, "%s", event.Text)
 		}
-		if server := c.server(event.Peer); server != nil {
+		if server := c.server(event.Peer); server != nil && event.Lost {
+			return server.fault(crash, "%s", event.Text)
+		} else if server != nil {
 			return c.hung(server, "does not answer %s: %s", m.Name, event.Text)
 		}
 		return m.fault(complaint, "%s", event.Text)

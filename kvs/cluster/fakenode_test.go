@@ -267,6 +267,9 @@ func (n *fakeNode) misbehave(what string) {
 	case "error":
 		n.send(control.Event{Event: control.Error, Text: "listen tcp 127.0.0.1:8080: bind: address already in use"})
 		os.Exit(1)
+	case "restarted":
+		n.send(control.Event{Event: control.Error, Text: "server restarted: another instance", Peer: "node0", Lost: true})
+		os.Exit(1)
 	case "usage":
 		n.send(control.Event{Event: control.Error, Usage: true, Text: "-theta 0: must be above 0"})
 		os.Exit(2)

@@ -250,6 +250,7 @@ func TestFaults(t *testing.T) {
 		{"node2:exit3:exit", "node2", `exit status 3`, 1},
 		{"node0:error:start", "node0", `address already in use`, 1},
 		{"node3:error:window", "node3", `address already in use`, 1},
+		{"node2:restarted:window", "node0", `^server restarted: another instance$`, 1},
 		{"node2:garbage:window", "node2", `no event: "{{{ no event"`, 1},
 		{"node2:strange:window", "node2", `"dance" out of turn`, 1},
 		{"node0:early:ready", "node0", `"done" out of turn`, 1},

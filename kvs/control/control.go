@@ -89,5 +89,6 @@ type Event struct {
 	Text   string          `json:"text,omitempty"`
 	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is at fault (exit status 2)
 	Peer   string          `json:"peer,omitempty"`  // with Error: the node that it lies with, when that is another
+	Lost   bool            `json:"lost,omitempty"`  // with Peer: that one answers, and has lost what it held
 	Record *metrics.Record `json:"record,omitempty"`
 }

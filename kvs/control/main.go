@@ -26,6 +26,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 type PeerError struct {
 	Node string // its name
 	Err  error
+	Lost bool // it answers, and has lost what it held
 }
 
 func (e PeerError) Error() string { return e.Err.Error() }
@@ -121,7 +122,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var peer PeerError
 		errors.As(err, &peer)
 		// If this cannot be sent either, the exit status still tells.
-		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage), Peer: peer.Node})
+		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost})
 	}
 	return err
 }
