@@ -55,7 +55,7 @@ func (w work) nullPlan(plan Plan, _ *metrics.Preflight) (Plan, error) {
 	if w.coalesce {
 		return plan, errors.New("with -coalesce its one value would be sent once a reply")
 	}
-	plan.ServerArgs = append(without(plan.ServerArgs, "engine", "cpuprofile", "trace"), "-engine="+nullEngine)
+	plan.ServerArgs = append(without(plan.ServerArgs, "engine", "inject", "cpuprofile", "trace"), "-engine="+nullEngine)
 	plan.ClientArgs = closedLoop(plan.ClientArgs)
 	return plan, nil
 }
