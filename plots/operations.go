@@ -24,9 +24,9 @@ func sameOperations(runs []*Run) string {
 		n, ends, known := sharedPrefix(first.Run, r.Run)
 		switch {
 		case !known:
-			return fmt.Sprintf("cannot tell whether the operations are the same: %s or %s has no digests of them", first.ID, r.ID)
+			return "cannot tell whether the operations are the same: a run has no digests of them"
 		case n == 0 || !ends:
-			return fmt.Sprintf("different operations, though the flags are the same: %s and %s share the first %s", first.ID, r.ID, operationsText(n))
+			return fmt.Sprintf("different operations, though the flags are the same: two runs share the first %s", operationsText(n))
 		}
 		same, whole = min(same, n), whole && equalDigests(first.Run, r.Run)
 	}

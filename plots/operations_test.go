@@ -36,8 +36,8 @@ func TestSameOperations(t *testing.T) {
 		{"another seed", []*Run{drew("a", 1, "x", 28), drew("b", 2, "y", 28)}, "different operations: seed 1 and 2"},
 		{"another number of clients", []*Run{drew("a", 1, "x", 28), drew("b", 1, "x", 28, 28)}, "different operations: clients 1 and 2"},
 		{"seeds and clients", []*Run{drew("a", 1, "x", 28), drew("b", 2, "x", 28, 28)}, "different operations: seed 1 and 2, clients 1 and 2"},
-		{"astray", []*Run{drew("a", 1, "x", 28, 28), strayed}, "different operations, though the flags are the same: a and strayed share the first 2^9"},
-		{"an old run", []*Run{drew("a", 1, "x", 28), drew("old", 1, "x", 0)}, "cannot tell whether the operations are the same: a or old has no digests of them"},
+		{"astray", []*Run{drew("a", 1, "x", 28, 28), strayed}, "different operations, though the flags are the same: two runs share the first 2^9"},
+		{"an old run", []*Run{drew("a", 1, "x", 28), drew("old", 1, "x", 0)}, "cannot tell whether the operations are the same: a run has no digests of them"},
 	} {
 		if got := sameOperations(test.runs); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

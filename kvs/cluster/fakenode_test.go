@@ -57,6 +57,9 @@ func fakeSettings(args []string) {
 // The invented counts between one client and one server.
 var fakePair = metrics.Counts{Gets: 950, Puts: 50, ReadModifyWrites: 7, Hits: 957, Calls: 10}
 
+// Of them, those of the load: a record, which was stored and read back.
+var fakeLoad = metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
+
 // fakeWindow is how long a fake client is in its window.
 const fakeWindow = 200 * time.Millisecond
 
@@ -141,6 +144,7 @@ func (n *fakeNode) serve() {
 		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: fakePair})
 		s.Total = s.Total.Add(fakePair)
 	}
+	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * fakeLoad.Puts}
 	n.finish(s)
 }
 
@@ -181,9 +185,10 @@ func (n *fakeNode) load() {
 	}
 	s.WindowLengthS = time.Since(s.WindowStart).Seconds() + 10
 	for i := range strings.Split(n.arg("-hosts"), ",") {
-		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: fmt.Sprintf("node%d", i), Counts: fakePair})
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: fmt.Sprintf("node%d", i), Counts: fakePair, Load: fakeLoad})
 		s.Total = s.Total.Add(fakePair)
 	}
+	n.account(&s)
 	s.InWindow = metrics.Counts{Gets: 900, Puts: 40, Hits: 900, Calls: 9}
 	if rate := n.arg("-rate"); rate != "" {
 		n.offer(&s, rate)
@@ -192,6 +197,22 @@ func (n *fakeNode) load() {
 		n.joint(which)
 	}
 	n.finish(s)
+}
+
+// account says of the invented operations what a client says of real ones.
+func (n *fakeNode) account(s *metrics.Summary) {
+	servers := uint64(len(s.Peers))
+	s.Edges = new(metrics.Edges)
+	s.Workers = []metrics.WorkerCounts{{Loaded: servers * fakeLoad.Ops(), Drawn: s.Total.Ops() - servers*fakeLoad.Ops(), Verified: s.Total.Ops(),
+		OpeningOps: 1024, Opening: n.name, Redrawn: n.name}}
+	if n.arg("-client") != "0" {
+		return
+	}
+	clients, _ := strconv.ParseUint(n.arg("-clients"), 10, 64)
+	drawn := fakePair.Sub(fakeLoad)
+	ops := float64(drawn.Ops())
+	s.Law = &metrics.Law{Name: "-theta 0.99", Records: clients * servers * fakeLoad.Puts, Heaviest: 0.5,
+		Gets: float64(drawn.Gets) / ops, Puts: float64(drawn.Puts) / ops, ReadModifyWrites: float64(drawn.ReadModifyWrites) / ops}
 }
 
 // finish reports the summary, with the numbers that the faults ask for.

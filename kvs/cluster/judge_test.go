@@ -9,8 +9,9 @@ import (
 	"kvlab/metrics"
 )
 
-// goodRun is a run of 2 servers and 2 clients in which everything agrees.
-// Client i's window begins i seconds after the first and has 100 s.
+// goodRun is a run of 2 servers and 2 clients in which everything agrees: two
+// records, one on each server, the rest of the operations drawn by one worker
+// each. Client i's window begins i seconds after the first and has 100 s.
 func goodRun() *metrics.Run {
 	base := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	pair := metrics.Counts{Gets: 95, Puts: 5, ReadModifyWrites: 2, Hits: 97, Calls: 3}
@@ -20,15 +21,21 @@ func goodRun() *metrics.Run {
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Server, Summary: &metrics.Summary{
 			Total: twice, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: pair}, {Peer: "c1", Counts: pair}},
 			Usage: metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50, Peak: 60}},
+			Seen:  &metrics.Seen{Records: 1, Groups: []uint64{500, 500}},
 		}})
 	}
 	for i, name := range []string{"c0", "c1"} {
-		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: &metrics.Summary{
+		s := &metrics.Summary{
 			WindowStart: base.Add(time.Duration(i) * time.Second), WindowLengthS: 100,
-			InWindow: metrics.Counts{Gets: 100, Puts: 10, Hits: 100}, Total: twice,
-			Peers: []metrics.PeerCounts{{Peer: "s0", Counts: pair}, {Peer: "s1", Counts: pair}},
-		}})
+			InWindow: metrics.Counts{Gets: 100, Puts: 10, Hits: 100}, Total: twice, Edges: new(metrics.Edges),
+			Peers:   []metrics.PeerCounts{{Peer: "s0", Counts: pair}, {Peer: "s1", Counts: pair}},
+			Workers: []metrics.WorkerCounts{{Loaded: 2, Drawn: twice.Ops() - 2, Verified: twice.Ops(), OpeningOps: 200, Opening: name, Redrawn: name}},
+		}
+		s.Peers[i].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: s})
 	}
+	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02, Heaviest: 0.5,
+		Cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
 	return run
 }
 
@@ -62,6 +69,11 @@ func TestJudge(t *testing.T) {
 		{"perhaps not linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Ops: 9, Unknown: 1, First: "x"} }, "INVALID(perhaps not linearizable: x, c0)"},
 		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-check recorded no operation, c0)"},
 		{"linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9} }, "VALID"},
+		{"no account", func(s []*metrics.Summary) { s[3].Workers = nil }, "INVALID(the client gives no account of its workers, c1)"},
+		{"no edges", func(s []*metrics.Summary) { s[2].Edges = nil }, "INVALID(the client does not say when in its window its replies came, c0)"},
+		{"nothing seen", func(s []*metrics.Summary) { s[1].Seen = nil }, "INVALID(the server does not say what it saw of its operations, s1)"},
+		{"no law", func(s []*metrics.Summary) { s[2].Law = nil }, "INVALID(no client says what its workload predicts)"},
+		{"a law for three servers", func(s []*metrics.Summary) { s[2].Law.Cells = make([][]float64, 3) }, "INVALID(the clients know of 3 servers, and 2 have reported)"},
 		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(110 operations in a window of 0 s, c0)"},
 		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(0 operations in a window of 100 s, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},
@@ -69,7 +81,7 @@ func TestJudge(t *testing.T) {
 		{"no overlap", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(time.Hour) }, "INVALID(the clients' windows share 0.0 %"},
 		{"short window inside a long one", func(s []*metrics.Summary) { s[3].WindowLengthS = 10 }, "VALID"},
 		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
-		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: counted before they were done (when sent, or dropped on the way, or answered by a cache), c1)"},
+		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: counted before they were done (when sent, or dropped on the way), c1)"},
 		{"a kind for another", func(s []*metrics.Summary) {
 			s[0].Peers[0].Counts.Puts--
 			s[0].Peers[0].Counts.ReadModifyWrites++
@@ -104,6 +116,28 @@ func TestJudge(t *testing.T) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// What a server lacks of what a client verified tells a cache from a count at send.
+func TestMiscount(t *testing.T) {
+	all := metrics.Counts{Gets: 9500, Puts: 450, ReadModifyWrites: 50}
+	reads := metrics.Counts{Gets: 1000}
+	for _, test := range []struct {
+		name              string
+		verified, applied metrics.Counts
+		want              string
+	}{
+		{"a tenth of all", all, metrics.Counts{Gets: 8550, Puts: 405, ReadModifyWrites: 45}, "counted before they were done (when sent, or dropped on the way)"},
+		{"reads alone, many", all, metrics.Counts{Gets: 8550, Puts: 450, ReadModifyWrites: 50}, "answered by a cache before the server: of the writes none is missing"},
+		{"reads alone, few", all, metrics.Counts{Gets: 9400, Puts: 450, ReadModifyWrites: 50}, "counted before they were done (when sent, or dropped on the way, or answered by a cache)"},
+		{"there are no writes", reads, metrics.Counts{Gets: 10}, "counted before they were done (when sent, or dropped on the way, or answered by a cache)"},
+		{"more than verified", reads, all, "results that did not reach the count (a worker's, or a call's, was lost)"},
+		{"another kind", metrics.Counts{Gets: 1}, metrics.Counts{Puts: 1}, "sent as another kind (reads as writes?)"},
+	} {
+		if got := miscount(test.verified, test.applied); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // The head's shares come of the servers' samples, weighed by what each server
 // had, without what else is in the records' cells.
 func TestSkewOf(t *testing.T) {
-	run := provenRun()
+	run := goodRun()
 	law := run.Nodes[2].Summary.Law
 	law.Router, law.Heaviest = "fnv", 0.3
 	law.Head = []metrics.HeadRecord{{Server: 1, Cell: 7, Share: 0.3, CellShare: 0.31}, {Server: 0, Cell: 9, Share: 0.1, CellShare: 0.1}, {Server: 0, Cell: 2, Share: 0.05, CellShare: 0.05}}
@@ -40,12 +40,12 @@ func TestSkewOf(t *testing.T) {
 
 // What has not been reported is not shown.
 func TestSkewOfLess(t *testing.T) {
-	run := provenRun()
+	run := goodRun()
 	run.Nodes[3].Summary = nil
 	if Judge(run); run.Skew != nil {
 		t.Errorf("without a summary: %+v", run.Skew)
 	}
-	run = provenRun()
+	run = goodRun()
 	run.Nodes[2].Summary.Law.Cells = nil // sequential
 	if Judge(run); run.Skew == nil || run.Skew.TopShare != 0 || run.Skew.Head != nil || run.Skew.Servers != nil || len(run.Skew.Kinds) != 3 {
 		t.Errorf("sequential: %+v", run.Skew)

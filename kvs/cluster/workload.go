@@ -22,11 +22,11 @@ func checkLoad(run metrics.Run) metrics.Verdict {
 			load = load.Add(peer.Load)
 		}
 	}
-	if law := lawOf(run); law != nil && !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != law.Records || load.Hits != law.Records) {
+	if law := lawOf(run); !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != law.Records || load.Hits != law.Records) {
 		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, law.Records, load.Hits)
 	}
 	for _, node := range run.Nodes {
-		if node.Role != metrics.Server || node.Summary.Seen == nil || withoutStore(node) {
+		if node.Role != metrics.Server || withoutStore(node) {
 			continue
 		}
 		switch held := node.Summary.Seen.Records; {
@@ -70,9 +70,6 @@ func checkWorkers(run metrics.Run) metrics.Verdict {
 // so many of them, without a generator in common: more often than once in 10^15
 // pairs. The likeliest operation bounds how often one is drawn twice.
 func byChance(law *metrics.Law, ops uint64) bool {
-	if law == nil {
-		return true
-	}
 	likeliest := law.Heaviest * max(law.Gets, law.Puts, law.ReadModifyWrites)
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
 }
@@ -128,9 +125,6 @@ func kindsOf(done metrics.Counts, law *metrics.Law) []kindCount {
 // has its share.
 func checkMix(run metrics.Run) metrics.Verdict {
 	law := lawOf(run)
-	if law == nil {
-		return valid
-	}
 	done := workDone(run)
 	n := float64(done.Ops())
 	for _, kind := range kindsOf(done, law) {
@@ -147,7 +141,7 @@ func checkMix(run metrics.Run) metrics.Verdict {
 // samples together then tell a wrong skew from keys that went astray.
 func checkKeys(run metrics.Run) metrics.Verdict {
 	law := lawOf(run)
-	if law == nil || law.Cells == nil {
+	if law.Cells == nil {
 		return valid
 	}
 	counts, shares := countsByServer(run, len(law.Cells)), make([]float64, len(law.Cells))
@@ -157,7 +151,7 @@ func checkKeys(run metrics.Run) metrics.Verdict {
 		for _, share := range law.Cells[i] {
 			shares[i] += share
 		}
-		if seen := node.Summary.Seen; seen != nil && len(seen.Groups) == len(law.Cells[i]) {
+		if seen := node.Summary.Seen; len(seen.Groups) == len(law.Cells[i]) {
 			skewed.Add(seen.Groups, law.Cells[i], law.Spread)
 			seenGroups = append(seenGroups, seen.Groups)
 		}
@@ -247,9 +241,6 @@ const (
 func checkValues(run metrics.Run) metrics.Verdict {
 	for _, node := range serversOf(run) {
 		seen := node.Summary.Seen
-		if seen == nil {
-			continue
-		}
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
 			if v.Bytes < enoughValues || v.Bytes <= ownWords*v.Count {
 				continue

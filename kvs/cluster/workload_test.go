@@ -7,25 +7,6 @@ import (
 	"kvlab/metrics"
 )
 
-// provenRun is a goodRun whose nodes account for what they did: two records, one
-// on each server, the rest of the operations drawn by one worker each.
-func provenRun() *metrics.Run {
-	run := goodRun()
-	for i, node := range run.Nodes {
-		s := node.Summary
-		if node.Role == metrics.Server {
-			s.Seen = &metrics.Seen{Records: 1, Groups: []uint64{500, 500}}
-			continue
-		}
-		s.Peers[i-2].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
-		digest := node.Name
-		s.Workers = []metrics.WorkerCounts{{Loaded: 2, Drawn: s.Total.Ops() - 2, Verified: s.Total.Ops(), OpeningOps: 200, Opening: digest, Redrawn: digest}}
-	}
-	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02, Heaviest: 0.5,
-		Cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
-	return run
-}
-
 func TestJudgeWorkload(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -53,7 +34,7 @@ func TestJudgeWorkload(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			run := provenRun()
+			run := goodRun()
 			var summaries []*metrics.Summary
 			for _, n := range run.Nodes {
 				summaries = append(summaries, n.Summary)
