@@ -38,7 +38,7 @@ func (c JointCheck) Text() string {
 		text += fmt.Sprintf("; intervals widened by up to %.3g ms, for the clocks", 1e3*c.WidenedS)
 	}
 	if c.Unverified > 0 {
-		text += fmt.Sprintf("; %d more slices were not verified", c.Unverified)
+		text += fmt.Sprintf("; slices that were not verified: %d", c.Unverified)
 	}
 	return text
 }

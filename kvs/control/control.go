@@ -13,7 +13,7 @@
 //	                     <------------------------  connected
 //	load                 ------------------------>  store and read back its records
 //	                     <------------------------  loaded
-//	go(at)               ------------------------>  warm-up, window, drain
+//	go(at, slices)       ------------------------>  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
 //	                     <------------------------  warm: the warm-up is about to end
 //	settle(extend, at)   ------------------------>  let it, or warm up as long once more
@@ -23,7 +23,8 @@
 //	                     <------  done
 //
 // Between these both sides send log and record events at any time; a node
-// sends an interval record each second, which is also its heartbeat. An error
+// sends an interval record each second, which is also its heartbeat, and with
+// -check its part of each slice that all clients record together. An error
 // event is a node's last. A node whose controller is gone leaves at once: when
 // its standard input closes, and when its Lease runs out.
 package control

@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -97,7 +96,7 @@ func (e *ensemble) cost(b *testing.B) float64 {
 	if errs := e.measure(b); errors.Join(errs...) != nil {
 		b.Fatal(errs)
 	}
-	if found, _ := e.joint.Verify(context.Background(), nil); found.Illegal+found.Unknown > 0 {
+	if found, _ := e.verify(); found.Illegal+found.Unknown > 0 {
 		b.Fatal(found.Text(), found.First)
 	}
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
