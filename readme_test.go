@@ -115,7 +115,7 @@ func shorten(line string) string {
 		return line
 	}
 	const warmUp = "-warmup 0.5"
-	line = strings.NewReplacer("secs 5", "secs 1", `"" "`, `"" "`+warmUp+` `, `--client-args "`, `--client-args "`+warmUp+` `).Replace(line)
+	line = strings.NewReplacer("secs 5", "secs 1", `2 "" "`, `2 "" "`+warmUp+` `, `--client-args "`, `--client-args "`+warmUp+` `).Replace(line)
 	if !strings.Contains(line, "-warmup") {
 		line += ` --client-args "` + warmUp + `"`
 	}
@@ -147,6 +147,9 @@ func copyTree(t *testing.T) string {
 				return filepath.SkipDir
 			}
 			return os.MkdirAll(filepath.Join(dir, path), 0o755)
+		}
+		if path == ".git" { // of a worktree, it leads to the repository
+			return nil
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
