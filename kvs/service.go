@@ -36,6 +36,8 @@ type Service struct {
 
 	resumed, remembered atomic.Uint64
 
+	agreement agreement
+
 	mu    sync.Mutex
 	open  map[*Session]bool   // guarded by mu
 	ended map[string]Counts   // by peer, of closed sessions; guarded by mu

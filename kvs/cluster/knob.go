@@ -10,7 +10,7 @@ import (
 )
 
 // ownFlags are the nodes' flags that the launcher sets.
-var ownFlags = []string{"node", "listen", "port", "hosts", "client", "clients"}
+var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
 
 // nodeFlags are the names of the flags that each program has.
 type nodeFlags map[metrics.Role][]string

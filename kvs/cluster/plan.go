@@ -114,7 +114,10 @@ func (p Plan) count(role metrics.Role) int {
 // addresses, index is the node's number among those of its role.
 func (p Plan) args(place Place, index int, hosts []string) []string {
 	if place.Role == metrics.Server {
-		return append([]string{"-node", place.Name, "-listen", place.Listen}, p.ServerArgs...)
+		return append([]string{
+			"-node", place.Name, "-listen", place.Listen,
+			"-server", strconv.Itoa(index), "-servers", strconv.Itoa(p.count(metrics.Server)),
+		}, p.ServerArgs...)
 	}
 	own := []string{
 		"-node", place.Name, "-hosts", strings.Join(hosts, ","),

@@ -16,7 +16,8 @@ import (
 // identity is how the client presents itself on all of its connections.
 func (g *Generator) identity() wire.Identity {
 	c := g.config
-	id := wire.Identity{Node: c.Node, Codec: c.Codec, Token: c.Token, Options: c.Options, Link: c.link(), TLS: c.TLS}
+	id := wire.Identity{Node: c.Node, Codec: c.Codec, Token: c.Token, Options: c.Options, Link: c.link(), TLS: c.TLS,
+		Shards: kvs.Shards{Servers: len(c.Hosts), Router: c.Router, Owners: kvs.OwnersDigest(g.router)}}
 	if c.Retry {
 		id.Retries = &g.retries
 		id.Lane = kvs.Lane{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, kvs.MaxKeep)}

@@ -74,6 +74,7 @@ func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) er
 		group.Go(func() error {
 			id := id
 			id.Instance = g.workers[0].peers[i].instance // the first worker meets any
+			id.Shards.Server = i
 			client, server, err := wire.Dial(ctx, addr, id)
 			if err != nil {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(hosts), err)

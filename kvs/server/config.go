@@ -20,6 +20,8 @@ import (
 type Config struct {
 	Node           string      // -node: this server's name
 	Listen         string      // -listen, or -port on loopback: host:port
+	Server         int         // -server: which server this is, from 0; of Servers
+	Servers        int         // -servers: how many there are; 0 is as many as the clients say
 	Engine         string      // -engine
 	Codec          string      // -codec
 	MaxConnections int         // -max-connections
@@ -47,6 +49,8 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` to listen on; port 0 takes a free one")
 	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
+	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
+	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are: a client that says otherwise is refused; 0 has only the clients agree")
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+strings.Join(engine.Names, ", ")+"; or null: nowhere, to measure a ceiling")
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; or raw: no calls, for kvsclient -ceiling -hosts")
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
@@ -95,6 +99,9 @@ func (c Config) Validate() error {
 		if err := wire.CheckCodec(c.Codec); err != nil {
 			return err
 		}
+	}
+	if c.Servers < 0 || c.Server < 0 || c.Server >= max(c.Servers, 1) {
+		return fmt.Errorf("-server %d -servers %d: want a number of servers, and 0 to one less", c.Server, c.Servers)
 	}
 	if c.MaxConnections < 1 {
 		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)

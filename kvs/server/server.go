@@ -58,6 +58,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	node.Hold(store)
 	s := &server{config: config, node: node}
 	s.service = kvs.NewService(s.faulty(store))
+	s.service.Place(kvs.Shards{Server: config.Server, Servers: config.Servers})
 	if s.reporter, err = control.NewReporter(node, s.counts, s.log); err != nil {
 		return err
 	}

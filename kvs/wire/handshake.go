@@ -20,7 +20,7 @@ import (
 // Before the first frame, client and server shake hands: three small JSON
 // messages, each behind its length in two bytes, and with its CRC-32C at its end.
 //
-//	client  hello      protocol, build, codec, node name, nonce; what it will store; its lane
+//	client  hello      protocol, build, codec, node name, nonce; what it will store; its lane and shards
 //	server  challenge  node name, nonce, proof(client's nonce), instance  or an error
 //	client  answer     proof(server's nonce)
 //	server  welcome    how long it prepared for that                      or an error
@@ -58,6 +58,7 @@ type hello struct {
 	Options
 	Expected kvs.Expected `json:"expected,omitzero"`
 	Lane     kvs.Lane     `json:"lane,omitzero"`
+	Shards   kvs.Shards   `json:"shards,omitzero"`
 }
 
 type challenge struct {
@@ -109,6 +110,9 @@ type Identity struct {
 	Lane     kvs.Lane // of a client with Retries: but for its Connection, Next and Unanswered; of others the zero Lane
 	Retries  *Retries // of a client: makes its connections lanes; nil does not
 
+	Shards kvs.Shards // of a client: how it spreads the keys
+
+	agree  func(client Identity) error // of a server: holds what the client believes against what others do
 	resume func(client Identity) error // of a server: takes a lane up
 }
 
@@ -145,7 +149,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected, Lane: id.Lane}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected, Lane: id.Lane, Shards: id.Shards}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -202,7 +206,13 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 		why := "this server (" + id.Node + ") belongs to another run: the client's token differs"
 		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
 	}
-	peer := Identity{Node: h.Node, Codec: h.Codec, Options: h.Options, Lane: h.Lane}
+	peer := Identity{Node: h.Node, Codec: h.Codec, Options: h.Options, Lane: h.Lane, Shards: h.Shards}
+	if id.agree != nil {
+		if err := id.agree(peer); err != nil {
+			why := "the shards of the server (" + id.Node + "): " + err.Error()
+			return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
+		}
+	}
 	if id.resume != nil && h.Lane != (kvs.Lane{}) {
 		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // it may have to wait
 		switch err := id.resume(peer); {

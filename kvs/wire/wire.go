@@ -93,6 +93,15 @@ func Serve(socket net.Conn, id Identity, service *kvs.Service) error {
 		}
 	}()
 	id.Instance = service.Instance()
+	leave := func() {}
+	defer func() { leave() }()
+	id.agree = func(peer Identity) error {
+		left, err := service.Agree(peer.Node, peer.Shards)
+		if err == nil {
+			leave = left
+		}
+		return err
+	}
 	id.resume = func(peer Identity) (err error) {
 		session, err = service.Resume(peer.Node, peer.Lane, func() { socket.Close() })
 		return err

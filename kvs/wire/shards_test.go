@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// A client that takes a server for another than it is, or than the others do, is
+// refused, and both sides say in one line who believes what. A stranger's belief
+// counts for nothing, and a client's no longer than it is there.
+func TestShardsAreAgreed(t *testing.T) {
+	for _, told := range []kvs.Shards{{}, {Server: 0, Servers: 2}} {
+		s := startServer(t, binaryID, engine.NewMutex())
+		s.service.Place(told)
+		as := func(node string, server int, token string) (*kvs.Client, error) {
+			id := binaryID
+			id.Node, id.Token, id.Shards = node, token, kvs.Shards{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
+			client, _, err := Dial(context.Background(), s.addr, id)
+			return client, err
+		}
+		if _, err := as("stranger", 1, "a guess"); !errors.Is(err, ErrRefused) {
+			t.Errorf("a stranger: %v", err)
+		}
+		_ = s.end(t)
+		first, err := as("node1", 0, "secret")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = as("node2", 1, "secret")
+		served := s.end(t)
+		for side, err := range map[string]error{"client": err, "server": served} {
+			if !errors.Is(err, ErrRefused) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "the server (node0)") ||
+				!strings.Contains(err.Error(), "server 0 of 2") || !strings.Contains(err.Error(), "server 1 of 2") || !strings.Contains(err.Error(), "node2") {
+				t.Errorf("told %v: the %s says %v", told, side, err)
+			}
+		}
+		first.Close()
+		if err := s.end(t); err != nil {
+			t.Error(err)
+		}
+		second, err := as("node2", 1, "secret")
+		if refused := errors.Is(err, ErrRefused); refused != (told.Servers > 0) {
+			t.Errorf("told %v: the second client alone: %v", told, err)
+		}
+		if err == nil {
+			second.Close()
+		}
+	}
+}
