@@ -9,6 +9,9 @@
 //  3. Figure functions (ThroughputFigure, ...) turn numbers into a Figure.
 //  4. Draw and DrawScaling write each Figure as PNG and SVG.
 //
+// Report and SweepReport make one page of it all: sections, with the same Figures
+// drawn for wide and for narrow pages, and the Readings that they give who points.
+//
 // A sweep's folder goes the same way: LoadSweep reads its plan and trials, lines
 // are its numbers, ScalingFigures its figures, and DrawSweep writes them. ReadScale
 // and Compare judge results instead of drawing them.
