@@ -256,11 +256,12 @@ type PeerCounts struct {
 
 // Verification is what a client found when it checked its replies.
 type Verification struct {
-	Checked  uint64 `json:"checked"`  // values whose length, header and check bytes were checked
-	Compared uint64 `json:"compared"` // of these, values compared in full
-	Failures uint64 `json:"failures"`
-	AnyKey   uint64 `json:"any_key,omitempty"` // of those checked, values that were right for some key, not for theirs: the server has no store
-	First    string `json:"first,omitempty"`   // the first failure in words
+	Checked   uint64 `json:"checked"`  // values whose length, header and check bytes were checked
+	Compared  uint64 `json:"compared"` // of these, values compared in full
+	Failures  uint64 `json:"failures"`
+	AnyKey    uint64 `json:"any_key,omitempty"`   // of those checked, values that were right for some key, not for theirs: the server has no store
+	Unchecked uint64 `json:"unchecked,omitempty"` // values that were not checked at all (-verify none)
+	First     string `json:"first,omitempty"`     // the first failure in words
 }
 
 // Add adds what another worker found.
@@ -269,6 +270,7 @@ func (v *Verification) Add(w Verification) {
 	v.Compared += w.Compared
 	v.Failures += w.Failures
 	v.AnyKey += w.AnyKey
+	v.Unchecked += w.Unchecked
 	if v.First == "" {
 		v.First = w.First
 	}

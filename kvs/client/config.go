@@ -71,7 +71,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.BoolVar(&c.Options.CRC, "crc", c.Options.CRC, "checksum every body both ways (CRC-32C)")
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
-	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are")
+	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are. none checks no value of the workload, to see what the checks cost, and ends in INVALID")
 	flags.BoolVar(&c.Check, "check", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
 	flags.StringVar(&c.Recheck, "recheck", c.Recheck, "verify a history `file` that -check has saved, draw its picture beside it, and do nothing else")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")

@@ -45,6 +45,9 @@ func (c *client) summarize() error {
 	c.node.Logf("bytes per operation: %.1f sent, %.1f received", float64(s.Bytes.Sent)/ops, float64(s.Bytes.Received)/ops)
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,
 		s.Verification.Failures, s.Verification.First)
+	if n := s.Verification.Unchecked; n > 0 {
+		c.node.Logf("-verify none: %d values were not checked: what follows is no result", n)
+	}
 	if n := s.Verification.AnyKey; n > 0 {
 		c.node.Logf("ceiling: %d of these were the value of any key, from a server without a store: what follows is no result", n)
 	}

@@ -63,7 +63,7 @@ func (s *seconds) String() string {
 	return strconv.FormatFloat(time.Duration(*s).Seconds(), 'g', -1, 64)
 }
 
-// every is "one in so many", or full for every one.
+// every is "one in so many", full for every one, or none.
 type every int
 
 func (e *every) Set(text string) error {
@@ -71,17 +71,24 @@ func (e *every) Set(text string) error {
 		*e = 1
 		return nil
 	}
+	if text == "none" {
+		*e = loadgen.VerifyNone
+		return nil
+	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("want full, or a whole number N for one value in N")
+	if err != nil || n < 1 {
+		return fmt.Errorf("want full, a whole number N for one value in N, or none")
 	}
 	*e = every(n)
 	return nil
 }
 
 func (e *every) String() string {
-	if *e == 1 {
+	switch *e {
+	case 1:
 		return "full"
+	case loadgen.VerifyNone:
+		return "none"
 	}
 	return strconv.Itoa(int(*e))
 }

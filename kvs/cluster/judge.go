@@ -215,6 +215,9 @@ func checkStore(run metrics.Run) metrics.Verdict {
 		return ceiling
 	}
 	for _, node := range run.Nodes {
+		if n := node.Summary.Verification.Unchecked; n > 0 {
+			return invalid(node.Name, "%d values were not checked at all (-verify none): no result", n)
+		}
 		if n := node.Summary.Verification.AnyKey; n > 0 {
 			return invalid(node.Name, "%d values were not checked against their keys", n)
 		}

@@ -174,6 +174,9 @@ func TestJudgeCeiling(t *testing.T) {
 		{"only a client says so", func(run *metrics.Run) {
 			run.Nodes[3].Summary.Verification.AnyKey = 7
 		}, "INVALID(7 values were not checked against their keys, c1)"},
+		{"nothing was checked", func(run *metrics.Run) {
+			run.Nodes[3].Summary.Verification.Unchecked = 9
+		}, "INVALID(9 values were not checked at all (-verify none): no result, c1)"},
 		{"a client's own engine says nothing", func(run *metrics.Run) {
 			run.Nodes[2].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
 		}, "VALID"},

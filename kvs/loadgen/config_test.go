@@ -42,7 +42,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = valueHeader - 1 }},
 		{"-value-size 1048577: want", func(c *Config) { c.ValueSize = kvs.MaxValueLen + 1 }},
 		{"-key-prefix", func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID+1) }},
-		{"-verify 0: want full", func(c *Config) { c.Verify = 0 }},
+		{"-verify -1: want full", func(c *Config) { c.Verify = -1 }},
 		{"-warmup -1s: want 0", func(c *Config) { c.WarmUp = -time.Second }},
 		{"-secs 0s: want more than 0", func(c *Config) { c.Window = 0 }},
 		{"-secs -1s: want more than 0", func(c *Config) { c.Window = -time.Second }},

@@ -321,3 +321,20 @@ func vary(c *Config, random *rand.Rand) {
 		c.Options.CRC, c.Options.Coalesce = half(), half()
 	}
 }
+
+// Without checks a run is no result, and its load is checked none the less.
+func TestVerifyNone(t *testing.T) {
+	c := trialOf(3)
+	c.Verify = VerifyNone
+	run, err := trial(t, c, mistake{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := run.Nodes[0].Summary.Verification
+	if got := cluster.Judge(&run); got.Valid || !strings.Contains(got.Reason, "values were not checked at all (-verify none)") {
+		t.Errorf("verdict %s", got)
+	}
+	if total := run.Nodes[0].Summary.Total; v.Checked != c.Workload.Records || v.Unchecked != total.Hits-v.Checked || v.Unchecked == 0 {
+		t.Errorf("%d values checked, %d not, of %d hits", v.Checked, v.Unchecked, total.Hits)
+	}
+}

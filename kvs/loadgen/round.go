@@ -186,6 +186,9 @@ func (w *worker) check(x *exchange, null bool) (tally, error) {
 			return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
 		}
 		switch {
+		case result.Found && w.checker.every == VerifyNone:
+			t.Unchecked++
+			t.Hits++
 		case result.Found:
 			hash := x.hashes[i]
 			if null {
