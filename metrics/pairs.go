@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -65,4 +66,12 @@ func expanded(n int, confidence float64) float64 {
 // deviations away: with the 80 % normal quantile of one side beyond that.
 func smallest(logs []float64, beyond float64) float64 {
 	return math.Exp((beyond+distuv.UnitNormal.Quantile(0.8))*statistics.StdDev(logs, nil)) - 1
+}
+
+// SmallestPercent is Smallest for people, "2.3 %".
+func (r Ratio) SmallestPercent() string {
+	if percent := 100 * r.Smallest; percent >= 10 {
+		return fmt.Sprintf("%.0f %%", percent)
+	}
+	return fmt.Sprintf("%.2g %%", 100*r.Smallest)
 }

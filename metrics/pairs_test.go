@@ -109,3 +109,11 @@ func TestRatioOfPairsTellsApart(t *testing.T) {
 		t.Logf("%d pairs: %d of %d alike told apart, a difference of %.2f %% seen %d times", n, apart, times, 100*smallest, seen)
 	}
 }
+
+func TestSmallestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0.0234: "2.3 %", 0.000234: "0.023 %", 0.12: "12 %", 3.1: "310 %"} {
+		if got := (Ratio{Smallest: share}).SmallestPercent(); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (c Comparison) answer() string {
 	if c.Paired {
 		ratio += " (the median of " + plural(c.Pairs, "pair") + ")"
 	}
-	smallest := fmt.Sprintf("%.2g %% is the smallest difference that 4 of 5 such comparisons see", 100*c.Ratio.Smallest)
+	smallest := c.Ratio.SmallestPercent() + " is the smallest difference that 4 of 5 such comparisons see"
 	switch {
 	case c.Ratio.Low > 1:
 		return fmt.Sprintf("%s; %s\nB is faster, by %.1f to %.1f %%", ratio, smallest, 100*(c.Ratio.Low-1), 100*(c.Ratio.High-1))

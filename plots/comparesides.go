@@ -69,7 +69,7 @@ func (s *Sweep) compared() []string {
 	lines := strings.Split(c.String(), "\n")
 	slices.Reverse(lines)
 	for i, line := range lines {
-		lines[i] = line + "."
+		lines[i] = sentence(line) + "."
 	}
 	return lines
 }

@@ -65,7 +65,7 @@ func TestCompareSides(t *testing.T) {
 			}
 			checkXML(t, "report.html", page)
 			answer := c.String()[strings.LastIndex(c.String(), "\n")+1:]
-			if !strings.Contains(string(page), "<p>"+answer+".</p>") {
+			if !strings.Contains(string(page), "<p>"+sentence(answer)+".</p>") {
 				t.Errorf("the report has no %q", answer)
 			}
 		})

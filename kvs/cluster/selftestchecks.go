@@ -62,7 +62,7 @@ func (s *selfTest) slowdown(ctx context.Context) error {
 	s.add(tested{
 		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, their processor time per operation", pairs),
 		Asked:    "the 95 % interval lies above 1",
-		Measured: fmt.Sprintf("%s; could see %.2g %% (ops/s %s; %.2g %%)", intervalText(cpu), 100*cpu.Smallest, intervalText(rate), 100*rate.Smallest),
+		Measured: fmt.Sprintf("%s; could see %s (ops/s %s; %s)", intervalText(cpu), cpu.SmallestPercent(), intervalText(rate), rate.SmallestPercent()),
 		Passed:   cpu.Low > 1,
 	})
 	return nil
