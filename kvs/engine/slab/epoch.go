@@ -9,7 +9,7 @@ import (
 // when everybody who may have found it there has left (Fraser: "Practical
 // lock-freedom", 2004, section 5.2.3). Who enters notes the epoch; a block is
 // free when all who are inside entered in a later epoch than that of its
-// retirement. Nobody waits: a new epoch can begin at any time.
+// retirement. A new epoch can begin at any time.
 type epochs struct {
 	now atomic.Uint64 // from 1 on
 	_   [56]byte

@@ -2,6 +2,7 @@ package slab
 
 import (
 	"testing"
+	"time"
 
 	"kvlab/kvs"
 )
@@ -38,5 +39,41 @@ func TestNoWayBack(t *testing.T) {
 		if r, err := results.Next(); err != nil || i > 0 && string(r.Value) != want {
 			t.Fatalf("operation %d reads %q, error %v; want %q", i, r.Value, err, want)
 		}
+	}
+}
+
+// A writer does not fill the memory while somebody stands still inside: it waits
+// for him, and goes on when he has left.
+func TestWriterWaits(t *testing.T) {
+	e := open(t)
+	const keys, size = 1000, 1000
+	put(e, 0, keys, size, 1)
+	before := e.used()
+	reader := e.epochs.enter(e.arena)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for round := range 20 {
+			put(e, 0, keys, size, byte(round))
+		}
+	}()
+	for waiting := 0; waiting < 50; { // it waits, and not only at this moment
+		select {
+		case <-done:
+			t.Errorf("a writer has replaced %d MB meanwhile", 20*keys*size/1_000_000)
+			waiting = 50
+		case <-time.After(time.Millisecond):
+			waiting++
+			for _, p := range *e.epochs.all.Load() {
+				if p != reader && p.inside.Load() != holdsNothing {
+					waiting = 0
+				}
+			}
+		}
+	}
+	e.leave(reader)
+	<-done
+	if grown := e.used() - before; grown > 8*enoughBytes {
+		t.Errorf("the arena has grown by %d bytes", grown)
 	}
 }

@@ -3,6 +3,7 @@ package slab
 import (
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"kvlab/kvs/engine/prefetch"
 )
@@ -57,9 +58,11 @@ func (p *participant) quiesce() {
 	}
 	p.inside.Store(p.epochs.now.Load())
 	if len(p.old) > 0 && p.epochs.inhabited(p.oldEpoch) {
-		p.enough = len(p.young) + enoughBlocks
-		p.yield()
-		return
+		if p.youngBytes < enoughBytes {
+			p.enough = len(p.young) + enoughBlocks
+			return
+		}
+		p.wait()
 	}
 	for _, b := range p.old {
 		p.release(b)
@@ -69,14 +72,19 @@ func (p *participant) quiesce() {
 	p.enough = enoughBlocks
 }
 
-// yield lets others run, if a lot of memory waits for them: one who was inside
-// when the scheduler took its processor away needs it to leave.
-func (p *participant) yield() {
-	if p.youngBytes >= enoughBytes {
-		p.inside.Store(holdsNothing)
-		runtime.Gosched()
-		p.inside.Store(p.epochs.now.Load())
+// wait lets others run until nobody can see the old blocks any more: one who was
+// inside when the scheduler took its processor away needs one to leave. Nobody
+// waits for one who waits here, as it holds nothing.
+func (p *participant) wait() {
+	p.inside.Store(holdsNothing)
+	for i := 0; p.epochs.inhabited(p.oldEpoch); i++ {
+		if i < 100 {
+			runtime.Gosched()
+		} else {
+			time.Sleep(50 * time.Microsecond) // the system's scheduler has it
+		}
 	}
+	p.inside.Store(p.epochs.now.Load())
 }
 
 // retire takes over a block that is no longer in the index.

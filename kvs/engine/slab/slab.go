@@ -15,8 +15,8 @@
 // group, it reads the slots and has their records fetched, while it executes the
 // group before. So the misses of some dozen operations are under way at a time.
 //
-// Readers take no lock, and nobody waits for them. Writers lock one segment
-// while they exchange a slot. A Put writes a new record and retires the old one.
+// Readers take no lock. Writers lock one segment while they exchange a slot. A Put
+// writes a new record and retires the old one.
 package slab
 
 import (
@@ -33,9 +33,9 @@ import (
 // A record takes 8 bytes and its key and value, rounded up to a multiple of 8
 // bytes up to 256 and by at most 1/16 above; its slot takes 11 to 23 bytes. The
 // memory of replaced records is used again by records of the same size class. It
-// is returned to the system when the Engine is garbage. While a reader stands
-// still in the middle of an Apply, for want of a processor, records replaced
-// since wait for it and writers take new memory.
+// is returned to the system when the Engine is garbage. While somebody stands still
+// in the middle of an Apply, for want of a processor, records replaced since wait
+// for him; a writer who has replaced 512 KiB of them waits too.
 //
 // Growth stops one writer at a time, and no reader, for the split of a segment
 // (about 0.2 ms). An Engine has 2 MiB from the start, and the system is asked for
