@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// runs reports whether a goroutine has one of the functions on its stack.
+func runs(functions ...string) bool {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return slices.ContainsFunc(functions, func(f string) bool { return bytes.Contains(stacks, []byte(f)) })
+}
+
+// The old connection's requests are not applied once a new one has been welcomed,
+// even when they were on their way before.
+func TestLaneIsFenced(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, binaryID, b)
+	id := laneID(0, 2)
+	var put kvs.Batch
+	put.Append(kvs.Put, []byte("key"), []byte("old"))
+	frame := func(number uint64) []byte {
+		f := append([]byte(nil), put.Frame()...)
+		header{kind: requestFrame, seq: number, count: 1, size: uint32(put.Size())}.put(f)
+		return f
+	}
+	id.Lane.Connection = 1
+	old := s.rawConn(t, id)
+	for number := range uint64(2) {
+		if _, err := old.Write(frame(number)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-b.entered // call 0 is being applied, call 1 is behind it
+	id.Lane.Connection, id.Lane.Unanswered = 2, 2
+	welcomed := make(chan net.Conn)
+	go func() {
+		conn, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			_, err = id.greet(conn)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		welcomed <- conn
+	}()
+	poll(t, "the old connection is not ended", func() bool {
+		old.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := old.Read(make([]byte, 1))
+		return !isTimeout(err)
+	})
+	select {
+	case <-welcomed:
+		t.Fatal("the new connection is welcomed while the old one's call is being applied")
+	default:
+	}
+	b.leave <- struct{}{}
+	conn := <-welcomed
+	defer conn.Close()
+	select {
+	case <-b.entered:
+		t.Fatal("a call of the old connection is applied behind the new one's welcome")
+	default:
+	}
+	if err := s.end(t); !errors.Is(err, kvs.ErrSuperseded) {
+		t.Errorf("the old connection ends with %v", err)
+	}
+	in := newBinaryConn(conn, false)
+	for number := range uint64(2) {
+		if _, err := conn.Write(frame(number)); err != nil {
+			t.Fatal(err)
+		}
+		if number == 1 {
+			<-b.entered // call 0 is answered from memory
+			b.leave <- struct{}{}
+		}
+		if err := in.readHeader(replyFrame); err != nil || in.next.seq != number {
+			t.Fatalf("reply %d: %v", in.next.seq, err)
+		}
+		if err := in.skipBody(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls := s.service.Counts()[binaryID.Node].Calls; calls != 2 {
+		t.Errorf("%d calls applied, want 2", calls)
+	}
+}
+
+// More calls under way than the server remembers answers to are refused before
+// they are sent; the lane goes on.
+func TestLaneWindow(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, binaryID, b)
+	client := dial(t, s.addr, laneID(0, 1))
+	first, second := counter{key: []byte("a")}, counter{key: []byte("b")}
+	first.send(client)
+	<-b.entered
+	second.send(client)
+	if err := second.wait(client); !errors.Is(err, kvs.ErrUnsent) || !strings.Contains(err.Error(), "beside 1 under way") {
+		t.Errorf("a second call: %v", err)
+	}
+	b.leave <- struct{}{}
+	if err := first.wait(client); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is wrong with a lane is said at once.
+func TestLaneRefused(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Identity)
+		want   string
+	}{
+		{func(id *Identity) { id.Codec = "gob" }, "-retry goes with -codec binary"},
+		{func(id *Identity) { id.Lane.Window = 0 }, "want 1 to 65536"},
+		{func(id *Identity) { id.Lane.Client = "me" }, "want 16 to 64"},
+		{func(id *Identity) { id.Lane.Keep = time.Hour }, "want 0 to 10m"},
+	} {
+		id := laneID(0, 1)
+		test.change(&id)
+		server := binaryID
+		server.Codec = id.Codec
+		s := startServer(t, server, engine.NewMutex())
+		if _, _, err := Dial(context.Background(), s.addr, id); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want a refusal with %q", err, test.want)
+		}
+		if err := s.end(t); err == nil {
+			t.Error("the server took the client in")
+		}
+	}
+}
+
+// No bit that is flipped in a handshake's message changes what it says: a lane
+// that is taken for another one, or for a new one, would apply calls twice.
+func TestMessageFlips(t *testing.T) {
+	id := laneID(3, 2)
+	id.Lane.Unanswered = 2
+	whole, err := seal(hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Lane: id.Lane})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit := range 8 * (len(whole) - 2) {
+		message := bytes.Clone(whole[2:])
+		message[bit/8] ^= 1 << (bit % 8)
+		var h hello
+		body, err := open(message)
+		if err == nil {
+			err = json.Unmarshal(body, &h)
+		}
+		if err == nil {
+			t.Errorf("bit %d of %s is flipped: taken for %+v", bit, whole[2:], h)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+)
+
+// revenant is a server that can be started again, with an empty store, on the
+// same port.
+type revenant struct {
+	addr     string
+	listener net.Listener
+
+	mu      sync.Mutex
+	id      Identity     // guarded by mu
+	service *kvs.Service // guarded by mu
+	conns   []net.Conn   // guarded by mu
+}
+
+func newRevenant(t *testing.T, id Identity) *revenant {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &revenant{addr: listener.Addr().String(), listener: listener, id: id}
+	r.restart()
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			r.mu.Lock()
+			service, id := r.service, r.id
+			r.conns = append(r.conns, conn)
+			r.mu.Unlock()
+			serving.Go(func() { _ = Serve(conn, id, service) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		r.restart()
+		serving.Wait()
+	})
+	return r
+}
+
+// restart ends every connection, and returns the service that follows.
+func (r *revenant) restart() *kvs.Service {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, conn := range r.conns {
+		conn.Close()
+	}
+	r.conns, r.service = nil, kvs.NewService(engine.NewMutex())
+	return r.service
+}
+
+func (r *revenant) setToken(token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id.Token = token
+}
+
+// A server that comes back with an empty store is noticed, by a lane and by a
+// client that has met it before and connects again; nothing is applied to it.
+func TestServerRestarted(t *testing.T) {
+	s := newRevenant(t, binaryID)
+	client, met, err := Dial(context.Background(), s.addr, laneID(0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c := counter{key: []byte("key")}
+	c.send(client)
+	if err := c.wait(client); err != nil {
+		t.Fatal(err)
+	}
+	second := s.restart()
+	c.send(client)
+	again := binaryID
+	again.Instance = met.Instance
+	_, _, other := Dial(context.Background(), s.addr, again)
+	for _, err := range []error{within(t, "the call", func() error { return c.wait(client) }), other} {
+		var restarted *RestartedError
+		if !errors.As(err, &restarted) || restarted.Node != binaryID.Node || restarted.Was != met.Instance || restarted.Is != second.Instance() {
+			t.Errorf("error %v, want a RestartedError of both instances", err)
+		}
+	}
+	if second.Records() != 0 {
+		t.Error("a batch was applied to the empty store")
+	}
+	again.Instance = second.Instance()
+	if client, _, err := Dial(context.Background(), s.addr, again); err != nil {
+		t.Error(err)
+	} else {
+		client.Close()
+	}
+}
+
+// A lane whose server is gone, or has been replaced by another run's, ends with
+// the reason, in its time; one that answers nothing ends as well, as does one that
+// its user closes meanwhile.
+func TestLaneEnds(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after func(t *testing.T, r *revenant, client *kvs.Client)
+		want  string
+	}{
+		{"gone", func(t *testing.T, r *revenant, _ *kvs.Client) { r.listener.Close(); r.restart() }, "no new connection within|no reply within"},
+		{"another run's", func(t *testing.T, r *revenant, _ *kvs.Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
+		{"closed", func(t *testing.T, r *revenant, client *kvs.Client) { r.listener.Close(); r.restart(); client.Close() }, "closed|shut down"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRevenant(t, binaryID)
+			id := laneID(0, 1)
+			id.CallTimeout = 300 * time.Millisecond
+			client := dial(t, r.addr, id)
+			test.after(t, r, client)
+			c := counter{key: []byte("key")}
+			c.send(client)
+			err := within(t, "the call", func() error { return c.wait(client) })
+			found := false
+			for _, want := range strings.Split(test.want, "|") {
+				found = found || err != nil && strings.Contains(err.Error(), want)
+			}
+			if !found {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			poll(t, "the lane's goroutines are left", func() bool { return !runs("wire.watchCalls", "wire.(*line).obey", "rpc.(*Client).input") })
+		})
+	}
+}
