@@ -181,7 +181,7 @@ func TestBlackHole(t *testing.T) {
 // spoiled is read back and compared; the shares are logged. KVLAB_LONG=1 makes
 // many more runs.
 func TestFlips(t *testing.T) {
-	runs := 25
+	runs := 10
 	if os.Getenv("KVLAB_LONG") == "1" {
 		runs = 500
 	}
