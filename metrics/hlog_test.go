@@ -109,7 +109,7 @@ func TestLatencyLogFaults(t *testing.T) {
 // A day of two nodes, one of which is some seconds behind and once a minute too
 // late for its lines: as much is in the log as was added, in little memory.
 func TestLatencyLogOfADay(t *testing.T) {
-	seconds := 2000
+	seconds := 600
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seconds = 86400
 	}

@@ -173,7 +173,7 @@ func runs() int {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return 100
 	}
-	return 3
+	return 2
 }
 
 // judged is the verdict on a run of two servers and a client that makes a
