@@ -48,6 +48,10 @@ func KeyHash(key []byte) uint64 {
 // with the given hash.
 func KeyHashByte(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
 
+// KeyHashWithout is the inverse of KeyHashByte: it returns the hash that c turned
+// into the one given. The factor's own inverse modulo 2^64 undoes it.
+func KeyHashWithout(hash uint64, c byte) uint64 { return hash*0xce965057aff6957b ^ uint64(c) }
+
 // fnvRouter takes the key's hash modulo the number of servers.
 type fnvRouter uint64
 

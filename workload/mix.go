@@ -1,9 +1,6 @@
 package workload
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // mix is how often operations read, and what the others do.
 type mix struct {
@@ -29,13 +26,15 @@ func newMix(c Config) mix {
 	return m
 }
 
-// kind returns the kind that a random word stands for, by its upper 32 bits.
-// The borrow bit is 1 for a read, which masks the write to 0, the number of
-// Read: no branch, because no processor could predict it.
+// kind returns the kind that a random word stands for, by its upper 32 bits. It
+// masks the write to 0, the number of Read: no branch, because no processor could
+// predict it.
 func (m mix) kind(word uint64) Kind {
-	_, read := bits.Sub64(word>>32, m.threshold, 0)
-	return m.write & (Kind(read) - 1)
+	return m.write &^ Kind(below(word>>32, m.threshold))
 }
+
+// below returns a mask of ones if a is below b, and else 0, for numbers below 2^63.
+func below(a, b uint64) uint64 { return uint64(int64(a-b) >> 63) }
 
 // share returns the share of operations of kind k.
 func (m mix) share(k Kind) float64 {

@@ -27,18 +27,19 @@ func child(seed, i uint64) uint64 { return mix64(mix64(seed) + i) }
 // newRandom returns a worker's generator. Its 128 bits of state start as the
 // seeds of the node and of the worker, so no two workers of a node, and no two
 // nodes, start alike.
-func newRandom(seed uint64, node, worker int) rand.PCG {
-	return leaf(child(seed, streamBranch), node, worker)
+func newRandom(seed uint64, node, worker int) pcg {
+	hi, lo := leaf(child(seed, streamBranch), node, worker)
+	return pcg{hi, lo}
 }
 
 // newArrivalRandom is the same for the moments at which operations are due.
 func newArrivalRandom(seed uint64, node, worker int) rand.PCG {
-	return leaf(child(seed, arrivalBranch), node, worker)
+	return *rand.NewPCG(leaf(child(seed, arrivalBranch), node, worker))
 }
 
-func leaf(branch uint64, node, worker int) rand.PCG {
-	nodeSeed := child(branch, uint64(node))
-	return *rand.NewPCG(nodeSeed, child(nodeSeed, uint64(worker)))
+func leaf(branch uint64, node, worker int) (nodeSeed, workerSeed uint64) {
+	nodeSeed = child(branch, uint64(node))
+	return nodeSeed, child(nodeSeed, uint64(worker))
 }
 
 // mix64 is one step of SplitMix64, a bijection that spreads every bit of x over

@@ -1,16 +1,17 @@
 package workload
 
-import (
-	"math/bits"
-	"math/rand/v2"
-)
+import "math/bits"
+
+// block is how many operations' words are made at a time.
+const block = 128
 
 // Source is one worker's endless stream of operations. It belongs to that
 // worker: it is not safe for concurrent use.
 type Source struct {
 	plan   *Plan
-	random rand.PCG
-	walk   uint64 // sequential only: the next key
+	random pcg
+	walk   uint64           // sequential only: the next key
+	words  [block][2]uint64 // ready to be used; random is behind them
 	digest uint64
 	drawn  uint64
 	marked int        // digests that marks has
@@ -58,40 +59,61 @@ func (s *Source) fill(ops []Op) {
 	s.drawn += uint64(len(ops))
 }
 
-// fillRandom spends the bits of two random words twice. Of a word times n, the
-// high half picks one of n columns or ranks, and the low half is a uniform
-// fraction that is as good as independent of it, to n parts in 2^64: it decides
-// between column and alias, or the kind. Its own low half, good to n parts in
-// 2^32, is only held against the segment's slope.
-//
-// The column's choice is arithmetic on a borrow bit, as the kind's is: with
-// branches a draw takes 12 ns instead of 7 (BenchmarkFill). The state lives in
-// locals so that workers whose sources share a cache line do not fight for it.
+// fillRandom draws the operations of a block from words that are ready: while the
+// generator's state is in registers, little else is.
 func (s *Source) fillRandom(ops []Op) {
+	for len(ops) > 0 {
+		n := min(len(ops), block)
+		s.random.fill(s.words[:n])
+		s.draw(ops[:n])
+		ops = ops[n:]
+	}
+}
+
+// draw sets ops, at most a block, and spends the bits of two words for each twice.
+// Of a word times n, the high half picks one of n columns or ranks, and the low
+// half is a uniform fraction that is as good as independent of it, to n parts in
+// 2^64: it decides between column and alias, or the kind. Its own low half, good to
+// n parts in 2^32, is only held against the segment's slope.
+//
+// The column's choice is arithmetic on a sign bit, as the kind's is: with branches
+// a draw takes twice as long (BenchmarkFill). The digest lives in a local so that
+// workers whose sources share a cache line do not fight for it.
+func (s *Source) draw(ops []Op) {
 	p := s.plan
 	columns, segments := p.table.columns, p.table.segments
 	mix, mapped := p.mix, !p.keys.identity()
-	random, digest := s.random, s.digest
+	words, digest := s.words[:len(ops)], s.digest
 	for i := range ops {
-		at, fraction := bits.Mul64(random.Uint64(), uint64(len(columns)))
+		at, fraction := bits.Mul64(words[i][0], uint64(len(columns)))
 		c := columns[at]
-		_, own := bits.Sub64(fraction>>32, uint64(c.threshold), 0) // 1 below the threshold, or 0
-		at = uint64(c.alias) ^ (at^uint64(c.alias))&-own
-
-		seg := &segments[at]
-		offset, luck := bits.Mul64(random.Uint64(), seg.width)
+		own := below(fraction>>32, uint64(c.threshold))
+		seg := &segments[uint64(c.alias)^(at^uint64(c.alias))&own]
+		offset, luck := bits.Mul64(words[i][1], seg.width)
 		if uint32(fraction) < seg.slope { // once in 1,000 draws past the head
-			second, _ := bits.Mul64(random.Uint64(), seg.width)
+			second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
 			offset = min(offset, second)
 		}
 		key := seg.first + offset
 		if mapped {
 			key = p.keys.at(key)
 		}
-		ops[i] = Op{mix.kind(luck), key}
-		digest = fold(digest, ops[i])
+		kind := mix.kind(luck)
+		ops[i] = Op{kind, key}
+		digest = fold(digest, Op{kind, key})
 	}
-	s.random, s.digest = random, digest
+	s.digest = digest
+}
+
+// another takes the first of the words that are ready for the operations from
+// number at to end, and puts a new one behind them.
+func (s *Source) another(at, end int) uint64 {
+	word := s.random.Uint64()
+	for i := end - 1; i >= at; i-- {
+		w := &s.words[i]
+		word, w[0], w[1] = w[0], w[1], word
+	}
+	return word
 }
 
 // fillSequential walks on, and draws kinds only.

@@ -14,19 +14,20 @@ import (
 //
 // Ids of many lengths in random order are poison for a loop over digits: each
 // length is a branch that the processor guesses wrong, at 15 to 20 cycles. Here
-// nothing branches on an id. With 10^6 records the tables take 24 KB.
+// nothing branches on an id. With 10^6 records the tables take 36 KB.
 type names struct {
 	prefix []byte
-	heads  []head // by id / 1000
-	// tails are by id % 1000, and from 1024 on those of ids below 1000, which
-	// begin without zeros: the digits, and in the highest byte their number.
-	tails [2048]uint32
+	// heads are one for each id below 1000, and then by id / 1000, from 1 on.
+	heads []head
+	tails [1000]uint32 // by id % 1000: its three digits
 }
 
-// head is what a thousand ids have in common.
+// head is what a thousand ids have in common or, below 1000, one id's own. A tail is
+// added to that as to the others, where it does no harm: its digits behind the last
+// that counts, and its steps to a hash from which they lead to the key's.
 type head struct {
-	hash   uint64 // KeyHash of the prefix and the digits
-	digits uint64 // in the lowest byte 8 times their number, then they
+	hash uint64 // KeyHash of the prefix and the digits
+	text uint64 // in the lowest byte 8 times the number of digits with the tail, then those before it
 }
 
 // short is the first id that has more than eight digits.
@@ -37,20 +38,30 @@ func newNames(prefix string, records uint64) *names {
 	if records > short {
 		return nil
 	}
-	n := &names{prefix: []byte(prefix), heads: make([]head, (records+999)/1000)}
-	n.heads[0].hash = kvs.KeyHash(n.prefix)
-	keys := newKeys(prefix)
-	for i := range n.heads[1:] {
-		key, hash := keys.key(uint64(i + 1))
-		digits := key[len(prefix):]
-		n.heads[i+1] = head{hash, word(digits)<<8 | uint64(8*len(digits))}
+	n := &names{prefix: []byte(prefix), heads: make([]head, 999+(max(records, 1000)+999)/1000)}
+	for i := range n.tails {
+		n.tails[i] = uint32(word([]byte(strconv.Itoa(1000 + i)[1:])))
 	}
-	for i := range 1000 {
-		three, bare := strconv.Itoa(1000 + i)[1:], strconv.Itoa(i)
-		n.tails[i] = uint32(word([]byte(three)) | 3<<24)
-		n.tails[1024+i] = uint32(word([]byte(bare)) | uint64(len(bare))<<24)
+	keys := newKeys(prefix)
+	for i := range n.heads {
+		if i < 1000 {
+			key, hash := keys.key(uint64(i))
+			n.heads[i] = alone(key[len(prefix):], hash, n.tails[i])
+		} else {
+			key, hash := keys.key(uint64(i - 999))
+			digits := key[len(prefix):]
+			n.heads[i] = head{hash, word(digits)<<8 | uint64(8*(len(digits)+3))}
+		}
 	}
 	return n
+}
+
+// alone is the head of an id below 1000.
+func alone(digits []byte, hash uint64, tail uint32) head {
+	for i := 16; i >= 0; i -= 8 {
+		hash = kvs.KeyHashWithout(hash, byte(tail>>i))
+	}
+	return head{hash, word(digits)<<8 | uint64(8*len(digits))}
 }
 
 // word puts digits into a word, the first in the lowest byte.
@@ -61,35 +72,22 @@ func word(digits []byte) (w uint64) {
 	return w
 }
 
-// factors are those of the FNV-1a steps over up to three digits and then over
-// zero bytes, which with a factor of 1 change nothing.
-var factors = func() (f [4][3]uint64) {
-	for n := range f {
-		for i := range f[n] {
-			f[n][i] = 1
-			if i < n {
-				f[n][i] = kvs.KeyHashByte(0, 1)
-			}
-		}
-	}
-	return f
-}()
-
 // of finds what follows the prefix in the keys of the records that ops are on,
 // and the keys' kvs.KeyHash.
 func (n *names) of(ops []workload.Op, endings []kvs.Ending, hashes []uint64, kinds []kvs.Kind) {
 	endings, hashes, kinds = endings[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
 	for i := range ops {
 		kinds[i] = kindOf[ops[i].Kind&3]
-		thousands := ops[i].Key / 1000
-		h := &n.heads[thousands]
-		bare := (thousands - 1) >> 63 << 10 // 1024 for ids below 1000, or 0
-		t := uint64(n.tails[(ops[i].Key-1000*thousands+bare)&2047])
-		f := &factors[t>>24&3]
-		hash := (h.hash ^ t&0xff) * f[0]
-		hash = (hash ^ t>>8&0xff) * f[1]
-		hashes[i] = (hash ^ t>>16&0xff) * f[2]
-		first := h.digits & 0xff
-		endings[i] = kvs.Ending{Text: h.digits>>8 | t<<(first&63), Len: uint8(first>>3 + t>>24)}
+		id := int64(uint32(ops[i].Key))
+		thousands := int64(uint32(ops[i].Key) / 1000)
+		at := thousands + 999 // or id, if that is less
+		h := &n.heads[at+(id-at)&((id-at)>>63)]
+		tail := uint64(n.tails[id-1000*thousands])
+		hash := kvs.KeyHashByte(h.hash, byte(tail))
+		hash = kvs.KeyHashByte(hash, byte(tail>>8))
+		hashes[i] = kvs.KeyHashByte(hash, byte(tail>>16))
+		// The tail goes behind the head's digits; behind one or two that are all
+		// there are, by 48 or 56 bits, and three that are all it falls upon.
+		endings[i] = kvs.Ending{Text: h.text>>8 | tail<<((h.text-24)&63), Len: uint8(h.text) >> 3}
 	}
 }

@@ -1,0 +1,59 @@
+package workload
+
+import "math/bits"
+
+// pcg is the generator of math/rand/v2's PCG, word for word: PCG-DXSM with 128
+// bits of state (M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient
+// Statistically Good Algorithms for Random Number Generation", HMC-CS-2014-0905).
+// It is here because many words at once cost less than one after another.
+type pcg struct{ hi, lo uint64 }
+
+// A step multiplies the state and adds to it, modulo 2^128. Two steps are one with
+// the square of the factor, and the factor plus one times the addend.
+const (
+	stepHi, stepLo       = 2549297995355413924, 4865540595714422341
+	addHi, addLo         = 6364136223846793005, 1442695040888963407
+	twoStepHi, twoStepLo = 1710491942223705148, 5953435361322512025
+	twoAddHi, twoAddLo   = 5220163216168088568, 12402783752613479834
+)
+
+// cheap is the factor of what a state shows.
+const cheap = 0xda942042e4dd58b5
+
+// times returns factor*p + addend.
+func (p pcg) times(factorHi, factorLo, addendHi, addendLo uint64) pcg {
+	hi, lo := bits.Mul64(p.lo, factorLo)
+	hi += p.hi*factorLo + p.lo*factorHi
+	lo, carry := bits.Add64(lo, addendLo, 0)
+	hi, _ = bits.Add64(hi, addendHi, carry)
+	return pcg{hi, lo}
+}
+
+// word is what the state shows of itself.
+func (p pcg) word() uint64 {
+	w := (p.hi ^ p.hi>>32) * cheap
+	return (w ^ w>>48) * (p.lo | 1)
+}
+
+// Uint64 returns the next word.
+func (p *pcg) Uint64() uint64 {
+	*p = p.times(stepHi, stepLo, addHi, addLo)
+	return p.word()
+}
+
+// fill sets all to the next pairs of words.
+func (p *pcg) fill(pairs [][2]uint64) {
+	p.fillPairs(pairs[p.fillLanes(pairs):])
+}
+
+// fillPairs is fill for every processor. Both words of a pair come from the state
+// before it, so that it works on them side by side.
+func (p *pcg) fillPairs(pairs [][2]uint64) {
+	s := *p
+	for i := range pairs {
+		first := s.times(stepHi, stepLo, addHi, addLo)
+		s = s.times(twoStepHi, twoStepLo, twoAddHi, twoAddLo)
+		pairs[i] = [2]uint64{first.word(), s.word()}
+	}
+	*p = s
+}

@@ -1,0 +1,36 @@
+package workload
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPCG holds words, drawn one by one and many at once, by whatever the
+// processor offers and by what all do, against math/rand/v2's PCG.
+func TestPCG(t *testing.T) {
+	const seed = 12
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	states := []pcg{{}, {^uint64(0), ^uint64(0)}, {0, ^uint64(0)}, {1 << 63, 1}}
+	for range 200 {
+		states = append(states, pcg{random.Uint64(), random.Uint64()})
+	}
+	for _, start := range states {
+		want := rand.NewPCG(start.hi, start.lo)
+		fast, slow := start, start
+		for range 20 {
+			pairs, same := make([][2]uint64, random.IntN(3*block)), make([][2]uint64, 3*block)
+			same = same[:len(pairs)]
+			fast.fill(pairs)
+			slow.fillPairs(same)
+			for i := range pairs {
+				if w := [2]uint64{want.Uint64(), want.Uint64()}; pairs[i] != w || same[i] != w {
+					t.Fatalf("from %x, words %d and %d: %x and %x, not %x", start, 2*i, 2*i+1, pairs[i], same[i], w)
+				}
+			}
+			if w := want.Uint64(); fast.Uint64() != w || slow.Uint64() != w {
+				t.Fatalf("from %x, a word after %d pairs is not %x", start, len(pairs), w)
+			}
+		}
+	}
+}
