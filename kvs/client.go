@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/rpc"
+	"sync/atomic"
 )
 
 // ServiceName and Method name the one remote call, as net/rpc spells it.
@@ -17,12 +18,14 @@ const (
 // goroutine: with large batches a worker is faster with a client of its own,
 // with small ones sharers are, whose calls then travel together.
 type Client struct {
-	rpc *rpc.Client
+	rpc   *rpc.Client
+	codec *candid
 }
 
 // NewClient returns a client that speaks through codec and owns it.
 func NewClient(codec rpc.ClientCodec) *Client {
-	return &Client{rpc: rpc.NewClientWithCodec(codec)}
+	c := &candid{ClientCodec: codec}
+	return &Client{rpc: rpc.NewClientWithCodec(c), codec: c}
 }
 
 // Call is a batch under way to a server and the reply to come.
@@ -56,10 +59,36 @@ func (c *Client) Wait(call *Call) error {
 	if call.Err == nil && call.Reply.Len() != call.Batch.Len() {
 		call.Err = fmt.Errorf("%w reply: %d results for %d operations", ErrMalformed, call.Reply.Len(), call.Batch.Len())
 	}
+	if call.Err != nil {
+		call.Err = c.codec.whole(call.Err)
+	}
 	if call.Err != nil && !leavesConnection(call.Err) {
 		_ = c.rpc.Close() // the call's error is the reason
 	}
 	return call.Err
+}
+
+// candid is a codec that remembers why half a reply could not be read: net/rpc
+// passes on the words of that error alone (input in net/rpc/client.go).
+type candid struct {
+	rpc.ClientCodec
+	unread atomic.Pointer[error]
+}
+
+func (c *candid) ReadResponseBody(body any) error {
+	err := c.ClientCodec.ReadResponseBody(body)
+	if err != nil {
+		c.unread.Store(&err)
+	}
+	return err
+}
+
+// whole is a call's error, with what it wraps if net/rpc has left that out.
+func (c *candid) whole(err error) error {
+	if unread := c.unread.Load(); unread != nil && err.Error() == "reading body "+(*unread).Error() {
+		return fmt.Errorf("read the reply: %w", *unread)
+	}
+	return err
 }
 
 // leavesConnection says whether the connection is good after a call's error. On

@@ -67,6 +67,31 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 	}
 }
 
+// A call of which half a reply has come is late like any other, which who called
+// can tell.
+func TestHalfAReplyTimesOut(t *testing.T) {
+	for _, codec := range []string{"binary", "gob"} {
+		id := Identity{Node: "node0", Codec: codec, Token: "secret"}
+		s := startServer(t, id, engine.NewMutex())
+		// Replies are of 4 KiB each: this is in the middle of one.
+		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
+			return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: faultproxy.ToClient, At: 42_000}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proxy.Close()
+		id.CallTimeout = 300 * time.Millisecond
+		client, _, err := Dial(context.Background(), proxy.Addr(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := callUntilError(client); !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "read the reply") {
+			t.Errorf("%s: error %v, want one of half a reply that wraps ErrTimeout", codec, err)
+		}
+	}
+}
+
 // callUntilError stores 4 KiB and reads them back again and again.
 func callUntilError(client *kvs.Client) error {
 	var batch kvs.Batch
