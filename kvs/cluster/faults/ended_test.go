@@ -46,7 +46,7 @@ func checkEnded(t *testing.T, p *pair, random *rand.Rand) {
 	signal, after := moment(random)
 	l := p.launch(t, t.TempDir(), "--client-args", brief)
 	ended := l.strike(t, signal, after)
-	l.end(t, ended)
+	l.end(t, ended, 0)
 	l.checkSaid(t, signal)
 	p.checkAlone(t, ended)
 	l.checkLeft(t, p, ended)
@@ -102,7 +102,7 @@ func TestEndedWithItsLab(t *testing.T) {
 			before := traces()
 			l := newLaunch(t, t.TempDir(), "--virtual", "2", "--client-args", brief)
 			ended := l.strike(t, signal, after)
-			l.end(t, ended)
+			l.end(t, ended, 0)
 			l.checkSaid(t, signal)
 			checkGone(t, l.mark, before)
 			if files := l.files(); files != "" {

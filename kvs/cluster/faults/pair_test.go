@@ -13,8 +13,12 @@ import (
 	"time"
 )
 
-// within is how soon after a fault everything must be over.
-const within = 15 * time.Second
+// within is how soon after a fault everything must be over; a run that the fault
+// does not end may take longRun besides.
+const (
+	within  = 15 * time.Second
+	longRun = 30 * time.Second
+)
 
 // pair is two hosts that one launcher at a time works with.
 type pair struct {
@@ -111,19 +115,40 @@ func (l *launch) reach(t *testing.T, h *host, program, text string) {
 	t.Fatalf("%s has no %q", file, text)
 }
 
+// see waits until a fault's run is over: the launcher has ended, or no node of
+// it runs, or it has had one that hangs tell its stacks. It returns how long after
+// the fault that was.
+func (l *launch) see(t *testing.T, p *pair, fault time.Time) time.Duration {
+	t.Helper()
+	for deadline := fault.Add(2*within + longRun); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-l.ended:
+			return time.Since(fault)
+		default:
+		}
+		for _, program := range []string{"kvsserver-" + p.server.name, "kvsclient-" + p.client.name} {
+			log, _ := os.ReadFile(filepath.Join(l.out, "latest", program+".log"))
+			if bytes.Contains(log, []byte("\ngoroutine ")) {
+				return time.Since(fault)
+			}
+		}
+	}
+	return time.Since(fault)
+}
+
 // end waits for the launcher's end, and checks that it came soon after a
-// fault.
-func (l *launch) end(t *testing.T, fault time.Time) {
+// fault, or after the length of a run that the fault does not end.
+func (l *launch) end(t *testing.T, fault time.Time, length time.Duration) {
 	t.Helper()
 	select {
 	case <-l.ended:
-	case <-time.After(2 * within):
-		t.Fatalf("the launcher has not ended %v after the fault", 2*within)
+	case <-time.After(time.Until(fault.Add(2*within + length))):
+		t.Fatalf("the launcher has not ended %v after the fault", 2*within+length)
 	}
 	took := time.Since(fault)
 	t.Logf("over after %.1f s: %s", took.Seconds(), l.verdict())
-	if took > within {
-		t.Errorf("over %v after the fault, want at most %v", took, within)
+	if took > within+length {
+		t.Errorf("over %v after the fault, want at most %v", took, within+length)
 	}
 }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,49 +12,81 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/metrics"
 )
 
-// table is every fault, and the verdict that it must come to.
-func table() []row {
-	return []row{
-		{name: "node unreachable", strike: clientOff, status: 1,
-			verdict: `INVALID\(cannot be reached: .*, CLIENT\)`},
-		{name: "wrong key", strike: wrongKey, status: 1,
-			verdict: `INVALID\(cannot be reached: .*Permission denied.*, CLIENT\)`},
-		{name: "sshd accepts and hangs", strike: hangingSSHD, status: 1,
-			verdict: `INVALID\(cannot be reached: .*, CLIENT\)`},
-		{name: "port in use", strike: stranger, status: 1,
-			verdict: `INVALID\(10\.10\.1\.\d+:8080 is taken by process \d+ .*, SERVER\)`},
-		{name: "stale server", strike: staleServer, status: 1,
-			verdict: `INVALID\(10\.10\.1\.\d+:8080 is taken by process \d+ \(kvsserver of root, since .*\), SERVER\)`},
-		{name: "node's disk full", strike: fullNode, status: 1,
-			verdict: `INVALID\(.*No space left on device.*, SERVER\)`},
-		{name: "logs' disk full at the start", strike: fullOut, status: 1,
-			verdict: `INVALID\(--out: only \d+ MB are free in .*\)`},
-		{name: "logs' disk full in the window", prepare: smallOut, phase: "window", strike: fillOut, status: 1,
-			verdict: `INVALID\(the logs cannot be written: .*: no space left on device\)`},
-		{name: "server off in the load", phase: "load", strike: serverOff, status: 1,
-			verdict: `INVALID\(has sent nothing for .*, SERVER\)`},
-		{name: "client off in the warm-up", phase: "warmup", strike: clientOff, status: 1,
-			verdict: `INVALID\(has sent nothing for .*, CLIENT\)`},
-		{name: "server off in the window", phase: "window", strike: serverOff, status: 1,
-			verdict: `INVALID\(has sent nothing for .*, SERVER\)`},
-		{name: "client off in the window", phase: "window", strike: clientOff, status: 1,
-			verdict: `INVALID\(has sent nothing for .*, CLIENT\)`},
-		{name: "client killed", phase: "window", strike: clientSignal(syscall.SIGKILL), status: 1,
-			verdict: `INVALID\(died of .*, CLIENT\)`},
-		{name: "server killed", phase: "window", strike: serverSignal(syscall.SIGKILL), status: 1,
-			verdict: `INVALID\(died of .*, SERVER\)`},
-		{name: "launcher killed, hosts cut off", phase: "window", strike: allAlone, status: -1},
-		{name: "server stopped", phase: "window", strike: serverSignal(syscall.SIGSTOP), status: 1,
-			verdict: `INVALID\(.*, SERVER\)`},
-		{name: "client stopped", phase: "window", strike: clientSignal(syscall.SIGSTOP), status: 1,
-			verdict: `INVALID\(has sent nothing for .*, CLIENT\)`},
-	}
+// kind is one sort of fault, at moments and with victims that a seed draws.
+type kind struct {
+	row
+	phases  []string       // one of which is drawn
+	victims []metrics.Role // likewise; none when it is about no node
+	short   int            // how many are drawn where not all 20 are; 0: one
 }
 
-func serverOff(t *testing.T, s *scene) { s.off(t, s.server) }
-func clientOff(t *testing.T, s *scene) { s.off(t, s.client) }
+var (
+	anyPhase = []string{"load", "warmup", "window"}
+	anyTime  = append([]string{starting}, anyPhase...)
+	before   = []string{""} // the launcher starts
+	inWindow = []string{"window"}
+
+	either = []metrics.Role{metrics.Server, metrics.Client}
+	server = either[:1]
+	client = either[1:]
+)
+
+// kinds is every fault, and the verdict that it must come to.
+func kinds() []kind {
+	invalid := func(name, verdict string, strike func(*testing.T, *scene)) row {
+		return row{name: name, strike: strike, verdict: `INVALID\(` + verdict + `\)`}
+	}
+	logs := invalid("logs' disk full", `the logs cannot be written: .*: no space left on device`, fillOut)
+	logs.prepare = smallOut
+	all := []kind{
+		{row: invalid("node unreachable", `cannot be reached: .*, VICTIM`, off), phases: before, victims: either},
+		{row: invalid("wrong key", `cannot be reached: .*Permission denied.*, VICTIM`, wrongKey), phases: before, victims: either},
+		{row: invalid("sshd accepts and hangs", `cannot be reached: .*, VICTIM`, hangingSSHD), phases: before, victims: either},
+		{row: invalid("login hangs", `cannot be reached: the login gets no further within 12s.*, VICTIM`, hangingLogin), phases: before, victims: either},
+		{row: invalid("port in use", `10\.10\.1\.\d+:8080 is taken by process \d+ .*, VICTIM`, stranger), phases: before, victims: server},
+		{row: invalid("stale server", `10\.10\.1\.\d+:8080 is taken by process \d+ \(kvsserver of root, since .*\), VICTIM`, staleServer), phases: before, victims: server},
+		{row: invalid("node's disk full", `.*No space left on device.*, VICTIM`, fullNode), phases: before, victims: either},
+		{row: invalid("logs' disk full at the start", `--out: only \d+ MB are free in .*`, fullOut), phases: before},
+		{row: logs, phases: anyPhase},
+		{row: invalid("power or network lost", `has sent nothing for .*, VICTIM`, off), phases: anyPhase, victims: either, short: 3},
+		{row: invalid("SIGKILL", `.*died of .*, VICTIM`, signalled(syscall.SIGKILL)), phases: anyTime, victims: either, short: 2},
+		{row: invalid("SIGSTOP", `.*, VICTIM`, signalled(syscall.SIGSTOP)), phases: anyPhase, victims: either, short: 2},
+		{row: invalid("restart on the same port", `(died of|server restarted).*, VICTIM`, restarted), phases: anyPhase, victims: server},
+		{row: invalid("no descriptors left", `.*too many open files.*, VICTIM`, noDescriptors), phases: anyPhase, victims: either},
+		{row: invalid("no memory left", `died with exit status 2.*, VICTIM`, noMemory), phases: []string{"load"}, victims: server},
+		{row: row{name: "launcher killed, hosts cut off", strike: allAlone}, phases: anyPhase},
+		{row: row{name: "SIGSTOP for a while", strike: paused, verdict: "VALID", args: through, lasts: true}, phases: inWindow, victims: either},
+	}
+	capped := invalid("-max-memory reached", `memory is full: .*, VICTIM`, nil)
+	capped.prepare, capped.args = littleMemory, small("load")
+	// A reply whose segments are lost again and again may come too late.
+	loss := row{name: "packets dropped", prepare: dropPackets, verdict: `VALID|INVALID\(.*no reply within 10s.*, VICTIM\)`, args: through, lasts: true, proof: countsDespiteLoss}
+	return append(all, kind{row: capped, phases: before, victims: server}, kind{row: loss, phases: before, victims: server})
+}
+
+// latest is how long after the beginning of a phase a fault may strike: in
+// milliseconds, before what comes next.
+const latest = 1000
+
+// draw is one fault of the kind.
+func (k kind) draw(random *rand.Rand) row {
+	r := k.row
+	r.phase = k.phases[random.IntN(len(k.phases))]
+	r.after = time.Duration(random.IntN(latest)) * time.Millisecond
+	if r.phase == starting {
+		r.after /= 10
+	}
+	if len(k.victims) > 0 {
+		r.victim = k.victims[random.IntN(len(k.victims))]
+	}
+	return r
+}
+
+func off(t *testing.T, s *scene) { s.off(t, s.victim) }
 
 // off is a machine that loses its power, as far as anybody else can tell.
 func (s *scene) off(t *testing.T, h *host) {
@@ -63,22 +96,22 @@ func (s *scene) off(t *testing.T, h *host) {
 
 // allAlone leaves the nodes without a launcher, and without a sign of that.
 func allAlone(t *testing.T, s *scene) {
-	serverOff(t, s)
-	clientOff(t, s)
+	s.off(t, s.server)
+	s.off(t, s.client)
 	s.run.Process.Kill()
 }
 
-func serverSignal(signal syscall.Signal) func(*testing.T, *scene) {
-	return func(t *testing.T, s *scene) { s.server.signal(t, "kvsserver", signal) }
-}
-
-func clientSignal(signal syscall.Signal) func(*testing.T, *scene) {
-	return func(t *testing.T, s *scene) { s.client.signal(t, "kvsclient", signal) }
+func signalled(signal syscall.Signal) func(*testing.T, *scene) {
+	return func(t *testing.T, s *scene) {
+		if err := syscall.Kill(s.process(t), signal); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 var identity = regexp.MustCompile(`(?m)^  IdentityFile (.*)\n`)
 
-// wrongKey offers the client's host a key that it does not know.
+// wrongKey offers the victim a key that it does not know.
 func wrongKey(t *testing.T, s *scene) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong")
@@ -90,7 +123,7 @@ func wrongKey(t *testing.T, s *scene) {
 		t.Fatal(err)
 	}
 	right := identity.FindStringSubmatch(string(text))[1]
-	config := "Host " + s.client.name + "\n  IdentityFile " + wrong + "\nHost " + s.server.name + "\n  IdentityFile " + right + "\n" +
+	config := "Host " + s.victim.name + "\n  IdentityFile " + wrong + "\nHost * !" + s.victim.name + "\n  IdentityFile " + right + "\n" +
 		identity.ReplaceAllString(string(text), "")
 	path := filepath.Join(dir, "config")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -99,16 +132,31 @@ func wrongKey(t *testing.T, s *scene) {
 	s.args = append(s.args, "--ssh-config", path)
 }
 
-// hangingSSHD stops the client's sshd: the kernel accepts connections for it.
+// hangingSSHD stops the victim's sshd: the kernel accepts connections for it.
 func hangingSSHD(t *testing.T, s *scene) {
-	if err := syscall.Kill(s.client.pid, syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(s.victim.pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	s.mended(func() {
-		syscall.Kill(s.client.pid, syscall.SIGCONT)
+		syscall.Kill(s.victim.pid, syscall.SIGCONT)
 		// What had piled up comes before this.
-		if out, err := exec.Command("ssh", "-F", s.ssh, s.client.name, "true").CombinedOutput(); err != nil {
-			t.Errorf("ssh %s: %v: %s", s.client.name, err, out)
+		if out, err := exec.Command("ssh", "-F", s.ssh, s.victim.name, "true").CombinedOutput(); err != nil {
+			t.Errorf("ssh %s: %v: %s", s.victim.name, err, out)
+		}
+	})
+}
+
+// hangingLogin gives root on the victim's host a shell that says nothing.
+func hangingLogin(t *testing.T, s *scene) {
+	s.victim.do(t, "sh", "-c", `set -e
+printf '#!/bin/sh\nexec sleep 600\n' >/tmp/mute
+chmod 755 /tmp/mute
+sed 's,^\(root:.*\):[^:]*$,\1:/tmp/mute,' /etc/passwd >/tmp/passwd
+mount --bind /tmp/passwd /etc/passwd`)
+	s.mended(func() {
+		s.victim.do(t, "sh", "-c", "umount /etc/passwd && rm -f /tmp/passwd /tmp/mute")
+		for _, pid := range s.victim.runs("sleep") { // with its connection gone it would still sleep on
+			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
 }
@@ -145,27 +193,40 @@ func stranger(t *testing.T, s *scene) {
 // staleServer leaves a server of another version that nobody leads.
 func staleServer(t *testing.T, s *scene) {
 	const folder = "/tmp/kvlab-root/0123456789abcdef"
+	s.server.do(t, "mkdir", "-p", "-m", "700", folder)
+	s.server.serve(t, folder+"/kvsserver")
+	s.mended(func() { s.server.signal(t, "kvsserver", syscall.SIGKILL) })
+}
+
+// serve starts a copy of the server's program on the host, under a path of its
+// own, and waits until it listens where a run's server does.
+func (h *host) serve(t *testing.T, path string) {
 	program, err := os.ReadFile(filepath.Join(os.Getenv(rootVariable), "bin", "kvsserver"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server.do(t, "mkdir", "-p", "-m", "700", folder)
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/root%s/kvsserver", s.server.pid, folder), program, 0o700); err != nil {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/root%s", h.pid, path), program, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.server.do(t, "setsid", "-f", "sh", "-c", "exec "+folder+"/kvsserver -listen "+s.server.data()+":8080 >/dev/null 2>&1 </dev/null")
-	s.mended(func() { s.server.signal(t, "kvsserver", syscall.SIGKILL) })
-	for deadline := time.Now().Add(within); s.server.command("sh", "-c", "ss -ltn | grep -q :8080").Run() != nil; time.Sleep(20 * time.Millisecond) {
+	h.do(t, "setsid", "-f", "sh", "-c", "exec "+path+" -listen "+h.data()+":8080 >/dev/null 2>&1 </dev/null")
+	h.waitListening(t, true)
+}
+
+// waitListening waits until somebody listens where servers do, or nobody.
+func (h *host) waitListening(t *testing.T, want bool) {
+	t.Helper()
+	listens := func() bool { return h.command("sh", "-c", "ss -ltn | grep -q :8080").Run() == nil }
+	for deadline := time.Now().Add(within); listens() != want; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the stale server does not listen")
+			t.Fatalf("somebody listens on %s: %v, want %v", h.name, !want, want)
 		}
 	}
 }
 
-// fullNode leaves the server's host no room for programs.
+// fullNode leaves the victim no room for programs.
 func fullNode(t *testing.T, s *scene) {
-	s.server.do(t, "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/tmp")
-	s.mended(func() { s.server.do(t, "umount", "/tmp") })
+	s.victim.do(t, "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/tmp")
+	s.mended(func() { s.victim.do(t, "umount", "/tmp") })
 }
 
 // fullOut gives the run's files a disk that has no room.

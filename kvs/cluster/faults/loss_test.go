@@ -1,0 +1,44 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// dropPackets has each host drop 1 or 5 % of the packets that come to it over the
+// data network, each by chance.
+func dropPackets(t *testing.T, s *scene) {
+	percent := []int{1, 5}[s.random.IntN(2)]
+	t.Logf("%d %% of packets are dropped", percent)
+	rule := fmt.Sprintf("add table inet loss; add chain inet loss input { type filter hook input priority 0; }; "+
+		"add rule inet loss input iifname eth1 numgen random mod 100 < %d drop", percent)
+	for _, h := range []*host{s.server, s.client} {
+		h.do(t, "nft", rule)
+		s.mended(func() { h.do(t, "nft", "delete table inet loss") })
+	}
+}
+
+// countsDespiteLoss: what was lost was sent again, and the result says so.
+func countsDespiteLoss(t *testing.T, s *scene) {
+	text, err := os.ReadFile(filepath.Join(s.out, "latest", "run.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run metrics.Run
+	if err := json.Unmarshal(text, &run); err != nil {
+		t.Fatal(err)
+	}
+	if run.Ops == 0 || run.Total != run.Applied || run.Total.Misses != 0 {
+		t.Errorf("%d operations in the window, verified %+v, applied %+v", run.Ops, run.Total, run.Applied)
+	}
+	if again := run.Bottleneck.Figures.LostPercent; again <= 0 || !strings.Contains(run.Bottleneck.Sentence, "sent again") {
+		t.Errorf("%.3f %% of segments sent again, and the result says: %s", again, run.Bottleneck.Sentence)
+	}
+	t.Log(run.Bottleneck.Sentence)
+}
