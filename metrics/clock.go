@@ -47,6 +47,9 @@ func NewClock() (Clock, error) {
 // Ns is a time that has a monotonic reading, as the clock showed it.
 func (c Clock) Ns(t time.Time) int64 { return c.ns + int64(t.Sub(c.at)) }
 
+// Time is when the clock showed ns, with a monotonic reading of this process.
+func (c Clock) Time(ns int64) time.Time { return c.at.Add(time.Duration(ns - c.ns)) }
+
 // clockID names the clock after the kernel's boot (random(4)) and the process's
 // time namespace; a kernel without these has one for all.
 func clockID() string {

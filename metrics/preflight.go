@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -47,13 +49,40 @@ func (p *Preflight) slowestLink() uint64 {
 	return slowest
 }
 
-// Ahead is how far the clock of a node's machine was found to be ahead of the
-// launcher's before the run; 0 where that is not known.
+// Ahead is how far the monotonic clock of a node's machine was found to be ahead
+// of the launcher's before the run, at most half the width of what bounds it away
+// from the truth; 0 where that is not known.
 func (p *Preflight) Ahead(node string) time.Duration {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil {
-		return time.Duration(m.ClockBefore.OffsetS * float64(time.Second))
+		bounds := m.ClockBefore.Monotonic
+		return time.Duration(bounds.LeastNs + (bounds.MostNs-bounds.LeastNs)/2)
 	}
 	return 0
+}
+
+// leastStep is what a wall clock's step must be to be told of, in seconds: beyond
+// what two readings of two clocks are ever apart on a busy machine.
+const leastStep = 0.01
+
+// StepText says in a line whose wall clocks were set while the run went on; ""
+// when none was.
+func (p *Preflight) StepText() string {
+	if p == nil {
+		return ""
+	}
+	var set []string
+	for _, m := range p.Machines {
+		switch step := m.ClockStepS(); {
+		case step >= leastStep:
+			set = append(set, fmt.Sprintf("of %s forward by %.3f s", m.Name(), step))
+		case step <= -leastStep:
+			set = append(set, fmt.Sprintf("of %s back by %.3f s", m.Name(), -step))
+		}
+	}
+	if len(set) == 0 {
+		return ""
+	}
+	return "wall clocks were set during the run: " + strings.Join(set, ", ") + "; nothing is measured by them"
 }
 
 // MonotonicAhead bounds how far the monotonic clock of a node's machine was ahead
@@ -86,6 +115,15 @@ type Machine struct {
 	Facts       *Facts       `json:"facts,omitempty"`
 	ClockBefore *ClockOffset `json:"clock_before,omitempty"`
 	ClockAfter  *ClockOffset `json:"clock_after,omitempty"` // nil when the run did not come to its end
+}
+
+// ClockStepS is by how many seconds the machine's wall clock was set forward
+// while the run went on; 0 where that is not known.
+func (m Machine) ClockStepS() float64 {
+	if m.ClockBefore == nil || m.ClockAfter == nil {
+		return 0
+	}
+	return m.ClockAfter.Zero.Sub(m.ClockBefore.Zero).Seconds()
 }
 
 // Name is that of the machine's first node.
@@ -159,6 +197,11 @@ type ClockOffset struct {
 	OffsetS   float64 `json:"offset_s"`
 	BoundS    float64 `json:"bound_s"`
 	Monotonic Ahead   `json:"monotonic"` // of CLOCK_MONOTONIC, which nobody sets
+
+	// Zero is what the node's wall clock says of the moment when its CLOCK_MONOTONIC
+	// was 0. Both run at the same rate (adjtimex(2)), so that only a step of the wall
+	// clock moves it.
+	Zero time.Time `json:"monotonic_zero,omitzero"`
 }
 
 // RTT is the round-trip time between two nodes, by the kernel's own measure of

@@ -36,8 +36,9 @@ const (
 )
 
 // Record is one line of a node's .jsonl file. Exactly one of the pointers is
-// set. Time is the wall clock when the record was made: good for lining nodes
-// up in a picture, never for a duration.
+// set. Time is when the record was made, by the launcher's wall clock as it was
+// when the run began, counted on by the node's monotonic clock: by one clock for
+// all nodes, however their own are set.
 type Record struct {
 	Node      string     `json:"node"`
 	Role      Role       `json:"role"`
@@ -217,7 +218,7 @@ type Histogram struct {
 
 // Summary is a node's last record: its whole life in exact numbers.
 type Summary struct {
-	WindowStart   time.Time            `json:"window_start"` // wall clock
+	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
 	Total         Counts               `json:"total"`           // from the first loaded record to the last drained call
 	InWindow      Counts               `json:"in_window"`       // clients: replies verified inside the window

@@ -15,7 +15,7 @@ type Run struct {
 	Preflight    *Preflight        `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes        []RunNode         `json:"nodes"`
 	Symmetric    bool              `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
-	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock
+	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
 	WindowS      float64           `json:"window_s"`
 	OverlapShare float64           `json:"overlap_share"` // intersection over the shortest window, 0 to 1
 	Ops          uint64            `json:"ops"`           // verified operations whose replies came inside that window, to half an EdgeSlot at its ends

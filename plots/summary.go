@@ -50,6 +50,9 @@ func Summary(run metrics.Run) string {
 	if run.Encrypted() {
 		fmt.Fprintln(&out, "calls were encrypted (TLS 1.3): to be compared with their like")
 	}
+	if set := run.Preflight.StepText(); set != "" {
+		fmt.Fprintln(&out, set)
+	}
 	if run.Retries != nil {
 		fmt.Fprintln(&out, run.Retries)
 	}

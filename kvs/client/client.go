@@ -63,6 +63,9 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		if config.TLS, err = config.Trust.Config(node.Credentials()); err != nil {
 			return control.UsageError{Err: err}
 		}
+		if config.TLS != nil {
+			config.TLS.Time = node.Today
+		}
 	}
 	c := &client{config: config, node: node}
 	if c.generator, err = loadgen.New(config.Config); err != nil {
@@ -138,7 +141,7 @@ func (c *client) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.generator.Begins = monotonic(start.At)
+	c.generator.Begins = c.node.Moment(start.At)
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
@@ -196,16 +199,6 @@ func (c *client) load(ctx context.Context) error {
 	return c.node.Send(control.Event{Event: control.Loaded})
 }
 
-// monotonic gives a time that came through the pipe a reading of this process's
-// monotonic clock, so that a step of the wall clock does not move it any more.
-func monotonic(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	now := time.Now()
-	return now.Add(t.Sub(now.Round(0)))
-}
-
 // settle asks the launcher, who sees all clients, when the window opens.
 func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if err := c.reporter.Cut(); err != nil {
@@ -218,7 +211,7 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if answer.Extend {
 		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
 	}
-	return monotonic(answer.At), err
+	return c.node.Moment(answer.At), err
 }
 
 // share gives the launcher this client's part of a slice that all record.

@@ -33,6 +33,7 @@ func (c *client) summarize() error {
 	}
 	s := c.generator.Summary()
 	window := c.reporter.Window()
+	s.WindowStart = c.node.Date(s.WindowStart)
 	s.Usage, s.Pressure = window.Table, &window.Pressure
 	c.node.Logf("Client %d finished operations.", c.config.Index)
 	c.node.Logf("operations in all: %d get, %d put, %d read-modify-write in %d calls (%.1f each); %d hit, %d missed",

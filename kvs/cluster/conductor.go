@@ -37,6 +37,7 @@ type conductor struct {
 	phase   metrics.Phase          // the clients' common one, as the servers know it
 	entered time.Time              // when that phase began
 
+	began    time.Time             // when the run did: what all nodes date by
 	begin    time.Time             // when the warm-up begins, or has begun
 	warmUp   *metrics.Stationarity // what the test of the warm-up found; nil when it is too short for one
 	extended bool                  // the warm-up lasts twice as long
@@ -54,6 +55,7 @@ func newConductor(plan Plan, b backend, l limits, token string, force <-chan str
 		asked:   make(map[metrics.Role]stage),
 		phase:   metrics.Idle,
 		entered: time.Now(),
+		began:   time.Now(),
 	}
 }
 
@@ -127,6 +129,10 @@ func (c *conductor) start(role metrics.Role) error {
 	for _, m := range c.of(metrics.Server) {
 		hosts = append(hosts, m.address)
 	}
+	epochs, err := c.epochs(role)
+	if err != nil {
+		return &fault{reason: oneLine(err.Error())}
+	}
 	for i, m := range c.of(role) {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
@@ -136,7 +142,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
+		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if len(os.Args) == 2 && os.Args[1] == "-probe" {
-		if err := probe.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := probe.Serve(context.Background(), os.Stdin, steppedClock{os.Stdout}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -294,6 +294,10 @@ func (n *fakeNode) misbehave(what string) {
 	case "usage":
 		n.send(control.Event{Event: control.Error, Usage: true, Text: "-theta 0: must be above 0"})
 		os.Exit(2)
+	case "step":
+		if err := os.WriteFile(os.Getenv(stepVariable), nil, 0o644); err != nil {
+			panic(err)
+		}
 	case "garbage":
 		n.write("{{{ no event")
 	case "strange":

@@ -14,7 +14,7 @@ import (
 
 // The bounds beyond which a fact is a finding.
 const (
-	warnClockS = 0.05 // one-way pictures of several nodes are off by as much
+	warnClockS = 1.0 // what a machine without a time server is off by after some days
 	lowBytes   = uint64(1_000_000_000)
 	lowDisk    = uint64(100_000_000)
 	fastRTT    = 1000.0 // us: no link inside a cluster takes longer
@@ -30,7 +30,7 @@ func findings(sites []*site, rtts []metrics.RTT, n needs) []metrics.Finding {
 		all = append(all, j.findings...)
 	}
 	all = append(all, unlike(sites)...)
-	all = append(all, clockFindings(sites, n.windowS)...)
+	all = append(all, clockFindings(sites)...)
 	return append(all, rttFindings(sites, rtts)...)
 }
 

@@ -128,7 +128,7 @@ func checkWindow(run metrics.Run) metrics.Verdict {
 		}
 	}
 	if run.OverlapShare < minOverlap {
-		return invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (do the nodes' clocks agree?)", 100*run.OverlapShare, 100*minOverlap)
+		return invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
 	}
 	return valid
 }

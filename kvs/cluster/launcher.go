@@ -202,7 +202,7 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 	run.Started = time.Now()
 	run.Lab = cfg.lab()
 	c, err := l.conduct(ctx, cfg, plan, dir)
-	run.Ended = time.Now()
+	run.Ended = run.Started.Add(time.Since(run.Started)) // also when the wall clock was set
 	c.fill(&run)
 	if run.Verdict = Judge(&run); run.Verdict.Valid && c.ceiling != nil {
 		run.Ceiling = c.ceiling.Over(run.OpsPerS)

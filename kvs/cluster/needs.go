@@ -13,7 +13,6 @@ import (
 type needs struct {
 	openFiles map[metrics.Role]uint64 // of one process
 	bytes     uint64                  // of values, on each server; the least that it stores
-	windowS   float64                 // length of the window; 0 when it is not known
 	public    bool                    // the user takes the control network with open eyes
 }
 
@@ -52,14 +51,12 @@ func (l *Launcher) needsOf(ctx context.Context, plan Plan) (needs, error) {
 	if stated := number("connections"); stated > 0 {
 		connections = stated
 	}
-	window, _ := parseSeconds(client["secs"])
 	return needs{
 		openFiles: map[metrics.Role]uint64{
 			metrics.Server: clients*connections + spareFiles,
 			metrics.Client: servers*connections + spareFiles,
 		},
-		bytes:   number("records") * number("value-size") / servers,
-		windowS: window.Seconds(),
-		public:  server["allow-public"] == "true",
+		bytes:  number("records") * number("value-size") / servers,
+		public: server["allow-public"] == "true",
 	}, nil
 }

@@ -34,12 +34,14 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// shiftedProbe is a node whose clock is ahead: a probe that adds 7 s to every
-// time it tells. Before its first answer its shell greets.
+// shiftedProbe is a node whose wall clock is ahead: a probe that adds 7 s to every
+// time it tells, but for the monotonic clock's 5 s. Before its first answer its
+// shell greets.
 const shiftedProbe = `echo 'Welcome to {this} machine'
 while read -r question; do
 	now=$(($(date +%s%N) + 7000000000))
-	echo "{\"probe\":\"kvlab 1\",\"received_ns\":$now,\"sent_ns\":$now}"
+	monotonic=",\"received_monotonic_ns\":5000000000,\"sent_monotonic_ns\":5000000000"
+	echo "{\"probe\":\"kvlab 1\",\"received_ns\":$now,\"sent_ns\":$now$monotonic}"
 done
 `
 
@@ -53,6 +55,9 @@ func TestShiftedClock(t *testing.T) {
 	got, err := p.clock(context.Background())
 	if err != nil || math.Abs(got.OffsetS-7) > got.BoundS {
 		t.Errorf("offset %+v, %v; want 7 s", got, err)
+	}
+	if since := time.Since(got.Zero); since < -2*time.Second || since > time.Minute {
+		t.Errorf("its monotonic clock began %v ago; want 2 s from now, 7 ahead and 5 since", since)
 	}
 }
 
@@ -84,7 +89,7 @@ func fit(name string, role metrics.Role) *site {
 }
 
 func TestFindings(t *testing.T) {
-	need := needs{openFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, bytes: 1e9, windowS: 30}
+	need := needs{openFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, bytes: 1e9}
 	rtts := []metrics.RTT{{From: "a", To: "b", US: 90}, {From: "b", To: "c", US: 100}, {From: "c", To: "a", US: 95}}
 	for _, tt := range []struct {
 		name  string
@@ -92,8 +97,9 @@ func TestFindings(t *testing.T) {
 		want  string // grade, fact, a part of the text; "" for no finding
 	}{
 		{"nothing", func(*site, []metrics.RTT, *needs) {}, ""},
-		{"clock", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = -0.3 }, "warn clock 0.301 s behind"},
-		{"clock beyond the window", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 2 }, "fail clock 1.999 s ahead of"},
+		{"clock", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = -3 }, "warn clock 3.001 s behind"},
+		{"clock, a little", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 0.9 }, ""},
+		{"clock, an hour", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 3600 }, "warn clock 3599.999 s ahead of"},
 		{"clock within its bound", func(b *site, _ []metrics.RTT, _ *needs) { *b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2} }, ""},
 		{"control", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
 		{"control, guessed", func(b *site, _ []metrics.RTT, _ *needs) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -134,6 +135,7 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 		return best, err
 	}
 	monotonic := metrics.Ahead{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
+	var zeros []int64
 	for i := range clockQuestions {
 		asked := time.Now()
 		r, err := p.ask(ctx, probe.Question{Ask: probe.Clock})
@@ -148,8 +150,11 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 			LeastNs: r.SentMonotonicNS - here.Ns(r.at) - here.ErrorNs,
 			MostNs:  r.ReceivedMonotonicNS - here.Ns(asked) + here.ErrorNs,
 		})
+		// Either may have come between the readings of the two clocks; seldom both.
+		zeros = append(zeros, r.ReceivedNS-r.ReceivedMonotonicNS, r.SentNS-r.SentMonotonicNS)
 	}
-	best.Monotonic = monotonic
+	slices.Sort(zeros)
+	best.Monotonic, best.Zero = monotonic, time.Unix(0, zeros[len(zeros)/2])
 	return best, nil
 }
 

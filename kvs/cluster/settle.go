@@ -49,21 +49,10 @@ func (c *conductor) opens(now time.Time) time.Time {
 	return opens
 }
 
-// tellAt gives all clients a command that is for a moment of the launcher's
-// clock, each by its own clock.
+// tellAt gives all clients a command that is for a moment.
 func (c *conductor) tellAt(moment time.Time, command control.Command) {
-	for _, m := range c.of(metrics.Client) {
-		command.At = moment.Round(0).Add(c.ahead(m))
-		m.send(command)
-	}
-}
-
-// ahead is how far a member's clock was found to be ahead of the launcher's.
-func (c *conductor) ahead(m *member) time.Duration {
-	if c.plan.Local {
-		return 0
-	}
-	return c.preflight.Ahead(m.Name)
+	command.At = c.began.Round(0).Add(moment.Sub(c.began))
+	c.tell(metrics.Client, command)
 }
 
 // unsettled is how many seconds of a client's warm-up cannot be steady: the first

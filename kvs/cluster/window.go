@@ -47,14 +47,13 @@ type measurer struct {
 	window span
 }
 
-// measurers are the run's clients that have reported. Their windows are by the
-// launcher's clock, as far as the preflight has found out how far theirs are ahead.
+// measurers are the run's clients that have reported. Their windows are by one
+// clock (metrics.Record.Time).
 func measurers(run *metrics.Run) []measurer {
 	var all []measurer
 	for _, node := range run.Nodes {
 		if s := node.Summary; node.Role == metrics.Client && s != nil {
-			start := s.WindowStart.Add(-run.Preflight.Ahead(node.Name))
-			all = append(all, measurer{s, span{start, start.Add(time.Duration(s.WindowLengthS * float64(time.Second)))}})
+			all = append(all, measurer{s, span{s.WindowStart, s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second)))}})
 		}
 	}
 	return all

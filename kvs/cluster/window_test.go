@@ -36,21 +36,6 @@ func TestTotalCommonWindow(t *testing.T) {
 	}
 }
 
-// A client whose clock is 3 s ahead, as the preflight has found, opened its window
-// with the others although it says otherwise.
-func TestTotalByOneClock(t *testing.T) {
-	run := goodRun()
-	measuring(run, []uint64{10, 20}, 0, 3)
-	run.Preflight = &metrics.Preflight{Machines: []metrics.Machine{
-		{Nodes: []string{"s0", "s1", "c0"}, ClockBefore: &metrics.ClockOffset{OffsetS: 0}},
-		{Nodes: []string{"c1"}, ClockBefore: &metrics.ClockOffset{OffsetS: 3}},
-	}}
-	total(run)
-	if run.Ops != 3000 || run.WindowS != 100 || run.OverlapShare != 1 || run.OpsPerS != 30 {
-		t.Errorf("%d operations in %v s, %v ops/s, overlap %v; want all 3000 in 100 s", run.Ops, run.WindowS, run.OpsPerS, run.OverlapShare)
-	}
-}
-
 // An open loop's achieved share is that of the clients' own windows.
 func TestTotalOffered(t *testing.T) {
 	run := goodRun()

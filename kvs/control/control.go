@@ -62,7 +62,8 @@ type Command struct {
 	GCS    float64            `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
 	Phase  metrics.Phase      `json:"phase,omitempty"`
 	Extend bool               `json:"extend,omitempty"` // with Settle
-	At     time.Time          `json:"at,omitzero"`      // by the node's clock: with Go when the warm-up begins, with Settle when the window opens
+	Epoch  *Epoch             `json:"epoch,omitempty"`  // with Start: what the node dates by
+	At     time.Time          `json:"at,omitzero"`      // a date: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease             `json:"lease,omitempty"`  // with any command: from now on
 
 	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -check, when there are several

@@ -107,6 +107,9 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		go collect(ctx, time.Duration(start.GCS*float64(time.Second)))
 	}
 	if err == nil {
+		node.calendar, err = calendarOf(start.Epoch, node.now())
+	}
+	if err == nil {
 		node.trust = start.Trust
 		err = p.Run(ctx, node, start.Args, start.Token)
 	}

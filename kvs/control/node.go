@@ -32,6 +32,8 @@ type Node struct {
 	commands chan Command // nil by hand
 	lease    *tenancy     // nil by hand
 	held     any          // see Hold
+	now      func() time.Time
+	calendar calendar // set before the node's work begins
 	trust    *trust.Credentials
 
 	mu      sync.Mutex
@@ -43,13 +45,18 @@ type Node struct {
 }
 
 // Alone returns a node without a launcher, whose log goes to out.
-func Alone(out io.Writer) *Node { return &Node{out: out} }
+func Alone(out io.Writer) *Node { return newNode(out) }
+
+func newNode(out io.Writer) *Node {
+	return &Node{out: out, now: time.Now, calendar: newCalendar(time.Now())}
+}
 
 // Attach returns a node whose launcher stands behind in and out, and a context
 // that ends when the launcher does, or the lease that it gave.
 func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	n := &Node{commands: make(chan Command, 16), out: out, lease: &tenancy{end: cancel}}
+	n := newNode(out)
+	n.commands, n.lease = make(chan Command, 16), &tenancy{end: cancel}
 	go func() {
 		if err := n.listen(ctx, in); err != nil {
 			cancel(err)
@@ -153,7 +160,7 @@ func (n *Node) send(e Event) error {
 
 // Report sends a record, signed and dated.
 func (n *Node) Report(r metrics.Record) error {
-	r.Node, r.Role, r.Time = n.name, n.role, time.Now()
+	r.Node, r.Role, r.Time = n.name, n.role, n.Today()
 	return n.Send(Event{Event: Report, Record: &r})
 }
 

@@ -31,7 +31,7 @@ type Reporter struct {
 
 // WindowUse is what a node used and did while the window was open.
 type WindowUse struct {
-	Start   time.Time
+	Start   time.Time // a Date
 	LengthS float64
 	Counts  metrics.Counts
 	metrics.WindowUsage
@@ -48,7 +48,7 @@ const (
 // done so far; done, which may be nil, is called after each interval has been
 // reported.
 func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Interval, metrics.Usage) error) (*Reporter, error) {
-	now := time.Now()
+	now := node.now()
 	sampler, err := metrics.NewSampler(now)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *Reporter) Cut() error {
 
 // cut ends the interval and reports it, unless it is shorter than least.
 func (r *Reporter) cut(least time.Duration) error {
-	now := time.Now()
+	now := r.node.now()
 	if now.Sub(r.lastEnd) < least {
 		return nil
 	}
@@ -135,13 +135,13 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.phase = phase
 	switch {
 	case phase == metrics.Window:
-		r.opened, r.before = time.Now(), r.counts()
+		r.opened, r.before = r.node.now(), r.counts()
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
 		used, err := r.sampler.CloseWindow()
 		r.window = WindowUse{
-			Start:       r.opened,
-			LengthS:     time.Since(r.opened).Seconds(),
+			Start:       r.node.Date(r.opened),
+			LengthS:     r.node.now().Sub(r.opened).Seconds(),
 			Counts:      r.counts().Sub(r.before),
 			WindowUsage: used,
 		}

@@ -51,6 +51,9 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if err != nil {
 		return control.UsageError{Err: err}
 	}
+	if encryption != nil {
+		encryption.Time = node.Today
+	}
 	store, err := engine.New(config.Engine)
 	if err != nil {
 		return err

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/control"
+	"kvlab/kvs/probe"
+	"kvlab/metrics"
+)
+
+// stepVariable names a file: from when it is there the fake nodes' wall clocks are
+// an hour ahead of what they were.
+const stepVariable = "KVLAB_TEST_STEP"
+
+const step = time.Hour
+
+// steppedClock is the output of a probe, on whose machine somebody sets the wall
+// clock.
+type steppedClock struct{ io.Writer }
+
+func (s steppedClock) Write(line []byte) (int, error) {
+	var a probe.Answer
+	if _, err := os.Stat(os.Getenv(stepVariable)); err != nil || json.Unmarshal(line, &a) != nil || a.ReceivedNS == 0 {
+		return s.Writer.Write(line)
+	}
+	a.ReceivedNS += int64(step)
+	a.SentNS += int64(step)
+	answer, err := json.Marshal(a)
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.Writer.Write(append(answer, '\n'))
+	return len(line), err
+}
+
+// A wall clock that is set by an hour in the window changes nothing, and is told of.
+func TestClockStep(t *testing.T) {
+	for _, set := range []bool{false, true} {
+		tr, _, _ := newRemoteTrial(t)
+		t.Setenv(stepVariable, filepath.Join(t.TempDir(), "stepped"))
+		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		faults := ""
+		if set {
+			faults = "node1:step:window"
+		}
+		err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", faults, "--hosts", hosts, "--out", tr.out})
+		run := tr.runJSON(t)
+		if err != nil || !run.Verdict.Valid || run.Total != fakePair || run.WindowS < fakeWindow.Seconds() || run.WindowS > 60 {
+			t.Errorf("set %v: %v, verdict %v, counts %+v in a window of %v s", set, err, run.Verdict, run.Total, run.WindowS)
+		}
+		want := 0.0
+		if set {
+			want = step.Seconds()
+		}
+		for _, m := range run.Preflight.Machines {
+			if got := m.ClockStepS(); math.Abs(got-want) > 0.009 {
+				t.Errorf("%s: a step of %v s, want %v", m.Name(), got, want)
+			}
+		}
+		const told = "wall clocks were set during the run: of node0 forward by 3600."
+		if said := tr.stdout.String(); strings.Contains(said, told) != set || strings.Contains(said, "wall clock") != set {
+			t.Errorf("set %v: the user is told:\n%s", set, said)
+		}
+	}
+}
+
+// However far apart the nodes' clocks are, each is told a moment of its own
+// monotonic clock for the same date.
+func TestEpochs(t *testing.T) {
+	const ahead = int64(1000 * time.Second)
+	near, far := &pipe{}, &pipe{}
+	client := func(name string, in *pipe) *member {
+		return &member{Place: Place{Name: name, Role: metrics.Client}, stdin: in}
+	}
+	c := newConductor(Plan{}, nil, defaultLimits(), "", nil, newDisplay(io.Discard))
+	c.members = []*member{client("near", near), client("far", far)}
+	machine := func(name string, least, most int64) metrics.Machine {
+		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.Ahead{LeastNs: least, MostNs: most}}}
+	}
+	c.preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
+	epochs, err := c.epochs(metrics.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart := epochs[1].MonotonicNS - epochs[0].MonotonicNS
+	if !epochs[0].Date.Equal(c.began) || !epochs[1].Date.Equal(c.began) || apart != ahead {
+		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", epochs[0], epochs[1], c.began)
+	}
+	c.tellAt(c.began.Add(time.Minute), control.Command{Do: control.Go})
+	if !bytes.Equal(near.Bytes(), far.Bytes()) || !near.told(t).At.Equal(c.began.Add(time.Minute)) {
+		t.Errorf("told %q and %q", near, far)
+	}
+}
