@@ -275,9 +275,9 @@ func (l *Launcher) backend(cfg Config, plan Plan) (backend, func(context.Context
 // remote is the way to nodes such as node.
 func (l *Launcher) remote(cfg Config, node Node) (*remote, error) {
 	if node.Job != "" {
-		return newRemote(srun{l.Slurm.Srun}, l.Programs)
+		return newRemote(srun{l.Slurm.Srun}, l.Programs, remoteTimeout) // a step may wait for its turn
 	}
-	return newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs)
+	return newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs, loginTimeout)
 }
 
 // newToken is a run's secret of 128 bits.

@@ -51,6 +51,7 @@ type remote struct {
 	carrier  carrier
 	programs map[metrics.Role]string // paths on this machine
 	system   string                  // uname -sm of this machine
+	login    time.Duration           // how long a node may take to its first word
 
 	mu    sync.Mutex
 	paths map[copyKey]string // guarded by mu
@@ -62,13 +63,13 @@ type copyKey struct {
 	role metrics.Role
 }
 
-func newRemote(c carrier, programs map[metrics.Role]string) (*remote, error) {
+func newRemote(c carrier, programs map[metrics.Role]string, login time.Duration) (*remote, error) {
 	system, err := exec.Command("uname", "-sm").Output()
 	if err != nil {
 		return nil, fmt.Errorf("uname -sm: %w", err)
 	}
 	return &remote{
-		carrier: c, programs: programs,
+		carrier: c, programs: programs, login: login,
 		system: strings.TrimSpace(string(system)),
 		paths:  make(map[copyKey]string),
 	}, nil
@@ -254,6 +255,8 @@ func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command 
 func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
+	ctx, spoken := untilLogin(ctx, r.login)
+	defer spoken()
 	cmd := r.carrier.command(ctx, place.Node, command...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -273,6 +276,7 @@ func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reade
 		rest, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "kvlab ")
 		key, value, _ := strings.Cut(rest, " ")
 		if ok {
+			spoken()
 			answer[key] = value
 		}
 		if ok && key == "send" {
@@ -296,12 +300,15 @@ func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reade
 
 // failure is why a command on the node has failed.
 func (r *remote) failure(ctx context.Context, err error, stderr string) error {
+	said := lastLine(stderr)
+	if said != "" {
+		said = ": " + said
+	}
 	switch {
+	case errors.Is(context.Cause(ctx), errLogin):
+		return fmt.Errorf("cannot be reached: %w within %s%s", errLogin, r.login, said)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		if said := lastLine(stderr); said != "" {
-			return fmt.Errorf("no answer within %s: %s", remoteTimeout, said)
-		}
-		return fmt.Errorf("no answer within %s", remoteTimeout)
+		return fmt.Errorf("no answer within %s%s", remoteTimeout, said)
 	case ctx.Err() != nil:
 		return errInterrupted
 	}
