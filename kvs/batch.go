@@ -75,7 +75,7 @@ func (b *Batch) key(kind Kind, key []byte) {
 	}
 	at := len(b.buf)
 	if cap(b.buf)-at < 2+MaxKeyLen {
-		b.more(2 + MaxKeyLen)
+		b.Grow(2 + MaxKeyLen)
 		at = len(b.buf)
 	}
 	buf := b.buf[: at+2+MaxKeyLen : cap(b.buf)]
@@ -91,8 +91,8 @@ func (b *Batch) key(kind Kind, key []byte) {
 	b.n++
 }
 
-// more makes room for at least n further bytes.
-func (b *Batch) more(n int) {
+// Grow makes room for n further bytes of body.
+func (b *Batch) Grow(n int) {
 	if len(b.buf) < Headroom {
 		b.Reset()
 	}

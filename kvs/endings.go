@@ -22,7 +22,7 @@ func (b *Batch) Gets(prefix []byte, endings []Ending, kinds []Kind) int {
 		panic(fmt.Sprintf("kvs: a prefix of %d bytes in a batch; at most %d", len(prefix), MaxKeyLen-8))
 	}
 	if room := len(endings) * (2 + most); cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
-		b.more(room)
+		b.Grow(room)
 	}
 	kinds = kinds[:len(endings)]
 	at, buf, done := len(b.buf), b.buf[:cap(b.buf)], len(endings)

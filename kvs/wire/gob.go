@@ -86,27 +86,28 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	return c.encode(r, out)
 }
 
-func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.in.decode(r) }
+func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.in.head(r) }
 
 func (c gobClient) ReadResponseBody(body any) error {
 	reply, ok := body.(*kvs.Reply)
 	if !ok {
-		return c.in.decode(nil)
-	}
-	var in gobReply // fresh: see the server's end
-	if err := c.in.decode(&in); err != nil {
-		return err
+		return c.in.skip()
 	}
 	reply.Reset()
-	for i := range in.Results {
-		switch result := &in.Results[i]; {
-		case result.Found:
-			reply.Found([]byte(result.Value))
-		case result.Read:
-			reply.Missing()
-		default:
-			reply.Stored()
+	var in gobReply // of which some are decoded at a time
+	return c.in.elements(&in, func() error {
+		for i := range in.Results {
+			switch result := &in.Results[i]; {
+			case result.Found:
+				reply.Found([]byte(result.Value))
+			case result.Read:
+				reply.Missing()
+			default:
+				reply.Stored()
+			}
 		}
-	}
-	return nil
+		clear(in.Results) // gob leaves what a zero value does not send, as it does
+		in.Results = in.Results[:0]
+		return nil
+	})
 }

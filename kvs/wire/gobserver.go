@@ -16,7 +16,7 @@ type gobServer struct {
 }
 
 func newGobServer(conn net.Conn, session *kvs.Session, limits Limits) (serverEnd, error) {
-	s := &gobServer{rpc: rpc.NewServer(), codec: gobServerCodec{gobConn: newGobConn(conn, limits)}}
+	s := &gobServer{rpc: rpc.NewServer(), codec: gobServerCodec{gobConn: newGobConn(conn, limits), results: newGobResults()}}
 	if err := s.rpc.RegisterName(kvs.ServiceName, session); err != nil {
 		return nil, fmt.Errorf("register: %w", err)
 	}
@@ -41,8 +41,10 @@ func (s *gobServer) Close() error { return s.codec.Close() }
 // passes none on as it was. After one, the connection is over.
 type gobServerCodec struct {
 	*gobConn
-	batch kvs.Batch
-	err   error
+	results *gobResults
+	ops     gobBatch // of which some are decoded at a time
+	batch   kvs.Batch
+	err     error
 }
 
 func (c *gobServerCodec) note(err error) error {
@@ -52,12 +54,12 @@ func (c *gobServerCodec) note(err error) error {
 	return err
 }
 
-func (c *gobServerCodec) ReadRequestHeader(r *rpc.Request) error { return c.note(c.in.decode(r)) }
+func (c *gobServerCodec) ReadRequestHeader(r *rpc.Request) error { return c.note(c.in.head(r)) }
 
 func (c *gobServerCodec) ReadRequestBody(body any) error {
 	batch, ok := body.(*kvs.Batch)
 	if !ok { // the call is of a method that does not exist
-		return c.note(c.in.decode(nil))
+		return c.note(c.in.skip())
 	}
 	err := c.readBatch()
 	*batch = c.batch
@@ -65,46 +67,59 @@ func (c *gobServerCodec) ReadRequestBody(body any) error {
 }
 
 func (c *gobServerCodec) readBatch() error {
-	var in gobBatch // fresh: gob leaves what a zero value does not send
-	if err := c.in.decode(&in); err != nil {
-		return err
-	}
 	c.batch.Reset()
-	for i := range in.Ops {
-		op := &in.Ops[i]
+	room := 0
+	return c.in.elements(&c.ops, func() error {
+		// As many bytes as the message has are enough, of which memory is taken for
+		// seenTimes what has come.
+		if come := c.in.size - c.in.left; come > room {
+			room = min(c.in.size, seenTimes*come)
+			c.batch.Grow(room - c.batch.Size())
+		}
+		err := appendOps(&c.batch, c.ops.Ops)
+		clear(c.ops.Ops) // gob leaves what a zero value does not send, as it does
+		c.ops.Ops = c.ops.Ops[:0]
+		return err
+	})
+}
+
+// appendOps adds operations to a batch.
+func appendOps(batch *kvs.Batch, ops []gobOp) error {
+	for i := range ops {
+		op := &ops[i]
 		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
-			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
+			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, batch.Len(), len(op.Key), len(op.Value))
 		}
 		switch kind := kvs.Kind(op.Kind); {
 		case kind.Writes():
-			c.batch.Append(kind, []byte(op.Key), []byte(op.Value))
+			batch.Append(kind, []byte(op.Key), []byte(op.Value))
 		case kind == kvs.Get:
-			c.batch.Get([]byte(op.Key))
+			batch.Get([]byte(op.Key))
 		default:
-			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
+			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, batch.Len(), op.Kind)
 		}
 	}
 	return nil
 }
 
 func (c *gobServerCodec) WriteResponse(r *rpc.Response, body any) error {
+	if c.batch.Size() > unseen*seenTimes {
+		c.batch = kvs.Batch{} // has been applied; the reply may be as large
+	}
 	return c.note(c.answer(r, body))
 }
 
 func (c *gobServerCodec) answer(r *rpc.Response, body any) error {
+	if err := c.enc.Encode(r); err != nil {
+		return fmt.Errorf("encode a header: %w", err)
+	}
 	reply, ok := body.(*kvs.Reply)
 	if !ok || r.Error != "" {
-		return c.encode(r, gobReply{})
+		reply = new(kvs.Reply)
 	}
-	out := gobReply{Results: make([]gobResult, reply.Len())}
-	results := reply.Results()
-	for i := range out.Results {
-		result, err := results.Next()
-		if err != nil {
-			return err
-		}
-		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
+	defer reply.Free()
+	if err := c.results.write(c.out, reply); err != nil {
+		return fmt.Errorf("encode a reply: %w", err)
 	}
-	reply.Free()
-	return c.encode(r, out)
+	return c.out.Flush()
 }

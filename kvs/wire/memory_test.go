@@ -83,11 +83,11 @@ func heapBytes() uint64 {
 func TestMemoryOfABadConnection(t *testing.T) {
 	// Without one collection a frame each way would leave 30 MiB more than its bound.
 	const uncollected = 48 << 20
-	allowed := map[string]int64{"binary": 2*MaxBody + 64<<20 + uncollected, "gob": 8*MaxBody + uncollected}
+	const allowed = 2*MaxBody + 64<<20 + uncollected
 	for _, test := range []struct {
 		name, codec string
 		crc         bool
-		texts       [][]byte // each on a connection of its own, all to one server; none: for KVLAB_LONG=1
+		texts       [][]byte // each on a connection of its own, all to one server
 	}{
 		{"frame seeds", "binary", false, seedFrames(false)},
 		{"frame seeds", "binary", true, seedFrames(true)},
@@ -97,15 +97,14 @@ func TestMemoryOfABadConnection(t *testing.T) {
 		{"large values", "binary", false, [][]byte{greedy(63, 0)}},
 		{"the same value 4000 times", "binary", false, [][]byte{greedy(1, 4000)}},
 		{"the largest frames both ways", "binary", false, [][]byte{greedy(62, 63)}},
-		{"large values", "gob", false, long(func() []byte { return greedyGob(t, 62, 0) })},
-		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, 1, 4000)}},
-		{"the largest frames both ways", "gob", false, long(func() []byte { return greedyGob(t, 62, 62) })},
-		{"the most operations", "gob", false, long(func() []byte { return greedyGob(t, 0, 1<<20) })},
+		{"large values", "gob", false, [][]byte{greedyGob(t, kvs.Method, 62, 0)}},
+		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, kvs.Method, 1, 4000)}},
+		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, kvs.Method, 62, 62)}},
+		{"the most operations", "gob", false, [][]byte{greedyGob(t, kvs.Method, 0, 1<<20)}},
+		{"a batch for no method", "gob", false, [][]byte{greedyGob(t, "KVS.None", 62, 0)}},
+		{"a method of the largest name", "gob", false, [][]byte{greedyGob(t, strings.Repeat("m", MaxBody-100), 0, 1)}},
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
-			if len(test.texts) == 0 {
-				t.Skip("only with KVLAB_LONG=1")
-			}
 			lines, addr, before := serveApart(t, test.codec)
 			id := Identity{Node: "bad", Codec: test.codec, Options: Options{CRC: test.crc}}
 			var after int64
@@ -129,19 +128,11 @@ func TestMemoryOfABadConnection(t *testing.T) {
 				most = max(most, after)
 			}
 			t.Logf("%.1f MiB more for %d connections", float64(most-before)/(1<<20), len(test.texts))
-			if most-before > allowed[test.codec] {
-				t.Errorf("%d MiB for a bad connection; at most %d", (most-before)>>20, allowed[test.codec]>>20)
+			if most-before > allowed {
+				t.Errorf("%d MiB for a bad connection; at most %d", (most-before)>>20, int64(allowed)>>20)
 			}
 		})
 	}
-}
-
-// long is one text, made with KVLAB_LONG=1 only.
-func long(text func() []byte) [][]byte {
-	if os.Getenv("KVLAB_LONG") != "1" {
-		return nil
-	}
-	return [][]byte{text()}
 }
 
 // seedFrames are the seeds of FuzzServer that come with checksums, or without.
@@ -172,7 +163,7 @@ func greedy(puts, gets int) []byte {
 	return sealed(batch.Frame()[headerLen:], 1, uint32(batch.Len()), false)
 }
 
-func greedyGob(t *testing.T, puts, gets int) []byte {
+func greedyGob(t *testing.T, method string, puts, gets int) []byte {
 	t.Helper()
 	var text bytes.Buffer
 	enc := gob.NewEncoder(&text)
@@ -184,7 +175,7 @@ func greedyGob(t *testing.T, puts, gets int) []byte {
 			batch.Ops[i].Kind, batch.Ops[i].Value = uint8(kvs.Put), value
 		}
 	}
-	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: kvs.Method}), enc.Encode(batch)); err != nil {
+	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: method}), enc.Encode(batch)); err != nil {
 		t.Fatal(err)
 	}
 	return text.Bytes()
