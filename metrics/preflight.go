@@ -60,10 +60,6 @@ func (p *Preflight) Ahead(node string) time.Duration {
 	return 0
 }
 
-// leastStep is what a wall clock's step must be to be told of, in seconds: beyond
-// what two readings of two clocks are ever apart on a busy machine.
-const leastStep = 0.01
-
 // StepText says in a line whose wall clocks were set while the run went on; ""
 // when none was.
 func (p *Preflight) StepText() string {
@@ -72,10 +68,10 @@ func (p *Preflight) StepText() string {
 	}
 	var set []string
 	for _, m := range p.Machines {
-		switch step := m.ClockStepS(); {
-		case step >= leastStep:
+		switch step := m.ClockStepS; {
+		case step > 0:
 			set = append(set, fmt.Sprintf("of %s forward by %.3f s", m.Name(), step))
-		case step <= -leastStep:
+		case step < 0:
 			set = append(set, fmt.Sprintf("of %s back by %.3f s", m.Name(), -step))
 		}
 	}
@@ -114,16 +110,23 @@ type Machine struct {
 	Address     string       `json:"address"` // of its first node, on the data network
 	Facts       *Facts       `json:"facts,omitempty"`
 	ClockBefore *ClockOffset `json:"clock_before,omitempty"`
-	ClockAfter  *ClockOffset `json:"clock_after,omitempty"` // nil when the run did not come to its end
+	ClockAfter  *ClockOffset `json:"clock_after,omitempty"`  // nil when the run did not come to its end
+	ClockStepS  float64      `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
 }
 
-// ClockStepS is by how many seconds the machine's wall clock was set forward
-// while the run went on; 0 where that is not known.
-func (m Machine) ClockStepS() float64 {
-	if m.ClockBefore == nil || m.ClockAfter == nil {
-		return 0
+// leastStep is what a wall clock's step must be to be told of, in seconds: beyond
+// what two readings of two clocks are ever apart on a busy machine.
+const leastStep = 0.01
+
+// NoteClockAfter takes note of what the machine's clocks showed after the run.
+func (m *Machine) NoteClockAfter(at ClockOffset) {
+	m.ClockAfter = &at
+	if m.ClockBefore == nil {
+		return
 	}
-	return m.ClockAfter.Zero.Sub(m.ClockBefore.Zero).Seconds()
+	if step := at.Zero.Sub(m.ClockBefore.Zero).Seconds(); math.Abs(step) >= leastStep {
+		m.ClockStepS = step
+	}
 }
 
 // Name is that of the machine's first node.

@@ -177,6 +177,8 @@ func (l *Launcher) clocksAfter(ctx context.Context, plan Plan, b backend, p *met
 	s := &survey{backend: b, limits: l.limits, sites: plan.sites()}
 	s.clocks(ctx)
 	for i, site := range s.sites {
-		p.Machines[i].ClockAfter = site.ClockAfter
+		if site.ClockAfter != nil {
+			p.Machines[i].NoteClockAfter(*site.ClockAfter)
+		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"kvlab/metrics"
 )
 
+// lossy is a run of many packets.
+const lossy = "-records 20000 -workers 8 -batch 512 -warmup 0.5 -secs 2"
+
 // dropPackets has each host drop 1 or 5 % of the packets that come to it over the
 // data network, each by chance.
 func dropPackets(t *testing.T, s *scene) {

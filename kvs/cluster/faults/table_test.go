@@ -32,7 +32,6 @@ var (
 
 	either = []metrics.Role{metrics.Server, metrics.Client}
 	server = either[:1]
-	client = either[1:]
 )
 
 // kinds is every fault, and the verdict that it must come to.
@@ -52,7 +51,7 @@ func kinds() []kind {
 		{row: invalid("node's disk full", `.*No space left on device.*, VICTIM`, fullNode), phases: before, victims: either},
 		{row: invalid("logs' disk full at the start", `--out: only \d+ MB are free in .*`, fullOut), phases: before},
 		{row: logs, phases: anyPhase},
-		{row: invalid("power or network lost", `has sent nothing for .*, VICTIM`, off), phases: anyPhase, victims: either, short: 3},
+		{row: invalid("power or network lost", `has sent nothing for .*, VICTIM`, off), phases: anyPhase, victims: either, short: 2},
 		{row: invalid("SIGKILL", `.*died of .*, VICTIM`, signalled(syscall.SIGKILL)), phases: anyTime, victims: either, short: 2},
 		{row: invalid("SIGSTOP", `.*, VICTIM`, signalled(syscall.SIGSTOP)), phases: anyPhase, victims: either, short: 2},
 		{row: invalid("restart on the same port", `(died of|server restarted).*, VICTIM`, restarted), phases: anyPhase, victims: server},
@@ -64,7 +63,7 @@ func kinds() []kind {
 	capped := invalid("-max-memory reached", `memory is full: .*, VICTIM`, nil)
 	capped.prepare, capped.args = littleMemory, small("load")
 	// A reply whose segments are lost again and again may come too late.
-	loss := row{name: "packets dropped", prepare: dropPackets, verdict: `VALID|INVALID\(.*no reply within 10s.*, VICTIM\)`, args: through, lasts: true, proof: countsDespiteLoss}
+	loss := row{name: "packets dropped", prepare: dropPackets, verdict: `VALID|INVALID\(.*no reply within 10s.*, VICTIM\)`, args: lossy, lasts: true, proof: countsDespiteLoss}
 	return append(all, kind{row: capped, phases: before, victims: server}, kind{row: loss, phases: before, victims: server})
 }
 
