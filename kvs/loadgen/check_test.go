@@ -65,11 +65,19 @@ func TestCheckBesideFault(t *testing.T) {
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(120*time.Millisecond, s.cut)
-	defer timer.Stop()
+	// Cut when much has been recorded, however long that takes here.
+	enough := g.Counts().Ops() + 20_000
+	cut := make(chan struct{})
+	go func() {
+		defer close(cut)
+		for deadline := time.Now().Add(untilCut); g.Counts().Ops() < enough && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		}
+		s.cut()
+	}()
 	if err := g.Measure(context.Background(), func(metrics.Phase) error { return nil }); err == nil {
 		t.Error("a run whose connections were cut ends well")
 	}
+	<-cut
 	found := g.Summary().Check
 	if found.Fault() != "" {
 		t.Errorf("%s %s", found.Text(), found.Fault())
