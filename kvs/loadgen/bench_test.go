@@ -147,39 +147,3 @@ func (e *ensemble) ops() uint64 {
 	}
 	return n
 }
-
-// BenchmarkChecks is a whole operation in one process, from its draw to its
-// verified reply, with the checks of values that are on by default and without.
-func BenchmarkChecks(b *testing.B) {
-	for _, test := range []struct {
-		name   string
-		verify int
-	}{{"16", DefaultConfig().Verify}, {"none", VerifyNone}} {
-		b.Run("verify="+test.name, func(b *testing.B) {
-			c := DefaultConfig()
-			c.Workload.Records, c.Workers, c.Transport, c.Engine, c.Verify = 100_000, 1, InProcess, "slab", test.verify
-			g, err := New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer g.Close()
-			if err := errors.Join(g.Connect(b.Context()), g.Load(b.Context())); err != nil {
-				b.Fatal(err)
-			}
-			w, s := g.workers[0], fixed(time.Now(), time.Now().Add(time.Hour))
-			r := &w.rounds[0]
-			for b.Loop() {
-				r.begin()
-				for range c.Batch / drawn {
-					w.source.Fill(w.block.ops[:])
-					w.add(r, w.block.ops[:])
-				}
-				w.send(r)
-				if err := w.finish(r, s.at); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*c.Batch), "ns/operation")
-		})
-	}
-}
