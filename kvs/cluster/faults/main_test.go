@@ -81,7 +81,7 @@ func build(t *testing.T) (root string) {
 }
 
 // TestFaults enters a lab, and there breaks it in each way. KVLAB_LONG=1 draws 20
-// faults of each kind, prints what came of them, and takes a quarter of an hour; KVLAB_SEED=N
+// faults of each kind, prints what came of them, and takes some 8 minutes; KVLAB_SEED=N
 // draws those of an earlier run again.
 func TestFaults(t *testing.T) {
 	if lab.Inside() {
