@@ -19,9 +19,10 @@ type Injected struct {
 	base  time.Time
 	begun atomic.Int64 // nanoseconds from base to the moment from which pauses count
 
-	before time.Duration // processor time that the process had used by then
-	mu     sync.Mutex
-	burnt  time.Duration // processor time; guarded by mu
+	before  time.Duration // processor time that the process had used by then
+	applied atomic.Uint64 // Apply that have looked whether to burn
+	mu      sync.Mutex
+	burnt   time.Duration // processor time; guarded by mu
 }
 
 // Inject returns e with a fault, whose pauses count from now.
@@ -73,30 +74,35 @@ func hold(d time.Duration) {
 	}
 }
 
-// The least and the most that one call burns: less is not worth two readings of the
-// thread's clock, and more would be a pause.
-const (
-	leastBurnt = 20 * time.Microsecond
-	mostBurnt  = 5 * time.Millisecond
-)
+// burnEvery is how many Apply pass from one look at the clock of the process's time to
+// the next: such a look takes microseconds, some per cent of what an Apply of 256
+// operations does.
+const burnEvery = 32
+
+// mostBurnt is the most that is burnt at once: more would be a pause.
+const mostBurnt = 5 * time.Millisecond
 
 // burn burns what is missing to the share of the processor time that the process
-// has used without it.
+// has used without it. What it takes to find out counts as burnt.
 func (i *Injected) burn() {
-	i.mu.Lock()
-	used := cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
-	due := min(time.Duration(i.what.Slowdown*float64(used-i.burnt))-i.burnt, mostBurnt)
-	if due >= leastBurnt {
-		i.burnt += due
-	}
-	i.mu.Unlock()
-	if due < leastBurnt {
+	if i.applied.Add(1)%burnEvery != 0 {
 		return
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for end := cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) + due; cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) < end; {
+	begun := cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)
+	i.mu.Lock()
+	used := cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
+	due := min(time.Duration(i.what.Slowdown*float64(used-i.burnt))-i.burnt, mostBurnt)
+	i.burnt += due // nobody else burns it
+	i.mu.Unlock()
+	took := time.Duration(0)
+	for took == 0 || took < due {
+		took = cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) - begun
 	}
+	i.mu.Lock()
+	i.burnt += took - due
+	i.mu.Unlock()
 }
 
 // cpuTime reads a clock of processor time (clock_gettime(2)), which never fails for
