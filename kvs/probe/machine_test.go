@@ -211,6 +211,32 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// A process that was started to answer a question is told from one that is a node.
+func TestAnswers(t *testing.T) {
+	for line, want := range map[string]bool{
+		"/tmp/x/kvsserver\x00-probe\x00":                  true,
+		"/tmp/x/kvsclient\x00-settings\x00-secs\x003\x00": true,
+		"/tmp/x/kvsclient\x00-control\x00":                false,
+		"/tmp/x/kvsserver\x00-listen\x00-probe\x00":       false,
+		"/tmp/x/kvsserver\x00":                            false,
+		"":                                                false,
+	} {
+		m := machine{proc: t.TempDir()}
+		if err := os.Mkdir(filepath.Join(m.proc, "7"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(m.proc, "7", "cmdline"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.answers(7); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+	if (machine{proc: t.TempDir()}).answers(7) {
+		t.Error("a process that has gone answers")
+	}
+}
+
 func startProcess(t *testing.T, name string, args ...string) (pid int) {
 	t.Helper()
 	cmd := exec.Command(name, args...)

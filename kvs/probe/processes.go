@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 var names = []string{"kvsserver", "kvsclient"}
 
 // programs are the processes, but for this one, that run a node's program from
-// below a folder, oldest first. Those of other users are not visible.
+// below a folder, oldest first. Those of other users are not visible. One that only
+// answers a question of its launcher is no run.
 func (m machine) programs(folder string) []metrics.Process {
 	links, err := filepath.Glob(filepath.Join(m.proc, "[0-9]*/exe"))
 	if err != nil { // only for a bad pattern
@@ -32,13 +34,27 @@ func (m machine) programs(folder string) []metrics.Process {
 		program = strings.TrimSuffix(program, " (deleted)")
 		pid := pidOf(m.proc, link)
 		if pid != os.Getpid() && slices.Contains(names, filepath.Base(program)) && strings.HasPrefix(program, folder+"/") {
-			found = append(found, describe(pid))
+			if p := describe(pid); p.Orphaned || !m.answers(pid) {
+				found = append(found, p)
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b metrics.Process) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID))
 	})
 	return found
+}
+
+// questions are the first words of command lines by which a launcher asks a node's
+// program something.
+var questions = []string{"-probe", "-settings"}
+
+// answers reports whether a process was started for such a question: for the other
+// trial's at the same time, say.
+func (m machine) answers(pid int) bool {
+	line, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "cmdline"))
+	words := strings.Split(string(line), "\x00")
+	return err == nil && len(words) > 1 && slices.Contains(questions, words[1])
 }
 
 // process describes a process; what has ended meanwhile has no name.
