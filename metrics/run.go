@@ -14,6 +14,7 @@ type Run struct {
 	Lab          *Lab              `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight    *Preflight        `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes        []RunNode         `json:"nodes"`
+	Together     string            `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
 	Symmetric    bool              `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
 	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
 	WindowS      float64           `json:"window_s"`

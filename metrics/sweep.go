@@ -36,6 +36,9 @@ type Sweep struct {
 	// is reached. 0 asks for none.
 	Until float64 `json:"until_share,omitempty"`
 
+	// Together: the trials of a pair are made at the same time.
+	Together bool `json:"together,omitempty"`
+
 	// Sides are A and B of a comparison, the values of its only knob, SideKnob; nil
 	// of any other sweep. Each block of Order is a pair.
 	Sides []Side `json:"sides,omitempty"`

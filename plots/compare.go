@@ -14,6 +14,7 @@ type Comparison struct {
 	A, B   Side
 	Ratio  metrics.Ratio // B over A
 	Known  bool          // the ratio has an interval
+	Costs  []Cost        // per operation, of trials at the same time; nil of others
 	Paired bool          // the trials were made in pairs, of which there are Pairs with two valid ones
 	Pairs  int
 	Differ []string // what else is not the same, in words
@@ -128,6 +129,8 @@ func (c Comparison) String() string {
 // answer says whether B is faster or slower than A, if that can be told.
 func (c Comparison) answer() string {
 	switch {
+	case c.Costs != nil:
+		return c.costs()
 	case !c.Known && c.Paired:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
 			c.Ratio.Value, plural(c.Pairs, "pair"), metrics.RatioPairs)

@@ -50,11 +50,15 @@ func CompareSides(dir string) (Comparison, error) {
 			return c, err
 		}
 	}
-	a, b := pairs(trials)
+	a, b := pairs(trials, func(i int) float64 { return trials[i].OpsPerS })
 	if c.Pairs = len(a); c.Pairs == 0 {
 		return c, &InputError{errors.New(filepath.Base(dir) + ": no pair has two valid trials: there is nothing to compare")}
 	}
-	c.Ratio, c.Known = metrics.RatioOfPairs(a, b, 0.95, comparisonSeed)
+	if plan.Together {
+		c.compareCosts(trials, runs)
+	} else {
+		c.Ratio, c.Known = metrics.RatioOfPairs(a, b, 0.95, comparisonSeed)
+	}
 	c.differ()
 	return c, nil
 }
@@ -79,22 +83,22 @@ func sideName(plan metrics.Sweep, i int) string {
 	return label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
 }
 
-// pairs are the operations per second of the trials of A and B in those pairs that
-// have two valid ones, in their order. A pair is a block of a sweep's order: trials
-// 1 and 2, 3 and 4, and so on.
-func pairs(trials []metrics.Trial) (a, b []float64) {
-	rate := make(map[int]map[string]float64)
-	for _, trial := range trials {
-		if trial.Verdict.Valid && trial.OpsPerS > 0 {
+// pairs are a figure of the trials of A and B in those pairs that have two valid ones,
+// in their order, where it is above 0. A pair is a block of a sweep's order: trials 1
+// and 2, 3 and 4, and so on.
+func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) {
+	figures := make(map[int]map[string]float64)
+	for i, trial := range trials {
+		if trial.Verdict.Valid && figure(i) > 0 {
 			pair := (trial.Number - 1) / len(metrics.SideNames)
-			if rate[pair] == nil {
-				rate[pair] = make(map[string]float64)
+			if figures[pair] == nil {
+				figures[pair] = make(map[string]float64)
 			}
-			rate[pair][trial.Point[0]] = trial.OpsPerS
+			figures[pair][trial.Point[0]] = figure(i)
 		}
 	}
-	for _, pair := range slices.Sorted(maps.Keys(rate)) {
-		if both := rate[pair]; len(both) == len(metrics.SideNames) {
+	for _, pair := range slices.Sorted(maps.Keys(figures)) {
+		if both := figures[pair]; len(both) == len(metrics.SideNames) {
 			a, b = append(a, both[metrics.SideNames[0]]), append(b, both[metrics.SideNames[1]])
 		}
 	}

@@ -20,6 +20,9 @@ func identity(r *Run) map[string]string {
 	if r.GitCommit != "" {
 		all["git commit"] = r.GitCommit
 	}
+	if r.Together != "" {
+		all["other trials on the nodes"] = "1 at the same time"
+	}
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		config := configOf(r, role)
 		if config == nil {

@@ -46,6 +46,9 @@ func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c 
 	if cfg.NoCeiling {
 		return &metrics.Ceiling{Note: "--no-ceiling"}, nil
 	}
+	if l.meeting != nil {
+		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
+	}
 	work, err := l.workOf(ctx, plan)
 	if err != nil {
 		return &metrics.Ceiling{Note: oneLine(err.Error())}, ctx.Err()

@@ -23,6 +23,7 @@ type conductor struct {
 	preflight *metrics.Preflight // nil when it has not come to its end
 	ceiling   *metrics.Ceiling   // beside no result yet; nil when there is none
 
+	meeting  *meeting      // with the trial that is made at the same time; nil for none
 	soak     time.Duration // length of the window, if no process may grow in it (--soak); else 0
 	stay     bool          // nodes stay when they are done (--keep)
 	deadline time.Duration // of the trial; 0 for none
@@ -98,6 +99,7 @@ func (c *conductor) conduct(ctx context.Context) error {
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, loaded, c.limits.load) },
+		func() error { return c.meet(ctx) },
 		func() error {
 			lease := c.workLease()
 			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})
@@ -150,6 +152,12 @@ func (c *conductor) start(role metrics.Role) error {
 // await waits until every member of a role has reached a stage.
 func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, limit time.Duration) error {
 	c.asked[role] = want
+	return c.listen(ctx, nil, limit, want, func() *member { return c.behind(role, want) })
+}
+
+// listen hears the members until none is late for a stage, or may be, as what it
+// waits for is over.
+func (c *conductor) listen(ctx context.Context, over <-chan struct{}, limit time.Duration, want stage, behind func() *member) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(time.Second)
@@ -157,11 +165,13 @@ func (c *conductor) await(ctx context.Context, role metrics.Role, want stage, li
 	beat := time.NewTicker(c.limits.beat)
 	defer beat.Stop()
 	for {
-		late := c.behind(role, want)
+		late := behind()
 		if late == nil {
 			return nil
 		}
 		select {
+		case <-over:
+			return nil
 		case m := <-c.inbox:
 			if f := c.hear(m); f != nil {
 				return c.blame(f)

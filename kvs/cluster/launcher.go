@@ -50,6 +50,7 @@ type Launcher struct {
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
 
 	limits   limits
+	meeting  *meeting // with a trial that is made at the same time; nil for none
 	ceilings ceilings // that Run has measured so far
 	draw     drawer   // a run's folder
 	drawMany drawer   // a sweep's folder
@@ -225,12 +226,13 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 
 // conduct prepares the nodes and leads them through the run.
 func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
+	defer l.meeting.leave()
 	nodes, explain, err := l.backend(cfg, plan)
 	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
 	if err != nil {
 		return c, err
 	}
-	c.stay, c.soak = cfg.Keep, cfg.Soak
+	c.stay, c.soak, c.meeting = cfg.Keep, cfg.Soak, l.meeting
 	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
 	defer cancel()
 	preflight, err := l.preflight(limited, cfg, plan, nodes)
@@ -240,6 +242,9 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if len(preflight.Machines) > 0 {
 		c.preflight = &preflight
 		l.report(preflight)
+	}
+	if err == nil && l.meeting.prepared(limited) != nil {
+		err = c.cut(limited, nil, started)
 	}
 	if err == nil {
 		if c.ceiling, err = l.measureCeiling(limited, cfg, plan, c, dir); err != nil {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ const (
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
-	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 8 to 13 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
+	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 6 to 7 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
 		switch text {
 		case "true":
 			c.SelfTest = fullSelfTest
@@ -71,17 +70,17 @@ func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []Node, args 
 	seed := rand.Uint64()
 	s := &selfTest{Launcher: l, cfg: cfg, nodes: nodes, args: args, random: rand.New(rand.NewPCG(seed, 0))}
 	s.cfg.NoCeiling = true
-	plan, err := s.plan(ctx, variant{})
+	at, err := s.setup(ctx, variant{})
 	if err == nil {
-		err = l.checkArgs(ctx, plan)
+		err = l.checkArgs(ctx, at.plan)
 	}
 	switch {
 	case err != nil:
 		return &UsageError{err}
 	case cfg.DryRun:
-		return plan.print(l.Stdout)
+		return at.plan.print(l.Stdout)
 	case cfg.Check:
-		return l.check(ctx, cfg, plan)
+		return l.check(ctx, cfg, at.plan)
 	}
 	if s.dir, err = createFolder(cfg.Out, time.Now()); err != nil {
 		return &UsageError{err}
@@ -109,69 +108,46 @@ func (s *selfTest) run(ctx context.Context) error {
 	return nil
 }
 
-// plan is the plan of a trial.
-func (s *selfTest) plan(ctx context.Context, v variant) (Plan, error) {
-	at := s.cfg
-	at.ServerArgs = strings.Fields(v.server)
-	at.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
-	return makePlan(ctx, at, s.nodes)
+// setup is what a trial is made of.
+func (s *selfTest) setup(ctx context.Context, v variant) (setup, error) {
+	at := setup{cfg: s.cfg, launcher: s.Launcher, commit: s.built}
+	at.cfg.ServerArgs = strings.Fields(v.server)
+	at.cfg.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
+	var err error
+	at.plan, err = makePlan(ctx, at.cfg, s.nodes)
+	return at, err
 }
 
-// trial makes a trial. Of one without a result there is only an error: the tests are
-// of what results say.
-func (s *selfTest) trial(ctx context.Context, what string, v variant) (metrics.Run, error) {
-	plan, err := s.plan(ctx, v)
-	if err != nil {
-		return metrics.Run{}, err
-	}
+// begin makes the folder of the next trial, and the run that it becomes.
+func (s *selfTest) begin(what string) (folder, metrics.Run, error) {
 	s.made++
 	name := fmt.Sprintf("trial-%03d", s.made)
 	fmt.Fprintf(s.Stderr, "%s, %s\n", name, what)
 	dir := folder(s.dir.path(name))
-	if err := dir.clear(); err != nil {
-		return metrics.Run{}, err
-	}
-	run, err := s.Launcher.trial(ctx, s.cfg, plan, dir, metrics.Run{ID: s.dir.id() + "/" + name, GitCommit: s.built, Command: commandLine(s.args)})
+	return dir, metrics.Run{ID: s.dir.id() + "/" + name, GitCommit: s.built, Command: commandLine(s.args)}, dir.clear()
+}
+
+// ended is the error of a trial without a result: the tests are of what results say.
+func ended(what string, run metrics.Run, err error) error {
 	if err == nil && !run.Verdict.Valid && run.Verdict != injected {
 		err = &InvalidError{Verdict: run.Verdict}
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
-		err = fmt.Errorf("%s (%s): %w", name, what, err)
+		err = fmt.Errorf("%s (%s): %w", run.ID, what, err)
 	}
-	return run, err
+	return err
 }
 
-// pairs makes so many pairs of trials, in random order within each.
-func (s *selfTest) pairs(ctx context.Context, what string, n int, a, b variant) (ofA, ofB []metrics.Run, err error) {
-	for pair := range n {
-		both := make([]metrics.Run, 2)
-		for _, side := range s.random.Perm(2) {
-			label := fmt.Sprintf("%s, pair %d of %d, %s", what, pair+1, n, metrics.SideNames[side])
-			if both[side], err = s.trial(ctx, label, []variant{a, b}[side]); err != nil {
-				return nil, nil, err
-			}
-		}
-		ofA, ofB = append(ofA, both[0]), append(ofB, both[1])
+// trial makes a trial.
+func (s *selfTest) trial(ctx context.Context, what string, v variant) (metrics.Run, error) {
+	at, err := s.setup(ctx, v)
+	if err != nil {
+		return metrics.Run{}, err
 	}
-	return ofA, ofB, nil
+	dir, run, err := s.begin(what)
+	if err != nil {
+		return run, err
+	}
+	run, err = at.launcher.trial(ctx, at.cfg, at.plan, dir, run)
+	return run, ended(what, run, err)
 }
-
-// ratioOf compares what pairs of runs came to. The figures are a property of runs
-// above 0.
-func ratioOf(a, b []metrics.Run, figure func(metrics.Run) float64) (metrics.Ratio, error) {
-	figures := func(runs []metrics.Run) (all []float64) {
-		for _, run := range runs {
-			all = append(all, figure(run))
-		}
-		return all
-	}
-	ofA, ofB := figures(a), figures(b)
-	if slices.Min(ofA) <= 0 || slices.Min(ofB) <= 0 {
-		return metrics.Ratio{}, errors.New("a node did not say what it used")
-	}
-	r, _ := metrics.RatioOfPairs(ofA, ofB, 0.95, 1)
-	return r, nil
-}
-
-// opsPerS is a run's throughput.
-func opsPerS(run metrics.Run) float64 { return run.OpsPerS }

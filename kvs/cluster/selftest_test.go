@@ -89,18 +89,18 @@ func TestFaultySpeedIsNoResult(t *testing.T) {
 	}
 }
 
-// What pairs come to is the median of their ratios; a node that did not say what it
+// What pairs come to is the mean of their ratios; a node that did not say what it
 // used is no figure.
 func TestRatioOfRuns(t *testing.T) {
-	var a, b []metrics.Run
+	var pairs [][2]metrics.Run
 	for i := range 7 {
 		rate := 1e6 * float64(i+1)
-		a, b = append(a, metrics.Run{OpsPerS: rate}), append(b, metrics.Run{OpsPerS: 1.05 * rate})
+		pairs = append(pairs, [2]metrics.Run{{OpsPerS: rate}, {OpsPerS: 1.05 * rate}})
 	}
-	if r, err := ratioOf(a, b, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
+	if r, err := ratioOf(pairs, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := ratioOf(a, b, func(metrics.Run) float64 { return 0 }); err == nil {
+	if _, err := ratioOf(pairs, func(metrics.Run) float64 { return 0 }); err == nil {
 		t.Error("a ratio of nothing")
 	}
 }

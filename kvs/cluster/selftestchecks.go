@@ -8,37 +8,45 @@ import (
 	"kvlab/metrics"
 )
 
-// alike compares one configuration with itself. By chance the interval of six pairs,
-// from the lowest to the highest ratio, misses 1 in 2 of 2^6 = 1 of 32 cases, so that
-// of 20 comparisons more than one tells apart what is alike in 13 of 100 self-tests.
-// Then 20 more are made: more than 4 of 40, after more than one of the first 20, come
-// about in fewer than 1 of 100, where intervals that miss in one of 5 cases are
-// found out in 9 of 10.
+// What is compared in pairs. Its work is in a core's own caches and makes no garbage, so
+// that its cost varies little from one process to the next.
+const (
+	comparedServer = "-engine slab"
+	comparedClient = "-secs 1.5 -warmup 0.5 -records 2000 -workers 2 -batch 256"
+)
+
+// alike compares one configuration with itself.
 func (s *selfTest) alike(ctx context.Context) error {
-	const comparisons, pairs, few, many = 20, metrics.RatioPairs, 1, 4
-	apart, made := 0, 0
-	for made == 0 || made == comparisons && apart > few {
-		for range comparisons {
-			made++
-			a, b, err := s.pairs(ctx, fmt.Sprintf("alike, comparison %d", made), pairs, variant{client: "-secs 1"}, variant{client: "-secs 1"})
-			if err != nil {
-				return err
-			}
-			r, err := ratioOf(a, b, opsPerS)
+	const comparisons, most = 20, 1
+	figures := []struct {
+		name  string
+		of    func(metrics.Run) float64
+		apart int
+	}{{"the servers' processor time per operation", serverCost, 0}, {"ops/s", opsPerS, 0}}
+	plain := variant{comparedServer, comparedClient}
+	for made := range comparisons {
+		pairs, err := s.pairs(ctx, fmt.Sprintf("alike, comparison %d of %d", made+1, comparisons), togetherPairs, [2]variant{plain, plain})
+		if err != nil {
+			return err
+		}
+		for i := range figures {
+			r, err := ratioOf(pairs, figures[i].of)
 			if err != nil {
 				return err
 			}
 			if r.Low > 1 || r.High < 1 {
-				apart++
+				figures[i].apart++
 			}
 		}
 	}
-	s.add(tested{
-		What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs by --ab's interval, ops/s", pairs),
-		Asked:    fmt.Sprintf("at most %d of %d told apart, else at most %d of %d", few, comparisons, many, 2*comparisons),
-		Measured: fmt.Sprintf("%d of %d", apart, made),
-		Passed:   made == comparisons && apart <= few || made > comparisons && apart <= many,
-	})
+	for _, figure := range figures {
+		s.add(tested{
+			What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs, %s", togetherPairs, figure.name),
+			Asked:    fmt.Sprintf("at most %d of %d told apart", most, comparisons),
+			Measured: fmt.Sprintf("%d of %d", figure.apart, comparisons),
+			Passed:   figure.apart <= most,
+		})
+	}
 	return nil
 }
 
@@ -46,31 +54,21 @@ func (s *selfTest) alike(ctx context.Context) error {
 // clients share a machine's processors with them, and others may too: then
 // operations per second change by less than 5 %, and vary by more.
 func (s *selfTest) slowdown(ctx context.Context) error {
-	const pairs, work = 10, "-secs 2 -warmup 0.5 -workers 8 -batch 1024"
-	a, b, err := s.pairs(ctx, "slowdown", pairs, variant{client: work}, variant{"-inject slowdown=5%", work})
+	pairs, err := s.pairs(ctx, "slowdown", togetherPairs, [2]variant{{comparedServer, comparedClient}, {comparedServer + " -inject slowdown=5%", comparedClient}})
 	if err != nil {
 		return err
 	}
-	cpu, err := ratioOf(a, b, func(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) })
-	if err != nil {
-		return err
-	}
-	rate, err := ratioOf(a, b, opsPerS)
+	cost, err := ratioOf(pairs, serverCost)
 	if err != nil {
 		return err
 	}
 	s.add(tested{
-		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, their processor time per operation", pairs),
-		Asked:    "the 95 % interval lies above 1",
-		Measured: fmt.Sprintf("%s; could see %s (ops/s %s; %s)", intervalText(cpu), cpu.SmallestPercent(), intervalText(rate), rate.SmallestPercent()),
-		Passed:   cpu.Low > 1,
+		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", togetherPairs, 2*togetherPairs),
+		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*metrics.TogetherConfidence),
+		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
+		Passed:   cost.Low > 1,
 	})
 	return nil
-}
-
-// intervalText is a ratio with its interval.
-func intervalText(r metrics.Ratio) string {
-	return fmt.Sprintf("%.3f, %.3f to %.3f", r.Value, r.Low, r.High)
 }
 
 // pause looks at what 100 ms without an answer, once in 4 s, do to latency: an open
@@ -131,19 +129,21 @@ func (s *selfTest) service(ctx context.Context) error {
 // with none, and a fiftieth of the difference is what one costs.
 func (s *selfTest) samples(ctx context.Context) error {
 	const pairs, times, most = 10, 50, 0.01
-	sampled := func(every string) variant { return variant{"-sample-every " + every, "-secs 1 -sample-every " + every} }
-	a, b, err := s.pairs(ctx, "samples", pairs, sampled("0"), sampled("20ms"))
+	sampled := func(every string) variant {
+		return variant{comparedServer + " -sample-every " + every, comparedClient + " -sample-every " + every}
+	}
+	made, err := s.pairs(ctx, "samples", pairs, [2]variant{sampled("0"), sampled("20ms")})
 	if err != nil {
 		return err
 	}
-	r, err := ratioOf(a, b, func(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) })
+	r, err := ratioOf(made, bothCost)
 	if err != nil {
 		return err
 	}
 	cost := func(ratio float64) float64 { return (ratio - 1) / times }
 	s.add(tested{
 		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", times, times, pairs),
-		Asked:    fmt.Sprintf("the 95 %% interval lies below %g %%", 100*most),
+		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*metrics.TogetherConfidence, 100*most),
 		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
 		Passed:   cost(r.High) < most,
 	})

@@ -140,6 +140,14 @@ func (c *campaign) sides(ctx context.Context, cfg Config, nodes []Node) error {
 			return err
 		}
 		c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
+		if i > 0 && c.plan.Together {
+			first := c.points[metrics.PointName(c.plan.Knobs, []string{metrics.SideNames[0]})]
+			if err := oneLength(ctx, first, at); err != nil {
+				return err
+			}
+			at.plan = at.plan.beside(first.plan)
+			c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
+		}
 		c.plan.Sides = append(c.plan.Sides, metrics.Side{Args: s.text, GitCommit: at.commit, Programs: sums})
 	}
 	return nil

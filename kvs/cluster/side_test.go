@@ -59,6 +59,7 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, side B: kvsclient: -theta 0: want more than 0"},
 		{[]string{"--ab", "", "", "--until", "2%"}, "--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade"},
 		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab: it compares two configurations"},
+		{[]string{"--together"}, "--together: it makes the two trials of a pair at the same time, and goes with --ab"},
 		{[]string{"--ab", "", "", "--trials", "0"}, "--trials 0: must be a positive whole number"},
 	} {
 		tr := newTrial(t)
@@ -124,6 +125,30 @@ func TestABTrials(t *testing.T) {
 	}
 	if report := tr.read(t, "report.html"); !strings.Contains(report, "id=\"comparison\"") || !strings.Contains(report, "Cannot tell apart") {
 		t.Error("the report has no comparison")
+	}
+}
+
+// Both trials of a pair are made at the same time, and what an operation costs is
+// compared.
+func TestABTogether(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	if err := tr.compared(context.Background(), "--ab", "", "--client-args '-batch 9'", "--trials", "2", "--together"); err != nil {
+		t.Fatalf("%v\n%s", err, tr.stderr.String())
+	}
+	plan, trials := tr.sweepFolder(t)
+	if len(trials) != 4 || !plan.Together {
+		t.Fatalf("%d trials of %+v", len(trials), plan)
+	}
+	for pair := range slices.Chunk(trials, 2) {
+		if pair[0].Started.After(pair[1].Ended) || pair[1].Started.After(pair[0].Ended) {
+			t.Errorf("trials %d and %d were made one after the other", pair[0].Number, pair[1].Number)
+		}
+	}
+	for _, want := range []string{"trial 4/4  side=", "\nprocessor time per operation, servers: ", "\nprocessor time per operation, clients: ", "\nverdict VALID\n"} {
+		if out := tr.stdout.String(); !strings.Contains(out, want) {
+			t.Errorf("output has no %q:\n%s", want, out)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []s
 	}
 	defer lock.Close()
 	c.begun = time.Now()
-	done, err = sweep.Runner{Plan: c.plan, Trial: c.trial, Keep: c.keep}.Run(ctx, done)
+	done, err = sweep.Runner{Plan: c.plan, Trials: c.trials, Keep: c.keep}.Run(ctx, done)
 	return c.conclude(done, err)
 }
 
@@ -82,7 +82,7 @@ func (l *Launcher) sums() (map[metrics.Role]string, error) {
 func planSweep(t Trials, args []string) metrics.Sweep {
 	plan := metrics.Sweep{
 		Started: time.Now(), Command: commandLine(args),
-		Seed: t.Seed, Knobs: t.knobs(), Trials: t.perPoint(), Until: t.Until,
+		Seed: t.Seed, Knobs: t.knobs(), Trials: t.perPoint(), Until: t.Until, Together: t.Together,
 	}
 	for plan.Seed == 0 {
 		plan.Seed = uint64(rand.Uint32()) // short enough to be typed
@@ -154,28 +154,58 @@ func (c *campaign) open(cfg Config) (done []metrics.Trial, lock *os.File, err er
 	return nil, lock, err
 }
 
-// trial makes one trial of the plan.
-func (c *campaign) trial(ctx context.Context, planned metrics.Planned, left int) (metrics.Trial, error) {
-	name := fmt.Sprintf("trial-%03d", planned.Number)
+// trials makes a trial of the plan, or the two of a pair at the same time.
+func (c *campaign) trials(ctx context.Context, planned []metrics.Planned, left int) (made []metrics.Trial, err error) {
+	var sides [2]setup
+	var dirs [2]folder
+	var runs [2]metrics.Run
+	var errs [2]error
+	for i, p := range planned {
+		sides[i] = c.points[metrics.PointName(c.plan.Knobs, p.Point)]
+		if dirs[i], runs[i], err = c.begin(p, sides[i], planned[0].Number+left-1, left); err != nil {
+			return nil, err
+		}
+	}
+	if len(planned) == len(sides) {
+		runs, errs = twins(ctx, sides, dirs, runs)
+	} else {
+		runs[0], errs[0] = sides[0].launcher.trial(ctx, sides[0].cfg, sides[0].plan, dirs[0], runs[0])
+	}
+	for _, err := range errs {
+		if errors.Is(err, errInterrupted) {
+			return nil, err
+		}
+	}
+	for i, p := range planned {
+		made = append(made, c.end(p, planned[0].Number+left-1, runs[i]))
+	}
+	return made, nil
+}
+
+// trialFolder is the name of a trial's folder.
+func trialFolder(p metrics.Planned) string { return fmt.Sprintf("trial-%03d", p.Number) }
+
+// begin makes a trial's folder and says which it is, of so many, of which some are
+// left.
+func (c *campaign) begin(p metrics.Planned, at setup, of, left int) (folder, metrics.Run, error) {
+	name := trialFolder(p)
 	dir := folder(c.dir.path(name))
 	if err := dir.clear(); err != nil {
-		return metrics.Trial{}, err
+		return dir, metrics.Run{}, err
 	}
-	point := metrics.PointName(c.plan.Knobs, planned.Point)
-	label := fmt.Sprintf("trial %d/%d", planned.Number, planned.Number+left-1)
-	fmt.Fprintln(c.Stderr, strings.Join(nonEmpty(label, point, c.timeLeft(left)), ", "))
-	setup := c.points[point]
-	run, err := setup.launcher.trial(ctx, setup.cfg, setup.plan, dir, metrics.Run{
-		ID: c.plan.ID + "/" + name, GitCommit: setup.commit, Command: c.plan.Command,
-	})
-	if errors.Is(err, errInterrupted) {
-		return metrics.Trial{}, err
-	}
+	label := fmt.Sprintf("trial %d/%d", p.Number, of)
+	fmt.Fprintln(c.Stderr, strings.Join(nonEmpty(label, metrics.PointName(c.plan.Knobs, p.Point), c.timeLeft(left)), ", "))
+	return dir, metrics.Run{ID: c.plan.ID + "/" + name, GitCommit: at.commit, Command: c.plan.Command}, nil
+}
+
+// end says what a trial came to.
+func (c *campaign) end(p metrics.Planned, of int, run metrics.Run) metrics.Trial {
 	c.made++
-	trial := metrics.TrialOf(planned, name, run)
-	rate := fmt.Sprintf("%.0f op/s", trial.OpsPerS)
-	fmt.Fprintln(c.Stdout, strings.Join(append(nonEmpty(label, point, rate, trial.Verdict.String()), trial.Stamps()...), "  "))
-	return trial, nil
+	trial := metrics.TrialOf(p, trialFolder(p), run)
+	label, rate := fmt.Sprintf("trial %d/%d", p.Number, of), fmt.Sprintf("%.0f op/s", trial.OpsPerS)
+	words := nonEmpty(label, metrics.PointName(c.plan.Knobs, p.Point), rate, trial.Verdict.String())
+	fmt.Fprintln(c.Stdout, strings.Join(append(words, trial.Stamps()...), "  "))
+	return trial
 }
 
 // nonEmpty returns the words that say something.
@@ -216,8 +246,12 @@ func (c *campaign) keep(trials []metrics.Trial) error {
 
 // print writes, for --dry-run, the order of the trials and each point's plan.
 func (c *campaign) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s of each of %s, %d in all, ordered by --seed %d\n",
-		counted(c.plan.Trials, "trial"), counted(len(c.points), "point"), len(c.plan.Order), c.plan.Seed)
+	when := ""
+	if c.plan.Together {
+		when = ", those of a pair at the same time"
+	}
+	fmt.Fprintf(w, "%s of each of %s, %d in all%s, ordered by --seed %d\n",
+		counted(c.plan.Trials, "trial"), counted(len(c.points), "point"), len(c.plan.Order), when, c.plan.Seed)
 	for _, planned := range c.plan.Order {
 		fmt.Fprintln(w, strings.Join(nonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(c.plan.Knobs, planned.Point)), "  "))
 	}

@@ -21,6 +21,8 @@ type Trials struct {
 	Resume string         // --resume: the folder of a sweep to go on with
 	SLO    *SLO           // --slo: the promise whose highest rate is searched for; nil: none
 	AB     []side         // --ab: the two sides of a comparison; nil: none
+
+	Together bool // --together: both trials of a pair of --ab at the same time
 }
 
 // curve are the shares of a closed loop's throughput that --curve offers: closer
@@ -46,6 +48,7 @@ func (t *Trials) flags(fs *flag.FlagSet) {
 		t.AB = append(t.AB, s)
 		return err
 	})
+	fs.BoolVar(&t.Together, "together", false, "with --ab: make both trials of a pair at the same time on the same nodes, and compare the processor time of an operation: what happens on the nodes happens to both")
 	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, of --ab of each side (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load")
 	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(sweep.Most), func(text string) (err error) {
 		t.Until, err = parseShare(text)
@@ -100,6 +103,8 @@ func (t Trials) validate(c Config, set map[string]bool) error {
 		return errors.New("--ab: " + abForm)
 	case len(t.AB) > 0 && (len(t.Knobs) > 0 || t.Until > 0 || t.SLO != nil || c.Grade != nil):
 		return errors.New("--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade")
+	case t.Together && len(t.AB) == 0:
+		return errors.New("--together: it makes the two trials of a pair at the same time, and goes with --ab")
 	case t.SLO != nil && (t.many() || t.Resume != ""):
 		return errors.New("--slo: it makes one trial of each rate that it tries, and goes without --sweep, --curve, --trials, --until and --resume")
 	case t.SLO != nil && names(c.ClientArgs, "rate"):

@@ -53,7 +53,7 @@ func measurers(run *metrics.Run) []measurer {
 	var all []measurer
 	for _, node := range run.Nodes {
 		if s := node.Summary; node.Role == metrics.Client && s != nil {
-			all = append(all, measurer{s, span{s.WindowStart, s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second)))}})
+			all = append(all, measurer{s, spanOf(s.WindowStart, s.WindowLengthS)})
 		}
 	}
 	return all
@@ -61,6 +61,10 @@ func measurers(run *metrics.Run) []measurer {
 
 // span is a stretch of time.
 type span struct{ start, end time.Time }
+
+func spanOf(start time.Time, seconds float64) span {
+	return span{start, start.Add(time.Duration(seconds * float64(time.Second)))}
+}
 
 func (s span) seconds() float64 { return s.end.Sub(s.start).Seconds() }
 

@@ -45,6 +45,18 @@ func (m *machine) trial(_ context.Context, planned metrics.Planned, _ int) (metr
 	return trial, m.step()
 }
 
+// trials makes those that are asked for, all or none.
+func (m *machine) trials(ctx context.Context, planned []metrics.Planned, left int) (made []metrics.Trial, err error) {
+	for i, p := range planned {
+		trial, err := m.trial(ctx, p, left-i)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, trial)
+	}
+	return made, nil
+}
+
 func (m *machine) keep(trials []metrics.Trial) error {
 	if err := m.step(); err != nil {
 		return err
@@ -65,11 +77,17 @@ func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]metrics.Trial, error)
 			t.Fatal(err)
 		}
 	}
-	return Runner{Plan: plan, Trial: m.trial, Keep: m.keep}.Run(context.Background(), done)
+	return Runner{Plan: plan, Trials: m.trials, Keep: m.keep}.Run(context.Background(), done)
 }
 
 func planOf(knobs []metrics.Knob, trials int, until float64) metrics.Sweep {
 	return metrics.Sweep{Seed: 5, Knobs: knobs, Trials: trials, Until: until, Order: Order(knobs, trials, 5)}
+}
+
+// together is the plan with the trials of a pair at the same time.
+func together(plan metrics.Sweep) metrics.Sweep {
+	plan.Together = true
+	return plan
 }
 
 var twoByTwo = []metrics.Knob{{Name: "a", Values: []string{"1", "2"}}, {Name: "b", Values: []string{"x", "y"}}}
@@ -86,6 +104,7 @@ func TestResumeAfterKill(t *testing.T) {
 		{"sweep", planOf(twoByTwo, 2, 0), third},
 		{"trials", planOf(nil, 4, 0), nil},
 		{"until", planOf(nil, 6, 0.02), third},
+		{"together", together(planOf(twoByTwo[:1], 3, 0)), third},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			alone := &machine{left: -1, spread: 0.1, fails: test.fails}
@@ -93,7 +112,11 @@ func TestResumeAfterKill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for first := range 4 * len(want) {
+			steps := 4 * len(want) // of each trial two, and two to keep it
+			if test.plan.Together {
+				steps = 3 * len(want) // a pair is kept at once
+			}
+			for first := range steps {
 				m := &machine{left: first, spread: 0.1, fails: test.fails}
 				if _, err := m.run(t, test.plan); !errors.Is(err, errKilled) {
 					t.Fatalf("not killed at step %d: %v", first, err)
@@ -112,13 +135,30 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 }
 
+// The trials of a pair are asked for at once, and no others.
+func TestPairsTogether(t *testing.T) {
+	m := &machine{left: -1}
+	plan := together(planOf(twoByTwo[:1], 3, 0))
+	pairs := 0
+	runner := Runner{Plan: plan, Keep: m.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
+		if len(p) != 2 || p[0].Number != 2*pairs+1 || p[0].Point[0] == p[1].Point[0] || left != 6-2*pairs {
+			t.Errorf("asked for %v, %d left", p, left)
+		}
+		pairs++
+		return m.trials(ctx, p, left)
+	}}
+	if done, err := runner.Run(context.Background(), nil); err != nil || len(done) != 6 || pairs != 3 {
+		t.Errorf("%d trials in %d pairs, %v", len(done), pairs, err)
+	}
+}
+
 // A context that has ended starts no further trial.
 func TestRunEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &machine{left: -1}
-	runner := Runner{Plan: planOf(nil, 3, 0), Keep: m.keep, Trial: func(ctx context.Context, p metrics.Planned, left int) (metrics.Trial, error) {
+	runner := Runner{Plan: planOf(nil, 3, 0), Keep: m.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
 		cancel()
-		return m.trial(ctx, p, left)
+		return m.trials(ctx, p, left)
 	}}
 	if done, err := runner.Run(ctx, nil); !errors.Is(err, context.Canceled) || len(done) != 1 {
 		t.Errorf("%d trials, %v; want 1 and the context's error", len(done), err)
@@ -163,11 +203,11 @@ func TestUntilByPoint(t *testing.T) {
 	plan := planOf(knobs, 6, 0.02)
 	quiet := &machine{left: -1, spread: 0.001}
 	noisy := &machine{left: -1, spread: 3}
-	runner := Runner{Plan: plan, Keep: quiet.keep, Trial: func(ctx context.Context, p metrics.Planned, left int) (metrics.Trial, error) {
-		if p.Point[0] == "2" {
-			return noisy.trial(ctx, p, left)
+	runner := Runner{Plan: plan, Keep: quiet.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
+		if p[0].Point[0] == "2" {
+			return noisy.trials(ctx, p, left)
 		}
-		return quiet.trial(ctx, p, left)
+		return quiet.trials(ctx, p, left)
 	}}
 	done, err := runner.Run(context.Background(), nil)
 	if err != nil {

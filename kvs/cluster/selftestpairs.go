@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"kvlab/metrics"
+)
+
+// togetherPairs is how many pairs of trials a comparison of the self-test has: 10 trials.
+const togetherPairs = 5
+
+// pairs makes so many pairs of trials, those of a pair at the same time.
+func (s *selfTest) pairs(ctx context.Context, what string, n int, variants [2]variant) (made [][2]metrics.Run, err error) {
+	var sides [2]setup
+	for i, v := range variants {
+		if sides[i], err = s.setup(ctx, v); err != nil {
+			return nil, err
+		}
+		s.bind(&sides[i].plan)
+	}
+	sides[1].plan = sides[1].plan.beside(sides[0].plan)
+	for pair := range n {
+		// A side that always started first might always have the better memory.
+		order := s.random.Perm(2)
+		var now [2]setup
+		var dirs [2]folder
+		var runs [2]metrics.Run
+		for i, side := range order {
+			now[i] = sides[side]
+			if dirs[i], runs[i], err = s.begin(fmt.Sprintf("%s, pair %d of %d, %s", what, pair+1, n, metrics.SideNames[side])); err != nil {
+				return nil, err
+			}
+		}
+		runs, errs := twins(ctx, now, dirs, runs)
+		for i := range runs {
+			if err := ended(what, runs[i], errs[i]); err != nil {
+				return nil, err
+			}
+		}
+		made = append(made, [2]metrics.Run{runs[slices.Index(order, 0)], runs[slices.Index(order, 1)]})
+	}
+	return made, nil
+}
+
+// bind gives servers and clients on this machine processors of their own, where there
+// are two at least and the user has not done so. Otherwise, from one moment to the
+// next, an operation costs more or less as its two ends run on one processor or on
+// two, and each side of a pair has its own luck.
+func (s *selfTest) bind(plan *Plan) {
+	var set unix.CPUSet
+	if !plan.Local || s.cfg.ServerCores != "" || s.cfg.ClientCores != "" || unix.SchedGetaffinity(0, &set) != nil {
+		return
+	}
+	var cores []string
+	for core := range len(set) * 64 {
+		if set.IsSet(core) {
+			cores = append(cores, strconv.Itoa(core))
+		}
+	}
+	if half := len(cores) / 2; half > 0 {
+		plan.Cores = map[metrics.Role]string{metrics.Server: strings.Join(cores[:half], ","), metrics.Client: strings.Join(cores[half:], ",")}
+	}
+}
+
+// ratioOf compares what pairs of runs came to. The figure is a property of a run
+// above 0.
+func ratioOf(pairs [][2]metrics.Run, figure func(metrics.Run) float64) (metrics.Ratio, error) {
+	var a, b []float64
+	for _, pair := range pairs {
+		a, b = append(a, figure(pair[0])), append(b, figure(pair[1]))
+	}
+	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
+		return metrics.Ratio{}, errors.New("a node did not say what it used")
+	}
+	r, _ := metrics.MeanRatio(a, b, metrics.TogetherConfidence)
+	return r, nil
+}
+
+// opsPerS is a run's throughput.
+func opsPerS(run metrics.Run) float64 { return run.OpsPerS }
+
+// serverCost is the processor time of an operation on the servers.
+func serverCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
+
+// bothCost is that on servers and clients.
+func bothCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }

@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// twinsOf makes two trials of fake nodes at the same time, of which B may have a fault.
+func twinsOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, stderr string) {
+	t.Helper()
+	tr := newTrial(t)
+	var sides [2]setup
+	var dirs [2]folder
+	for i, faults := range []string{"", fault} {
+		cfg, err := ParseArgs([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, tr.out, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides[i] = setup{cfg: cfg, launcher: tr.Launcher}
+		if sides[i].plan, err = makePlan(context.Background(), cfg, nil); err != nil {
+			t.Fatal(err)
+		}
+		dirs[i], runs[i].ID = folder(t.TempDir()), metrics.SideNames[i]
+	}
+	runs, errs = twins(context.Background(), sides, dirs, runs)
+	return runs, errs, tr.stderr.String()
+}
+
+// Trials at the same time have one window, each its own result and lines of its own,
+// and say of each other.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	runs, errs, stderr := twinsOf(t, "")
+	for i, run := range runs {
+		if errs[i] != nil || !run.Verdict.Valid || run.Together != metrics.SideNames[1-i] {
+			t.Errorf("%s, beside %q: %v, %v", run.ID, run.Together, run.Verdict, errs[i])
+		}
+	}
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "A: ") && !strings.HasPrefix(line, "B: ") {
+			t.Errorf("whose is %q?", line)
+		}
+	}
+}
+
+// When one of them dies the other comes to its end, and has its own verdict.
+func TestTwinsOfWhichOneDies(t *testing.T) {
+	t.Parallel()
+	runs, errs, stderr := twinsOf(t, "node2:kill:load")
+	if errs[1] == nil || runs[1].Verdict.Valid {
+		t.Errorf("B: %v, %v\n%s", runs[1].Verdict, errs[1], stderr)
+	}
+	if errs[0] != nil || !runs[0].Verdict.Valid {
+		t.Errorf("A: %v, %v\n%s", runs[0].Verdict, errs[0], stderr)
+	}
+}
+
+// Windows that lie apart are no pair's.
+func TestOneWindow(t *testing.T) {
+	begun := time.Now()
+	at := func(after time.Duration, seconds float64) metrics.Run {
+		return metrics.Run{WindowStart: begun.Add(after), WindowS: seconds}
+	}
+	for _, test := range []struct {
+		a, b  metrics.Run
+		valid bool
+	}{
+		{at(0, 10), at(0, 10), true},
+		{at(0, 10), at(400*time.Millisecond, 10), true},
+		{at(0, 10), at(-600*time.Millisecond, 10), false},
+		{at(0, 10), at(time.Minute, 10), false},
+		{at(0, 0), at(0, 10), true}, // its own verdict says why
+	} {
+		got := oneWindow([2]metrics.Run{test.a, test.b})
+		if got.Valid != test.valid || got.Valid != (got.Reason == "") {
+			t.Errorf("%v and %v: %v", test.a.WindowStart.Sub(begun), test.b.WindowStart.Sub(begun), got)
+		}
+	}
+}
+
+// The servers of one plan listen where those of the other do not.
+func TestBeside(t *testing.T) {
+	nodes := []Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
+	plan := func(args ...string) Plan {
+		cfg, err := ParseArgs(args, "logs", io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := makePlan(context.Background(), cfg, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "2")
+	second := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "3").beside(first)
+	seen := make(map[netip.AddrPort]bool)
+	for _, place := range append(first.Places, second.Places...) {
+		if place.Role != metrics.Server {
+			continue
+		}
+		at := netip.MustParseAddrPort(place.Listen)
+		if seen[at] || at.Port() < serverPort || at.Port() >= serverPort+5 {
+			t.Errorf("%s listens at %s", place.Name, at)
+		}
+		seen[at] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("%d servers", len(seen))
+	}
+}
+
+// Lines are whole, however they are written.
+func TestNamedWriter(t *testing.T) {
+	var out bytes.Buffer
+	var mu sync.Mutex
+	a, b := &namedWriter{mu: &mu, w: &out, name: "A"}, &namedWriter{mu: &mu, w: &out, name: "B"}
+	for _, text := range []string{"one ", "and", " a half\nand"} {
+		if n, err := io.WriteString(a, text); n != len(text) || err != nil {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+		io.WriteString(b, "1\n")
+	}
+	if want := "B: 1\nB: 1\nA: one and a half\nB: 1\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
