@@ -88,13 +88,13 @@ func (w *worker) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // The process uses the share more than the work takes that the engine in it does, by
-// the kernel's account, and no more: 3 % are left to the runtime, which works beside it,
+// the kernel's account, and no more: 5 % are left to the runtime, which works beside it,
 // and to what the clocks' own reading takes.
 func TestBurn(t *testing.T) {
-	for _, share := range []float64{0.05, 0.5} {
-		w := &worker{Engine: NewNull(), each: 200 * time.Microsecond}
+	for _, share := range []float64{0.05, 0.12} {
+		w := &worker{Engine: NewNull(), each: time.Millisecond}
 		i := Inject(w, Injection{Slowdown: share})
-		for w.took < 300*time.Millisecond {
+		for w.took < 600*time.Millisecond {
 			i.Apply(nil, new(kvs.Reply))
 		}
 		var used unix.Rusage
@@ -102,7 +102,7 @@ func TestBurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		total := time.Duration(used.Utime.Nano()+used.Stime.Nano()) - i.before
-		if more := float64(total)/float64(w.took) - 1; more < 0.9*share || more > 1.1*share+0.03 {
+		if more := float64(total)/float64(w.took) - 1; more < 0.85*share || more > share+0.05 {
 			t.Errorf("%v for %v of work: %.3f more, want %.2f", total, w.took, more, share)
 		} else {
 			t.Logf("%v for %v of work: %.3f more, of %.2f asked for", total, w.took, more, share)
