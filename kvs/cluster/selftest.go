@@ -20,7 +20,7 @@ const (
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
-	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 6 to 7 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
+	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 5 to 6 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
 		switch text {
 		case "true":
 			c.SelfTest = fullSelfTest
