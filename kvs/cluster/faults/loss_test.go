@@ -5,14 +5,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"kvlab/metrics"
 )
 
-// lossy is a run of many packets.
-const lossy = "-records 20000 -workers 8 -batch 512 -warmup 0.5 -secs 2"
+// lossy is a run of many packets, with so many calls under way at a time.
+const (
+	lossy = "-records 20000 -workers 8 -batch 512 -warmup 0.5 -secs 2"
+	calls = 8
+)
+
+// losesMost reports whether lost segments are what such a run waits for: processors
+// have time, and more calls would find no more processors.
+func losesMost(f metrics.BottleneckFigures) bool {
+	return f.LostPercent >= 1 && max(f.ServerCPUPercent, f.ClientCPUPercent) < 90 && 2*runtime.NumCPU() <= calls
+}
 
 // dropPackets has each host drop 1 or 5 % of the packets that come to it over the
 // data network, each by chance.
@@ -40,8 +50,9 @@ func countsDespiteLoss(t *testing.T, s *scene) {
 	if run.Ops == 0 || run.Total != run.Applied || run.Total.Misses != 0 {
 		t.Errorf("%d operations in the window, verified %+v, applied %+v", run.Ops, run.Total, run.Applied)
 	}
-	if again := run.Bottleneck.Figures.LostPercent; again <= 0 || !strings.Contains(run.Bottleneck.Sentence, "sent again") {
-		t.Errorf("%.3f %% of segments sent again, and the result says: %s", again, run.Bottleneck.Sentence)
+	b := run.Bottleneck
+	if f := b.Figures; f.LostPercent <= 0 || !strings.Contains(b.Sentence, "sent again") || losesMost(f) && b.Limit != metrics.LimitRetransmits {
+		t.Errorf("%.3f %% of segments sent again, and the result says: %s", f.LostPercent, b.Sentence)
 	}
-	t.Log(run.Bottleneck.Sentence)
+	t.Log(b.Sentence)
 }
