@@ -67,7 +67,7 @@ func newTrial(t testing.TB) *trial {
 	tr.Programs = map[metrics.Role]string{metrics.Server: program, metrics.Client: program}
 	tr.Tmcc, tr.GeniGet = "/nonexistent/tmcc", "/nonexistent/geni-get"
 	tr.Slurm = Slurm{}
-	tr.limits.silence = 2 * time.Second
+	tr.limits.silence = 5 * time.Second
 	tr.limits.leave = time.Second
 	tr.limits.exit = 2 * time.Second
 	tr.limits.grace = 300 * time.Millisecond
