@@ -55,6 +55,7 @@ type selfTest struct {
 	args   []string
 	random *rand.Rand // of the order within pairs
 	made   int        // trials
+	remade int        // pairs of them that were made again
 	checks []tested
 }
 

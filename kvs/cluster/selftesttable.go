@@ -62,16 +62,20 @@ type selfTestRecord struct {
 	GitCommit string   `json:"git_commit"`
 	Seed      uint64   `json:"seed"` // of the order within pairs
 	Trials    int      `json:"trials"`
+	Remade    int      `json:"pairs_made_again"` // as their windows lay apart
 	Checks    []tested `json:"checks"`
 }
 
 // conclude writes and prints what the tests came to, the verdict last.
 func (s *selfTest) conclude(seed uint64, ended error) error {
-	record := selfTestRecord{s.cfg.SelfTest, commandLine(s.args), s.built, seed, s.made, s.checks}
+	record := selfTestRecord{s.cfg.SelfTest, commandLine(s.args), s.built, seed, s.made, s.remade, s.checks}
 	if err := s.dir.writeJSON(selfTestFile, record); err != nil && ended == nil {
 		ended = err
 	}
 	printChecks(s.Stdout, s.checks)
+	if s.remade > 0 {
+		fmt.Fprintf(s.Stdout, "%s made again: the windows of the two trials lay apart\n", counted(s.remade, "pair"))
+	}
 	verdict := selfTestVerdict(s.checks, ended)
 	fmt.Fprintf(s.Stdout, "\nlogs %s\nverdict %s\n", s.dir, verdict)
 	if verdict.Valid {
