@@ -41,14 +41,9 @@ func (p *pcg) Uint64() uint64 {
 	return p.word()
 }
 
-// fill sets all to the next pairs of words.
+// fill sets all to the next pairs of words. Both words of a pair come from the state
+// before it, so that the processor works on them side by side.
 func (p *pcg) fill(pairs [][2]uint64) {
-	p.fillPairs(pairs[p.fillLanes(pairs):])
-}
-
-// fillPairs is fill for every processor. Both words of a pair come from the state
-// before it, so that it works on them side by side.
-func (p *pcg) fillPairs(pairs [][2]uint64) {
 	s := *p
 	for i := range pairs {
 		first := s.times(stepHi, stepLo, addHi, addLo)
