@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -123,22 +121,14 @@ func BenchmarkJointCheck(b *testing.B) {
 // cost measures once, and returns this process's processor time for each
 // operation.
 func (e *ensemble) cost(b *testing.B) float64 {
-	var before, after unix.Rusage
-	ops := -float64(e.ops())
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
-		b.Fatal(err)
-	}
+	ops, before := e.ops(), processorTime(b)
 	if errs := e.measure(b); errors.Join(errs...) != nil {
 		b.Fatal(errs)
 	}
 	if found, _ := e.verify(); found.Illegal+found.Unknown > 0 {
 		b.Fatal(found.Text(), found.First)
 	}
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
-		b.Fatal(err)
-	}
-	used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
-	return float64(used) / (ops + float64(e.ops()))
+	return float64(processorTime(b)-before) / float64(e.ops()-ops)
 }
 
 // ops are the operations of all clients so far.

@@ -78,8 +78,7 @@ func heapBytes() uint64 {
 
 // No connection costs the server more than two of the largest frames and 64 MiB,
 // whatever comes on it: each of the fuzz targets' seeds, and the largest frames that
-// are no batch, or are one that wants the most. Gob has each message four times on
-// its way in either direction, and takes up to eight frames.
+// are no batch, or are one that wants the most.
 func TestMemoryOfABadConnection(t *testing.T) {
 	// Without one collection a frame each way would leave 30 MiB more than its bound.
 	const uncollected = 48 << 20
