@@ -17,10 +17,7 @@ type Ending struct {
 // many keys at a third of its cost. There must be a kind for every ending. It
 // panics if a key could be longer than MaxKeyLen.
 func (b *Batch) Gets(prefix []byte, endings []Ending, kinds []Kind) int {
-	most := len(prefix) + 8 // bytes of a key
-	if most > MaxKeyLen {
-		panic(fmt.Sprintf("kvs: a prefix of %d bytes in a batch; at most %d", len(prefix), MaxKeyLen-8))
-	}
+	most := longest(prefix)
 	if room := len(endings) * (2 + most); cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
 		b.Grow(room)
 	}
@@ -47,4 +44,30 @@ func (b *Batch) Gets(prefix []byte, endings []Ending, kinds []Kind) int {
 	b.buf = buf[:at]
 	b.n += done
 	return done
+}
+
+// ReserveEnding is Reserve for the key that prefix and an ending make. It panics if
+// a key could be longer than MaxKeyLen.
+func (b *Batch) ReserveEnding(kind Kind, prefix []byte, e Ending, n int) []byte {
+	if room := 2 + longest(prefix) + binary.MaxVarintLen32 + n; cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
+		b.Grow(room)
+	}
+	klen := len(prefix) + int(e.Len)
+	at, buf := len(b.buf), b.buf[:cap(b.buf)]
+	binary.LittleEndian.PutUint16(buf[at:], uint16(kind)|uint16(klen)<<8)
+	copy(buf[at+2:], prefix)
+	binary.LittleEndian.PutUint64(buf[at+2+len(prefix):], e.Text)
+	at += 2 + klen
+	at += binary.PutUvarint(buf[at:], uint64(n))
+	b.buf = buf[:at+n]
+	b.n++
+	return buf[at : at+n : at+n]
+}
+
+// longest is how many bytes a key of this prefix and an ending has at most.
+func longest(prefix []byte) int {
+	if len(prefix) > MaxKeyLen-8 {
+		panic(fmt.Sprintf("kvs: a prefix of %d bytes in a batch; at most %d", len(prefix), MaxKeyLen-8))
+	}
+	return len(prefix) + 8
 }

@@ -9,7 +9,7 @@ import (
 	"kvlab/kvs"
 )
 
-// TestGets appends runs of Gets, with other kinds between, and compares the batch
+// TestGets appends runs of Gets, with writes between, and compares the batch
 // with one that is made one operation at a time.
 func TestGets(t *testing.T) {
 	random := newRandom(t)
@@ -34,7 +34,7 @@ func TestGets(t *testing.T) {
 				if kinds[i] == kvs.Get {
 					t.Fatalf("Gets stopped at a get, %d before the end", len(endings)-i)
 				}
-				got.Append(kinds[i], keyOf(prefix, endings[i]), []byte("value"))
+				copy(got.ReserveEnding(kinds[i], []byte(prefix), endings[i], len("value")), "value")
 				want.Append(kinds[i], keyOf(prefix, endings[i]), []byte("value"))
 			}
 		}
@@ -49,11 +49,19 @@ func keyOf(prefix string, e kvs.Ending) []byte {
 	return binary.LittleEndian.AppendUint64([]byte(prefix), e.Text)[:len(prefix)+int(e.Len)]
 }
 
-func TestGetsRefuseALongPrefix(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("a key could have been longer than MaxKeyLen")
-		}
-	}()
-	new(kvs.Batch).Gets(make([]byte, kvs.MaxKeyLen-7), nil, nil)
+func TestEndingsRefuseALongPrefix(t *testing.T) {
+	prefix := make([]byte, kvs.MaxKeyLen-7)
+	for name, add := range map[string]func(*kvs.Batch){
+		"Gets":          func(b *kvs.Batch) { b.Gets(prefix, nil, nil) },
+		"ReserveEnding": func(b *kvs.Batch) { b.ReserveEnding(kvs.Put, prefix, kvs.Ending{}, 1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: a key could have been longer than MaxKeyLen", name)
+				}
+			}()
+			add(new(kvs.Batch))
+		}()
+	}
 }

@@ -100,20 +100,18 @@ func (w *worker) deal(r *round, ops []workload.Op) {
 // encode appends the n operations that are new in an exchange to its batch.
 func (w *worker) encode(x *exchange, n int) {
 	endings, hashes, kinds := x.newEndings[:n], x.newHashes[:n], x.newKinds[:n]
-	for {
-		n := x.batch.Gets(w.names.prefix, endings, kinds)
-		if n == len(endings) {
-			return
+	for i := 0; i < n; {
+		i += x.batch.Gets(w.names.prefix, endings[i:], kinds[i:])
+		for ; i < n && kinds[i].Writes(); i++ {
+			w.put(x.batch.ReserveEnding(kinds[i], w.names.prefix, endings[i], w.checker.size), hashes[i])
 		}
-		w.write(x, kinds[n], w.key(endings[n]), hashes[n])
-		endings, hashes, kinds = endings[n+1:], hashes[n+1:], kinds[n+1:]
 	}
 }
 
-// write appends an operation of a kind that writes to an exchange's batch.
-func (w *worker) write(x *exchange, kind kvs.Kind, key []byte, hash uint64) {
+// put fills the value of the worker's next write, to a key of this hash.
+func (w *worker) put(value []byte, hash uint64) {
 	w.writer = w.writer.next()
-	putValue(x.batch.Reserve(kind, key, w.checker.size), hash, w.writer)
+	putValue(value, hash, w.writer)
 }
 
 // addLong adds operations on records whose ids are too long for names.
@@ -127,7 +125,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 		if kind == kvs.Get {
 			x.batch.Get(key)
 		} else {
-			w.write(x, kind, key, hash)
+			w.put(x.batch.Reserve(kind, key, w.checker.size), hash)
 		}
 	}
 }

@@ -77,6 +77,11 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 	inLoad := func(time.Time) (metrics.Phase, *span) { return metrics.Load, nil }
 	size := uint64(min(c.Batch, max(1, loadFrame/c.perOp())) * c.Servers())
 	r := &w.rounds[0]
+	if kind == workload.Update {
+		// At once, not by doubling: a short load would have copied much of what it
+		// stores, and collected as much garbage.
+		r.grow(int(min(size, last-first)) / c.Servers() * c.perOp())
+	}
 	for id := first; id < last; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)

@@ -69,6 +69,13 @@ func (r *round) begin() {
 	}
 }
 
+// grow makes room for n further bytes in every batch.
+func (r *round) grow(n int) {
+	for i := range r.exchanges {
+		r.exchanges[i].batch.Grow(n)
+	}
+}
+
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
 	w.opening.note(w.source)

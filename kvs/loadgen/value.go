@@ -61,6 +61,13 @@ func putValue(value []byte, hash uint64, w writer) {
 	le.PutUint64(value[8:], uint64(w))
 	le.PutUint64(value[16:], c)
 	body := value[valueHeader:]
+	for ; len(body) >= 32; body = body[32:] {
+		four := (*[32]byte)(body)
+		le.PutUint64(four[0:], grow(&c))
+		le.PutUint64(four[8:], grow(&c))
+		le.PutUint64(four[16:], grow(&c))
+		le.PutUint64(four[24:], grow(&c))
+	}
 	for ; len(body) >= 8; body = body[8:] {
 		le.PutUint64(body, grow(&c))
 	}

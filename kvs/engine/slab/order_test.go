@@ -25,11 +25,11 @@ func TestNoWayBack(t *testing.T) {
 	other.Reset()
 	e.fetchSlots(p, ops)
 	e.fetchRecords(p, ops, 0, 2*group)
-	e.execute(p, ops, 0, group, 2*group, &reply)
+	e.execute(p, ops, 0, group, &reply)
 	e.fetchRecords(p, ops, 2*group, 3*group)
 	e.Apply([]kvs.Op{{Kind: kvs.Put, Key: key, Value: []byte("another's")}}, &other)
-	e.execute(p, ops, group, 2*group, 3*group, &reply)
-	e.execute(p, ops, 2*group, 3*group, 3*group, &reply)
+	e.execute(p, ops, group, 2*group, &reply)
+	e.execute(p, ops, 2*group, 3*group, &reply)
 	results := reply.Results()
 	for i := range ops {
 		want := "own"

@@ -30,6 +30,7 @@ type participant struct {
 	// The window's operations: their hashes, and their slots as they were when
 	// fetchRecords came by.
 	hashes, slots [window]uint64
+	changed       changed // since the slots were read
 	lines         prefetch.List
 }
 

@@ -83,7 +83,7 @@ func (e *Engine) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		for i := 0; i < n; i += group {
 			mid, end := min(i+group, n), min(i+2*group, n)
 			e.fetchRecords(p, ops, mid, end)
-			e.execute(p, ops, i, mid, end, reply)
+			e.execute(p, ops, i, mid, reply)
 		}
 		ops = ops[n:]
 	}

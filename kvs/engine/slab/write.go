@@ -44,19 +44,21 @@ func (e *Engine) store(p *participant, hash uint64, key []byte, b block) block {
 // exchange is store in one segment. It reports false if that is dead, or full
 // and the key new.
 func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old block, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.Lock() // unlocked by hand: a deferred call is not inlined
 	if s.dead {
+		s.mu.Unlock()
 		return 0, false
 	}
 	slot, i := e.search(s, hash, key)
 	if slot == 0 {
 		if s.count == segmentFull {
+			s.mu.Unlock()
 			return 0, false
 		}
 		s.count++
 	}
 	atomic.StoreUint64(s.slot(i), slotOf(hash, b))
+	s.mu.Unlock()
 	return blockOf(slot), true
 }
 
