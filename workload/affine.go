@@ -32,7 +32,7 @@ func (a affine) at(k uint64) uint64 {
 }
 
 // identity reports whether every k is its own image.
-func (a affine) identity() bool { return a.add == 0 && a.mul == 1%a.n }
+func (a affine) identity() bool { return a.add == 0 && (a.mul == 1 || a.n == 1) }
 
 // newKeys returns the map from rank to record id of a valid configuration.
 func newKeys(c Config) affine {

@@ -70,30 +70,40 @@ func (s *Source) fillRandom(ops []Op) {
 	}
 }
 
-// draw sets ops, at most a block, and spends the bits of two words for each twice.
+// draw sets ops, at most a block.
+func (s *Source) draw(ops []Op) {
+	for i := 0; ; i++ {
+		i += s.drawLevel(ops[i:], s.words[i:])
+		if i == len(ops) {
+			return
+		}
+		s.drawSloped(ops, i)
+	}
+}
+
+// drawLevel sets ops up to the first whose segment's slope asks for a third word, and
+// returns how many they are. It spends the bits of two words for each twice.
 // Of a word times n, the high half picks one of n columns or ranks, and the low
 // half is a uniform fraction that is as good as independent of it, to n parts in
 // 2^64: it decides between column and alias, or the kind. Its own low half, good to
 // n parts in 2^32, is only held against the segment's slope.
 //
 // The column's choice is arithmetic on a sign bit, as the kind's is: with branches
-// a draw takes twice as long (BenchmarkFill). The digest lives in a local so that
+// a draw takes twice as long (BenchmarkFill). Nothing is called, so that most of what
+// it needs stays in registers. The digest lives in a local so that
 // workers whose sources share a cache line do not fight for it.
-func (s *Source) draw(ops []Op) {
+func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 	p := s.plan
-	columns, segments := p.table.columns, p.table.segments
 	mix, mapped := p.mix, !p.keys.identity()
-	words, digest := s.words[:len(ops)], s.digest
+	words = words[:len(ops)]
+	level, digest := len(ops), s.digest
 	for i := range ops {
-		at, fraction := bits.Mul64(words[i][0], uint64(len(columns)))
-		c := columns[at]
-		own := below(fraction>>32, uint64(c.threshold))
-		seg := &segments[uint64(c.alias)^(at^uint64(c.alias))&own]
-		offset, luck := bits.Mul64(words[i][1], seg.width)
-		if uint32(fraction) < seg.slope { // once in 1,000 draws past the head
-			second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
-			offset = min(offset, second)
+		seg, fraction := p.table.pick(words[i][0])
+		if seg.sloped(fraction) { // once in 1,000 draws past the head
+			level = i
+			break
 		}
+		offset, luck := bits.Mul64(words[i][1], seg.width)
 		key := seg.first + offset
 		if mapped {
 			key = p.keys.at(key)
@@ -103,6 +113,17 @@ func (s *Source) draw(ops []Op) {
 		digest = fold(digest, Op{kind, key})
 	}
 	s.digest = digest
+	return level
+}
+
+// drawSloped sets operation i, whose rank is the lower of two.
+func (s *Source) drawSloped(ops []Op, i int) {
+	p := s.plan
+	seg, _ := p.table.pick(s.words[i][0])
+	offset, luck := bits.Mul64(s.words[i][1], seg.width)
+	second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
+	ops[i] = Op{p.mix.kind(luck), p.keys.at(seg.first + min(offset, second))}
+	s.digest = fold(s.digest, ops[i])
 }
 
 // another takes the first of the words that are ready for the operations from
@@ -145,5 +166,5 @@ func (s *Source) Drawn() uint64 { return s.drawn }
 
 // fold is a bijection of d for every op, and of op for every d.
 func fold(d uint64, op Op) uint64 {
-	return (bits.RotateLeft64(d, 29) ^ (op.Key<<2 | uint64(op.Kind))) * 0x9e3779b97f4a7c15
+	return (bits.RotateLeft64(d, 29) ^ (4*op.Key + uint64(op.Kind))) * 0x9e3779b97f4a7c15
 }

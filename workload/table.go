@@ -44,6 +44,18 @@ func newTable(l law) table {
 	return table{aliasColumns(weights), segments}
 }
 
+// pick returns the segment that a random word stands for, and a fraction of the
+// word's own that is as good as independent of that.
+func (t *table) pick(word uint64) (s *segment, fraction uint64) {
+	at, fraction := bits.Mul64(word, uint64(len(t.columns)))
+	c := t.columns[at]
+	own := below(fraction>>32, uint64(c.threshold))
+	return &t.segments[uint64(c.alias)^(at^uint64(c.alias))&own], fraction
+}
+
+// sloped says whether the draw whose word had this fraction takes the lower of two.
+func (s *segment) sloped(fraction uint64) bool { return uint32(fraction) < s.slope }
+
 // weight turns a mass into a whole number of 2^-48. The rounding to float32
 // comes first: math.Pow and its like may differ in the last bits of a float64
 // from one architecture to another, but the 24 bits kept here hardly ever do. All

@@ -7,11 +7,15 @@ import (
 	"kvlab/workload"
 )
 
-// kindOf maps what the workload asks for to what the store does.
-var kindOf = [4]kvs.Kind{
-	workload.Read:            kvs.Get,
-	workload.Update:          kvs.Put,
-	workload.ReadModifyWrite: kvs.ReadModifyWrite,
+// kindOf is what the store does of what the workload asks for: both number their
+// kinds alike, or this does not compile.
+func kindOf(k workload.Kind) kvs.Kind {
+	const (
+		_ = -(uint(kvs.Get) ^ uint(workload.Read)) // overflows unless it is 0
+		_ = -(uint(kvs.Put) ^ uint(workload.Update))
+		_ = -(uint(kvs.ReadModifyWrite) ^ uint(workload.ReadModifyWrite))
+	)
+	return kvs.Kind(k)
 }
 
 // drawn is how many operations a worker draws at a time: few enough that they
@@ -119,7 +123,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 	for _, op := range ops {
 		key, hash := w.keys.key(op.Key)
 		x := &r.exchanges[w.router.Server(key, hash)]
-		kind := kindOf[op.Kind]
+		kind := kindOf(op.Kind)
 		x.hashes = append(x.hashes, hash)
 		x.kinds = append(x.kinds, kind)
 		if kind == kvs.Get {

@@ -13,13 +13,27 @@ import (
 	"kvlab/workload"
 )
 
-// BenchmarkRound is the client's half of an operation up to the send: draw it,
-// write its key, hash it, route it, and put it into its batch. Each iteration is a
-// round, and then as many steps of a chain, whose time tells the machine's state
-// from the code's: x-step is the operation in steps. For that the twentieth part of
-// each that was fastest counts, as what others do on a core only ever adds; ns/drawn-op
-// is the median.
+// BenchmarkRound is the client's half of an operation up to the send. The part
+// route draws it, makes its key and hash, and finds the key's server; all deals it
+// out and encodes it in its batch too, with its value if it writes.
+//
+// Each iteration is a round, and then as many steps of a chain, whose time tells the
+// machine's state from the code's: x-step is the operation in steps. For that the
+// twentieth part of each that was fastest counts, as what others do on a core only
+// ever adds; ns/drawn-op is the median.
 func BenchmarkRound(b *testing.B) {
+	parts := []struct {
+		name string
+		add  func(*worker, *round, []workload.Op)
+	}{
+		{"route", func(w *worker, _ *round, ops []workload.Op) {
+			w.names.of(ops, w.block.endings[:], w.block.hashes[:], w.block.kinds[:])
+			if len(w.peers) > 1 {
+				w.route(len(ops))
+			}
+		}},
+		{"all", (*worker).add},
+	}
 	for _, test := range []struct {
 		servers int
 		router  string
@@ -30,33 +44,40 @@ func BenchmarkRound(b *testing.B) {
 		for i := range c.Hosts {
 			c.Hosts[i] = "127.0.0.1:1"
 		}
-		b.Run(fmt.Sprintf("servers=%d/router=%s", test.servers, test.router), func(b *testing.B) {
-			w := benchWorker(b, c)
-			b.ReportAllocs()
-			var ops, steps []float64 // ns each
-			state := uint64(1)
-			for b.Loop() {
-				begun := time.Now()
-				w.rounds[0].begin()
-				for range c.Batch / drawn {
-					w.source.Fill(w.block.ops[:])
-					w.add(&w.rounds[0], w.block.ops[:])
-				}
-				done := time.Now()
-				state = chain(state, c.Batch)
-				steps = append(steps, float64(time.Since(done))/float64(c.Batch))
-				ops = append(ops, float64(done.Sub(begun))/float64(c.Batch))
-			}
-			if state == 0 {
-				b.Error("the chain has ended")
-			}
-			b.ReportMetric(metrics.Median(ops), "ns/drawn-op")
-			op, step := fastest(ops), fastest(steps)
-			b.ReportMetric(op, "fastest-ns/drawn-op")
-			b.ReportMetric(step, "ns/step")
-			b.ReportMetric(op/step, "x-step")
-		})
+		for _, part := range parts {
+			b.Run(fmt.Sprintf("servers=%d/router=%s/part=%s", test.servers, test.router, part.name), func(b *testing.B) {
+				benchmarkRound(b, c, part.add)
+			})
+		}
 	}
+}
+
+func benchmarkRound(b *testing.B, c Config, add func(*worker, *round, []workload.Op)) {
+	b.Helper()
+	w := benchWorker(b, c)
+	b.ReportAllocs()
+	var ops, steps []float64 // ns each
+	state := uint64(1)
+	for b.Loop() {
+		begun := time.Now()
+		w.rounds[0].begin()
+		for range c.Batch / drawn {
+			w.source.Fill(w.block.ops[:])
+			add(w, &w.rounds[0], w.block.ops[:])
+		}
+		done := time.Now()
+		state = chain(state, c.Batch)
+		steps = append(steps, float64(time.Since(done))/float64(c.Batch))
+		ops = append(ops, float64(done.Sub(begun))/float64(c.Batch))
+	}
+	if state == 0 {
+		b.Error("the chain has ended")
+	}
+	b.ReportMetric(metrics.Median(ops), "ns/drawn-op")
+	op, step := fastest(ops), fastest(steps)
+	b.ReportMetric(op, "fastest-ns/drawn-op")
+	b.ReportMetric(step, "ns/step")
+	b.ReportMetric(op/step, "x-step")
 }
 
 // fastest returns the longest of the shortest twentieth part.

@@ -85,7 +85,7 @@ func (s *sampler) draw() {
 		key, hash := s.keys.key(op[0].Key)
 		value := s.load.Reserve(kvs.Put, key, s.config.ValueSize)
 		putValue(value, hash, newWriter(s.config.Index, 0))
-		batch, kind := &s.batches[s.router.Server(key, hash)], kindOf[op[0].Kind]
+		batch, kind := &s.batches[s.router.Server(key, hash)], kindOf(op[0].Kind)
 		if kind.Writes() {
 			batch.Append(kind, key, value)
 		} else {

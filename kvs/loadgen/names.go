@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math/bits"
 	"strconv"
 
 	"kvlab/kvs"
@@ -76,13 +77,15 @@ func word(digits []byte) (w uint64) {
 // and the keys' kvs.KeyHash.
 func (n *names) of(ops []workload.Op, endings []kvs.Ending, hashes []uint64, kinds []kvs.Kind) {
 	endings, hashes, kinds = endings[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
-	for i := range ops {
-		kinds[i] = kindOf[ops[i].Kind&3]
-		id := int64(uint32(ops[i].Key))
-		thousands := int64(uint32(ops[i].Key) / 1000)
-		at := thousands + 999 // or id, if that is less
-		h := &n.heads[at+(id-at)&((id-at)>>63)]
-		tail := uint64(n.tails[id-1000*thousands])
+	heads, tails := n.heads, &n.tails
+	for i, op := range ops {
+		kinds[i] = kindOf(op.Kind)
+		id := uint64(uint32(op.Key))
+		thousands := uint64(uint32(op.Key) / 1000)
+		at := thousands + 999
+		less, isLess := bits.Sub64(id, at, 0)
+		h := &heads[at+less&-isLess] // the lower of at and id
+		tail := uint64(tails[id-1000*thousands])
 		hash := kvs.KeyHashByte(h.hash, byte(tail))
 		hash = kvs.KeyHashByte(hash, byte(tail>>8))
 		hashes[i] = kvs.KeyHashByte(hash, byte(tail>>16))
