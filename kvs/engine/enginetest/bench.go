@@ -12,7 +12,7 @@ import (
 // Benchmark measures one engine over a small matrix, with values of 128 bytes
 // and uniform keys. ns/op, B/op and allocs/op are of one operation.
 func Benchmark(b *testing.B, open func() kvs.Engine) {
-	for _, records := range []int{10_000, 1_000_000} {
+	for _, records := range []int{10_000, 1_000_000, 10_000_000} {
 		load := sync.OnceValue(func() kvs.Engine { return loaded(open(), records) })
 		for _, reads := range []float64{0.95, 0.5} {
 			for _, batch := range []int{1, 256} {
