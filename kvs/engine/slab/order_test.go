@@ -23,7 +23,7 @@ func TestNoWayBack(t *testing.T) {
 	var reply, other kvs.Reply
 	reply.Reset()
 	other.Reset()
-	e.fetchSlots(p, ops)
+	e.fetchSlots(p, ops, 0, len(ops))
 	e.fetchRecords(p, ops, 0, 2*group)
 	e.execute(p, ops, 0, group, &reply)
 	e.fetchRecords(p, ops, 2*group, 3*group)

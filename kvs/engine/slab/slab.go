@@ -10,10 +10,10 @@
 //	epochs   when a block that was replaced may be used again
 //
 // A lookup in a large store takes four cache misses: the slot and, for a value
-// of 128 bytes, three lines of the record. Apply first hashes the keys of a whole
-// window of operations and has the processor fetch their slots; then, group by
-// group, it reads the slots and has their records fetched, while it executes the
-// group before. So the misses of some dozen operations are under way at a time.
+// of 128 bytes, three lines of the record. Apply hashes the keys of one group of
+// operations and has the processor fetch their slots, reads the slots of the group
+// before and has its records fetched, and executes the group before that. So the
+// misses of some dozen operations are under way at a time, and none of them alone.
 //
 // Readers take no lock. Writers lock one segment while they exchange a slot. A Put
 // writes a new record and retires the old one.
@@ -78,14 +78,24 @@ func (e *Engine) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	defer e.leave(p)
 	for len(ops) > 0 {
 		p.quiesce()
-		n := e.fetchSlots(p, ops)
-		e.fetchRecords(p, ops, 0, min(group, n))
-		for i := 0; i < n; i += group {
-			mid, end := min(i+group, n), min(i+2*group, n)
-			e.fetchRecords(p, ops, mid, end)
-			e.execute(p, ops, i, mid, reply)
-		}
+		n := windowOf(ops)
+		e.apply(p, ops[:n], reply)
 		ops = ops[n:]
+	}
+}
+
+// apply executes a window of operations, a group at a time, while the records of
+// the next group and the slots of the one behind that are fetched.
+func (e *Engine) apply(p *participant, ops []kvs.Op, reply *kvs.Reply) {
+	p.changed = changed{}
+	n := len(ops)
+	e.fetchSlots(p, ops, 0, min(2*group, n))
+	e.fetchRecords(p, ops, 0, min(group, n))
+	for i := 0; i < n; i += group {
+		next, behind := min(i+group, n), min(i+2*group, n)
+		e.fetchSlots(p, ops, behind, min(i+3*group, n))
+		e.fetchRecords(p, ops, next, behind)
+		e.execute(p, ops, i, next, reply)
 	}
 }
 

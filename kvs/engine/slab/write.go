@@ -73,8 +73,9 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 		p.release(high.self)
 		return
 	}
-	for i := 0; i < segmentSlots && s.count > 0; i += group {
-		e.deal(p, s.slots[i:min(i+group, segmentSlots)], low, high)
+	const together = 16 // slots
+	for i := 0; i < segmentSlots && s.count > 0; i += together {
+		e.deal(p, s.slots[i:min(i+together, segmentSlots)], low, high)
 	}
 	s.dead = true
 	e.index.replace(hash, low, high)
