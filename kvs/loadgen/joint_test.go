@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -234,13 +234,12 @@ func TestJointMutants(t *testing.T) {
 		name, mix string
 		mutant    func(shared kvs.Engine) *liar
 		apart     time.Duration // the clients' clocks
-		want      string        // a regular expression
+		want      string
 	}{
 		{"stale cache of one client", workload.YCSBB, aside, 0, "each there after the other"},
 		{"stale cache of one client, two clocks", workload.YCSBB, aside, time.Hour, "each there after the other"},
-		// What the lost one is said to have replaced may also have been seen replaced before.
-		{"lost update between clients", workload.YCSBF, overwriting, 0, "two read-modify-writes replaced|each there after the other"},
-		{"lost update between clients, two clocks", workload.YCSBF, overwriting, time.Hour, "two read-modify-writes replaced|each there after the other"},
+		{"lost update between clients", workload.YCSBF, overwriting, 0, "two read-modify-writes replaced"},
+		{"lost update between clients, two clocks", workload.YCSBF, overwriting, time.Hour, "two read-modify-writes replaced"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -254,8 +253,11 @@ func TestJointMutants(t *testing.T) {
 				mutant.lying.Store(true)
 				e.apart = test.apart
 				found, bad := e.mislead(t)
+				for try := 0; try < 3 && test.mix == workload.YCSBF && bad != nil && strings.Contains(bad.Why, "each there after the other"); try++ {
+					found, bad = e.mislead(t) // that is true of a lost update too, now and then: look on for what says more
+				}
 				t.Logf("seed %d: %s %.120s", c.Workload.Seed, found.Text(), found.First)
-				if found.Illegal == 0 || bad == nil || !regexp.MustCompile(test.want).MatchString(bad.Why) {
+				if found.Illegal == 0 || bad == nil || !strings.Contains(bad.Why, test.want) {
 					t.Errorf("seed %d: found %q, want %q", c.Workload.Seed, found.First, test.want)
 				} else if r := check.Verify(bad.History); r.Outcome != check.Illegal {
 					t.Errorf("seed %d: verified again the history is %s", c.Workload.Seed, r.Outcome)
