@@ -196,27 +196,6 @@ func FuzzGob(f *testing.F) {
 	})
 }
 
-// FuzzGobElements: what is decoded in pieces is what gob decodes whole.
-func FuzzGobElements(f *testing.F) {
-	for _, ops := range [][]gobOp{
-		nil, {{Key: "a", Value: "x", Kind: uint8(kvs.Put)}, {Key: "a"}}, slices.Repeat([]gobOp{{Key: "many"}}, 100),
-	} {
-		var text bytes.Buffer
-		enc := gob.NewEncoder(&text)
-		if err := errors.Join(enc.Encode(gobBatch{Ops: ops}), enc.Encode(gobBatch{Ops: ops})); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text.Bytes())
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := decodeGob(bytes.NewReader(text))
-		want, wantErr := decodeGobWhole(bytes.NewReader(text), len(got))
-		if wantErr != nil || !sameOps(got, want) {
-			t.Fatalf("%+v (then %v), and whole %+v (%v)", got, err, want, wantErr)
-		}
-	})
-}
-
 // FuzzClient lets a server answer anything, with a right header before it or
 // without: the client gets an error or a reply that the walk over its results
 // accepts or refuses, and never another call's.

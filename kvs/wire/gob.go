@@ -2,10 +2,14 @@ package wire
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/gob"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/rpc"
+	"reflect"
 
 	"kvlab/kvs"
 )
@@ -29,18 +33,19 @@ type gobResult struct {
 
 type gobReply struct{ Results []gobResult }
 
-// gobConn is what both ends of a gob connection share: net/rpc's own gob
-// codec, whose types are not exported, behind gobMessages.
+// gobConn is what both ends of a gob connection share: net/rpc's gob codec, whose
+// types are not exported, with a bound on every message that it reads.
 type gobConn struct {
 	conn net.Conn
-	in   *gobMessages
+	in   gobReader
+	dec  *gob.Decoder
 	out  *bufio.Writer
 	enc  *gob.Encoder
 }
 
 func newGobConn(conn net.Conn, limits Limits) *gobConn {
-	c := &gobConn{conn: conn, in: newGobMessages(conn, limits), out: bufio.NewWriterSize(conn, 64<<10)}
-	c.enc = gob.NewEncoder(c.out)
+	c := &gobConn{conn: conn, in: gobReader{in: bufio.NewReaderSize(conn, 64<<10), limits: limits}, out: bufio.NewWriterSize(conn, 64<<10)}
+	c.dec, c.enc = gob.NewDecoder(&c.in), gob.NewEncoder(c.out)
 	return c
 }
 
@@ -54,7 +59,67 @@ func (c *gobConn) encode(header, body any) error {
 	return c.out.Flush()
 }
 
+// skip discards the next value.
+func (c *gobConn) skip() error { return c.dec.DecodeValue(reflect.Value{}) }
+
 func (c *gobConn) Close() error { return c.conn.Close() }
+
+// gobReader passes a gob stream on to its decoder, which itself accepts messages
+// of up to 8 GiB, and fails before a message that is too long. A decoded batch may
+// take some 40 times the memory of its message.
+type gobReader struct {
+	in     *bufio.Reader
+	limits Limits
+	left   int // bytes of the current message, its length included
+}
+
+func (r *gobReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.in.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
+// ReadByte keeps gob from reading ahead.
+func (r *gobReader) ReadByte() (byte, error) {
+	var b [1]byte
+	_, err := io.ReadFull(r, b[:])
+	return b[0], err
+}
+
+// next checks the length of the next message: one byte below 128, or else the
+// negated number of bytes that follow, which hold it in big-endian order. A message
+// over a limit is skipped: unread bytes would reset the connection when it is
+// closed, and the error might not reach the client.
+func (r *gobReader) next() error {
+	prefix, err := r.in.Peek(1)
+	if err != nil {
+		return err
+	}
+	length := uint64(prefix[0])
+	if length >= 0x80 {
+		if prefix, err = r.in.Peek(1 + min(-int(int8(prefix[0])), 8)); err != nil {
+			return noEOF(err)
+		}
+		var wide [8]byte
+		copy(wide[9-len(prefix):], prefix[1:])
+		length = binary.BigEndian.Uint64(wide[:])
+	}
+	if length == 0 || length > MaxBody {
+		return fmt.Errorf("%w: a gob message of %d bytes; at most %d", ErrFrame, length, MaxBody)
+	}
+	size := len(prefix) + int(length)
+	if err := r.limits.check(int(length), 0); err != nil {
+		_, skipped := r.in.Discard(size)
+		return errors.Join(err, skipped)
+	}
+	r.left = size
+	return nil
+}
 
 // gobClient is the client's end.
 type gobClient struct{ *gobConn }
@@ -86,28 +151,113 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	return c.encode(r, out)
 }
 
-func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.in.head(r) }
+func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.dec.Decode(r) }
 
 func (c gobClient) ReadResponseBody(body any) error {
 	reply, ok := body.(*kvs.Reply)
 	if !ok {
-		return c.in.skip()
+		return c.skip()
+	}
+	var in gobReply
+	if err := c.dec.Decode(&in); err != nil {
+		return err
 	}
 	reply.Reset()
-	var in gobReply // of which some are decoded at a time
-	return c.in.elements(&in, func() error {
-		for i := range in.Results {
-			switch result := &in.Results[i]; {
-			case result.Found:
-				reply.Found([]byte(result.Value))
-			case result.Read:
-				reply.Missing()
-			default:
-				reply.Stored()
-			}
+	for i := range in.Results {
+		switch result := &in.Results[i]; {
+		case result.Found:
+			reply.Found([]byte(result.Value))
+		case result.Read:
+			reply.Missing()
+		default:
+			reply.Stored()
 		}
-		clear(in.Results) // gob leaves what a zero value does not send, as it does
-		in.Results = in.Results[:0]
-		return nil
-	})
+	}
+	return nil
+}
+
+// gobServer is the server's end. It calls the session itself, as binaryServer does.
+type gobServer struct {
+	*gobConn
+	session *kvs.Session
+	batch   kvs.Batch
+	reply   kvs.Reply
+}
+
+func newGobServer(conn net.Conn, session *kvs.Session, limits Limits) *gobServer {
+	return &gobServer{gobConn: newGobConn(conn, limits), session: session}
+}
+
+func (s *gobServer) await() error {
+	_, err := s.in.in.Peek(1)
+	return err
+}
+
+// serve reads a request, has it applied, and answers it.
+func (s *gobServer) serve() error {
+	var r rpc.Request
+	if err := s.dec.Decode(&r); err != nil {
+		return err
+	}
+	head := rpc.Response{ServiceMethod: r.ServiceMethod, Seq: r.Seq}
+	if r.ServiceMethod != kvs.Method {
+		if err := s.skip(); err != nil {
+			return err
+		}
+		head.Error = fmt.Sprintf("rpc: can't find method %.100q", r.ServiceMethod)
+		return s.encode(head, gobReply{})
+	}
+	if err := s.readBatch(); err != nil {
+		head.Error = err.Error()
+		return errors.Join(err, s.encode(head, gobReply{}))
+	}
+	var out gobReply
+	err := s.session.BatchPutGet(&s.batch, &s.reply)
+	if err == nil {
+		out, err = gobResults(&s.reply)
+	}
+	s.reply.Free()
+	if err != nil {
+		head.Error, out = err.Error(), gobReply{}
+	}
+	return s.encode(head, out)
+}
+
+// readBatch reads a request's body into the batch.
+func (s *gobServer) readBatch() error {
+	var in gobBatch
+	if err := s.dec.Decode(&in); err != nil {
+		return noEOF(err)
+	}
+	if err := s.in.limits.check(0, len(in.Ops)); err != nil {
+		return err
+	}
+	s.batch.Reset()
+	for i := range in.Ops {
+		op := &in.Ops[i]
+		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
+			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
+		}
+		switch kind := kvs.Kind(op.Kind); {
+		case kind.Writes():
+			s.batch.Append(kind, []byte(op.Key), []byte(op.Value))
+		case kind == kvs.Get:
+			s.batch.Get([]byte(op.Key))
+		default:
+			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
+		}
+	}
+	return nil
+}
+
+func gobResults(reply *kvs.Reply) (gobReply, error) {
+	out := gobReply{Results: make([]gobResult, 0, reply.Len())}
+	for results := reply.Results(); len(out.Results) < reply.Len(); {
+		result, err := results.Next()
+		if err != nil {
+			return gobReply{}, err
+		}
+		out.Results = append(out.Results, gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read})
+	}
+	return out, nil
 }

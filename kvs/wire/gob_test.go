@@ -2,12 +2,15 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/gob"
 	"errors"
+	"io"
 	"net"
 	"net/rpc"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
@@ -105,21 +108,49 @@ func TestGobMalformedBatch(t *testing.T) {
 	}
 }
 
-// A message beyond the cap ends the connection with an error that says so,
-// however large it claims to be.
+// A message beyond the cap ends the connection with an error that says so, before
+// the message has come.
 func TestGobCap(t *testing.T) {
-	s := startServer(t, gobID, engine.NewMutex())
-	conn := s.rawConn(t, gobID)
-	claim := []byte{0xfc, 0x10, 0, 0, 0} // gob's form of 256 MiB
-	zeros := make([]byte, 1<<20)
-	_, err := conn.Write(claim)
-	for sent := 0; err == nil && sent <= 2*MaxBody; sent += len(zeros) {
-		_, err = conn.Write(zeros) // fails when the server has closed
+	for _, test := range []struct{ length, want string }{
+		{"\xfc\x10\x00\x00\x00", "a gob message of 268435456 bytes"},
+		{"\xfc\x04\x00\x00\x01", "a gob message of 67108865 bytes"},
+		{"\xf8\xff\xff\xff\xff\xff\xff\xff\xff", "a gob message of 18446744073709551615 bytes"},
+		{"\x00", "a gob message of 0 bytes"},
+	} {
+		s := startServer(t, gobID, engine.NewMutex())
+		conn := s.rawConn(t, gobID)
+		if _, err := conn.Write([]byte(test.length)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%x: error %v, want one that wraps ErrFrame with %q", test.length, err, test.want)
+		}
+		checkClosed(t, conn)
 	}
-	if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), "a gob message of 268435456 bytes") {
-		t.Errorf("Serve: error %v, want one that wraps ErrFrame", err)
+}
+
+// A stream of messages of all lengths arrives unchanged, in reads of any size.
+func TestGobReader(t *testing.T) {
+	random := newRandom(t)
+	var stream bytes.Buffer
+	enc := gob.NewEncoder(&stream)
+	for _, size := range []int{0, 1, 100, 126, 127, 128, 255, 256, 65535, 1 << 20} {
+		value := make([]byte, size)
+		for i := range value {
+			value[i] = byte(random.Uint32())
+		}
+		if err := enc.Encode(struct{ Value []byte }{value}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	checkClosed(t, conn)
+	for _, in := range []io.Reader{
+		bytes.NewReader(stream.Bytes()), iotest.HalfReader(bytes.NewReader(stream.Bytes())), iotest.OneByteReader(bytes.NewReader(stream.Bytes())),
+	} {
+		got, err := io.ReadAll(&gobReader{in: bufio.NewReader(in), limits: DefaultLimits()})
+		if err != nil || !bytes.Equal(got, stream.Bytes()) {
+			t.Errorf("%T: %d bytes (%v), want the stream's %d", in, len(got), err, stream.Len())
+		}
+	}
 }
 
 func TestGobGarbage(t *testing.T) {

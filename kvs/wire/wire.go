@@ -155,7 +155,7 @@ type serverEnd interface {
 
 func newServerEnd(conn net.Conn, peer Identity, session *kvs.Session, limits Limits) (serverEnd, error) {
 	if peer.Codec == "gob" {
-		return newGobServer(conn, session, limits)
+		return newGobServer(conn, session, limits), nil
 	}
 	return newBinaryServer(conn, session, peer.CRC, limits), nil
 }
