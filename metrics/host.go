@@ -19,17 +19,20 @@ func HostFacts() (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("describe this machine: %w", err)
 	}
-	proc := hostProc()
-	memory, err := proc.meminfo()
+	proc, err := hostProc()
+	if err != nil {
+		return Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	memory, err := proc.memory()
 	if err != nil {
 		return Host{}, fmt.Errorf("describe this machine: %w", err)
 	}
 	processors, err := cpu.Info() // one for each logical processor; none and no error when it cannot read
 	if err != nil {
-		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo: %w", proc, err)
+		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo: %w", proc.dir, err)
 	}
 	if len(processors) == 0 {
-		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo names no processor", proc)
+		return Host{}, fmt.Errorf("describe this machine: %s/cpuinfo names no processor", proc.dir)
 	}
 	kernel, err := host.KernelVersion()
 	if err != nil {

@@ -2,15 +2,16 @@ package metrics
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	gometrics "runtime/metrics"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // process is what the own process has used since it started.
@@ -33,11 +34,11 @@ func (fs procFS) process() (process, error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return process{}, fmt.Errorf("getrusage: %w", err)
 	}
-	rss, err := fs.residentBytes()
+	rss, err := residentBytes(fs.dir)
 	if err != nil {
 		return process{}, err
 	}
-	open, err := fs.openFiles()
+	open, err := fs.self.FileDescriptorsLen()
 	if err != nil {
 		return process{}, err
 	}
@@ -80,49 +81,25 @@ func (p *process) askRuntime() error {
 	return nil
 }
 
-// residentBytes is the resident set of the own process: the second field of
-// /proc/self/statm, in pages (proc_pid_statm(5)).
-func (fs procFS) residentBytes() (uint64, error) {
-	f, err := fs.open("self/statm")
+// ResidentBytes is the resident set of the own process: the second field of
+// /proc/self/statm, in pages (proc_pid_statm(5)). procfs panics on a short line.
+func ResidentBytes() (uint64, error) { return residentBytes(procfs.DefaultMountPoint) }
+
+func residentBytes(proc string) (uint64, error) {
+	path := proc + "/self/statm"
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	return parseResident(f, uint64(os.Getpagesize()))
-}
-
-// openFiles is how many descriptors the own process has open, without the one
-// that they are counted with: the entries of /proc/self/fd (proc_pid_fd(5); that
-// its size is their number is so from Linux 6.2 on only).
-func (fs procFS) openFiles() (int, error) {
-	dir, err := os.Open(filepath.Join(string(fs), "self/fd"))
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("%s: %d fields, want 7", path, len(fields))
+	}
+	pages, err := strconv.ParseUint(fields[1], 10, 64)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: resident is %q, want an unsigned number", path, fields[1])
 	}
-	defer dir.Close()
-	const atATime = 256 // a server of many connections has as many entries
-	for count := -1; ; {
-		names, err := dir.Readdirnames(atATime)
-		count += len(names)
-		if err == io.EOF {
-			return count, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-func parseResident(f procFile, pageBytes uint64) (uint64, error) {
-	const want = 7
-	fields := strings.Fields(f.lines[0])
-	if len(fields) != want {
-		return 0, f.errorf(0, "%d fields, want %d", len(fields), want)
-	}
-	pages, err := f.uint(0, "resident", fields[1])
-	if err == nil && pages > 1<<53/pageBytes {
-		return 0, f.errorf(0, "resident set of %d pages is no machine's memory", pages)
-	}
-	return pages * pageBytes, err
+	return pages * uint64(os.Getpagesize()), nil
 }
 
 // usage is the process's use from before to p, an interval of the given length.

@@ -11,7 +11,7 @@ import (
 type reading struct {
 	at       time.Time // with its monotonic part
 	stat     stat
-	memory   meminfo
+	memory   memory
 	links    []link
 	segments segments
 	process  process
@@ -29,7 +29,7 @@ func (fs procFS) read() (reading, error) {
 	if r.segments, err = fs.segments(); err != nil {
 		return reading{}, err
 	}
-	if r.memory, err = fs.meminfo(); err != nil {
+	if r.memory, err = fs.memory(); err != nil {
 		return reading{}, err
 	}
 	if r.process, err = fs.process(); err != nil {

@@ -31,9 +31,12 @@ type Sampler struct {
 // Files that cannot be read are errors that name the file, and the line if one
 // is at fault.
 func NewSampler(start time.Time) (*Sampler, error) {
-	s := &Sampler{start: start, proc: hostProc()}
+	s := &Sampler{start: start}
 	var err error
-	if s.last, err = s.proc.read(); err != nil {
+	if s.proc, err = hostProc(); err == nil {
+		s.last, err = s.proc.read()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sample this machine: %w", err)
 	}
 	return s, nil
@@ -114,7 +117,7 @@ func (s *Sampler) read() (reading, error) {
 		return reading{}, fmt.Errorf("sample this machine: %w", err)
 	}
 	if _, ok := now.link(s.dataInterface); s.dataInterface != "" && !ok {
-		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.dataInterface, s.proc)
+		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.dataInterface, s.proc.dir)
 	}
 	return now, nil
 }

@@ -1,8 +1,10 @@
 package metrics
 
 import (
-	"strconv"
-	"strings"
+	"fmt"
+	"math"
+
+	"github.com/prometheus/procfs"
 )
 
 // cpuTicks are the times that one core, or all together, has spent since boot,
@@ -23,89 +25,37 @@ type stat struct {
 }
 
 func (fs procFS) stat() (stat, error) {
-	f, err := fs.open("stat")
-	if err != nil {
-		return stat{}, err
-	}
-	return parseStat(f)
-}
-
-func parseStat(f procFile) (stat, error) {
-	s := stat{cores: make(map[int]cpuTicks)}
-	var hasAll, hasSwitches, hasRunnable bool
-	for i, line := range f.lines {
-		name, rest, _ := strings.Cut(line, " ")
-		var err error
-		switch {
-		case name == "cpu":
-			hasAll = true
-			s.all, err = f.ticks(i, name, rest)
-		case strings.HasPrefix(name, "cpu"):
-			err = s.addCore(f, i, name, rest)
-		case name == "ctxt":
-			hasSwitches = true
-			s.contextSwitches, err = f.uint(i, name, rest)
-		case name == "procs_running":
-			hasRunnable = true
-			s.runnable, err = f.uint(i, name, rest)
-		}
-		if err != nil {
-			return stat{}, err
-		}
+	from, err := fs.Stat()
+	s := stat{all: ticksOf(from.CPUTotal), cores: make(map[int]cpuTicks), contextSwitches: from.ContextSwitches, runnable: from.ProcessesRunning}
+	for core, times := range from.CPU {
+		s.cores[int(core)] = ticksOf(times)
 	}
 	switch {
-	case !hasAll:
-		return stat{}, f.missing("cpu")
-	case len(s.cores) == 0:
-		return stat{}, f.missing("cpu0")
-	case !hasSwitches:
-		return stat{}, f.missing("ctxt")
-	case !hasRunnable:
-		return stat{}, f.missing("procs_running")
+	case err != nil:
+		return stat{}, fmt.Errorf("%s/stat: %w", fs.dir, err)
+	case s.all == cpuTicks{} || len(s.cores) == 0 || s.contextSwitches == 0 || s.runnable == 0:
+		return stat{}, fmt.Errorf("%s/stat: no cpu, cpu0, ctxt or procs_running", fs.dir)
 	}
 	return s, nil
 }
 
-func (s *stat) addCore(f procFile, i int, name, rest string) error {
-	core, err := strconv.Atoi(name[len("cpu"):])
-	if err != nil || core < 0 {
-		return f.errorf(i, "core name %q, want cpu and a number", name)
-	}
-	if _, twice := s.cores[core]; twice {
-		return f.errorf(i, "second line for %s", name)
-	}
-	s.cores[core], err = f.ticks(i, name, rest)
-	return err
-}
-
-// ticks reads the times after a cpu line's name: user nice system idle iowait
-// irq softirq steal guest guest_nice. Waiting for I/O is idle time. Stolen time
-// is busy: the core had work, another guest of the hypervisor had the core. The
-// two guest times are already part of user and nice.
-func (f procFile) ticks(i int, name, rest string) (cpuTicks, error) {
-	names := [...]string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
-	fields := strings.Fields(rest)
-	if len(fields) < len(names) {
-		return cpuTicks{}, f.errorf(i, "%s has %d times, want at least %d", name, len(fields), len(names))
-	}
-	var t cpuTicks
-	for k, what := range names {
-		n, err := f.uint(i, name+" "+what, fields[k])
-		if err != nil {
-			return cpuTicks{}, err
+// ticksOf counts waiting for I/O as idle time. Stolen time is busy: the core had
+// work, another guest of the hypervisor had the core. The two guest times are
+// already part of user and nice.
+func ticksOf(c procfs.CPUStat) cpuTicks {
+	const ticksPerSecond = 100 // USER_HZ, by which procfs has divided
+	ticks := func(seconds ...float64) (sum uint64) {
+		for _, s := range seconds {
+			sum += uint64(math.Round(ticksPerSecond * s))
 		}
-		switch what {
-		case "idle", "iowait":
-			t.idle += n
-			continue
-		case "irq", "softirq":
-			t.interrupts += n
-		case "steal":
-			t.stolen += n
-		}
-		t.busy += n
+		return sum
 	}
-	return t, nil
+	return cpuTicks{
+		busy:       ticks(c.User, c.Nice, c.System, c.IRQ, c.SoftIRQ, c.Steal),
+		idle:       ticks(c.Idle, c.Iowait),
+		interrupts: ticks(c.IRQ, c.SoftIRQ),
+		stolen:     ticks(c.Steal),
+	}
 }
 
 // since is the time spent from before to t. The kernel document warns that

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kvlab/metrics"
 )
 
 // memoryCap is how much memory the process may have before it gives up with an
@@ -46,7 +48,7 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	tick := time.NewTicker(memoryPause)
 	defer tick.Stop()
 	for {
-		used, err := residentBytes()
+		used, err := metrics.ResidentBytes()
 		if err != nil {
 			return err
 		}
@@ -59,21 +61,6 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// residentBytes is the process's resident set: the second number, in pages, of
-// /proc/self/statm (proc(5)).
-func residentBytes() (uint64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("/proc/self/statm is %q", text)
-	}
-	pages, err := strconv.ParseUint(fields[1], 10, 64)
-	return pages * uint64(os.Getpagesize()), err
 }
 
 // memoryOf is what a process may have of a machine with total bytes: all of it,

@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/control"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 func TestMemoryCap(t *testing.T) {
@@ -61,7 +62,7 @@ func TestMemoryOf(t *testing.T) {
 // A server that is filled gives up with an error of its own, before it has much
 // more than it may have.
 func TestMemoryIsFull(t *testing.T) {
-	used, err := residentBytes()
+	used, err := metrics.ResidentBytes()
 	if err != nil || used < 1<<20 {
 		t.Fatalf("this process has %d bytes, %v", used, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/metrics"
 )
 
 // preparer returns what makes room in store for what a client will store, or nil
@@ -42,7 +43,7 @@ func (s *server) preparer(store kvs.Engine) func(kvs.Expected) time.Duration {
 // spare is seven eighths of the memory that the process may have yet: what a
 // client promises must not end the server.
 func (s *server) spare() uint64 {
-	used, err := residentBytes()
+	used, err := metrics.ResidentBytes()
 	if err != nil {
 		return 0 // the watch over the memory says so
 	}

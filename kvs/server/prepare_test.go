@@ -9,12 +9,13 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/control"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 // A server prepares once for what all clients of a run say, and what one of them
 // promises falsely does not fill its memory: it serves on.
 func TestPrepare(t *testing.T) {
-	used, err := residentBytes()
+	used, err := metrics.ResidentBytes()
 	if err != nil {
 		t.Fatal(err)
 	}
