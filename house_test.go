@@ -38,9 +38,10 @@ var mayImport = map[string][]string{
 	"kvs/client/kvsclient":   {"kvs/client"},
 	"plots":                  {"metrics"},
 	"plots/kvsplot":          {"plots"},
-	"kvs/cluster":            {"kvs/check", "kvs/cluster/lab", "kvs/cluster/sweep", "kvs/control", "kvs/probe", "kvs/trust", "metrics", "plots"},
+	"kvs/cluster":            {"kvs/check", "kvs/cluster/lab", "kvs/cluster/nodes", "kvs/cluster/sweep", "kvs/control", "kvs/probe", "kvs/trust", "metrics", "plots"},
 	"kvs/cluster/faults":     {},
 	"kvs/cluster/lab":        {"metrics"},
+	"kvs/cluster/nodes":      {},
 	"kvs/cluster/sweep":      {"metrics"},
 	"kvs/cluster/kvscluster": {"kvs/cluster", "kvs/cluster/lab"},
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/lab"
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -22,17 +22,14 @@ type Config struct {
 	Clients    int      // number of clients; 0: the rest of the nodes
 	ServerArgs []string // for every server, after the launcher's own
 	ClientArgs []string // for every client, after the launcher's own
-	Nodes      []string // node names to reach by ssh
-	HostsFile  string   // a file that describes the nodes
-	Local      bool     // only processes on this machine
-	Slurm      bool     // the nodes of the Slurm job that the launcher is part of
-	Secs       int      // length of the window in seconds; 0: the client's default, or Soak
-	Out        string   // folder in which the run folder is made
-	SSHConfig  string   // ssh -F
-	DryRun     bool     // print the plan, start nothing
-	Check      bool     // look at the nodes, start nothing
-	JSON       bool     // what Check finds as JSON
-	Trials     Trials   // how often, and with which settings
+	nodes.Request
+	Secs      int    // length of the window in seconds; 0: the client's default, or Soak
+	Out       string // folder in which the run folder is made
+	SSHConfig string // ssh -F
+	DryRun    bool   // print the plan, start nothing
+	Check     bool   // look at the nodes, start nothing
+	JSON      bool   // what Check finds as JSON
+	Trials    Trials // how often, and with which settings
 
 	Grade     plots.Scale   // what the result is judged on; nil for no grade
 	Keep      bool          // leave the nodes' processes for inspection
@@ -241,10 +238,6 @@ func parseCount(what, word string) (int, error) {
 	return n, nil
 }
 
-// nodeName is what may name a node: it becomes part of file names and an
-// argument of ssh.
-var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
 // Validate checks the configuration against the flags that were set. Errors
 // name the flag and the right form.
 func (c Config) Validate(fs *flag.FlagSet) error {
@@ -295,8 +288,8 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return err
 	}
 	for i, name := range c.Nodes {
-		if !nodeName.MatchString(name) {
-			return fmt.Errorf("--nodes: %q is no node name: letters, digits, dot, dash and underscore", name)
+		if err := nodes.CheckName(name); err != nil {
+			return fmt.Errorf("--nodes: %w", err)
 		}
 		for _, other := range c.Nodes[:i] {
 			if name == other {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -26,13 +27,13 @@ func TestParseArgs(t *testing.T) {
 		{[]string{"2", "2", "-pprof", "-quick"}, Config{Servers: 2, Clients: 2, ServerArgs: []string{"-pprof"}, ClientArgs: []string{"-quick"}}},
 		{[]string{"--secs", "5", "2", "2"}, Config{Servers: 2, Clients: 2, Secs: 5}},
 		{[]string{"2", "2", "--secs", "5"}, Config{Servers: 2, Clients: 2, Secs: 5}},
-		{[]string{"2", "-secs=5", "2", "-local"}, Config{Servers: 2, Clients: 2, Secs: 5, Local: true}},
+		{[]string{"2", "-secs=5", "2", "-local"}, Config{Servers: 2, Clients: 2, Secs: 5, Request: nodes.Request{Local: true}}},
 		{[]string{"1", "1", "", "-theta '0 5'", "--dry-run"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-theta", "0 5"}, DryRun: true}},
 		{[]string{"--server-args", "-engine mutex", "--client-args=-secs 5"}, Config{ServerArgs: []string{"-engine", "mutex"}, ClientArgs: []string{"-secs", "5"}}},
 		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}},
-		{[]string{"--nodes", "a,b-1,c.d"}, Config{Nodes: []string{"a", "b-1", "c.d"}}},
+		{[]string{"--nodes", "a,b-1,c.d"}, Config{Request: nodes.Request{Nodes: []string{"a", "b-1", "c.d"}}}},
 		{[]string{"--soak", "24h"}, Config{Soak: 24 * time.Hour}},
-		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", HostsFile: "h"}},
+		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", Request: nodes.Request{HostsFile: "h"}}},
 		{[]string{"--sweep", "nodes=2,4", "--trials", "3", "--sweep", "theta=0.5", "--until", "2.5%", "--seed", "7"},
 			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},
 	}

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -99,4 +101,26 @@ func (f *fault) closerThan(g *fault) bool {
 		return f.kind > g.kind
 	}
 	return f.role == metrics.Server && g.role == metrics.Client
+}
+
+// explain adds to the error that has ended a run how its nodes' source has ended.
+// Slurm also signals the launcher in a batch script when it ends the job, and that
+// is no interrupt by the user.
+func explain(ctx context.Context, source nodes.Source, err error) error {
+	if err == nil || source == nil {
+		return err
+	}
+	end, timeLimit := source.Ended(ctx)
+	if end == "" {
+		return err
+	}
+	ended := &fault{reason: end}
+	var f *fault
+	switch {
+	case errors.Is(err, errInterrupted):
+		return ended
+	case errors.As(err, &f) && !timeLimit:
+		ended.node, ended.reason = f.node, end+": "+f.reason
+	}
+	return errors.Join(ended, err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/probe"
 	"kvlab/metrics"
 )
@@ -86,24 +87,24 @@ func (j *judgement) on(command string) string { return j.site.on(command) }
 
 func (s *site) on(command string) string {
 	switch {
-	case s.place.Job != "":
+	case s.place.Way.Kind == nodes.Srun:
 		return "srun --overlap -w " + s.place.Node.Name + " " + command
-	case s.place.SSH == "":
+	case s.place.Way.Kind == nodes.Local:
 		return command
-	case s.place.Port != "":
-		return "ssh -p " + s.place.Port + " " + s.place.SSH + " " + command
+	case s.place.Way.Port != "":
+		return "ssh -p " + s.place.Way.Port + " " + s.place.Way.To + " " + command
 	}
-	return "ssh " + s.place.SSH + " " + command
+	return "ssh " + s.place.Way.To + " " + command
 }
 
 // adviceOnReach is what to type when a machine cannot be reached or prepared.
 func (j *judgement) adviceOnReach(reason string) string {
 	has := func(text string) bool { return strings.Contains(reason, text) }
 	switch {
-	case j.place.Job != "":
+	case j.place.Way.Kind == nodes.Srun:
 		return "scontrol show node " + j.place.Node.Name
 	case has("Permission denied"):
-		return "ssh-copy-id " + j.place.SSH + ", or on CloudLab geni-get key >~/.ssh/id_rsa && chmod 600 ~/.ssh/id_rsa"
+		return "ssh-copy-id " + j.place.Way.To + ", or on CloudLab geni-get key >~/.ssh/id_rsa && chmod 600 ~/.ssh/id_rsa"
 	case has("Host key verification failed"), has("REMOTE HOST IDENTIFICATION HAS CHANGED"):
 		return "ssh-keygen -R " + j.place.Node.Name + ", if the node was set up anew"
 	case has("Could not resolve"):

@@ -70,7 +70,7 @@ func TestLineWriter(t *testing.T) {
 
 func TestNodeLogTail(t *testing.T) {
 	f := folder(t.TempDir())
-	log, err := openNodeLog(f, Place{Node: Node{Name: "a"}, Role: metrics.Server})
+	log, err := openNodeLog(f, Place{Name: "a", Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNodeLogTail(t *testing.T) {
 	if err := log.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openNodeLog(f, Place{Node: Node{Name: "a"}, Role: metrics.Server}); err == nil {
+	if _, err := openNodeLog(f, Place{Name: "a", Role: metrics.Server}); err == nil {
 		t.Error("a log is overwritten")
 	}
 }

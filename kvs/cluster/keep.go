@@ -38,7 +38,7 @@ func (c *conductor) explainKept(w io.Writer, cfg Config) {
 	for _, m := range c.members {
 		if m.kept != "" && m.config != nil {
 			n++
-			fmt.Fprintf(w, "kept %s %s %s: process %d, log %s\n", m.Program(), m.Name, m.route(), m.config.Process.PID, m.kept)
+			fmt.Fprintf(w, "kept %s %s %s: process %d, log %s\n", m.Program(), m.Name, m.Way, m.config.Process.PID, m.kept)
 		}
 	}
 	if n > 0 {

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/lab"
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -41,10 +42,9 @@ import (
 type Launcher struct {
 	Programs map[metrics.Role]string // paths of the two programs
 	Root     string                  // the checkout: its logs folder is the default of --out
-	Tmcc     string                  // Emulab's client, a path or a name on PATH
-	GeniGet  string                  // GENI's client, likewise
-	SSH      string                  // the ssh program, likewise
-	Slurm    Slurm                   // the Slurm job that the launcher is part of
+	SSH      string                  // the ssh program, a path or a name on PATH
+	Testbed  nodes.Testbed           // the experiment that this machine is part of
+	Slurm    nodes.Slurm             // the Slurm job that the launcher is part of
 	Stdout   io.Writer               // results
 	Stderr   io.Writer               // progress and explanations
 	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
@@ -65,10 +65,9 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 			metrics.Client: filepath.Join(root, "bin", programName(metrics.Client)),
 		},
 		Root:     root,
-		Tmcc:     "/usr/local/etc/emulab/tmcc",
-		GeniGet:  "geni-get",
+		Testbed:  nodes.Testbed{Tmcc: "/usr/local/etc/emulab/tmcc", GeniGet: "geni-get"},
 		SSH:      "ssh",
-		Slurm:    thisSlurm(),
+		Slurm:    nodes.ThisSlurm(),
 		Stdout:   stdout,
 		Stderr:   stderr,
 		limits:   defaultLimits(),
@@ -155,44 +154,16 @@ func (l *Launcher) picture(draw drawer, dir folder) {
 // commandLine is a command line with its program's name, as records keep it.
 func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }
 
-// nodes finds the nodes: named, or the Slurm job's, or the testbed's, or none,
-// which means processes on this machine.
-func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]Node, error) {
-	if cfg.Local {
-		return nil, nil
-	}
-	if cfg.Lab.Hosts > 0 && cfg.DryRun { // there is no lab that could be asked
-		return parseHostnames([]byte(lab.Hostnames(cfg.Lab.Hosts)))
-	}
-	named, err := namedNodes(cfg)
-	switch {
-	case err != nil:
-		return nil, err
-	case cfg.Slurm:
-		return l.Slurm.nodes(ctx, named)
-	case len(named) > 0:
-		return named, nil
-	case l.Slurm.Job != "" && cfg.Lab.Hosts == 0:
-		// As with a testbed, a node without a peer is this machine alone.
-		nodes, err := l.Slurm.nodes(ctx, nil)
-		if len(nodes) < 2 {
-			nodes = nil
+// nodes finds the nodes; none means processes on this machine.
+func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) {
+	job := l.Slurm
+	if cfg.Lab.Hosts > 0 {
+		if cfg.DryRun { // there is no lab that could be asked
+			return nodes.ParseHostnames([]byte(lab.Hostnames(cfg.Lab.Hosts)))
 		}
-		return nodes, err
+		job = nodes.Slurm{}
 	}
-	return testbed{l.Tmcc, l.GeniGet}.nodes(ctx)
-}
-
-// namedNodes are the nodes that the command line names.
-func namedNodes(cfg Config) ([]Node, error) {
-	if cfg.HostsFile != "" {
-		return readHostsFile(cfg.HostsFile)
-	}
-	var nodes []Node
-	for _, name := range cfg.Nodes {
-		nodes = append(nodes, Node{Name: name, SSH: name})
-	}
-	return nodes, nil
+	return nodes.Find(ctx, cfg.Request, l.Testbed, job)
 }
 
 // trial carries a plan out once, with fresh processes and a fresh load, and
@@ -227,7 +198,7 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 // conduct prepares the nodes and leads them through the run.
 func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
 	defer l.meeting.leave()
-	nodes, explain, err := l.backend(cfg, plan)
+	nodes, err := l.backend(cfg, plan)
 	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
 	if err != nil {
 		return c, err
@@ -259,27 +230,20 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 		l.clocksAfter(ctx, plan, nodes, &preflight)
 		c.checkTogether(ctx)
 	}
-	return c, explain(ctx, err)
+	return c, explain(ctx, plan.source(), err)
 }
 
-// backend is what the plan's nodes are run by, and who explains its errors
-// better.
-func (l *Launcher) backend(cfg Config, plan Plan) (backend, func(context.Context, error) error, error) {
-	explain := func(_ context.Context, err error) error { return err }
+// backend is what the plan's nodes are run by.
+func (l *Launcher) backend(cfg Config, plan Plan) (backend, error) {
 	if plan.Local {
-		return local{l.Programs}, explain, nil
+		return local{l.Programs}, nil
 	}
-	node := plan.Places[0].Node
-	if node.Job != "" {
-		explain = l.Slurm.explain
-	}
-	nodes, err := l.remote(cfg, node)
-	return nodes, explain, err
+	return l.remote(cfg, plan.Places[0].Node)
 }
 
 // remote is the way to nodes such as node.
-func (l *Launcher) remote(cfg Config, node Node) (*remote, error) {
-	if node.Job != "" {
+func (l *Launcher) remote(cfg Config, node nodes.Node) (*remote, error) {
+	if node.Way.Kind == nodes.Srun {
 		return newRemote(srun{l.Slurm.Srun}, l.Programs, remoteTimeout) // a step may wait for its turn
 	}
 	return newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs, loginTimeout)

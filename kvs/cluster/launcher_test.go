@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -65,8 +66,8 @@ func newTrial(t testing.TB) *trial {
 	tr := &trial{out: t.TempDir()}
 	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
 	tr.Programs = map[metrics.Role]string{metrics.Server: program, metrics.Client: program}
-	tr.Tmcc, tr.GeniGet = "/nonexistent/tmcc", "/nonexistent/geni-get"
-	tr.Slurm = Slurm{}
+	tr.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
+	tr.Slurm = nodes.Slurm{}
 	tr.limits.silence = 5 * time.Second
 	tr.limits.leave = time.Second
 	tr.limits.exit = 2 * time.Second

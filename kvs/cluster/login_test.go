@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -26,7 +27,7 @@ func TestLoginThatHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			err = r.Prepare(context.Background(), []Place{{Name: "node0", Role: metrics.Server, Node: Node{Name: "node0", SSH: "node0"}}})
+			err = r.Prepare(context.Background(), []Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || time.Since(begun) > 50*time.Second {
 				t.Errorf("%v after %v, want %q", err, time.Since(begun), tt.want)
 			}

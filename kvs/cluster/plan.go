@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -31,7 +32,7 @@ type Plan struct {
 
 // Place is one process's place: a node in a role. A node may have several.
 type Place struct {
-	Node
+	nodes.Node
 	Name   string // the process's own: the node's, with a number where the role has several there
 	Role   metrics.Role
 	Data   string // data address, without a port
@@ -44,25 +45,25 @@ func (p Place) Program() string { return programName(p.Role) }
 func programName(role metrics.Role) string { return "kvs" + string(role) }
 
 // makePlan gives nodes their roles. No nodes means processes on this machine.
-func makePlan(ctx context.Context, cfg Config, nodes []Node) (Plan, error) {
+func makePlan(ctx context.Context, cfg Config, found []nodes.Node) (Plan, error) {
 	plan := Plan{
-		Local: len(nodes) == 0, ServerArgs: cfg.encrypted(cfg.ServerArgs), ClientArgs: cfg.encrypted(cfg.ClientArgs), Symmetric: cfg.Symmetric, Trusted: cfg.trusted(),
+		Local: len(found) == 0, ServerArgs: cfg.encrypted(cfg.ServerArgs), ClientArgs: cfg.encrypted(cfg.ClientArgs), Symmetric: cfg.Symmetric, Trusted: cfg.trusted(),
 		Cores: map[metrics.Role]string{metrics.Server: cfg.ServerCores, metrics.Client: cfg.ClientCores},
 	}
 	if window := cfg.window(); window > 0 {
 		plan.ClientArgs = append(append([]string(nil), plan.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
 	}
-	topology, err := topologyOf(cfg, len(nodes))
+	topology, err := topologyOf(cfg, len(found))
 	if err != nil {
 		return plan, err
 	}
-	for i := len(nodes); plan.Local && i < topology.nodes(); i++ {
-		nodes = append(nodes, Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
+	for i := len(found); plan.Local && i < topology.nodes(); i++ {
+		found = append(found, nodes.Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
 	}
 	used := make(map[netip.Addr]int) // servers on each address
 	for _, seat := range topology.seats() {
-		node := nodes[seat.node]
-		addr, err := node.dataAddress(ctx)
+		node := found[seat.node]
+		addr, err := node.DataAddress(ctx)
 		if err != nil {
 			return plan, err
 		}
@@ -155,25 +156,15 @@ func (p Plan) print(w io.Writer) error {
 
 // describe says in one line what a place is.
 func (p Plan) describe(place Place) string {
-	text := fmt.Sprintf("%s at %s, %s", place.Role, cmp.Or(place.Listen, place.Data), place.route())
+	text := fmt.Sprintf("%s at %s, %s", place.Role, cmp.Or(place.Listen, place.Data), place.Way)
 	if cores := p.Cores[place.Role]; cores != "" {
 		text += ", on cores " + cores
 	}
 	return text
 }
 
-// route says how the launcher reaches the node.
-func (n Node) route() string {
-	switch {
-	case n.Job != "":
-		return "by srun in Slurm job " + n.Job
-	case n.Port != "":
-		return "by ssh " + n.SSH + " port " + n.Port
-	case n.SSH != "":
-		return "by ssh " + n.SSH
-	}
-	return "on this machine"
-}
+// source is where the plan's nodes were found; nil for this machine.
+func (p Plan) source() nodes.Source { return p.Places[0].Source }
 
 // quoteWord writes an argument so that it may be pasted into a shell.
 func quoteWord(word string) string { return metrics.QuoteWord(word) }

@@ -124,7 +124,7 @@ func outFindings(out string) []metrics.Finding {
 
 // check is --check: the preflight alone, with its whole table, or as JSON.
 func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
-	b, explain, err := l.backend(cfg, plan)
+	b, err := l.backend(cfg, plan)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
 	case errors.As(err, &f) && f.kind == badArgs:
 		return badArguments(f)
 	case p.Machines == nil:
-		return explain(ctx, err)
+		return explain(ctx, plan.source(), err)
 	}
 	text := []byte(preflightTable(p))
 	if cfg.JSON {
@@ -154,7 +154,7 @@ func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
 	if err == nil {
 		return nil
 	}
-	verdict := verdictOf(explain(ctx, err))
+	verdict := verdictOf(explain(ctx, plan.source(), err))
 	if !cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}

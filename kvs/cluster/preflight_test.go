@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -76,7 +77,7 @@ func TestProbeThatEnds(t *testing.T) {
 // fit is a machine that nothing is wrong with.
 func fit(name string, role metrics.Role) *site {
 	return &site{
-		place: Place{Node: Node{Name: name, SSH: name}, Name: name, Role: role, Data: "10.10.1.1"},
+		place: Place{Node: nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}, Name: name, Role: role, Data: "10.10.1.1"},
 		Machine: metrics.Machine{
 			Nodes: []string{name}, Roles: []metrics.Role{role}, ClockBefore: &metrics.ClockOffset{OffsetS: 0.001, BoundS: 0.0001},
 			Facts: &metrics.Facts{

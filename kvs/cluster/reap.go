@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/control"
 	"kvlab/metrics"
 )
@@ -59,7 +60,7 @@ func (l *Launcher) printReaped(node string, ended []string) {
 }
 
 // reap has a node's copy of the server's program end what is left there.
-func (r *remote) reap(ctx context.Context, node Node) ([]string, error) {
+func (r *remote) reap(ctx context.Context, node nodes.Node) ([]string, error) {
 	place := Place{Node: node, Name: node.Name, Role: metrics.Server}
 	if err := r.Prepare(ctx, []Place{place}); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/control"
 	"kvlab/metrics"
 )
@@ -35,7 +36,7 @@ type carrier interface {
 	// with its own standard input and output as theirs, and is killed when ctx
 	// ends. It leads its own process group. The words are plain: a login shell
 	// may read them.
-	command(ctx context.Context, node Node, words ...string) *exec.Cmd
+	command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd
 	// failure says why such a process ended with err, when stderr is what it
 	// and the node's command have printed there.
 	failure(err error, stderr string) error

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -49,7 +50,7 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 type selfTest struct {
 	*Launcher
 	cfg    Config
-	nodes  []Node
+	nodes  []nodes.Node
 	dir    folder
 	built  string // git commit
 	args   []string
@@ -67,7 +68,7 @@ type variant struct{ server, client string } // arguments
 const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
 
 // selfTest carries out --selftest.
-func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []Node, args []string) error {
+func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []nodes.Node, args []string) error {
 	seed := rand.Uint64()
 	s := &selfTest{Launcher: l, cfg: cfg, nodes: nodes, args: args, random: rand.New(rand.NewPCG(seed, 0))}
 	s.cfg.NoCeiling = true

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -125,7 +126,7 @@ func isBool(f *flag.Flag) bool {
 
 // sides finds out what each side of the plan is, builds the programs of those that
 // name a commit, and notes in the plan what they are.
-func (c *campaign) sides(ctx context.Context, cfg Config, nodes []Node) error {
+func (c *campaign) sides(ctx context.Context, cfg Config, nodes []nodes.Node) error {
 	for i, s := range cfg.Trials.AB {
 		name := metrics.SideNames[i]
 		at, err := c.side(ctx, cfg, s, nodes)
@@ -154,7 +155,7 @@ func (c *campaign) sides(ctx context.Context, cfg Config, nodes []Node) error {
 }
 
 // side is the configuration of one side, and its plan.
-func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []Node) (setup, error) {
+func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []nodes.Node) (setup, error) {
 	at := setup{cfg: s.onto(cfg), launcher: c.Launcher, commit: c.plan.GitCommit}
 	var err error
 	if s.rev != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
 )
@@ -62,7 +63,7 @@ type hunt struct {
 	*Launcher
 	slo   SLO
 	cfg   Config
-	nodes []Node
+	nodes []nodes.Node
 	dir   folder
 	plan  metrics.Sweep
 	done  []metrics.Trial
@@ -73,7 +74,7 @@ type hunt struct {
 const firstRate = "50%"
 
 // searchSLO carries out a search.
-func (l *Launcher) searchSLO(ctx context.Context, cfg Config, nodes []Node, args []string) error {
+func (l *Launcher) searchSLO(ctx context.Context, cfg Config, nodes []nodes.Node, args []string) error {
 	h := &hunt{Launcher: l, slo: *cfg.Trials.SLO, cfg: cfg, nodes: nodes}
 	plan, err := h.planAt(ctx, firstRate)
 	if err == nil {

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
 // slurmRun is a run of the real programs through a real Slurm.
 type slurmRun struct {
 	*trial
-	job  Slurm
+	job  nodes.Slurm
 	args []string
 }
 

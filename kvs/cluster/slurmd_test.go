@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/kvs/cluster/nodes"
 )
 
 // slurmNodes is how many slurmd processes a test cluster has, each one a node.
@@ -172,14 +174,14 @@ var granted = regexp.MustCompile(`Granted job allocation ([0-9]+)`)
 
 // allocate begins a job on some nodes, without any process of its own. The
 // programs in what it returns know the cluster.
-func (s slurmCluster) allocate(t *testing.T, nodeList string) Slurm {
+func (s slurmCluster) allocate(t *testing.T, nodeList string) nodes.Slurm {
 	t.Helper()
 	out, err := s.command("salloc", "--no-shell", "--exclusive", "--mem=500", "-w", nodeList).CombinedOutput()
 	match := granted.FindSubmatch(out)
 	if err != nil || match == nil {
 		t.Fatalf("salloc: %v\n%s", err, out)
 	}
-	job := Slurm{Job: string(match[1]), NodeList: nodeList}
+	job := nodes.Slurm{Job: string(match[1]), NodeList: nodeList}
 	job.Scontrol = script(t, "scontrol", s.wrapper("scontrol"))
 	job.Srun = script(t, "srun", s.wrapper("srun"))
 	t.Cleanup(func() { s.cancel(t, job) })
@@ -191,7 +193,7 @@ func (s slurmCluster) wrapper(program string) string {
 }
 
 // cancel ends a job and waits until its nodes are free again.
-func (s slurmCluster) cancel(t *testing.T, job Slurm) {
+func (s slurmCluster) cancel(t *testing.T, job nodes.Slurm) {
 	t.Helper()
 	s.command("scancel", job.Job).Run() // it may have ended
 	poll(t, "job "+job.Job+" is over", func() bool {

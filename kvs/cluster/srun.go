@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"kvlab/kvs/cluster/nodes"
 )
 
 // srun reaches the nodes of a Slurm job, each command being a job step of one
@@ -19,9 +21,9 @@ type srun struct{ program string }
 // command is a step beside those that the node has already (--overlap), with
 // all of the job's memory there (--mem=0), on any of its cores. Its output is not
 // labelled, and not through a terminal (--unbuffered would be).
-func (s srun) command(ctx context.Context, node Node, words ...string) *exec.Cmd {
+func (s srun) command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{
-		"--jobid=" + node.Job, "--nodelist=" + node.Name, "--nodes=1", "--ntasks=1",
+		"--jobid=" + node.Way.To, "--nodelist=" + node.Name, "--nodes=1", "--ntasks=1",
 		"--overlap", "--mem=0", "--cpu-bind=none", "--mpi=none",
 		"--kill-on-bad-exit=1", "--quiet", "--chdir=/tmp", "--job-name=kvlab", "--",
 	}

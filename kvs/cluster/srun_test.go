@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kvlab/kvs/cluster/nodes"
 )
 
 // fakeScontrol answers as Slurm 22.05 does.
@@ -51,7 +53,7 @@ func TestSlurmNodes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tr := newTrial(t)
-			tr.Slurm = Slurm{Job: test.job, NodeList: test.list, Scontrol: scontrol}
+			tr.Slurm = nodes.Slurm{Job: test.job, NodeList: test.list, Scontrol: scontrol}
 			args := append(test.args, "--dry-run")
 			if test.hosts != "" {
 				args = append(args, "--hosts", writeHosts(t, test.hosts))
@@ -87,7 +89,7 @@ func TestSlurmExplain(t *testing.T) {
 		{"99", broken, "INVALID(died of signal 15 (terminated), node1)", 1},
 	}
 	for _, test := range tests {
-		err := Slurm{Job: test.job, Scontrol: scontrol}.explain(context.Background(), test.err)
+		err := explain(context.Background(), nodes.Slurm{Job: test.job, Scontrol: scontrol}, test.err)
 		verdict := "VALID"
 		if err != nil {
 			verdict = verdictOf(err).String()
@@ -143,7 +145,7 @@ func TestStepEnvironment(t *testing.T) {
 		t.Errorf("environment %q, want %q", got, want)
 	}
 	var said bytes.Buffer
-	cmd := (srun{script(t, "srun", `printf '%s\n' "$@"`)}).command(context.Background(), Node{Name: "node3", Job: "12"}, "sh", "-s")
+	cmd := (srun{script(t, "srun", `printf '%s\n' "$@"`)}).command(context.Background(), nodes.Node{Name: "node3", Way: nodes.Way{Kind: nodes.Srun, To: "12"}}, "sh", "-s")
 	cmd.Stdout = &said
 	if err := cmd.Run(); err != nil || !strings.HasPrefix(said.String(), "--jobid=12\n--nodelist=node3\n") || !strings.HasSuffix(said.String(), "\n--\nsh\n-s\n") {
 		t.Errorf("srun is called as %s, %v", said.String(), err)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os/exec"
 	"syscall"
+
+	"kvlab/kvs/cluster/nodes"
 )
 
 // sshFailed is ssh's exit status for its own errors, ssh(1).
@@ -21,7 +23,7 @@ type ssh struct {
 // command is one connection of its own, so that its end is the node's end. A
 // first contact's host key is accepted and kept, a changed one is not; with
 // --ssh-config that file decides.
-func (s ssh) command(ctx context.Context, node Node, words ...string) *exec.Cmd {
+func (s ssh) command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{"-T", "-x", "-a",
 		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
 		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
@@ -31,10 +33,10 @@ func (s ssh) command(ctx context.Context, node Node, words ...string) *exec.Cmd 
 	} else {
 		args = append(args, "-F", s.config)
 	}
-	if node.Port != "" {
-		args = append(args, "-p", node.Port)
+	if node.Way.Port != "" {
+		args = append(args, "-p", node.Way.Port)
 	}
-	args = append(append(args, "--", node.SSH), words...)
+	args = append(append(args, "--", node.Way.To), words...)
 	cmd := exec.CommandContext(ctx, s.program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd

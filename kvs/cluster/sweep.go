@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
 	"kvlab/plots"
@@ -39,7 +40,7 @@ type setup struct {
 
 // sweep carries out a run of several trials, or what is left of one. args are
 // the words that began it.
-func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []Node, args []string) (err error) {
+func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []nodes.Node, args []string) (err error) {
 	c := &campaign{Launcher: l, plan: planSweep(cfg.Trials, args), scale: cfg.Grade}
 	c.plan.GitCommit, c.plan.Lab = l.commit(ctx), cfg.lab()
 	defer func() { err = cmp.Or(err, c.builds.remove()) }()
@@ -93,7 +94,7 @@ func planSweep(t Trials, args []string) metrics.Sweep {
 
 // setUp finds out what each point means, and that it can be: enough nodes, and
 // arguments that the programs take.
-func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []Node) error {
+func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []nodes.Node) error {
 	c.points = make(map[string]setup)
 	if len(cfg.Trials.AB) > 0 {
 		return c.sides(ctx, cfg, nodes)

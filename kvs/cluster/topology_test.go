@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -51,11 +52,11 @@ func TestTopologies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var nodes []Node
+			var found []nodes.Node
 			for i := range test.available {
-				nodes = append(nodes, Node{Name: fmt.Sprintf("n%d", i), Addr: fmt.Sprintf("10.0.0.%d", i+1)})
+				found = append(found, nodes.Node{Name: fmt.Sprintf("n%d", i), Addr: fmt.Sprintf("10.0.0.%d", i+1)})
 			}
-			plan, err := makePlan(context.Background(), cfg, nodes)
+			plan, err := makePlan(context.Background(), cfg, found)
 			if want, isError := strings.CutPrefix(test.want, "error: "); isError {
 				if err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("error %v, want %q", err, want)
@@ -82,7 +83,7 @@ func TestTopologies(t *testing.T) {
 // Servers that share an address get ports of their own, and names that would
 // clash are refused.
 func TestSharedNodes(t *testing.T) {
-	nodes := []Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "a-1", Addr: "10.0.0.2"}}
+	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "a-1", Addr: "10.0.0.2"}}
 	plan, err := makePlan(context.Background(), Config{ServersPerNode: 3, Servers: 3, Clients: 1}, nodes)
 	if err != nil {
 		t.Fatal(err)

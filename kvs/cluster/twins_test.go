@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
@@ -88,7 +89,7 @@ func TestOneWindow(t *testing.T) {
 
 // The servers of one plan listen where those of the other do not.
 func TestBeside(t *testing.T) {
-	nodes := []Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
+	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
 	plan := func(args ...string) Plan {
 		cfg, err := ParseArgs(args, "logs", io.Discard)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cluster
+package nodes
 
 import (
 	"bytes"
@@ -28,21 +28,30 @@ type Slurm struct {
 // 10 s at a time (MessageTimeout in slurm.conf(5)).
 const slurmTimeout = 20 * time.Second
 
-// slurmPatience is how long the end of a run waits to hear more about it.
-const slurmPatience = 5 * time.Second
+// endedTimeout bounds the question how the job has ended.
+const endedTimeout = 5 * time.Second
 
-// thisSlurm is the job that this process is part of.
-func thisSlurm() Slurm {
+// ThisSlurm is the job that this process is part of.
+func ThisSlurm() Slurm {
 	return Slurm{
 		Job: os.Getenv("SLURM_JOB_ID"), NodeList: os.Getenv("SLURM_JOB_NODELIST"),
 		Scontrol: "scontrol", Srun: "srun",
 	}
 }
 
-// nodes are the job's nodes, with their data addresses where they are known. When
-// some are named, only these are returned, in that order; an address that they
-// come with stays.
-func (s Slurm) nodes(ctx context.Context, named []Node) ([]Node, error) {
+// Nodes are the job's nodes, with their data addresses where they are known. A
+// node without a peer counts as none: it is this machine.
+func (s Slurm) Nodes(ctx context.Context) ([]Node, error) {
+	nodes, err := s.named(ctx, nil)
+	if len(nodes) < 2 {
+		nodes = nil
+	}
+	return nodes, err
+}
+
+// named are those of the job's nodes that are named, in that order, or all of
+// them. A stated address is kept.
+func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 	if s.Job == "" {
 		return nil, errors.New("--slurm: this is no Slurm job (SLURM_JOB_ID is not set): begin one with `salloc -N 4 --exclusive ./run-cluster.sh`, or put ./run-cluster.sh into a script for `sbatch -N 4 --exclusive`")
 	}
@@ -52,10 +61,10 @@ func (s Slurm) nodes(ctx context.Context, named []Node) ([]Node, error) {
 	}
 	var nodes []Node
 	for _, name := range strings.Fields(names) {
-		if !nodeName.MatchString(name) {
-			return nil, fmt.Errorf("%s show hostnames: %q is no node name", s.Scontrol, name)
+		if err := CheckName(name); err != nil {
+			return nil, fmt.Errorf("%s show hostnames: %w", s.Scontrol, err)
 		}
-		nodes = append(nodes, Node{Name: name, Job: s.Job})
+		nodes = append(nodes, Node{Name: name, Way: Way{Kind: Srun, To: s.Job}, Source: s})
 	}
 	facts, err := s.ask(ctx, "-o", "show", "node", s.NodeList)
 	if err != nil {
@@ -85,8 +94,8 @@ func (s Slurm) choose(nodes, named []Node) ([]Node, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--slurm: node %s is not in Slurm job %s, which has %s", n.Name, s.Job, s.NodeList)
 		}
-		if n.SSH != n.Name {
-			return nil, fmt.Errorf("--slurm: node %s is reached by srun: it goes without ssh=%s", n.Name, n.SSH)
+		if n.Way.To != n.Name {
+			return nil, fmt.Errorf("--slurm: node %s is reached by srun: it goes without ssh=%s", n.Name, n.Way.To)
 		}
 		node := nodes[i]
 		node.Addr = cmp.Or(n.Addr, node.Addr)
@@ -102,7 +111,7 @@ func giveOwnAddress(ctx context.Context, nodes []Node) {
 	own := -1
 	var other netip.Addr
 	for i, node := range nodes {
-		addr, err := node.dataAddress(ctx)
+		addr, err := node.DataAddress(ctx)
 		switch {
 		case errors.Is(err, errLoopback):
 			own = i
@@ -121,8 +130,10 @@ func giveOwnAddress(ctx context.Context, nodes []Node) {
 	nodes[own].Addr = conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// end says how the job has ended, "" when it has not, or nothing is known.
-func (s Slurm) end(ctx context.Context) (words string, timeLimit bool) {
+// Ended says how the job has ended, "" when it has not, or nothing is known.
+func (s Slurm) Ended(ctx context.Context) (words string, timeLimit bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endedTimeout)
+	defer cancel()
 	job, err := s.ask(ctx, "-o", "show", "job", s.Job)
 	if err != nil {
 		return "", false
@@ -141,30 +152,6 @@ func (s Slurm) end(ctx context.Context) (words string, timeLimit bool) {
 // first one it remains while its last processes are ended.
 var endedStates = []string{
 	"COMPLETING", "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
-}
-
-// explain adds to the error that has ended a run what became of the job. When
-// Slurm ends a job, it also signals the launcher in a batch script, and that is
-// no interrupt by the user.
-func (s Slurm) explain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), slurmPatience)
-	defer cancel()
-	end, timeLimit := s.end(ctx)
-	if end == "" {
-		return err
-	}
-	ended := &fault{reason: end}
-	var f *fault
-	switch {
-	case errors.Is(err, errInterrupted):
-		return ended
-	case errors.As(err, &f) && !timeLimit:
-		ended.node, ended.reason = f.node, end+": "+f.reason
-	}
-	return errors.Join(ended, err)
 }
 
 // ask puts a question to scontrol.
@@ -190,4 +177,10 @@ func slurmField(line, name string) string {
 		}
 	}
 	return ""
+}
+
+// lastLine is the last line of a text that says anything.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -1,4 +1,4 @@
-package cluster
+package nodes
 
 import (
 	"bufio"
@@ -60,9 +60,9 @@ func parseHosts(r io.Reader, file string) ([]Node, error) {
 }
 
 func parseHost(fields []string) (Node, error) {
-	node := Node{Name: fields[0], SSH: fields[0]}
-	if !nodeName.MatchString(node.Name) {
-		return node, fmt.Errorf("%q is no node name: letters, digits, dot, dash and underscore; the form is %s", node.Name, hostsForm)
+	node := Node{Name: fields[0], Way: Way{Kind: SSH, To: fields[0]}}
+	if err := CheckName(node.Name); err != nil {
+		return node, fmt.Errorf("%w; the form is %s", err, hostsForm)
 	}
 	for _, field := range fields[1:] {
 		key, value, _ := strings.Cut(field, "=")
@@ -72,7 +72,7 @@ func parseHost(fields []string) (Node, error) {
 			if parts == nil {
 				return node, fmt.Errorf("ssh=%s: the form is ssh=[user@]host[:port]", value)
 			}
-			node.SSH, node.Port = strings.NewReplacer("[", "", "]", "").Replace(parts[1]), parts[2]
+			node.Way.To, node.Way.Port = strings.NewReplacer("[", "", "]", "").Replace(parts[1]), parts[2]
 		case "addr":
 			if !dataAddressForm.MatchString(value) {
 				return node, fmt.Errorf("addr=%s: needs an IP address or a host name, without a port", value)

@@ -1,4 +1,4 @@
-package cluster
+package nodes
 
 import (
 	"bytes"
@@ -18,21 +18,22 @@ import (
 // a server on the control network.
 const discoveryTimeout = 20 * time.Second
 
-// testbed asks the machine which experiment it is part of.
-type testbed struct {
-	tmcc    string // Emulab's client
-	geniGet string // GENI's client
+// Testbed is the CloudLab or Emulab experiment that this machine is part of. Its
+// fields are paths of programs, or names on PATH.
+type Testbed struct {
+	Tmcc    string // Emulab's client
+	GeniGet string // GENI's client
 }
 
-// nodes asks first Emulab, then GENI. No nodes and no error means that the
+// Nodes asks first Emulab, then GENI. No nodes and no error means that the
 // machine belongs to no testbed, or to an experiment without a network.
-func (t testbed) nodes(ctx context.Context) ([]Node, error) {
+func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 	ask := []struct {
 		program, question string
 		parse             func([]byte) ([]Node, error)
 	}{
-		{t.tmcc, "hostnames", parseHostnames},
-		{t.geniGet, "manifest", parseManifest},
+		{t.Tmcc, "hostnames", ParseHostnames},
+		{t.GeniGet, "manifest", parseManifest},
 	}
 	for _, a := range ask {
 		path, err := exec.LookPath(a.program)
@@ -44,6 +45,9 @@ func (t testbed) nodes(ctx context.Context) ([]Node, error) {
 			return nil, fmt.Errorf("%s %s: %w (name the nodes with --nodes or --hosts, or use --local)", path, a.question, err)
 		}
 		if len(nodes) > 1 {
+			for i := range nodes {
+				nodes[i].Source = t
+			}
 			return nodes, nil
 		}
 	}
@@ -64,8 +68,8 @@ func askTestbed(ctx context.Context, path, question string, parse func([]byte) (
 		return nil, err
 	}
 	for _, node := range nodes {
-		if !nodeName.MatchString(node.Name) {
-			return nil, fmt.Errorf("%q is no node name", node.Name)
+		if err := CheckName(node.Name); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b Node) int { return compareNames(a.Name, b.Name) })
@@ -79,14 +83,14 @@ var hostnameField = regexp.MustCompile(`([A-Z]+)=('[^']*'|\S*)`)
 // furtherInterface is the alias of one of a node's interfaces.
 var furtherInterface = regexp.MustCompile(`^(.+)-[0-9]+$`)
 
-// parseHostnames reads `tmcc hostnames`: a line for each interface on an
+// ParseHostnames reads `tmcc hostnames`: a line for each interface on an
 // experiment network, such as
 //
 //	NAME=node0-lan IP=10.10.1.1 ALIASES='node0-0 node0'
 //
 // in which the last alias is the node's plain name, and IP its address there.
 // A node's further interfaces have aliases like node0-1 alone; they are left out.
-func parseHostnames(answer []byte) ([]Node, error) {
+func ParseHostnames(answer []byte) ([]Node, error) {
 	var nodes []Node
 	for line := range strings.Lines(string(answer)) {
 		line = strings.TrimSpace(line)
@@ -109,7 +113,7 @@ func parseHostnames(answer []byte) ([]Node, error) {
 		if node.Name == "" {
 			return nil, fmt.Errorf("line %q has no NAME=", line)
 		}
-		node.SSH = node.Name
+		node.Way = Way{Kind: SSH, To: node.Name}
 		nodes = append(nodes, node)
 	}
 	return slices.DeleteFunc(nodes, func(n Node) bool {
@@ -137,7 +141,7 @@ func parseManifest(answer []byte) ([]Node, error) {
 	}
 	var nodes []Node
 	for _, n := range manifest.Nodes {
-		node := Node{Name: n.ClientID, SSH: n.ClientID}
+		node := Node{Name: n.ClientID, Way: Way{Kind: SSH, To: n.ClientID}}
 		for _, i := range n.Interfaces {
 			for _, ip := range i.IPs {
 				node.Addr = cmp.Or(node.Addr, ip.Address)

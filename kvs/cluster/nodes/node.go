@@ -1,0 +1,94 @@
+// Package nodes finds the machines of a run: those that the command line
+// names, those of a Slurm job or a testbed, or this machine.
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+)
+
+// Node is a machine that can take a role.
+type Node struct {
+	Name   string // names the node in logs, records and the verdict
+	Addr   string // data address as it was given; "" to resolve Name
+	Way    Way    // how its programs are run
+	Source Source // where it was found; nil for this machine
+}
+
+// Way says how a node's programs are run. Package remote has the implementation
+// of each kind.
+type Way struct {
+	Kind Kind
+	To   string // SSH: the destination, user@host or host. Srun: the Slurm job
+	Port string // SSH: of sshd; "" for ssh's own choice
+}
+
+// Kind is the kind of a Way.
+type Kind string
+
+// The kinds of ways.
+const (
+	Local Kind = ""     // as processes on this machine
+	SSH   Kind = "ssh"  // by the system's ssh
+	Srun  Kind = "srun" // as steps of a Slurm job
+)
+
+// String says in words how the programs are run.
+func (w Way) String() string {
+	switch {
+	case w.Kind == Srun:
+		return "by srun in Slurm job " + w.To
+	case w.Kind == SSH && w.Port != "":
+		return "by ssh " + w.To + " port " + w.Port
+	case w.Kind == SSH:
+		return "by ssh " + w.To
+	}
+	return "on this machine"
+}
+
+// validName is what may name a node: it becomes part of file names and an
+// argument of ssh.
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// CheckName refuses a word that cannot be a node's name.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("%q is no node name: letters, digits, dot, dash and underscore", name)
+	}
+	return nil
+}
+
+// errLoopback marks a name that resolves to a loopback address.
+var errLoopback = errors.New("which other nodes cannot reach")
+
+// DataAddress is the IP address at which the other nodes reach n's store. A
+// name that resolves to loopback is refused: Debian's /etc/hosts gives a
+// machine's own name to 127.0.1.1, where no other node can reach it.
+func (n Node) DataAddress(ctx context.Context) (netip.Addr, error) {
+	if addr, err := netip.ParseAddr(n.Addr); err == nil {
+		return addr, nil
+	}
+	name := n.Addr
+	if name == "" {
+		name = n.Name
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("node %s: no data address: %w (give it as addr= in a --hosts file)", n.Name, err)
+	}
+	best := found[0].Unmap()
+	for _, addr := range found {
+		if addr = addr.Unmap(); addr.Is4() {
+			best = addr
+			break
+		}
+	}
+	if best.IsLoopback() {
+		return netip.Addr{}, fmt.Errorf("node %s: %s resolves to %s here, %w (give its address as addr= in a --hosts file)", n.Name, name, best, errLoopback)
+	}
+	return best, nil
+}

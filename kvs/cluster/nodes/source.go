@@ -1,0 +1,60 @@
+package nodes
+
+import "context"
+
+// Source is where nodes are found.
+type Source interface {
+	// Nodes returns the source's nodes, none where it has none.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Ended says why the nodes are no longer the run's, and whether a time limit
+	// is the reason; "" where nothing has happened or nothing is known.
+	Ended(ctx context.Context) (why string, timeLimit bool)
+}
+
+var (
+	_ Source = Slurm{}
+	_ Source = Testbed{}
+)
+
+// Ended: a testbed does not say when it takes a node back.
+func (t Testbed) Ended(context.Context) (string, bool) { return "", false }
+
+// Request is what the command line says about the nodes.
+type Request struct {
+	Nodes     []string // names to reach by ssh, or nodes of the Slurm job
+	HostsFile string   // a file that describes the nodes
+	Local     bool     // only processes on this machine
+	Slurm     bool     // the nodes of the Slurm job that the launcher is part of
+}
+
+// Find returns the nodes of a request: those that it names, those of the Slurm
+// job, those of the testbed. None means processes on this machine.
+func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, error) {
+	if r.Local {
+		return nil, nil
+	}
+	named, err := r.named()
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Slurm:
+		return job.named(ctx, named)
+	case len(named) > 0:
+		return named, nil
+	case job.Job != "":
+		return job.Nodes(ctx)
+	}
+	return testbed.Nodes(ctx)
+}
+
+// named are the nodes that the request names.
+func (r Request) named() ([]Node, error) {
+	if r.HostsFile != "" {
+		return readHostsFile(r.HostsFile)
+	}
+	var nodes []Node
+	for _, name := range r.Nodes {
+		nodes = append(nodes, Node{Name: name, Way: Way{Kind: SSH, To: name}})
+	}
+	return nodes, nil
+}
