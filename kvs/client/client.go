@@ -71,7 +71,6 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if c.generator, err = loadgen.New(config.Config); err != nil {
 		return control.UsageError{Err: err}
 	}
-	node.Hold(c.generator)
 	if c.reporter, err = control.NewReporter(node, c.generator.Counts, c.log); err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ type conductor struct {
 
 	meeting  *meeting      // with the trial that is made at the same time; nil for none
 	soak     time.Duration // length of the window, if no process may grow in it (--soak); else 0
-	stay     bool          // nodes stay when they are done (--keep)
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached
 
@@ -80,9 +79,6 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 	if f := (*fault)(nil); errors.As(err, &f) && f.kind == hang {
 		c.dump()
 	}
-	if c.stay && !errors.Is(err, errInterrupted) {
-		c.keep()
-	}
 	return c.closeLatency(errors.Join(err, c.stop()))
 }
 
@@ -111,11 +107,8 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
-	}
-	if !c.stay {
-		steps = append(steps,
-			func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
-			func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) })
+		func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
+		func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -144,7 +137,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], Stay: c.stay, GCS: c.collectEvery().Seconds()})
+		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }
@@ -255,8 +248,6 @@ func (c *conductor) hear(msg message) *fault {
 		return c.time(m, event.Record)
 	case control.Dumped:
 		m.dumped = true
-	case control.Kept:
-		m.kept = event.Text
 	case control.Phase:
 		m.phase = event.Phase
 		c.enter(commonPhase(c.of(metrics.Client)))

@@ -32,7 +32,6 @@ type Config struct {
 	Trials    Trials // how often, and with which settings
 
 	Grade     plots.Scale   // what the result is judged on; nil for no grade
-	Keep      bool          // leave the nodes' processes for inspection
 	Reap      bool          // end what earlier runs have left, and nothing else
 	Deadline  time.Duration // of each trial; 0: the sum of what its steps may take
 	NoCeiling bool          // no ceiling is measured before the first trial
@@ -67,7 +66,6 @@ examples:
   run-cluster.sh --local 1 2 --client-args "-theta 0.5"
   run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
   salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
-  run-cluster.sh --keep                           the servers and clients stay; later:
   run-cluster.sh --reap                           ends what kvlab has left on the nodes
   run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
   sudo run-cluster.sh --virtual 4 --link-rate 1gbit

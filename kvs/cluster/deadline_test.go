@@ -60,11 +60,10 @@ func TestLifetimeErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"--deadline 0s":         "--deadline 0s: want a time above 0",
 		"--deadline 5":          `invalid value "5" for flag -deadline`,
-		"--keep --reap":         "--keep starts a run and --reap ends what is left",
-		"--keep --trials 3":     "--keep: it goes with one trial",
-		"--reap --virtual 2":    "--keep and --reap: nothing outlives a virtual lab",
+		"--keep":                "flag provided but not defined: -keep",
+		"--reap --virtual 2":    "--reap: nothing outlives a virtual lab",
 		"--reap 2 2 a b c":      "unexpected word",
-		"--keep --sweep batch=": "",
+		"--reap --sweep batch=": "",
 	} {
 		if _, err := ParseArgs(strings.Fields(args), "logs", nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v, want %q", args, err, want)

@@ -203,7 +203,7 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	if err != nil {
 		return c, err
 	}
-	c.stay, c.soak, c.meeting = cfg.Keep, cfg.Soak, l.meeting
+	c.soak, c.meeting = cfg.Soak, l.meeting
 	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
 	defer cancel()
 	preflight, err := l.preflight(limited, cfg, plan, nodes)
@@ -224,7 +224,6 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 	}
 	if err == nil {
 		err = c.run(limited, dir)
-		c.explainKept(l.Stderr, cfg)
 	}
 	if err == nil {
 		l.clocksAfter(ctx, plan, nodes, &preflight)

@@ -55,7 +55,6 @@ type member struct {
 	dumped   bool      // its goroutines' stacks are in its log
 	stray    bool      // its program may have outlived the process that led to it, or left files
 	lost     error     // why its node cannot be reached any more
-	kept     string    // its log on the node, when it stays after the run; "" otherwise
 	heard    time.Time // when it last sent anything
 	address  string    // a server's, from its ready event
 	phase    metrics.Phase

@@ -40,8 +40,8 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 	case c.SelfTest == "":
 	case c.Trials.many() || c.Trials.SLO != nil || c.Trials.Resume != "":
 		return errors.New("--selftest: it makes its own trials, without --trials, --until, --sweep, --curve, --ab, --slo and --resume")
-	case set["secs"] || set["soak"] || c.Grade != nil || c.Keep || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0:
-		return errors.New("--selftest: it has its own arguments for servers and clients, and goes without --server-args, --client-args, --secs, --soak, --grade and --keep")
+	case set["secs"] || set["soak"] || c.Grade != nil || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0:
+		return errors.New("--selftest: it has its own arguments for servers and clients, and goes without --server-args, --client-args, --secs, --soak and --grade")
 	}
 	return nil
 }

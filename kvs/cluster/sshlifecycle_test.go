@@ -14,8 +14,8 @@ import (
 )
 
 // TestSSHLifecycle has nodes behind real sshd processes outlive what leads to
-// them: a program that is stopped, a launcher that falls silent, a run whose
-// nodes are kept.
+// them: a program that is stopped, a launcher that falls silent, a run
+// that is reaped under way.
 func TestSSHLifecycle(t *testing.T) {
 	t.Parallel()
 	cluster := startSSHCluster(t)
@@ -66,27 +66,11 @@ func TestSSHLifecycle(t *testing.T) {
 		}
 		checkNothingLeft(t, programs)
 	})
-	t.Run("kept", func(t *testing.T) {
+	t.Run("reaped", func(t *testing.T) {
 		tr, args := newRun(t)
-		t.Cleanup(func() { // also when the test has failed half-way
-			for _, program := range programs {
-				for _, pid := range running(t, program) {
-					syscall.Kill(pid, syscall.SIGKILL)
-				}
-			}
-		})
-		args[1] = "1" // two windows of a second overlap too little on a busy machine
-		if err := tr.Run(context.Background(), append(args, "1", "--keep")); err != nil {
-			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
-		}
-		for _, want := range []string{"kept kvsserver alpha by ssh alpha: process ", "kept kvsclient beta by ssh beta: process "} {
-			if !strings.Contains(tr.stderr.String(), want) {
-				t.Errorf("standard error has no %q:\n%s", want, tr.stderr.String())
-			}
-		}
-		if servers, clients := running(t, programs[metrics.Server]), running(t, programs[metrics.Client]); len(servers) != 1 || len(clients) != 1 {
-			t.Errorf("servers %v and clients %v are left, want one each", servers, clients)
-		}
+		ended := make(chan error, 1)
+		go func() { ended <- tr.Run(context.Background(), append(args, "600")) }()
+		tr.waitFor(t, "kvsserver-alpha.log", "ops/s")
 		reaper := newTrial(t)
 		reaper.Programs = programs
 		if err := reaper.Run(context.Background(), []string{"--reap", "--hosts", cluster.hosts, "--ssh-config", cluster.config}); err != nil {
@@ -97,6 +81,9 @@ func TestSSHLifecycle(t *testing.T) {
 			if strings.Count(reaper.stdout.String(), want) != 1 {
 				t.Errorf("output has no %q:\n%s", want, reaper.stdout.String())
 			}
+		}
+		if err := <-ended; ExitStatus(err) != exitInvalid {
+			t.Errorf("exit status %d (%v), want 1", ExitStatus(err), err)
 		}
 		checkNothingLeft(t, programs)
 	})

@@ -54,7 +54,7 @@ func (c *conductor) stop() error {
 func (c *conductor) endStrays() error {
 	var strays []*member
 	for _, m := range c.members {
-		if m.stray && m.kept == "" && m.config != nil {
+		if m.stray && m.config != nil {
 			strays = append(strays, m)
 		}
 	}
@@ -87,11 +87,11 @@ func (c *conductor) signal(members []*member, signal syscall.Signal) {
 	_ = group.Wait() // what went wrong is each member's own
 }
 
-// running returns the members whose process has not ended, and is to.
+// running returns the members whose process has not ended.
 func (c *conductor) running() []*member {
 	var running []*member
 	for _, m := range c.members {
-		if m.cmd != nil && m.stage != left && !(m.kept != "" && c.plan.Local) {
+		if m.cmd != nil && m.stage != left {
 			running = append(running, m)
 		}
 	}

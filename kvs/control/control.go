@@ -48,7 +48,6 @@ const (
 	// These may come at any time, and programs never see them.
 	Beat = "beat" // the launcher is there
 	Dump = "dump" // log every goroutine's stack
-	Keep = "keep" // go on without a launcher, until a signal
 )
 
 // Command is one line from the launcher to a node.
@@ -58,7 +57,6 @@ type Command struct {
 	Token  string             `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Trust  *trust.Credentials `json:"trust,omitempty"` // with Start: for -tls, as secret as Token
 	Cores  string             `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
-	Stay   bool               `json:"stay,omitempty"`  // with Start: when done, wait for Keep
 	GCS    float64            `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
 	Phase  metrics.Phase      `json:"phase,omitempty"`
 	Extend bool               `json:"extend,omitempty"` // with Settle
@@ -78,7 +76,6 @@ const (
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
-	Kept      = "kept"      // the node goes on by itself, and logs to the file Text
 	Dumped    = "dumped"    // every goroutine's stack is in the log
 	Error     = "error"     // Text says why the node gives up; it will exit non-zero
 )

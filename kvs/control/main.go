@@ -113,10 +113,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		node.trust = start.Trust
 		err = p.Run(ctx, node, start.Args, start.Token)
 	}
-	switch {
-	case err == nil && start.Stay:
-		err = node.stay(ctx)
-	case err == nil:
+	if err == nil {
 		err = node.Send(Event{Event: Done})
 	}
 	if err != nil && !errors.Is(err, ErrControllerGone) {

@@ -31,7 +31,6 @@ type Node struct {
 
 	commands chan Command // nil by hand
 	lease    *tenancy     // nil by hand
-	held     any          // see Hold
 	now      func() time.Time
 	calendar calendar // set before the node's work begins
 	trust    *trust.Credentials
@@ -41,7 +40,6 @@ type Node struct {
 	err     error     // of the first write that failed; guarded by mu
 	partial []byte    // of a log line; guarded by mu
 	pidFile string    // its path; "" without one; guarded by mu
-	keptLog *os.File  // where the log goes once the node is kept; nil before; guarded by mu
 }
 
 // Alone returns a node without a launcher, whose log goes to out.
@@ -57,16 +55,11 @@ func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Co
 	ctx, cancel := context.WithCancelCause(ctx)
 	n := newNode(out)
 	n.commands, n.lease = make(chan Command, 16), &tenancy{end: cancel}
-	go func() {
-		if err := n.listen(ctx, in); err != nil {
-			cancel(err)
-		}
-	}()
+	go func() { cancel(n.listen(ctx, in)) }()
 	return n, ctx
 }
 
-// listen passes commands on until in ends, and says why it ended: nil when the
-// node is to be kept.
+// listen passes commands on until in or ctx ends, and returns why it ended.
 func (n *Node) listen(ctx context.Context, in io.Reader) error {
 	lines := json.NewDecoder(bufio.NewReader(in))
 	for {
@@ -83,11 +76,6 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 		case Dump:
 			n.dump()
 			continue
-		case Keep:
-			if err := n.detach(); err != nil {
-				return fmt.Errorf("keep this node: %w", err)
-			}
-			return nil
 		}
 		select {
 		case n.commands <- c:
@@ -143,9 +131,6 @@ func (n *Node) Send(e Event) error {
 }
 
 func (n *Node) send(e Event) error {
-	if n.keptLog != nil {
-		return nil
-	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode a %s event: %w", e.Event, err)
@@ -185,16 +170,11 @@ func (n *Node) register(program string) {
 
 // unregister removes the pid file.
 func (n *Node) unregister() {
-	if path := n.pidPath(); path != "" {
-		_ = os.Remove(path) // what is left is stale, and is removed by Reap
-	}
-}
-
-// pidPath is the pid file's path, "" without one.
-func (n *Node) pidPath() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.pidFile
+	if n.pidFile != "" {
+		_ = os.Remove(n.pidFile) // Reap removes what is left
+	}
 }
 
 // dump writes every goroutine's stack to the log.
@@ -219,7 +199,7 @@ func stacks() string {
 func (n *Node) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.Controlled() || n.keptLog != nil {
+	if !n.Controlled() {
 		return n.out.Write(text)
 	}
 	n.partial = append(n.partial, text...)

@@ -36,7 +36,6 @@ func Reap(folder string) (ended []string, err error) {
 			}
 		}
 		if err == nil {
-			os.Remove(keptLog(path)) // few have one
 			err = os.Remove(path)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the process itself has removed it

@@ -33,7 +33,6 @@ func TestMain(m *testing.M) {
 
 var waiter = Program{Name: "waiter", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, _ string) error {
 	node.Identify("node7", metrics.Server)
-	node.Hold(make([]byte, 1<<20))
 	if _, err := Introduce(node, args, flag.NewFlagSet("waiter", flag.ContinueOnError)); err != nil {
 		return err
 	}
@@ -309,61 +308,5 @@ func TestFind(t *testing.T) {
 	cmd.Wait()
 	if _, err := find(cmd.Process.Pid); !errors.Is(err, errNoProcess) {
 		t.Errorf("an ended process: %v", err)
-	}
-}
-
-// A kept node lives on without its launcher, with what it holds in memory, says
-// everything further to its own log, and is found by Reap.
-func TestKeep(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	c, folder := startChild(t, Command{Do: Start, Stay: true, Lease: &Lease{LifetimeS: 600}})
-	c.send(t, Command{Do: Stop})
-	if e := c.next(t); e.Event != Done {
-		t.Fatalf("%+v, want done", e)
-	}
-	c.send(t, Command{Do: Keep})
-	e := c.next(t)
-	if e.Event != Kept || filepath.Dir(e.Text) != folder {
-		t.Fatalf("%+v, want kept and a log in %s", e, folder)
-	}
-	c.commands.Close()
-	for fd, want := range []string{os.DevNull, e.Text, e.Text} {
-		link := fmt.Sprintf("/proc/%d/fd/%d", c.id.PID, fd)
-		is, err := os.Readlink(link)
-		for deadline := time.Now().Add(20 * time.Second); is != want && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			is, err = os.Readlink(link)
-		}
-		if is != want {
-			t.Errorf("file %d is %s, %v; want %s", fd, is, err, want)
-		}
-	}
-	if err := Signal(c.id, syscall.SIGHUP); err != nil {
-		t.Error(err)
-	}
-	// A dump shows that it is there, and that its crashes are kept.
-	if err := Signal(c.id, syscall.SIGQUIT); err != nil {
-		t.Error(err)
-	}
-	c.cmd.Process.Wait()
-	if text, err := os.ReadFile(e.Text); err != nil || !strings.Contains(string(text), "SIGQUIT") || !strings.Contains(string(text), "control.(*Node).stay(") {
-		t.Errorf("the log is %q, %v", text, err)
-	}
-	if ended, err := Reap(folder); err != nil || len(ended) > 0 || len(pidFiles(t, folder)) > 0 {
-		t.Errorf("ended %q, %v, files %q", ended, err, pidFiles(t, folder))
-	}
-}
-
-// A node that is to stay still goes with a launcher that never said keep.
-func TestStayWithoutKeep(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	c, folder := startChild(t, Command{Do: Start, Stay: true})
-	c.send(t, Command{Do: Stop})
-	if e := c.next(t); e.Event != Done {
-		t.Fatalf("%+v, want done", e)
-	}
-	c.commands.Close()
-	c.cmd.Wait()
-	if status := c.cmd.ProcessState.ExitCode(); status != 1 || len(pidFiles(t, folder)) > 0 {
-		t.Errorf("the node ended with %v, files %q", c.cmd.ProcessState, pidFiles(t, folder))
 	}
 }

@@ -58,7 +58,6 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if err != nil {
 		return err
 	}
-	node.Hold(store)
 	s := &server{config: config, node: node}
 	s.service = kvs.NewService(s.faulty(store))
 	s.service.Place(kvs.Shards{Server: config.Server, Servers: config.Servers})
