@@ -189,12 +189,8 @@ func (c *client) load(ctx context.Context) error {
 	if err := c.generator.ReadBack(ctx); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	prepared := ""
-	if p := c.generator.Prepared(); p > 0 {
-		prepared = fmt.Sprintf(", the servers having prepared for them in %.3f s before,", p.Seconds())
-	}
-	c.node.Logf("loaded: %d records stored in %.3f s%s and read back in %.3f s",
-		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), prepared, time.Since(stored).Seconds())
+	c.node.Logf("loaded: %d records stored in %.3f s and read back in %.3f s",
+		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), time.Since(stored).Seconds())
 	return c.node.Send(control.Event{Event: control.Loaded})
 }
 

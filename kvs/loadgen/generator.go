@@ -43,7 +43,6 @@ type Generator struct {
 	offered *metrics.Offered // of an open loop
 	slicer  *slicer          // nil without -check
 
-	prepared time.Duration
 	instance string       // random, of this client's run
 	retries  wire.Retries // with -retry
 }
@@ -91,10 +90,6 @@ func (g *Generator) Peer() (netip.Addr, error) {
 	}
 	return addr.AddrPort().Addr().Unmap(), nil
 }
-
-// Prepared is how long the slowest server, before Connect returned, made room for
-// what the clients will store; 0 where none did.
-func (g *Generator) Prepared() time.Duration { return g.prepared }
 
 // Close closes all connections. Calls under way fail.
 func (g *Generator) Close() error {

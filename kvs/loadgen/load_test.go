@@ -1,13 +1,8 @@
 package loadgen
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
-	"kvlab/kvs"
-	"kvlab/kvs/engine"
-	"kvlab/kvs/wire"
 	"kvlab/workload"
 )
 
@@ -28,31 +23,5 @@ func TestShare(t *testing.T) {
 				t.Fatalf("%d parts of %d end at %d", n, total, next)
 			}
 		}
-	}
-}
-
-// Servers are told what they will store, once by each client.
-func TestServersAreTold(t *testing.T) {
-	c := small()
-	c.KeyPrefix, c.Clients = "user", 2
-	heard := make(chan kvs.Expected, 100)
-	for i := range 2 {
-		id := wire.Identity{Node: fmt.Sprint("server", i), Codec: c.Codec, Prepare: func(x kvs.Expected) time.Duration {
-			heard <- x
-			return time.Duration(i+1) * time.Second
-		}}
-		c.Hosts = append(c.Hosts[:i:i], serve(t, kvs.NewService(engine.NewMutex()), id))
-	}
-	if g := connected(t, c); g.Prepared() != 2*time.Second {
-		t.Errorf("the slower server took %v, want 2s", g.Prepared())
-	}
-	want := kvs.Expected{Records: 1501, KeyBytes: len("user3000"), ValueBytes: 100}
-	for range c.Hosts {
-		if x := <-heard; x != want {
-			t.Errorf("a server was told %+v, want %+v", x, want)
-		}
-	}
-	if len(heard) > 0 {
-		t.Errorf("a server was told %d times more", len(heard))
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,12 +47,8 @@ func (g *Generator) Connect(ctx context.Context) error {
 			w.conns, w.peers = g.workers[i%lanes].conns, g.workers[i%lanes].peers
 			continue
 		}
-		id.Expected = kvs.Expected{}
 		if g.config.Retry {
 			id.Lane.Number = i
-		}
-		if i == 0 {
-			id.Expected = g.config.expected()
 		}
 		if err := g.connect(ctx, w, id); err != nil {
 			return err
@@ -63,12 +57,10 @@ func (g *Generator) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connect gives a worker its connections, all at once: the first to a server
-// waits until that has prepared for the load.
+// connect gives a worker its connections, all at once.
 func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) error {
 	hosts := g.config.Hosts
 	w.conns = make([]conn, len(hosts))
-	prepared := make([]time.Duration, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, addr := range hosts {
 		group.Go(func() error {
@@ -79,7 +71,7 @@ func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) er
 			if err != nil {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(hosts), err)
 			}
-			w.conns[i], prepared[i] = client, server.Prepared
+			w.conns[i] = client
 			w.peers[i] = peer{name: server.Node, addr: addr, instance: server.Instance, null: server.Null}
 			return nil
 		})
@@ -88,19 +80,7 @@ func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) er
 	if err != nil {
 		w.conns = slices.DeleteFunc(w.conns, func(c conn) bool { return c == nil })
 	}
-	g.prepared = max(g.prepared, slices.Max(prepared))
 	return err
-}
-
-// expected is what is stored on each server, by all clients.
-func (c Config) expected() kvs.Expected {
-	servers := uint64(c.Servers())
-	last := strconv.FormatUint(c.Workload.Records-1, 10)
-	return kvs.Expected{
-		Records:    (c.Workload.Records + servers - 1) / servers,
-		KeyBytes:   len(c.KeyPrefix) + len(last),
-		ValueBytes: c.ValueSize,
-	}
 }
 
 func (g *Generator) connectDirect() error {

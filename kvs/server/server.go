@@ -72,7 +72,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	l := &listener{
 		Listener: socket,
 		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName,
-			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption, Prepare: s.preparer(store)},
+			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption},
 		service: s.service,
 		most:    config.MaxConnections,
 		logf:    node.Logf,

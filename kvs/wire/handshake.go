@@ -20,10 +20,10 @@ import (
 // Before the first frame, client and server shake hands: three small JSON
 // messages, each behind its length in two bytes, and with its CRC-32C at its end.
 //
-//	client  hello      protocol, build, codec, node name, nonce; what it will store; its lane and shards
+//	client  hello      protocol, build, codec, node name, nonce; its lane and shards
 //	server  challenge  node name, nonce, proof(client's nonce), instance  or an error
 //	client  answer     proof(server's nonce)
-//	server  welcome    how long it prepared for that                      or an error
+//	server  welcome    nothing                                            or an error
 //
 // A proof is HMAC-SHA256 under the run's token, so that neither a stranger nor
 // a stale server of an earlier run gets as far as a batch. Without a token on
@@ -39,10 +39,6 @@ const (
 	protocol         = 3
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
-
-	// prepareTimeout is for a server's preparation: about 0.1 s, and its
-	// machine may be busy.
-	prepareTimeout = 30 * time.Second
 )
 
 // ErrRefused is wrapped by every error that says the other side would not
@@ -56,9 +52,8 @@ type hello struct {
 	Nonce    []byte `json:"nonce"`
 	Build    string `json:"build,omitempty"`
 	Options
-	Expected kvs.Expected `json:"expected,omitzero"`
-	Lane     kvs.Lane     `json:"lane,omitzero"`
-	Shards   kvs.Shards   `json:"shards,omitzero"`
+	Lane   kvs.Lane   `json:"lane,omitzero"`
+	Shards kvs.Shards `json:"shards,omitzero"`
 }
 
 type challenge struct {
@@ -75,8 +70,7 @@ type answer struct {
 }
 
 type welcome struct {
-	PreparedNs time.Duration `json:"prepared_ns,omitempty"`
-	Error      string        `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Options are what a client may ask of a server for its connection; of the
@@ -99,10 +93,6 @@ type Identity struct {
 	// TLS has all that travels encrypted, this handshake too; nil leaves it in
 	// clear. Either end has its own, as package kvs/trust makes them.
 	TLS *tls.Config
-
-	Expected kvs.Expected                     // of a client: what it will store
-	Prepare  func(kvs.Expected) time.Duration // of a server: makes room for that, and says how long it took, now or earlier; nil does nothing
-	Prepared time.Duration                    // of a server as its client meets it: what Prepare said
 
 	// Instance is random, a server's store's. Of a client it is the one that it met
 	// before: another ends in a RestartedError; "" takes any.
@@ -149,7 +139,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Expected: id.Expected, Lane: id.Lane, Shards: id.Shards}); err != nil {
+	if err := send(conn, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: mine, Build: build, Options: id.Options, Lane: id.Lane, Shards: id.Shards}); err != nil {
 		return Identity{}, err
 	}
 	var c challenge
@@ -168,9 +158,6 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	if err := send(conn, answer{Proof: id.proof("client", c.Nonce, mine)}); err != nil {
 		return Identity{}, err
 	}
-	if id.Expected != (kvs.Expected{}) {
-		conn.SetDeadline(time.Now().Add(prepareTimeout))
-	}
 	var w welcome
 	if err := receive(conn, &w); err != nil {
 		return Identity{}, err
@@ -178,7 +165,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	if w.Error != "" {
 		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, w.Error)
 	}
-	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null, Instance: c.Instance, Prepared: w.PreparedNs}, nil
+	return Identity{Node: c.Node, Codec: id.Codec, Null: c.Null, Instance: c.Instance}, nil
 }
 
 // admit is the server's half; it returns who the client is, but for the token.
@@ -222,12 +209,7 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 			return Identity{}, errors.Join(fmt.Errorf("%w: %w", ErrRefused, err), send(conn, welcome{Error: err.Error()}))
 		}
 	}
-	var w welcome
-	if id.Prepare != nil && h.Expected != (kvs.Expected{}) {
-		w.PreparedNs = id.Prepare(h.Expected)
-		conn.SetDeadline(time.Now().Add(handshakeTimeout))
-	}
-	return peer, send(conn, w)
+	return peer, send(conn, welcome{})
 }
 
 // objection is what the server has against a hello, "" for nothing.
@@ -245,8 +227,6 @@ func (id Identity) objection(h hello) string {
 		return "-retry goes with -codec binary"
 	case h.Coalesce && id.Null:
 		return "the server (" + id.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
-	case !h.Expected.Valid():
-		return fmt.Sprintf("keys of %d and values of %d bytes are expected: at most %d and %d are possible", h.Expected.KeyBytes, h.Expected.ValueBytes, kvs.MaxKeyLen, kvs.MaxValueLen)
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"
 	}

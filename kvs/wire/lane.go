@@ -59,7 +59,7 @@ func newLane(ctx context.Context, addr string, id Identity) (*lane, Identity, er
 		return nil, Identity{}, err
 	}
 	l := &lane{addr: addr, id: id, pending: newPending(id.Lane.Window), line: line}
-	l.id.Instance, l.id.Expected = server.Instance, kvs.Expected{}
+	l.id.Instance = server.Instance
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	line.obey(l)
 	if id.CallTimeout > 0 {

@@ -29,41 +29,6 @@ func TestAhead(t *testing.T) {
 	checkFilled(t, a, taken)
 }
 
-// TestSettle makes much ready and uses little of it: what nobody uses goes back
-// to the system, once no more is being used, and can be used again.
-func TestSettle(t *testing.T) {
-	checkPopulates(t)
-	a := newArena()
-	defer a.close()
-	const much = regionSize + 64<<20
-	a.ahead.reach(much)
-	if pages := pagesResident(t, a.regions[0]); pages != regionSize/os.Getpagesize() || waitAhead(t, a) < much {
-		t.Errorf("%d pages of the first region are resident", pages)
-	}
-	taken := fill(t, a, 20)
-	a.ahead.settle() // it has grown since it was looked at last
-	if ready := waitAhead(t, a); ready < much {
-		t.Errorf("%d bytes are ready while the arena grows", ready)
-	}
-	a.ahead.settle()
-	used, ready := a.next*8, waitAhead(t, a)
-	if ready < used+aheadMost || ready > used+aheadMost+2*aheadStep {
-		t.Errorf("%d bytes are in use and %d ready", used, ready)
-	}
-	resident := pagesResident(t, a.regions[0]) + pagesResident(t, a.regions[1])
-	if resident != int(ready)/os.Getpagesize() {
-		t.Errorf("%d pages are resident of %d bytes that are ready", resident, ready)
-	}
-	checkFilled(t, a, taken)
-	for range 160 {
-		taken = append(taken, fill(t, a, 1)...)
-	}
-	if waitAhead(t, a) < regionSize {
-		t.Error("what was given back was not made ready again")
-	}
-	checkFilled(t, a, taken[:20])
-}
-
 // checkPopulates skips the test where the system does not clear memory ahead.
 func checkPopulates(t *testing.T) {
 	t.Helper()
@@ -109,7 +74,7 @@ func waitAhead(t *testing.T, a *arena) uint64 {
 		a.mu.Lock()
 		busy, ready := a.ahead.busy, a.ahead.ready
 		a.mu.Unlock()
-		if busy == 0 {
+		if !busy {
 			return ready
 		}
 	}

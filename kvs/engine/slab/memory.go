@@ -37,12 +37,6 @@ func populate(memory []byte) {
 	_ = syscall.Madvise(memory, populateWrite)
 }
 
-// unpopulate gives the pages of memory back that nobody needs; they will be
-// found, and cleared, when they are touched.
-func unpopulate(memory []byte) {
-	_ = syscall.Madvise(memory, syscall.MADV_DONTNEED) // it refuses only what newRegion did not return
-}
-
 // freeRegion returns a region to the system; nobody may look at it any more.
 func freeRegion(region []byte) {
 	_ = syscall.Munmap(region) // it refuses only what newRegion did not return

@@ -17,6 +17,4 @@ func newRegion() ([]byte, error) { return make([]byte, regionSize), nil }
 
 func populate([]byte) {}
 
-func unpopulate([]byte) {}
-
 func freeRegion([]byte) {} // the collector does it

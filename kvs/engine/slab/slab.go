@@ -6,7 +6,6 @@
 //	record   a key and its value in a block; never changed while it can be seen
 //	segment  a hash table of a fixed size: slots that name records
 //	index    leads from a hash to its segment; grows by splitting one at a time
-//	prepare  makes room for what is known to come
 //	epochs   when a block that was replaced may be used again
 //
 // A lookup in a large store takes four cache misses: the slot and, for a value
@@ -22,7 +21,6 @@ package slab
 import (
 	"hash/maphash"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"kvlab/kvs"
@@ -38,10 +36,9 @@ import (
 // for him; a writer who has replaced 512 KiB of them waits too.
 //
 // Growth stops one writer at a time, and no reader, for the split of a segment
-// (about 0.2 ms). An Engine has 2 MiB from the start, and the system is asked for
-// 16 MiB more before they are needed, by Prepare for up to 256 MiB; who uses memory
-// faster than the system clears it waits for a huge page of 2 MiB (0.1 ms; 5 ms in a
-// virtual machine whose host has yet to find the memory).
+// (about 0.2 ms). An Engine has 2 MiB from the start and populates 16 MiB ahead of
+// use. A writer that is faster than the system waits for a huge page of 2 MiB
+// (0.1 ms; 5 ms in a virtual machine whose host has yet to find the memory).
 //
 // When the system grants no more memory, Apply panics, with all locks released
 // and every completed operation in place; kvs.Session turns that into the call's
@@ -54,9 +51,6 @@ type Engine struct {
 	index  index
 	_      [64]byte // what all read, away from what loading writes
 	length atomic.Int64
-
-	preparing sync.Mutex
-	prepared  uint64 // the most records that Prepare was asked for; guarded by preparing
 }
 
 // New returns an empty engine, or the system's error when it grants no memory.
