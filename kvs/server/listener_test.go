@@ -190,7 +190,7 @@ func TestBadConnectionIsLogged(t *testing.T) {
 	bad.(*net.TCPConn).CloseWrite()
 	io.Copy(io.Discard, bad)
 	bad.Close()
-	eventually(t, "a line in the log", func() bool { return strings.Contains(lines.String(), "is the other side kvlab?") })
+	eventually(t, "a line in the log", func() bool { return strings.Contains(lines.String(), "unknown protocol") })
 	put(t, good, "key")
 }
 

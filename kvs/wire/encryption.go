@@ -78,7 +78,7 @@ func (id Identity) encrypt(conn net.Conn, addr string) (net.Conn, error) {
 	case errors.As(err, &untrusted):
 		return nil, fmt.Errorf("%w: the server's certificate: %w", ErrRefused, untrusted.Err)
 	case err != nil:
-		return nil, fmt.Errorf("handshake of TLS: %w", err)
+		return nil, fmt.Errorf("handshake of TLS: %w", firstReply(err))
 	}
 	return secure, nil
 }

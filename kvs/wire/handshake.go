@@ -12,6 +12,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"kvlab/kvs"
@@ -44,6 +45,26 @@ const (
 // ErrRefused is wrapped by every error that says the other side would not
 // have the connection; a new attempt would meet the same answer.
 var ErrRefused = errors.New("connection refused by handshake")
+
+// Why the other side is no kvlab program: it speaks another protocol, or waits
+// for the other side to speak first.
+var (
+	errForeign = errors.New("unknown protocol")
+	errSilent  = errors.New("no handshake")
+)
+
+// firstReply says of a server's first message, which could not be read, whether
+// the server is another program.
+func firstReply(err error) error {
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("%w within %v: %w", errSilent, handshakeTimeout, err)
+	case errors.As(err, &record):
+		return fmt.Errorf("%w: it begins with %q", errForeign, record.RecordHeader[:])
+	}
+	return err
+}
 
 type hello struct {
 	Protocol int    `json:"protocol"`
@@ -144,7 +165,7 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 	}
 	var c challenge
 	if err := receive(conn, &c); err != nil {
-		return Identity{}, err
+		return Identity{}, firstReply(err)
 	}
 	if c.Error != "" {
 		return Identity{}, fmt.Errorf("%w: %s", ErrRefused, c.Error)
@@ -244,9 +265,11 @@ func send(conn net.Conn, message any) error {
 	return nil
 }
 
-// seal is a message as it goes over the wire.
+// seal is a message as it goes over the wire. The line's end has servers of text
+// protocols (HTTP, Redis) answer at once, so that the client learns what they are.
 func seal(message any) ([]byte, error) {
 	body, err := json.Marshal(message)
+	body = append(body, '\n')
 	body = fmt.Appendf(body, "#%08x", crc32.Checksum(body, castagnoli))
 	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...), err
 }
@@ -261,7 +284,7 @@ func receive(conn net.Conn, message any) error {
 	case beginsTLS(head[:]):
 		return errTLS
 	case n < 1 || n > maxHandshake:
-		return fmt.Errorf("handshake: receive: a message of %d bytes; want at least 1 and at most %d: is the other side kvlab?", n, maxHandshake)
+		return fmt.Errorf("%w: it begins with %q", errForeign, head)
 	}
 	body := make([]byte, n)
 	body[0] = head[2]
@@ -269,11 +292,11 @@ func receive(conn net.Conn, message any) error {
 		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
 	}
 	body, err := open(body)
-	if err == nil {
-		err = json.Unmarshal(body, message)
-	}
 	if err != nil {
 		return fmt.Errorf("handshake: receive: %w", err)
+	}
+	if err := json.Unmarshal(body, message); err != nil {
+		return fmt.Errorf("%w: a message of %d bytes: %w", errForeign, n, err)
 	}
 	return nil
 }

@@ -225,8 +225,8 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 		{"nothing", nil, "EOF"},
 		{"half a length", []byte{7}, "EOF"},
 		{"half a message", message(`{"protocol":1}`)[:9], "EOF"},
-		{"a web browser", []byte("GET / HTTP/1.1\r\n\r\n"), "is the other side kvlab?"},
-		{"an oversized message", message(strings.Repeat(" ", maxHandshake+1)), "at most 4096"},
+		{"a web browser", []byte("GET / HTTP/1.1\r\n\r\n"), `unknown protocol: it begins with "GET"`},
+		{"an oversized message", message(strings.Repeat(" ", maxHandshake+1)), "unknown protocol: it begins with"},
 		{"no JSON", message("hello"), "invalid character"},
 		{"JSON of another kind", message("[1,2,3]"), "cannot unmarshal"},
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -61,13 +62,28 @@ func connect(ctx context.Context, addr string, id Identity) (net.Conn, Identity,
 	}
 	if err != nil {
 		socket.Close()
-		return nil, Identity{}, fmt.Errorf("server %s: %w", addr, err)
+		return nil, Identity{}, err
 	}
 	return conn, server, nil
 }
 
-// reach makes of a socket a connection to the server that it leads to.
+// reach makes of a socket a connection to the server that it leads to. Its errors
+// name the address.
 func (id Identity) reach(socket net.Conn, addr string) (net.Conn, Identity, error) {
+	conn, server, err := id.meet(socket, addr)
+	switch err = untrusted(err); {
+	case errors.Is(err, errForeign):
+		err = fmt.Errorf("server %s answers, but is no kvlab server: %w", addr, err)
+	case errors.Is(err, errSilent):
+		err = fmt.Errorf("server %s answers, but is no kvlab server, or one that hangs: %w", addr, err)
+	case err != nil:
+		err = fmt.Errorf("server %s: %w", addr, err)
+	}
+	return conn, server, err
+}
+
+// meet sets the socket up, encrypts it if the client wants TLS, and shakes hands.
+func (id Identity) meet(socket net.Conn, addr string) (net.Conn, Identity, error) {
 	if err := id.apply(socket); err != nil {
 		return nil, Identity{}, err
 	}
@@ -76,7 +92,7 @@ func (id Identity) reach(socket net.Conn, addr string) (net.Conn, Identity, erro
 		return nil, Identity{}, err
 	}
 	server, err := id.greet(conn)
-	return conn, server, untrusted(err)
+	return conn, server, err
 }
 
 // Serve admits one client over socket and serves its calls one after another,

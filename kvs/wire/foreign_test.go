@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+// foreign are listeners that speak another protocol; say answers a client's first
+// bytes, or greets it first.
+var foreign = map[string]func(net.Conn){
+	"an SSH server":  func(conn net.Conn) { io.WriteString(conn, "SSH-2.0-OpenSSH_9.6\r\n") },
+	"an SMTP server": func(conn net.Conn) { io.WriteString(conn, "220 mail.example.org ESMTP\r\n") },
+	"a Redis server": func(conn net.Conn) {
+		if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+			io.WriteString(conn, "-ERR unknown command\r\n")
+		}
+	},
+}
+
+// listen answers every connection to a loopback port by say, and keeps it open
+// until the client closes it.
+func listen(t *testing.T, say func(net.Conn)) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				say(conn)
+				io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// What answers on the server's port and speaks another protocol is called so, by
+// its address, with TLS and without.
+func TestForeignServer(t *testing.T) {
+	addrs := map[string]string{}
+	for name, say := range foreign {
+		addrs[name] = listen(t, say)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &http.Server{Handler: http.NotFoundHandler()}
+	go web.Serve(listener)
+	t.Cleanup(func() { web.Close() })
+	addrs["a web server"] = listener.Addr().String()
+	for name, addr := range addrs {
+		for _, id := range []Identity{binaryID, encryptedID(t)} {
+			_, _, err := Dial(context.Background(), addr, id)
+			if want := "server " + addr + " answers, but is no kvlab server: "; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, TLS %t: error %v, want %q", name, id.TLS != nil, err, want)
+			}
+		}
+	}
+}
+
+// So is what accepts the connection and says nothing.
+func TestSilentServer(t *testing.T) {
+	addr := listen(t, func(net.Conn) {})
+	for _, id := range []Identity{binaryID, encryptedID(t)} {
+		socket, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = id.reach(&hasty{Conn: socket}, addr)
+		socket.Close()
+		if want := addr + " answers, but is no kvlab server, or one that hangs: "; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("TLS %t: error %v, want a timeout with %q", id.TLS != nil, err, want)
+		}
+	}
+}
