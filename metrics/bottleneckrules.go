@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"kvlab/metrics/format"
 )
 
 // The limits of the judgement, where no other source is named those of this
@@ -40,7 +42,7 @@ func (d diagnosis) offered() (Limit, string, string) {
 	if o == nil || o.Saturated(d.run.Ops) != "" {
 		return "", "", ""
 	}
-	return LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
+	return LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
 }
 
 // link: a node's link is full, whatever else is busy.

@@ -3,6 +3,8 @@ package metrics
 import (
 	"fmt"
 	"strings"
+
+	"kvlab/metrics/format"
 )
 
 // minHeadroom is the headroom below which a result says more of the clients and
@@ -44,10 +46,10 @@ func (c *Ceiling) String() string {
 	}
 	var measured []string
 	if c.NullOpsPerS > 0 {
-		measured = append(measured, "null engine "+Count(c.NullOpsPerS)+" ops/s")
+		measured = append(measured, "null engine "+format.Count(c.NullOpsPerS)+" ops/s")
 	}
 	if c.InprocOpsPerS > 0 {
-		measured = append(measured, "in process "+Count(c.InprocOpsPerS)+" ops/s")
+		measured = append(measured, "in process "+format.Count(c.InprocOpsPerS)+" ops/s")
 	}
 	text := "ceiling not measured"
 	if c.Headroom > 0 {

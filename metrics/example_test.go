@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 func ExampleReader() {
@@ -37,6 +38,6 @@ func ExampleRecorder() {
 }
 
 func ExampleCount() {
-	fmt.Println(metrics.Count(25_948_794), metrics.Count(258_944), metrics.Count(0.5))
+	fmt.Println(format.Count(25_948_794), format.Count(258_944), format.Count(0.5))
 	// Output: 25.9M 259k 0.5
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"kvlab/metrics/format"
 )
 
 // Estimate is what repeated measurements say of the quantity behind them: their
@@ -79,9 +81,9 @@ func (e Estimate) String() string {
 	case e.N == 0:
 		return "no values"
 	case e.N == 1:
-		return Count(e.Median) + " (one value, no interval)"
+		return format.Count(e.Median) + " (one value, no interval)"
 	case e.Coverage == 0:
-		return fmt.Sprintf("%s (median of %d, too few for an interval)", Count(e.Median), e.N)
+		return fmt.Sprintf("%s (median of %d, too few for an interval)", format.Count(e.Median), e.N)
 	}
-	return fmt.Sprintf("%s [%s, %s] (%.1f %% interval of %d)", Count(e.Median), Count(e.Low), Count(e.High), 100*e.Coverage, e.N)
+	return fmt.Sprintf("%s [%s, %s] (%.1f %% interval of %d)", format.Count(e.Median), format.Count(e.Low), format.Count(e.High), 100*e.Coverage, e.N)
 }

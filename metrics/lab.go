@@ -1,6 +1,10 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+
+	"kvlab/metrics/format"
+)
 
 // Lab says that a run's nodes were no machines of their own, but hosts of a
 // virtual lab: network namespaces on one machine, which share its cores and
@@ -21,15 +25,7 @@ func (l *Lab) String() string {
 	if l.LinkBitsPerS == 0 {
 		return text + "links not shaped"
 	}
-	return text + "links " + bitRate(l.LinkBitsPerS)
-}
-
-// bitRate writes a rate in the unit that keeps it short: "1 Gb/s", "2.5 Mb/s".
-func bitRate(bitsPerS uint64) string {
-	if bitsPerS >= 1e9 {
-		return fmt.Sprintf("%g Gb/s", float64(bitsPerS)/1e9)
-	}
-	return fmt.Sprintf("%g Mb/s", float64(bitsPerS)/1e6)
+	return text + "links " + format.BitRate(l.LinkBitsPerS)
 }
 
 // Goodput is the TCP payload in bytes per second that a host's link carries in

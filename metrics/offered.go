@@ -1,6 +1,10 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+
+	"kvlab/metrics/format"
+)
 
 // minAchieved is the share of the offered rate below which a run was saturated:
 // its latencies grow for as long as it lasts, and say nothing.
@@ -42,9 +46,9 @@ func (o Offered) Saturated(done uint64) string {
 
 // String is for people: "200k ops/s offered, Poisson".
 func (o Offered) String() string {
-	text := fmt.Sprintf("%s ops/s offered, %s", Count(o.OpsPerS), arrivalsText(o.Arrivals))
+	text := fmt.Sprintf("%s ops/s offered, %s", format.Count(o.OpsPerS), arrivalsText(o.Arrivals))
 	if o.PeakOpsPerS > 0 {
-		text += fmt.Sprintf(", %.3g %% of a closed loop's %s", 100*o.OpsPerS/o.PeakOpsPerS, Count(o.PeakOpsPerS))
+		text += fmt.Sprintf(", %.3g %% of a closed loop's %s", 100*o.OpsPerS/o.PeakOpsPerS, format.Count(o.PeakOpsPerS))
 	}
 	return text
 }

@@ -5,9 +5,10 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"kvlab/metrics/format"
 )
 
 // Samples returns the number of independent samples that the quantile q, 0 < q
@@ -95,7 +96,7 @@ func (q Quantiles) String() string {
 	} else {
 		q.write(&b)
 	}
-	fmt.Fprintf(&b, "max %s of %d calls", latencyText(q.Max), q.Count)
+	fmt.Fprintf(&b, "max %s of %d calls", format.Latency(q.Max), q.Count)
 	if q.OutOfRange > 0 {
 		fmt.Fprintf(&b, " (%d more values out of range)", q.OutOfRange)
 	}
@@ -110,18 +111,8 @@ func (q Quantiles) write(b *strings.Builder) {
 	}{{"p50", q.P50}, {"p90", q.P90}, {"p99", q.P99}, {"p99.9", q.P999}, {"p99.99", q.P9999}} {
 		value := "n/a"
 		if p.micros != nil {
-			value = latencyText(*p.micros)
+			value = format.Latency(*p.micros)
 		}
 		fmt.Fprintf(b, "%s %s ", p.name, value)
 	}
-}
-
-// latencyText writes microseconds as a duration of three significant digits.
-func latencyText(micros float64) string {
-	d := time.Duration(micros * float64(time.Microsecond))
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit).String()
 }

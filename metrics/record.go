@@ -11,7 +11,9 @@
 //     back, and the launcher's Run says what the whole of them means.
 package metrics
 
-import "time"
+import (
+	"time"
+)
 
 // Role says which side of the wire a node stands on.
 type Role string

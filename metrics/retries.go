@@ -3,6 +3,8 @@ package metrics
 import (
 	"cmp"
 	"fmt"
+
+	"kvlab/metrics/format"
 )
 
 // Retries is what connections that broke cost a run with -retry. Every call counts
@@ -25,23 +27,16 @@ func (r *Retries) Add(s *Retries) *Retries {
 // String says it in a line.
 func (r *Retries) String() string {
 	text := fmt.Sprintf("%s broke: %s sent again, %d answered from memory",
-		plural(r.Connections, "connection"), were(r.Calls, "call"), r.Remembered)
+		format.Plural(r.Connections, "connection"), were(r.Calls, "call"), r.Remembered)
 	if r.First != "" {
 		text += "; the first connection: " + r.First
 	}
 	return text
 }
 
-func plural(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func were(n uint64, what string) string {
 	if n == 1 {
-		return plural(n, what) + " was"
+		return format.Plural(n, what) + " was"
 	}
-	return plural(n, what) + " were"
+	return format.Plural(n, what) + " were"
 }

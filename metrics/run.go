@@ -1,6 +1,8 @@
 package metrics
 
-import "time"
+import (
+	"time"
+)
 
 // Run is run.json: what a run folder holds and what it is worth.
 type Run struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Comparison is how the throughput of one configuration compares with that of
@@ -133,14 +134,14 @@ func (c Comparison) answer() string {
 		return c.costs()
 	case !c.Known && c.Paired:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
-			c.Ratio.Value, plural(c.Pairs, "pair"), metrics.RatioPairs)
+			c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.RatioPairs)
 	case !c.Known:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
 			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, metrics.RatioTrials)
 	}
 	ratio := fmt.Sprintf("B/A is %.3f, 95 %% interval %.3f to %.3f", c.Ratio.Value, c.Ratio.Low, c.Ratio.High)
 	if c.Paired {
-		ratio += " (the median of " + plural(c.Pairs, "pair") + ")"
+		ratio += " (the median of " + format.Plural(c.Pairs, "pair") + ")"
 	}
 	smallest := c.Ratio.SmallestPercent() + " is the smallest difference that 4 of 5 such comparisons see"
 	switch {

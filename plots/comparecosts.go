@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Cost is how the processor time that an operation takes compares, on servers or on
@@ -46,10 +47,10 @@ func (c Cost) String() string {
 	case c.Pairs == 0:
 		return what + ": cannot tell: no pair of trials says what it used"
 	case !c.Known:
-		return fmt.Sprintf("%s: cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d", what, c.Ratio.Value, plural(c.Pairs, "pair"), metrics.MeanRatioPairs)
+		return fmt.Sprintf("%s: cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d", what, c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.MeanRatioPairs)
 	}
 	text := fmt.Sprintf("%s: B/A is %.3f, %g %% interval %.3f to %.3f (the mean of %s); %s is the smallest difference that 4 of 5 such comparisons see; ",
-		what, c.Ratio.Value, 100*metrics.TogetherConfidence, c.Ratio.Low, c.Ratio.High, plural(c.Pairs, "pair"), c.Ratio.SmallestPercent())
+		what, c.Ratio.Value, 100*metrics.TogetherConfidence, c.Ratio.Low, c.Ratio.High, format.Plural(c.Pairs, "pair"), c.Ratio.SmallestPercent())
 	switch {
 	case c.Ratio.Low > 1:
 		return text + fmt.Sprintf("B costs more, by %.1f to %.1f %%", 100*(c.Ratio.Low-1), 100*(c.Ratio.High-1))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Grade is what a result is worth on a scale, and why.
@@ -64,11 +65,11 @@ func (s Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 		return noGrade("only %d of %d trials have ended, and to stop at a good one would pay: go on with --resume", len(trials), len(sweep.Order))
 	case !points[0].OK():
 		return noGrade("%d of %s failed, and at most one in five may; the first: %s",
-			len(points[0].Failed), plural(len(trials), "trial"), points[0].Failed[0].Verdict)
+			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
 	}
 	grade := s.judge(points[0].Rates(), sweep.Lab)
 	if n := len(points[0].Failed); n > 0 {
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("%d of %s failed and left out", n, plural(len(trials), "trial")))
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("%d of %s failed and left out", n, format.Plural(len(trials), "trial")))
 	}
 	return grade
 }
@@ -80,7 +81,7 @@ func noGrade(format string, args ...any) Grade {
 // judge finds the step that the rates of valid trials surely reach.
 func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	bound, why := sure(rates)
-	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", metrics.Count(bound), why)}}
+	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", format.Count(bound), why)}}
 	reached := 0
 	for reached < len(s) && bound >= s[reached].OpsPerS {
 		reached++
@@ -90,11 +91,11 @@ func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	} else {
 		step := s[reached-1]
 		grade.Percent = step.Percent
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", metrics.Count(step.OpsPerS), 100*(bound/step.OpsPerS-1)))
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", format.Count(step.OpsPerS), 100*(bound/step.OpsPerS-1)))
 	}
 	if reached < len(s) {
 		next := s[reached]
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", metrics.Count(next.OpsPerS), next.Percent, next.OpsPerS/bound))
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", format.Count(next.OpsPerS), next.Percent, next.OpsPerS/bound))
 	}
 	if lab != nil {
 		grade.Reasons = append(grade.Reasons, "measured in a "+lab.String()+": not a cluster's number")
@@ -112,7 +113,7 @@ func sure(rates []float64) (float64, string) {
 	switch {
 	case bounded:
 		return estimate.Low, fmt.Sprintf("the lower end of the %.1f %% interval of %d trials, whose median is %s",
-			100*estimate.Coverage, estimate.N, metrics.Count(estimate.Median))
+			100*estimate.Coverage, estimate.N, format.Count(estimate.Median))
 	case len(rates) == 1:
 		return rates[0], "one trial, no interval; 6 trials would have one"
 	}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Nines returns where quantile q, in [0, 1), stands on a latency figure's x
@@ -127,7 +128,7 @@ var latencyKinds = []latencyKind{
 
 // describe is the kind's line in the legend.
 func (k latencyKind) describe(d *metrics.Distribution) string {
-	words := fmt.Sprintf("%s (%s %s, max %s ms", k.words, metrics.Count(float64(d.TotalCount())), k.unit, milliseconds(float64(d.Max())))
+	words := fmt.Sprintf("%s (%s %s, max %s ms", k.words, format.Count(float64(d.TotalCount())), k.unit, milliseconds(float64(d.Max())))
 	if d.OutOfRange > 0 {
 		words += fmt.Sprintf(", %d out of range", d.OutOfRange)
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // rateKnob is the knob that is not told apart by a line in that figure: it is
@@ -66,7 +67,7 @@ func (c course) readings() (all []Reading) {
 		if c.name != "" {
 			rows = append([]string{label(c.name, 60)}, rows...)
 		}
-		all = append(all, Reading{At: trial.OpsPerS, Head: metrics.Count(trial.OpsPerS) + " ops/s", Rows: rows})
+		all = append(all, Reading{At: trial.OpsPerS, Head: format.Count(trial.OpsPerS) + " ops/s", Rows: rows})
 	}
 	return all
 }
@@ -111,7 +112,7 @@ func latencyThroughputFigure(s *Sweep) Figure {
 		p.X.Max = roundTop(most, 6)
 		p.Y.Min, p.Y.Max = logRange(low, high)
 	}
-	p.X.Tick.Marker = ticks{6, metrics.Count}
+	p.X.Tick.Marker = ticks{6, format.Count}
 	p.Y.Scale = plot.LogScale{}
 	p.Y.Tick.Marker = logTicks{shortest}
 	f.Panels = []*plot.Plot{p}

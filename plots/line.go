@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Line is throughput along one knob, with all the others fixed.
@@ -130,7 +131,7 @@ func best(spots []Spot) (Spot, bool) {
 // describe is the law's parameters with their intervals, and where it peaks.
 func (u USL) describe(knob string) string {
 	bounded := func(b Bounded) string {
-		return fmt.Sprintf("%s [%s, %s]", metrics.Count(b.Value), metrics.Count(b.Low), metrics.Count(b.High))
+		return fmt.Sprintf("%s [%s, %s]", format.Count(b.Value), format.Count(b.Low), format.Count(b.High))
 	}
 	peak := fmt.Sprintf("%s [%s, ", tenths(u.Peak.Value), tenths(u.Peak.Low))
 	if math.IsInf(u.Peak.High, 1) {
@@ -139,5 +140,5 @@ func (u USL) describe(knob string) string {
 		peak += tenths(u.Peak.High) + "]"
 	}
 	return fmt.Sprintf("contention %s, coherency %s, peak of %s ops/s at %s %s",
-		bounded(u.Alpha), bounded(u.Beta), metrics.Count(u.At(u.Peak.Value)), peak, knob)
+		bounded(u.Alpha), bounded(u.Beta), format.Count(u.At(u.Peak.Value)), peak, knob)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // methodPart says how a run was measured, and what was checked.
@@ -115,7 +116,7 @@ func perCall(run metrics.Run) string {
 	if sum.Calls == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", measured %s operations a call", metrics.Count(sum.PerCall()))
+	return fmt.Sprintf(", measured %s operations a call", format.Count(sum.PerCall()))
 }
 
 // verification is what all clients checked.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // The units of the figures and tables.
@@ -22,7 +22,7 @@ func milliseconds(micros float64) string {
 	if ms := micros / microsPerMs; ms >= 999.5 {
 		return strconv.FormatFloat(ms, 'f', 0, 64)
 	}
-	return metrics.Count(micros / microsPerMs)
+	return format.Count(micros / microsPerMs)
 }
 
 // tenths writes v to one digit after the point, and no zero there.

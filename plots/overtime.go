@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // ThroughputFigure shows each client's operations per second over time, and
@@ -24,7 +25,7 @@ func ThroughputFigure(r *Run) Figure {
 	}
 	f.Legend = append(f.Legend, legendOf(clients)...)
 	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", topOf(r, lines))}
-	shown := readable{series: clients, write: func(y float64) string { return metrics.Count(y) + " ops/s" }}
+	shown := readable{series: clients, write: func(y float64) string { return format.Count(y) + " ops/s" }}
 	if len(clients) > 1 {
 		shown.total = TotalThroughput(r)
 	}
@@ -97,7 +98,7 @@ func timePanel(r *Run, lines []line, y string, top float64) *plot.Plot {
 	if step := r.step(r.Logs); step > 1 {
 		p.X.Label.Text += fmt.Sprintf(", means of about %g s", step)
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, metrics.Count}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, format.Count}
 	start, end := workSpan(r)
 	drawn := 0
 	for _, l := range lines {

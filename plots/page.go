@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 //go:embed page.html sections.html style.css report.js
@@ -121,7 +121,7 @@ func rawOf(name, file string, value any) (rawFile, error) {
 	if err != nil {
 		return rawFile{}, fmt.Errorf("write %s into the report: %w", file, err)
 	}
-	raw := rawFile{Name: name, File: file, JSON: text, Size: fmt.Sprintf("%sB of JSON", metrics.Count(float64(len(text))))}
+	raw := rawFile{Name: name, File: file, JSON: text, Size: fmt.Sprintf("%sB of JSON", format.Count(float64(len(text))))}
 	if len(text) > maxRaw {
 		raw.JSON = nil
 	}

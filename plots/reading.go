@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Reading is what a figure says at one place of its x axis, to whoever points at
@@ -173,7 +174,7 @@ func trialReadings(trials []metrics.Trial) []Reading {
 		if !trial.Verdict.Valid {
 			reading.Rows = []string{label(trial.Verdict.String(), 120)}
 		} else {
-			reading.Rows = []string{metrics.Count(trial.OpsPerS) + " ops/s"}
+			reading.Rows = []string{format.Count(trial.OpsPerS) + " ops/s"}
 		}
 		if trial.Verdict.Valid && trial.P99 != nil {
 			reading.Rows = append(reading.Rows, "p99 of a call: "+milliseconds(*trial.P99)+" ms")

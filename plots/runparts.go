@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // throughputPart is a run's throughput: the result, each node's, and over time.
@@ -17,10 +18,10 @@ func throughputPart(r *Run, over album) part {
 		cells := []string{node.Name, string(node.Role), absent, absent, absent, absent, absent, absent}
 		if node.Summary != nil {
 			in := node.Summary.InWindow
-			copy(cells[2:], []string{metrics.Count(node.Summary.OpsPerS()), grouped(in.Gets), grouped(in.Puts), grouped(in.ReadModifyWrites), grouped(in.Misses)})
+			copy(cells[2:], []string{format.Count(node.Summary.OpsPerS()), grouped(in.Gets), grouped(in.Puts), grouped(in.ReadModifyWrites), grouped(in.Misses)})
 		}
 		if node.MedianOpsPerS != nil {
-			cells[7] = metrics.Count(*node.MedianOpsPerS)
+			cells[7] = format.Count(*node.MedianOpsPerS)
 		}
 		t.add(cells...)
 	}
@@ -109,7 +110,7 @@ func ceilingPart(r *Run) part {
 		rate float64
 	}{{"this run", r.OpsPerS}, {"the same clients against servers without a store (-engine null)", c.NullOpsPerS}, {"the clients' own engines in their own processes, without a network", c.InprocOpsPerS}} {
 		if what.rate > 0 && r.OpsPerS > 0 {
-			t.add(what.name, metrics.Count(what.rate), fmt.Sprintf("%.2f x", what.rate/r.OpsPerS))
+			t.add(what.name, format.Count(what.rate), fmt.Sprintf("%.2f x", what.rate/r.OpsPerS))
 		}
 	}
 	p.Tables = []table{t}

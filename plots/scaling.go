@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // ScalingFigures are throughput against each knob that has several values, and
@@ -81,7 +82,7 @@ func scalingFigure(s *Sweep, along int) Figure {
 	p.Add(crosses(all))
 	x.mark(p) // now, as what was added has widened the axes
 	p.Y.Min, p.Y.Max = 0, top(all)
-	p.Y.Tick.Marker = ticks{6, metrics.Count}
+	p.Y.Tick.Marker = ticks{6, format.Count}
 	f.Legend = scalingLegend(all, x)
 	f.Panels = []*plot.Plot{p}
 	f.Readings = spotReadings(all, knob.Name)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // intervalBar is the interval of the median at one place.
@@ -48,7 +49,7 @@ func (m medianLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	shown := slices.DeleteFunc(slices.Clone(m), func(s Spot) bool { return s.Estimate.N == 0 })
 	var written boxes
 	for i, spot := range shown {
-		words := metrics.Count(spot.Estimate.Median)
+		words := format.Count(spot.Estimate.Median)
 		if i > 0 && spot.Ideal > 0 {
 			words += fmt.Sprintf(" (%.0f %%)", 100*spot.Efficiency())
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // settings are what makes the run repeatable: the work's flags in order of name,
@@ -26,7 +27,7 @@ func settings(r *Run) []setting {
 	for _, flag := range slices.Sorted(maps.Keys(flags)) {
 		add("servers' -"+flag, flags[flag])
 	}
-	add("command", metrics.CommandLine(r.Command))
+	add("command", format.CommandLine(r.Command))
 	add("git commit", r.GitCommit)
 	if r.Seed != 0 {
 		add("run seed", fmt.Sprint(r.Seed))
@@ -129,8 +130,8 @@ func again(argv []string, commit, more string) []command {
 	}
 	var lines []string
 	if commit != "" {
-		lines = append(lines, "git checkout "+metrics.QuoteWord(commit))
+		lines = append(lines, "git checkout "+format.QuoteWord(commit))
 	}
-	lines = append(lines, metrics.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...)))
+	lines = append(lines, format.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...)))
 	return []command{{"The exact command, in a clone of the repository. " + more, lines}}
 }

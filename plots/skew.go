@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // skewLines are what the servers saw of the workload, with theory's figures in
@@ -22,7 +23,7 @@ func skewLines(s *metrics.Skew) []string {
 	lines := []string{fmt.Sprintf("the servers saw (in theory): %s; %.4g %% of the reads hit", strings.Join(kinds, ", "), 100*s.HitRate)}
 	if len(s.Head) > 0 {
 		lines = append(lines, fmt.Sprintf("  the most popular record %s, the first %d %s, of %s operations sampled",
-			bracketed(s.Head[0].Share), len(s.Head), bracketed(s.HeadTotal()), metrics.Count(float64(s.SampledOps))))
+			bracketed(s.Head[0].Share), len(s.Head), bracketed(s.HeadTotal()), format.Count(float64(s.SampledOps))))
 	}
 	if n := len(s.Servers); n > 1 {
 		most, balance := s.Busiest(), s.Balance()

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Summary is a run as text for a terminal: what each node and each group used
@@ -32,7 +33,7 @@ func Summary(run metrics.Run) string {
 	}
 	fmt.Fprintf(&out, "\n%s: %s", describeTopology(run), resultOf(run))
 	if run.WindowS > 0 {
-		fmt.Fprintf(&out, " in all, %s ops in a %s s window", metrics.Count(float64(run.Ops)), tenths(run.WindowS))
+		fmt.Fprintf(&out, " in all, %s ops in a %s s window", format.Count(float64(run.Ops)), tenths(run.WindowS))
 	}
 	fmt.Fprintln(&out)
 	for _, line := range skewLines(run.Skew) {
@@ -79,7 +80,7 @@ func nodeRows(run metrics.Run) []nodeRow {
 			used = node.Summary.Usage
 		}
 		if node.Summary != nil && node.Summary.InWindow.Ops() > 0 {
-			row.OpsPerS = metrics.Count(node.Summary.OpsPerS())
+			row.OpsPerS = format.Count(node.Summary.OpsPerS())
 		}
 		row.Usage = usageCells(used)
 		rows = append(rows, row)
@@ -136,7 +137,7 @@ func latencyRows(run metrics.Run) []latencyRow {
 		if !ok || q.Count+q.OutOfRange == 0 {
 			continue
 		}
-		row := latencyRow{Name: name, Samples: metrics.Count(float64(q.Count))}
+		row := latencyRow{Name: name, Samples: format.Count(float64(q.Count))}
 		if q.OutOfRange > 0 {
 			row.Samples += fmt.Sprintf(" + %d out of range", q.OutOfRange)
 		}

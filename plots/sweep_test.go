@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // ranAt is a run of some nodes that came to opsPerS.
@@ -196,9 +197,9 @@ func TestSweepReportNumbers(t *testing.T) {
 		}
 	}
 	two, four := metrics.Median(rates["2"]), metrics.Median(rates["4"])
-	wants := []string{"17/18 trials", "no result", "INVALID(" + plural(failed, "trial")[:1] + " of 17 trials failed)",
-		metrics.Count(two), metrics.Count(four), percent(four / two / 2), "at nodes=4", "nodes=8: misses in the window (node1)",
-		"a fit needs results at 4 different places, not 2", metrics.Count(slices.Min(rates["2"])) + " to " + metrics.Count(slices.Max(rates["2"]))}
+	wants := []string{"17/18 trials", "no result", "INVALID(" + format.Plural(failed, "trial")[:1] + " of 17 trials failed)",
+		format.Count(two), format.Count(four), percent(four / two / 2), "at nodes=4", "nodes=8: misses in the window (node1)",
+		"a fit needs results at 4 different places, not 2", format.Count(slices.Min(rates["2"])) + " to " + format.Count(slices.Max(rates["2"]))}
 	for _, want := range wants {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the report lacks %q", want)

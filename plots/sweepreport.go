@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // SweepReport is a whole sweep as one HTML page that needs nothing else, like
@@ -64,7 +65,7 @@ func (s *Sweep) warnings() []string {
 	}
 	var all []string
 	for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
-		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], plural(valid, "valid trial")))
+		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], format.Plural(valid, "valid trial")))
 	}
 	for _, point := range s.Points {
 		const chance = 0.01 // that there is one such warning in a sweep without a trend
@@ -235,11 +236,11 @@ func (s *Sweep) verdict() (words string, good bool) {
 	failed, left := len(s.failed()), len(s.Order)-len(s.Trials)
 	switch {
 	case failed > 0:
-		return fmt.Sprintf("INVALID(%d of %s failed)", failed, plural(len(s.Trials), "trial")), false
+		return fmt.Sprintf("INVALID(%d of %s failed)", failed, format.Plural(len(s.Trials), "trial")), false
 	case left > 0:
 		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.progress()), false
 	}
-	return fmt.Sprintf("VALID (%s)", plural(len(s.Trials), "trial")), true
+	return fmt.Sprintf("VALID (%s)", format.Plural(len(s.Trials), "trial")), true
 }
 
 // headline is the median of the best point, and what more there is to say of it:
@@ -249,14 +250,14 @@ func (s *Sweep) headline() (median, more string) {
 	if !ok {
 		return "no result", ""
 	}
-	more = fmt.Sprintf("the median of %s without an interval, which needs 6", plural(top.Estimate.N, "trial"))
+	more = fmt.Sprintf("the median of %s without an interval, which needs 6", format.Plural(top.Estimate.N, "trial"))
 	if top.Estimate.Coverage > 0 {
-		more = fmt.Sprintf("the median of %s; %.1f %% interval %s, half-width %.2g %%", plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate), 100*top.Estimate.HalfWidth())
+		more = fmt.Sprintf("the median of %s; %.1f %% interval %s, half-width %.2g %%", format.Plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate), 100*top.Estimate.HalfWidth())
 	}
 	if len(s.Points) > 1 {
 		more += "; at " + top.Value + ", the best point"
 	}
-	return metrics.Count(top.Estimate.Median) + " ops/s", more
+	return format.Count(top.Estimate.Median) + " ops/s", more
 }
 
 // spots are the points with their medians.
@@ -276,5 +277,5 @@ func intervalWords(e metrics.Estimate) string {
 	if e.Coverage == 0 {
 		return absent
 	}
-	return metrics.Count(e.Low) + " to " + metrics.Count(e.High)
+	return format.Count(e.Low) + " to " + format.Count(e.High)
 }

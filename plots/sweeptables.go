@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // lineTables are the lines of the figures by the first knob that has several
@@ -61,7 +62,7 @@ func tableOf(knob string, x axis, line Line) table {
 			cells = append(cells, percent(spot.Efficiency()), percent(spot.Step))
 		}
 		if limited {
-			cells = append(cells, metrics.Count(spot.Limit), percent(spot.limitShare()))
+			cells = append(cells, format.Count(spot.Limit), percent(spot.limitShare()))
 		}
 		if ceiling {
 			limit, n := spot.LimitedBy()
@@ -86,7 +87,7 @@ func (s Spot) cells() []string {
 	}
 	switch {
 	case s.Estimate.N > 0:
-		median = metrics.Count(s.Estimate.Median)
+		median = format.Count(s.Estimate.Median)
 	case s.Trials() > 0:
 		median = "no result"
 	}
@@ -116,7 +117,7 @@ func percent(share float64) string {
 func trialTable(s *Sweep) table {
 	t := table{Names: []int{1, 7, 8}, Columns: []string{"trial", "point", "ops/s", "p50 call (ms)", "p99 call (ms)", "sent (B/op)", "received (B/op)", "verdict", "folder"}}
 	for _, trial := range s.Trials {
-		line := []string{fmt.Sprint(trial.Number), metrics.PointName(s.Knobs, trial.Point), metrics.Count(trial.OpsPerS)}
+		line := []string{fmt.Sprint(trial.Number), metrics.PointName(s.Knobs, trial.Point), format.Count(trial.OpsPerS)}
 		for _, us := range []*float64{trial.P50, trial.P99} {
 			if us == nil {
 				line = append(line, "n/a")
@@ -140,7 +141,7 @@ func trialTable(s *Sweep) table {
 // sweepSettings are what makes the sweep repeatable, and what was the same in all
 // of its trials.
 func sweepSettings(s *Sweep, shown *Run) []setting {
-	all := []setting{{"command", metrics.CommandLine(s.Command)}, {"git commit", s.GitCommit}, {"seed of the order", fmt.Sprint(s.Seed)},
+	all := []setting{{"command", format.CommandLine(s.Command)}, {"git commit", s.GitCommit}, {"seed of the order", fmt.Sprint(s.Seed)},
 		{"started", s.Started.UTC().Format(time.DateTime + " UTC")}, {"trials of a point", fmt.Sprint(s.Sweep.Trials)}}
 	for _, knob := range s.Knobs {
 		all = append(all, setting{"knob " + knob.Name, strings.Join(knob.Values, ", ")})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"kvlab/metrics/format"
 )
 
 // describeSweep is a sweep in one line: work, trials, how sure it is.
@@ -54,7 +56,7 @@ func (s *Sweep) progress() string {
 	if done, planned := len(s.Trials), len(s.Order); done < planned {
 		return fmt.Sprintf("%d/%d trials", done, planned)
 	}
-	return plural(len(s.Trials), "trial")
+	return format.Plural(len(s.Trials), "trial")
 }
 
 // fewest is the smallest number of valid trials that a point with a result has;
@@ -79,5 +81,5 @@ func failureWords(s *Sweep) string {
 	for _, trial := range failed {
 		each = append(each, s.name(trial)+": "+invalidReason(trial.Verdict))
 	}
-	return label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(failed), plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
+	return label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(failed), format.Plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
 }

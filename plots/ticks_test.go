@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // labels joins the labels of ticks that have one.
@@ -30,7 +30,7 @@ func TestTicks(t *testing.T) {
 	}{
 		{"seconds", ticks{14, shortest}, -8.7, 30.4, "-5 0 5 10 15 20 25 30"},
 		{"a short run", ticks{14, shortest}, -0.3, 0.3, "-0.3 -0.25 -0.2 -0.15 -0.1 -0.05 0 0.05 0.1 0.15 0.2 0.25 0.3"},
-		{"ops/s", ticks{5, metrics.Count}, 0, 12.5e6, "0 2.5M 5M 7.5M 10M 12.5M"},
+		{"ops/s", ticks{5, format.Count}, 0, 12.5e6, "0 2.5M 5M 7.5M 10M 12.5M"},
 		{"no range", ticks{5, shortest}, 3, 3, "3"},
 		{"two decades", logTicks{shortest}, 0.5, 20, "0.5 1 2 5 10 20"},
 		{"six decades", logTicks{shortest}, 0.001, 1000, "0.001 0.01 0.1 1 10 100 1000"},

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // trialsFigure shows the trials of a sweep without knobs in the order of their
@@ -35,7 +36,7 @@ func trialsFigure(s *Sweep) Figure {
 		most = max(most, trial.OpsPerS)
 	}
 	p.X.Min, p.X.Max = x.bounds()
-	p.Y.Tick.Marker = ticks{6, metrics.Count}
+	p.Y.Tick.Marker = ticks{6, format.Count}
 	style := draw.GlyphStyle{Color: vermillion, Radius: 3.6, Shape: draw.CircleGlyph{}}
 	f.Legend = []Group{{Entries: []Entry{{Name: "one valid trial", Glyph: style}}}}
 	if point := s.Points[0]; point.OK() {

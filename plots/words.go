@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // runFigure is a figure of one run with its words and no panels yet.
@@ -57,7 +58,7 @@ func resultOf(run metrics.Run) string {
 	if run.WindowS <= 0 {
 		return "no result"
 	}
-	return metrics.Count(run.OpsPerS) + " ops/s"
+	return format.Count(run.OpsPerS) + " ops/s"
 }
 
 // describeWork is the workload in a few words.
@@ -76,7 +77,7 @@ func describeWork(flags map[string]string) string {
 func describeTopology(run metrics.Run) string {
 	text := describeNodes(run.Count(metrics.Server), run.Count(metrics.Client))
 	machines := run.Machines()
-	nodes := plural(machines, "node")
+	nodes := format.Plural(machines, "node")
 	switch {
 	case run.Symmetric:
 		return text + ", symmetric on " + nodes
@@ -88,15 +89,7 @@ func describeTopology(run metrics.Run) string {
 
 // describeNodes is "2 servers + 1 client".
 func describeNodes(servers, clients int) string {
-	return plural(servers, "server") + " + " + plural(clients, "client")
-}
-
-// plural is "1 node" or "2 nodes".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return format.Plural(servers, "server") + " + " + format.Plural(clients, "client")
 }
 
 // invalidReason is why a run is not valid, and where.

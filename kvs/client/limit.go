@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // limit is what bounds the work of a configuration, in operations per second.
@@ -33,23 +34,23 @@ func measureCeiling(ctx context.Context, node *control.Node, config Config) erro
 	engine.TuneCollector(host.MemoryTotalBytes)
 	l := &limit{config: config, servers: config.Servers()}
 	node.Logf("ceiling of %s on %s with %s: %s of %d bytes, %s, batches of %d operations to %s\n",
-		config.Workload.Workload, host.Hostname, counted(host.Cores, "core"), counted(int(config.Workload.Records), "record"), config.ValueSize,
-		counted(config.Workers, "worker"), config.Batch, counted(l.servers, "server"))
+		config.Workload.Workload, host.Hostname, format.Plural(host.Cores, "core"), format.Plural(int(config.Workload.Records), "record"), config.ValueSize,
+		format.Plural(config.Workers, "worker"), config.Batch, format.Plural(l.servers, "server"))
 	say := func(what, format string, args ...any) { node.Logf("%-12s %s", what, fmt.Sprintf(format, args...)) }
 
 	if l.frames, err = loadgen.SampleFrames(config.Config); err != nil {
 		return err
 	}
 	f := l.frames
-	say("frames", "a request of %sB and a reply of %sB: %.1f and %.1f bytes per operation", metrics.Count(f.Request), metrics.Count(f.Reply), f.Request/f.Ops, f.Reply/f.Ops)
+	say("frames", "a request of %sB and a reply of %sB: %.1f and %.1f bytes per operation", format.Count(f.Request), format.Count(f.Reply), f.Request/f.Ops, f.Reply/f.Ops)
 	if l.raw, err = l.measureRaw(ctx); err != nil {
 		return err
 	}
-	say("raw network", "%s ops/s   these frames there and back, and nobody looks into them: %.2f GB/s", metrics.Count(l.raw.OpsPerS), l.raw.BytesPerS/1e9)
+	say("raw network", "%s ops/s   these frames there and back, and nobody looks into them: %.2f GB/s", format.Count(l.raw.OpsPerS), l.raw.BytesPerS/1e9)
 	if l.inproc, err = measureInProcess(ctx, config.Config); err != nil {
 		return err
 	}
-	say("in process", "%s ops/s   draw, %s engine and check, without a network", metrics.Count(l.inproc), config.Engine)
+	say("in process", "%s ops/s   draw, %s engine and check, without a network", format.Count(l.inproc), config.Engine)
 	l.conclude(say)
 	return nil
 }
@@ -115,13 +116,13 @@ func (l *limit) conclude(say sayer) {
 	between := c.Network || c.machines() > 1 // there is a wire between the nodes
 	wire := c.wire(l.servers, l.frames)
 	if c.Gbps > 0 {
-		say("wire", "%s ops/s   %v Gb/s carry %.3f GB/s of payload each way; %s, %s, balance %.2f", metrics.Count(wire.Limit()),
-			c.Gbps, wire.Goodput/1e9, counted(wire.Servers, "server"), counted(wire.Clients, "client"), wire.Balance)
+		say("wire", "%s ops/s   %v Gb/s carry %.3f GB/s of payload each way; %s, %s, balance %.2f", format.Count(wire.Limit()),
+			c.Gbps, wire.Goodput/1e9, format.Plural(wire.Servers, "server"), format.Plural(wire.Clients, "client"), wire.Balance)
 		if between && wire.Limit() < opsPerS {
 			opsPerS, why = wire.Limit(), "the wire's"
 		}
 	}
-	say("limit", "%s ops/s   %s", metrics.Count(opsPerS), why)
+	say("limit", "%s ops/s   %s", format.Count(opsPerS), why)
 	l.reached(say, "of the limit", opsPerS)
 	if c.Gbps > 0 && !between {
 		l.reached(say, "of what such a wire would carry", wire.Limit())
@@ -157,16 +158,8 @@ func (l *limit) reached(say sayer, of string, limit float64) {
 	if c.Against != "" {
 		whose = " of " + c.Against
 	}
-	say("reached", "%.1f %% %s, by %s ops/s%s", 100*c.Measured/limit, of, metrics.Count(c.Measured), whose)
+	say("reached", "%.1f %% %s, by %s ops/s%s", 100*c.Measured/limit, of, format.Count(c.Measured), whose)
 	if c.Measured > limit {
 		say("", "more than all: other work, or another machine; or this one was busier just now: measure both again")
 	}
-}
-
-// counted is "1 server" or "4 servers".
-func counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

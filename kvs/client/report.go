@@ -6,6 +6,7 @@ import (
 
 	"kvlab/kvs/check"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // log reports the latencies of an interval and writes its line to the log.
@@ -21,7 +22,7 @@ func (c *client) log(i metrics.Interval, usage metrics.Usage) error {
 	}
 	if i.Counts.Ops() > 0 {
 		c.node.Logf("%s: %s operations per second, %.1f per call, %d missed, cpu %.0f %%",
-			i.Phase, metrics.Count(i.OpsPerS()), i.Counts.PerCall(), i.Counts.Misses, usage.CPUPercent)
+			i.Phase, format.Count(i.OpsPerS()), i.Counts.PerCall(), i.Counts.Misses, usage.CPUPercent)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/control"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // backend runs programs on nodes: here, or on other machines.
@@ -54,7 +55,7 @@ type local struct {
 func (l local) Prepare(_ context.Context, places []Place) error {
 	for _, place := range places {
 		if _, err := exec.LookPath(l.programs[place.Role]); err != nil {
-			return &fault{node: place.Name, role: place.Role, reason: oneLine(err.Error())}
+			return &fault{node: place.Name, role: place.Role, reason: format.OneLine(err.Error())}
 		}
 	}
 	return nil

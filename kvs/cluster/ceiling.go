@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 func (c *Config) ceilingFlags(fs *flag.FlagSet) {
@@ -51,7 +52,7 @@ func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c 
 	}
 	work, err := l.workOf(ctx, plan)
 	if err != nil {
-		return &metrics.Ceiling{Note: oneLine(err.Error())}, ctx.Err()
+		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
 	}
 	if work.engine == nullEngine {
 		return nil, nil

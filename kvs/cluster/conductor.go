@@ -8,6 +8,7 @@ import (
 	"kvlab/kvs/control"
 	"kvlab/kvs/trust"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // conductor leads the members of one run through the protocol of package
@@ -65,14 +66,14 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 	for _, place := range c.plan.Places {
 		log, err := openNodeLog(dir, place)
 		if err != nil {
-			return &fault{reason: oneLine(err.Error())}
+			return &fault{reason: format.OneLine(err.Error())}
 		}
 		defer log.close()
 		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
 	}
 	var err error
 	if c.latency, err = createLatencyLog(dir); err != nil {
-		return &fault{reason: oneLine(err.Error())}
+		return &fault{reason: format.OneLine(err.Error())}
 	}
 	defer c.display.clear()
 	err = c.conduct(ctx)
@@ -126,7 +127,7 @@ func (c *conductor) start(role metrics.Role) error {
 	}
 	epochs, err := c.epochs(role)
 	if err != nil {
-		return &fault{reason: oneLine(err.Error())}
+		return &fault{reason: format.OneLine(err.Error())}
 	}
 	for i, m := range c.of(role) {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // plainEvery is the time between two progress lines where there is no terminal.
@@ -79,15 +80,7 @@ func (s status) line() string {
 	if s.length > 0 {
 		text += fmt.Sprintf("/%.0f", s.length.Seconds())
 	}
-	return fmt.Sprintf("%s s, %s ops/s, %s, %s", text, metrics.Count(s.opsPerS), counted(s.servers, "server"), counted(s.clients, "client"))
-}
-
-// counted is a number of things: "1 server", "2 servers".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%s s, %s ops/s, %s, %s", text, format.Count(s.opsPerS), format.Plural(s.servers, "server"), format.Plural(s.clients, "client"))
 }
 
 // bar is the status with a bar, no wider than the terminal.

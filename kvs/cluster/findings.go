@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/probe"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // The bounds beyond which a fact is a finding.
@@ -42,10 +43,10 @@ type judgement struct {
 	findings []metrics.Finding
 }
 
-func (s *site) finding(grade metrics.Grade, fact, advice, format string, args ...any) metrics.Finding {
+func (s *site) finding(grade metrics.Grade, fact, advice, layout string, args ...any) metrics.Finding {
 	return metrics.Finding{
 		Node: s.Name(), Role: s.Roles[0], Fact: fact, Grade: grade,
-		Text: oneLine(fmt.Sprintf(format, args...)), Type: advice,
+		Text: format.OneLine(fmt.Sprintf(layout, args...)), Type: advice,
 	}
 }
 

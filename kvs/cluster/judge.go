@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // total fills in what run's summaries add up to: the common window, the result
@@ -98,7 +99,7 @@ func checkReplies(run metrics.Run) metrics.Verdict {
 			continue
 		}
 		if v := node.Summary.Verification; v.Failures > 0 {
-			return invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, oneLine(v.First))
+			return invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, format.OneLine(v.First))
 		}
 	}
 	return valid
@@ -108,11 +109,11 @@ func checkReplies(run metrics.Run) metrics.Verdict {
 func checkHistory(run metrics.Run) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if c := node.Summary.Check; c != nil && c.Fault() != "" {
-			return invalid(node.Name, "%s", oneLine(c.Fault()))
+			return invalid(node.Name, "%s", format.OneLine(c.Fault()))
 		}
 	}
 	if c := run.Check; c != nil && c.Fault() != "" {
-		return invalid("", "%s", oneLine(c.Fault()))
+		return invalid("", "%s", format.OneLine(c.Fault()))
 	}
 	return valid
 }

@@ -35,6 +35,7 @@ import (
 	"kvlab/kvs/cluster/lab"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/plots"
 )
 
@@ -264,7 +265,7 @@ func verdictOf(err error) metrics.Verdict {
 	if errors.As(err, &f) {
 		return metrics.Verdict{Reason: f.reason, Node: f.node}
 	}
-	return metrics.Verdict{Reason: oneLine(err.Error())}
+	return metrics.Verdict{Reason: format.OneLine(err.Error())}
 }
 
 // fill puts into run what the members have reported.

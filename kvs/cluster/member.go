@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/control"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // stage is how far a node has come. A server goes from started to ready to
@@ -236,8 +237,8 @@ func (m *member) note(r *metrics.Record) {
 }
 
 // fault is a fault of this member.
-func (m *member) fault(kind faultKind, format string, args ...any) *fault {
-	return &fault{node: m.Name, role: m.Role, kind: kind, reason: oneLine(fmt.Sprintf(format, args...))}
+func (m *member) fault(kind faultKind, layout string, args ...any) *fault {
+	return &fault{node: m.Name, role: m.Role, kind: kind, reason: format.OneLine(fmt.Sprintf(layout, args...))}
 }
 
 // exitReason says in words how a process ended before its work was done.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // tailLines is how many of a failing node's last log lines are printed.
@@ -63,7 +64,7 @@ type diskError struct{ error }
 func (e diskError) Unwrap() error { return e.error }
 
 func (e diskError) fault() *fault {
-	return &fault{kind: crash, reason: oneLine("the logs cannot be written: " + e.Error())}
+	return &fault{kind: crash, reason: format.OneLine("the logs cannot be written: " + e.Error())}
 }
 
 // written is the error of a write.

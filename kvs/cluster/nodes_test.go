@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // script writes an executable shell script.
@@ -49,9 +50,9 @@ func TestPlan(t *testing.T) {
 
 func TestQuoteWord(t *testing.T) {
 	for _, word := range []string{"", "a", "-x=1", "a b", "it's", "$HOME", "a\nb", `"`, "*"} {
-		got, err := splitWords(quoteWord(word))
+		got, err := splitWords(format.QuoteWord(word))
 		if err != nil || len(got) != 1 || got[0] != word {
-			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, quoteWord(word), got, err)
+			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, format.QuoteWord(word), got, err)
 		}
 	}
 }

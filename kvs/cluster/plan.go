@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // serverPort is the first port on each data address, the labs' own. A second
@@ -130,7 +131,7 @@ func (p Plan) args(place Place, index int, hosts []string) []string {
 // print writes the plan for --dry-run.
 func (p Plan) print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s\n", counted(p.count(metrics.Server), "server"), counted(p.count(metrics.Client), "client"))
+	fmt.Fprintf(&b, "%s, %s\n", format.Plural(p.count(metrics.Server), "server"), format.Plural(p.count(metrics.Client), "client"))
 	if p.Symmetric {
 		b.WriteString("symmetric: every node serves and loads\n")
 	}
@@ -142,7 +143,7 @@ func (p Plan) print(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "\n%s: %s\n  %s", place.Name, p.describe(place), place.Program())
 		for _, arg := range p.args(place, index[place.Role], hosts) {
-			b.WriteString(" " + quoteWord(arg))
+			b.WriteString(" " + format.QuoteWord(arg))
 		}
 		b.WriteByte('\n')
 		index[place.Role]++
@@ -165,6 +166,3 @@ func (p Plan) describe(place Place) string {
 
 // source is where the plan's nodes were found; nil for this machine.
 func (p Plan) source() nodes.Source { return p.Places[0].Source }
-
-// quoteWord writes an argument so that it may be pasted into a shell.
-func quoteWord(word string) string { return metrics.QuoteWord(word) }

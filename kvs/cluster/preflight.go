@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/probe"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // The free space below which nothing is written to a folder, and below which
@@ -105,13 +106,13 @@ func outFindings(out string) []metrics.Finding {
 		}
 	}
 	if err != nil {
-		return []metrics.Finding{{Fact: "disk", Grade: metrics.Fail, Text: oneLine(fmt.Sprintf("--out: %v", err))}}
+		return []metrics.Finding{{Fact: "disk", Grade: metrics.Fail, Text: format.OneLine(fmt.Sprintf("--out: %v", err))}}
 	}
 	_, free, err := probe.Disk(folder)
-	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + quoteWord(folder) + ", and give another folder with --out"}
+	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + format.QuoteWord(folder) + ", and give another folder with --out"}
 	switch {
 	case err != nil:
-		found.Grade, found.Text = metrics.Fail, oneLine(fmt.Sprintf("--out: %v", err))
+		found.Grade, found.Text = metrics.Fail, format.OneLine(fmt.Sprintf("--out: %v", err))
 	case free < leastOut:
 		found.Grade, found.Text = metrics.Fail, fmt.Sprintf("--out: only %s are free in %s", gigabytes(free), folder)
 	case free < lowOut:

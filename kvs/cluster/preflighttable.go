@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // preflightTable is a preflight for people: a row a machine with what differs
@@ -53,13 +54,13 @@ func preflightTable(p metrics.Preflight) string {
 
 // preflightLine sums a preflight up.
 func preflightLine(p metrics.Preflight) string {
-	text := fmt.Sprintf("preflight: %s in %.1f s, ", counted(len(p.Machines), "machine"), p.LengthS)
+	text := fmt.Sprintf("preflight: %s in %.1f s, ", format.Plural(len(p.Machines), "machine"), p.LengthS)
 	failures := len(p.Failures())
 	switch warnings := len(p.Findings) - failures; {
 	case failures > 0:
-		return text + counted(failures, "failure") + ": nothing is started"
+		return text + format.Plural(failures, "failure") + ": nothing is started"
 	case warnings > 0:
-		return text + counted(warnings, "warning")
+		return text + format.Plural(warnings, "warning")
 	}
 	return text + "all as it should be"
 }

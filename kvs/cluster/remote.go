@@ -19,6 +19,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/control"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // remoteParallel is how many nodes are prepared at a time. A jump host's sshd
@@ -82,7 +83,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 	for role, path := range r.programs {
 		sum, err := sha256File(path)
 		if err != nil {
-			return &fault{reason: oneLine(err.Error())}
+			return &fault{reason: format.OneLine(err.Error())}
 		}
 		sums[role] = sum
 	}
@@ -94,7 +95,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 		group.Go(func() error {
 			path, err := r.deploy(ctx, place, sums[place.Role])
 			if err != nil {
-				faults[i] = &fault{node: place.Name, role: place.Role, reason: oneLine(err.Error())}
+				faults[i] = &fault{node: place.Name, role: place.Role, reason: format.OneLine(err.Error())}
 				return nil
 			}
 			r.mu.Lock()
@@ -320,9 +321,4 @@ func (r *remote) failure(ctx context.Context, err error, stderr string) error {
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// oneLine joins a text's lines, as a reason is part of the verdict's line.
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
 }

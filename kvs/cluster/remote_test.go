@@ -15,6 +15,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // fakeSSH stands for ssh, sshd and the node's login shell: it looks at its
@@ -69,7 +70,7 @@ func TestRemoteArguments(t *testing.T) {
 	nasty := []string{"two words", `"double" 'single'`, "$HOME", "`id`", "a;b|c&d", "line\nbreak", "", `back\slash`, "*", "größe"}
 	var words []string
 	for _, w := range nasty {
-		words = append(words, quoteWord(w))
+		words = append(words, format.QuoteWord(w))
 	}
 	err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", strings.Join(words, " "), "--hosts", hosts, "--out", tr.out})
 	if err != nil {

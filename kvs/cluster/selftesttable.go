@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // tested is one line of the self-test's table.
@@ -74,7 +75,7 @@ func (s *selfTest) conclude(seed uint64, ended error) error {
 	}
 	printChecks(s.Stdout, s.checks)
 	if s.remade > 0 {
-		fmt.Fprintf(s.Stdout, "%s made again: the windows of the two trials lay apart\n", counted(s.remade, "pair"))
+		fmt.Fprintf(s.Stdout, "%s made again: the windows of the two trials lay apart\n", format.Plural(s.remade, "pair"))
 	}
 	verdict := selfTestVerdict(s.checks, ended)
 	fmt.Fprintf(s.Stdout, "\nlogs %s\nverdict %s\n", s.dir, verdict)
@@ -91,7 +92,7 @@ func selfTestVerdict(checks []tested, ended error) metrics.Verdict {
 	case errors.Is(ended, errInterrupted):
 		return verdictOf(errInterrupted)
 	case errors.As(ended, &broken):
-		return invalid(broken.Verdict.Node, "a trial of the self-test failed: %s", oneLine(ended.Error()))
+		return invalid(broken.Verdict.Node, "a trial of the self-test failed: %s", format.OneLine(ended.Error()))
 	case ended != nil:
 		return verdictOf(ended)
 	}

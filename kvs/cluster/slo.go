@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // SLO is a promise about latency: that a quantile of the operations' latency,
@@ -51,7 +52,7 @@ func (s SLO) judge(run metrics.Run) (kept bool, why string, err error) {
 	case q.Refused != "":
 		return false, q.Refused, nil
 	case value == nil:
-		return false, "", fmt.Errorf("--slo %s: %d calls at %s ops/s are too few for %s: want a longer --secs", s, q.Count, metrics.Count(run.OpsPerS), s.Quantile)
+		return false, "", fmt.Errorf("--slo %s: %d calls at %s ops/s are too few for %s: want a longer --secs", s, q.Count, format.Count(run.OpsPerS), s.Quantile)
 	}
 	got := time.Duration(*value) * time.Microsecond
 	return got <= s.Limit, fmt.Sprintf("%s %v", s.Quantile, got), nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // skip leaves a test out for a reason; where everything must be there
@@ -249,7 +250,7 @@ func TestSSHCluster(t *testing.T) {
 	t.Run("arguments", func(t *testing.T) {
 		tr, args := newRun(t)
 		profile := filepath.Join(t.TempDir(), "two words 'single' \"double\" $HOME `id`;a|b&c\nnext line\\ *")
-		args = append(args, "1", "--server-args", "-cpuprofile "+quoteWord(profile))
+		args = append(args, "1", "--server-args", "-cpuprofile "+format.QuoteWord(profile))
 		if err := tr.Run(context.Background(), args); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}

@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/plots"
 )
 
@@ -252,7 +253,7 @@ func (c *campaign) print(w io.Writer) error {
 		when = ", those of a pair at the same time"
 	}
 	fmt.Fprintf(w, "%s of each of %s, %d in all%s, ordered by --seed %d\n",
-		counted(c.plan.Trials, "trial"), counted(len(c.points), "point"), len(c.plan.Order), when, c.plan.Seed)
+		format.Plural(c.plan.Trials, "trial"), format.Plural(len(c.points), "point"), len(c.plan.Order), when, c.plan.Seed)
 	for _, planned := range c.plan.Order {
 		fmt.Fprintln(w, strings.Join(nonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(c.plan.Knobs, planned.Point)), "  "))
 	}

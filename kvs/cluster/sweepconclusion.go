@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/plots"
 )
 
@@ -25,13 +26,13 @@ func (c *campaign) conclude(done []metrics.Trial, ended error) error {
 	}
 	if interrupted {
 		fmt.Fprintf(c.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n",
-			counted(len(done), "trial"), len(sweep.Next(c.plan, done)), quoteWord(string(c.dir)))
+			format.Plural(len(done), "trial"), len(sweep.Next(c.plan, done)), format.QuoteWord(string(c.dir)))
 		verdict := metrics.Verdict{Reason: errInterrupted.Error()}
 		fmt.Fprintf(c.Stdout, "logs %s\nverdict %s\n", c.dir, verdict)
 		return &InvalidError{Verdict: verdict, Err: errInterrupted}
 	}
 	if ended != nil {
-		return fmt.Errorf("%w (go on with --resume %s)", ended, quoteWord(string(c.dir)))
+		return fmt.Errorf("%w (go on with --resume %s)", ended, format.QuoteWord(string(c.dir)))
 	}
 	c.picture(c.drawMany, c.dir)
 	points := metrics.Summarize(c.plan, done)
@@ -71,7 +72,7 @@ func totalLines(point metrics.Point) string {
 		return ""
 	}
 	estimate, ok := point.Estimate()
-	text := fmt.Sprintf("\ntotal %.0f op/s\nmedian of %s, ", estimate.Median, counted(estimate.N, "trial"))
+	text := fmt.Sprintf("\ntotal %.0f op/s\nmedian of %s, ", estimate.Median, format.Plural(estimate.N, "trial"))
 	if !ok {
 		text += "too few for a 95 % interval, which needs 6\n"
 	} else {
@@ -123,7 +124,7 @@ func (c *campaign) remarks(points []metrics.Point) string {
 		if c.plan.Until > 0 {
 			met := "met"
 			if !point.Met(c.plan.Until) {
-				met = fmt.Sprintf("not met after %s", counted(point.Trials(), "trial"))
+				met = fmt.Sprintf("not met after %s", format.Plural(point.Trials(), "trial"))
 			}
 			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*c.plan.Until, at, met)
 		}
@@ -134,10 +135,10 @@ func (c *campaign) remarks(points []metrics.Point) string {
 			}
 		}
 		for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
-			fmt.Fprintf(&b, "%s%s: %d of the %s\n", stamp, at, stamped[stamp], counted(len(point.Valid), "valid trial"))
+			fmt.Fprintf(&b, "%s%s: %d of the %s\n", stamp, at, stamped[stamp], format.Plural(len(point.Valid), "valid trial"))
 		}
 		if !point.OK() {
-			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), counted(point.Trials(), "trial"))
+			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), format.Plural(point.Trials(), "trial"))
 		}
 		for _, trial := range point.Failed {
 			fmt.Fprintf(&b, "failed%s: trial %d, %s\n", at, trial.Number, trial.Verdict)
@@ -181,7 +182,7 @@ func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
 		return valid
 	}
 	which := strings.Join(nonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(c.plan.Knobs, first.Point)), " ")
-	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, counted(len(done), "trial"), which, first.Verdict.Reason)
+	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, format.Plural(len(done), "trial"), which, first.Verdict.Reason)
 }
 
 // writeBenchmarks writes summary.txt: a benchmark line for each valid trial, in

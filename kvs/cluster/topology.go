@@ -7,6 +7,7 @@ import (
 
 	"kvlab/kvs/control"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // topology is how many servers and clients a run has, and how they share nodes.
@@ -94,7 +95,7 @@ func (t *topology) fillSymmetric(available int) error {
 	}
 	if t.serving() != t.loading() {
 		return fmt.Errorf("--symmetric: %s would take %s and %s %d: every node must both serve and load",
-			counted(t.servers, "server"), counted(t.serving(), "node"), counted(t.clients, "client"), t.loading())
+			format.Plural(t.servers, "server"), format.Plural(t.serving(), "node"), format.Plural(t.clients, "client"), t.loading())
 	}
 	if available > 0 && t.nodes() > available {
 		return t.tooFew(available)
@@ -116,7 +117,7 @@ func (c *Config) useNodes(nodes int) error {
 }
 
 func (t topology) tooFew(available int) error {
-	return fmt.Errorf("%s and %s are more than the %d nodes there are can take", counted(t.servers, "server"), counted(max(t.clients, 1), "client"), available)
+	return fmt.Errorf("%s and %s are more than the %d nodes there are can take", format.Plural(t.servers, "server"), format.Plural(max(t.clients, 1), "client"), available)
 }
 
 // serving and loading are the numbers of nodes that do so.

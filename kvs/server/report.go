@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // log writes an interval to the log, in the labs' form. Under a launcher only
@@ -22,7 +23,7 @@ func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 	if i.Phase == metrics.Window || !s.node.Controlled() {
 		fmt.Fprint(s.node, i.Lines())
 	} else if i.Counts.Ops() > 0 {
-		s.node.Logf("%s: %s operations per second", i.Phase, metrics.Count(i.OpsPerS()))
+		s.node.Logf("%s: %s operations per second", i.Phase, format.Count(i.OpsPerS()))
 	}
 	return nil
 }

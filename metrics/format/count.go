@@ -1,4 +1,5 @@
-package metrics
+// Package format writes numbers and words for people: 12.4M, 3 servers, 1.23ms.
+package format
 
 import (
 	"math"
