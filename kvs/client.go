@@ -78,7 +78,8 @@ type candid struct {
 func (c *candid) ReadResponseBody(body any) error {
 	err := c.ClientCodec.ReadResponseBody(body)
 	if err != nil {
-		c.unread.Store(&err)
+		unread := err // a copy: &err would allocate for each reply, good or not
+		c.unread.Store(&unread)
 	}
 	return err
 }
