@@ -19,15 +19,20 @@ type Injected struct {
 	base  time.Time
 	begun atomic.Int64 // nanoseconds from base to the moment from which pauses count
 
-	before  time.Duration // processor time that the process had used by then
-	applied atomic.Uint64 // Apply that have looked whether to burn
+	cpu     func(clock int32) time.Duration // reads a clock of processor time
+	before  time.Duration                   // processor time that the process had used by then
+	applied atomic.Uint64                   // Apply that have looked whether to burn
 	mu      sync.Mutex
 	burnt   time.Duration // processor time; guarded by mu
 }
 
 // Inject returns e with a fault, whose pauses count from now.
 func Inject(e kvs.Engine, what Injection) *Injected {
-	return &Injected{Engine: e, what: what, base: time.Now(), before: cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID)}
+	return inject(e, what, cpuTime)
+}
+
+func inject(e kvs.Engine, what Injection, cpu func(clock int32) time.Duration) *Injected {
+	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpu, before: cpu(unix.CLOCK_PROCESS_CPUTIME_ID)}
 }
 
 // Begin has the pauses count from now: the first is half a period away.
@@ -90,15 +95,15 @@ func (i *Injected) burn() {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begun := cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)
+	begun := i.cpu(unix.CLOCK_THREAD_CPUTIME_ID)
 	i.mu.Lock()
-	used := cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
+	used := i.cpu(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
 	due := min(time.Duration(i.what.Slowdown*float64(used-i.burnt))-i.burnt, mostBurnt)
 	i.burnt += due // nobody else burns it
 	i.mu.Unlock()
 	took := time.Duration(0)
 	for took == 0 || took < due {
-		took = cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) - begun
+		took = i.cpu(unix.CLOCK_THREAD_CPUTIME_ID) - begun
 	}
 	i.mu.Lock()
 	i.burnt += took - due

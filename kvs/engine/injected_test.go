@@ -69,14 +69,72 @@ func TestService(t *testing.T) {
 	}
 }
 
-// worker is an engine whose every Apply takes so much processor time, and that
-// counts it.
+// machine is an engine and the processor time of the process that it is in: each
+// Apply takes work in a thread and overhead in other threads, and each reading of a
+// clock takes read.
+type machine struct {
+	kvs.Engine
+	work, overhead, read time.Duration
+	process, thread      time.Duration
+}
+
+func (m *machine) Apply([]kvs.Op, *kvs.Reply) {
+	m.thread += m.work
+	m.process += m.work + m.overhead
+}
+
+func (m *machine) cpu(clock int32) time.Duration {
+	m.thread += m.read
+	m.process += m.read
+	if clock == unix.CLOCK_THREAD_CPUTIME_ID {
+		return m.thread
+	}
+	return m.process
+}
+
+// The process uses the share more than it uses without the fault, at every look at its
+// clock, and no more: a look may burn three readings of a clock too many.
+func TestBurn(t *testing.T) {
+	for _, share := range []float64{0.05, 0.12, 1} {
+		m := &machine{work: 100 * time.Microsecond, overhead: 7 * time.Microsecond, read: 300}
+		i := inject(m, Injection{Slowdown: share}, m.cpu)
+		for look := range 100 {
+			for range burnEvery {
+				i.Apply(nil, new(kvs.Reply))
+			}
+			rest := (m.work + m.overhead) * burnEvery * time.Duration(look+1)
+			burnt, want := m.process-rest, time.Duration(share*float64(rest))
+			if burnt < want || burnt > want+3*m.read*time.Duration(look+2) {
+				t.Fatalf("after %d looks, of %v without the fault, %v is burnt, want %v", look+1, rest, burnt, want)
+			}
+		}
+	}
+}
+
+// What is due after a long Apply is burnt in pieces of mostBurnt.
+func TestBurnIsNoPause(t *testing.T) {
+	m := &machine{work: 8 * time.Millisecond, read: 300}
+	i := inject(m, Injection{Slowdown: 0.05}, m.cpu)
+	for look, want := range []time.Duration{5000, 10_000, 12_800} { // of 12.8 ms
+		for range burnEvery {
+			i.Apply(nil, new(kvs.Reply))
+		}
+		m.work = 0
+		want *= time.Microsecond
+		if i.burnt < want || i.burnt > want+m.read {
+			t.Errorf("after %d looks %v is burnt, want %v", look+1, i.burnt, want)
+		}
+	}
+}
+
+// worker is an engine whose every Apply takes some processor time by the kernel's
+// account, and that counts it.
 type worker struct {
 	kvs.Engine
 	each, took time.Duration
 }
 
-func (w *worker) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (w *worker) Apply([]kvs.Op, *kvs.Reply) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	begun := cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)
@@ -87,25 +145,32 @@ func (w *worker) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	w.took += took
 }
 
-// The process uses the share more than the work takes that the engine in it does, by
-// the kernel's account, and no more: 5 % are left to the runtime, which works beside it,
-// and to what the clocks' own reading takes.
-func TestBurn(t *testing.T) {
-	for _, share := range []float64{0.05, 0.12} {
-		w := &worker{Engine: NewNull(), each: time.Millisecond}
-		i := Inject(w, Injection{Slowdown: share})
-		for w.took < 600*time.Millisecond {
-			i.Apply(nil, new(kvs.Reply))
-		}
-		var used unix.Rusage
-		if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-			t.Fatal(err)
-		}
-		total := time.Duration(used.Utime.Nano()+used.Stime.Nano()) - i.before
-		if more := float64(total)/float64(w.took) - 1; more < 0.85*share || more > share+0.05 {
-			t.Errorf("%v for %v of work: %.3f more, want %.2f", total, w.took, more, share)
-		} else {
-			t.Logf("%v for %v of work: %.3f more, of %.2f asked for", total, w.took, more, share)
-		}
+// burnt applies n times with a fault, and returns how much more processor time the process
+// uses than the engine, by the kernel's account: the share, and what the runtime uses.
+func burnt(t testing.TB, n int, share float64) float64 {
+	w := &worker{Engine: NewNull(), each: 200 * time.Microsecond}
+	i := Inject(w, Injection{Slowdown: share})
+	for range n {
+		i.Apply(nil, new(kvs.Reply))
 	}
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	total := time.Duration(used.Utime.Nano()+used.Stime.Nano()) - i.before
+	return float64(total)/float64(w.took) - 1
+}
+
+// The kernel's clocks are those that are meant: it accounts for the share at least.
+func TestBurnByTheKernel(t *testing.T) {
+	const share = 0.12
+	if more := burnt(t, 10*burnEvery, share); more < 0.95*share {
+		t.Errorf("the process uses %.3f more than the engine in it, want %v", more, share)
+	}
+}
+
+// BenchmarkBurn reports how much more processor time the process uses than the engine in it.
+func BenchmarkBurn(b *testing.B) {
+	const share = 0.05
+	b.ReportMetric(burnt(b, max(b.N, 10*burnEvery), share), "more/work")
 }
