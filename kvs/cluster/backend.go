@@ -2,11 +2,7 @@ package cluster
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"syscall"
 
@@ -48,7 +44,7 @@ var (
 
 // local runs nodes as processes on this machine.
 type local struct {
-	programs map[metrics.Role]string // paths
+	programs Programs
 }
 
 // Prepare checks that the programs are there.
@@ -94,18 +90,4 @@ func shellDeath(status syscall.WaitStatus) string {
 // Signal sends it from here.
 func (l local) Signal(_ context.Context, _ Place, id metrics.ProcessID, signal syscall.Signal) error {
 	return control.Signal(id, signal)
-}
-
-// sha256File is the checksum of a file's content, in hex.
-func sha256File(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
 }

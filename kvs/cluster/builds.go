@@ -17,13 +17,13 @@ import (
 // of their content, as all programs are. The zero builds has none.
 type builds struct {
 	dir   string
-	ready map[string]map[metrics.Role]string // paths, by commit
+	ready map[string]Programs // by commit
 }
 
 // programs builds the node programs of a revision of the checkout at root, static
 // as run-cluster.sh builds its own, and returns the commit that it names and their
 // paths. The build is the same to the last byte each time, for the same Go.
-func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths map[metrics.Role]string, err error) {
+func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths Programs, err error) {
 	commit, err = git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
 		return "", nil, fmt.Errorf("%s%s: no such commit in %s", commitPrefix, rev, root)
@@ -35,7 +35,7 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 		if b.dir, err = os.MkdirTemp("", "kvlab-builds-"); err != nil {
 			return "", nil, err
 		}
-		b.ready = make(map[string]map[metrics.Role]string)
+		b.ready = make(map[string]Programs)
 	}
 	dir := filepath.Join(b.dir, commit)
 	// A clone of its own, which shares the objects: the checkout stays as it is, and
@@ -50,7 +50,7 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 	if err := buildNodes(ctx, source, filepath.Join(dir, "bin")); err != nil {
 		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
 	}
-	paths = make(map[metrics.Role]string)
+	paths = make(Programs)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		paths[role] = filepath.Join(dir, "bin", programName(role))
 	}

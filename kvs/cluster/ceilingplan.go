@@ -35,19 +35,18 @@ type work struct {
 
 // workOf asks the programs what a plan's arguments come to.
 func (l *Launcher) workOf(ctx context.Context, plan Plan) (work, error) {
-	server, err := l.settings(ctx, metrics.Server, plan.ServerArgs)
+	server, err := l.Programs.Settings(ctx, metrics.Server, plan.ServerArgs)
 	if err != nil {
 		return work{}, err
 	}
-	client, err := l.settings(ctx, metrics.Client, plan.ClientArgs)
+	client, err := l.Programs.Settings(ctx, metrics.Client, plan.ClientArgs)
 	if err != nil {
 		return work{}, err
 	}
-	w := work{engine: server["engine"], coalesce: client["coalesce"] == "true"}
-	w.window, _ = parseSeconds(client["secs"]) // 0 without one, of a program that has no such flag
-	w.records, _ = strconv.ParseUint(client["records"], 10, 64)
-	w.valueSize, _ = strconv.ParseUint(client["value-size"], 10, 64)
-	return w, nil
+	return work{
+		engine: server.Engine, coalesce: client.Dedup, window: max(client.Window, 0),
+		records: client.Records, valueSize: client.ValueSize,
+	}, nil
 }
 
 // nullPlan is the plan with servers that store nothing, and a closed loop.

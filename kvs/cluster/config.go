@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"kvlab/kvs/cluster/lab"
 	"kvlab/kvs/cluster/nodes"
@@ -18,12 +16,9 @@ import (
 
 // Config is what the command line asks for.
 type Config struct {
-	Servers    int      // number of servers; 0: half the nodes
-	Clients    int      // number of clients; 0: the rest of the nodes
-	ServerArgs []string // for every server, after the launcher's own
-	ClientArgs []string // for every client, after the launcher's own
 	nodes.Request
-	Secs      int    // length of the window in seconds; 0: the client's default, or Soak
+	Spec
+
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
 	DryRun    bool   // print the plan, start nothing
@@ -31,20 +26,10 @@ type Config struct {
 	JSON      bool   // what Check finds as JSON
 	Trials    Trials // how often, and with which settings
 
-	Grade     plots.Scale   // what the result is judged on; nil for no grade
-	Reap      bool          // end what earlier runs have left, and nothing else
-	Deadline  time.Duration // of each trial; 0: the sum of what its steps may take
-	NoCeiling bool          // no ceiling is measured before the first trial
-	SelfTest  string        // test the instrument: fullSelfTest or quickSelfTest; "" does not
-	Soak      time.Duration // length of a window over which no process may grow; 0: no soak
-
-	Symmetric      bool   // every node serves and loads
-	ServersPerNode int    // on each node that serves; 0 is 1
-	ClientsPerNode int    // on each node that loads; 0 is 1
-	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
-	ClientCores    string // likewise
-
-	TLS bool // calls are encrypted
+	Grade     plots.Scale // what the result is judged on; nil for no grade
+	Reap      bool        // end what earlier runs have left, and nothing else
+	NoCeiling bool        // no ceiling is measured before the first trial
+	SelfTest  string      // test the instrument: fullSelfTest or quickSelfTest; "" does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
@@ -225,15 +210,6 @@ func setOnce(text *string, word, name string) error {
 	}
 	*text += word
 	return nil
-}
-
-// parseCount accepts what the labs' script accepts: decimal digits, not zero.
-func parseCount(what, word string) (int, error) {
-	n, err := strconv.Atoi(word)
-	if err != nil || n <= 0 || word[0] == '+' {
-		return 0, fmt.Errorf("number of %s %q: must be a positive whole number", what, word)
-	}
-	return n, nil
 }
 
 // Validate checks the configuration against the flags that were set. Errors

@@ -106,14 +106,22 @@ func (c *conductor) status() status {
 	}
 	for i, m := range c.of(metrics.Client) {
 		s.opsPerS += m.interval.OpsPerS()
-		if flag := phaseFlag[c.phase]; i == 0 && flag != "" {
-			if s.length, _ = m.seconds(flag); c.extended && c.phase == metrics.WarmUp {
-				s.length *= 2
-			}
+		if i == 0 {
+			s.length = max(c.phaseLength(m.settings()), 0)
 		}
 	}
 	return s
 }
 
-// phaseFlag is the client flag that states a phase's length.
-var phaseFlag = map[metrics.Phase]string{metrics.WarmUp: "warmup", metrics.Window: "secs"}
+// phaseLength is how long the phase lasts, 0 where nothing states it.
+func (c *conductor) phaseLength(s Settings) time.Duration {
+	switch {
+	case c.phase == metrics.Window:
+		return s.Window
+	case c.phase == metrics.WarmUp && c.extended:
+		return 2 * s.WarmUp
+	case c.phase == metrics.WarmUp:
+		return s.WarmUp
+	}
+	return 0
+}

@@ -3,8 +3,6 @@ package cluster
 import (
 	"flag"
 	"net/netip"
-	"slices"
-	"time"
 
 	"kvlab/kvs/trust"
 )
@@ -16,18 +14,6 @@ const encryptionFlag = "tls"
 func (c *Config) encryptionFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.TLS, encryptionFlag, false, "encrypt all calls (TLS 1.3), with an authority and certificates of this run's own, which servers and clients verify: the same as -tls in the arguments of both; such a run compares only with its like")
 }
-
-// encrypted is a plan's arguments for either role under --tls.
-func (c Config) encrypted(args []string) []string {
-	if c.TLS {
-		args = append(slices.Clone(args), "-"+encryptionFlag)
-	}
-	return args
-}
-
-// trusted is how long a run's certificates are good for: as long as is known of
-// it, and a day. They are lost with the processes that have them.
-func (c Config) trusted() time.Duration { return 24*time.Hour + c.window() + c.Deadline }
 
 // credentials are what a place gets for its arguments, nil when they do not ask
 // for any. They go through the control pipe, and nobody writes them down.

@@ -15,32 +15,32 @@ var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", 
 // nodeFlags are the names of the flags that each program has.
 type nodeFlags map[metrics.Role][]string
 
-// at is the configuration of one point: the knobs' values are put in their
+// at is the spec of one point: the knobs' values are put in their
 // places, a flag that both programs have into both.
-func (c Config) at(knobs []metrics.Knob, point []string, flags nodeFlags) (Config, error) {
-	c.ServerArgs, c.ClientArgs = slices.Clone(c.ServerArgs), slices.Clone(c.ClientArgs)
+func (s Spec) at(knobs []metrics.Knob, point []string, flags nodeFlags) (Spec, error) {
+	s.ServerArgs, s.ClientArgs = slices.Clone(s.ServerArgs), slices.Clone(s.ClientArgs)
 	for i, knob := range knobs {
-		if err := c.turn(knob.Name, point[i], flags); err != nil {
-			return c, fmt.Errorf("--sweep %s=%s: %w", knob.Name, point[i], err)
+		if err := s.turn(knob.Name, point[i], flags); err != nil {
+			return s, fmt.Errorf("--sweep %s=%s: %w", knob.Name, point[i], err)
 		}
 	}
-	return c, nil
+	return s, nil
 }
 
 // turn sets one knob.
-func (c *Config) turn(name, value string, flags nodeFlags) (err error) {
+func (s *Spec) turn(name, value string, flags nodeFlags) (err error) {
 	switch name {
 	case "nodes":
 		var nodes int
 		if nodes, err = parseCount(name, value); err == nil {
-			err = c.useNodes(nodes)
+			err = s.useNodes(nodes)
 		}
 		return err
 	case "servers":
-		c.Servers, err = parseCount(name, value)
+		s.Servers, err = parseCount(name, value)
 		return err
 	case "clients":
-		c.Clients, err = parseCount(name, value)
+		s.Clients, err = parseCount(name, value)
 		return err
 	}
 	arg := "-" + name + "=" + value
@@ -49,10 +49,10 @@ func (c *Config) turn(name, value string, flags nodeFlags) (err error) {
 		return fmt.Errorf("no such knob: there are nodes, servers, clients, and the flags %s", strings.Join(flags.knobs(), ", "))
 	}
 	if ofServer {
-		c.ServerArgs = append(c.ServerArgs, arg)
+		s.ServerArgs = append(s.ServerArgs, arg)
 	}
 	if ofClient {
-		c.ClientArgs = append(c.ClientArgs, arg)
+		s.ClientArgs = append(s.ClientArgs, arg)
 	}
 	return nil
 }

@@ -28,7 +28,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,14 +40,14 @@ import (
 
 // Launcher carries out runs. Its fields are fixed before Run is called.
 type Launcher struct {
-	Programs map[metrics.Role]string // paths of the two programs
-	Root     string                  // the checkout: its logs folder is the default of --out
-	SSH      string                  // the ssh program, a path or a name on PATH
-	Testbed  nodes.Testbed           // the experiment that this machine is part of
-	Slurm    nodes.Slurm             // the Slurm job that the launcher is part of
-	Stdout   io.Writer               // results
-	Stderr   io.Writer               // progress and explanations
-	Force    <-chan struct{}         // closed: kill the nodes instead of waiting for them to leave; may be nil
+	Programs Programs        // the two programs
+	Root     string          // the checkout: its logs folder is the default of --out
+	SSH      string          // the ssh program, a path or a name on PATH
+	Testbed  nodes.Testbed   // the experiment that this machine is part of
+	Slurm    nodes.Slurm     // the Slurm job that the launcher is part of
+	Stdout   io.Writer       // results
+	Stderr   io.Writer       // progress and explanations
+	Force    <-chan struct{} // closed: kill the nodes instead of waiting for them to leave; may be nil
 
 	limits   limits
 	meeting  *meeting // with a trial that is made at the same time; nil for none
@@ -61,7 +60,7 @@ type Launcher struct {
 // its bin folder.
 func New(root string, stdout, stderr io.Writer) *Launcher {
 	return &Launcher{
-		Programs: map[metrics.Role]string{
+		Programs: Programs{
 			metrics.Server: filepath.Join(root, "bin", programName(metrics.Server)),
 			metrics.Client: filepath.Join(root, "bin", programName(metrics.Client)),
 		},
@@ -119,7 +118,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if cfg.SelfTest != "" {
 		return l.selfTest(ctx, cfg, nodes, args)
 	}
-	plan, err := makePlan(ctx, cfg, nodes)
+	plan, err := makePlan(ctx, cfg.Spec, nodes)
 	if err != nil {
 		return &UsageError{err}
 	}
@@ -294,7 +293,7 @@ func (c *conductor) fill(run *metrics.Run) {
 		if m.config == nil {
 			continue
 		}
-		run.Seed, _ = strconv.ParseUint(m.config.Flags["seed"], 10, 64)
+		run.Seed = m.settings().Seed
 		run.Workload = make(map[string]string)
 		for _, flag := range workloadFlags {
 			if value, ok := m.config.Flags[flag]; ok {

@@ -65,7 +65,7 @@ func newTrial(t testing.TB) *trial {
 	}
 	tr := &trial{out: t.TempDir()}
 	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
-	tr.Programs = map[metrics.Role]string{metrics.Server: program, metrics.Client: program}
+	tr.Programs = Programs{metrics.Server: program, metrics.Client: program}
 	tr.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
 	tr.Slurm = nodes.Slurm{}
 	tr.limits.silence = 5 * time.Second

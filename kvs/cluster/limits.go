@@ -51,30 +51,19 @@ const unlimited time.Duration = 1 << 62
 func (c *conductor) workLimit() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {
-		warmUp, ok1 := m.seconds("warmup")
-		window, ok2 := m.seconds("secs")
-		if !ok1 || !ok2 {
+		s := m.settings()
+		if s.WarmUp < 0 || s.Window < 0 {
 			return unlimited
 		}
-		longest = max(longest, 2*warmUp+window) // it may be extended
+		longest = max(longest, 2*s.WarmUp+s.Window) // the warm-up may be extended
 	}
 	return longest + c.limits.work
 }
 
-// seconds is the value of one of the node's flags that states a length.
-func (m *member) seconds(name string) (time.Duration, bool) {
+// settings are those that the member has reported.
+func (m *member) settings() Settings {
 	if m.config == nil {
-		return 0, false
+		return ReadSettings(nil)
 	}
-	return parseSeconds(m.config.Flags[name])
-}
-
-// parseSeconds reads a length as the client's flags state it: a number of
-// seconds, or a duration with its unit.
-func parseSeconds(value string) (time.Duration, bool) {
-	if d, err := time.ParseDuration(value + "s"); err == nil {
-		return d, true
-	}
-	d, err := time.ParseDuration(value)
-	return d, err == nil
+	return ReadSettings(m.config.Flags)
 }

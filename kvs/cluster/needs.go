@@ -1,8 +1,8 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
-	"strconv"
 	"strings"
 
 	"kvlab/metrics"
@@ -23,15 +23,15 @@ const spareFiles = 64
 // needsOf asks the programs what the plan's arguments come to. The error is a
 // fault of wrong arguments. Programs that give no answer need nothing that is
 // known; they will fail as nodes.
-func (l *Launcher) needsOf(ctx context.Context, plan Plan) (needs, error) {
-	settings := make(map[metrics.Role]map[string]string)
+func (p Programs) needsOf(ctx context.Context, plan Plan) (needs, error) {
+	settings := make(map[metrics.Role]Settings)
 	args := map[metrics.Role][]string{metrics.Server: plan.ServerArgs, metrics.Client: plan.ClientArgs}
 	for _, place := range plan.Places { // servers first
 		role := place.Role
-		if settings[role] != nil {
+		if _, ok := settings[role]; ok {
 			continue
 		}
-		values, err := l.settings(ctx, role, args[role])
+		values, err := p.Settings(ctx, role, args[role])
 		if err != nil {
 			reason, refused := strings.CutPrefix(err.Error(), programName(role)+": ")
 			if refused {
@@ -42,21 +42,14 @@ func (l *Launcher) needsOf(ctx context.Context, plan Plan) (needs, error) {
 		settings[role] = values
 	}
 	client, server := settings[metrics.Client], settings[metrics.Server]
-	number := func(name string) uint64 {
-		n, _ := strconv.ParseUint(client[name], 10, 64)
-		return n
-	}
 	servers, clients := uint64(plan.count(metrics.Server)), uint64(plan.count(metrics.Client))
-	connections := number("workers") // one for each worker at most
-	if stated := number("connections"); stated > 0 {
-		connections = stated
-	}
+	connections := cmp.Or(client.Connections, client.Workers)
 	return needs{
 		openFiles: map[metrics.Role]uint64{
 			metrics.Server: clients*connections + spareFiles,
 			metrics.Client: servers*connections + spareFiles,
 		},
-		bytes:  number("records") * number("value-size") / servers,
-		public: server["allow-public"] == "true",
+		bytes:  client.Records * client.ValueSize / servers,
+		public: server.AllowPublic,
 	}, nil
 }

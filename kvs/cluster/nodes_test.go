@@ -28,7 +28,7 @@ func TestPlan(t *testing.T) {
 		{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.1"},
 		{Name: "c", Addr: "fd00::1"}, {Name: "d", Addr: "10.0.0.9"},
 	}
-	plan, err := makePlan(ctx, Config{Servers: 3, Secs: 7, ClientArgs: []string{"-x", "1 2"}}, found)
+	plan, err := makePlan(ctx, Spec{Servers: 3, Secs: 7, ClientArgs: []string{"-x", "1 2"}}, found)
 	if err != nil {
 		t.Fatal(err)
 	}

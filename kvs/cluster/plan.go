@@ -46,15 +46,15 @@ func (p Place) Program() string { return programName(p.Role) }
 func programName(role metrics.Role) string { return "kvs" + string(role) }
 
 // makePlan gives nodes their roles. No nodes means processes on this machine.
-func makePlan(ctx context.Context, cfg Config, found []nodes.Node) (Plan, error) {
+func makePlan(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	plan := Plan{
-		Local: len(found) == 0, ServerArgs: cfg.encrypted(cfg.ServerArgs), ClientArgs: cfg.encrypted(cfg.ClientArgs), Symmetric: cfg.Symmetric, Trusted: cfg.trusted(),
-		Cores: map[metrics.Role]string{metrics.Server: cfg.ServerCores, metrics.Client: cfg.ClientCores},
+		Local: len(found) == 0, ServerArgs: spec.encrypted(spec.ServerArgs), ClientArgs: spec.encrypted(spec.ClientArgs), Symmetric: spec.Symmetric, Trusted: spec.trusted(),
+		Cores: map[metrics.Role]string{metrics.Server: spec.ServerCores, metrics.Client: spec.ClientCores},
 	}
-	if window := cfg.window(); window > 0 {
+	if window := spec.window(); window > 0 {
 		plan.ClientArgs = append(append([]string(nil), plan.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
 	}
-	topology, err := topologyOf(cfg, len(found))
+	topology, err := topologyOf(spec, len(found))
 	if err != nil {
 		return plan, err
 	}

@@ -27,7 +27,7 @@ const (
 // errInterrupted.
 func (l *Launcher) preflight(ctx context.Context, cfg Config, plan Plan, b backend) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs, err := l.needsOf(ctx, plan)
+	needs, err := l.Programs.needsOf(ctx, plan)
 	if err != nil {
 		return p, err
 	}

@@ -51,9 +51,9 @@ type carrier interface {
 // input, and a node's arguments through the control pipe.
 type remote struct {
 	carrier  carrier
-	programs map[metrics.Role]string // paths on this machine
-	system   string                  // uname -sm of this machine
-	login    time.Duration           // how long a node may take to its first word
+	programs Programs
+	system   string        // uname -sm of this machine
+	login    time.Duration // how long a node may take to its first word
 
 	mu    sync.Mutex
 	paths map[copyKey]string // guarded by mu
@@ -65,7 +65,7 @@ type copyKey struct {
 	role metrics.Role
 }
 
-func newRemote(c carrier, programs map[metrics.Role]string, login time.Duration) (*remote, error) {
+func newRemote(c carrier, programs Programs, login time.Duration) (*remote, error) {
 	system, err := exec.Command("uname", "-sm").Output()
 	if err != nil {
 		return nil, fmt.Errorf("uname -sm: %w", err)
@@ -79,13 +79,9 @@ func newRemote(c carrier, programs map[metrics.Role]string, login time.Duration)
 
 // Prepare copies to each node the program that it does not have yet.
 func (r *remote) Prepare(ctx context.Context, places []Place) error {
-	sums := make(map[metrics.Role]string)
-	for role, path := range r.programs {
-		sum, err := sha256File(path)
-		if err != nil {
-			return &fault{reason: format.OneLine(err.Error())}
-		}
-		sums[role] = sum
+	sums, err := r.programs.Sums()
+	if err != nil {
+		return &fault{reason: format.OneLine(err.Error())}
 	}
 	places = onePerCopy(places)
 	faults := make([]error, len(places))

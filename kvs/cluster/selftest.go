@@ -74,7 +74,7 @@ func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []nodes.Node,
 	s.cfg.NoCeiling = true
 	at, err := s.setup(ctx, variant{})
 	if err == nil {
-		err = l.checkArgs(ctx, at.plan)
+		err = l.Programs.checkArgs(ctx, at.plan)
 	}
 	switch {
 	case err != nil:
@@ -116,7 +116,7 @@ func (s *selfTest) setup(ctx context.Context, v variant) (setup, error) {
 	at.cfg.ServerArgs = strings.Fields(v.server)
 	at.cfg.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
 	var err error
-	at.plan, err = makePlan(ctx, at.cfg, s.nodes)
+	at.plan, err = makePlan(ctx, at.cfg.Spec, s.nodes)
 	return at, err
 }
 

@@ -1,90 +1,51 @@
 package cluster
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"os/exec"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"kvlab/metrics"
 )
 
-// settingsTimeout bounds a program's answer to -settings, which takes it
-// milliseconds.
-const settingsTimeout = 20 * time.Second
-
-// settings asks this machine's program of a role what its arguments come to: the
-// final value of every flag. The error is the program's own word on a wrong one.
-func (l *Launcher) settings(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
-	defer cancel()
-	answer, err := output(exec.CommandContext(ctx, l.Programs[role], append([]string{"-settings"}, args...)...))
-	if said := (saidError{}); errors.As(err, &said) {
-		return nil, said
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ask %s for its settings: %w", programName(role), err)
-	}
-	var values map[string]string
-	if err := json.Unmarshal([]byte(answer), &values); err != nil {
-		return nil, fmt.Errorf("%s -settings: %w", programName(role), err)
-	}
-	return values, nil
+// Settings are the final values of a node's flags that the launcher depends on. A
+// flag that a program does not have is zero.
+type Settings struct {
+	Engine      string
+	Check       bool          // every read is recorded, for linearizability
+	Dedup       bool          // a value that a batch has twice is sent once
+	AllowPublic bool          // the server may listen on the control network
+	RateIsShare bool          // the rate is a share of a closed loop's
+	WarmUp      time.Duration // negative: not stated
+	Window      time.Duration // negative: not stated
+	Workers     uint64
+	Connections uint64 // 0: one for each worker at most
+	Records     uint64
+	ValueSize   uint64
+	Seed        uint64
 }
 
-// saidError is a failed program's own last word.
-type saidError struct{ word string }
-
-func (e saidError) Error() string { return e.word }
-
-// output runs a command and returns its standard output. The error of one that
-// failed is a saidError, unless it said nothing.
-func output(cmd *exec.Cmd) (string, error) {
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
-		err = saidError{lastLine(said.String())}
+// ReadSettings reads what a program says of its flags.
+func ReadSettings(flags map[string]string) Settings {
+	number := func(name string) uint64 {
+		n, _ := strconv.ParseUint(flags[name], 10, 64)
+		return n
 	}
-	return string(out), err
+	is := func(name string) bool { return flags[name] == "true" }
+	return Settings{
+		Engine: flags["engine"], Check: is("check"), Dedup: is("coalesce"), AllowPublic: is("allow-public"),
+		RateIsShare: strings.HasSuffix(flags["rate"], "%"),
+		WarmUp:      parseSeconds(flags["warmup"]), Window: parseSeconds(flags["secs"]),
+		Workers: number("workers"), Connections: number("connections"),
+		Records: number("records"), ValueSize: number("value-size"), Seed: number("seed"),
+	}
 }
 
-// nodeFlags asks both programs which flags they have.
-func (l *Launcher) nodeFlags(ctx context.Context) (nodeFlags, error) {
-	flags := make(nodeFlags)
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		values, err := l.settings(ctx, role, nil)
-		if err != nil {
-			return nil, err
-		}
-		flags[role] = slices.Sorted(maps.Keys(values))
-	}
-	return flags, nil
-}
-
-// checkArgs has both programs read the arguments that a plan gives to the first
-// node of their role, before anything is started.
-func (l *Launcher) checkArgs(ctx context.Context, plan Plan) error {
-	var hosts []string
-	seen := make(map[metrics.Role]bool)
-	for _, place := range plan.Places { // servers first
-		if place.Role == metrics.Server {
-			hosts = append(hosts, place.Listen)
+// parseSeconds reads a length as the client's flags state it: a number of
+// seconds, or a duration with its unit. It is negative for anything else.
+func parseSeconds(value string) time.Duration {
+	for _, text := range []string{value + "s", value} {
+		if d, err := time.ParseDuration(text); err == nil {
+			return d
 		}
 	}
-	for _, place := range plan.Places {
-		if seen[place.Role] {
-			continue
-		}
-		seen[place.Role] = true
-		if _, err := l.settings(ctx, place.Role, plan.args(place, 0, hosts)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return -1
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"strings"
 	"time"
 
 	"kvlab/kvs/control"
@@ -38,7 +37,7 @@ func (c *conductor) settle(m *member) *fault {
 // one, but not before every client can have heard of it. Measured by one clock, it
 // is the same for all of them, however slowly the news travels.
 func (c *conductor) opens(now time.Time) time.Time {
-	warmUp, _ := c.of(metrics.Client)[0].seconds("warmup")
+	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
 	opens := c.begin.Add(warmUp)
 	if soonest := now.Add(c.limits.lead); opens.Before(soonest) {
 		opens = soonest
@@ -59,11 +58,11 @@ func (c *conductor) tellAt(moment time.Time, command control.Command) {
 // has the start of the workers in it, and cold caches; with a -rate in per cent,
 // the first half is a closed loop that looks for the peak.
 func (m *member) unsettled() int {
-	warmUp, ok := m.seconds("warmup")
-	if !ok || !strings.HasSuffix(m.config.Flags["rate"], "%") {
+	s := m.settings()
+	if s.WarmUp < 0 || !s.RateIsShare {
 		return 1
 	}
-	return 1 + int((warmUp / 2).Seconds())
+	return 1 + int((s.WarmUp / 2).Seconds())
 }
 
 // judgeExtension tests the second half of a warm-up that was extended, at its

@@ -136,7 +136,7 @@ func (c *campaign) sides(ctx context.Context, cfg Config, nodes []nodes.Node) er
 		case err != nil:
 			return fmt.Errorf("--ab, side %s: %w", name, err)
 		}
-		sums, err := at.launcher.sums()
+		sums, err := at.launcher.Programs.Sums()
 		if err != nil {
 			return err
 		}
@@ -166,8 +166,8 @@ func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []nodes.N
 		}
 		at.launcher = &launcher
 	}
-	if at.plan, err = makePlan(ctx, at.cfg, nodes); err != nil {
+	if at.plan, err = makePlan(ctx, at.cfg.Spec, nodes); err != nil {
 		return at, err
 	}
-	return at, at.launcher.checkArgs(ctx, at.plan)
+	return at, at.launcher.Programs.checkArgs(ctx, at.plan)
 }

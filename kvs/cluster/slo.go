@@ -79,7 +79,7 @@ func (l *Launcher) searchSLO(ctx context.Context, cfg Config, nodes []nodes.Node
 	h := &hunt{Launcher: l, slo: *cfg.Trials.SLO, cfg: cfg, nodes: nodes}
 	plan, err := h.planAt(ctx, firstRate)
 	if err == nil {
-		err = l.checkArgs(ctx, plan)
+		err = l.Programs.checkArgs(ctx, plan)
 	}
 	if err != nil {
 		return &UsageError{err}
@@ -88,7 +88,7 @@ func (l *Launcher) searchSLO(ctx context.Context, cfg Config, nodes []nodes.Node
 		return plan.print(l.Stdout)
 	}
 	started := time.Now()
-	sums, err := l.sums()
+	sums, err := l.Programs.Sums()
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (l *Launcher) searchSLO(ctx context.Context, cfg Config, nodes []nodes.Node
 func (h *hunt) planAt(ctx context.Context, rate string) (Plan, error) {
 	at := h.cfg
 	at.ClientArgs = append(append([]string(nil), at.ClientArgs...), "-rate", rate)
-	return makePlan(ctx, at, h.nodes)
+	return makePlan(ctx, at.Spec, h.nodes)
 }
 
 // run tries rates until the search is over.

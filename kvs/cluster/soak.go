@@ -32,15 +32,6 @@ func (c Config) validateSoak(set map[string]bool) error {
 	return nil
 }
 
-// window is the length of the window that the command line asks for; 0 for the
-// client's own.
-func (c Config) window() time.Duration {
-	if c.Soak > 0 {
-		return c.Soak
-	}
-	return time.Duration(c.Secs) * time.Second
-}
-
 // collectEvery is after how long the nodes collect their garbage in a soak, also
 // when they would not yet: a hundred times in its window, as what they hold is
 // known after a collection only, and not more than each second, for it costs the

@@ -54,7 +54,7 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []nodes.Node, ar
 	if cfg.Check {
 		return l.check(ctx, cfg, c.largest())
 	}
-	if c.plan.Programs, err = l.sums(); err != nil {
+	if c.plan.Programs, err = l.Programs.Sums(); err != nil {
 		return err
 	}
 	done, lock, err := c.open(cfg)
@@ -65,19 +65,6 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []nodes.Node, ar
 	c.begun = time.Now()
 	done, err = sweep.Runner{Plan: c.plan, Trials: c.trials, Keep: c.keep}.Run(ctx, done)
 	return c.conclude(done, err)
-}
-
-// sums are the programs' SHA-256.
-func (l *Launcher) sums() (map[metrics.Role]string, error) {
-	sums := make(map[metrics.Role]string)
-	for role, path := range l.Programs {
-		sum, err := sha256File(path)
-		if err != nil {
-			return nil, err
-		}
-		sums[role] = sum
-	}
-	return sums, nil
 }
 
 // planSweep is the plan that a command line asks for.
@@ -100,19 +87,20 @@ func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []nodes.Node) er
 	if len(cfg.Trials.AB) > 0 {
 		return c.sides(ctx, cfg, nodes)
 	}
-	flags, err := c.nodeFlags(ctx)
+	flags, err := c.Programs.nodeFlags(ctx)
 	if err != nil {
 		return err
 	}
 	for _, point := range metrics.Points(c.plan.Knobs) {
-		at, err := cfg.at(c.plan.Knobs, point, flags)
+		at := cfg
+		at.Spec, err = cfg.at(c.plan.Knobs, point, flags)
 		if err != nil {
 			return err
 		}
 		name := metrics.PointName(c.plan.Knobs, point)
-		plan, err := makePlan(ctx, at, nodes)
+		plan, err := makePlan(ctx, at.Spec, nodes)
 		if err == nil {
-			err = c.checkArgs(ctx, plan)
+			err = c.Programs.checkArgs(ctx, plan)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -24,7 +24,7 @@ const (
 // -check.
 func (c *conductor) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
-	unchecked := func(m *member) bool { return m.config == nil || m.config.Flags["check"] != "true" }
+	unchecked := func(m *member) bool { return !m.settings().Check }
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}

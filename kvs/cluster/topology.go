@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 
-	"kvlab/kvs/control"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -18,41 +16,13 @@ type topology struct {
 	symmetric        bool // the nodes that serve are those that load
 }
 
-// topologyFlags defines the flags that say how processes share nodes.
-func (c *Config) topologyFlags(fs *flag.FlagSet) {
-	fs.BoolVar(&c.Symmetric, "symmetric", false, "every node both serves and loads; such a run compares only with its like")
-	fs.IntVar(&c.ServersPerNode, "servers-per-node", 0, "`number` of servers on each node that serves (default 1)")
-	fs.IntVar(&c.ClientsPerNode, "clients-per-node", 0, "`number` of clients on each node that loads (default 1)")
-	fs.StringVar(&c.ServerCores, "server-cores", "", "bind each server to these processors, a `list` such as 0-3,8")
-	fs.StringVar(&c.ClientCores, "client-cores", "", "bind each client to these processors, a `list` such as 4-7")
-}
-
-// validateTopology names the first of those flags that is wrong.
-func (c Config) validateTopology(set map[string]bool) error {
-	switch {
-	case set["servers-per-node"] && c.ServersPerNode < 1:
-		return fmt.Errorf("--servers-per-node %d: want at least 1", c.ServersPerNode)
-	case set["clients-per-node"] && c.ClientsPerNode < 1:
-		return fmt.Errorf("--clients-per-node %d: want at least 1", c.ClientsPerNode)
-	}
-	for name, list := range map[string]string{"server-cores": c.ServerCores, "client-cores": c.ClientCores} {
-		if !set[name] {
-			continue
-		}
-		if _, err := control.ParseCores(list); err != nil {
-			return fmt.Errorf("--%s %q: %w", name, list, err)
-		}
-	}
-	return nil
-}
-
 // topologyOf fills in what the command line leaves open. available is the number
 // of nodes, 0 for this machine, on which there are as many as are asked for and
 // one of each kind where none are.
-func topologyOf(cfg Config, available int) (topology, error) {
+func topologyOf(spec Spec, available int) (topology, error) {
 	t := topology{
-		servers: cfg.Servers, clients: cfg.Clients, symmetric: cfg.Symmetric,
-		perServer: max(cfg.ServersPerNode, 1), perClient: max(cfg.ClientsPerNode, 1),
+		servers: spec.Servers, clients: spec.Clients, symmetric: spec.Symmetric,
+		perServer: max(spec.ServersPerNode, 1), perClient: max(spec.ClientsPerNode, 1),
 	}
 	if t.symmetric {
 		return t, t.fillSymmetric(available)
@@ -104,15 +74,15 @@ func (t *topology) fillSymmetric(available int) error {
 }
 
 // useNodes asks for as many servers and clients as fill so many nodes.
-func (c *Config) useNodes(nodes int) error {
+func (s *Spec) useNodes(nodes int) error {
 	serving, loading := nodes/2, nodes-nodes/2
-	if c.Symmetric {
+	if s.Symmetric {
 		serving, loading = nodes, nodes
 	}
 	if serving == 0 {
 		return errors.New("a run needs at least 2 nodes, a server and a client, or --symmetric")
 	}
-	c.Servers, c.Clients = serving*max(c.ServersPerNode, 1), loading*max(c.ClientsPerNode, 1)
+	s.Servers, s.Clients = serving*max(s.ServersPerNode, 1), loading*max(s.ClientsPerNode, 1)
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestTopologies(t *testing.T) {
 			for i := range test.available {
 				found = append(found, nodes.Node{Name: fmt.Sprintf("n%d", i), Addr: fmt.Sprintf("10.0.0.%d", i+1)})
 			}
-			plan, err := makePlan(context.Background(), cfg, found)
+			plan, err := makePlan(context.Background(), cfg.Spec, found)
 			if want, isError := strings.CutPrefix(test.want, "error: "); isError {
 				if err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("error %v, want %q", err, want)
@@ -84,7 +84,7 @@ func TestTopologies(t *testing.T) {
 // clash are refused.
 func TestSharedNodes(t *testing.T) {
 	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "a-1", Addr: "10.0.0.2"}}
-	plan, err := makePlan(context.Background(), Config{ServersPerNode: 3, Servers: 3, Clients: 1}, nodes)
+	plan, err := makePlan(context.Background(), Spec{ServersPerNode: 3, Servers: 3, Clients: 1}, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestSharedNodes(t *testing.T) {
 		}
 	}
 	nodes[0].Addr, nodes[1].Name = "10.0.0.9", "a"
-	if _, err := makePlan(context.Background(), Config{ServersPerNode: 2, Servers: 4, Symmetric: true}, nodes); err == nil || !strings.Contains(err.Error(), "two servers would be called a-0") {
+	if _, err := makePlan(context.Background(), Spec{ServersPerNode: 2, Servers: 4, Symmetric: true}, nodes); err == nil || !strings.Contains(err.Error(), "two servers would be called a-0") {
 		t.Errorf("error %v, want one that names the name", err)
 	}
 }

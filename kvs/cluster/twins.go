@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"kvlab/metrics"
 )
@@ -37,17 +38,20 @@ func (p Plan) beside(other Plan) Plan {
 // oneLength refuses sides whose trials are to be made at the same time and whose
 // warm-ups or windows are not of one length.
 func oneLength(ctx context.Context, a, b setup) error {
-	ofA, err := a.launcher.settings(ctx, metrics.Client, a.plan.ClientArgs)
+	ofA, err := a.launcher.Programs.Settings(ctx, metrics.Client, a.plan.ClientArgs)
 	if err != nil {
 		return err
 	}
-	ofB, err := b.launcher.settings(ctx, metrics.Client, b.plan.ClientArgs)
+	ofB, err := b.launcher.Programs.Settings(ctx, metrics.Client, b.plan.ClientArgs)
 	if err != nil {
 		return err
 	}
-	for _, flag := range []string{"warmup", "secs"} {
-		if ofA[flag] != ofB[flag] {
-			return fmt.Errorf("--together: one window for both sides: A has -%s %s and B -%s %s", flag, ofA[flag], flag, ofB[flag])
+	for _, length := range []struct {
+		flag string
+		a, b time.Duration
+	}{{"warmup", ofA.WarmUp, ofB.WarmUp}, {"secs", ofA.Window, ofB.Window}} {
+		if length.a != length.b {
+			return fmt.Errorf("--together: one window for both sides: A has -%s %gs and B -%s %gs", length.flag, length.a.Seconds(), length.flag, length.b.Seconds())
 		}
 	}
 	return nil

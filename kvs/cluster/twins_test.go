@@ -26,7 +26,7 @@ func twinsOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, st
 			t.Fatal(err)
 		}
 		sides[i] = setup{cfg: cfg, launcher: tr.Launcher}
-		if sides[i].plan, err = makePlan(context.Background(), cfg, nil); err != nil {
+		if sides[i].plan, err = makePlan(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}
 		dirs[i], runs[i].ID = folder(t.TempDir()), metrics.SideNames[i]
@@ -95,7 +95,7 @@ func TestBeside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := makePlan(context.Background(), cfg, nodes)
+		p, err := makePlan(context.Background(), cfg.Spec, nodes)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// settingsTimeout bounds a program's answer to -settings, which takes it
+// milliseconds.
+const settingsTimeout = 20 * time.Second
+
+// Programs are the paths of the two programs on this machine.
+type Programs map[metrics.Role]string
+
+// Sums are the programs' SHA-256.
+func (p Programs) Sums() (map[metrics.Role]string, error) {
+	sums := make(map[metrics.Role]string)
+	for role, path := range p {
+		sum, err := sha256File(path)
+		if err != nil {
+			return nil, err
+		}
+		sums[role] = sum
+	}
+	return sums, nil
+}
+
+// Settings asks this machine's program of a role for the settings that its
+// arguments give. The error is the program's own word on a wrong one.
+func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
+	flags, err := p.flags(ctx, role, args)
+	return ReadSettings(flags), err
+}
+
+// flags asks a program for the final value of every flag.
+func (p Programs) flags(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
+	defer cancel()
+	answer, err := output(exec.CommandContext(ctx, p[role], append([]string{"-settings"}, args...)...))
+	if said := (saidError{}); errors.As(err, &said) {
+		return nil, said
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its settings: %w", programName(role), err)
+	}
+	var values map[string]string
+	if err := json.Unmarshal([]byte(answer), &values); err != nil {
+		return nil, fmt.Errorf("%s -settings: %w", programName(role), err)
+	}
+	return values, nil
+}
+
+// saidError is a failed program's own last word.
+type saidError struct{ word string }
+
+func (e saidError) Error() string { return e.word }
+
+// output runs a command and returns its standard output. The error of one that
+// failed is a saidError, unless it said nothing.
+func output(cmd *exec.Cmd) (string, error) {
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
+		err = saidError{lastLine(said.String())}
+	}
+	return string(out), err
+}
+
+// nodeFlags asks both programs which flags they have.
+func (p Programs) nodeFlags(ctx context.Context) (nodeFlags, error) {
+	flags := make(nodeFlags)
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		values, err := p.flags(ctx, role, nil)
+		if err != nil {
+			return nil, err
+		}
+		flags[role] = slices.Sorted(maps.Keys(values))
+	}
+	return flags, nil
+}
+
+// checkArgs has both programs read the arguments that a plan gives to the first
+// node of their role, before anything is started.
+func (p Programs) checkArgs(ctx context.Context, plan Plan) error {
+	var hosts []string
+	seen := make(map[metrics.Role]bool)
+	for _, place := range plan.Places { // servers first
+		if place.Role == metrics.Server {
+			hosts = append(hosts, place.Listen)
+		}
+	}
+	for _, place := range plan.Places {
+		if seen[place.Role] {
+			continue
+		}
+		seen[place.Role] = true
+		if _, err := p.flags(ctx, place.Role, plan.args(place, 0, hosts)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sha256File is the checksum of a file's content, in hex.
+func sha256File(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

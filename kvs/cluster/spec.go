@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Spec is what the command line says of a trial's processes.
+type Spec struct {
+	Servers    int      // number of servers; 0: half the nodes
+	Clients    int      // number of clients; 0: the rest of the nodes
+	ServerArgs []string // for every server, after the launcher's own
+	ClientArgs []string // for every client, after the launcher's own
+
+	Secs     int           // length of the window in seconds; 0: the client's default, or Soak
+	Soak     time.Duration // length of a window over which no process may grow; 0: no soak
+	Deadline time.Duration // of each trial; 0: the sum of what its steps may take
+
+	Symmetric      bool   // every node serves and loads
+	ServersPerNode int    // on each node that serves; 0 is 1
+	ClientsPerNode int    // on each node that loads; 0 is 1
+	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
+	ClientCores    string // likewise
+
+	TLS bool // calls are encrypted
+}
+
+// window is the length of the window that the command line asks for; 0 for the
+// client's own.
+func (s Spec) window() time.Duration {
+	if s.Soak > 0 {
+		return s.Soak
+	}
+	return time.Duration(s.Secs) * time.Second
+}
+
+// encrypted is a plan's arguments for either role under --tls.
+func (s Spec) encrypted(args []string) []string {
+	if s.TLS {
+		args = append(slices.Clone(args), "-"+encryptionFlag)
+	}
+	return args
+}
+
+// trusted is how long a run's certificates are good for: as long as is known of
+// it, and a day. They are lost with the processes that have them.
+func (s Spec) trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
+
+// parseCount accepts what the labs' script accepts: decimal digits, not zero.
+func parseCount(what, word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n <= 0 || word[0] == '+' {
+		return 0, fmt.Errorf("number of %s %q: must be a positive whole number", what, word)
+	}
+	return n, nil
+}
