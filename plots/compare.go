@@ -30,10 +30,6 @@ type Side struct {
 	runs     []*Run // the valid ones
 }
 
-// comparisonSeed decides the draws of the bootstrap: the same trials always have
-// the same interval.
-const comparisonSeed = 1
-
 // Compare compares run folders with others. A sweep's folder stands for its
 // trials. An InputError says that a side has no valid trial, or trials of more
 // than one configuration.
@@ -47,7 +43,7 @@ func Compare(a, b []string) (Comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Ratio, c.Known = metrics.RatioOfMedians(ratesA, ratesB, comparisonSeed)
+	c.Ratio, c.Known = metrics.RatioOf(ratesA, ratesB, false, 0.95)
 	c.differ()
 	return c, nil
 }
@@ -134,14 +130,14 @@ func (c Comparison) answer() string {
 		return c.costs()
 	case !c.Known && c.Paired:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
-			c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.RatioPairs)
+			c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.RatioTrials)
 	case !c.Known:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
 			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, metrics.RatioTrials)
 	}
 	ratio := fmt.Sprintf("B/A is %.3f, 95 %% interval %.3f to %.3f", c.Ratio.Value, c.Ratio.Low, c.Ratio.High)
 	if c.Paired {
-		ratio += " (the median of " + format.Plural(c.Pairs, "pair") + ")"
+		ratio += " (the mean of " + format.Plural(c.Pairs, "pair") + ")"
 	}
 	smallest := c.Ratio.SmallestPercent() + " is the smallest difference that 4 of 5 such comparisons see"
 	switch {

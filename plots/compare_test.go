@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 		{"faster", 10, 1.05, "64", []string{"B is faster, by ", "they differ in batch: 8192 and 64"}},
 		{"slower", 10, 0.9, "", []string{"B is slower, by ", "the configurations are the same"}},
 		{"alike", 10, 1, "", []string{"cannot tell apart: the interval holds 1", " is the smallest difference that 4 of 5 such comparisons see"}},
-		{"few", 3, 2, "", []string{"cannot tell apart: B/A is ", "with 3 and 3 trials it has no interval, which needs 5 of each"}},
+		{"few", 2, 2, "", []string{"cannot tell apart: B/A is ", "with 2 and 2 trials it has no interval, which needs 3 of each"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := compared(t, test.trials, test.factor, test.batch)

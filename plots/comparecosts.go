@@ -24,7 +24,7 @@ func (c *Comparison) compareCosts(trials []metrics.Trial, runs []*Run) {
 		a, b := pairs(trials, func(i int) float64 { return runs[i].CPUPerOp(role) })
 		cost := Cost{Role: role, Pairs: len(a)}
 		if len(a) > 0 {
-			cost.Ratio, cost.Known = metrics.MeanRatio(a, b, metrics.TogetherConfidence)
+			cost.Ratio, cost.Known = metrics.RatioOf(a, b, true, metrics.TogetherConfidence)
 		}
 		c.Costs = append(c.Costs, cost)
 	}
@@ -47,7 +47,7 @@ func (c Cost) String() string {
 	case c.Pairs == 0:
 		return what + ": cannot tell: no pair of trials says what it used"
 	case !c.Known:
-		return fmt.Sprintf("%s: cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d", what, c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.MeanRatioPairs)
+		return fmt.Sprintf("%s: cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d", what, c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.RatioTrials)
 	}
 	text := fmt.Sprintf("%s: B/A is %.3f, %g %% interval %.3f to %.3f (the mean of %s); %s is the smallest difference that 4 of 5 such comparisons see; ",
 		what, c.Ratio.Value, 100*metrics.TogetherConfidence, c.Ratio.Low, c.Ratio.High, format.Plural(c.Pairs, "pair"), c.Ratio.SmallestPercent())

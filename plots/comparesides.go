@@ -57,7 +57,7 @@ func CompareSides(dir string) (Comparison, error) {
 	if plan.Together {
 		c.compareCosts(trials, runs)
 	} else {
-		c.Ratio, c.Known = metrics.RatioOfPairs(a, b, 0.95, comparisonSeed)
+		c.Ratio, c.Known = metrics.RatioOf(a, b, true, 0.95)
 	}
 	c.differ()
 	return c, nil

@@ -88,7 +88,7 @@ func ratioOf(pairs [][2]metrics.Run, figure func(metrics.Run) float64) (metrics.
 	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
 		return metrics.Ratio{}, errors.New("a node did not say what it used")
 	}
-	r, _ := metrics.MeanRatio(a, b, metrics.TogetherConfidence)
+	r, _ := metrics.RatioOf(a, b, true, metrics.TogetherConfidence)
 	return r, nil
 }
 

@@ -84,7 +84,7 @@ func TestRun(t *testing.T) {
 		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html") + "\n\n1M ops/s, the median of 1 trial without an interval, which needs 6\nverdict VALID (1 trial)\n", wantFile: filepath.Join(sweep, "throughput_trials.svg")},
 		{name: "sweep elsewhere", args: []string{"-out", out, sweep}, wantOut: filepath.Join(out, "throughput_trials.png"), wantFile: filepath.Join(out, "throughput_trials.png")},
 		{name: "sweep among runs", args: []string{"-out", out, good, sweep}, wantOut: "throughput_scaling.svg\n"},
-		{name: "compare", args: []string{"compare", good, sweep}, wantOut: "cannot tell apart: B/A is 1.000, but with 1 and 1 trials it has no interval, which needs 5 of each\n"},
+		{name: "compare", args: []string{"compare", good, sweep}, wantOut: "cannot tell apart: B/A is 1.000, but with 1 and 1 trials it has no interval, which needs 3 of each\n"},
 		{name: "compare nothing", args: []string{"compare"}, want: 2, wantErr: "kvsplot: want kvsplot compare A B"},
 		{name: "compare with nothing", args: []string{"compare", good}, want: 2, wantErr: "good is not a folder of --ab: name two to compare, as in kvsplot compare A B"},
 		{name: "compare with an empty name", args: []string{"compare", good + ",", sweep}, want: 2, wantErr: "kvsplot: a folder's name is empty in "},
