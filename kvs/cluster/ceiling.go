@@ -16,7 +16,7 @@ func (c *Config) ceilingFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.NoCeiling, "no-ceiling", false, "do not measure first what the clients and the network could do with a store that costs nothing, which takes some seconds")
 }
 
-// ceilings are what has been measured since the launcher began, by the plan:
+// ceilings are what has been measured since the launcher began, by programs and plan:
 // trials that differ in nothing that a ceiling depends on share it.
 type ceilings map[string]reached
 
@@ -43,14 +43,14 @@ var (
 // found fit, before the plan itself is carried out. It is nil for a run that is a
 // ceiling itself. What goes wrong is said in the result and fails nothing; the only
 // error is the end of ctx.
-func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c *conductor, dir folder) (*metrics.Ceiling, error) {
-	if cfg.NoCeiling {
+func (l *Launcher) measureCeiling(ctx context.Context, at configuration, own trialOptions, c *conductor, dir folder) (*metrics.Ceiling, error) {
+	if at.cfg.NoCeiling {
 		return &metrics.Ceiling{Note: "--no-ceiling"}, nil
 	}
-	if l.meeting != nil {
+	if own.barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
-	work, err := l.workOf(ctx, plan)
+	work, err := at.programs.workOf(ctx, at.plan)
 	if err != nil {
 		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
 	}
@@ -59,7 +59,7 @@ func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c 
 	}
 	var missing []string
 	rate := func(kind ceilingKind) float64 {
-		r := l.reach(ctx, work, kind, plan, c, dir)
+		r := l.reach(ctx, work, kind, at, own, c, dir)
 		if r.why != nil {
 			missing = append(missing, fmt.Sprintf("no %s: %v", kind.name, r.why))
 		}
@@ -71,31 +71,32 @@ func (l *Launcher) measureCeiling(ctx context.Context, cfg Config, plan Plan, c 
 }
 
 // reach measures one ceiling of a plan, unless that has been done.
-func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, plan Plan, trial *conductor, dir folder) (r reached) {
-	plan, r.why = kind.plan(work, plan, trial.preflight)
+func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, at configuration, own trialOptions, trial *conductor, dir folder) (r reached) {
+	var plan Plan
+	plan, r.why = kind.plan(work, at.plan, trial.preflight)
 	if r.why == nil {
 		r.why = ctx.Err()
 	}
 	if r.why != nil {
 		return r
 	}
-	key := fmt.Sprintf("%+v", plan)
+	key := fmt.Sprintf("%v %+v", at.programs, plan)
 	if known, ok := l.ceilings[key]; ok {
 		return known
 	}
-	fmt.Fprintf(l.Stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.name)
-	r.opsPerS, r.why = l.tryCeiling(ctx, work.short(plan), kind, trial, folder(dir.path(kind.folder)))
+	fmt.Fprintf(own.stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.name)
+	r.opsPerS, r.why = l.tryCeiling(ctx, work.short(plan), own, kind, trial, folder(dir.path(kind.folder)))
 	l.ceilings[key] = r
 	return r
 }
 
 // tryCeiling carries a ceiling's plan out, with the trial's nodes and clocks. Its
 // logs and its run.json stay in dir.
-func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
+func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, own trialOptions, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
 		return 0, err
 	}
-	c := newConductor(plan, trial.backend, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
+	c := newConductor(plan, trial.backend, l.limits, newToken(), l.Force, newDisplay(own.stderr))
 	c.preflight = trial.preflight
 	run := metrics.Run{ID: dir.id(), Started: c.entered}
 	err := c.run(ctx, dir)

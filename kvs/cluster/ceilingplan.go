@@ -34,12 +34,12 @@ type work struct {
 }
 
 // workOf asks the programs what a plan's arguments come to.
-func (l *Launcher) workOf(ctx context.Context, plan Plan) (work, error) {
-	server, err := l.Programs.Settings(ctx, metrics.Server, plan.ServerArgs)
+func (p Programs) workOf(ctx context.Context, plan Plan) (work, error) {
+	server, err := p.Settings(ctx, metrics.Server, plan.ServerArgs)
 	if err != nil {
 		return work{}, err
 	}
-	client, err := l.Programs.Settings(ctx, metrics.Client, plan.ClientArgs)
+	client, err := p.Settings(ctx, metrics.Client, plan.ClientArgs)
 	if err != nil {
 		return work{}, err
 	}

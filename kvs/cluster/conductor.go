@@ -24,7 +24,7 @@ type conductor struct {
 	preflight *metrics.Preflight // nil when it has not come to its end
 	ceiling   *metrics.Ceiling   // beside no result yet; nil when there is none
 
-	meeting  *meeting      // with the trial that is made at the same time; nil for none
+	barrier  *barrier      // with the other trial of a pair; nil for none
 	soak     time.Duration // length of the window, if no process may grow in it (--soak); else 0
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached
@@ -96,7 +96,7 @@ func (c *conductor) conduct(ctx context.Context) error {
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, loaded, c.limits.load) },
-		func() error { return c.meet(ctx) },
+		func() error { return c.waitLoaded(ctx) },
 		func() error {
 			lease := c.workLease()
 			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})

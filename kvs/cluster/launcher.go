@@ -40,7 +40,7 @@ import (
 
 // Launcher carries out runs. Its fields are fixed before Run is called.
 type Launcher struct {
-	Programs Programs        // the two programs
+	Programs Programs        // of this checkout
 	Root     string          // the checkout: its logs folder is the default of --out
 	SSH      string          // the ssh program, a path or a name on PATH
 	Testbed  nodes.Testbed   // the experiment that this machine is part of
@@ -50,7 +50,6 @@ type Launcher struct {
 	Force    <-chan struct{} // closed: kill the nodes instead of waiting for them to leave; may be nil
 
 	limits   limits
-	meeting  *meeting // with a trial that is made at the same time; nil for none
 	ceilings ceilings // that Run has measured so far
 	draw     drawer   // a run's folder
 	drawMany drawer   // a sweep's folder
@@ -126,14 +125,15 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		return plan.print(l.Stdout)
 	}
 	if cfg.Check {
-		return l.check(ctx, cfg, plan)
+		return l.check(ctx, configuration{cfg: cfg, plan: plan, programs: l.Programs})
 	}
 	dir, err := createFolder(cfg.Out, time.Now())
 	if err != nil {
 		return &UsageError{err}
 	}
-	run, err := l.trial(ctx, cfg, plan, dir, metrics.Run{
-		ID: dir.id(), GitCommit: l.commit(ctx), Command: commandLine(args),
+	at := configuration{cfg, plan, l.Programs, l.commit(ctx)}
+	run, err := l.trial(ctx, at, trialOptions{stderr: l.Stderr}, dir, metrics.Run{
+		ID: dir.id(), GitCommit: at.commit, Command: commandLine(args),
 	})
 	if err == nil {
 		l.picture(l.draw, dir)
@@ -166,14 +166,28 @@ func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) 
 	return nodes.Find(ctx, cfg.Request, l.Testbed, job)
 }
 
+// configuration is what a trial runs.
+type configuration struct {
+	cfg      Config
+	plan     Plan
+	programs Programs
+	commit   string // of the programs
+}
+
+// trialOptions is what one trial has beside its configuration.
+type trialOptions struct {
+	stderr  io.Writer // progress and explanations
+	barrier *barrier  // with the other trial of a pair; nil for none
+}
+
 // trial carries a plan out once, with fresh processes and a fresh load, and
 // leaves the run's files in dir, whatever happens. run comes with what names it;
 // trial fills in the rest, the verdict included. The error is what ended the
 // trial early, and has been explained on Stderr: a fault, or errInterrupted.
-func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder, run metrics.Run) (metrics.Run, error) {
+func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions, dir folder, run metrics.Run) (metrics.Run, error) {
 	run.Started = time.Now()
-	run.Lab = cfg.lab()
-	c, err := l.conduct(ctx, cfg, plan, dir)
+	run.Lab = at.cfg.lab()
+	c, err := l.conduct(ctx, at, own, dir)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // also when the wall clock was set
 	c.fill(&run)
 	if run.Verdict = Judge(&run); run.Verdict.Valid && c.ceiling != nil {
@@ -181,7 +195,7 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 	}
 	if err != nil {
 		run.Verdict = verdictOf(err)
-		c.explain(l.Stderr, err)
+		c.explain(own.stderr, err)
 	}
 	run.Latency = c.quantiles(run)
 	if run.Verdict.Valid || run.Verdict == ceiling {
@@ -190,35 +204,35 @@ func (l *Launcher) trial(ctx context.Context, cfg Config, plan Plan, dir folder,
 	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), c.saveViolations(dir))
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written
-		c.explain(l.Stderr, err)
+		c.explain(own.stderr, err)
 	}
 	return run, err
 }
 
 // conduct prepares the nodes and leads them through the run.
-func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folder) (*conductor, error) {
-	defer l.meeting.leave()
-	nodes, err := l.backend(cfg, plan)
-	c := newConductor(plan, nodes, l.limits, newToken(), l.Force, newDisplay(l.Stderr))
+func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptions, dir folder) (*conductor, error) {
+	defer own.barrier.drop()
+	nodes, err := l.backend(at)
+	c := newConductor(at.plan, nodes, l.limits, newToken(), l.Force, newDisplay(own.stderr))
 	if err != nil {
 		return c, err
 	}
-	c.soak, c.meeting = cfg.Soak, l.meeting
-	limited, cancel := c.withDeadline(ctx, cfg.Deadline)
+	c.soak, c.barrier = at.cfg.Soak, own.barrier
+	limited, cancel := c.withDeadline(ctx, at.cfg.Deadline)
 	defer cancel()
-	preflight, err := l.preflight(limited, cfg, plan, nodes)
+	preflight, err := l.preflight(limited, at, nodes)
 	if limited.Err() != nil {
 		err = c.cut(limited, nil, started)
 	}
 	if len(preflight.Machines) > 0 {
 		c.preflight = &preflight
-		l.report(preflight)
+		report(own.stderr, preflight)
 	}
-	if err == nil && l.meeting.prepared(limited) != nil {
+	if err == nil && own.barrier.wait(limited) != nil {
 		err = c.cut(limited, nil, started)
 	}
 	if err == nil {
-		if c.ceiling, err = l.measureCeiling(limited, cfg, plan, c, dir); err != nil {
+		if c.ceiling, err = l.measureCeiling(limited, at, own, c, dir); err != nil {
 			err = c.cut(limited, nil, started)
 		}
 	}
@@ -226,26 +240,26 @@ func (l *Launcher) conduct(ctx context.Context, cfg Config, plan Plan, dir folde
 		err = c.run(limited, dir)
 	}
 	if err == nil {
-		l.clocksAfter(ctx, plan, nodes, &preflight)
+		l.clocksAfter(ctx, at.plan, nodes, &preflight)
 		c.checkTogether(ctx)
 	}
-	return c, explain(ctx, plan.source(), err)
+	return c, explain(ctx, at.plan.source(), err)
 }
 
-// backend is what the plan's nodes are run by.
-func (l *Launcher) backend(cfg Config, plan Plan) (backend, error) {
-	if plan.Local {
-		return local{l.Programs}, nil
+// backend is what runs the nodes of a configuration.
+func (l *Launcher) backend(at configuration) (backend, error) {
+	if at.plan.Local {
+		return local{at.programs}, nil
 	}
-	return l.remote(cfg, plan.Places[0].Node)
+	return l.remote(at.cfg, at.programs, at.plan.Places[0].Node)
 }
 
 // remote is the way to nodes such as node.
-func (l *Launcher) remote(cfg Config, node nodes.Node) (*remote, error) {
+func (l *Launcher) remote(cfg Config, programs Programs, node nodes.Node) (*remote, error) {
 	if node.Way.Kind == nodes.Srun {
-		return newRemote(srun{l.Slurm.Srun}, l.Programs, remoteTimeout) // a step may wait for its turn
+		return newRemote(srun{l.Slurm.Srun}, programs, remoteTimeout) // a step may wait for its turn
 	}
-	return newRemote(ssh{l.SSH, cfg.SSHConfig}, l.Programs, loginTimeout)
+	return newRemote(ssh{l.SSH, cfg.SSHConfig}, programs, loginTimeout)
 }
 
 // newToken is a run's secret of 128 bits.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,15 +26,15 @@ const (
 // preflight puts the programs on the plan's machines, and finds out whether a
 // run may start there. Its error is made of a fault for every failure, or is
 // errInterrupted.
-func (l *Launcher) preflight(ctx context.Context, cfg Config, plan Plan, b backend) (metrics.Preflight, error) {
+func (l *Launcher) preflight(ctx context.Context, at configuration, b backend) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs, err := l.Programs.needsOf(ctx, plan)
+	needs, err := at.programs.needsOf(ctx, at.plan)
 	if err != nil {
 		return p, err
 	}
-	p.Findings = append(p.Findings, outFindings(cfg.Out)...)
-	s := &survey{backend: b, limits: l.limits, sites: plan.sites()}
-	if err := s.blame(b.Prepare(ctx, plan.Places)); err != nil {
+	p.Findings = append(p.Findings, outFindings(at.cfg.Out)...)
+	s := &survey{backend: b, limits: l.limits, sites: at.plan.sites()}
+	if err := s.blame(b.Prepare(ctx, at.plan.Places)); err != nil {
 		return p, err
 	}
 	rtts, err := s.run(ctx)
@@ -124,12 +125,12 @@ func outFindings(out string) []metrics.Finding {
 }
 
 // check is --check: the preflight alone, with its whole table, or as JSON.
-func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
-	b, err := l.backend(cfg, plan)
+func (l *Launcher) check(ctx context.Context, at configuration) error {
+	b, err := l.backend(at)
 	if err != nil {
 		return err
 	}
-	p, err := l.preflight(ctx, cfg, plan, b)
+	p, err := l.preflight(ctx, at, b)
 	if errors.Is(err, errInterrupted) {
 		return errInterrupted
 	}
@@ -139,10 +140,10 @@ func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
 	case errors.As(err, &f) && f.kind == badArgs:
 		return badArguments(f)
 	case p.Machines == nil:
-		return explain(ctx, plan.source(), err)
+		return explain(ctx, at.plan.source(), err)
 	}
 	text := []byte(preflightTable(p))
-	if cfg.JSON {
+	if at.cfg.JSON {
 		var jsonErr error
 		if text, jsonErr = json.MarshalIndent(p, "", "  "); jsonErr != nil {
 			return jsonErr
@@ -155,8 +156,8 @@ func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
 	if err == nil {
 		return nil
 	}
-	verdict := verdictOf(explain(ctx, plan.source(), err))
-	if !cfg.JSON {
+	verdict := verdictOf(explain(ctx, at.plan.source(), err))
+	if !at.cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}
 	return &InvalidError{Verdict: verdict, Err: err}
@@ -164,12 +165,12 @@ func (l *Launcher) check(ctx context.Context, cfg Config, plan Plan) error {
 
 // report tells the user what a run's preflight has found: in a line when there
 // is nothing to do about it, else all of it.
-func (l *Launcher) report(p metrics.Preflight) {
+func report(w io.Writer, p metrics.Preflight) {
 	if len(p.Findings) == 0 {
-		fmt.Fprintln(l.Stderr, preflightLine(p))
+		fmt.Fprintln(w, preflightLine(p))
 		return
 	}
-	fmt.Fprint(l.Stderr, preflightTable(p))
+	fmt.Fprint(w, preflightTable(p))
 }
 
 // clocksAfter asks the clocks once more, so that run.json says how they went.

@@ -30,7 +30,7 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 		l.printReaped("this machine", ended)
 		return err
 	}
-	r, err := l.remote(cfg, nodes[0])
+	r, err := l.remote(cfg, l.Programs, nodes[0])
 	if err != nil {
 		return err
 	}

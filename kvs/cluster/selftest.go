@@ -82,7 +82,7 @@ func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []nodes.Node,
 	case cfg.DryRun:
 		return at.plan.print(l.Stdout)
 	case cfg.Check:
-		return l.check(ctx, cfg, at.plan)
+		return l.check(ctx, at)
 	}
 	if s.dir, err = createFolder(cfg.Out, time.Now()); err != nil {
 		return &UsageError{err}
@@ -111,8 +111,8 @@ func (s *selfTest) run(ctx context.Context) error {
 }
 
 // setup is what a trial is made of.
-func (s *selfTest) setup(ctx context.Context, v variant) (setup, error) {
-	at := setup{cfg: s.cfg, launcher: s.Launcher, commit: s.built}
+func (s *selfTest) setup(ctx context.Context, v variant) (configuration, error) {
+	at := configuration{cfg: s.cfg, programs: s.Programs, commit: s.built}
 	at.cfg.ServerArgs = strings.Fields(v.server)
 	at.cfg.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
 	var err error
@@ -150,6 +150,6 @@ func (s *selfTest) trial(ctx context.Context, what string, v variant) (metrics.R
 	if err != nil {
 		return run, err
 	}
-	run, err = at.launcher.trial(ctx, at.cfg, at.plan, dir, run)
+	run, err = s.Launcher.trial(ctx, at, trialOptions{stderr: s.Stderr}, dir, run)
 	return run, ended(what, run, err)
 }

@@ -22,28 +22,27 @@ const mostRemade = 5
 
 // pairs makes so many pairs of trials, those of a pair at the same time.
 func (s *selfTest) pairs(ctx context.Context, what string, n int, variants [2]variant) (made [][2]metrics.Run, err error) {
-	var sides [2]setup
+	var sides [2]configuration
 	for i, v := range variants {
 		if sides[i], err = s.setup(ctx, v); err != nil {
 			return nil, err
 		}
 		s.bind(&sides[i].plan)
 	}
-	sides[1].plan = sides[1].plan.beside(sides[0].plan)
+	sides[1].plan = sides[1].plan.offsetPorts(sides[0].plan)
 	for len(made) < n {
 		// A side that always started first might always have the better memory.
 		order := s.random.Perm(2)
-		var now [2]setup
-		var dirs [2]folder
-		var runs [2]metrics.Run
+		var trials [2]pairedTrial
 		for i, side := range order {
-			now[i] = sides[side]
-			if dirs[i], runs[i], err = s.begin(fmt.Sprintf("%s, pair %d of %d, %s", what, len(made)+1, n, metrics.SideNames[side])); err != nil {
+			t := pairedTrial{at: sides[side], variant: metrics.SideNames[side]}
+			if t.dir, t.run, err = s.begin(fmt.Sprintf("%s, pair %d of %d, %s", what, len(made)+1, n, t.variant)); err != nil {
 				return nil, err
 			}
+			trials[i] = t
 		}
-		runs, errs := twins(ctx, now, dirs, runs)
-		if apart := oneWindow(runs); !apart.Valid && s.remade < mostRemade {
+		runs, errs := s.runPair(ctx, trials)
+		if apart := checkCommonWindow(runs); !apart.Valid && s.remade < mostRemade {
 			s.remade++
 			fmt.Fprintf(s.Stderr, "%s: the pair is made again: %s\n", what, apart.Reason)
 			continue

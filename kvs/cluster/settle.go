@@ -26,7 +26,7 @@ func (c *conductor) settle(m *member) *fault {
 	rates := c.warmUpRates()
 	if test, ok := metrics.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
 		c.warmUp = &test
-		c.extended = !test.Stationary && c.meeting == nil // two windows are to stay one stretch of time
+		c.extended = !test.Stationary && c.barrier == nil // two windows are to stay one stretch of time
 	}
 	c.settled = len(rates)
 	c.tellAt(c.opens(time.Now()), control.Command{Do: control.Settle, Extend: c.extended})

@@ -148,7 +148,7 @@ func (h *hunt) try(ctx context.Context, rate string) (metrics.Run, error) {
 	if err != nil {
 		return metrics.Run{}, err
 	}
-	run, err := h.Launcher.trial(ctx, h.cfg, plan, dir, metrics.Run{ID: h.plan.ID + "/" + name, GitCommit: h.plan.GitCommit, Command: h.plan.Command})
+	run, err := h.Launcher.trial(ctx, configuration{h.cfg, plan, h.Programs, h.plan.GitCommit}, trialOptions{stderr: h.Stderr}, dir, metrics.Run{ID: h.plan.ID + "/" + name, GitCommit: h.plan.GitCommit, Command: h.plan.Command})
 	if errors.Is(err, errInterrupted) {
 		return run, err
 	}

@@ -23,20 +23,12 @@ import (
 type campaign struct {
 	*Launcher
 	plan   metrics.Sweep
-	scale  plots.Scale      // for the grade; nil for none
-	points map[string]setup // by their names
+	scale  plots.Scale              // for the grade; nil for none
+	points map[string]configuration // by their names
 	dir    folder
 	begun  time.Time // this launcher's part of it
 	made   int       // trials in it
 	builds builds    // of the sides of --ab
-}
-
-// setup is one point's configuration, and its plan.
-type setup struct {
-	cfg      Config
-	plan     Plan
-	launcher *Launcher // with the point's programs
-	commit   string    // theirs
 }
 
 // sweep carries out a run of several trials, or what is left of one. args are
@@ -52,7 +44,7 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, nodes []nodes.Node, ar
 		return c.print(l.Stdout)
 	}
 	if cfg.Check {
-		return l.check(ctx, cfg, c.largest())
+		return l.check(ctx, c.largest())
 	}
 	if c.plan.Programs, err = l.Programs.Sums(); err != nil {
 		return err
@@ -83,7 +75,7 @@ func planSweep(t Trials, args []string) metrics.Sweep {
 // setUp finds out what each point means, and that it can be: enough nodes, and
 // arguments that the programs take.
 func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []nodes.Node) error {
-	c.points = make(map[string]setup)
+	c.points = make(map[string]configuration)
 	if len(cfg.Trials.AB) > 0 {
 		return c.sides(ctx, cfg, nodes)
 	}
@@ -110,17 +102,17 @@ func (c *campaign) setUp(ctx context.Context, cfg Config, nodes []nodes.Node) er
 		case err != nil:
 			return err
 		}
-		c.points[name] = setup{at, plan, c.Launcher, c.plan.GitCommit}
+		c.points[name] = configuration{at, plan, c.Programs, c.plan.GitCommit}
 	}
 	return nil
 }
 
-// largest is the plan of the point with the most places.
-func (c *campaign) largest() Plan {
-	var largest Plan
+// largest is the configuration of the point with the most places.
+func (c *campaign) largest() configuration {
+	var largest configuration
 	for _, point := range c.points {
-		if len(point.plan.Places) > len(largest.Places) {
-			largest = point.plan
+		if len(point.plan.Places) > len(largest.plan.Places) {
+			largest = point
 		}
 	}
 	return largest
@@ -146,21 +138,18 @@ func (c *campaign) open(cfg Config) (done []metrics.Trial, lock *os.File, err er
 
 // trials makes a trial of the plan, or the two of a pair at the same time.
 func (c *campaign) trials(ctx context.Context, planned []metrics.Planned, left int) (made []metrics.Trial, err error) {
-	var sides [2]setup
-	var dirs [2]folder
-	var runs [2]metrics.Run
-	var errs [2]error
-	for i, p := range planned {
-		sides[i] = c.points[metrics.PointName(c.plan.Knobs, p.Point)]
-		if dirs[i], runs[i], err = c.begin(p, sides[i], planned[0].Number+left-1, left); err != nil {
+	var trials []pairedTrial
+	for _, p := range planned {
+		t := pairedTrial{at: c.points[metrics.PointName(c.plan.Knobs, p.Point)]}
+		if len(c.plan.Sides) > 0 {
+			t.variant = p.Point[0]
+		}
+		if t.dir, t.run, err = c.begin(p, t.at, planned[0].Number+left-1, left); err != nil {
 			return nil, err
 		}
+		trials = append(trials, t)
 	}
-	if len(planned) == len(sides) {
-		runs, errs = twins(ctx, sides, dirs, runs)
-	} else {
-		runs[0], errs[0] = sides[0].launcher.trial(ctx, sides[0].cfg, sides[0].plan, dirs[0], runs[0])
-	}
+	runs, errs := c.runGroup(ctx, trials)
 	for _, err := range errs {
 		if errors.Is(err, errInterrupted) {
 			return nil, err
@@ -177,7 +166,7 @@ func trialFolder(p metrics.Planned) string { return fmt.Sprintf("trial-%03d", p.
 
 // begin makes a trial's folder and says which it is, of so many, of which some are
 // left.
-func (c *campaign) begin(p metrics.Planned, at setup, of, left int) (folder, metrics.Run, error) {
+func (c *campaign) begin(p metrics.Planned, at configuration, of, left int) (folder, metrics.Run, error) {
 	name := trialFolder(p)
 	dir := folder(c.dir.path(name))
 	if err := dir.clear(); err != nil {

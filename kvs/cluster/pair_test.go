@@ -14,32 +14,31 @@ import (
 	"kvlab/metrics"
 )
 
-// twinsOf makes two trials of fake nodes at the same time, of which B may have a fault.
-func twinsOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, stderr string) {
+// pairOf makes two trials of fake nodes at the same time, of which B may have a fault.
+func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, stderr string) {
 	t.Helper()
 	tr := newTrial(t)
-	var sides [2]setup
-	var dirs [2]folder
+	var trials [2]pairedTrial
 	for i, faults := range []string{"", fault} {
 		cfg, err := ParseArgs([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, tr.out, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sides[i] = setup{cfg: cfg, launcher: tr.Launcher}
-		if sides[i].plan, err = makePlan(context.Background(), cfg.Spec, nil); err != nil {
+		name := metrics.SideNames[i]
+		trials[i] = pairedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
+		if trials[i].at.plan, err = makePlan(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}
-		dirs[i], runs[i].ID = folder(t.TempDir()), metrics.SideNames[i]
 	}
-	runs, errs = twins(context.Background(), sides, dirs, runs)
+	runs, errs = tr.runPair(context.Background(), trials)
 	return runs, errs, tr.stderr.String()
 }
 
 // Trials at the same time have one window, each its own result and lines of its own,
 // and say of each other.
-func TestTwins(t *testing.T) {
+func TestPair(t *testing.T) {
 	t.Parallel()
-	runs, errs, stderr := twinsOf(t, "")
+	runs, errs, stderr := pairOf(t, "")
 	for i, run := range runs {
 		if errs[i] != nil || !run.Verdict.Valid || run.Together != metrics.SideNames[1-i] {
 			t.Errorf("%s, beside %q: %v, %v", run.ID, run.Together, run.Verdict, errs[i])
@@ -53,9 +52,9 @@ func TestTwins(t *testing.T) {
 }
 
 // When one of them dies the other comes to its end, and has its own verdict.
-func TestTwinsOfWhichOneDies(t *testing.T) {
+func TestPairOfWhichOneDies(t *testing.T) {
 	t.Parallel()
-	runs, errs, stderr := twinsOf(t, "node2:kill:load")
+	runs, errs, stderr := pairOf(t, "node2:kill:load")
 	if errs[1] == nil || runs[1].Verdict.Valid {
 		t.Errorf("B: %v, %v\n%s", runs[1].Verdict, errs[1], stderr)
 	}
@@ -65,7 +64,7 @@ func TestTwinsOfWhichOneDies(t *testing.T) {
 }
 
 // Windows that lie apart are no pair's.
-func TestOneWindow(t *testing.T) {
+func TestCheckCommonWindow(t *testing.T) {
 	begun := time.Now()
 	at := func(after time.Duration, seconds float64) metrics.Run {
 		return metrics.Run{WindowStart: begun.Add(after), WindowS: seconds}
@@ -80,7 +79,7 @@ func TestOneWindow(t *testing.T) {
 		{at(0, 10), at(time.Minute, 10), false},
 		{at(0, 0), at(0, 10), true}, // its own verdict says why
 	} {
-		got := oneWindow([2]metrics.Run{test.a, test.b})
+		got := checkCommonWindow([2]metrics.Run{test.a, test.b})
 		if got.Valid != test.valid || got.Valid != (got.Reason == "") {
 			t.Errorf("%v and %v: %v", test.a.WindowStart.Sub(begun), test.b.WindowStart.Sub(begun), got)
 		}
@@ -88,7 +87,7 @@ func TestOneWindow(t *testing.T) {
 }
 
 // The servers of one plan listen where those of the other do not.
-func TestBeside(t *testing.T) {
+func TestOffsetPorts(t *testing.T) {
 	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
 	plan := func(args ...string) Plan {
 		cfg, err := ParseArgs(args, "logs", io.Discard)
@@ -102,7 +101,7 @@ func TestBeside(t *testing.T) {
 		return p
 	}
 	first := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "2")
-	second := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "3").beside(first)
+	second := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "3").offsetPorts(first)
 	seen := make(map[netip.AddrPort]bool)
 	for _, place := range append(first.Places, second.Places...) {
 		if place.Role != metrics.Server {

@@ -14,9 +14,9 @@ import (
 	"kvlab/metrics"
 )
 
-// beside is the plan with ports for its servers that those of another plan, which is
-// carried out at the same time, do not have.
-func (p Plan) beside(other Plan) Plan {
+// offsetPorts gives the plan's servers ports that those of another plan, which runs at
+// the same time, do not use.
+func (p Plan) offsetPorts(other Plan) Plan {
 	if p.Local { // any free ones
 		return p
 	}
@@ -35,14 +35,14 @@ func (p Plan) beside(other Plan) Plan {
 	return p
 }
 
-// oneLength refuses sides whose trials are to be made at the same time and whose
-// warm-ups or windows are not of one length.
-func oneLength(ctx context.Context, a, b setup) error {
-	ofA, err := a.launcher.Programs.Settings(ctx, metrics.Client, a.plan.ClientArgs)
+// sameLengths refuses variants that are to run at the same time and whose warm-ups or
+// windows differ in length.
+func sameLengths(ctx context.Context, a, b configuration) error {
+	ofA, err := a.programs.Settings(ctx, metrics.Client, a.plan.ClientArgs)
 	if err != nil {
 		return err
 	}
-	ofB, err := b.launcher.Programs.Settings(ctx, metrics.Client, b.plan.ClientArgs)
+	ofB, err := b.programs.Settings(ctx, metrics.Client, b.plan.ClientArgs)
 	if err != nil {
 		return err
 	}
@@ -57,38 +57,53 @@ func oneLength(ctx context.Context, a, b setup) error {
 	return nil
 }
 
-// twins makes two trials at the same time on the same nodes, with one window, so that
-// whatever happens on the nodes meanwhile happens to both. Each has its folder, and
-// comes with what names it; the setups' plans lie beside each other. The errors are
-// those of Launcher.trial.
-func twins(ctx context.Context, sides [2]setup, dirs [2]folder, runs [2]metrics.Run) ([2]metrics.Run, [2]error) {
-	meetings := newMeetings()
+// pairedTrial is a trial of a group.
+type pairedTrial struct {
+	at      configuration
+	variant string // A or B
+	dir     folder
+	run     metrics.Run // with what names it
+}
+
+// runGroup runs one trial, or a pair.
+func (l *Launcher) runGroup(ctx context.Context, trials []pairedTrial) (runs []metrics.Run, errs []error) {
+	if len(trials) == 2 {
+		r, e := l.runPair(ctx, [2]pairedTrial(trials))
+		return r[:], e[:]
+	}
+	t := trials[0]
+	run, err := l.trial(ctx, t.at, trialOptions{stderr: l.Stderr}, t.dir, t.run)
+	return []metrics.Run{run}, []error{err}
+}
+
+// runPair runs two trials at the same time on the same nodes, with one window, so that
+// what happens on the nodes happens to both. Their plans have different ports. The
+// errors are those of Launcher.trial.
+func (l *Launcher) runPair(ctx context.Context, trials [2]pairedTrial) (runs [2]metrics.Run, errs [2]error) {
+	barriers := newBarriers()
 	var stderr sync.Mutex
 	var both sync.WaitGroup
-	var errs [2]error
-	for i, at := range sides {
-		launcher := *at.launcher
-		launcher.meeting = meetings[i]
-		launcher.Stderr = &namedWriter{mu: &stderr, w: at.launcher.Stderr, name: metrics.SideNames[i]}
-		runs[i].Together = runs[1-i].ID
-		both.Go(func() { runs[i], errs[i] = launcher.trial(ctx, at.cfg, at.plan, dirs[i], runs[i]) })
+	for i, t := range trials {
+		own := trialOptions{stderr: &namedWriter{mu: &stderr, w: l.Stderr, name: t.variant}, barrier: barriers[i]}
+		t.run.Together = trials[1-i].run.ID
+		both.Go(func() { runs[i], errs[i] = l.trial(ctx, t.at, own, t.dir, t.run) })
 	}
 	both.Wait()
-	if apart := oneWindow(runs); !apart.Valid {
+	if apart := checkCommonWindow(runs); !apart.Valid {
 		for i := range runs {
 			if runs[i].Verdict.Valid || runs[i].Verdict == injected {
 				runs[i].Verdict = apart
-				errs[i] = cmp.Or(errs[i], dirs[i].writeRun(runs[i]), dirs[i].write("summary.txt", []byte(benchmarkText(runs[i]))))
+				dir := trials[i].dir
+				errs[i] = cmp.Or(errs[i], dir.writeRun(runs[i]), dir.write("summary.txt", []byte(benchmarkText(runs[i]))))
 			}
 		}
 	}
 	return runs, errs
 }
 
-// oneWindow is the verdict on trials at the same time whose windows were not: their
-// common part is to be so much of each as that of a trial's clients. Without a window
-// a trial has a verdict that says why.
-func oneWindow(runs [2]metrics.Run) metrics.Verdict {
+// checkCommonWindow rejects a pair whose windows have less in common than those of
+// one trial's clients must have. A trial without a window has a verdict that says why.
+func checkCommonWindow(runs [2]metrics.Run) metrics.Verdict {
 	var windows []measurer
 	for _, run := range runs {
 		if run.WindowS <= 0 {

@@ -136,38 +136,33 @@ func (c *campaign) sides(ctx context.Context, cfg Config, nodes []nodes.Node) er
 		case err != nil:
 			return fmt.Errorf("--ab, side %s: %w", name, err)
 		}
-		sums, err := at.launcher.Programs.Sums()
+		sums, err := at.programs.Sums()
 		if err != nil {
 			return err
 		}
-		c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
 		if i > 0 && c.plan.Together {
 			first := c.points[metrics.PointName(c.plan.Knobs, []string{metrics.SideNames[0]})]
-			if err := oneLength(ctx, first, at); err != nil {
+			if err := sameLengths(ctx, first, at); err != nil {
 				return err
 			}
-			at.plan = at.plan.beside(first.plan)
-			c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
+			at.plan = at.plan.offsetPorts(first.plan)
 		}
+		c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
 		c.plan.Sides = append(c.plan.Sides, metrics.Side{Args: s.text, GitCommit: at.commit, Programs: sums})
 	}
 	return nil
 }
 
-// side is the configuration of one side, and its plan.
-func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []nodes.Node) (setup, error) {
-	at := setup{cfg: s.onto(cfg), launcher: c.Launcher, commit: c.plan.GitCommit}
-	var err error
+// side is the configuration of one side.
+func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []nodes.Node) (at configuration, err error) {
+	at = configuration{cfg: s.onto(cfg), programs: c.Programs, commit: c.plan.GitCommit}
 	if s.rev != "" {
-		launcher := *c.Launcher
-		launcher.ceilings = make(ceilings) // of other programs
-		if at.commit, launcher.Programs, err = c.builds.programs(ctx, c.Root, s.rev); err != nil {
+		if at.commit, at.programs, err = c.builds.programs(ctx, c.Root, s.rev); err != nil {
 			return at, err
 		}
-		at.launcher = &launcher
 	}
 	if at.plan, err = makePlan(ctx, at.cfg.Spec, nodes); err != nil {
 		return at, err
 	}
-	return at, at.launcher.Programs.checkArgs(ctx, at.plan)
+	return at, at.programs.checkArgs(ctx, at.plan)
 }
