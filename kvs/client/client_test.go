@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -35,7 +36,7 @@ func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service 
 				return
 			}
 			serving.Go(func() {
-				_ = wire.Serve(conn, wire.Identity{Node: "node0", Codec: "binary", Token: token}, service)
+				_ = server.Serve(conn, wire.Identity{Node: "node0", Codec: "binary", Token: token}, service)
 			})
 		}
 	})

@@ -94,7 +94,7 @@ func TestParseErrors(t *testing.T) {
 		{"-rate 1k -arrivals uniform", "-arrivals \"uniform\": want one of poisson, constant"},
 		{"-rate 50% -warmup 0", "-rate 50%: the peak is measured in the warm-up"},
 		{"-ceiling -rate 1k", "-rate 1000: a ceiling is what a closed loop makes"},
-		{"-retry -codec gob", "-retry goes with -codec binary, not gob"},
+		{"-retry -codec gob", "-retry: -codec gob does not support it"},
 		{"-retry -transport inproc", "-retry: -transport inproc has no connection that could break"},
 		{"-retry -workers 4096 -connections 1 -inflight 64 -batch 1", "at most 65536 calls under way; want more -connections"},
 		{"-call-timeout 0", "-call-timeout 0s: want more than 0 seconds"},

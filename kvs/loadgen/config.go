@@ -151,14 +151,11 @@ func (c Config) validateParts() error {
 	if err := engine.Check(c.Engine); err != nil && c.Transport == InProcess {
 		return err
 	}
-	if err := wire.CheckCodec(c.Codec); err != nil {
+	if err := wire.CheckCodec(c.Codec, wire.Features{Options: c.Options, Retry: c.Retry}); err != nil {
 		return err
 	}
 	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
 		return err
-	}
-	if c.Options != (wire.Options{}) && c.Codec != "binary" {
-		return fmt.Errorf("-coalesce and -crc go with -codec binary, not %s", c.Codec)
 	}
 	if err := c.validateRetry(); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -98,7 +99,7 @@ func serve(t *testing.T, service *kvs.Service, id wire.Identity) string {
 			if err != nil {
 				return
 			}
-			go wire.Serve(conn, id, service)
+			go server.Serve(conn, id, service)
 		}
 	}()
 	return l.Addr().String()

@@ -34,8 +34,6 @@ func (c Config) validateRetry() error {
 		return nil
 	case c.Transport == InProcess:
 		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
-	case c.Codec != "binary":
-		return fmt.Errorf("-retry goes with -codec binary, not %s", c.Codec)
 	case c.window() > kvs.MaxWindow:
 		return fmt.Errorf("-retry: %d workers share a connection with %d rounds each: at most %d calls under way; want more -connections",
 			(c.Workers+c.Lanes()-1)/c.Lanes(), c.InFlight, kvs.MaxWindow)

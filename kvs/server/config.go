@@ -96,7 +96,7 @@ func (c Config) Validate() error {
 		return err
 	}
 	if c.Codec != wire.RawCodec {
-		if err := wire.CheckCodec(c.Codec); err != nil {
+		if err := wire.CheckCodec(c.Codec, wire.Features{}); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,7 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := wire.Serve(conn, l.id, l.service)
+	err := Serve(conn, l.id, l.service)
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed
@@ -84,6 +84,20 @@ func (l *listener) serve(conn net.Conn) {
 	if err != nil && !closed {
 		l.logf("%v", err)
 	}
+}
+
+// Serve serves one client over socket until the connection ends, and closes it. It
+// returns nil when the client has closed the connection between two calls.
+func Serve(socket net.Conn, id wire.Identity, service *kvs.Service) error {
+	conn, err := wire.Accept(socket, id, service)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if id.Codec == wire.RawCodec {
+		return conn.ServeRaw()
+	}
+	return perConn(conn)
 }
 
 // stop closes the listener and every connection and waits for the handlers:

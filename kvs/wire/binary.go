@@ -97,23 +97,18 @@ func noEOF(err error) error {
 	return err
 }
 
-// binaryServer is the server's end. It calls the session itself: net/rpc's server
-// would allocate three times for each call. One request is under way at a time:
-// its batch and its reply lie here. A small reply waits while the next request is
-// here already, so that the replies to requests that came together go out together.
+// binaryServer is the server's end. A small reply waits while the next request has
+// already come, so that the replies to requests that came together go out together.
 type binaryServer struct {
 	binaryConn
-	session *kvs.Session
 	limits  Limits
-	batch   kvs.Batch
-	reply   kvs.Reply
 	largest int       // body so far
 	waiting []byte    // replies
-	opened  time.Time // what times count from: cheaper to read a clock against than to read it
+	opened  time.Time // the codec's clock starts here: time.Since is cheaper than time.Now
 }
 
-func newBinaryServer(conn net.Conn, session *kvs.Session, crc bool, limits Limits) *binaryServer {
-	return &binaryServer{binaryConn: newBinaryConn(conn, crc), session: session, limits: limits, opened: time.Now()}
+func newBinaryServer(conn net.Conn, options Options, limits Limits) serverCodec {
+	return &binaryServer{binaryConn: newBinaryConn(conn, options.CRC), limits: limits, opened: time.Now()}
 }
 
 func (c *binaryServer) await() error {
@@ -121,45 +116,35 @@ func (c *binaryServer) await() error {
 	return err
 }
 
-// serve reads a request, has it applied, and answers it.
-func (c *binaryServer) serve() error {
+func (c *binaryServer) read(r *Request) error {
+	r.Err = nil
 	if err := c.readHeader(requestFrame); err != nil {
 		return err
 	}
-	seq := c.next.seq
-	if err := c.readRequest(); err != nil {
-		if c.session.Refuse(seq, err, errors.Is(err, ErrLimit)) {
-			_ = c.refuse(seq, err) // the connection ends for the first error
-		}
-		return err
-	}
-	here := time.Since(c.opened)
-	if err := c.session.Answer(seq, &c.batch, &c.reply); err == kvs.ErrSuperseded {
-		return err
-	} else if err != nil {
-		return c.refuse(seq, err)
-	}
-	h := header{kind: replyFrame, seq: seq, count: uint32(c.reply.Len()), took: max(time.Since(c.opened)-here, 1)}
-	if c.reply.Coalesced() {
-		h.flags |= coalesced
-	}
-	err := c.answer(h, c.reply.Frame())
-	c.reply.Free()
-	return err
+	r.Seq = c.next.seq
+	r.Err = c.readRequest(&r.Batch)
+	r.arrived = time.Since(c.opened)
+	return r.Err
 }
 
-// refuse answers a call with an error.
-func (c *binaryServer) refuse(seq uint64, why error) error {
-	return c.answer(header{kind: errorFrame, seq: seq}, append(make([]byte, headerLen), why.Error()...))
+func (c *binaryServer) write(r *Request) error {
+	if r.Err != nil {
+		return c.send(header{kind: errorFrame, seq: r.Seq}, append(make([]byte, headerLen), r.Err.Error()...))
+	}
+	h := header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len()), took: max(time.Since(c.opened)-r.arrived, 1)}
+	if r.Reply.Coalesced() {
+		h.flags |= coalesced
+	}
+	return c.send(h, r.Reply.Frame())
 }
 
 // readRequest reads a body into the batch, if it keeps to the limits.
-func (c *binaryServer) readRequest() error {
+func (c *binaryServer) readRequest(batch *kvs.Batch) error {
 	size, count := int(c.next.size), int(c.next.count)
 	if err := c.limits.check(size, count); err != nil {
 		return errors.Join(err, c.skipBody()) // else the error's way to the client would be cut by a reset
 	}
-	return c.readBatch(size, count)
+	return c.readBatch(batch, size, count)
 }
 
 // unseen is how many bytes of a body memory is taken for before they are here. A
@@ -171,8 +156,8 @@ const (
 )
 
 // readBatch reads a body into the batch.
-func (c *binaryServer) readBatch(size, count int) error {
-	body := c.batch.Body(min(size, max(unseen, c.largest)), count)
+func (c *binaryServer) readBatch(batch *kvs.Batch, size, count int) error {
+	body := batch.Body(min(size, max(unseen, c.largest)), count)
 	for here := 0; ; {
 		if _, err := io.ReadFull(c.in, body[here:]); err != nil {
 			return fmt.Errorf("read a body of %d bytes: %w", size, noEOF(err))
@@ -182,15 +167,15 @@ func (c *binaryServer) readBatch(size, count int) error {
 			break
 		}
 		early := body
-		body = c.batch.Body(min(size, seenTimes*here), count)
+		body = batch.Body(min(size, seenTimes*here), count)
 		copy(body, early)
 	}
 	c.largest = max(c.largest, size)
 	return c.checkBody(body)
 }
 
-// answer sends a reply now or with the next one.
-func (c *binaryServer) answer(h header, frame []byte) error {
+// send sends a reply now or with the next one.
+func (c *binaryServer) send(h header, frame []byte) error {
 	if err := c.seal(h, frame); err != nil {
 		return err
 	}
@@ -239,8 +224,8 @@ type binaryClient struct {
 	binaryConn
 }
 
-func newBinaryClient(conn net.Conn, crc bool) *binaryClient {
-	return &binaryClient{newBinaryConn(conn, crc)}
+func newBinaryClient(conn net.Conn, options Options) rpc.ClientCodec {
+	return &binaryClient{newBinaryConn(conn, options.CRC)}
 }
 
 func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {

@@ -105,7 +105,7 @@ func impostor(t *testing.T, reply func(seq uint64) []byte) *kvs.Client {
 			return
 		}
 		defer conn.Close()
-		if _, err := binaryID.admit(conn); err != nil {
+		if _, err := binaryID.admit(conn, nil); err != nil {
 			t.Error(err)
 			return
 		}
@@ -188,7 +188,7 @@ func TestClientMeetsBrokenReply(t *testing.T) {
 					return
 				}
 				defer conn.Close()
-				if _, err := binaryID.admit(conn); err != nil {
+				if _, err := binaryID.admit(conn, nil); err != nil {
 					t.Error(err)
 				}
 				io.ReadFull(conn, make([]byte, headerLen+3)) // the whole request: closing sends no reset

@@ -198,7 +198,7 @@ func TestSharedConnectionEnds(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		if _, err := sharedID.admit(conn); err != nil {
+		if _, err := sharedID.admit(conn, nil); err != nil {
 			t.Error(err)
 		}
 		io.ReadFull(conn, make([]byte, headerLen+1)) // a request is under way

@@ -146,12 +146,12 @@ func TestEncryptionHides(t *testing.T) {
 		socket, far := connected(t)
 		near, host := &overheard{Conn: socket}, &overheard{Conn: far}
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(host, test.id, kvs.NewService(engine.NewMutex())) }()
+		go func() { ended <- serve(host, test.id, kvs.NewService(engine.NewMutex())) }()
 		conn, _, err := test.id.reach(near, "127.0.0.1:1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := kvs.NewClient(newBinaryClient(conn, false))
+		client := kvs.NewClient(newBinaryClient(conn, Options{}))
 		secret := []byte("a value that nobody else is to see")
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), secret)

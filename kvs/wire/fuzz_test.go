@@ -97,7 +97,7 @@ func FuzzServer(f *testing.F) {
 		}
 		text := slices.Concat(storeAndRead("first", 1, crc), middle, storeAndRead("last", 3, crc))
 		conn := newClientTape(t, Identity{Node: "fuzz", Codec: "binary", Options: Options{CRC: crc}}, text)
-		err := Serve(conn, Identity{Node: "server", Codec: "binary"}, kvs.NewService(engine.NewMutex()))
+		err := serve(conn, Identity{Node: "server", Codec: "binary"}, kvs.NewService(engine.NewMutex()))
 		all := conn.replies(t, crc)
 		if len(all) == 0 || all[0].seq != 1 || !slices.Equal(all[0].words, storedAndRead("first")) {
 			t.Fatalf("the first batch is answered %+v (%v)", all, err)
@@ -140,7 +140,7 @@ func FuzzHandshake(f *testing.F) {
 	f.Add([]byte("\x02\x00{}\x02\x00{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		conn := newTape(text)
-		if err := Serve(conn, Identity{Node: "server", Codec: "binary", Token: "secret"}, kvs.NewService(engine.NewMutex())); err == nil {
+		if err := serve(conn, Identity{Node: "server", Codec: "binary", Token: "secret"}, kvs.NewService(engine.NewMutex())); err == nil {
 			t.Fatal("a stranger is served")
 		}
 		if !conn.closed {
@@ -189,7 +189,7 @@ func FuzzGob(f *testing.F) {
 		if text == nil {
 			return
 		}
-		_ = Serve(conn, Identity{Node: "server", Codec: "gob"}, kvs.NewService(engine.NewMutex()))
+		_ = serve(conn, Identity{Node: "server", Codec: "gob"}, kvs.NewService(engine.NewMutex()))
 		if !conn.closed {
 			t.Fatal("the connection stays open")
 		}
@@ -215,7 +215,7 @@ func FuzzClient(f *testing.F) {
 			header{kind: frameType(kind), count: count, size: uint32(len(text))}.put(frame)
 			text = frame
 		}
-		codec := newBinaryClient(newTape(text), false)
+		codec := newBinaryClient(newTape(text), Options{})
 		var head rpc.Response
 		if err := codec.ReadResponseHeader(&head); err != nil {
 			return

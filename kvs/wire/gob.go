@@ -124,7 +124,9 @@ func (r *gobReader) next() error {
 // gobClient is the client's end.
 type gobClient struct{ *gobConn }
 
-func newGobClient(conn net.Conn) rpc.ClientCodec { return gobClient{newGobConn(conn, Limits{})} }
+func newGobClient(conn net.Conn, _ Options) rpc.ClientCodec {
+	return gobClient{newGobConn(conn, Limits{})}
+}
 
 func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 	batch, ok := body.(*kvs.Batch)
@@ -176,55 +178,55 @@ func (c gobClient) ReadResponseBody(body any) error {
 	return nil
 }
 
-// gobServer is the server's end. It calls the session itself, as binaryServer does.
-type gobServer struct {
-	*gobConn
-	session *kvs.Session
-	batch   kvs.Batch
-	reply   kvs.Reply
+// gobServer is the server's end.
+type gobServer struct{ *gobConn }
+
+func newGobServer(conn net.Conn, _ Options, limits Limits) serverCodec {
+	return gobServer{newGobConn(conn, limits)}
 }
 
-func newGobServer(conn net.Conn, session *kvs.Session, limits Limits) *gobServer {
-	return &gobServer{gobConn: newGobConn(conn, limits), session: session}
-}
-
-func (s *gobServer) await() error {
+func (s gobServer) await() error {
 	_, err := s.in.in.Peek(1)
 	return err
 }
 
-// serve reads a request, has it applied, and answers it.
-func (s *gobServer) serve() error {
-	var r rpc.Request
-	if err := s.dec.Decode(&r); err != nil {
+func (s gobServer) read(r *Request) error {
+	var head rpc.Request
+	r.Err = nil
+	if err := s.dec.Decode(&head); err != nil {
 		return err
 	}
-	head := rpc.Response{ServiceMethod: r.ServiceMethod, Seq: r.Seq}
-	if r.ServiceMethod != kvs.Method {
-		if err := s.skip(); err != nil {
-			return err
-		}
-		head.Error = fmt.Sprintf("rpc: can't find method %.100q", r.ServiceMethod)
-		return s.encode(head, gobReply{})
+	r.Seq = head.Seq
+	if head.ServiceMethod == kvs.Method {
+		r.Err = s.readBatch(&r.Batch)
+		return r.Err
 	}
-	if err := s.readBatch(); err != nil {
-		head.Error = err.Error()
-		return errors.Join(err, s.encode(head, gobReply{}))
+	if err := s.skip(); err != nil {
+		return err
 	}
-	var out gobReply
-	err := s.session.BatchPutGet(&s.batch, &s.reply)
-	if err == nil {
-		out, err = gobResults(&s.reply)
+	if err := s.fail(head.ServiceMethod, head.Seq, fmt.Sprintf("rpc: can't find method %.100q", head.ServiceMethod)); err != nil {
+		return err
 	}
-	s.reply.Free()
+	return errAnswered
+}
+
+func (s gobServer) write(r *Request) error {
+	if r.Err != nil {
+		return s.fail(kvs.Method, r.Seq, r.Err.Error())
+	}
+	out, err := gobResults(&r.Reply)
 	if err != nil {
-		head.Error, out = err.Error(), gobReply{}
+		return s.fail(kvs.Method, r.Seq, err.Error())
 	}
-	return s.encode(head, out)
+	return s.encode(rpc.Response{ServiceMethod: kvs.Method, Seq: r.Seq}, out)
+}
+
+func (s gobServer) fail(method string, seq uint64, why string) error {
+	return s.encode(rpc.Response{ServiceMethod: method, Seq: seq, Error: why}, gobReply{})
 }
 
 // readBatch reads a request's body into the batch.
-func (s *gobServer) readBatch() error {
+func (s gobServer) readBatch(batch *kvs.Batch) error {
 	var in gobBatch
 	if err := s.dec.Decode(&in); err != nil {
 		return noEOF(err)
@@ -232,7 +234,7 @@ func (s *gobServer) readBatch() error {
 	if err := s.in.limits.check(0, len(in.Ops)); err != nil {
 		return err
 	}
-	s.batch.Reset()
+	batch.Reset()
 	for i := range in.Ops {
 		op := &in.Ops[i]
 		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
@@ -240,9 +242,9 @@ func (s *gobServer) readBatch() error {
 		}
 		switch kind := kvs.Kind(op.Kind); {
 		case kind.Writes():
-			s.batch.Append(kind, []byte(op.Key), []byte(op.Value))
+			batch.Append(kind, []byte(op.Key), []byte(op.Value))
 		case kind == kvs.Get:
-			s.batch.Get([]byte(op.Key))
+			batch.Get([]byte(op.Key))
 		default:
 			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
 		}

@@ -122,9 +122,6 @@ type Identity struct {
 	Retries  *Retries // of a client: makes its connections lanes; nil does not
 
 	Shards kvs.Shards // of a client: how it spreads the keys
-
-	agree  func(client Identity) error // of a server: holds what the client believes against what others do
-	resume func(client Identity) error // of a server: takes a lane up
 }
 
 // RestartedError is a server that came back as another process, or that another
@@ -190,7 +187,8 @@ func (id Identity) greet(conn net.Conn) (Identity, error) {
 }
 
 // admit is the server's half; it returns who the client is, but for the token.
-func (id Identity) admit(conn net.Conn) (Identity, error) {
+// attach opens the session of a client that has proved the token; nil opens none.
+func (id Identity) admit(conn net.Conn, attach func(client Identity) error) (Identity, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	var h hello
@@ -215,15 +213,9 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 		return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
 	}
 	peer := Identity{Node: h.Node, Codec: h.Codec, Options: h.Options, Lane: h.Lane, Shards: h.Shards}
-	if id.agree != nil {
-		if err := id.agree(peer); err != nil {
-			why := "the shards of the server (" + id.Node + "): " + err.Error()
-			return Identity{}, errors.Join(fmt.Errorf("%w: %s", ErrRefused, why), send(conn, welcome{Error: why}))
-		}
-	}
-	if id.resume != nil && h.Lane != (kvs.Lane{}) {
+	if attach != nil {
 		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // it may have to wait
-		switch err := id.resume(peer); {
+		switch err := attach(peer); {
 		case errors.Is(err, kvs.ErrSuperseded):
 			return Identity{}, err // the client may come again
 		case err != nil:
@@ -235,6 +227,10 @@ func (id Identity) admit(conn net.Conn) (Identity, error) {
 
 // objection is what the server has against a hello, "" for nothing.
 func (id Identity) objection(h hello) string {
+	var features error
+	if h.Codec != RawCodec {
+		features = CheckCodec(h.Codec, Features{h.Options, h.Lane != kvs.Lane{}})
+	}
 	switch {
 	case h.Protocol != protocol:
 		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", id.Node, protocol, h.Protocol)
@@ -242,10 +238,8 @@ func (id Identity) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) was built from commit %s, the client from %s: use binaries of one build", id.Node, build, h.Build)
 	case h.Codec != id.Codec:
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", id.Node, id.Codec, h.Codec)
-	case h.Options != Options{} && h.Codec != "binary":
-		return "-coalesce and -crc go with -codec binary"
-	case h.Lane != kvs.Lane{} && h.Codec != "binary":
-		return "-retry goes with -codec binary"
+	case features != nil:
+		return features.Error()
 	case h.Coalesce && id.Null:
 		return "the server (" + id.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
 	case len(h.Nonce) < 16:

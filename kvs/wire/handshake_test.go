@@ -67,7 +67,7 @@ func TestHandshake(t *testing.T) {
 			}
 			admitted := make(chan outcome, 1)
 			go func() {
-				node, err := test.server.admit(far)
+				node, err := test.server.admit(far, nil)
 				far.Close()
 				admitted <- outcome{node.Node, err}
 			}()
@@ -232,7 +232,7 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 	}
 	halves := map[string]func(net.Conn) error{
 		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
-		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn, nil); return err },
 	}
 	for half, shake := range halves {
 		for _, test := range tests {
@@ -269,7 +269,7 @@ func (h *hasty) SetDeadline(t time.Time) error {
 func TestHandshakeMeetsSilence(t *testing.T) {
 	halves := map[string]func(net.Conn) error{
 		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
-		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn, nil); return err },
 	}
 	for half, shake := range halves {
 		for name, sent := range map[string][]byte{"silence": nil, "half a length": {3}, "half a message": {3, 0, '{'}} {
@@ -297,7 +297,7 @@ func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 	server := &hasty{Conn: far}
 	done := make(chan error, 1)
 	go func() {
-		if _, err := binaryID.admit(server); err != nil {
+		if _, err := binaryID.admit(server, nil); err != nil {
 			done <- err
 			return
 		}
@@ -323,7 +323,7 @@ func TestTokenIsNotSent(t *testing.T) {
 	near, far := connected(t)
 	id := Identity{Node: "node0", Codec: "binary", Token: "a-very-secret-token"}
 	spy := &recorder{Conn: near}
-	go id.admit(far)
+	go id.admit(far, nil)
 	if _, err := id.greet(spy); err != nil {
 		t.Fatal(err)
 	}

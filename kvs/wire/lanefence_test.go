@@ -123,7 +123,7 @@ func TestLaneRefused(t *testing.T) {
 		change func(*Identity)
 		want   string
 	}{
-		{func(id *Identity) { id.Codec = "gob" }, "-retry goes with -codec binary"},
+		{func(id *Identity) { id.Codec = "gob" }, "-retry: -codec gob does not support it"},
 		{func(id *Identity) { id.Lane.Window = 0 }, "want 1 to 65536"},
 		{func(id *Identity) { id.Lane.Client = "me" }, "want 16 to 64"},
 		{func(id *Identity) { id.Lane.Keep = time.Hour }, "want 0 to 10m"},

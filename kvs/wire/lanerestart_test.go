@@ -44,7 +44,7 @@ func newRevenant(t *testing.T, id Identity) *revenant {
 			service, id := r.service, r.id
 			r.conns = append(r.conns, conn)
 			r.mu.Unlock()
-			serving.Go(func() { _ = Serve(conn, id, service) })
+			serving.Go(func() { _ = serve(conn, id, service) })
 		}
 	})
 	t.Cleanup(func() {

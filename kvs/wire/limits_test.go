@@ -168,10 +168,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func newClientCodec(conn net.Conn, id Identity) rpc.ClientCodec {
-	if id.Codec == "gob" {
-		return newGobClient(conn)
-	}
-	return newBinaryClient(conn, id.CRC)
+	return codecNamed(id.Codec).client(conn, id.Options)
 }
 
 // requestBytes is what a client sends for a Get of "key".

@@ -54,7 +54,7 @@ func granted(t *testing.T, bytes int) (client, server [2]int) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(far, id, kvs.NewService(engine.NewMutex())) }()
+	go func() { ended <- serve(far, id, kvs.NewService(engine.NewMutex())) }()
 	if err := <-dialed; err != nil {
 		t.Fatal(err)
 	}

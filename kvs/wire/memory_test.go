@@ -49,7 +49,7 @@ func TestServing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = Serve(conn, Identity{Node: "server", Codec: codec, Limits: DefaultLimits()}, service)
+		_ = serve(conn, Identity{Node: "server", Codec: codec, Limits: DefaultLimits()}, service)
 		peak.look()
 	}
 }

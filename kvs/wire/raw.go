@@ -89,8 +89,15 @@ func drop(conn net.Conn, n int, part []byte) error {
 	return nil
 }
 
-// serveRaw is the server's end, after the handshake. It returns nil when the
+// ServeRaw is the server's end, after the handshake. It returns nil when the
 // client closes the connection between two requests.
+func (c *Conn) ServeRaw() error {
+	if err := serveRaw(c.conn); err != nil {
+		return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
+	}
+	return nil
+}
+
 func serveRaw(conn net.Conn) error {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	var sizes RawSizes

@@ -23,7 +23,7 @@ func rawServer(t *testing.T, id Identity) (addr string, served <-chan error) {
 	go func() {
 		conn, err := l.Accept()
 		if err == nil {
-			err = Serve(conn, id, kvs.NewService(nil))
+			err = serve(conn, id, kvs.NewService(nil))
 		}
 		done <- err
 	}()

@@ -101,7 +101,7 @@ func newLine(ctx context.Context, addr string, id Identity) (*line, Identity, er
 		return nil, Identity{}, err
 	}
 	above, below := id.layer(conn)
-	return &line{binaryClient: newBinaryClient(above, id.CRC), below: below, ended: make(chan struct{})}, server, nil
+	return &line{binaryClient: &binaryClient{newBinaryConn(above, id.CRC)}, below: below, ended: make(chan struct{})}, server, nil
 }
 
 // obey has the connection end with its lane, and when it answers nothing for half

@@ -42,7 +42,7 @@ func serveCounting(t *testing.T) (conn net.Conn, done func() []int) {
 	}
 	server := &counting{Conn: <-accepted}
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(server, binaryID, kvs.NewService(engine.NewMutex())) }()
+	go func() { ended <- serve(server, binaryID, kvs.NewService(engine.NewMutex())) }()
 	if _, err := binaryID.greet(conn); err != nil {
 		t.Fatal(err)
 	}

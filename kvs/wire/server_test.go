@@ -31,6 +31,28 @@ type server struct {
 	ended   chan error // what Serve returned, one connection after another
 }
 
+// serve serves a connection as kvs/server does.
+func serve(socket net.Conn, id Identity, service *kvs.Service) error {
+	conn, err := Accept(socket, id, service)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if id.Codec == RawCodec {
+		return conn.ServeRaw()
+	}
+	for r := new(Request); err == nil; {
+		if err = conn.Next(r); err == nil {
+			r.Err = conn.Session.Answer(r.Seq, &r.Batch, &r.Reply)
+			err = conn.Reply(r)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
 func startServer(t testing.TB, id Identity, e kvs.Engine) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +68,7 @@ func startServer(t testing.TB, id Identity, e kvs.Engine) *server {
 				return
 			}
 			serving.Go(func() {
-				err := Serve(conn, id, s.service)
+				err := serve(conn, id, s.service)
 				select {
 				case s.ended <- err:
 				default: // nobody asks for so many

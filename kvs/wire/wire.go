@@ -4,25 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/rpc"
-	"slices"
 	"time"
 
 	"kvlab/kvs"
 )
-
-// Codecs are the codecs' names, the default first.
-var Codecs = []string{"binary", "gob"}
-
-// CheckCodec returns an error that names the flag unless name is a codec's.
-func CheckCodec(name string) error {
-	if !slices.Contains(Codecs, name) {
-		return fmt.Errorf("-codec %q: want one of %q", name, Codecs)
-	}
-	return nil
-}
 
 const dialTimeout = 5 * time.Second
 
@@ -41,10 +27,7 @@ func Dial(ctx context.Context, addr string, id Identity) (*kvs.Client, Identity,
 		return nil, Identity{}, err
 	}
 	above, below := id.layer(conn)
-	codec := rpc.ClientCodec(newBinaryClient(above, id.CRC))
-	if id.Codec == "gob" {
-		codec = newGobClient(above)
-	}
+	codec := codecNamed(id.Codec).client(above, id.Options)
 	return kvs.NewClient(newPatient(codec, below, id.CallTimeout)), server, nil
 }
 
@@ -93,106 +76,4 @@ func (id Identity) meet(socket net.Conn, addr string) (net.Conn, Identity, error
 	}
 	server, err := id.greet(conn)
 	return conn, server, err
-}
-
-// Serve admits one client over socket and serves its calls one after another,
-// each answered before the next is read: the calls of one connection take
-// effect in order, and no goroutine is made for a call. It returns when the
-// connection ends, nil after the client closed it between two calls, and
-// always closes it.
-func Serve(socket net.Conn, id Identity, service *kvs.Service) error {
-	defer socket.Close()
-	var session *kvs.Session
-	defer func() {
-		if session != nil {
-			session.Close()
-		}
-	}()
-	id.Instance = service.Instance()
-	leave := func() {}
-	defer func() { leave() }()
-	id.agree = func(peer Identity) error {
-		left, err := service.Agree(peer.Node, peer.Shards)
-		if err == nil {
-			leave = left
-		}
-		return err
-	}
-	id.resume = func(peer Identity) (err error) {
-		session, err = service.Resume(peer.Node, peer.Lane, func() { socket.Close() })
-		return err
-	}
-	conn, peer, err := id.accept(socket)
-	if err != nil {
-		return fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
-	}
-	if id.Codec == RawCodec {
-		if err := serveRaw(conn); err != nil {
-			return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
-		}
-		return nil
-	}
-	if session == nil {
-		session = service.Open(peer.Node)
-	}
-	session.Coalesce = peer.Coalesce
-	end, err := newServerEnd(conn, peer, session, id.Limits)
-	if err == nil {
-		err = serveCalls(conn, end, id.Limits)
-	}
-	if session.Expelled() {
-		err = fmt.Errorf("%w has come", kvs.ErrSuperseded)
-	}
-	if err != nil {
-		return fmt.Errorf("client %s (%s): %w", peer.Node, conn.RemoteAddr(), err)
-	}
-	return nil
-}
-
-// accept makes of a socket a connection to the client that has come.
-func (id Identity) accept(socket net.Conn) (net.Conn, Identity, error) {
-	if err := id.apply(socket); err != nil {
-		return nil, Identity{}, err
-	}
-	conn, err := id.decrypt(socket)
-	if err != nil {
-		return nil, Identity{}, err
-	}
-	peer, err := id.admit(conn)
-	return conn, peer, err
-}
-
-// serverEnd is a server's end of a connection after the handshake.
-type serverEnd interface {
-	await() error // waits for a request's first byte; io.EOF is the orderly end
-	serve() error // serves one request; after an error the connection is over
-	Close() error
-}
-
-func newServerEnd(conn net.Conn, peer Identity, session *kvs.Session, limits Limits) (serverEnd, error) {
-	if peer.Codec == "gob" {
-		return newGobServer(conn, session, limits), nil
-	}
-	return newBinaryServer(conn, session, peer.CRC, limits), nil
-}
-
-// serveCalls serves requests until the connection ends.
-func serveCalls(conn net.Conn, end serverEnd, limits Limits) error {
-	defer end.Close()
-	g := watch(conn, limits)
-	defer g.stop()
-	for {
-		err := end.await()
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			g.move()
-			err = noEOF(end.serve()) // within a request no end is orderly
-			g.move()
-		}
-		if err != nil {
-			return g.why(err)
-		}
-	}
 }

@@ -15,16 +15,18 @@ import (
 	"kvlab/kvs/engine"
 )
 
-// each runs a test once for every codec, for the options of the binary one, and
-// under TLS.
+// each runs a test for every row of codecs, with every combination of the options
+// that the codec supports, and under TLS: what a codec must do is tested with it.
 func each(t *testing.T, test func(t *testing.T, id Identity)) {
-	for _, codec := range Codecs {
-		t.Run(codec, func(t *testing.T) { test(t, Identity{Node: "node0", Codec: codec, Token: "secret"}) })
-	}
-	for name, options := range map[string]Options{"coalesced": {Coalesce: true}, "checked": {CRC: true}, "both": {Coalesce: true, CRC: true}} {
-		t.Run(name, func(t *testing.T) {
-			test(t, Identity{Node: "node0", Codec: "binary", Token: "secret", Options: options})
-		})
+	for _, c := range codecs {
+		for name, options := range map[string]Options{"": {}, " coalesced": {Coalesce: true}, " checked": {CRC: true}, " both": {Coalesce: true, CRC: true}} {
+			if options.Coalesce && !c.supports.Coalesce || options.CRC && !c.supports.CRC {
+				continue
+			}
+			t.Run(c.name+name, func(t *testing.T) {
+				test(t, Identity{Node: "node0", Codec: c.name, Token: "secret", Options: options})
+			})
+		}
 	}
 	t.Run("encrypted", func(t *testing.T) { test(t, encryptedID(t)) })
 }
@@ -260,13 +262,29 @@ func TestTooLarge(t *testing.T) {
 	})
 }
 
+// A codec and its features are accepted as its row says, by the flags' check and
+// by the server.
 func TestCheckCodec(t *testing.T) {
-	for _, name := range Codecs {
-		if err := CheckCodec(name); err != nil {
+	wants := map[string]Features{
+		"-coalesce": {Options: Options{Coalesce: true}}, "-crc": {Options: Options{CRC: true}}, "-retry": {Retry: true},
+	}
+	for _, c := range codecs {
+		if err := CheckCodec(c.name, c.supports); err != nil {
 			t.Error(err)
 		}
+		for flag, f := range wants {
+			ok := f.Coalesce && c.supports.Coalesce || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
+			h := hello{Protocol: protocol, Codec: c.name, Nonce: newNonce(), Options: f.Options}
+			if f.Retry {
+				h.Lane.Connection = 1
+			}
+			err, objection := CheckCodec(c.name, f), Identity{Codec: c.name}.objection(h)
+			if ok != (err == nil) || ok != (objection == "") || !ok && (!strings.HasPrefix(err.Error(), flag+": -codec "+c.name) || objection != err.Error()) {
+				t.Errorf("%s with %s: error %v, the server's objection %q, want them: %t", c.name, flag, err, objection, !ok)
+			}
+		}
 	}
-	if err := CheckCodec("json"); err == nil || !strings.HasPrefix(err.Error(), `-codec "json"`) {
+	if err := CheckCodec("json", Features{}); err == nil || !strings.HasPrefix(err.Error(), `-codec "json"`) {
 		t.Errorf("error %v, want one that names -codec", err)
 	}
 }

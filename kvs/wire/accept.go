@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"kvlab/kvs"
+)
+
+// Conn is a client's connection on a server, after the handshake. Next and Reply
+// belong to one goroutine; which goroutine executes a call is the server's choice.
+type Conn struct {
+	Session *kvs.Session // executes the calls; nil with RawCodec
+
+	socket net.Conn
+	conn   net.Conn // socket, under TLS or as it is
+	peer   Identity
+	codec  serverCodec
+	guard  *guard
+	leave  func() // ends the client's part in the agreement on shards
+}
+
+// Accept shakes hands with the client that has connected to socket, and opens its
+// session. It closes the socket if that fails.
+func Accept(socket net.Conn, id Identity, service *kvs.Service) (*Conn, error) {
+	c := &Conn{socket: socket, leave: func() {}}
+	id.Instance = service.Instance()
+	var err error
+	c.conn, c.peer, err = id.accept(socket, func(peer Identity) error { return c.attach(id, peer, service) })
+	if err != nil {
+		_ = c.Close() // the handshake's error says more
+		return nil, fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
+	}
+	if c.Session != nil {
+		c.Session.Coalesce = c.peer.Coalesce
+		c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Options, id.Limits)
+		c.guard = watch(c.conn, id.Limits)
+	}
+	return c, nil
+}
+
+// accept sets the socket up, decrypts it if the server wants TLS, and shakes hands.
+func (id Identity) accept(socket net.Conn, attach func(Identity) error) (net.Conn, Identity, error) {
+	if err := id.apply(socket); err != nil {
+		return nil, Identity{}, err
+	}
+	conn, err := id.decrypt(socket)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	peer, err := id.admit(conn, attach)
+	return conn, peer, err
+}
+
+// attach opens the session of a client that has proved the token.
+func (c *Conn) attach(id, peer Identity, service *kvs.Service) error {
+	leave, err := service.Agree(peer.Node, peer.Shards)
+	if err != nil {
+		return fmt.Errorf("the shards of the server (%s): %w", id.Node, err)
+	}
+	c.leave = leave
+	switch {
+	case id.Codec == RawCodec:
+	case peer.Lane == kvs.Lane{}:
+		c.Session = service.Open(peer.Node)
+	default:
+		c.Session, err = service.Resume(peer.Node, peer.Lane, func() { c.socket.Close() })
+	}
+	return err
+}
+
+// errAnswered is the error of a request that a codec has answered by itself.
+var errAnswered = errors.New("the request has been answered")
+
+// Next waits for the next request and reads it. io.EOF means that the client has
+// closed the connection between two requests. After an error the connection is
+// over; the client has been told why if it can be.
+func (c *Conn) Next(r *Request) error {
+	for {
+		err := c.codec.await()
+		if err == io.EOF && !c.Session.Expelled() {
+			return err
+		}
+		if err != nil {
+			return c.why(err)
+		}
+		c.guard.move()
+		switch err := c.codec.read(r); {
+		case err == nil:
+			return nil
+		case err == errAnswered:
+			c.guard.move()
+			continue
+		case r.Err != nil && c.Session.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)):
+			_ = c.codec.write(r) // the connection ends for the first error
+			return c.why(noEOF(err))
+		default:
+			return c.why(noEOF(err)) // within a request no end is orderly
+		}
+	}
+}
+
+// Reply answers a request and frees its reply. The reply may wait for the next one
+// if the next request has already come.
+func (c *Conn) Reply(r *Request) error {
+	if r.Err == kvs.ErrSuperseded { // no answer, but the connection's end
+		return c.why(r.Err)
+	}
+	err := c.codec.write(r)
+	r.Reply.Free()
+	c.guard.move()
+	if err != nil {
+		return c.why(err)
+	}
+	return nil
+}
+
+// why is the reason for which err ended the connection.
+func (c *Conn) why(err error) error {
+	if err = c.guard.why(err); c.Session.Expelled() {
+		err = fmt.Errorf("%w has come", kvs.ErrSuperseded)
+	}
+	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
+}
+
+// Close sends the replies that wait, closes the connection and ends its session.
+// It is called once.
+func (c *Conn) Close() error {
+	if c.codec != nil {
+		c.guard.stop()
+		_ = c.codec.Close() // what ended the connection is known
+	}
+	err := c.socket.Close()
+	if c.Session != nil {
+		c.Session.Close()
+	}
+	c.leave()
+	return err
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"fmt"
+	"net"
+	"net/rpc"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/kvs"
+)
+
+// codec is a way to encode calls and replies on a connection. A new codec is a
+// file and a row of codecs.
+type codec struct {
+	name     string
+	client   func(net.Conn, Options) rpc.ClientCodec
+	server   func(net.Conn, Options, Limits) serverCodec
+	supports Features
+}
+
+var codecs = []codec{
+	{"binary", newBinaryClient, newBinaryServer, Features{Options: Options{Coalesce: true, CRC: true}, Retry: true}},
+	{"gob", newGobClient, newGobServer, Features{}},
+}
+
+// Features are what not every codec supports. The comments name the flags.
+type Features struct {
+	Options
+	Retry bool // -retry
+}
+
+// Codecs are the codecs' names, the default first.
+var Codecs = names(codecs)
+
+func names(codecs []codec) (names []string) {
+	for _, c := range codecs {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// codecNamed returns a row of codecs. CheckCodec has accepted its name.
+func codecNamed(name string) (c codec) {
+	for _, c = range codecs {
+		if c.name == name {
+			break
+		}
+	}
+	return c
+}
+
+// CheckCodec returns an error that names the flag unless name is a codec's that
+// supports the features.
+func CheckCodec(name string, features Features) error {
+	c := codecNamed(name)
+	if c.name != name {
+		return fmt.Errorf("-codec %q: want one of %q", name, Codecs)
+	}
+	for _, f := range []struct {
+		flag string
+		in   func(Features) bool
+	}{
+		{"-coalesce", func(f Features) bool { return f.Coalesce }},
+		{"-crc", func(f Features) bool { return f.CRC }},
+		{"-retry", func(f Features) bool { return f.Retry }},
+	} {
+		if f.in(features) && !f.in(c.supports) {
+			others := slices.DeleteFunc(slices.Clone(codecs), func(c codec) bool { return !f.in(c.supports) })
+			return fmt.Errorf("%s: -codec %s does not support it; want -codec %s", f.flag, name, strings.Join(names(others), " or "))
+		}
+	}
+	return nil
+}
+
+// serverCodec is a codec's server end. It belongs to one goroutine.
+type serverCodec interface {
+	// await waits for a request's first byte. io.EOF is the orderly end.
+	await() error
+
+	// read reads a request. After an error the connection is over, unless it is
+	// errAnswered. An error that may be answered is also in the request's Err.
+	read(*Request) error
+
+	// write answers a request, with Err if that is not nil.
+	write(*Request) error
+
+	Close() error
+}
+
+// Request is a call on the server's side. It may be used again, one call after
+// another.
+type Request struct {
+	Seq   uint64 // the call's number
+	Batch kvs.Batch
+	Reply kvs.Reply
+	Err   error // sent in place of the reply unless nil
+
+	arrived time.Duration // when the whole request had come, by the codec's clock
+}
