@@ -64,6 +64,8 @@ type Config struct {
 	Process  ProcessID `json:"process"`
 	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
 	MaxProcs int       `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
+
+	Capabilities *Capabilities `json:"capabilities,omitempty"` // nil in older records: all
 }
 
 // ProcessID names one process of a machine for good: a pid is given to others

@@ -27,6 +27,12 @@ func settings(r *Run) []setting {
 	for _, flag := range slices.Sorted(maps.Keys(flags)) {
 		add("servers' -"+flag, flags[flag])
 	}
+	for _, node := range r.Nodes {
+		if node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Engine != "" {
+			add("servers' engine", node.Config.Capabilities.Engine)
+			break
+		}
+	}
 	add("command", format.CommandLine(r.Command))
 	add("git commit", r.GitCommit)
 	if r.Seed != 0 {

@@ -75,7 +75,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		return err
 	}
 	c.reporter.Sample(config.Sampling)
-	host, err := control.Introduce(node, args, flags)
+	host, err := control.Introduce(node, args, flags, metrics.AllCapabilities)
 	if err != nil {
 		return err
 	}

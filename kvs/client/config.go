@@ -9,7 +9,6 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/control"
-	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/trust"
 	"kvlab/kvs/wire"
@@ -56,7 +55,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
-	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: "+strings.Join(engine.Names, ", ")+"; or null, a ceiling")
+	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")

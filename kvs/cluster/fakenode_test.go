@@ -88,13 +88,14 @@ func runFakeNode() {
 	n.log("token %s", start.Token)
 	n.at("start")
 	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	can := metrics.AllCapabilities
 	if n.has("null") || slices.Contains(n.args, "-engine=null") {
-		flags["engine"] = "null"
+		flags["engine"], can.Store = "null", false
 	}
 	if n.arg("-joint") != "" {
 		flags["check"] = "true"
 	}
-	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}}})
+	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}, Capabilities: &can}})
 	go n.beat()
 	if n.role == metrics.Server {
 		n.serve()

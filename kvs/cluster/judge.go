@@ -243,7 +243,7 @@ func checkSpeed(run metrics.Run) metrics.Verdict {
 
 // withoutStore: the node is a server that keeps nothing.
 func withoutStore(node metrics.RunNode) bool {
-	return node.Role == metrics.Server && node.Config != nil && node.Config.Flags["engine"] == "null"
+	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && !node.Config.Capabilities.Store
 }
 
 // difference says in words in which kind two counts of the same operations

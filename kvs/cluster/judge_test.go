@@ -164,10 +164,10 @@ func TestJudgeCeiling(t *testing.T) {
 		want  string
 	}{
 		{"the server says so", func(run *metrics.Run) {
-			run.Nodes[1].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 		}, "INVALID(engine null answers without a store: this is a ceiling, not a result)"},
 		{"and a count differs", func(run *metrics.Run) {
-			run.Nodes[1].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 			run.Nodes[2].Summary.Peers[1].Counts.Gets++
 			run.Nodes[2].Summary.Total.Gets++
 		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
@@ -178,7 +178,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run.Nodes[3].Summary.Verification.Unchecked = 9
 		}, "INVALID(9 values were not checked at all (-verify none): no result, c1)"},
 		{"a client's own engine says nothing", func(run *metrics.Run) {
-			run.Nodes[2].Config = &metrics.Config{Flags: map[string]string{"engine": "null"}}
+			run.Nodes[2].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 		}, "VALID"},
 	}
 	for _, test := range tests {

@@ -256,7 +256,7 @@ func TestIntroduce(t *testing.T) {
 	if err := ParseFlags(flags, args, nil); err != nil {
 		t.Fatal(err)
 	}
-	host, err := Introduce(node, args, flags)
+	host, err := Introduce(node, args, flags, metrics.AllCapabilities)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 var waiter = Program{Name: "waiter", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, _ string) error {
 	node.Identify("node7", metrics.Server)
-	if _, err := Introduce(node, args, flag.NewFlagSet("waiter", flag.ContinueOnError)); err != nil {
+	if _, err := Introduce(node, args, flag.NewFlagSet("waiter", flag.ContinueOnError), metrics.AllCapabilities); err != nil {
 		return err
 	}
 	_, err := node.Await(ctx, Stop)

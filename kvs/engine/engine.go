@@ -1,43 +1,74 @@
 // Package engine holds the engines: where a server keeps its keys. Each passes
-// the suite in engine/enginetest.
+// the suite in engine/enginetest. To add one takes a file and a row of rows.
 package engine
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
 )
 
-// Names are the engines that New knows, the default first.
-var Names = []string{"syncmap", "slab", "xsync", "sharded", "rwmutex", "mutex"}
-
-// Check returns an error that names the flag unless name is one that New knows.
-func Check(name string) error {
-	if name != NullName && !slices.Contains(Names, name) {
-		return fmt.Errorf("-engine %q: want one of %q, or %s (a ceiling, not a store)", name, Names, NullName)
-	}
-	return nil
+// Options are what an engine may know when it is opened.
+type Options struct {
+	Records uint64 // the expected number of keys; a hint, 0 when unknown
 }
 
-// New returns an empty engine by its name, one of Names or NullName.
-func New(name string) (kvs.Engine, error) {
-	switch name {
-	case "syncmap":
-		return NewSyncMap(), nil
-	case "slab":
-		return slab.New()
-	case "xsync":
-		return NewXSync(), nil
-	case "sharded":
-		return NewSharded(), nil
-	case "rwmutex":
-		return NewRWMutex(), nil
-	case "mutex":
-		return NewMutex(), nil
-	case NullName:
-		return NewNull(), nil
+// Row describes an engine.
+type Row struct {
+	Name        string
+	Description string
+	NoStore     bool // it keeps no keys: a ceiling, not a store
+
+	open func(Options) (kvs.Engine, error)
+}
+
+// rows are all engines, the default first.
+var rows = []Row{
+	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
+	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", open: func(Options) (kvs.Engine, error) { return new(SyncMapPlain), nil }},
+	{Name: "slab", Description: "a hash table outside of the collector's heap", open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
+	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", open: func(Options) (kvs.Engine, error) { return NewXSync(), nil }},
+	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", open: func(Options) (kvs.Engine, error) { return NewSharded(), nil }},
+	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return NewRWMutex(), nil }},
+	{Name: "mutex", Description: "one map behind a Mutex", open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
+	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
+}
+
+// Names are the engines that store, the default first.
+var Names = func() (names []string) {
+	for _, r := range rows {
+		if !r.NoStore {
+			names = append(names, r.Name)
+		}
 	}
-	return nil, Check(name)
+	return names
+}()
+
+// Usage lists all engines for the help of a flag.
+func Usage() string {
+	var all []string
+	for _, r := range rows {
+		all = append(all, fmt.Sprintf("%s (%s)", r.Name, r.Description))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Find returns the row of a name. The error names the flag.
+func Find(name string) (Row, error) {
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
+		return rows[i], nil
+	}
+	return Row{}, fmt.Errorf("-engine %q: want one of %q, or null (a ceiling, not a store)", name, Names)
+}
+
+// Open returns an empty engine. If it is an io.Closer, the caller closes it.
+func Open(name string, o Options) (kvs.Engine, error) {
+	row, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return row.open(o)
 }

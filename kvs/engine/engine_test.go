@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestEngines(t *testing.T) {
 	for _, name := range Names {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, func() kvs.Engine {
-				e, err := New(name)
+				e, err := Open(name, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,19 +49,19 @@ func TestSyncMapCollisions(t *testing.T) {
 	}
 }
 
-// Check and New know the same names.
-func TestCheck(t *testing.T) {
-	for _, name := range append([]string{NullName}, Names...) {
-		e, err := New(name)
-		if err != nil || e == nil || e.Len() != 0 || Check(name) != nil {
-			t.Errorf("%s: New %v, %v; Check %v", name, e, err, Check(name))
+// Every row opens an empty engine, and an unknown name is refused.
+func TestOpen(t *testing.T) {
+	for _, row := range rows {
+		e, err := Open(row.Name, Options{Records: 10_000})
+		if err != nil || e == nil || e.Len() != 0 || !strings.Contains(Usage(), row.Name) {
+			t.Errorf("%s: %v, %v", row.Name, e, err)
+		}
+		if slices.Contains(Names, row.Name) == row.NoStore {
+			t.Errorf("%s: Names is %q", row.Name, Names)
 		}
 	}
-	_, err := New("redis")
-	for _, err := range []error{err, Check("redis")} {
-		if err == nil || !strings.HasPrefix(err.Error(), `-engine "redis": want one of`) {
-			t.Errorf("error %v, want one that names -engine and the choices", err)
-		}
+	if _, err := Open("redis", Options{}); err == nil || !strings.HasPrefix(err.Error(), `-engine "redis": want one of`) {
+		t.Errorf("error %v, want one that names -engine and the choices", err)
 	}
 }
 
@@ -107,7 +108,7 @@ func BenchmarkEngine(b *testing.B) {
 	for _, name := range Names {
 		b.Run("engine="+name, func(b *testing.B) {
 			enginetest.Benchmark(b, func() kvs.Engine {
-				e, err := New(name)
+				e, err := Open(name, Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

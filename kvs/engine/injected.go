@@ -15,7 +15,7 @@ import (
 // engine in it.
 type Injected struct {
 	kvs.Engine
-	what  Injection
+	what  Fault
 	base  time.Time
 	begun atomic.Int64 // nanoseconds from base to the moment from which pauses count
 
@@ -27,11 +27,11 @@ type Injected struct {
 }
 
 // Inject returns e with a fault, whose pauses count from now.
-func Inject(e kvs.Engine, what Injection) *Injected {
+func Inject(e kvs.Engine, what Fault) *Injected {
 	return inject(e, what, cpuTime)
 }
 
-func inject(e kvs.Engine, what Injection, cpu func(clock int32) time.Duration) *Injected {
+func inject(e kvs.Engine, what Fault, cpu func(clock int32) time.Duration) *Injected {
 	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpu, before: cpu(unix.CLOCK_PROCESS_CPUTIME_ID)}
 }
 
@@ -56,7 +56,7 @@ func (i *Injected) Apply(ops []kvs.Op, reply *kvs.Reply) {
 
 // left is how long the pause goes on that is under way a time after the beginning; 0
 // outside of one.
-func (i Injection) left(since time.Duration) time.Duration {
+func (i Fault) left(since time.Duration) time.Duration {
 	into := (since + i.Every/2) % i.Every
 	if since < 0 || since < i.Every/2 || into >= i.Pause {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"kvlab/kvs/engine/enginetest"
 )
 
-func TestParseInjection(t *testing.T) {
-	for text, want := range map[string]Injection{
+func TestParseFault(t *testing.T) {
+	for text, want := range map[string]Fault{
 		"":                {},
 		"slowdown=5%":     {Slowdown: 0.05},
 		"pause=100ms@10s": {Pause: 100 * time.Millisecond, Every: 10 * time.Second},
 		"service=1ms":     {Service: time.Millisecond},
 	} {
-		if got, err := ParseInjection(text); err != nil || got != want {
+		if got, err := ParseFault(text); err != nil || got != want {
 			t.Errorf("%q is %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"slow", "slowdown=5", "slowdown=0%", "slowdown=NaN%", "slowdown=101%", "pause=1s", "pause=1s@1s", "pause=-1s@9s", "service=1", "service=0s", "service=2s", "service=-1ms"} {
-		if got, err := ParseInjection(text); err == nil || !strings.Contains(err.Error(), injectionForm) || strings.Contains(err.Error(), "\n") {
+		if got, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), faultForm) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q is %+v, %v", text, got, err)
 		}
 	}
@@ -32,14 +32,14 @@ func TestParseInjection(t *testing.T) {
 
 // An engine with a fault answers as any engine does.
 func TestInjectedIsAnEngine(t *testing.T) {
-	for _, what := range []Injection{{Slowdown: 0.05}, {Pause: time.Millisecond, Every: 50 * time.Millisecond}} {
+	for _, what := range []Fault{{Slowdown: 0.05}, {Pause: time.Millisecond, Every: 50 * time.Millisecond}} {
 		enginetest.Run(t, func() kvs.Engine { return Inject(NewSyncMap(), what) })
 	}
 }
 
 // Pauses are in the middle of each period.
 func TestPauses(t *testing.T) {
-	i := Injection{Pause: 100, Every: 1000}
+	i := Fault{Pause: 100, Every: 1000}
 	for since, want := range map[time.Duration]time.Duration{
 		-1: 0, 0: 0, 99: 0, 499: 0, 500: 100, 501: 99, 599: 1, 600: 0, 1499: 0, 1500: 100, 1550: 50, 1600: 0,
 	} {
@@ -52,7 +52,7 @@ func TestPauses(t *testing.T) {
 // Every call, of however many operations, takes the service time longer.
 func TestService(t *testing.T) {
 	const service, calls = 2 * time.Millisecond, 5
-	session := kvs.NewService(Inject(NewSyncMap(), Injection{Service: service})).Open("test")
+	session := kvs.NewService(Inject(NewSyncMap(), Fault{Service: service})).Open("test")
 	var batch kvs.Batch
 	for range 1000 { // several Apply to a call
 		batch.Get([]byte("key"))
@@ -97,7 +97,7 @@ func (m *machine) cpu(clock int32) time.Duration {
 func TestBurn(t *testing.T) {
 	for _, share := range []float64{0.05, 0.12, 1} {
 		m := &machine{work: 100 * time.Microsecond, overhead: 7 * time.Microsecond, read: 300}
-		i := inject(m, Injection{Slowdown: share}, m.cpu)
+		i := inject(m, Fault{Slowdown: share}, m.cpu)
 		for look := range 100 {
 			for range burnEvery {
 				i.Apply(nil, new(kvs.Reply))
@@ -114,7 +114,7 @@ func TestBurn(t *testing.T) {
 // What is due after a long Apply is burnt in pieces of mostBurnt.
 func TestBurnIsNoPause(t *testing.T) {
 	m := &machine{work: 8 * time.Millisecond, read: 300}
-	i := inject(m, Injection{Slowdown: 0.05}, m.cpu)
+	i := inject(m, Fault{Slowdown: 0.05}, m.cpu)
 	for look, want := range []time.Duration{5000, 10_000, 12_800} { // of 12.8 ms
 		for range burnEvery {
 			i.Apply(nil, new(kvs.Reply))
@@ -149,7 +149,7 @@ func (w *worker) Apply([]kvs.Op, *kvs.Reply) {
 // uses than the engine, by the kernel's account: the share, and what the runtime uses.
 func burnt(t testing.TB, n int, share float64) float64 {
 	w := &worker{Engine: NewNull(), each: 200 * time.Microsecond}
-	i := Inject(w, Injection{Slowdown: share})
+	i := Inject(w, Fault{Slowdown: share})
 	for range n {
 		i.Apply(nil, new(kvs.Reply))
 	}

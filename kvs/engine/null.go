@@ -7,10 +7,6 @@ import (
 	"kvlab/kvs"
 )
 
-// NullName is the name that New knows Null by. It is not among Names, because
-// it is no store.
-const NullName = "null"
-
 // Null answers without a store: it keeps one value, of the length that was
 // stored last, and gives it for every key. Against it a client measures all of
 // the path but the store, which is a ceiling for every engine on the same path.

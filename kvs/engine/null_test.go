@@ -10,7 +10,7 @@ import (
 // Null answers every read with a value of the length that was written last,
 // whatever key was asked for, and every reply decodes.
 func TestNull(t *testing.T) {
-	if _, err := New(NullName); err != nil {
+	if _, err := Open("null", Options{}); err != nil {
 		t.Fatal(err)
 	}
 	value := []byte("value")

@@ -117,7 +117,7 @@ func BenchmarkJointCheck(b *testing.B) {
 	c.Workload.Records, c.WarmUp, c.Window = 100_000, 0, 4*time.Second
 	var kinds [2]*ensemble // without, and with
 	for i := range kinds {
-		slab, err := engine.New("slab")
+		slab, err := engine.Open("slab", engine.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

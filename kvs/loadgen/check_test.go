@@ -32,7 +32,7 @@ func TestCheckOfRightStore(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %d %s", name, batch, mix), func(t *testing.T) {
-					e, err := engine.New(name)
+					e, err := engine.Open(name, engine.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -24,7 +24,7 @@ func BenchmarkChecks(b *testing.B) {
 			c := DefaultConfig()
 			c.Transport, c.Engine = transport, "slab"
 			if transport == TCP {
-				slab, err := engine.New("slab")
+				slab, err := engine.Open("slab", engine.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -75,7 +75,7 @@ func DefaultConfig() Config {
 		Clients:   1,
 		Hosts:     []string{"127.0.0.1:8080"},
 		Transport: TCP,
-		Engine:    "syncmap",
+		Engine:    engine.Names[0],
 		Codec:     wire.Codecs[0],
 		Router:    kvs.Routers[0],
 		Workers:   64,
@@ -148,7 +148,8 @@ func (c Config) validateParts() error {
 	if err := c.validateRate(); err != nil {
 		return err
 	}
-	if err := engine.Check(c.Engine); err != nil && c.Transport == InProcess {
+	row, err := engine.Find(c.Engine)
+	if err != nil && c.Transport == InProcess {
 		return err
 	}
 	if err := wire.CheckCodec(c.Codec, wire.Features{Options: c.Options, Retry: c.Retry}); err != nil {
@@ -160,8 +161,8 @@ func (c Config) validateParts() error {
 	if err := c.validateRetry(); err != nil {
 		return err
 	}
-	if c.Options.Coalesce && c.Transport == InProcess && c.Engine == engine.NullName {
-		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", engine.NullName)
+	if c.Options.Coalesce && c.Transport == InProcess && row.NoStore {
+		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", c.Engine)
 	}
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
 		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)

@@ -88,7 +88,7 @@ const untilCut = 20 * time.Second
 // historyRun is a run of chance, its store, and that one's engine.
 func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *store, *paused) {
 	t.Helper()
-	e, err := engine.New(name)
+	e, err := engine.Open(name, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,11 @@ func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) er
 }
 
 func (g *Generator) connectDirect() error {
-	e, err := engine.New(g.config.Engine)
+	row, err := engine.Find(g.config.Engine)
+	if err != nil {
+		return err
+	}
+	e, err := engine.Open(g.config.Engine, engine.Options{Records: g.config.Workload.Records})
 	if err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (g *Generator) connectDirect() error {
 		session := service.Open(g.config.Node)
 		session.Coalesce = g.config.Options.Coalesce
 		w.conns = append(w.conns, direct{session})
-		w.peers[0] = peer{name: InProcess, null: g.config.Engine == engine.NullName}
+		w.peers[0] = peer{name: InProcess, null: row.NoStore}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are: a client that says otherwise is refused; 0 has only the clients agree")
-	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+strings.Join(engine.Names, ", ")+"; or null: nowhere, to measure a ceiling")
+	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+engine.Usage())
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; or raw: no calls, for kvsclient -ceiling -hosts")
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
@@ -86,10 +86,10 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (c Config) Validate() error {
-	if err := engine.Check(c.Engine); err != nil {
+	if _, err := engine.Find(c.Engine); err != nil {
 		return err
 	}
-	if _, err := engine.ParseInjection(c.Inject); err != nil {
+	if _, err := engine.ParseFault(c.Inject); err != nil {
 		return err
 	}
 	if err := c.Sampling.Validate(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 
@@ -54,9 +55,16 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if encryption != nil {
 		encryption.Time = node.Today
 	}
-	store, err := engine.New(config.Engine)
+	row, err := engine.Find(config.Engine)
 	if err != nil {
 		return err
+	}
+	store, err := engine.Open(config.Engine, engine.Options{})
+	if err != nil {
+		return err
+	}
+	if closer, ok := store.(io.Closer); ok {
+		defer func() { err = errors.Join(err, closer.Close()) }()
 	}
 	s := &server{config: config, node: node}
 	s.service = kvs.NewService(s.faulty(store))
@@ -71,7 +79,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	}
 	l := &listener{
 		Listener: socket,
-		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: config.Engine == engine.NullName,
+		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: row.NoStore,
 			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption},
 		service: s.service,
 		most:    config.MaxConnections,
@@ -79,7 +87,7 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		first:   s.firstPeer,
 		conns:   map[net.Conn]bool{},
 	}
-	host, err := control.Introduce(node, args, flags)
+	host, err := control.Introduce(node, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
 		return err
 	}
@@ -87,8 +95,8 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if s.memory, err = config.MaxMemory.limit(host.MemoryTotalBytes); err != nil {
 		return err
 	}
-	if l.id.Null {
-		node.Logf("engine null: no store; clients measure a ceiling, and the run is no result")
+	if row.NoStore {
+		node.Logf("engine %s: no store; clients measure a ceiling, and the run is no result", row.Name)
 	}
 	if config.Inject != "" {
 		node.Logf("-inject %s: the server's speed is faulty, and the run is no result", config.Inject)
@@ -102,8 +110,8 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 
 // faulty is the store as -inject has it.
 func (s *server) faulty(store kvs.Engine) kvs.Engine {
-	what, err := engine.ParseInjection(s.config.Inject)
-	if err != nil || what == (engine.Injection{}) { // what is wrong has been refused
+	what, err := engine.ParseFault(s.config.Inject)
+	if err != nil || what == (engine.Fault{}) { // what is wrong has been refused
 		return store
 	}
 	s.injected = engine.Inject(store, what)

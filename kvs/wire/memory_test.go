@@ -33,7 +33,7 @@ func TestServing(t *testing.T) {
 		t.Skip("only as a process that another test starts")
 	}
 	debug.SetGCPercent(5)
-	store, err := engine.New("slab")
+	store, err := engine.Open("slab", engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,9 +34,23 @@ func (x *index) segment(hash uint64) *segment { return x.table.Load().segment(ha
 // one, those who begin to store would all wait for it.
 const startBits = 6
 
-// start gives an index its first segments.
-func (x *index) start(a *arena) error {
-	d := &directory{shift: 64 - startBits, entries: make([]atomic.Pointer[segment], 1<<startBits)}
+// mostStartBits bounds the segments of an empty index: 65,536, which take 2 GiB and
+// hold 190 million records. Further ones come by splitting.
+const mostStartBits = 16
+
+// bitsFor returns how many bits select a segment when records fill their segments
+// to 15/16: segmentFull is then 3.6 standard deviations above the mean.
+func bitsFor(records uint64) uint {
+	bits := uint(startBits)
+	for bits < mostStartBits && records>>bits > segmentFull*15/16 {
+		bits++
+	}
+	return bits
+}
+
+// start gives an index its first 1<<bits segments.
+func (x *index) start(a *arena, bits uint) error {
+	d := &directory{shift: 64 - bits, entries: make([]atomic.Pointer[segment], 1<<bits)}
 	var free []block
 	for i := range d.entries {
 		if len(free) == 0 {
@@ -46,7 +60,7 @@ func (x *index) start(a *arena) error {
 			}
 		}
 		last := len(free) - 1
-		d.entries[i].Store(newSegment(a, free[last], startBits))
+		d.entries[i].Store(newSegment(a, free[last], uint8(bits)))
 		free = free[:last]
 	}
 	x.table.Store(d)

@@ -53,10 +53,11 @@ type Engine struct {
 	length atomic.Int64
 }
 
-// New returns an empty engine, or the system's error when it grants no memory.
-func New() (*Engine, error) {
+// New returns an empty engine with segments for an expected number of records, 0
+// when unknown. The error is the system's when it grants no memory.
+func New(records uint64) (*Engine, error) {
 	e := &Engine{hash: maphash.Bytes, seed: maphash.MakeSeed(), arena: newArena(), epochs: newEpochs()}
-	if err := e.index.start(e.arena); err != nil {
+	if err := e.index.start(e.arena, bitsFor(records)); err != nil {
 		return nil, err
 	}
 	runtime.AddCleanup(e, (*arena).close, e.arena)

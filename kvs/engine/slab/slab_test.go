@@ -16,7 +16,7 @@ import (
 
 func open(t testing.TB) *Engine {
 	t.Helper()
-	e, err := New()
+	e, err := New(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +80,33 @@ func TestCollisions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An engine that expects its records begins with segments for them, and is an
+// engine like any other.
+func TestExpectedRecords(t *testing.T) {
+	const records = 300_000
+	e, err := New(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(e.index.table.Load().entries)
+	put(e, 0, records, 16, 7)
+	if after := len(e.index.table.Load().entries); before != 128 || after != 128 {
+		t.Errorf("%d segments, %d after %d records; want 128", before, after, records)
+	}
+	for records, want := range map[uint64]uint{0: 6, 1_000_000: 9, 1 << 63: 16} {
+		if bits := bitsFor(records); bits != want {
+			t.Errorf("%d records: %d bits, want %d", records, bits, want)
+		}
+	}
+	enginetest.Run(t, func() kvs.Engine {
+		e, err := New(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	})
 }
 
 // Keys whose hashes agree in their first ten bits take eleven splits to part.

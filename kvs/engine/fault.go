@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Injection is a known fault of a server's speed. A result of such a server tests
-// the instrument that measures it, and is worth nothing else. The zero Injection is
+// Fault is a known fault of a server's speed. A result of such a server tests
+// the instrument that measures it, and is worth nothing else. The zero Fault is
 // none.
-type Injection struct {
+type Fault struct {
 	Slowdown float64       // share of the process's own processor time that it burns on top
 	Pause    time.Duration // how long no operation is applied
 	Every    time.Duration // from one pause to the next
 	Service  time.Duration // how much longer every call takes
 }
 
-const injectionForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
+const faultForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
 
-// ParseInjection reads an injection: slowdown=SHARE, pause=TIME@PERIOD or
+// ParseFault reads an injection: slowdown=SHARE, pause=TIME@PERIOD or
 // service=TIME; "" is none. Its errors give the right form.
-func ParseInjection(text string) (i Injection, err error) {
+func ParseFault(text string) (i Fault, err error) {
 	if text == "" {
 		return i, nil
 	}
@@ -52,7 +52,7 @@ func ParseInjection(text string) (i Injection, err error) {
 		err = errors.New("there is no such injection")
 	}
 	if err != nil {
-		return Injection{}, fmt.Errorf("-inject %q: %s (%w)", text, injectionForm, err)
+		return Fault{}, fmt.Errorf("-inject %q: %s (%w)", text, faultForm, err)
 	}
 	return i, nil
 }

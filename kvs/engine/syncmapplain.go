@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"kvlab/kvs"
+)
+
+// SyncMapPlain is a sync.Map with one entry a key, as in the labs' servers. The
+// zero SyncMapPlain is empty.
+type SyncMapPlain struct {
+	values sync.Map // string -> []byte, which never changes
+	length atomic.Int64
+}
+
+// Len is the number of keys.
+func (m *SyncMapPlain) Len() int { return int(m.length.Load()) }
+
+// Apply executes ops in order; see kvs.Engine.
+func (m *SyncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for i := range ops {
+		op := &ops[i]
+		var old any
+		var ok bool
+		if op.Kind.Writes() {
+			if old, ok = m.values.Swap(string(op.Key), bytes.Clone(op.Value)); !ok {
+				m.length.Add(1)
+			}
+		} else {
+			old, ok = m.values.Load(string(op.Key))
+		}
+		value, _ := old.([]byte)
+		answer(reply, op.Kind, value, ok)
+	}
+}
+
+var _ kvs.Engine = (*SyncMapPlain)(nil)
