@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"kvlab/kvs/control"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 )
 
@@ -17,15 +17,15 @@ func TestBlame(t *testing.T) {
 	own := errors.New("no space left on device")
 	for _, test := range []struct {
 		err  error
-		want control.PeerError
+		want node.PeerError
 	}{
-		{fmt.Errorf("load: %w", &loadgen.CallError{Server: "node0", Err: restarted}), control.PeerError{Node: "node0", Err: restarted, Lost: true}},
-		{fmt.Errorf("connect to server 1 of 2: %w", restarted), control.PeerError{Node: "node0", Err: restarted, Lost: true}},
-		{late, control.PeerError{Node: "node3", Err: late}},
-		{own, control.PeerError{}},
+		{fmt.Errorf("load: %w", &loadgen.CallError{Server: "node0", Err: restarted}), node.PeerError{Node: "node0", Err: restarted, Lost: true}},
+		{fmt.Errorf("connect to server 1 of 2: %w", restarted), node.PeerError{Node: "node0", Err: restarted, Lost: true}},
+		{late, node.PeerError{Node: "node3", Err: late}},
+		{own, node.PeerError{}},
 	} {
 		err := blame(test.err)
-		var peer control.PeerError
+		var peer node.PeerError
 		if errors.As(err, &peer); peer != test.want || !errors.Is(err, test.err) && peer.Err != restarted {
 			t.Errorf("%v is blamed as %+v, want %+v", test.err, peer, test.want)
 		}

@@ -17,15 +17,15 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/node"
 	"kvlab/kvs/server"
 	"kvlab/metrics"
 )
 
 // Under the name of one of the two programs the test binary is that program.
 func TestMain(m *testing.M) {
-	for _, p := range []control.Program{Program, server.Program} {
+	for _, p := range []node.Program{Program, server.Program} {
 		if filepath.Base(os.Args[0]) == p.Name {
 			os.Exit(p.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		}
@@ -147,7 +147,7 @@ func TestCeilingErrors(t *testing.T) {
 		{[]string{"-ceiling", "-against", writeRun(t, localRun()), "-engine", "syncmap"}, "-engine syncmap: the run of -against had -engine mutex"},
 	} {
 		_, _, err := parse(test.args)
-		var usage control.UsageError
+		var usage node.UsageError
 		if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want a UsageError that begins with %q", test.args, err, test.want)
 		}

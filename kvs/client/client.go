@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
 // Program is kvsclient.
-var Program = control.Program{
+var Program = node.Program{
 	Name: "kvsclient", Role: metrics.Client, Run: run,
 	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
 }
@@ -26,56 +25,56 @@ var Program = control.Program{
 // client is the running process.
 type client struct {
 	config    Config
-	node      *control.Node
+	node      *node.Node
 	generator *loadgen.Generator
-	reporter  *control.Reporter
+	reporter  *node.Reporter
 }
 
-func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
+func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
 	config, flags, err := parse(args)
 	if err != nil {
 		return err
 	}
 	servers := slices.ContainsFunc(config.Hosts, func(host string) bool { return host != "" })
-	if node.Controlled() && config.Transport == loadgen.InProcess && servers { // without any it is a ceiling
-		return control.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
+	if n.Controlled() && config.Transport == loadgen.InProcess && servers { // without any it is a ceiling
+		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
-	if node.Controlled() && config.Ceiling.On {
-		return control.UsageError{Err: errors.New("-ceiling: it measures by itself and needs no launcher: run bin/kvsclient -ceiling")}
+	if n.Controlled() && config.Ceiling.On {
+		return node.UsageError{Err: errors.New("-ceiling: it measures by itself and needs no launcher: run bin/kvsclient -ceiling")}
 	}
 	if config.Recheck != "" {
-		if node.Controlled() {
-			return control.UsageError{Err: errors.New("-recheck: it needs no launcher: run bin/kvsclient -recheck")}
+		if n.Controlled() {
+			return node.UsageError{Err: errors.New("-recheck: it needs no launcher: run bin/kvsclient -recheck")}
 		}
-		return recheck(node, config.Recheck)
+		return recheck(n, config.Recheck)
 	}
 	config.Token = token
-	node.Identify(config.Node, metrics.Client)
+	n.Identify(config.Node, metrics.Client)
 	stop, err := config.Profile.Start(config.Node)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	if config.Ceiling.On {
-		return measureCeiling(ctx, node, config)
+		return measureCeiling(ctx, n, config)
 	}
 	if config.Transport == loadgen.TCP {
-		if config.TLS, err = config.Trust.Config(node.Credentials()); err != nil {
-			return control.UsageError{Err: err}
+		if config.TLS, err = config.Trust.Config(n.Credentials()); err != nil {
+			return node.UsageError{Err: err}
 		}
 		if config.TLS != nil {
-			config.TLS.Time = node.Today
+			config.TLS.Time = n.Today
 		}
 	}
-	c := &client{config: config, node: node}
+	c := &client{config: config, node: n}
 	if c.generator, err = loadgen.New(config.Config); err != nil {
-		return control.UsageError{Err: err}
+		return node.UsageError{Err: err}
 	}
-	if c.reporter, err = control.NewReporter(node, c.generator.Counts, c.log); err != nil {
+	if c.reporter, err = node.NewReporter(n, c.generator.Counts, c.log); err != nil {
 		return err
 	}
 	c.reporter.Sample(config.Sampling)
-	host, err := control.Introduce(node, args, flags, metrics.AllCapabilities)
+	host, err := node.Introduce(n, args, flags, metrics.AllCapabilities)
 	if err != nil {
 		return err
 	}
@@ -117,10 +116,10 @@ func blame(err error) error {
 	var call *loadgen.CallError
 	var restarted *wire.RestartedError
 	if errors.As(err, &restarted) {
-		return control.PeerError{Node: restarted.Node, Err: restarted, Lost: true}
+		return node.PeerError{Node: restarted.Node, Err: restarted, Lost: true}
 	}
 	if errors.As(err, &call) && errors.Is(err, wire.ErrTimeout) {
-		return control.PeerError{Node: call.Server, Err: err}
+		return node.PeerError{Node: call.Server, Err: err}
 	}
 	return err
 }
@@ -130,13 +129,13 @@ func (c *client) work(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	if _, err := c.node.Await(ctx, control.Load); err != nil {
+	if _, err := c.node.Await(ctx, node.Load); err != nil {
 		return err
 	}
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	start, err := c.node.Await(ctx, control.Go)
+	start, err := c.node.Await(ctx, node.Go)
 	if err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (c *client) connect(ctx context.Context) error {
 	if c.config.Servers() > 1 {
 		c.node.Logf("router %s: %s", c.config.Router, c.generator.Forecast())
 	}
-	return c.node.Send(control.Event{Event: control.Connected})
+	return c.node.Send(node.Event{Event: node.Connected})
 }
 
 func (c *client) load(ctx context.Context) error {
@@ -191,7 +190,7 @@ func (c *client) load(ctx context.Context) error {
 	}
 	c.node.Logf("loaded: %d records stored in %.3f s and read back in %.3f s",
 		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), time.Since(stored).Seconds())
-	return c.node.Send(control.Event{Event: control.Loaded})
+	return c.node.Send(node.Event{Event: node.Loaded})
 }
 
 // settle asks the launcher, who sees all clients, when the window opens.
@@ -199,10 +198,10 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if err := c.reporter.Cut(); err != nil {
 		return opens, err
 	}
-	if err := c.node.Send(control.Event{Event: control.Warm}); err != nil {
+	if err := c.node.Send(node.Event{Event: node.Warm}); err != nil {
 		return opens, err
 	}
-	answer, err := c.node.Await(ctx, control.Settle)
+	answer, err := c.node.Await(ctx, node.Settle)
 	if answer.Extend {
 		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
 	}
@@ -218,5 +217,5 @@ func (c *client) enter(phase metrics.Phase) error {
 		return err
 	}
 	c.node.Logf("phase %s", phase)
-	return c.node.Send(control.Event{Event: control.Phase, Phase: phase})
+	return c.node.Send(node.Event{Event: node.Phase, Phase: phase})
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/node"
 	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -50,7 +50,7 @@ func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service 
 // led is a whole client under a launcher that the test plays.
 type led struct {
 	commands *json.Encoder
-	events   chan control.Event
+	events   chan node.Event
 	exited   chan int
 	stderr   bytes.Buffer
 }
@@ -59,11 +59,11 @@ func lead(t *testing.T, args ...string) *led {
 	t.Helper()
 	stdin, commands := io.Pipe()
 	output, stdout := io.Pipe()
-	c := &led{commands: json.NewEncoder(commands), events: make(chan control.Event, 1000), exited: make(chan int, 1)}
+	c := &led{commands: json.NewEncoder(commands), events: make(chan node.Event, 1000), exited: make(chan int, 1)}
 	go func() {
 		defer close(c.events)
 		for lines := json.NewDecoder(output); ; {
-			var e control.Event
+			var e node.Event
 			if lines.Decode(&e) != nil {
 				return
 			}
@@ -77,11 +77,11 @@ func lead(t *testing.T, args ...string) *led {
 		c.exited <- status
 	}()
 	t.Cleanup(func() { commands.Close() })
-	c.command(t, control.Command{Do: control.Start, Args: args, Token: "secret"})
+	c.command(t, node.Command{Do: node.Start, Args: args, Token: "secret"})
 	return c
 }
 
-func (c *led) command(t *testing.T, command control.Command) {
+func (c *led) command(t *testing.T, command node.Command) {
 	t.Helper()
 	if err := c.commands.Encode(command); err != nil {
 		t.Fatal(err)
@@ -100,14 +100,14 @@ func (c *led) until(t *testing.T, wanted string) (milestones []string, summary *
 				t.Fatalf("the client has left after %v: %s", milestones, &c.stderr)
 			}
 			switch {
-			case e.Event == control.Phase:
+			case e.Event == node.Phase:
 				milestones = append(milestones, string(e.Phase))
-			case e.Event == control.Report && e.Record.Summary != nil:
+			case e.Event == node.Report && e.Record.Summary != nil:
 				summary = e.Record.Summary
 				milestones = append(milestones, "summary")
-			case e.Event == control.Error:
+			case e.Event == node.Error:
 				milestones = append(milestones, "error: "+e.Text)
-			case e.Event != control.Log && e.Event != control.Report:
+			case e.Event != node.Log && e.Event != node.Report:
 				milestones = append(milestones, e.Event)
 			}
 			if e.Event == wanted {
@@ -132,8 +132,8 @@ func TestClientUnderLauncher(t *testing.T) {
 	addr, e, service := startStore(t, "secret")
 	const warmUp = 40 * time.Millisecond
 	c := lead(t, "-node", "node1", "-hosts", addr, "-records", "500", "-workers", "2", "-connections", "2", "-batch", "50", "-warmup", "0.04", "-secs", "0.5")
-	milestones, _ := c.until(t, control.Connected)
-	checkMilestones(t, milestones, control.Connected)
+	milestones, _ := c.until(t, node.Connected)
+	checkMilestones(t, milestones, node.Connected)
 	// The server opens a session after its last word of the handshake.
 	for deadline := time.Now().Add(10 * time.Second); service.Sessions() < 2 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
@@ -141,19 +141,19 @@ func TestClientUnderLauncher(t *testing.T) {
 	if n := e.Len(); n != 0 || service.Sessions() != 2 {
 		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Sessions())
 	}
-	c.command(t, control.Command{Do: control.Load})
-	milestones, _ = c.until(t, control.Loaded)
-	checkMilestones(t, milestones, "load", control.Loaded)
+	c.command(t, node.Command{Do: node.Load})
+	milestones, _ = c.until(t, node.Loaded)
+	checkMilestones(t, milestones, "load", node.Loaded)
 	if counts := service.Counts()["node1"]; e.Len() != 500 || counts.Puts != 500 || counts.Gets != 500 || counts.Misses != 0 {
 		t.Errorf("loaded: %d records, %+v", e.Len(), counts)
 	}
-	c.command(t, control.Command{Do: control.Go})
-	milestones, _ = c.until(t, control.Warm)
-	checkMilestones(t, milestones, "warmup", control.Warm)
+	c.command(t, node.Command{Do: node.Go})
+	milestones, _ = c.until(t, node.Warm)
+	checkMilestones(t, milestones, "warmup", node.Warm)
 	asked := time.Now()
-	c.command(t, control.Command{Do: control.Settle, Extend: true, At: asked.Add(warmUp)})
-	milestones, summary := c.until(t, control.Done)
-	checkMilestones(t, milestones, "window", "drain", "done", "summary", control.Done)
+	c.command(t, node.Command{Do: node.Settle, Extend: true, At: asked.Add(warmUp)})
+	milestones, summary := c.until(t, node.Done)
+	checkMilestones(t, milestones, "window", "drain", "done", "summary", node.Done)
 	if summary != nil && summary.WindowStart.Sub(asked) < warmUp {
 		t.Errorf("the window opened %v after the warm-up of %v was extended", summary.WindowStart.Sub(asked), warmUp)
 	}
@@ -187,7 +187,7 @@ func TestClientErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := lead(t, test.args...)
-			milestones, _ := c.until(t, control.Error)
+			milestones, _ := c.until(t, node.Error)
 			if len(milestones) != 1 || !strings.Contains(milestones[0], test.want) {
 				t.Errorf("the client reports %q, want an error with %q", milestones, test.want)
 			}
@@ -202,9 +202,9 @@ func TestClientErrors(t *testing.T) {
 func TestClientOutOfStep(t *testing.T) {
 	addr, e, _ := startStore(t, "secret")
 	c := lead(t, "-hosts", addr, "-records", "500", "-workers", "1")
-	c.command(t, control.Command{Do: control.Go})
-	milestones, _ := c.until(t, control.Error)
-	checkMilestones(t, milestones, control.Connected, `error: command "go" from the launcher where "load" is due`)
+	c.command(t, node.Command{Do: node.Go})
+	milestones, _ := c.until(t, node.Error)
+	checkMilestones(t, milestones, node.Connected, `error: command "go" from the launcher where "load" is due`)
 	if status := <-c.exited; status != 1 || e.Len() != 0 {
 		t.Errorf("status %d, %d records", status, e.Len())
 	}

@@ -8,18 +8,18 @@ import (
 	"strings"
 
 	"kvlab/kvs"
-	"kvlab/kvs/control"
+	"kvlab/kvs/certs"
 	"kvlab/kvs/loadgen"
-	"kvlab/kvs/trust"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 )
 
 // Config is a client's command line.
 type Config struct {
 	loadgen.Config
-	Trust    trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
-	Profile  control.Profile
-	Sampling control.Sampling
+	Trust    certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
+	Profile  node.Profile
+	Sampling node.Sampling
 	Ceiling  Ceiling
 	Recheck  string // -recheck: a saved history to verify, and nothing else
 }
@@ -37,7 +37,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	c := Config{Config: loadgen.DefaultConfig(), Sampling: control.Sampled}
+	c := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
 	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
 	w := &c.Workload
 	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
@@ -81,17 +81,17 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	c.Ceiling.flags(flags)
 	c.Sampling.Flags(flags)
 	c.Profile.Flags(flags)
-	if err := control.ParseFlags(flags, args, hints); err != nil {
+	if err := node.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}
 	if c.AutoBatch && c.TargetLatency == 0 {
 		c.TargetLatency = loadgen.DefaultTargetLatency
 	}
 	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
-		return c, flags, control.UsageError{Err: err}
+		return c, flags, node.UsageError{Err: err}
 	}
 	if err := cmp.Or(c.Trust.Validate(), c.Config.Validate(), c.Sampling.Validate()); err != nil {
-		return c, flags, control.UsageError{Err: err}
+		return c, flags, node.UsageError{Err: err}
 	}
 	return c, flags, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/node"
 	"kvlab/workload"
 )
 
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			want := Config{Config: loadgen.DefaultConfig(), Sampling: control.Sampled}
+			want := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
 			test.change(&want.Config)
 			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
@@ -143,7 +143,7 @@ func TestParseErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
 			_, _, err := parse(strings.Fields(test.args))
-			var usage control.UsageError
+			var usage node.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want a usage error of one line with %q", err, test.want)
 			}

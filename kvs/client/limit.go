@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -26,7 +26,7 @@ type limit struct {
 type sayer func(what, format string, args ...any)
 
 // measureCeiling measures what limits the work of a configuration and logs it.
-func measureCeiling(ctx context.Context, node *control.Node, config Config) error {
+func measureCeiling(ctx context.Context, node *node.Node, config Config) error {
 	host, err := metrics.HostFacts()
 	if err != nil {
 		return err

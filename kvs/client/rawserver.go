@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 )
 
@@ -56,15 +56,15 @@ func startRawServer(ctx context.Context, program, token string) (*rawServer, err
 		return nil, fmt.Errorf("start a raw server: %w", err) // it names the program
 	}
 	args := []string{"-node", wire.RawCodec, "-listen", "127.0.0.1:0", "-codec", wire.RawCodec}
-	err = json.NewEncoder(s.commands).Encode(control.Command{Do: control.Start, Args: args, Token: token})
+	err = json.NewEncoder(s.commands).Encode(node.Command{Do: node.Start, Args: args, Token: token})
 	if err == nil {
-		s.addr, err = s.until(control.Ready)
+		s.addr, err = s.until(node.Ready)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start a raw server: %w", err), s.end())
 	}
 	go func() {
-		_, err := s.until(control.Done)
+		_, err := s.until(node.Done)
 		s.left <- err
 	}()
 	return s, nil
@@ -73,14 +73,14 @@ func startRawServer(ctx context.Context, program, token string) (*rawServer, err
 // until reads events up to one of a kind and returns its address.
 func (s *rawServer) until(kind string) (string, error) {
 	for {
-		var e control.Event
+		var e node.Event
 		if err := s.events.Decode(&e); err != nil {
 			return "", fmt.Errorf("wait for %s: %w", kind, err)
 		}
 		switch e.Event {
 		case kind:
 			return e.Addr, nil
-		case control.Error:
+		case node.Error:
 			return "", errors.New(e.Text)
 		}
 	}
@@ -88,7 +88,7 @@ func (s *rawServer) until(kind string) (string, error) {
 
 // stop asks the server to leave and waits until it has.
 func (s *rawServer) stop() error {
-	err := json.NewEncoder(s.commands).Encode(control.Command{Do: control.Stop})
+	err := json.NewEncoder(s.commands).Encode(node.Command{Do: node.Stop})
 	if err == nil {
 		err = <-s.left
 	}

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -33,8 +33,8 @@ type backend interface {
 type mode string
 
 const (
-	asNode  mode = "-control" // to take part in the run; see package control
-	asProbe mode = "-probe"   // to tell what its machine is; see package probe
+	asNode  mode = "-control" // to take part in the run; see package node
+	asProbe mode = "-probe"   // to tell what its machine is; see package node
 )
 
 var (
@@ -89,5 +89,5 @@ func shellDeath(status syscall.WaitStatus) string {
 
 // Signal sends it from here.
 func (l local) Signal(_ context.Context, _ Place, id metrics.ProcessID, signal syscall.Signal) error {
-	return control.Signal(id, signal)
+	return node.Signal(id, signal)
 }

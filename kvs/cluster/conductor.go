@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"kvlab/kvs/control"
-	"kvlab/kvs/trust"
+	"kvlab/kvs/certs"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -29,7 +29,7 @@ type conductor struct {
 	deadline time.Duration // of the trial; 0 for none
 	ends     time.Time     // when it is reached
 
-	authority *trust.Authority // nil until a certificate is needed
+	authority *certs.Authority // nil until a certificate is needed
 
 	members []*member
 	latency *latencyLog // nil before the nodes start
@@ -83,7 +83,7 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 	return c.closeLatency(errors.Join(err, c.stop()))
 }
 
-// conduct is the protocol, in the order of package control's diagram.
+// conduct is the protocol, in the order of package node's diagram.
 func (c *conductor) conduct(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return c.start(metrics.Server) },
@@ -91,7 +91,7 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error { return c.start(metrics.Client) },
 		func() error { return c.await(ctx, metrics.Client, ready, c.limits.connect) },
 		func() error {
-			c.tell(metrics.Client, control.Command{Do: control.Load})
+			c.tell(metrics.Client, node.Command{Do: node.Load})
 			c.enter(metrics.Load)
 			return nil
 		},
@@ -99,14 +99,14 @@ func (c *conductor) conduct(ctx context.Context) error {
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
 			lease := c.workLease()
-			c.tell(metrics.Server, control.Command{Do: control.Beat, Lease: lease})
+			c.tell(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.begin = time.Now().Add(c.limits.lead)
 			c.slices = c.slicePlan()
-			c.tellAt(c.begin, control.Command{Do: control.Go, Lease: lease, Slices: c.slices})
+			c.tellAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
-		func() error { c.tell(metrics.Server, control.Command{Do: control.Stop}); return nil },
+		func() error { c.tell(metrics.Server, node.Command{Do: node.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, c.limits.report) },
 		func() error { return c.await(ctx, metrics.Client, left, c.limits.exit) },
 		func() error { return c.await(ctx, metrics.Server, left, c.limits.exit) },
@@ -138,7 +138,7 @@ func (c *conductor) start(role metrics.Role) error {
 		if err != nil {
 			return m.fault(crash, "cannot be started: %v", err)
 		}
-		m.send(control.Command{Do: control.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
+		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (c *conductor) server(name string) *member {
 	return nil
 }
 
-func (c *conductor) tell(role metrics.Role, command control.Command) {
+func (c *conductor) tell(role metrics.Role, command node.Command) {
 	for _, m := range c.of(role) {
 		m.send(command)
 	}
@@ -243,18 +243,18 @@ func (c *conductor) hear(msg message) *fault {
 	}
 	event := msg.event
 	switch event.Event {
-	case control.Log:
-	case control.Report:
+	case node.Log:
+	case node.Report:
 		m.note(event.Record)
 		return c.time(m, event.Record)
-	case control.Dumped:
+	case node.Dumped:
 		m.dumped = true
-	case control.Phase:
+	case node.Phase:
 		m.phase = event.Phase
 		c.enter(commonPhase(c.of(metrics.Client)))
-	case control.Warm:
+	case node.Warm:
 		return c.settle(m)
-	case control.Error:
+	case node.Error:
 		m.failed = true
 		if event.Usage {
 			return m.fault(badArgs, "%s", event.Text)

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"kvlab/kvs/cluster/lab"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -125,7 +125,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.BoolVar(&cfg.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
 	fs.IntVar(&cfg.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
 	fs.Func("link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", func(text string) (err error) {
-		cfg.Lab.LinkBitsPerS, err = lab.ParseRate(text)
+		cfg.Lab.LinkBitsPerS, err = virtual.ParseRate(text)
 		return err
 	})
 	fs.IntVar(&cfg.Secs, "secs", 0, "length of the measured window in `seconds` (default: the client's -secs)")
@@ -242,7 +242,7 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--out: needs the name of a folder")
 	}
 	if set["virtual"] {
-		if err := lab.ValidateHosts(c.Lab.Hosts); err != nil {
+		if err := virtual.ValidateHosts(c.Lab.Hosts); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 )
 
 // errDeadline is the cause of a context that --deadline has ended.
@@ -45,7 +45,7 @@ func (c *conductor) dump() {
 	var asked, silent []*member
 	for _, m := range c.running() {
 		m.dumped = false
-		m.send(control.Command{Do: control.Dump})
+		m.send(node.Command{Do: node.Dump})
 		asked = append(asked, m)
 		if m.hung || now.Sub(m.heard) > c.limits.silence/4 {
 			silent = append(silent, m)

@@ -4,7 +4,7 @@ import (
 	"flag"
 	"net/netip"
 
-	"kvlab/kvs/trust"
+	"kvlab/kvs/certs"
 )
 
 // encryptionFlag is the nodes' flag for encrypted calls.
@@ -17,13 +17,13 @@ func (c *Config) encryptionFlags(fs *flag.FlagSet) {
 
 // credentials are what a place gets for its arguments, nil when they do not ask
 // for any. They go through the control pipe, and nobody writes them down.
-func (c *conductor) credentials(place Place, args []string) (*trust.Credentials, error) {
+func (c *conductor) credentials(place Place, args []string) (*certs.Credentials, error) {
 	if !names(args, encryptionFlag) {
 		return nil, nil
 	}
 	if c.authority == nil {
 		var err error
-		if c.authority, err = trust.NewAuthority(c.plan.Trusted); err != nil {
+		if c.authority, err = certs.NewAuthority(c.plan.Trusted); err != nil {
 			return nil, err
 		}
 	}

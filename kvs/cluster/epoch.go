@@ -3,21 +3,21 @@ package cluster
 import (
 	"fmt"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
 // epochs are what the members of a role are to date by: the moment when the run
 // began, by the launcher's wall clock and each one's monotonic clock. From then on
 // no wall clock matters, and it does no harm when one is set.
-func (c *conductor) epochs(role metrics.Role) ([]*control.Epoch, error) {
+func (c *conductor) epochs(role metrics.Role) ([]*node.Epoch, error) {
 	here, err := metrics.NewClock()
 	if err != nil {
 		return nil, fmt.Errorf("begin the run: %w", err)
 	}
-	var epochs []*control.Epoch
+	var epochs []*node.Epoch
 	for _, m := range c.of(role) {
-		e := control.Epoch{Date: c.began.Round(0), MonotonicNS: here.Ns(c.began)}
+		e := node.Epoch{Date: c.began.Round(0), MonotonicNS: here.Ns(c.began)}
 		if !c.plan.Local { // where all have one clock
 			e.MonotonicNS += int64(c.preflight.Ahead(m.Name))
 		}

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -28,7 +27,7 @@ const step = time.Hour
 type steppedClock struct{ io.Writer }
 
 func (s steppedClock) Write(line []byte) (int, error) {
-	var a probe.Answer
+	var a node.Answer
 	if _, err := os.Stat(os.Getenv(stepVariable)); err != nil || json.Unmarshal(line, &a) != nil || a.ReceivedNS == 0 {
 		return s.Writer.Write(line)
 	}
@@ -95,7 +94,7 @@ func TestEpochs(t *testing.T) {
 	if !epochs[0].Date.Equal(c.began) || !epochs[1].Date.Equal(c.began) || apart != ahead {
 		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", epochs[0], epochs[1], c.began)
 	}
-	c.tellAt(c.began.Add(time.Minute), control.Command{Do: control.Go})
+	c.tellAt(c.began.Add(time.Minute), node.Command{Do: node.Go})
 	if !bytes.Equal(near.Bytes(), far.Bytes()) || !near.told(t).At.Equal(c.began.Add(time.Minute)) {
 		t.Errorf("told %q and %q", near, far)
 	}

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
 // Started the way the launcher starts a node, the test binary is one: a program
-// that speaks the protocol of package control, invents its counts, and misbehaves
+// that speaks the protocol of package node, invents its counts, and misbehaves
 // when it is told to.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "-control" {
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if len(os.Args) == 2 && os.Args[1] == "-probe" {
-		if err := probe.Serve(context.Background(), os.Stdin, steppedClock{os.Stdout}); err != nil {
+		if err := node.Serve(context.Background(), os.Stdin, steppedClock{os.Stdout}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -71,11 +70,11 @@ type fakeNode struct {
 	name  string
 	role  metrics.Role
 	args  []string
-	inbox chan control.Command
+	inbox chan node.Command
 }
 
 func runFakeNode() {
-	n := &fakeNode{phase: metrics.Idle, inbox: make(chan control.Command, 100)}
+	n := &fakeNode{phase: metrics.Idle, inbox: make(chan node.Command, 100)}
 	go n.listen()
 	start := <-n.inbox
 	n.args = start.Args
@@ -110,16 +109,16 @@ func runFakeNode() {
 func (n *fakeNode) listen() {
 	scanner := bufio.NewScanner(os.Stdin)
 	for scanner.Scan() {
-		var command control.Command
+		var command node.Command
 		if err := json.Unmarshal(scanner.Bytes(), &command); err != nil {
 			fmt.Fprintln(os.Stderr, "bad command:", scanner.Text())
 			os.Exit(3)
 		}
 		switch command.Do {
-		case control.Beat:
-		case control.Dump:
+		case node.Beat:
+		case node.Dump:
 			n.log("fake stacks")
-			n.send(control.Event{Event: control.Dumped})
+			n.send(node.Event{Event: node.Dumped})
 		default:
 			n.inbox <- command
 		}
@@ -131,10 +130,10 @@ func (n *fakeNode) listen() {
 }
 
 func (n *fakeNode) serve() {
-	n.send(control.Event{Event: control.Ready, Addr: n.arg("-listen")})
+	n.send(node.Event{Event: node.Ready, Addr: n.arg("-listen")})
 	n.at("ready")
 	for command := range n.inbox {
-		if command.Do == control.Stop {
+		if command.Do == node.Stop {
 			break
 		}
 		n.enter(command.Phase)
@@ -167,15 +166,15 @@ func (n *fakeNode) joint(which string) {
 }
 
 func (n *fakeNode) load() {
-	n.send(control.Event{Event: control.Connected})
+	n.send(node.Event{Event: node.Connected})
 	n.at("ready")
 	<-n.inbox
 	n.enter(metrics.Load)
-	n.send(control.Event{Event: control.Loaded})
+	n.send(node.Event{Event: node.Loaded})
 	<-n.inbox
 	s := metrics.Summary{}
 	for _, phase := range []metrics.Phase{metrics.WarmUp, metrics.Window, metrics.Drain} {
-		n.send(control.Event{Event: control.Phase, Phase: phase})
+		n.send(node.Event{Event: node.Phase, Phase: phase})
 		if phase == metrics.Window {
 			s.WindowStart = time.Now()
 		}
@@ -220,7 +219,7 @@ func (n *fakeNode) account(s *metrics.Summary) {
 func (n *fakeNode) finish(s metrics.Summary) {
 	switch {
 	case n.has("no-summary"):
-		n.send(control.Event{Event: control.Done})
+		n.send(node.Event{Event: node.Done})
 		return
 	case n.has("one-more"):
 		s.Peers[0].Counts.Gets++
@@ -241,7 +240,7 @@ func (n *fakeNode) finish(s metrics.Summary) {
 		s.InWindow = metrics.Counts{}
 	}
 	n.record(metrics.Record{Summary: &s})
-	n.send(control.Event{Event: control.Done})
+	n.send(node.Event{Event: node.Done})
 }
 
 func (n *fakeNode) enter(phase metrics.Phase) {
@@ -287,13 +286,13 @@ func (n *fakeNode) misbehave(what string) {
 	case "panic":
 		panic("this is the fake node's panic")
 	case "error":
-		n.send(control.Event{Event: control.Error, Text: "listen tcp 127.0.0.1:8080: bind: address already in use"})
+		n.send(node.Event{Event: node.Error, Text: "listen tcp 127.0.0.1:8080: bind: address already in use"})
 		os.Exit(1)
 	case "restarted":
-		n.send(control.Event{Event: control.Error, Text: "server restarted: another instance", Peer: "node0", Lost: true})
+		n.send(node.Event{Event: node.Error, Text: "server restarted: another instance", Peer: "node0", Lost: true})
 		os.Exit(1)
 	case "usage":
-		n.send(control.Event{Event: control.Error, Usage: true, Text: "-theta 0: must be above 0"})
+		n.send(node.Event{Event: node.Error, Usage: true, Text: "-theta 0: must be above 0"})
 		os.Exit(2)
 	case "step":
 		if err := os.WriteFile(os.Getenv(stepVariable), nil, 0o644); err != nil {
@@ -302,9 +301,9 @@ func (n *fakeNode) misbehave(what string) {
 	case "garbage":
 		n.write("{{{ no event")
 	case "strange":
-		n.send(control.Event{Event: "dance"})
+		n.send(node.Event{Event: "dance"})
 	case "early":
-		n.send(control.Event{Event: control.Done})
+		n.send(node.Event{Event: node.Done})
 	case "hang":
 		n.mu.Lock() // no more heartbeats
 		select {}
@@ -339,14 +338,14 @@ func (n *fakeNode) interval() {
 
 func (n *fakeNode) record(r metrics.Record) {
 	r.Node, r.Role, r.Time = n.name, n.role, time.Now()
-	n.send(control.Event{Event: control.Report, Record: &r})
+	n.send(node.Event{Event: node.Report, Record: &r})
 }
 
 func (n *fakeNode) log(format string, args ...any) {
-	n.send(control.Event{Event: control.Log, Text: fmt.Sprintf(format, args...)})
+	n.send(node.Event{Event: node.Log, Text: fmt.Sprintf(format, args...)})
 }
 
-func (n *fakeNode) send(event control.Event) {
+func (n *fakeNode) send(event node.Event) {
 	line, err := json.Marshal(event)
 	if err != nil {
 		panic(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -221,7 +221,7 @@ func (j *judgement) resources() {
 
 // files judges the folder of the programs.
 func (j *judgement) files() {
-	if probe.OnNetwork(j.Facts.FileSystem) {
+	if node.OnNetwork(j.Facts.FileSystem) {
 		// The nodes' own folders are refused before anything is copied there.
 		j.add(metrics.Warn, "disk", "git clone to a local disk, and run from there",
 			"the programs are on a network file system (%s), whose traffic is in the way of the run's", j.Facts.FileSystem)

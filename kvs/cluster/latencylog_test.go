@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -104,7 +104,7 @@ func recordsOf(m *member, second int, histograms []metrics.Histogram) []metrics.
 // say has a member send a record, and the conductor hear it.
 func say(t *testing.T, c *conductor, m *member, r *metrics.Record) {
 	t.Helper()
-	line, err := json.Marshal(control.Event{Event: control.Report, Record: r})
+	line, err := json.Marshal(node.Event{Event: node.Report, Record: r})
 	if err == nil {
 		err = m.read(line, c.inbox)
 	}

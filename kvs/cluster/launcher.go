@@ -8,7 +8,7 @@
 //  2. The nodes come from the command line, from the testbed, or are this
 //     machine; makePlan gives each a Place.
 //  3. A backend (local, remote) puts the programs where they run and starts them.
-//  4. The conductor leads the members through the protocol of package control,
+//  4. The conductor leads the members through the protocol of package node,
 //     and writes down what they report as it arrives.
 //  5. total and judge turn the members' summaries into a metrics.Run with a verdict.
 //  6. The run folder gets run.json, summary.txt, latency.hlog and the pictures.
@@ -31,8 +31,8 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/lab"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots"
@@ -97,7 +97,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		}
 	}
 	if cfg.Lab.Hosts > 0 && !cfg.DryRun {
-		if !lab.Inside() {
+		if !virtual.Inside() {
 			return l.enterLab(ctx, cfg, given)
 		}
 		if err := l.startLab(ctx, &cfg); err != nil {
@@ -159,7 +159,7 @@ func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) 
 	job := l.Slurm
 	if cfg.Lab.Hosts > 0 {
 		if cfg.DryRun { // there is no lab that could be asked
-			return nodes.ParseHostnames([]byte(lab.Hostnames(cfg.Lab.Hosts)))
+			return nodes.ParseHostnames([]byte(virtual.Hostnames(cfg.Lab.Hosts)))
 		}
 		job = nodes.Slurm{}
 	}

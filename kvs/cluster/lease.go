@@ -3,17 +3,17 @@ package cluster
 import (
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 )
 
 // startLease is for nodes that start now: they may live until every record is
 // loaded.
-func (c *conductor) startLease() *control.Lease {
+func (c *conductor) startLease() *node.Lease {
 	return c.lease(2*c.limits.connect + c.limits.load)
 }
 
 // workLease is for nodes that begin with the work now.
-func (c *conductor) workLease() *control.Lease {
+func (c *conductor) workLease() *node.Lease {
 	return c.lease(c.workLimit())
 }
 
@@ -21,8 +21,8 @@ func (c *conductor) workLease() *control.Lease {
 // reports. Silence counts only where there is a network that can be cut: a pipe
 // on this machine closes with the launcher, however that ends, and a launcher
 // that the user has suspended is not gone.
-func (c *conductor) lease(work time.Duration) *control.Lease {
-	var lease control.Lease
+func (c *conductor) lease(work time.Duration) *node.Lease {
+	var lease node.Lease
 	if !c.ends.IsZero() {
 		work = min(work, time.Until(c.ends))
 	}
@@ -41,6 +41,6 @@ func (c *conductor) beat() {
 		return
 	}
 	for _, m := range c.running() {
-		m.send(control.Command{Do: control.Beat})
+		m.send(node.Command{Do: node.Beat})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -29,10 +29,10 @@ const (
 
 // stageOf is the stage that an event announces.
 var stageOf = map[string]stage{
-	control.Ready:     ready,
-	control.Connected: ready,
-	control.Loaded:    loaded,
-	control.Done:      done,
+	node.Ready:     ready,
+	node.Connected: ready,
+	node.Loaded:    loaded,
+	node.Done:      done,
 }
 
 // leaveDelay is how long the pipes of an ended process are read on: a child
@@ -74,7 +74,7 @@ type member struct {
 // protocol (err), or its end.
 type message struct {
 	from  *member
-	event *control.Event
+	event *node.Event
 	err   error
 	ended bool // err is then its exit's
 }
@@ -107,7 +107,7 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 // start-up files may have printed something before the first event; after it,
 // every line must be one.
 func (m *member) read(line []byte, inbox chan<- message) error {
-	var event control.Event
+	var event node.Event
 	err := json.Unmarshal(line, &event)
 	if err != nil && !m.spoken {
 		return m.log.line("stdout: " + string(line))
@@ -127,13 +127,13 @@ func (m *member) read(line []byte, inbox chan<- message) error {
 }
 
 // keep writes down what an event reports.
-func (m *member) keep(event control.Event) error {
+func (m *member) keep(event node.Event) error {
 	switch event.Event {
-	case control.Log:
+	case node.Log:
 		return m.log.line(event.Text)
-	case control.Error:
+	case node.Error:
 		return m.log.line("error: " + event.Text)
-	case control.Report:
+	case node.Report:
 		if event.Record == nil {
 			return errors.New("sent a record event without a record")
 		}
@@ -159,7 +159,7 @@ func abridge(line []byte) string {
 
 // send gives the member a command. An error is not reported: it means that the
 // process has ended, and that end arrives as a message which says more.
-func (m *member) send(command control.Command) {
+func (m *member) send(command node.Command) {
 	line, err := json.Marshal(command)
 	if err != nil { // strings and numbers only: cannot happen
 		return
@@ -181,7 +181,7 @@ func (m *member) kill() {
 }
 
 // reach takes a member to its next stage.
-func (m *member) reach(next stage, event *control.Event) *fault {
+func (m *member) reach(next stage, event *node.Event) *fault {
 	switch {
 	case next == ready && m.Role == metrics.Server && event.Addr == "":
 		return m.fault(complaint, "is ready and gives no address")

@@ -3,7 +3,7 @@ package cluster
 import (
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -16,7 +16,7 @@ func (c *conductor) enter(phase metrics.Phase) {
 	if phase == metrics.Window {
 		c.judgeExtension()
 	}
-	c.tell(metrics.Server, control.Command{Do: control.Phase, Phase: phase})
+	c.tell(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
 }
 
 // order is the order of phases.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -109,7 +109,7 @@ func outFindings(out string) []metrics.Finding {
 	if err != nil {
 		return []metrics.Finding{{Fact: "disk", Grade: metrics.Fail, Text: format.OneLine(fmt.Sprintf("--out: %v", err))}}
 	}
-	_, free, err := probe.Disk(folder)
+	_, free, err := node.Disk(folder)
 	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + format.QuoteWord(folder) + ", and give another folder with --out"}
 	switch {
 	case err != nil:

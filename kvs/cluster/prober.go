@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -24,7 +24,7 @@ import (
 const probeTimeout = 15 * time.Second
 
 // prober is a node's program as it tells what its machine is: the launcher's
-// half of package probe. One goroutine owns it.
+// half of package node. One goroutine owns it.
 type prober struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
@@ -37,7 +37,7 @@ type prober struct {
 
 // reply is an answer, and when it came.
 type reply struct {
-	probe.Answer
+	node.Answer
 	at time.Time
 }
 
@@ -67,7 +67,7 @@ func startProber(b backend, place Place, connect time.Duration) (*prober, error)
 // start-up files.
 func (p *prober) take(line []byte) error {
 	r := reply{at: time.Now()}
-	if json.Unmarshal(line, &r.Answer) != nil || r.Probe != probe.Protocol {
+	if json.Unmarshal(line, &r.Answer) != nil || r.Probe != node.Protocol {
 		return nil
 	}
 	select {
@@ -80,7 +80,7 @@ func (p *prober) take(line []byte) error {
 
 // ask puts a question and waits for its answer. An interrupted ctx is
 // errInterrupted.
-func (p *prober) ask(ctx context.Context, q probe.Question) (reply, error) {
+func (p *prober) ask(ctx context.Context, q node.Question) (reply, error) {
 	line, err := json.Marshal(q)
 	if err != nil {
 		return reply{}, err
@@ -138,7 +138,7 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var zeros []int64
 	for i := range clockQuestions {
 		asked := time.Now()
-		r, err := p.ask(ctx, probe.Question{Ask: probe.Clock})
+		r, err := p.ask(ctx, node.Question{Ask: node.Clock})
 		if err != nil {
 			return best, err
 		}

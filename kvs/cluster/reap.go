@@ -8,9 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -22,11 +21,11 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 		return &UsageError{err}
 	}
 	if len(nodes) == 0 {
-		folder, err := control.PidFolder()
+		folder, err := node.PidFolder()
 		if err != nil {
 			return err
 		}
-		ended, err := control.Reap(folder)
+		ended, err := node.Reap(folder)
 		l.printReaped("this machine", ended)
 		return err
 	}
@@ -60,14 +59,14 @@ func (l *Launcher) printReaped(node string, ended []string) {
 }
 
 // reap has a node's copy of the server's program end what is left there.
-func (r *remote) reap(ctx context.Context, node nodes.Node) ([]string, error) {
-	place := Place{Node: node, Name: node.Name, Role: metrics.Server}
+func (r *remote) reap(ctx context.Context, n nodes.Node) ([]string, error) {
+	place := Place{Node: n, Name: n.Name, Role: metrics.Server}
 	if err := r.Prepare(ctx, []Place{place}); err != nil {
 		return nil, err
 	}
-	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, control.ReapWords()...)...)
+	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapWords()...)...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", node.Name, err)
+		return nil, fmt.Errorf("%s: %w", n.Name, err)
 	}
 	return slices.Sorted(maps.Values(answer)), nil
 }

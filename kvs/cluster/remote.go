@@ -15,9 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -127,7 +126,7 @@ func (r *remote) Command(place Place, as mode) *exec.Cmd {
 // Signal has the node's copy of the program send the signal, over a connection
 // of its own.
 func (r *remote) Signal(ctx context.Context, place Place, id metrics.ProcessID, signal syscall.Signal) error {
-	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, control.SignalWords(id, signal)...)...)
+	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
 	return err
 }
 
@@ -146,7 +145,7 @@ func (r *remote) Death(status syscall.WaitStatus, log []string) string {
 // probeScript finds out what the node is and whether it has the program. Its
 // folder is in /tmp because home is often NFS over the control network, and
 // must belong to the user alone. The numbers are statfs(2)'s for NFS, CIFS,
-// SMB, AFS and Ceph; package probe has their names. Programs unused for a week are removed.
+// SMB, AFS and Ceph; package node has their names. Programs unused for a week are removed.
 const probeScript = `set -eu
 umask 077
 dir=/tmp/kvlab-$(id -un)

@@ -3,7 +3,7 @@ package cluster
 import (
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -15,7 +15,7 @@ const shortestSecond = 0.5
 // decides for all of them whether they have settled, or warm up once more.
 func (c *conductor) settle(m *member) *fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
-		return m.fault(complaint, "sent %q out of turn", control.Warm)
+		return m.fault(complaint, "sent %q out of turn", node.Warm)
 	}
 	m.warm = true
 	for _, m := range c.of(metrics.Client) {
@@ -29,7 +29,7 @@ func (c *conductor) settle(m *member) *fault {
 		c.extended = !test.Stationary && c.barrier == nil // two windows are to stay one stretch of time
 	}
 	c.settled = len(rates)
-	c.tellAt(c.opens(time.Now()), control.Command{Do: control.Settle, Extend: c.extended})
+	c.tellAt(c.opens(time.Now()), node.Command{Do: node.Settle, Extend: c.extended})
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (c *conductor) opens(now time.Time) time.Time {
 }
 
 // tellAt gives all clients a command that is for a moment.
-func (c *conductor) tellAt(moment time.Time, command control.Command) {
+func (c *conductor) tellAt(moment time.Time, command node.Command) {
 	command.At = c.began.Round(0).Add(moment.Sub(c.began))
 	c.tell(metrics.Client, command)
 }

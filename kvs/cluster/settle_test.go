@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -18,7 +18,7 @@ type pipe struct{ bytes.Buffer }
 func (*pipe) Close() error { return nil }
 
 // told is the last command in it.
-func (p *pipe) told(t *testing.T) (c control.Command) {
+func (p *pipe) told(t *testing.T) (c node.Command) {
 	t.Helper()
 	for decoder := json.NewDecoder(&p.Buffer); ; {
 		err := decoder.Decode(&c)
@@ -74,7 +74,7 @@ func TestSettle(t *testing.T) {
 				t.Fatal(f)
 			}
 			for i, p := range pipes {
-				if told := p.told(t); told.Do != control.Settle || told.Extend != test.extend {
+				if told := p.told(t); told.Do != node.Settle || told.Extend != test.extend {
 					t.Errorf("client %d was told %+v, want extend %v", i, told, test.extend)
 				}
 			}

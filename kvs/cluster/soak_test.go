@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -33,7 +33,7 @@ func soaked(held func(node string, second int) metrics.ProcessUsage) *metrics.Ru
 			if u.Phase != metrics.Window {
 				u.Process = metrics.ProcessUsage{RSSBytes: 1, Goroutines: 1000, OpenFiles: 1000}
 			}
-			c.hear(message{from: m, event: &control.Event{Event: control.Report, Record: &metrics.Record{Usage: &u}}})
+			c.hear(message{from: m, event: &node.Event{Event: node.Report, Record: &metrics.Record{Usage: &u}}})
 		}
 	}
 	run.Nodes = nil

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-
-	"kvlab/kvs/probe"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -65,7 +64,7 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	defer s.end()
 	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockBefore = &at })
 	s.each(len(s.sites), func(i int, site *site) {
-		question := probe.Question{Ask: probe.Facts, Data: site.place.Data, Listen: site.listen}
+		question := node.Question{Ask: node.Facts, Data: site.place.Data, Listen: site.listen}
 		if len(s.sites) > 1 {
 			question.Route = s.sites[(i+1)%len(s.sites)].place.Data
 		}
@@ -145,7 +144,7 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 
 // measure has the site's probe measure its way to others.
 func (s *site) measure(ctx context.Context, peers []*site) ([]metrics.RTT, error) {
-	question := probe.Question{Ask: probe.Dial}
+	question := node.Question{Ask: node.Dial}
 	for _, peer := range peers {
 		question.Peers = append(question.Peers, peer.reached)
 	}

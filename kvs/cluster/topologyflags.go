@@ -4,7 +4,7 @@ import (
 	"flag"
 	"fmt"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 )
 
 // topologyFlags defines the flags that say how processes share nodes.
@@ -28,7 +28,7 @@ func (c Config) validateTopology(set map[string]bool) error {
 		if !set[name] {
 			continue
 		}
-		if _, err := control.ParseCores(list); err != nil {
+		if _, err := node.ParseCores(list); err != nil {
 			return fmt.Errorf("--%s %q: %w", name, list, err)
 		}
 	}

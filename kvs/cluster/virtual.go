@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"kvlab/kvs/cluster/lab"
+	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 )
 
@@ -24,7 +24,7 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
 		return &UsageError{fmt.Errorf("--out: %w", err)}
 	}
-	status, err := lab.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
+	status, err := virtual.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
 	if err == nil && status != 0 {
 		err = &RelayedError{status}
 	}
@@ -34,7 +34,7 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 // startLab makes the hosts of the lab that this launcher is in. They are found
 // and reached as those of a testbed are.
 func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
-	up, err := lab.Start(ctx, cfg.Lab)
+	up, err := virtual.Start(ctx, cfg.Lab)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}

@@ -9,10 +9,9 @@ import (
 	"net/netip"
 	"strings"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/certs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/probe"
-	"kvlab/kvs/trust"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 )
 
@@ -29,9 +28,9 @@ type Config struct {
 	AllowPublic    bool        // -allow-public
 	MaxMemory      memoryCap   // -max-memory
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
-	Trust          trust.Flags // -tls, -tls-cert, -tls-key, -tls-ca
-	Profile        control.Profile
-	Sampling       control.Sampling
+	Trust          certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
+	Profile        node.Profile
+	Sampling       node.Sampling
 	Inject         string // -inject
 }
 
@@ -43,7 +42,7 @@ var hints = map[string]string{
 
 // parse reads a command line; its errors are control.UsageErrors.
 func parse(args []string) (Config, *flag.FlagSet, error) {
-	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled}
+	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
 	var port string
 	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
@@ -65,21 +64,21 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Inject, "inject", "", "make the server's speed faulty, for run-cluster.sh --selftest: `fault` is slowdown=5% (of processor time burnt on top), pause=100ms@10s (nothing is applied for so long, once in each period) or service=1ms (longer for each call); never VALID")
 	c.Sampling.Flags(flags)
 	c.Profile.Flags(flags)
-	if err := control.ParseFlags(flags, args, hints); err != nil {
+	if err := node.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}
 	if port != "" {
 		host, _, err := net.SplitHostPort(c.Listen)
 		if err != nil {
-			return c, flags, control.UsageError{Err: fmt.Errorf("-listen %q: want host:port", c.Listen)}
+			return c, flags, node.UsageError{Err: fmt.Errorf("-listen %q: want host:port", c.Listen)}
 		}
 		if _, err := net.LookupPort("tcp", port); err != nil {
-			return c, flags, control.UsageError{Err: fmt.Errorf("-port %q: want 0 to 65535", port)}
+			return c, flags, node.UsageError{Err: fmt.Errorf("-port %q: want 0 to 65535", port)}
 		}
 		c.Listen = net.JoinHostPort(host, port)
 	}
 	if err := c.Validate(); err != nil {
-		return c, flags, control.UsageError{Err: err}
+		return c, flags, node.UsageError{Err: err}
 	}
 	return c, flags, nil
 }
@@ -144,7 +143,7 @@ func checkPrivate(listen string, addr netip.Addr) error {
 
 // isControl reports whether the control network's interface holds addr.
 func isControl(addr netip.Addr) bool {
-	name, err := probe.ControlInterface()
+	name, err := node.ControlInterface()
 	if err != nil || name == "" {
 		return false // not such a node
 	}

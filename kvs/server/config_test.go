@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 )
 
 func TestParse(t *testing.T) {
-	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled}
+	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
 	with := func(change func(*Config)) Config {
 		c := usual
 		change(&c)
@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
 		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: control.Sampled,
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled,
 		}},
 		{"-inject pause=1s@9s -sample-every 0", with(func(c *Config) { c.Inject, c.Sampling.Every = "pause=1s@9s", 0 })},
 		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *Config) {
@@ -89,7 +89,7 @@ func TestParseErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
 			c, _, err := parse(strings.Fields(test.args))
-			var usage control.UsageError
+			var usage node.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v, error %q; want a usage error with %q", c, err, test.want)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 )
 
 // FuzzArgs: every command line, an argument a line, is refused in one line, or
@@ -30,7 +30,7 @@ func FuzzArgs(f *testing.F) {
 		}
 		c, flags, err := parse(args)
 		if err != nil {
-			var usage control.UsageError
+			var usage node.UsageError
 			if errors.As(err, &usage) && strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q: error of several lines: %v", args, err)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -68,7 +68,7 @@ func TestMemoryIsFull(t *testing.T) {
 	}
 	limit := fmt.Sprintf("%dMiB", used>>20+128)
 	s := lead(t, "-node", "node0", "-port", "0", "-engine", "slab", "-max-memory", limit)
-	addr := s.next(t, is(control.Ready)).Addr
+	addr := s.next(t, is(node.Ready)).Addr
 	client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary", Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestMemoryIsFull(t *testing.T) {
 			t.Fatal("4 GB were stored")
 		}
 	}
-	e := s.next(t, is(control.Error))
+	e := s.next(t, is(node.Error))
 	if !strings.Contains(e.Text, "memory is full: ") || !strings.Contains(e.Text, "-max-memory "+limit) {
 		t.Errorf("the server says %q", e.Text)
 	}

@@ -10,16 +10,15 @@ import (
 	"net/netip"
 
 	"golang.org/x/sync/errgroup"
-
 	"kvlab/kvs"
-	"kvlab/kvs/control"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
 // Program is kvsserver.
-var Program = control.Program{
+var Program = node.Program{
 	Name: "kvsserver", Role: metrics.Server, Run: run,
 	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
 }
@@ -27,9 +26,9 @@ var Program = control.Program{
 // server is the running process.
 type server struct {
 	config   Config
-	node     *control.Node
+	node     *node.Node
 	service  *kvs.Service
-	reporter *control.Reporter
+	reporter *node.Reporter
 	injected *engine.Injected // nil without -inject
 	memory   uint64           // bytes that the process may have
 
@@ -37,23 +36,23 @@ type server struct {
 	before, window *kvs.Sample // of the operations before and in the window; nil while they go on
 }
 
-func run(ctx context.Context, node *control.Node, args []string, token string) (err error) {
+func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
 	config, flags, err := parse(args)
 	if err != nil {
 		return err
 	}
-	node.Identify(config.Node, metrics.Server)
+	n.Identify(config.Node, metrics.Server)
 	stop, err := config.Profile.Start(config.Node)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	encryption, err := config.Trust.Config(node.Credentials())
+	encryption, err := config.Trust.Config(n.Credentials())
 	if err != nil {
-		return control.UsageError{Err: err}
+		return node.UsageError{Err: err}
 	}
 	if encryption != nil {
-		encryption.Time = node.Today
+		encryption.Time = n.Today
 	}
 	row, err := engine.Find(config.Engine)
 	if err != nil {
@@ -66,10 +65,10 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 	if closer, ok := store.(io.Closer); ok {
 		defer func() { err = errors.Join(err, closer.Close()) }()
 	}
-	s := &server{config: config, node: node}
+	s := &server{config: config, node: n}
 	s.service = kvs.NewService(s.faulty(store))
 	s.service.Place(kvs.Shards{Server: config.Server, Servers: config.Servers})
-	if s.reporter, err = control.NewReporter(node, s.counts, s.log); err != nil {
+	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
 		return err
 	}
 	s.reporter.Sample(config.Sampling)
@@ -83,11 +82,11 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption},
 		service: s.service,
 		most:    config.MaxConnections,
-		logf:    node.Logf,
+		logf:    n.Logf,
 		first:   s.firstPeer,
 		conns:   map[net.Conn]bool{},
 	}
-	host, err := control.Introduce(node, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
+	host, err := node.Introduce(n, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
 		return err
 	}
@@ -96,13 +95,13 @@ func run(ctx context.Context, node *control.Node, args []string, token string) (
 		return err
 	}
 	if row.NoStore {
-		node.Logf("engine %s: no store; clients measure a ceiling, and the run is no result", row.Name)
+		n.Logf("engine %s: no store; clients measure a ceiling, and the run is no result", row.Name)
 	}
 	if config.Inject != "" {
-		node.Logf("-inject %s: the server's speed is faulty, and the run is no result", config.Inject)
+		n.Logf("-inject %s: the server's speed is faulty, and the run is no result", config.Inject)
 	}
-	node.Logf("Starting KVS server on %s", socket.Addr())
-	if err := node.Send(control.Event{Event: control.Ready, Addr: socket.Addr().String()}); err != nil {
+	n.Logf("Starting KVS server on %s", socket.Addr())
+	if err := n.Send(node.Event{Event: node.Ready, Addr: socket.Addr().String()}); err != nil {
 		return err
 	}
 	return s.serve(ctx, l)
@@ -153,9 +152,9 @@ func (s *server) obey(ctx context.Context) error {
 			return nil // interrupted by hand: the normal end
 		case err != nil:
 			return err
-		case c.Do == control.Stop:
+		case c.Do == node.Stop:
 			return nil
-		case c.Do == control.Phase:
+		case c.Do == node.Phase:
 			if err := s.enter(c.Phase); err != nil {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}

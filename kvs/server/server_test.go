@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/control"
+	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -21,7 +21,7 @@ import (
 type led struct {
 	commands *json.Encoder
 	stdin    io.Closer
-	events   chan control.Event
+	events   chan node.Event
 	exited   chan int
 	stderr   bytes.Buffer
 
@@ -32,11 +32,11 @@ func lead(t *testing.T, args ...string) *led {
 	t.Helper()
 	stdin, commands := io.Pipe()
 	output, stdout := io.Pipe()
-	s := &led{commands: json.NewEncoder(commands), stdin: commands, events: make(chan control.Event, 1000), exited: make(chan int, 1)}
+	s := &led{commands: json.NewEncoder(commands), stdin: commands, events: make(chan node.Event, 1000), exited: make(chan int, 1)}
 	go func() {
 		defer close(s.events)
 		for lines := json.NewDecoder(output); ; {
-			var e control.Event
+			var e node.Event
 			if lines.Decode(&e) != nil {
 				return
 			}
@@ -50,11 +50,11 @@ func lead(t *testing.T, args ...string) *led {
 		s.exited <- status
 	}()
 	t.Cleanup(func() { commands.Close() })
-	s.command(t, control.Command{Do: control.Start, Args: args, Token: "secret"})
+	s.command(t, node.Command{Do: node.Start, Args: args, Token: "secret"})
 	return s
 }
 
-func (s *led) command(t *testing.T, c control.Command) {
+func (s *led) command(t *testing.T, c node.Command) {
 	t.Helper()
 	if err := s.commands.Encode(c); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func (s *led) command(t *testing.T, c control.Command) {
 }
 
 // next returns the next event that is wanted, passing others over.
-func (s *led) next(t *testing.T, wanted func(control.Event) bool) control.Event {
+func (s *led) next(t *testing.T, wanted func(node.Event) bool) node.Event {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {
@@ -83,12 +83,12 @@ func (s *led) next(t *testing.T, wanted func(control.Event) bool) control.Event 
 	}
 }
 
-func is(event string) func(control.Event) bool {
-	return func(e control.Event) bool { return e.Event == event }
+func is(event string) func(node.Event) bool {
+	return func(e node.Event) bool { return e.Event == event }
 }
 
-func intervalOf(phase metrics.Phase) func(control.Event) bool {
-	return func(e control.Event) bool {
+func intervalOf(phase metrics.Phase) func(node.Event) bool {
+	return func(e node.Event) bool {
 		return e.Record != nil && e.Record.Interval != nil && e.Record.Interval.Phase == phase
 	}
 }
@@ -97,7 +97,7 @@ func intervalOf(phase metrics.Phase) func(control.Event) bool {
 // operations, those of the window apart, and reports all when it is told to stop.
 func TestServerUnderLauncher(t *testing.T) {
 	s := lead(t, "-node", "node0", "-port", "0", "-engine", "mutex")
-	addr := s.next(t, is(control.Ready)).Addr
+	addr := s.next(t, is(node.Ready)).Addr
 	connect := func(name string) *kvs.Client {
 		client, server, err := wire.Dial(context.Background(), addr, wire.Identity{Node: name, Codec: "binary", Token: "secret"})
 		if err != nil {
@@ -114,16 +114,16 @@ func TestServerUnderLauncher(t *testing.T) {
 	for i := range 3 {
 		put(t, a, fmt.Sprint(i))
 	}
-	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Window})
+	s.command(t, node.Command{Do: node.Phase, Phase: metrics.Window})
 	s.next(t, intervalOf(metrics.Window)) // it is open
 	for i := range 5 {
 		put(t, b, fmt.Sprint(i))
 	}
-	s.command(t, control.Command{Do: control.Phase, Phase: metrics.Drain})
+	s.command(t, node.Command{Do: node.Phase, Phase: metrics.Drain})
 	s.next(t, intervalOf(metrics.Drain))
 	put(t, a, "late")
-	s.command(t, control.Command{Do: control.Stop})
-	e := s.next(t, func(e control.Event) bool { return e.Record != nil && e.Record.Summary != nil })
+	s.command(t, node.Command{Do: node.Stop})
+	e := s.next(t, func(e node.Event) bool { return e.Record != nil && e.Record.Summary != nil })
 	summary := e.Record.Summary
 	if s.intervals != summary.Total {
 		t.Errorf("the intervals sum to %+v, the summary to %+v", s.intervals, summary.Total)
@@ -135,7 +135,7 @@ func TestServerUnderLauncher(t *testing.T) {
 	if summary.InWindow != wantPeers[1].Counts || summary.WindowLengthS <= 0 || summary.Usage.DataInterface != "lo" {
 		t.Errorf("in the window of %v s on %q: %+v", summary.WindowLengthS, summary.Usage.DataInterface, summary.InWindow)
 	}
-	s.next(t, is(control.Done))
+	s.next(t, is(node.Done))
 	if status := <-s.exited; status != 0 {
 		t.Errorf("status %d, stderr %q", status, &s.stderr)
 	}
@@ -144,7 +144,7 @@ func TestServerUnderLauncher(t *testing.T) {
 // Without its controller a server leaves, with connections open.
 func TestServerLosesController(t *testing.T) {
 	s := lead(t, "-port", "0")
-	addr := s.next(t, is(control.Ready)).Addr
+	addr := s.next(t, is(node.Ready)).Addr
 	client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary", Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestServerLosesController(t *testing.T) {
 	s.stdin.Close()
 	select {
 	case status := <-s.exited:
-		if status != 1 || !strings.Contains(s.stderr.String(), control.ErrControllerGone.Error()) {
+		if status != 1 || !strings.Contains(s.stderr.String(), node.ErrControllerGone.Error()) {
 			t.Errorf("status %d, stderr %q", status, &s.stderr)
 		}
 	case <-time.After(20 * time.Second):
@@ -164,19 +164,19 @@ func TestServerLosesController(t *testing.T) {
 // What a server cannot do is its last event, and its exit status.
 func TestServerErrors(t *testing.T) {
 	busy := lead(t, "-port", "0")
-	addr := busy.next(t, is(control.Ready)).Addr
+	addr := busy.next(t, is(node.Ready)).Addr
 	tests := []struct {
 		name   string
 		args   []string
-		then   *control.Command
+		then   *node.Command
 		usage  bool
 		status int
 		want   string
 	}{
 		{"port in use", []string{"-listen", addr}, nil, false, 1, addr + ": bind: address already in use"},
 		{"wrong flag", []string{"-engine", "redis"}, nil, true, 2, `-engine "redis"`},
-		{"a client's command", []string{"-port", "0"}, &control.Command{Do: control.Load}, false, 1, `command "load" from the launcher is not for a server`},
-		{"a window without clients", []string{"-port", "0"}, &control.Command{Do: control.Phase, Phase: metrics.Window}, false, 1, "no peer has connected"},
+		{"a client's command", []string{"-port", "0"}, &node.Command{Do: node.Load}, false, 1, `command "load" from the launcher is not for a server`},
+		{"a window without clients", []string{"-port", "0"}, &node.Command{Do: node.Phase, Phase: metrics.Window}, false, 1, "no peer has connected"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestServerErrors(t *testing.T) {
 			if test.then != nil {
 				s.command(t, *test.then)
 			}
-			e := s.next(t, is(control.Error))
+			e := s.next(t, is(node.Error))
 			if e.Usage != test.usage || !strings.Contains(e.Text, test.want) {
 				t.Errorf("%+v, want %q", e, test.want)
 			}

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/certs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/trust"
 )
 
 // authority is a run's whose certificates are good for so long.
-func authority(t testing.TB, valid time.Duration) *trust.Authority {
+func authority(t testing.TB, valid time.Duration) *certs.Authority {
 	t.Helper()
-	a, err := trust.NewAuthority(valid)
+	a, err := certs.NewAuthority(valid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func authority(t testing.TB, valid time.Duration) *trust.Authority {
 }
 
 // issued is a node's TLS, for a server at addr.
-func issued(t testing.TB, a *trust.Authority, addr string) *tls.Config {
+func issued(t testing.TB, a *certs.Authority, addr string) *tls.Config {
 	t.Helper()
 	c, err := a.Issue("node0", netip.MustParseAddr(addr))
 	if err != nil {

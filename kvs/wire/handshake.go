@@ -112,7 +112,7 @@ type Identity struct {
 	Limits  Limits // of a server, for each connection; the client is not told
 
 	// TLS has all that travels encrypted, this handshake too; nil leaves it in
-	// clear. Either end has its own, as package kvs/trust makes them.
+	// clear. Either end has its own, as package kvs/certs makes them.
 	TLS *tls.Config
 
 	// Instance is random, a server's store's. Of a client it is the one that it met

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/cluster/lab"
+	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 )
 
@@ -27,7 +27,7 @@ const (
 // inside the lab the tests themselves: there they see every host's processes,
 // files and links, and the lab outlives each launcher that they start.
 func TestMain(m *testing.M) {
-	status, ok := lab.Main()
+	status, ok := virtual.Main()
 	switch address := os.Getenv(listenVariable); {
 	case ok:
 	case address != "":
@@ -84,7 +84,7 @@ func build(t *testing.T) (root string) {
 // faults of each kind, prints what came of them, and takes some 8 minutes; KVLAB_SEED=N
 // draws those of an earlier run again.
 func TestFaults(t *testing.T) {
-	if lab.Inside() {
+	if virtual.Inside() {
 		t.Run("rows", inside)
 		return
 	}
@@ -95,7 +95,7 @@ func TestFaults(t *testing.T) {
 	before := traces()
 	_, rows, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	var said strings.Builder
-	status, err := lab.Enter(t.Context(), []string{
+	status, err := virtual.Enter(t.Context(), []string{
 		"-test.run=^TestFaults$/" + rows, "-test.v", fmt.Sprintf("-test.parallel=%d", pairs()), "-test.timeout=60m",
 	}, &said, &said, nil)
 	if err != nil || status != 0 {
@@ -123,7 +123,7 @@ func pairs() int {
 
 // inside brings the lab up and runs every fault on a pair of hosts.
 func inside(t *testing.T) {
-	up, err := lab.Start(t.Context(), metrics.Lab{Hosts: 2 * pairs()})
+	up, err := virtual.Start(t.Context(), metrics.Lab{Hosts: 2 * pairs()})
 	if err != nil {
 		t.Fatal(err)
 	}

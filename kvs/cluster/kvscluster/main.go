@@ -13,11 +13,11 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster"
-	"kvlab/kvs/cluster/lab"
+	"kvlab/kvs/cluster/virtual"
 )
 
 func main() {
-	if status, ok := lab.Main(); ok {
+	if status, ok := virtual.Main(); ok {
 		os.Exit(status)
 	}
 	os.Exit(cluster.ExitStatus(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))

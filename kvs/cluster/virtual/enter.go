@@ -1,0 +1,102 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// self is this program, also when its file has been replaced since.
+const self = "/proc/self/exe"
+
+// namespaces are what a lab has of its own, and so has each of its hosts.
+const namespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
+
+// Enter runs this program again, with args, inside the namespaces of a new lab,
+// and returns its exit status when it has ended and the lab is gone. The end of
+// ctx reaches it as SIGINT, the close of force as a second one. An error means
+// that there could be no lab, and says what is missing.
+func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <-chan struct{}) (status int, err error) {
+	if os.Geteuid() != 0 {
+		return 0, errors.New("--virtual makes network namespaces, which needs root: type sudo ./run-cluster.sh and the same arguments")
+	}
+	if err := need(tools); err != nil {
+		return 0, err
+	}
+	gate, open, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer open.Close()
+	cmd := &exec.Cmd{
+		Path: self, Args: append([]string{initName}, args...),
+		Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
+		ExtraFiles: []*os.File{gate},
+		SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags: namespaces,
+			Pdeathsig:  syscall.SIGKILL,
+			Setpgid:    true, // a terminal's Ctrl-C comes once, by way of ctx
+		},
+	}
+	ended, err := start(cmd)
+	gate.Close()
+	if errors.Is(err, syscall.EPERM) {
+		return 0, fmt.Errorf("--virtual: the kernel does not let this process make namespaces (it needs CAP_SYS_ADMIN, which containers seldom have): %w", err)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("--virtual: start the lab: %w", err)
+	}
+	guard, err := startGuard(cmd.Process.Pid)
+	if err != nil {
+		cmd.Process.Kill()
+		<-ended
+		return 0, err
+	}
+	defer guard.end()
+	open.Write([]byte{1}) // an error means that init has ended, which comes next
+	for interrupt := ctx.Done(); ; {
+		select {
+		case err := <-ended:
+			return exitStatus(err)
+		case <-interrupt:
+			cmd.Process.Signal(syscall.SIGINT)
+			interrupt = nil
+		case <-force:
+			cmd.Process.Signal(syscall.SIGINT)
+			force = nil
+		}
+	}
+}
+
+// start starts a process from a thread that lives until the process ends, as
+// the kernel sends Pdeathsig when the thread is gone that has started it.
+func start(cmd *exec.Cmd) (ended <-chan error, err error) {
+	started, end := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			end <- cmd.Wait()
+		}
+	}()
+	return end, <-started
+}
+
+// exitStatus is the status that init has ended with.
+func exitStatus(err error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit) && exit.Exited():
+		return exit.ExitCode(), nil
+	}
+	return 0, fmt.Errorf("--virtual: the lab has come to an end: %w", err)
+}

@@ -1,0 +1,140 @@
+package virtual
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/metrics"
+)
+
+// folder holds the lab's files, in memory.
+const folder = "/run/kvlab-lab"
+
+// tmcc is Emulab's client, where its nodes have it.
+const tmcc = "/usr/local/etc/emulab/tmcc"
+
+// privilegeFolder is what Debian's sshd confines its unprivileged part to. The
+// system makes it at boot, if its own sshd is enabled.
+const privilegeFolder = "/run/sshd"
+
+func hostname(index int) string { return fmt.Sprintf("node%d", index) }
+
+// Hostnames is what `tmcc hostnames` answers in a lab, in Emulab's form.
+func Hostnames(hosts int) string {
+	var b strings.Builder
+	for i := range hosts {
+		fmt.Fprintf(&b, "NAME=%s-lan IP=%s ALIASES='%s-0 %s'\n", hostname(i), dataAddress(i), hostname(i), hostname(i))
+	}
+	return b.String()
+}
+
+// writeFiles makes everything that the hosts and ssh read. The key that opens
+// them lives as long as the lab; the user's ~/.ssh is neither read nor written.
+func writeFiles(spec metrics.Lab) error {
+	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
+	if !isFolder(privilegeFolder) {
+		folders = append(folders, privilegeFolder)
+	}
+	for _, path := range folders {
+		if err := graft(path); err != nil {
+			return err
+		}
+	}
+	var files fileSet
+	files.add(tmcc, 0o755, "#!/bin/sh\n# Emulab's client, as far as a lab has answers.\n"+
+		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(spec.Hosts)+"END\n")
+	names := "127.0.0.1 localhost\n"
+	for i := range spec.Hosts {
+		names += fmt.Sprintf("%s %s-lan %s-0 %s\n", dataAddress(i), hostname(i), hostname(i), hostname(i))
+	}
+	for i := range spec.Hosts {
+		own := filepath.Join(folder, hostname(i))
+		files.add(own+"/hosts", 0o644, names)
+		files.add(own+"/hostname", 0o644, hostname(i)+"\n")
+		files.add(own+"/emulab/boot/controlif", 0o644, controlCard+"\n")
+		// Some systems lock root's password, and with it, to sshd, the account.
+		files.add(own+"/shadow", 0o600, "root:*:1::::::\n")
+		files.add(own+"/sshd_config", 0o600, fmt.Sprintf(sshdConfig, own, folder))
+		if spec.LinkBitsPerS > 0 {
+			files.add(own+"/speed", 0o444, fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6))
+		}
+	}
+	if err := files.err; err != nil {
+		return err
+	}
+	return writeKeys(spec.Hosts)
+}
+
+// sshdConfig wants the host's folder and the lab's.
+const sshdConfig = `HostKey %s/key
+AuthorizedKeysFile %s/key.pub
+PidFile none
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+PermitUserRC no
+`
+
+// sshConfig is for ssh -F; it wants the lab's folder, twice.
+const sshConfig = `Host *
+  User root
+  IdentityFile %s/key
+  IdentitiesOnly yes
+  IdentityAgent none
+  UserKnownHostsFile %s/known_hosts
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
+`
+
+// writeKeys makes the user's key, each host's, and what ssh has to know of
+// them.
+func writeKeys(hosts int) error {
+	var group errgroup.Group
+	group.SetLimit(8)
+	group.Go(func() error { return keygen(filepath.Join(folder, "key")) })
+	for i := range hosts {
+		group.Go(func() error { return keygen(filepath.Join(folder, hostname(i), "key")) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var known strings.Builder
+	config := fmt.Sprintf(sshConfig, folder, folder)
+	for i := range hosts {
+		key, err := os.ReadFile(filepath.Join(folder, hostname(i), "key.pub"))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&known, "%s %s", controlAddress(i), key)
+		config += fmt.Sprintf("Host %s\n  HostName %s\n", hostname(i), controlAddress(i))
+	}
+	var files fileSet
+	files.add(filepath.Join(folder, "known_hosts"), 0o600, known.String())
+	files.add(filepath.Join(folder, "ssh_config"), 0o600, config)
+	return files.err
+}
+
+func keygen(path string) error {
+	cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kvlab virtual lab", "-f", path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("ssh-keygen: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// fileSet writes files until one cannot be written.
+type fileSet struct{ err error }
+
+func (s *fileSet) add(path string, mode os.FileMode, text string) {
+	if s.err != nil {
+		return
+	}
+	if s.err = os.MkdirAll(filepath.Dir(path), 0o755); s.err == nil {
+		s.err = os.WriteFile(path, []byte(text), mode)
+	}
+}

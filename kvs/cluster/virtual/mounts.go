@@ -1,0 +1,98 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// privateMounts cuts this mount namespace off from the one it was copied from,
+// and shows in /proc the processes of this pid namespace.
+func privateMounts() error {
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the lab's mounts private: %w", err)
+	}
+	return mount("proc", "/proc", "")
+}
+
+// mount mounts a file system that needs no device.
+func mount(kind, at, options string) error {
+	if err := unix.Mount(kind, at, kind, 0, options); err != nil {
+		return fmt.Errorf("mount %s on %s: %w", kind, at, err)
+	}
+	return nil
+}
+
+// bind shows at to what is at from; both are folders, or neither is.
+func bind(from, to string) error {
+	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("show %s as %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// graft makes an empty folder that only this mount namespace shows, and writes
+// nothing to the file system that path lies in: the nearest folder above that
+// exists is covered by one in memory, which shows all that was there before.
+func graft(path string) error {
+	child, above := path, filepath.Dir(path)
+	for !isFolder(above) {
+		child, above = above, filepath.Dir(above)
+	}
+	before, err := os.OpenFile(above, unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer before.Close()
+	entries, err := before.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	if err := mount("tmpfs", above, "mode=0755"); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == filepath.Base(child) {
+			continue
+		}
+		// The covered folder can still be reached through its descriptor.
+		from := fmt.Sprintf("/proc/self/fd/%d/%s", before.Fd(), entry.Name())
+		if err := carry(from, filepath.Join(above, entry.Name()), entry.Type()); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(path, 0o755)
+}
+
+// carry makes at to what shows the file, folder or link at from.
+func carry(from, to string, kind fs.FileMode) error {
+	var err error
+	switch {
+	case kind&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	case kind.IsDir():
+		err = os.Mkdir(to, 0o755)
+	default:
+		err = os.WriteFile(to, nil, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	if err = bind(from, to); errors.Is(err, fs.ErrNotExist) {
+		return nil // it has gone meanwhile
+	}
+	return err
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

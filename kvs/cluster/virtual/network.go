@@ -1,0 +1,126 @@
+package virtual
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The networks. Nothing outside of the lab can reach these addresses, and they
+// may be in use there.
+const (
+	hubControl  = "172.16.0.254"
+	prefix      = "/24"
+	controlCard = "eth0" // a host's interface on the control network
+	dataCard    = "eth1" // and on the data network
+)
+
+// queue is how long a link's queue may grow: packets that would wait for
+// longer are dropped, as a switch with a finite buffer drops them.
+const queue = "50ms"
+
+// dataAddress is the address of a host on the data network, as Emulab numbers
+// them.
+func dataAddress(index int) string { return fmt.Sprintf("10.10.1.%d", index+1) }
+
+// controlAddress is a host's on the control network.
+func controlAddress(index int) string { return fmt.Sprintf("172.16.0.%d", index+1) }
+
+// connect makes both networks: a bridge each, and a cable from it into each
+// host's network namespace.
+func connect(hosts []*host) error {
+	var hub strings.Builder
+	hub.WriteString("link set lo up\nlink add control type bridge\nlink add data type bridge\nlink set control up\nlink set data up\n")
+	fmt.Fprintf(&hub, "addr add %s%s dev control\n", hubControl, prefix)
+	for _, h := range hosts {
+		for _, network := range []struct{ name, card string }{{"control", controlCard}, {"data", dataCard}} {
+			fmt.Fprintf(&hub, "link add %s%d type veth peer name %s netns %d\n", network.name, h.index, network.card, h.pid())
+			fmt.Fprintf(&hub, "link set %s%d master %s up\n", network.name, h.index, network.name)
+		}
+	}
+	if err := batch("ip", hub.String()); err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if err := h.inNetwork(func() error { return batch("ip", h.links(len(hosts))) }); err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+	}
+	return nil
+}
+
+// links are the commands that give a host its addresses. It knows its peers'
+// Ethernet addresses from the start, and for good: the kernel keeps 1024 that were
+// asked for, of all namespaces together (gc_thresh3, arp(7)), and 32 clients
+// of 32 servers need 2048.
+func (h *host) links(hosts int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "link set lo up\nlink set %s address %s\n", dataCard, ethernet(h.index))
+	for card, address := range map[string]string{controlCard: controlAddress(h.index), dataCard: dataAddress(h.index)} {
+		fmt.Fprintf(&b, "addr add %s%s dev %s\nlink set %s up\n", address, prefix, card, card)
+	}
+	for peer := range hosts {
+		if peer != h.index {
+			fmt.Fprintf(&b, "neigh add %s lladdr %s dev %s nud permanent\n", dataAddress(peer), ethernet(peer), dataCard)
+		}
+	}
+	return b.String()
+}
+
+// ethernet is a host's Ethernet address on the data network, one of those that
+// are for local use.
+func ethernet(index int) string { return fmt.Sprintf("02:00:0a:0a:01:%02x", index+1) }
+
+// shape gives every host's data link a rate, in each direction: what the host
+// sends is held back in the host, what it receives at the bridge. tbf counts a
+// packet from its Ethernet header on (tc-tbf(8)), so that of 1514 counted
+// bytes a full TCP segment has 1448 of payload; 24 more that a wire spends
+// (preamble, checksum, gap) are not counted.
+func shape(hosts []*host, bitsPerS uint64) error {
+	link := func(device string) string {
+		return fmt.Sprintf("qdisc replace dev %s root tbf rate %dbit burst %d latency %s\n", device, bitsPerS, burst(bitsPerS), queue)
+	}
+	var hub strings.Builder
+	for _, h := range hosts {
+		hub.WriteString(link(fmt.Sprintf("data%d", h.index)))
+		if err := h.inNetwork(func() error { return batch("tc", link(dataCard)) }); err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+	}
+	return batch("tc", hub.String())
+}
+
+// batch runs commands of ip or tc, one a line, until one fails.
+func batch(program, commands string) error {
+	cmd := exec.Command(find(program), "-batch", "-")
+	cmd.Stdin = strings.NewReader(commands)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s -batch: %w: %s", program, err, strings.Join(strings.Fields(string(out)), " "))
+	}
+	return nil
+}
+
+// inNetwork does something whose processes are started in the host's network
+// namespace.
+func (h *host) inNetwork(do func() error) error {
+	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", h.pid()))
+	if err != nil {
+		return err
+	}
+	defer namespace.Close()
+	done := make(chan error)
+	go func() {
+		// Never unlocked: the thread must not serve others, and ends here.
+		runtime.LockOSThread()
+		err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET)
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
+}

@@ -1,0 +1,58 @@
+package virtual
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/metrics"
+)
+
+// startTimeout bounds the start of all hosts: seconds, on a machine that has
+// nothing else to do.
+const startTimeout = time.Minute
+
+// Lab is a lab that is up. It ends with the process.
+type Lab struct {
+	metrics.Lab
+	SSHConfig string // for ssh -F: reaches every host by its name
+	NoShares  error  // why the hosts have no CPU shares; nil when they have
+
+	hosts []*host
+}
+
+// Start makes the hosts of a lab and their networks, and returns when all of
+// them answer. It wants to be Inside one, and to be called once.
+func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := writeFiles(spec); err != nil {
+		return nil, err
+	}
+	l := &Lab{Lab: spec, SSHConfig: filepath.Join(folder, "ssh_config")}
+	for i := range spec.Hosts {
+		h, err := startHost(i)
+		if err != nil {
+			return nil, err
+		}
+		l.hosts = append(l.hosts, h)
+	}
+	l.NoShares = share(l.hosts)
+	l.CPUShares = l.NoShares == nil
+	if err := connect(l.hosts); err != nil {
+		return nil, err
+	}
+	if spec.LinkBitsPerS > 0 {
+		if err := shape(l.hosts, spec.LinkBitsPerS); err != nil {
+			return nil, err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, h := range l.hosts {
+		h.gate.Close()
+		group.Go(func() error { return h.greeted(ctx) })
+	}
+	return l, group.Wait()
+}

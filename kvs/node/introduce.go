@@ -1,0 +1,59 @@
+package node
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"kvlab/metrics"
+)
+
+// Introduce reports and logs what the node is: its machine, which it returns,
+// its process and binary, and the final value of every flag. Under a launcher it
+// leaves a pid file as well, so that the process can be found whatever happens.
+func Introduce(n *Node, args []string, flags *flag.FlagSet, can metrics.Capabilities) (metrics.Host, error) {
+	host, err := metrics.HostFacts()
+	if err != nil {
+		return host, err
+	}
+	sum, err := binarySum()
+	if err != nil {
+		return host, err
+	}
+	allowed, err := allowedCores()
+	if err != nil {
+		return host, err
+	}
+	cores := formatCores(allowed)
+	n.Logf("%s on %s: %s, %d cores, %s, %s", flags.Name(), host.Hostname, host.CPUModel, host.Cores, host.Kernel, host.GoVersion)
+	if len(allowed) < host.Cores {
+		n.Logf("runs on cores %s", cores)
+	}
+	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
+	id, err := self()
+	if err != nil {
+		return host, err
+	}
+	n.register(flags.Name())
+	config := metrics.Config{Process: id, Args: args, Flags: Values(flags), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
+	return host, n.Report(metrics.Record{Config: &config})
+}
+
+// binarySum is the SHA-256 of the running program's file, in hex.
+func binarySum() (string, error) {
+	// The link leads to the running file even when another has its name now.
+	file, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("hash this program: %w", err)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", fmt.Errorf("hash this program: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"kvlab/metrics"
+)
+
+// linkOf is the interface that holds an address; none, and no error, when this
+// machine does not have the address.
+func (m machine) linkOf(address string) (metrics.Link, error) {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return metrics.Link{}, fmt.Errorf("data address: %w", err)
+	}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return metrics.Link{}, fmt.Errorf("interfaces: %w", err)
+	}
+	for _, i := range interfaces {
+		if addr.IsLoopback() && i.Flags&net.FlagLoopback != 0 {
+			return m.link(i.Name), nil // all of 127/8, whatever it lists
+		}
+		addrs, err := i.Addrs()
+		if err != nil {
+			return metrics.Link{}, fmt.Errorf("addresses of %s: %w", i.Name, err)
+		}
+		if slices.ContainsFunc(addrs, func(a net.Addr) bool {
+			prefix, err := netip.ParsePrefix(a.String())
+			return err == nil && prefix.Addr().Unmap() == addr.Unmap().WithZone("")
+		}) {
+			return m.link(i.Name), nil
+		}
+	}
+	return metrics.Link{}, nil
+}
+
+// link reads an interface's speed and MTU
+// (https://docs.kernel.org/admin-guide/abi-testing.html, sysfs-class-net). The
+// speed, in 10^6 bits per second, is -1 or unreadable for most virtual ones.
+func (m machine) link(name string) metrics.Link {
+	l := metrics.Link{Name: name}
+	if mbits := m.number(name, "speed"); mbits > 0 && (mbits != vethClaim || driver(name) != "veth") {
+		l.BitsPerS = uint64(mbits) * 1e6
+	}
+	l.MTUBytes = max(m.number(name, "mtu"), 0)
+	return l
+}
+
+// number reads one of an interface's files; 0 when it tells no number.
+func (m machine) number(name, file string) int {
+	text, err := os.ReadFile(filepath.Join(m.sys, "class/net", name, file))
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// vethClaim is the speed that every end of a veth pair, the cable of a virtual
+// network, claims to have (veth_get_link_ksettings in the kernel's
+// drivers/net/veth.c), where it has no limit. A virtual lab that shapes its links
+// puts the real speed in its place.
+const vethClaim = 10_000
+
+// driver is the name of an interface's driver, "" when it has none that tells.
+func driver(name string) string {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(socket)
+	info, err := unix.IoctlGetEthtoolDrvinfo(socket, name)
+	if err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(info.Driver[:])
+}
+
+// ControlInterface is the name of the interface of the testbed's control
+// network, which carries no experiment's data; "" on a machine of no testbed.
+func ControlInterface() (string, error) { return thisMachine.controlInterface() }
+
+func (m machine) controlInterface() (string, error) {
+	name, err := os.ReadFile(m.controlFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("control interface: %w", err)
+	}
+	return strings.TrimSpace(string(name)), nil
+}
+
+// control is the interface of the control network: what the testbed says, else
+// the default route's when the machine has another interface besides.
+func (m machine) control() (link metrics.Link, guessed bool, err error) {
+	name, err := m.controlInterface()
+	if err != nil {
+		return link, false, err
+	}
+	if name == "" {
+		if name, err = m.defaultRoute(); err != nil {
+			return link, false, err
+		}
+		if guessed = name != "" && m.hardware() > 1; !guessed {
+			return link, false, nil
+		}
+	}
+	return m.link(name), guessed, nil
+}
+
+// defaultRoute is the interface of the IPv4 default route, "" when there is
+// none (/proc/net/route: addresses in hex, the default's destination and mask 0).
+func (m machine) defaultRoute() (string, error) {
+	const destination, mask, columns = 1, 7, 8
+	text, err := os.ReadFile(filepath.Join(m.proc, "net/route"))
+	if err != nil {
+		return "", fmt.Errorf("default route: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) >= columns && fields[destination] == "00000000" && fields[mask] == "00000000" {
+			return fields[0], nil
+		}
+	}
+	return "", nil
+}
+
+// hardware is the number of interfaces with a device behind them: no loopback,
+// bridge or tunnel.
+func (m machine) hardware() int {
+	devices, err := filepath.Glob(filepath.Join(m.sys, "class/net/*/device"))
+	if err != nil { // only for a bad pattern
+		return 0
+	}
+	return len(devices)
+}

@@ -1,0 +1,99 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// errNoProcess says that a process has ended, or that another has its number
+// now.
+var errNoProcess = errors.New("the process has ended")
+
+// self is this process.
+func self() (metrics.ProcessID, error) { return find(os.Getpid()) }
+
+// find is the process that has a number now. One that has ended and waits for
+// its parent to ask (a zombie) is none.
+func find(pid int) (metrics.ProcessID, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH):
+		return metrics.ProcessID{}, errNoProcess
+	case err != nil:
+		return metrics.ProcessID{}, err
+	}
+	// The second field is a name in parentheses that may hold anything, the
+	// third the state, the 22nd the start (proc(5)).
+	end := bytes.LastIndexByte(text, ')')
+	fields := strings.Fields(string(text[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return metrics.ProcessID{}, fmt.Errorf("/proc/%d/stat: %q is not in proc(5)'s form", pid, text)
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return metrics.ProcessID{}, errNoProcess
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return metrics.ProcessID{}, fmt.Errorf("/proc/%d/stat: start time: %w", pid, err)
+	}
+	return metrics.ProcessID{PID: pid, StartTicks: start}, nil
+}
+
+// Signal sends a signal to exactly that process: never to another one that has
+// its number now, never to another user's. After SIGKILL it waits until the
+// process has gone, and removes its pid file. A process that has ended is no error.
+func Signal(id metrics.ProcessID, signal syscall.Signal) error {
+	err := send(id, signal)
+	if err == nil && signal == syscall.SIGKILL {
+		if err = gone(id); err == nil {
+			forget(id)
+		}
+	}
+	return err
+}
+
+// send is Signal without what follows on SIGKILL.
+func send(id metrics.ProcessID, signal syscall.Signal) error {
+	// The handle is the process's own from here on (pidfd_open(2)), whoever
+	// has the number later; so it comes before the look at the start time.
+	handle, err := os.FindProcess(id.PID)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", id.PID, err)
+	}
+	defer handle.Release()
+	if now, err := find(id.PID); errors.Is(err, errNoProcess) || err == nil && now != id {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if info, err := os.Stat(fmt.Sprintf("/proc/%d", id.PID)); err == nil && info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+		return fmt.Errorf("process %d belongs to another user", id.PID)
+	}
+	if err := handle.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+// goneWithin is how long a killed process may take to go: the kernel takes
+// seconds to free some ten gigabytes.
+const goneWithin = 30 * time.Second
+
+// gone waits until a killed process has gone.
+func gone(id metrics.ProcessID) error {
+	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if now, err := find(id.PID); errors.Is(err, errNoProcess) || err == nil && now != id {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d is still there %v after SIGKILL", id.PID, goneWithin)
+}

@@ -1,0 +1,63 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Both files are what the tools read.
+func TestProfile(t *testing.T) {
+	dir := t.TempDir()
+	var p Profile
+	flags := flag.NewFlagSet("node", flag.ContinueOnError)
+	p.Flags(flags)
+	if err := ParseFlags(flags, []string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-trace", filepath.Join(dir, "trace")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	stop, err := p.Start("node1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "tool", "pprof", "-raw", filepath.Join(dir, "cpu-node1")).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("PeriodType: cpu nanoseconds")) {
+		t.Errorf("go tool pprof: %v\n%s", err, out)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "trace")); err != nil || !bytes.HasPrefix(text, []byte("go 1.")) || !bytes.Contains(text[:16], []byte("trace")) {
+		t.Errorf("the trace begins with %.16q: %v", text, err)
+	}
+}
+
+func TestProfileErrors(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name    string
+		profile Profile
+		want    string
+	}{
+		{"no folder", Profile{CPU: filepath.Join(dir, "none", "cpu")}, "-cpuprofile: open "},
+		{"a folder, and a profile under way", Profile{CPU: filepath.Join(dir, "cpu"), Trace: dir}, "-trace: open "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := test.profile.Start("node")
+			var usage UsageError
+			if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("error %v, want a UsageError that begins with %q", err, test.want)
+			}
+		})
+	}
+	stop, err := Profile{CPU: "/dev/full"}.Start("node") // and none is left under way
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "-cpuprofile: write /dev/full") {
+		t.Errorf("a full disk: error %v, want one that names the flag and the file", err)
+	}
+}
