@@ -50,10 +50,10 @@ func (d *Distribution) reset() {
 	d.OutOfRange = 0
 }
 
-// Decode returns the distribution in a Histogram record. A record of another
+// decode returns the distribution in a Histogram record. A record of another
 // range or precision than this package's is an error, because adding it would
 // change its values.
-func (h Histogram) Decode() (*Distribution, error) {
+func decode(h Histogram) (*Distribution, error) {
 	histogram, err := hdrhistogram.Decode([]byte(h.HDR))
 	if err != nil {
 		return nil, fmt.Errorf("decode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)
@@ -69,7 +69,7 @@ func (h Histogram) Decode() (*Distribution, error) {
 }
 
 // encode fills h's values in from d.
-func (h Histogram) encode(d *Distribution) (Histogram, error) {
+func encode(h Histogram, d *Distribution) (Histogram, error) {
 	text, err := d.EncodeV2()
 	if err != nil {
 		return Histogram{}, fmt.Errorf("encode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)

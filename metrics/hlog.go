@@ -49,7 +49,7 @@ func (l *LatencyLog) Add(r Record) error {
 	if r.Histogram == nil || r.Histogram.Phase != Window {
 		return nil
 	}
-	d, err := r.Histogram.Decode()
+	d, err := decode(*r.Histogram)
 	if err == nil {
 		err = l.window.add(r.Histogram.Name, d)
 	}

@@ -114,7 +114,7 @@ func TestLatencyLogOfADay(t *testing.T) {
 		seconds = 86400
 	}
 	one := NewLatencies()
-	one.observe(observation{call: 100, op: 200, ops: 10, phase: Window.index()}, nil)
+	one.observe(observation{call: 100, op: 200, ops: 10, phase: indexOf(Window)}, nil)
 	second := must(one.histograms(Window, 0, 1))(t)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	var file countingReader

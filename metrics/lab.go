@@ -27,13 +27,3 @@ func (l *Lab) String() string {
 	}
 	return text + "links " + format.BitRate(l.LinkBitsPerS)
 }
-
-// Goodput is the TCP payload in bytes per second that a host's link carries in
-// one direction at most; 0 when it is not shaped. The shaper, tbf, counts a frame
-// from its Ethernet header on (tc-tbf(8)), 1514 bytes with 1448 of payload, and
-// not what a wire spends between frames, so that it lets through 1.6 % more than
-// the package's Goodput says of a wire.
-func (l Lab) Goodput() float64 {
-	const frameBytes = 1514
-	return float64(l.LinkBitsPerS) / 8 * payloadBytes / frameBytes
-}

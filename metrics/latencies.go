@@ -32,7 +32,7 @@ func (l *Latencies) all() [len(LatencyNames)]*Distribution {
 
 // Add adds one Histogram record to the distribution that it names.
 func (l *Latencies) Add(h Histogram) error {
-	d, err := h.Decode()
+	d, err := decode(h)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (l *Latencies) histograms(phase Phase, startS, lengthS float64) ([]Histogra
 		if d.empty() {
 			continue
 		}
-		h, err := Histogram{Name: LatencyNames[i], Phase: phase, StartS: startS, LengthS: lengthS}.encode(d)
+		h, err := encode(Histogram{Name: LatencyNames[i], Phase: phase, StartS: startS, LengthS: lengthS}, d)
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 		t.Fatalf("%d histograms, want %d", len(got), len(want))
 	}
 	for i, w := range want {
-		d := must(got[i].Decode())(t)
+		d := must(decode(got[i]))(t)
 		if got[i].Name != w.name || got[i].Phase != w.phase || d.TotalCount() != w.count {
 			t.Errorf("histogram %d is %s in %s with %d values, want %+v", i, got[i].Name, got[i].Phase, d.TotalCount(), w)
 		}
@@ -198,14 +198,14 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 	other := must(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
 	for name, hdr := range map[string]string{"garbage": "HISTgarbage", "empty": "", "other range": string(other)} {
 		h := Histogram{Name: CallLatency, Phase: Window, HDR: hdr}
-		if _, err := h.Decode(); err == nil {
+		if _, err := decode(h); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if err := NewLatencyLog(io.Discard).Add(Record{Node: "n7", Histogram: &h}); err == nil {
 			t.Errorf("%s: the log gives no error", name)
 		}
 	}
-	good := must(Histogram{Name: "cal"}.encode(NewDistribution()))(t)
+	good := must(encode(Histogram{Name: "cal"}, NewDistribution()))(t)
 	if err := NewLatencies().Add(good); err == nil {
 		t.Error("a histogram named \"cal\": no error")
 	}

@@ -14,7 +14,11 @@ func reportTput(t *testing.T, log string) float64 {
 	var samples []float64
 	for line := range strings.Lines(log) {
 		if strings.Contains(line, "ops/s") {
-			samples = append(samples, must(strconv.ParseFloat(strings.Fields(line)[1], 64))(t))
+			sample, err := strconv.ParseFloat(strings.Fields(line)[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			samples = append(samples, sample)
 		}
 	}
 	slices.Sort(samples)

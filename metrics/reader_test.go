@@ -10,17 +10,11 @@ import (
 	"time"
 )
 
-func sampleRecords(t testing.TB) []Record {
+func sampleRecords() []Record {
 	at := time.Date(2026, 11, 21, 15, 30, 0, 123456789, time.UTC)
 	p50 := 12.5
-	wide := NewDistribution()
-	for micros := uint32(1); micros < 3_600_000_000; micros += 1 + micros/1500 {
-		wide.record(micros, 1+micros%1_000_000) // nearly every counter in use
-	}
-	histogram := must(Histogram{Name: OpLatency, Phase: Window, StartS: 1, LengthS: 1}.encode(wide))(t)
-	if len(histogram.HDR) < 64<<10 {
-		t.Errorf("histogram of %d bytes is no long line", len(histogram.HDR))
-	}
+	// As long as one in which nearly every counter is in use.
+	histogram := Histogram{Name: OpLatency, Phase: Window, StartS: 1, LengthS: 1, HDR: strings.Repeat("HISTFAAA", 32<<10)}
 	return []Record{
 		{Node: "node0", Role: Server, Time: at, Config: &Config{
 			Args: []string{"-listen", "a b\n\"c\""}, Flags: map[string]string{"engine": "syncmap"},
@@ -44,7 +38,7 @@ func readAll(r *Reader) (records []Record, err error) {
 }
 
 func TestRecordsRoundTrip(t *testing.T) {
-	want := sampleRecords(t)
+	want := sampleRecords()
 	var file bytes.Buffer
 	w := NewWriter(&file)
 	for _, r := range want {
@@ -161,7 +155,7 @@ func TestWriterRefuses(t *testing.T) {
 // FuzzReader feeds the reader anything: what it accepts, the writer writes, and
 // it reads back the same.
 func FuzzReader(f *testing.F) {
-	for _, r := range sampleRecords(f) {
+	for _, r := range sampleRecords() {
 		if r.Histogram != nil {
 			r.Histogram.HDR = "x" // a long line slows the fuzzer
 		}

@@ -80,7 +80,7 @@ func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration
 }
 
 func (t Timing) observation() observation {
-	o := observation{call: micros(t.Call), op: micros(t.Op), ops: uint32(t.Ops), phase: t.Phase.index()}
+	o := observation{call: micros(t.Call), op: micros(t.Op), ops: uint32(t.Ops), phase: indexOf(t.Phase)}
 	if t.Server > 0 {
 		o.queue, o.server = micros(max(t.Queue, 1)), micros(t.Server)
 	}
@@ -114,9 +114,9 @@ type phaseIndex uint8
 // phaseOrder is never written to.
 var phaseOrder = [...]Phase{Idle, Load, WarmUp, Window, Drain, Done}
 
-// index takes a phase that is none of the constants for Idle: what it names is
+// indexOf takes a phase that is none of the constants for Idle: what it names is
 // not the window.
-func (p Phase) index() phaseIndex {
+func indexOf(p Phase) phaseIndex {
 	for i, phase := range phaseOrder {
 		if p == phase {
 			return phaseIndex(i)

@@ -23,7 +23,7 @@ func wireLimit(p Point) float64 {
 	}
 	goodput := metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / giga)
 	if p.Run.Lab != nil {
-		goodput = p.Run.Lab.Goodput()
+		goodput = metrics.ShapedGoodput(p.Run.Lab.LinkBitsPerS)
 	}
 	served, loaded := machineOps(p.Run, metrics.Server), machineOps(p.Run, metrics.Client)
 	wire := metrics.Wire{

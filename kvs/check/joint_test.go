@@ -27,7 +27,11 @@ func shared(ops []op, clocks []string, ahead []int64) *Joint {
 			}
 			h.Ops = append(h.Ops, o)
 		}
-		j.Add(metrics.NewSlice(1, client, metrics.Clock{ID: clock}, []metrics.History{h}))
+		s := metrics.Slice{Number: 1, Client: client, Clock: clock}
+		if err := s.Pack([]metrics.History{h}); err != nil {
+			panic(err)
+		}
+		j.Add(s)
 	}
 	return &j
 }

@@ -161,7 +161,10 @@ func (n *fakeNode) joint(which string) {
 	if client == 0 {
 		h.Ops = []metrics.HistoryOp{{Wrote: old, CallNs: 10, ReturnNs: 20}, {Wrote: next, CallNs: 30, ReturnNs: 40}}
 	}
-	s := metrics.NewSlice(1, client, metrics.Clock{ID: "this"}, []metrics.History{h})
+	s := metrics.Slice{Number: 1, Client: client, Clock: "this"}
+	if err := s.Pack([]metrics.History{h}); err != nil {
+		panic(err)
+	}
 	n.record(metrics.Record{Slice: &s})
 }
 

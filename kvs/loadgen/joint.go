@@ -60,7 +60,11 @@ func (j *joint) give(client int, clock metrics.Clock, names []string, parts []*p
 			h.Spans = append(h.Spans, p.spanOf(key, kept[i][key]))
 		}
 	}
-	return j.share(metrics.NewSlice(j.number, client, clock, histories))
+	s := metrics.Slice{Number: j.number, Client: client, Clock: clock.ID, ErrorNs: clock.ErrorNs}
+	if err := s.Pack(histories); err != nil {
+		return err
+	}
+	return j.share(s)
 }
 
 // earliest is how many operations of each part and key are among the n of all

@@ -90,7 +90,11 @@ func shifted(t testing.TB, s metrics.Slice, ns int64) metrics.Slice {
 			}
 		}
 	}
-	return metrics.NewSlice(s.Number, s.Client, metrics.Clock{ID: fmt.Sprint(s.Client), ErrorNs: s.ErrorNs}, histories)
+	again := metrics.Slice{Number: s.Number, Client: s.Client, Clock: fmt.Sprint(s.Client), ErrorNs: s.ErrorNs}
+	if err := again.Pack(histories); err != nil {
+		t.Error(err)
+	}
+	return again
 }
 
 // verify verifies what the clients have shared last; how far their clocks are
