@@ -11,6 +11,7 @@ package loadgen
 import (
 	"crypto/tls"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -129,7 +130,7 @@ func (c Config) Validate() error {
 		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
-		{c.Verify >= VerifyNone, "-verify", c.Verify, "full, N to compare one value in N, or none"},
+		{c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"},
 		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
 		{c.Window > 0, "-secs", c.Window, "more than 0 seconds"},
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/valyala/fastrand"
 )
 
 // Every value says of itself what it is, so that a reader can tell a right one
@@ -90,9 +92,14 @@ type checker struct {
 	size    int // that every value has
 	clients int // who may have written it
 	workers int
-	every   int // one value in so many is compared in full
+	every   int // one value in so many is compared in full, on average
 	until   int // values until the next such
+	random  fastrand.RNG
 }
+
+// draw chooses the next value to compare in full. It is random, so that no pattern
+// of the operations decides which values are never compared.
+func (c *checker) draw() { c.until = 1 + int(c.random.Uint32n(uint32(2*c.every-1))) }
 
 // value checks what a Get of the key with the given hash returned, and says
 // whether it compared the body too.
@@ -113,7 +120,7 @@ func (c *checker) value(value []byte, hash uint64) (compared bool, err error) {
 	if c.until--; c.until > 0 {
 		return false, nil
 	}
-	c.until = c.every
+	c.draw()
 	return true, compareBody(value[valueHeader:], sum)
 }
 

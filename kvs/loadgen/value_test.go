@@ -174,3 +174,26 @@ func BenchmarkCheckValue(b *testing.B) {
 		})
 	}
 }
+
+// One value in 16 is compared in full, and not always the 16th.
+func TestComparedShare(t *testing.T) {
+	c := thorough(128)
+	c.every = 16
+	value := make([]byte, 128)
+	putValue(value, 7, newWriter(1, 2).next())
+	const values = 160_000
+	compared, last, gaps := 0, 0, map[int]bool{}
+	for i := range values {
+		did, err := c.value(value, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if did {
+			gaps[i-last] = true
+			compared, last = compared+1, i
+		}
+	}
+	if compared < values/18 || compared > values/14 || len(gaps) < 31 {
+		t.Errorf("%d of %d values were compared, with %d different gaps; want one in 16, and 31 gaps", compared, values, len(gaps))
+	}
+}
