@@ -16,10 +16,10 @@ func TestDeadline(t *testing.T) {
 			t.Parallel()
 			tr := newTrial(t)
 			tr.limits.silence = time.Hour // only the deadline can end it
-			err := tr.Run(context.Background(), []string{"--deadline", "3s", "2", "2", "-fake-clients node2,node3 " + fault, "node2:pause:window node3:pause:window", "--out", tr.out})
+			err := tr.Run(context.Background(), []string{"--deadline", "6s", "2", "2", "-fake-clients node2,node3 " + fault, "node2:pause:window node3:pause:window", "--out", tr.out})
 			tr.checkGone(t, 4)
 			v := tr.runJSON(t).Verdict
-			if ExitStatus(err) != exitInvalid || !strings.HasPrefix(v.Reason, "deadline of 3s reached in phase ") || v.Node != "node2" {
+			if ExitStatus(err) != exitInvalid || !strings.HasPrefix(v.Reason, "deadline of 6s reached in phase ") || v.Node != "node2" {
 				t.Errorf("verdict %v, %v", v, err)
 			}
 			for _, file := range []string{"kvsserver-node0.log", "kvsserver-node1.log", "kvsclient-node2.log", "kvsclient-node3.log"} {

@@ -16,11 +16,12 @@ import (
 // only, the verdict says so.
 func TestEncryptedRun(t *testing.T) {
 	t.Parallel()
+	inCI(t)
 	programs := buildPrograms(t)
 	newRun := func(further ...string) (*trial, error) {
 		tr := newTrial(t)
 		tr.Programs, tr.limits = programs, defaultLimits()
-		args := []string{"2", "2", "--local", "--out", tr.out, "--secs", "1", "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0"}
+		args := []string{"2", "1", "--local", "--out", tr.out, "--secs", "1", "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0"}
 		return tr, tr.Run(context.Background(), append(args, further...))
 	}
 	t.Run("both", func(t *testing.T) {

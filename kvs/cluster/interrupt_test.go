@@ -15,7 +15,7 @@ import (
 // waitFor polls a node's log for a line.
 func (tr *trial) waitFor(t *testing.T, file, line string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
 		if err == nil && strings.Contains(string(text), line) {
 			return
@@ -73,7 +73,7 @@ func (tr *trial) waitGone(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return
 		}

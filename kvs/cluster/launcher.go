@@ -122,6 +122,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		return &UsageError{err}
 	}
 	if cfg.DryRun {
+		if err := l.Programs.checkArgs(ctx, plan); err != nil {
+			return &UsageError{err}
+		}
 		return plan.print(l.Stdout)
 	}
 	if cfg.Check {

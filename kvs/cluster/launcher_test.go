@@ -70,7 +70,7 @@ func newTrial(t testing.TB) *trial {
 	tr.Slurm = nodes.Slurm{}
 	tr.limits.silence = 5 * time.Second
 	tr.limits.leave = time.Second
-	tr.limits.exit = 2 * time.Second
+	tr.limits.exit = 5 * time.Second
 	tr.limits.grace = 300 * time.Millisecond
 	tr.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
 	tr.drawMany = tr.draw

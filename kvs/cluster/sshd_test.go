@@ -19,6 +19,15 @@ import (
 	"kvlab/metrics/format"
 )
 
+// inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
+// KVLAB_CI=1 asks for every test.
+func inCI(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
+}
+
 // skip leaves a test out for a reason; where everything must be there
 // (KVLAB_CI=1) that is a failure.
 func skip(t *testing.T, format string, args ...any) {
@@ -42,16 +51,17 @@ var sshNames = []string{"alpha", "beta", "gamma"}
 
 func startSSHCluster(t *testing.T) sshCluster {
 	t.Helper()
+	inCI(t)
 	sshd := "/usr/sbin/sshd" // sshd wants to be started by its full path
 	for _, program := range []string{sshd, "ssh", "ssh-keygen"} {
 		if _, err := exec.LookPath(program); err != nil {
-			skip(t, "no %s on this machine", program)
+			t.Fatalf("no %s on this machine", program)
 		}
 	}
 	if os.Geteuid() == 0 {
 		// The folder that sshd confines its unprivileged part to.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			skip(t, "%v", err)
+			t.Fatal(err)
 		}
 	}
 	me, err := user.Current()
@@ -232,7 +242,7 @@ func TestSSHCluster(t *testing.T) {
 	// The certificates go with the arguments through ssh.
 	t.Run("valid", func(t *testing.T) {
 		tr, args := newRun(t)
-		if err := tr.Run(context.Background(), append(args, "1", "--tls")); err != nil {
+		if err := tr.Run(context.Background(), append(args, "4", "--tls")); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}
 		checkGone(t)
@@ -250,7 +260,7 @@ func TestSSHCluster(t *testing.T) {
 	t.Run("arguments", func(t *testing.T) {
 		tr, args := newRun(t)
 		profile := filepath.Join(t.TempDir(), "two words 'single' \"double\" $HOME `id`;a|b&c\nnext line\\ *")
-		args = append(args, "1", "--server-args", "-cpuprofile "+format.QuoteWord(profile))
+		args = append(args, "4", "--server-args", "-cpuprofile "+format.QuoteWord(profile))
 		if err := tr.Run(context.Background(), args); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}

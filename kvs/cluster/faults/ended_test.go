@@ -90,9 +90,6 @@ func (l *launch) checkSaid(t *testing.T, signal syscall.Signal) {
 
 // TestEndedWithItsLab ends launchers that have made their lab themselves.
 func TestEndedWithItsLab(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs for half a minute")
-	}
 	t.Setenv(rootVariable, build(t))
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

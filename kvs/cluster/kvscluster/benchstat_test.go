@@ -34,6 +34,7 @@ func benchstat(t *testing.T, args ...string) string {
 // benchstat reads summary.txt as it is: those of two runs side by side in one table,
 // and the sides of --ab by their key. No key but the machine's keeps results apart.
 func TestBenchstat(t *testing.T) {
+	inCI(t)
 	root := build(t)
 	a, _ := measured(t, root)
 	b, _ := measured(t, root)

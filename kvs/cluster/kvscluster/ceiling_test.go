@@ -11,8 +11,9 @@ import (
 // The ceilings of a real run of two servers and two clients: their servers have no
 // store, or there are none, and neither changes the run's own result.
 func TestCeiling(t *testing.T) {
+	inCI(t)
 	root, out := build(t), t.TempDir()
-	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--secs", "1", "--out", out, "--server-args", "-engine slab",
+	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--secs", "4", "--out", out, "--server-args", "-engine slab",
 		"--client-args", "-records 3000 -workers 4 -batch 64 -warmup 0 -workload YCSB-A -check -rate 20k", "2", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

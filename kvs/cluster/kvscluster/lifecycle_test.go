@@ -13,6 +13,7 @@ import (
 // However its launcher dies, a node has gone within five seconds, whatever it
 // was doing.
 func TestNodesLeaveWithTheirLauncher(t *testing.T) {
+	inCI(t)
 	root := build(t)
 	for _, phase := range []string{"load", "warmup", "window"} {
 		t.Run(phase, func(t *testing.T) {
@@ -23,7 +24,7 @@ func TestNodesLeaveWithTheirLauncher(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { cmd.Process.Kill() })
-			waitForLine(t, filepath.Join(out, "latest", "kvsclient-node2.log"), "phase "+phase)
+			waitFor(t, filepath.Join(out, "latest", "kvsclient-node2.log"), "phase "+phase)
 			if n := len(processes(root, "kvsserver")) + len(processes(root, "kvsclient")); n != 4 {
 				t.Fatalf("%d processes run, want 4", n)
 			}
@@ -42,20 +43,10 @@ func TestNodesLeaveWithTheirLauncher(t *testing.T) {
 	checkGone(t, root)
 }
 
-// waitForLine polls a log for a text.
-func waitForLine(t *testing.T, path, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if log, err := os.ReadFile(path); err == nil && strings.Contains(string(log), text) {
-			return
-		}
-	}
-	t.Fatalf("%s never says %q", path, text)
-}
-
 // --reap ends the nodes of a run under way, whose launcher then fails, and leaves
 // nothing.
 func TestReap(t *testing.T) {
+	inCI(t)
 	root, tmp := build(t), t.TempDir()
 	nodes := func() []int { return append(processes(root, "kvsserver"), processes(root, "kvsclient")...) }
 	command := func(args ...string) *exec.Cmd {
@@ -77,7 +68,7 @@ func TestReap(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { run.Process.Kill() }) // the nodes leave with it
-	waitForLine(t, filepath.Join(out, "latest", "kvsclient-node1.log"), "phase window")
+	waitFor(t, filepath.Join(out, "latest", "kvsclient-node1.log"), "phase window")
 	left := nodes()
 	if len(left) != 2 {
 		t.Fatalf("processes %v, want 2", left)

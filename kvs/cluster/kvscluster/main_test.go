@@ -15,17 +15,45 @@ import (
 	"kvlab/metrics"
 )
 
-// build puts the real programs into the bin folder of an otherwise empty
-// checkout.
+// checkout is an otherwise empty checkout whose bin folder holds the real programs;
+// "" until a test builds them.
+var checkout string
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if checkout != "" {
+		os.RemoveAll(checkout)
+	}
+	os.Exit(status)
+}
+
+// build returns the checkout. The first test that asks builds the programs.
 func build(t *testing.T) (root string) {
 	t.Helper()
-	root = t.TempDir()
+	if checkout != "" {
+		return checkout
+	}
+	root, err := os.MkdirTemp("", "kvscluster-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(root, "bin")+"/",
 		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
 	if out, err := cmd.CombinedOutput(); err != nil {
+		os.RemoveAll(root)
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	checkout = root
 	return root
+}
+
+// inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
+// KVLAB_CI=1 asks for every test.
+func inCI(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
 }
 
 // start starts a long run and waits until its server counts operations.
@@ -56,7 +84,7 @@ func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) 
 // waitFor waits until a file contains a text.
 func waitFor(t *testing.T, file, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), want) {
 			return
 		}

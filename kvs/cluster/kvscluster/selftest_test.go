@@ -14,6 +14,7 @@ import (
 // The quick self-test passes over real programs, whatever else the machine does: it
 // asks for delays that were made, which nothing can shorten.
 func TestQuickSelfTest(t *testing.T) {
+	inCI(t)
 	root, out := build(t), t.TempDir()
 	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--selftest=quick").Output()
 	if err != nil || !bytes.HasSuffix(text, []byte("\nverdict VALID\n")) || bytes.Count(text, []byte("  yes\n")) != 4 {
@@ -43,6 +44,7 @@ func TestQuickSelfTest(t *testing.T) {
 
 // An interrupt ends the self-test, and leaves nothing.
 func TestInterruptedSelfTest(t *testing.T) {
+	inCI(t)
 	root, out := build(t), t.TempDir()
 	var stdout bytes.Buffer
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--selftest")

@@ -30,6 +30,7 @@ func readRun(t *testing.T, dir string) metrics.Run {
 // However processes share nodes, every operation that a client verified is one
 // that a server applied, and every process has its own log.
 func TestTopologies(t *testing.T) {
+	inCI(t)
 	root := build(t)
 	tests := []struct {
 		args     string
@@ -42,7 +43,7 @@ func TestTopologies(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
 			out := t.TempDir()
-			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "1", "--client-args", "-check -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
+			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-check -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
 			text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
@@ -85,6 +86,7 @@ func TestCores(t *testing.T) {
 	if first == last {
 		t.Skipf("one processor is not enough to tell: %s", allowed)
 	}
+	inCI(t)
 	root := build(t)
 	cmd, out := startArgs(t, root, nil, "--local", "1", "1", "--server-cores", first, "--client-cores", last)
 	for program, want := range map[string]string{"kvsserver": first, "kvsclient": last} {

@@ -11,28 +11,10 @@ import (
 	"testing"
 )
 
-// needLab skips a test where a virtual lab cannot be; where everything must be
-// there (KVLAB_CI=1) that is a failure.
-func needLab(t *testing.T) {
-	t.Helper()
-	skip := t.Skip
-	if os.Getenv("KVLAB_CI") == "1" {
-		skip = t.Fatal
-	}
-	if os.Geteuid() != 0 {
-		skip("a virtual lab needs root")
-	}
-	for _, program := range []string{"ip", "tc", "ssh", "/usr/sbin/sshd"} {
-		if _, err := exec.LookPath(program); err != nil {
-			skip(err)
-		}
-	}
-}
-
 // TestVirtual runs the real programs over a lab of three hosts: a run to its
 // end with exact counts, and one that is interrupted.
 func TestVirtual(t *testing.T) {
-	needLab(t)
+	inCI(t)
 	root := build(t)
 	t.Run("valid", func(t *testing.T) { checkVirtualRun(t, root) })
 	t.Run("interrupted", func(t *testing.T) {
@@ -63,7 +45,7 @@ func checkVirtualRun(t *testing.T, root string) {
 	const rate = 100e6
 	out := t.TempDir()
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "3", "--link-rate", "100mbit", "1", "2", "--out", out,
-		"--client-args", "-check -records 20000 -workers 4 -batch 256 -warmup 0 -secs 1")
+		"--client-args", "-check -records 20000 -workers 4 -batch 256 -warmup 0 -secs 4")
 	said, err := cmd.CombinedOutput()
 	if err != nil || !bytes.HasSuffix(said, []byte("\nverdict VALID\n")) || bytes.Count(said, []byte("virtual lab, 3 hosts on one machine, links 100 Mb/s")) != 2 {
 		t.Fatalf("%v\n%s", err, said)

@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// skip leaves a test out for a reason; where everything must be there
-// (KVLAB_CI=1) that is a failure.
-func skip(t *testing.T, err error) {
+// inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
+// KVLAB_CI=1 asks for every test.
+func inCI(t *testing.T) {
 	t.Helper()
-	if os.Getenv("KVLAB_CI") == "1" {
-		t.Fatal(err)
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
 	}
-	t.Skip(err)
 }
 
 // process is a test binary that has been told to enter a lab.
@@ -36,11 +35,12 @@ type process struct {
 
 func enter(t *testing.T, hosts int, bitsPerS uint64) *process {
 	t.Helper()
+	inCI(t)
 	if os.Geteuid() != 0 {
-		skip(t, fmt.Errorf("a lab needs root"))
+		t.Fatal("a lab needs root")
 	}
 	if err := need(tools); err != nil {
-		skip(t, err)
+		t.Fatal(err)
 	}
 	p := &process{
 		Cmd:  exec.Command(self, fmt.Sprint(hosts), fmt.Sprint(bitsPerS)),
