@@ -6,172 +6,137 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// readmeCommands returns the lines of README.md's ```sh blocks, without
-// comments.
+// readmeCommands returns the lines of the ```sh blocks of README.md and of the pages in
+// docs, without comments.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
-	readme, err := os.ReadFile("README.md")
+	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var commands []string
-	parts := strings.Split(string(readme), "```")
-	for i := 1; i < len(parts); i += 2 {
-		block, isShell := strings.CutPrefix(parts[i], "sh\n")
-		if !isShell {
-			continue
+	for _, page := range append([]string{"README.md"}, pages...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for line := range strings.Lines(block) {
-			line, _, _ = strings.Cut(line, " #")
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				commands = append(commands, line)
+		parts := strings.Split(string(text), "```")
+		for i := 1; i < len(parts); i += 2 {
+			block, isShell := strings.CutPrefix(parts[i], "sh\n")
+			if !isShell {
+				continue
+			}
+			for line := range strings.Lines(block) {
+				line, _, _ = strings.Cut(line, " #")
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+					commands = append(commands, line)
+				}
 			}
 		}
+	}
+	if len(commands) < 8 {
+		t.Fatalf("README.md and docs show only %d commands: %q", len(commands), commands)
 	}
 	return commands
 }
 
-// TestReadmeCommands runs every command that the README shows, in its order,
-// in a copy of the repository. Stores are a tenth of the default's, warm-ups half a
-// second and windows one, no ceiling is measured where that is not the point, and
-// some commands are cut short further: tests and the self-test run elsewhere, a cluster
-// that is not there is only planned for, the plain run's window is a second, the lab's
-// sweep, the curve, --trials and --ab have two trials and the sweep of two knobs four, a
-// search is only planned for, and the comparisons make one pair of runs (with Redis, of
-// one row).
+// TestReadmeCommands has the programs parse and plan every command that README.md and
+// docs show. Nothing is measured; TestReadmeCommandsRun runs the commands.
 func TestReadmeCommands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs for over a minute")
-	}
-	commands := readmeCommands(t)
-	if len(commands) < 8 {
-		t.Fatalf("README.md shows only %d commands: %q", len(commands), commands)
-	}
-	dir, tmp := copyTree(t), t.TempDir()
-	for _, command := range commands {
+	dir, tmp := planFolder(t), t.TempDir()
+	for _, command := range readmeCommands(t) {
 		t.Run(command, func(t *testing.T) {
-			line := command
-			switch {
-			case strings.HasPrefix(line, "go test ./"), strings.HasPrefix(line, "git clone"), strings.HasPrefix(line, "cd "):
-				t.Skip("this test is part of it")
-			case strings.Contains(line, "--selftest"):
-				t.Skip("TestQuickSelfTest of kvs/cluster/kvscluster runs it")
-			case line == "./run-cluster.sh":
-				line += " --secs 1"
-			case strings.Contains(line, "AgainstRedis"):
-				need(t, "redis-server", "redis-benchmark", "redis-cli")
-				line = strings.NewReplacer("5x", "1x", "AgainstRedis", "AgainstRedis/default").Replace(line)
-			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"), strings.Contains(line, "--sweep batch="):
-				line = strings.NewReplacer("--trials 6", "--trials 2", "--trials 2", "--trials 1").Replace(line)
-			case strings.Contains(line, "--slo"):
-				line += " --dry-run"
-			case strings.Contains(line, "--curve"):
-				line = strings.Replace(line, "--curve", "--secs 1 --sweep rate=10%,50%", 1)
-			case strings.Contains(line, "--ab"):
-				line = strings.ReplaceAll(line, " --trials 6", "") + " --trials 1"
-				if strings.Contains(line, "commit:") {
-					commitTwice(t, dir)
-				}
-			case strings.Contains(line, "CoalesceOnLink"):
-				line = strings.ReplaceAll(line, "5x", "1x")
-			case strings.Contains(line, "--virtual"):
-				if os.Geteuid() != 0 && os.Getenv("KVLAB_CI") != "1" {
-					t.Skip("a virtual lab needs root")
-				}
-				need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
-				line = strings.NewReplacer("sudo ", "", "nodes=2,4,6,8 --trials 3", "nodes=2,4 --trials 1").Replace(line)
-			case strings.Contains(line, "--nodes"):
-				// The names must resolve, which addresses do.
-				line = strings.ReplaceAll(line, "node0,node1,node2,node3", "10.10.1.1,10.10.1.2,10.10.1.3,10.10.1.4") + " --dry-run"
+			if strings.HasPrefix(command, "go test ") {
+				checkBenchmark(t, command)
+				return
 			}
-			line = shorten(line)
-			plain := command == "./run-cluster.sh" // which alone keeps its ceiling
-			if strings.HasPrefix(line, "./run-cluster.sh") && !plain && !strings.Contains(line, "--re") {
-				line += " --no-ceiling"
-			}
-			var out []byte
-			var err error
-			for try := 0; try == 0 || try < 4 && bytes.Contains(out, []byte("the windows of the two trials have only")); try++ {
-				// A busy machine may open them apart, and the one pair of this test is no result then.
-				c := exec.Command("bash", "-c", line)
-				c.Dir = dir
-				c.Env = append(os.Environ(), "TMPDIR="+tmp) // --reap must find this test's processes alone
-				out, err = c.CombinedOutput()
-			}
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", line, err, out)
-			}
-			if said := regexp.MustCompile(`\n(CLIENT-BOUND: )?harness ceiling .*\n(limited by|cannot tell) `); plain && !said.Match(out) {
-				t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
-			}
-			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--reap")
-			if strings.HasPrefix(line, "./run-cluster.sh") && verdict && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
-				t.Fatalf("%s does not end with its verdict:\n%s", line, out)
+			line, want := planned(command)
+			c := exec.Command("bash", "-c", line)
+			c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+tmp) // --reap looks there for processes
+			if out, err := c.CombinedOutput(); (err == nil) != (want == "") || !bytes.Contains(out, []byte(want)) {
+				t.Errorf("%s: %v\n%s", line, err, out)
 			}
 		})
 	}
 }
 
-// shorten makes a run as short as it can be, unless the command says itself how
-// long its warm-up is, or how many records it has.
-func shorten(line string) string {
-	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") { // these stand alone
-		return line
+var nodeName = regexp.MustCompile(`\bnode([0-9])\b`)
+
+// planned is the line that plans a command, and the error that is expected of it; ""
+// for none.
+func planned(command string) (line, want string) {
+	line = strings.TrimPrefix(command, "sudo ")
+	switch {
+	case strings.HasPrefix(line, "bin/kvsplot "): // the folder of planFolder is small
+		return line, ""
+	case strings.HasPrefix(line, "bin/"):
+		program, args, _ := strings.Cut(strings.Replace(line, " -against logs/latest/run.json", "", 1), " ")
+		return program + " -settings " + args, ""
+	case !strings.HasPrefix(line, "./run-cluster.sh"):
+		return "set -n\n" + line, "" // only the syntax
+	case strings.Contains(line, "--resume "):
+		return line, "no sweep was begun there"
+	case strings.Contains(line, "--check"), strings.Contains(line, "--preflight"), strings.Contains(line, "--reap"):
+		return line, "" // these start no node
 	}
-	const less = "-warmup 0.5 -records 100000"
-	line = strings.NewReplacer("secs 5", "secs 1", "secs 3", "secs 1", `2 "" "`, `2 "" "`+less+` `, `--client-args "`, `--client-args "`+less+` `).Replace(line)
-	if !strings.Contains(line, "-warmup") {
-		line += ` --client-args "` + less + `"`
-	}
-	return line
+	// A node's name must resolve, which an address does; a commit would be built.
+	line = nodeName.ReplaceAllString(line, "10.10.1.1$1")
+	return strings.ReplaceAll(line, "commit:HEAD~1", `""`) + " --dry-run", ""
 }
 
-// commitTwice makes a folder a git repository with two commits.
-func commitTwice(t *testing.T, dir string) {
+// checkBenchmark fails unless the package of a go test command has the benchmark that
+// the command names.
+func checkBenchmark(t *testing.T, command string) {
 	t.Helper()
-	for _, command := range []string{"init -q", "add -A", "commit -q -m one", "commit -q --allow-empty -m two"} {
-		words := append(strings.Fields("-c user.name=t -c user.email=t@example.org -c commit.gpgsign=false -C"), dir)
-		if out, err := exec.Command("git", append(words, strings.Fields(command)...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", command, err, out)
+	words := strings.Fields(command)
+	dir := words[len(words)-1]
+	_, pattern, isBenchmark := strings.Cut(command, "-bench ")
+	if !isBenchmark {
+		if _, err := os.Stat(strings.TrimSuffix(dir, "/...")); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	name := regexp.MustCompile(`(?m)^func Benchmark\w*` + strings.Fields(pattern)[0])
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && name.Match(text) {
+			return
 		}
 	}
+	t.Errorf("%s has no benchmark %s", dir, name)
 }
 
-// copyTree copies what git would, so that a test may build and run in it.
-func copyTree(t *testing.T) string {
+// planFolder is a checkout with the programs, a launcher that does not build them, and
+// one small run.
+func planFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	leave := []string{".git", "bin", "logs"}
-	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if slices.Contains(leave, path) {
-				return filepath.SkipDir
-			}
-			return os.MkdirAll(filepath.Join(dir, path), 0o755)
-		}
-		if path == ".git" { // of a worktree, it leads to the repository
-			return nil
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, path), data, info.Mode())
-	})
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin")+"/",
+		"./kvs/cluster/kvscluster", "./kvs/server/kvsserver", "./kvs/client/kvsclient", "./plots/kvsplot")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	plots, err := filepath.Abs("plots")
 	if err != nil {
-		t.Fatalf("copy the repository: %v", err)
+		t.Fatal(err)
+	}
+	run := filepath.Join(dir, "logs", "2026-11-21_15-30-00")
+	const record = `{"id":"2026-11-21_15-30-00","nodes":[{"name":"node0","role":"server"},{"name":"node1","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
+	for _, err := range []error{
+		os.MkdirAll(run, 0o755),
+		os.WriteFile(filepath.Join(run, "run.json"), []byte(record), 0o644),
+		os.Symlink(filepath.Base(run), filepath.Join(dir, "logs", "latest")),
+		os.Symlink(plots, filepath.Join(dir, "plots")),
+		os.WriteFile(filepath.Join(dir, "run-cluster.sh"), []byte("#!/bin/sh\nexec bin/kvscluster \"$@\"\n"), 0o755),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

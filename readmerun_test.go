@@ -1,0 +1,143 @@
+package kvlab_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadmeCommandsRun runs every command that README.md and docs show, in their order,
+// in a copy of the repository. Stores are a tenth of the default's, warm-ups half a
+// second and windows one, no ceiling is measured where that is not the point, and
+// some commands are cut short further: tests and the self-test run elsewhere, a cluster
+// that is not there is only planned for, the plain run's window is a second, the lab's
+// sweep, the curve, --trials and --ab have two trials and the sweep of two knobs four, a
+// search is only planned for, and the comparisons make one pair of runs (with Redis, of
+// one row).
+func TestReadmeCommandsRun(t *testing.T) {
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
+	dir, tmp := copyTree(t), t.TempDir()
+	for _, command := range readmeCommands(t) {
+		t.Run(command, func(t *testing.T) {
+			line := command
+			switch {
+			case strings.HasPrefix(line, "go test ./"), strings.HasPrefix(line, "git clone"), strings.HasPrefix(line, "cd "):
+				t.Skip("this test is part of it")
+			case strings.Contains(line, "--selftest"):
+				t.Skip("TestQuickSelfTest of kvs/cluster/kvscluster runs it")
+			case line == "./run-cluster.sh":
+				line += " --secs 1"
+			case strings.Contains(line, "AgainstRedis"):
+				need(t, "redis-server", "redis-benchmark", "redis-cli")
+				line = strings.NewReplacer("5x", "1x", "AgainstRedis", "AgainstRedis/default").Replace(line)
+			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"), strings.Contains(line, "--sweep batch="):
+				line = strings.NewReplacer("--trials 6", "--trials 2", "--trials 2", "--trials 1").Replace(line)
+			case strings.Contains(line, "--slo"):
+				line += " --dry-run"
+			case strings.Contains(line, "--curve"):
+				line = strings.Replace(line, "--curve", "--secs 1 --sweep rate=10%,50%", 1)
+			case strings.Contains(line, "--ab"):
+				line = strings.ReplaceAll(line, " --trials 6", "") + " --trials 1"
+				if strings.Contains(line, "commit:") {
+					commitTwice(t, dir)
+				}
+			case strings.Contains(line, "CoalesceOnLink"):
+				line = strings.ReplaceAll(line, "5x", "1x")
+			case strings.Contains(line, "--virtual"):
+				need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
+				line = strings.NewReplacer("sudo ", "", "nodes=2,4,6,8 --trials 3", "nodes=2,4 --trials 1").Replace(line)
+			case strings.Contains(line, "--nodes"):
+				// The names must resolve, which addresses do.
+				line = strings.ReplaceAll(line, "node0,node1,node2,node3", "10.10.1.1,10.10.1.2,10.10.1.3,10.10.1.4") + " --dry-run"
+			}
+			line = shorten(line)
+			plain := command == "./run-cluster.sh" // which alone keeps its ceiling
+			if strings.HasPrefix(line, "./run-cluster.sh") && !plain && !strings.Contains(line, "--re") {
+				line += " --no-ceiling"
+			}
+			c := exec.Command("bash", "-c", line)
+			c.Dir = dir
+			c.Env = append(os.Environ(), "TMPDIR="+tmp) // --reap must find this test's processes alone
+			out, err := c.CombinedOutput()
+			if strings.Contains(line, "--together") && bytes.Contains(out, []byte("\nverdict INVALID(1 of 1 pairs")) {
+				return // a busy machine may open the two windows apart, and the verdict then says so
+			}
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+			if said := regexp.MustCompile(`\n(CLIENT-BOUND: )?harness ceiling .*\n(limited by|cannot tell) `); plain && !said.Match(out) {
+				t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
+			}
+			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--reap")
+			if strings.HasPrefix(line, "./run-cluster.sh") && verdict && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
+				t.Fatalf("%s does not end with its verdict:\n%s", line, out)
+			}
+		})
+	}
+}
+
+// shorten makes a run as short as it can be, unless the command says itself how
+// long its warm-up is, or how many records it has.
+func shorten(line string) string {
+	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") { // these stand alone
+		return line
+	}
+	const less = "-warmup 0.5 -records 100000"
+	line = strings.NewReplacer("secs 5", "secs 1", "secs 3", "secs 1", `2 "" "`, `2 "" "`+less+` `, `--client-args "`, `--client-args "`+less+` `).Replace(line)
+	if !strings.Contains(line, "-warmup") {
+		line += ` --client-args "` + less + `"`
+	}
+	return line
+}
+
+// commitTwice makes a folder a git repository with two commits.
+func commitTwice(t *testing.T, dir string) {
+	t.Helper()
+	for _, command := range []string{"init -q", "add -A", "commit -q -m one", "commit -q --allow-empty -m two"} {
+		words := append(strings.Fields("-c user.name=t -c user.email=t@example.org -c commit.gpgsign=false -C"), dir)
+		if out, err := exec.Command("git", append(words, strings.Fields(command)...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", command, err, out)
+		}
+	}
+}
+
+// copyTree copies what git would, so that a test may build and run in it.
+func copyTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	leave := []string{".git", "bin", "logs"}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains(leave, path) {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(dir, path), 0o755)
+		}
+		if path == ".git" { // of a worktree, it leads to the repository
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, path), data, info.Mode())
+	})
+	if err != nil {
+		t.Fatalf("copy the repository: %v", err)
+	}
+	return dir
+}
