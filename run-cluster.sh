@@ -5,6 +5,12 @@ set -euo pipefail
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 oldest=1.21 # the first Go that fetches a newer one by itself
 
+# Go keeps its caches below HOME. Without HOME, ~ is the home directory of the user.
+if [ -z "${HOME:-}" ]; then
+  unset HOME
+  export HOME=~
+fi
+
 say() { printf 'run-cluster.sh: %s\n' "$*" >&2; }
 
 needed() { awk '$1 == "go" { print $2; exit }' "$root/go.mod"; }

@@ -1,0 +1,40 @@
+package kvlab_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// run-cluster.sh finds Go, and gives it a home, where HOME is unset.
+func TestScriptWithoutHome(t *testing.T) {
+	dir := t.TempDir()
+	script, err := os.ReadFile("run-cluster.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"run-cluster.sh": string(script),
+		"go.mod":         "module fake\n\ngo 1.26\n",
+		"path/go":        "#!/bin/sh\ncase $1 in env) echo go1.26.8 ;; build) [ -d \"$HOME\" ] ;; esac\n",
+		"path/apt-get":   "#!/bin/sh\nexit 1\n",
+		"bin/kvscluster": "#!/bin/sh\necho ran \"$1\" with \"$KVLAB_GO\"\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "path")
+	for _, home := range []string{"-u HOME", "HOME="} {
+		cmd := exec.Command("bash", "-c", "env "+home+" ./run-cluster.sh --help")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ran --help with "+path+"/go\n" {
+			t.Errorf("env %s: %v\n%s", home, err, out)
+		}
+	}
+}
