@@ -36,13 +36,13 @@ var mayImport = map[string][]string{
 	"kvs/server/kvsserver":   {"kvs/server"},
 	"kvs/client":             {"kvs", "kvs/check", "kvs/engine", "kvs/wire", "kvs/node", "kvs/loadgen", "kvs/certs", "metrics", "workload", "metrics/format"},
 	"kvs/client/kvsclient":   {"kvs/client"},
+	"kvs/experiment":         {"metrics", "metrics/format"},
 	"plots":                  {"metrics", "metrics/format"},
 	"plots/kvsplot":          {"plots"},
-	"kvs/cluster":            {"kvs/check", "kvs/cluster/virtual", "kvs/cluster/nodes", "kvs/cluster/sweep", "kvs/node", "kvs/certs", "metrics", "plots", "metrics/format"},
+	"kvs/cluster":            {"kvs/check", "kvs/cluster/virtual", "kvs/cluster/nodes", "kvs/experiment", "kvs/node", "kvs/certs", "metrics", "plots", "metrics/format"},
 	"kvs/cluster/faults":     {},
 	"kvs/cluster/virtual":    {"metrics"},
 	"kvs/cluster/nodes":      {},
-	"kvs/cluster/sweep":      {"metrics", "metrics/format"},
 	"kvs/cluster/kvscluster": {"kvs/cluster", "kvs/cluster/virtual"},
 }
 

@@ -29,7 +29,7 @@ type Sweep struct {
 	Seed      uint64          `json:"seed"` // of the order
 	Knobs     []Knob          `json:"knobs"`
 	Trials    int             `json:"trials_per_point"`
-	Order     []Planned       `json:"order"` // every point Trials times
+	Order     []PlannedTrial  `json:"order"` // every point Trials times
 
 	// Until is the share of the median that the half-width of a point's 95 %
 	// interval may have at most: further trials follow those of Order until it
@@ -63,8 +63,8 @@ type Knob struct {
 	Values []string `json:"values"`
 }
 
-// Planned is a trial's place in a sweep.
-type Planned struct {
+// PlannedTrial is a trial's place in a sweep.
+type PlannedTrial struct {
 	Number int      `json:"number"`          // in the order of execution, from 1
 	Point  []string `json:"point,omitempty"` // a value for each of the sweep's knobs, in their order
 }
@@ -72,7 +72,7 @@ type Planned struct {
 // Trial is what one trial of a sweep came to. One whose verdict is INVALID is
 // kept and is never a data point.
 type Trial struct {
-	Planned
+	PlannedTrial
 	Folder             string    `json:"folder"` // an ordinary run folder, below the sweep's
 	Started            time.Time `json:"started"`
 	Ended              time.Time `json:"ended"`

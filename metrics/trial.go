@@ -6,18 +6,18 @@ import (
 
 // TrialOf is what a run came to, as a trial of a sweep. folder is the run's,
 // below the sweep's.
-func TrialOf(planned Planned, folder string, run Run) Trial {
+func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	trial := Trial{
-		Planned: planned,
-		Folder:  folder,
-		Started: run.Started,
-		Ended:   run.Ended,
-		Servers: run.Count(Server),
-		Clients: run.Count(Client),
-		Ops:     run.Ops,
-		WindowS: run.WindowS,
-		OpsPerS: run.OpsPerS,
-		Verdict: run.Verdict,
+		PlannedTrial: planned,
+		Folder:       folder,
+		Started:      run.Started,
+		Ended:        run.Ended,
+		Servers:      run.Count(Server),
+		Clients:      run.Count(Client),
+		Ops:          run.Ops,
+		WindowS:      run.WindowS,
+		OpsPerS:      run.OpsPerS,
+		Verdict:      run.Verdict,
 	}
 	trial.Workers, _ = strconv.Atoi(run.Workload["workers"]) // 0 when no client has said
 	if calls, ok := run.Latency[CallLatency]; ok {

@@ -18,17 +18,17 @@ func TestTrialOf(t *testing.T) {
 		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Limit: LimitClientCPU}, WarmUp: &Stationarity{},
 	}
 	want := Trial{
-		Planned: Planned{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
+		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
 		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP99: &op99, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
 		NonStationary: true, Headroom: 1.2, ClientBound: true, Limit: LimitClientCPU,
 	}
-	if got := TrialOf(want.Planned, "f", run); !reflect.DeepEqual(got, want) {
+	if got := TrialOf(want.PlannedTrial, "f", run); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got, want := want.Stamps(), []string{"NON-STATIONARY", "CLIENT-BOUND"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("stamps %q, want %q", got, want)
 	}
-	if got := TrialOf(want.Planned, "f", Run{}); got.BytesPerOpSent != 0 || got.P50 != nil || got.Workers != 0 {
+	if got := TrialOf(want.PlannedTrial, "f", Run{}); got.BytesPerOpSent != 0 || got.P50 != nil || got.Workers != 0 {
 		t.Errorf("a run that never began: %+v", got)
 	}
 }
@@ -58,7 +58,7 @@ func TestTrialLinkRate(t *testing.T) {
 		{"one unasked", Run{Preflight: unasked}, 0},
 		{"lab", Run{Preflight: machines(10e9, 10e9), Lab: &Lab{Hosts: 2, LinkBitsPerS: 1e9}}, 1e9},
 	} {
-		if got := TrialOf(Planned{}, "f", test.run).LinkBitsPerS; got != test.want {
+		if got := TrialOf(PlannedTrial{}, "f", test.run).LinkBitsPerS; got != test.want {
 			t.Errorf("%s: %d bit/s, want %d", test.name, got, test.want)
 		}
 	}

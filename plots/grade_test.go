@@ -110,7 +110,7 @@ func TestGradeTrials(t *testing.T) {
 			for range test.failed {
 				trials = append(trials, metrics.Trial{OpsPerS: 99 * m, Verdict: metrics.Verdict{Reason: "x"}})
 			}
-			plan := metrics.Sweep{Knobs: test.knobs, Order: make([]metrics.Planned, len(trials)+test.left)}
+			plan := metrics.Sweep{Knobs: test.knobs, Order: make([]metrics.PlannedTrial, len(trials)+test.left)}
 			got := scale.GradeTrials(plan, trials)
 			if got.Percent != test.grade || got.Given != (test.grade > 0) || !strings.Contains(got.String(), test.want) {
 				t.Errorf("grade is\n%s\nwant %v with %q", got, test.grade, test.want)

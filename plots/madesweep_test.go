@@ -45,7 +45,7 @@ func makeSweep(t testing.TB, root string, p sweepPlan) string {
 	for range p.trials {
 		points := metrics.Points(p.knobs)
 		for _, i := range rng.Perm(len(points)) {
-			sweep.Order = append(sweep.Order, metrics.Planned{Number: len(sweep.Order) + 1, Point: points[i]})
+			sweep.Order = append(sweep.Order, metrics.PlannedTrial{Number: len(sweep.Order) + 1, Point: points[i]})
 		}
 	}
 	var trials []metrics.Trial
@@ -66,7 +66,7 @@ func makeSweep(t testing.TB, root string, p sweepPlan) string {
 }
 
 // run makes up one trial's run.
-func (p sweepPlan) run(planned metrics.Planned, rng *rand.Rand) metrics.Run {
+func (p sweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run {
 	nodes, factor := 2, 1.0
 	workload := map[string]string{"workload": "YCSB-B", "theta": "0.99", "batch": cmp.Or(p.batch, "8192")}
 	for i, knob := range p.knobs {

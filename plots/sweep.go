@@ -101,7 +101,7 @@ func SweepOf(runs []*Run) *Sweep {
 		for _, knob := range s.Knobs {
 			point = append(point, settings[i][knob.Name])
 		}
-		planned := metrics.Planned{Number: i + 1, Point: point}
+		planned := metrics.PlannedTrial{Number: i + 1, Point: point}
 		s.Order = append(s.Order, planned)
 		s.Trials = append(s.Trials, metrics.TrialOf(planned, r.ID, r.Run))
 		if name := metrics.PointName(s.Knobs, point); r.Verdict.Valid && first[name] == nil {

@@ -14,9 +14,9 @@ import (
 func ratedSweep(rates ...float64) *Sweep {
 	s := &Sweep{}
 	for i, rate := range rates {
-		planned := metrics.Planned{Number: i + 1}
+		planned := metrics.PlannedTrial{Number: i + 1}
 		s.Order = append(s.Order, planned)
-		s.Trials = append(s.Trials, metrics.Trial{Planned: planned, Folder: fmt.Sprintf("trial-%03d", i+1), OpsPerS: rate, Verdict: valid})
+		s.Trials = append(s.Trials, metrics.Trial{PlannedTrial: planned, Folder: fmt.Sprintf("trial-%03d", i+1), OpsPerS: rate, Verdict: valid})
 	}
 	for _, point := range metrics.Summarize(s.Sweep, s.Trials) {
 		s.Points = append(s.Points, Point{Point: point})

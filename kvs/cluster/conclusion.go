@@ -10,26 +10,31 @@ import (
 	"kvlab/plots"
 )
 
-// conclude prints what came out of a run of one trial, the verdict last, and
-// returns the error that the exit status is made of.
+// conclude prints the result of a run of one trial, the verdict last.
 func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ended error) error {
 	var f *fault
 	if errors.As(ended, &f) && f.kind == badArgs {
 		return badArguments(f)
 	}
+	text := ""
 	if run.Verdict.Valid || run.Verdict == ceiling {
-		fmt.Fprintf(l.Stdout, "%s\n%s\n", labLines(run), plots.Summary(run))
+		text = fmt.Sprintf("%s\n%s\n", labLines(run), plots.Summary(run))
 	}
-	fmt.Fprint(l.Stdout, togetherText(run), soakText(run))
+	text += togetherText(run) + soakText(run)
 	if scale != nil {
-		fmt.Fprintf(l.Stdout, "%s\n\n", scale.GradeRun(run))
+		text += fmt.Sprintf("%s\n\n", scale.GradeRun(run))
 	}
-	fmt.Fprintf(l.Stdout, "logs %s\n", dir)
-	fmt.Fprintf(l.Stdout, "verdict %s\n", run.Verdict)
-	if run.Verdict.Valid {
+	return l.finish(text, dir, run.Verdict, ended)
+}
+
+// finish prints a result, its folder and its verdict, and returns the error that the
+// exit status is made of.
+func (l *Launcher) finish(result string, dir folder, verdict metrics.Verdict, ended error) error {
+	fmt.Fprintf(l.Stdout, "%slogs %s\nverdict %s\n", result, dir, verdict)
+	if verdict.Valid {
 		return nil
 	}
-	return &InvalidError{Verdict: run.Verdict, Err: ended}
+	return &InvalidError{Verdict: verdict, Err: ended}
 }
 
 // badArguments is what the user is told of arguments that a node refuses.

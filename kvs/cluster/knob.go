@@ -9,23 +9,17 @@ import (
 	"kvlab/metrics"
 )
 
+// workloadFlags are the client flags that define the work.
+var workloadFlags = []string{
+	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
+	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
+}
+
 // ownFlags are the nodes' flags that the launcher sets.
 var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
 
 // nodeFlags are the names of the flags that each program has.
 type nodeFlags map[metrics.Role][]string
-
-// at is the spec of one point: the knobs' values are put in their
-// places, a flag that both programs have into both.
-func (s Spec) at(knobs []metrics.Knob, point []string, flags nodeFlags) (Spec, error) {
-	s.ServerArgs, s.ClientArgs = slices.Clone(s.ServerArgs), slices.Clone(s.ClientArgs)
-	for i, knob := range knobs {
-		if err := s.turn(knob.Name, point[i], flags); err != nil {
-			return s, fmt.Errorf("--sweep %s=%s: %w", knob.Name, point[i], err)
-		}
-	}
-	return s, nil
-}
 
 // turn sets one knob.
 func (s *Spec) turn(name, value string, flags nodeFlags) (err error) {

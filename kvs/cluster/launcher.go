@@ -33,6 +33,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots"
@@ -204,7 +205,7 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 	if run.Verdict.Valid || run.Verdict == ceiling {
 		run.Bottleneck = metrics.FindBottleneck(run)
 	}
-	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(benchmarkText(run))), c.saveViolations(dir))
+	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(experiment.Benchmark(run))), c.saveViolations(dir))
 	if err == nil && written != nil {
 		run.Verdict, err = verdictOf(written), written
 		c.explain(own.stderr, err)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
 
@@ -57,18 +58,18 @@ func sameLengths(ctx context.Context, a, b configuration) error {
 	return nil
 }
 
-// pairedTrial is a trial of a group.
-type pairedTrial struct {
+// groupedTrial is a trial of a group.
+type groupedTrial struct {
 	at      configuration
-	variant string // A or B
+	variant string // of a pair: A or B
 	dir     folder
 	run     metrics.Run // with what names it
 }
 
 // runGroup runs one trial, or a pair.
-func (l *Launcher) runGroup(ctx context.Context, trials []pairedTrial) (runs []metrics.Run, errs []error) {
+func (l *Launcher) runGroup(ctx context.Context, trials []groupedTrial) (runs []metrics.Run, errs []error) {
 	if len(trials) == 2 {
-		r, e := l.runPair(ctx, [2]pairedTrial(trials))
+		r, e := l.runPair(ctx, [2]groupedTrial(trials))
 		return r[:], e[:]
 	}
 	t := trials[0]
@@ -77,9 +78,14 @@ func (l *Launcher) runGroup(ctx context.Context, trials []pairedTrial) (runs []m
 }
 
 // runPair runs two trials at the same time on the same nodes, with one window, so that
-// what happens on the nodes happens to both. Their plans have different ports. The
-// errors are those of Launcher.trial.
-func (l *Launcher) runPair(ctx context.Context, trials [2]pairedTrial) (runs [2]metrics.Run, errs [2]error) {
+// what happens on the nodes happens to both. The servers of B have ports that those of
+// A do not use. The errors are those of Launcher.trial.
+func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
+	for i, t := range trials {
+		if t.variant == metrics.SideNames[1] {
+			trials[i].at.plan = t.at.plan.offsetPorts(trials[1-i].at.plan)
+		}
+	}
 	barriers := newBarriers()
 	var stderr sync.Mutex
 	var both sync.WaitGroup
@@ -94,7 +100,7 @@ func (l *Launcher) runPair(ctx context.Context, trials [2]pairedTrial) (runs [2]
 			if runs[i].Verdict.Valid || runs[i].Verdict == injected {
 				runs[i].Verdict = apart
 				dir := trials[i].dir
-				errs[i] = cmp.Or(errs[i], dir.writeRun(runs[i]), dir.write("summary.txt", []byte(benchmarkText(runs[i]))))
+				errs[i] = cmp.Or(errs[i], dir.writeRun(runs[i]), dir.write("summary.txt", []byte(experiment.Benchmark(runs[i]))))
 			}
 		}
 	}

@@ -18,14 +18,14 @@ import (
 func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, stderr string) {
 	t.Helper()
 	tr := newTrial(t)
-	var trials [2]pairedTrial
+	var trials [2]groupedTrial
 	for i, faults := range []string{"", fault} {
 		cfg, err := ParseArgs([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, tr.out, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := metrics.SideNames[i]
-		trials[i] = pairedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
+		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
 		if trials[i].at.plan, err = makePlan(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}

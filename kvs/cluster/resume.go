@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"kvlab/kvs/cluster/sweep"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
 
@@ -30,7 +30,7 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	}
 	today := begun
 	today.Command = commandLine(rest)
-	if err := sweep.CheckSame(begun, today); err != nil {
+	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
 	if cfg, err = ParseArgs(rest, filepath.Join(l.Root, "logs"), io.Discard); err != nil {
@@ -40,18 +40,21 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	return cfg, rest, nil
 }
 
-// reopen finds what is done of the plan that stands in a sweep's folder, if the
-// command line, the git commit and the programs are still the same.
-func (c *campaign) reopen(dir folder) (done []metrics.Trial, lock *os.File, err error) {
-	refuse := func(err error) ([]metrics.Trial, *os.File, error) {
+// reopen finds what is done of the plan that stands in a sweep's folder, and makes it
+// the plan, if the command line, the git commit and the programs are still the same.
+func reopen(dir folder, plan *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
+	refuse := func(err error) ([]experiment.Trial, *os.File, error) {
 		return nil, nil, &UsageError{fmt.Errorf("--resume %s: %w", dir, err)}
 	}
 	if lock, err = dir.lock(); err != nil {
 		return refuse(err)
 	}
-	begun, done, err := metrics.ReadSweep(string(dir))
+	begun, trials, err := metrics.ReadSweep(string(dir))
 	if err == nil {
-		err = sweep.CheckSame(begun, c.plan)
+		err = experiment.CheckSame(begun, *plan)
+	}
+	if err == nil {
+		done, err = finished(dir, trials)
 	}
 	if err == nil {
 		err = pointLatest(filepath.Dir(string(dir)), dir.id())
@@ -60,6 +63,6 @@ func (c *campaign) reopen(dir folder) (done []metrics.Trial, lock *os.File, err 
 		lock.Close()
 		return refuse(err)
 	}
-	c.dir, c.plan = dir, begun
+	*plan = begun
 	return done, lock, nil
 }

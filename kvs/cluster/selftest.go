@@ -60,8 +60,8 @@ type selfTest struct {
 	checks []tested
 }
 
-// variant is what a trial of the self-test has of its own.
-type variant struct{ server, client string } // arguments
+// ownArgs is what a trial of the self-test has of its own.
+type ownArgs struct{ server, client string } // arguments
 
 // selfTestArgs are those of every client of the self-test. The work is small, so
 // that short trials have many calls.
@@ -72,7 +72,7 @@ func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []nodes.Node,
 	seed := rand.Uint64()
 	s := &selfTest{Launcher: l, cfg: cfg, nodes: nodes, args: args, random: rand.New(rand.NewPCG(seed, 0))}
 	s.cfg.NoCeiling = true
-	at, err := s.setup(ctx, variant{})
+	at, err := s.setup(ctx, ownArgs{})
 	if err == nil {
 		err = l.Programs.checkArgs(ctx, at.plan)
 	}
@@ -111,7 +111,7 @@ func (s *selfTest) run(ctx context.Context) error {
 }
 
 // setup is what a trial is made of.
-func (s *selfTest) setup(ctx context.Context, v variant) (configuration, error) {
+func (s *selfTest) setup(ctx context.Context, v ownArgs) (configuration, error) {
 	at := configuration{cfg: s.cfg, programs: s.Programs, commit: s.built}
 	at.cfg.ServerArgs = strings.Fields(v.server)
 	at.cfg.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
@@ -141,7 +141,7 @@ func ended(what string, run metrics.Run, err error) error {
 }
 
 // trial makes a trial.
-func (s *selfTest) trial(ctx context.Context, what string, v variant) (metrics.Run, error) {
+func (s *selfTest) trial(ctx context.Context, what string, v ownArgs) (metrics.Run, error) {
 	at, err := s.setup(ctx, v)
 	if err != nil {
 		return metrics.Run{}, err

@@ -23,9 +23,9 @@ func (s *selfTest) alike(ctx context.Context) error {
 		of    func(metrics.Run) float64
 		apart int
 	}{{"the servers' processor time per operation", serverCost, 0}, {"ops/s", opsPerS, 0}}
-	plain := variant{comparedServer, comparedClient}
+	plain := ownArgs{comparedServer, comparedClient}
 	for made := range comparisons {
-		pairs, err := s.pairs(ctx, fmt.Sprintf("alike, comparison %d of %d", made+1, comparisons), togetherPairs, [2]variant{plain, plain})
+		pairs, err := s.pairs(ctx, fmt.Sprintf("alike, comparison %d of %d", made+1, comparisons), togetherPairs, [2]ownArgs{plain, plain})
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *selfTest) alike(ctx context.Context) error {
 // clients share a machine's processors with them, and others may too: then
 // operations per second change by less than 5 %, and vary by more.
 func (s *selfTest) slowdown(ctx context.Context) error {
-	pairs, err := s.pairs(ctx, "slowdown", togetherPairs, [2]variant{{comparedServer, comparedClient}, {comparedServer + " -inject slowdown=5%", comparedClient}})
+	pairs, err := s.pairs(ctx, "slowdown", togetherPairs, [2]ownArgs{{comparedServer, comparedClient}, {comparedServer + " -inject slowdown=5%", comparedClient}})
 	if err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func (s *selfTest) slowdown(ctx context.Context) error {
 func (s *selfTest) pause(ctx context.Context) error {
 	const pause = 100 * time.Millisecond
 	const inject = "-inject pause=100ms@4s"
-	open, err := s.trial(ctx, "pause, open loop", variant{inject, "-secs 4 -rate 2000"})
+	open, err := s.trial(ctx, "pause, open loop", ownArgs{inject, "-secs 4 -rate 2000"})
 	if err != nil {
 		return err
 	}
-	closed, err := s.trial(ctx, "pause, closed loop", variant{inject, "-secs 4"})
+	closed, err := s.trial(ctx, "pause, closed loop", ownArgs{inject, "-secs 4"})
 	if err != nil {
 		return err
 	}
@@ -102,11 +102,11 @@ func (s *selfTest) pause(ctx context.Context) error {
 func (s *selfTest) service(ctx context.Context) error {
 	const service = time.Millisecond
 	const work = "-secs 2 -workers 1 -batch 8"
-	one, err := s.trial(ctx, "service time, 1 ms", variant{"-inject service=1ms", work})
+	one, err := s.trial(ctx, "service time, 1 ms", ownArgs{"-inject service=1ms", work})
 	if err != nil {
 		return err
 	}
-	two, err := s.trial(ctx, "service time, 2 ms", variant{"-inject service=2ms", work})
+	two, err := s.trial(ctx, "service time, 2 ms", ownArgs{"-inject service=2ms", work})
 	if err != nil {
 		return err
 	}
@@ -131,10 +131,10 @@ func (s *selfTest) service(ctx context.Context) error {
 // with none, and a fiftieth of the difference is what one costs.
 func (s *selfTest) samples(ctx context.Context) error {
 	const pairs, times, most = 10, 50, 0.01
-	sampled := func(every string) variant {
-		return variant{comparedServer + " -sample-every " + every, comparedClient + " -sample-every " + every}
+	sampled := func(every string) ownArgs {
+		return ownArgs{comparedServer + " -sample-every " + every, comparedClient + " -sample-every " + every}
 	}
-	made, err := s.pairs(ctx, "samples", pairs, [2]variant{sampled("0"), sampled("20ms")})
+	made, err := s.pairs(ctx, "samples", pairs, [2]ownArgs{sampled("0"), sampled("20ms")})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const togetherPairs = 5
 const mostRemade = 5
 
 // pairs makes so many pairs of trials, those of a pair at the same time.
-func (s *selfTest) pairs(ctx context.Context, what string, n int, variants [2]variant) (made [][2]metrics.Run, err error) {
+func (s *selfTest) pairs(ctx context.Context, what string, n int, variants [2]ownArgs) (made [][2]metrics.Run, err error) {
 	var sides [2]configuration
 	for i, v := range variants {
 		if sides[i], err = s.setup(ctx, v); err != nil {
@@ -29,13 +29,12 @@ func (s *selfTest) pairs(ctx context.Context, what string, n int, variants [2]va
 		}
 		s.bind(&sides[i].plan)
 	}
-	sides[1].plan = sides[1].plan.offsetPorts(sides[0].plan)
 	for len(made) < n {
 		// A side that always started first might always have the better memory.
 		order := s.random.Perm(2)
-		var trials [2]pairedTrial
+		var trials [2]groupedTrial
 		for i, side := range order {
-			t := pairedTrial{at: sides[side], variant: metrics.SideNames[side]}
+			t := groupedTrial{at: sides[side], variant: metrics.SideNames[side]}
 			if t.dir, t.run, err = s.begin(fmt.Sprintf("%s, pair %d of %d, %s", what, len(made)+1, n, t.variant)); err != nil {
 				return nil, err
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/cluster/sweep"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -110,8 +110,8 @@ func (h *hunt) planAt(ctx context.Context, rate string) (Plan, error) {
 }
 
 // run tries rates until the search is over.
-func (h *hunt) run(ctx context.Context) (*sweep.Search, error) {
-	var search *sweep.Search
+func (h *hunt) run(ctx context.Context) (*experiment.Search, error) {
+	var search *experiment.Search
 	for rate := firstRate; ; {
 		run, err := h.try(ctx, rate)
 		if err != nil {
@@ -123,7 +123,7 @@ func (h *hunt) run(ctx context.Context) (*sweep.Search, error) {
 		}
 		offered := run.Offered.OpsPerS
 		if search == nil {
-			search = sweep.NewSearch(offered)
+			search = experiment.NewSearch(offered)
 		}
 		search.Learn(offered, kept)
 		word := map[bool]string{true: "kept", false: "broken"}[kept]
@@ -155,9 +155,9 @@ func (h *hunt) try(ctx context.Context, rate string) (metrics.Run, error) {
 	if run.Offered != nil {
 		rate = strconv.FormatFloat(run.Offered.OpsPerS, 'f', 0, 64)
 	}
-	trial := metrics.TrialOf(metrics.Planned{Number: number, Point: []string{rate}}, name, run)
+	trial := metrics.TrialOf(metrics.PlannedTrial{Number: number, Point: []string{rate}}, name, run)
 	h.done = append(h.done, trial)
-	h.plan.Order = append(h.plan.Order, trial.Planned)
+	h.plan.Order = append(h.plan.Order, trial.PlannedTrial)
 	h.plan.Knobs[0].Values = append(h.plan.Knobs[0].Values, rate)
 	if !run.Verdict.Valid {
 		return run, &InvalidError{Verdict: run.Verdict, Err: err}
@@ -167,7 +167,7 @@ func (h *hunt) try(ctx context.Context, rate string) (metrics.Run, error) {
 
 // conclude writes the sweep and its figures, and prints what was found, the
 // verdict last.
-func (h *hunt) conclude(search *sweep.Search, ended error) error {
+func (h *hunt) conclude(search *experiment.Search, ended error) error {
 	if len(h.done) > 0 {
 		err := errors.Join(h.dir.writeJSON(metrics.SweepFile, h.plan), h.dir.writeJSON(metrics.TrialsFile, h.done))
 		if err == nil {
@@ -193,7 +193,7 @@ func (h *hunt) conclude(search *sweep.Search, ended error) error {
 }
 
 // found says what the search has come to.
-func (h *hunt) found(search *sweep.Search) string {
+func (h *hunt) found(search *experiment.Search) string {
 	kept, broken := search.Found()
 	switch {
 	case kept == 0:

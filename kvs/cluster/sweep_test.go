@@ -110,7 +110,7 @@ func TestSweepWithFailures(t *testing.T) {
 		t.Fatalf("seed %d, %d trials", plan.Seed, len(trials))
 	}
 	for i, trial := range trials {
-		if trial.Verdict.Valid == (trial.Point[1] == "null") || fmt.Sprint(trial.Planned) != fmt.Sprint(plan.Order[i]) {
+		if trial.Verdict.Valid == (trial.Point[1] == "null") || fmt.Sprint(trial.PlannedTrial) != fmt.Sprint(plan.Order[i]) {
 			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
 		}
 	}
@@ -277,25 +277,5 @@ func TestSweepDryRun(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
 		t.Errorf("%s was made", entries[0].Name())
-	}
-}
-
-// What a point's median does not show stands beside it.
-func TestRemarks(t *testing.T) {
-	c := &campaign{plan: metrics.Sweep{Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2"}}}, Until: 0.02}}
-	trial := func(number int, ops float64, stationary bool) metrics.Trial {
-		return metrics.Trial{
-			Planned: metrics.Planned{Number: number, Point: []string{"2"}}, OpsPerS: ops, NonStationary: !stationary, Verdict: metrics.Verdict{Valid: true},
-		}
-	}
-	failed := trial(4, 1, false)
-	failed.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
-	points := metrics.Summarize(c.plan, []metrics.Trial{trial(1, 100, true), trial(2, 110, false), trial(3, 105, false), failed})
-	want := "--until 2% at nodes=2: not met after 4 trials\n" +
-		"NON-STATIONARY at nodes=2: 2 of the 3 valid trials\n" +
-		"no result at nodes=2: 1 of 4 trials failed, and at most one in five may\n" +
-		"failed at nodes=2: trial 4, INVALID(died, node1)\n"
-	if got := c.remarks(points); got != want {
-		t.Errorf("remarks:\n%s\nwant:\n%s", got, want)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/kvs/cluster/sweep"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
 
@@ -20,7 +20,7 @@ type Trials struct {
 	Seed   uint64         // --seed: of the order; 0: a random one
 	Resume string         // --resume: the folder of a sweep to go on with
 	SLO    *SLO           // --slo: the promise whose highest rate is searched for; nil: none
-	AB     []side         // --ab: the two sides of a comparison; nil: none
+	AB     []variant      // --ab: the two variants of a comparison; nil: none
 
 	Together bool // --together: both trials of a pair of --ab at the same time
 }
@@ -31,7 +31,7 @@ var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
 
 func (t *Trials) flags(fs *flag.FlagSet) {
 	fs.Func("sweep", "measure with each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep make every combination", func(text string) error {
-		knob, err := sweep.ParseKnob(text)
+		knob, err := experiment.ParseKnob(text)
 		t.Knobs = append(t.Knobs, knob)
 		return err
 	})
@@ -44,13 +44,13 @@ func (t *Trials) flags(fs *flag.FlagSet) {
 		return err
 	})
 	fs.Func("ab", "compare two configurations, `A B`: two strings of arguments, each with what that side alone has (counts, --server-args, --client-args and what else says what is run), or \"\", and with commit:REV in front where the programs are another commit's; trials of both in random order within pairs", func(text string) error {
-		s, err := parseSide(text)
-		t.AB = append(t.AB, s)
+		v, err := parseVariant(text)
+		t.AB = append(t.AB, v)
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: make both trials of a pair at the same time on the same nodes, and compare the processor time of an operation: what happens on the nodes happens to both")
 	fs.IntVar(&t.Each, "trials", 0, "`number` of trials, in a sweep of every point, of --ab of each side (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load")
-	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(sweep.Most), func(text string) (err error) {
+	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), func(text string) (err error) {
 		t.Until, err = parseShare(text)
 		return err
 	})
@@ -113,8 +113,8 @@ func (t Trials) validate(c Config, set map[string]bool) error {
 		return errors.New("--slo: a promise is kept or not: leave --grade out")
 	case set["trials"] && t.Each < 1:
 		return fmt.Errorf("--trials %d: must be a positive whole number", t.Each)
-	case t.Until > 0 && t.Each > sweep.Most:
-		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, sweep.Most)
+	case t.Until > 0 && t.Each > experiment.Most:
+		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, experiment.Most)
 	case set["seed"] && len(t.knobs()) == 0:
 		return errors.New(`--seed: it decides the order of a --sweep or --ab, and there is none (the operations' seed is the clients': --client-args "-seed N")`)
 	case set["resume"] && t.Resume == "":

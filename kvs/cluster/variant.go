@@ -1,48 +1,44 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"kvlab/kvs/cluster/nodes"
-	"kvlab/metrics"
 )
 
-// side is one of the two configurations of --ab: what is added to the rest of the
-// command line, and whose programs run.
-type side struct {
+// variant is what a trial has of its own, as launcher flags: what is added to the rest
+// of the command line, and the commit of its programs.
+type variant struct {
 	text string // as it was typed
-	rev  string // the git revision whose programs run; "" for this checkout's
+	rev  string // the git revision of the programs; "" for this checkout's
 	own  Config // of the flags in set alone
 	set  map[string]bool
 }
 
-// sideFlags are the launcher's flags that a side may have: those that say what is
-// run. Where it is run, and how often, is the same for both.
-var sideFlags = []string{
+// variantFlags are the launcher's flags that a variant may have: those that say what
+// runs. Where it runs, and how often, is the same for all variants.
+var variantFlags = []string{
 	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", encryptionFlag,
 }
 
-// commitPrefix is how a side names a revision.
+// commitPrefix is how a variant names a revision.
 const commitPrefix = "commit:"
 
-// parseSide reads one of the two texts of --ab. Its errors say what is wrong and
-// the right form.
-func parseSide(text string) (side, error) {
-	s := side{text: text, set: make(map[string]bool)}
+// parseVariant reads the text of a variant. Its errors say what is wrong and the right
+// form.
+func parseVariant(text string) (variant, error) {
+	v := variant{text: text, set: make(map[string]bool)}
 	words, err := splitWords(text)
 	if err != nil {
-		return s, err
+		return v, err
 	}
 	if len(words) > 0 {
 		if rev, ok := strings.CutPrefix(words[0], commitPrefix); ok {
-			if s.rev, words = rev, words[1:]; rev == "" {
-				return s, errors.New("commit: needs a git revision, as in commit:HEAD~1")
+			if v.rev, words = rev, words[1:]; rev == "" {
+				return v, errors.New("commit: needs a git revision, as in commit:HEAD~1")
 			}
 		}
 	}
@@ -51,44 +47,42 @@ func parseSide(text string) (side, error) {
 		err = errors.New("--help stands alone")
 	}
 	if err != nil {
-		return s, err
+		return v, err
 	}
-	s.own = own
-	fs.Visit(func(f *flag.Flag) { s.set[f.Name] = true })
-	for name := range s.set {
-		if !slices.Contains(sideFlags, name) {
-			return s, fmt.Errorf("--%s is not a side's: a side has the number of servers and clients, commit:REV, and the flags --%s", name, strings.Join(sideFlags, ", --"))
+	v.own = own
+	fs.Visit(func(f *flag.Flag) { v.set[f.Name] = true })
+	for name := range v.set {
+		if !slices.Contains(variantFlags, name) {
+			return v, fmt.Errorf("--%s is not a side's: a side has the number of servers and clients, commit:REV, and the flags --%s", name, strings.Join(variantFlags, ", --"))
 		}
 	}
-	return s, nil
+	return v, nil
 }
 
-// onto is a configuration with what the side has of its own. Arguments of nodes
-// follow those that both sides have, so that of a flag given twice the side's
-// counts.
-func (s side) onto(c Config) Config {
-	c.ServerArgs = append(slices.Clone(c.ServerArgs), s.own.ServerArgs...)
-	c.ClientArgs = append(slices.Clone(c.ClientArgs), s.own.ClientArgs...)
-	if s.own.Servers > 0 {
-		c.Servers = s.own.Servers
+// apply overlays the variant's settings. Its arguments come last, so they win.
+func (v variant) apply(s Spec) Spec {
+	s.ServerArgs = append(slices.Clone(s.ServerArgs), v.own.ServerArgs...)
+	s.ClientArgs = append(slices.Clone(s.ClientArgs), v.own.ClientArgs...)
+	if v.own.Servers > 0 {
+		s.Servers = v.own.Servers
 	}
-	if s.own.Clients > 0 {
-		c.Clients = s.own.Clients
+	if v.own.Clients > 0 {
+		s.Clients = v.own.Clients
 	}
 	for name, take := range map[string]func(){
-		"secs":             func() { c.Secs = s.own.Secs },
-		"symmetric":        func() { c.Symmetric = s.own.Symmetric },
-		"servers-per-node": func() { c.ServersPerNode = s.own.ServersPerNode },
-		"clients-per-node": func() { c.ClientsPerNode = s.own.ClientsPerNode },
-		"server-cores":     func() { c.ServerCores = s.own.ServerCores },
-		"client-cores":     func() { c.ClientCores = s.own.ClientCores },
-		encryptionFlag:     func() { c.TLS = s.own.TLS },
+		"secs":             func() { s.Secs = v.own.Secs },
+		"symmetric":        func() { s.Symmetric = v.own.Symmetric },
+		"servers-per-node": func() { s.ServersPerNode = v.own.ServersPerNode },
+		"clients-per-node": func() { s.ClientsPerNode = v.own.ClientsPerNode },
+		"server-cores":     func() { s.ServerCores = v.own.ServerCores },
+		"client-cores":     func() { s.ClientCores = v.own.ClientCores },
+		encryptionFlag:     func() { s.TLS = v.own.TLS },
 	} {
-		if s.set[name] {
+		if v.set[name] {
 			take()
 		}
 	}
-	return c
+	return s
 }
 
 // pairAB makes --ab A B, which has two values, --ab=A --ab=B, as a flag has one.
@@ -122,47 +116,4 @@ const abForm = `wants two strings of arguments, as in --ab "" '--client-args "-b
 func isBool(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()
-}
-
-// sides finds out what each side of the plan is, builds the programs of those that
-// name a commit, and notes in the plan what they are.
-func (c *campaign) sides(ctx context.Context, cfg Config, nodes []nodes.Node) error {
-	for i, s := range cfg.Trials.AB {
-		name := metrics.SideNames[i]
-		at, err := c.side(ctx, cfg, s, nodes)
-		switch {
-		case ctx.Err() != nil:
-			return errInterrupted
-		case err != nil:
-			return fmt.Errorf("--ab, side %s: %w", name, err)
-		}
-		sums, err := at.programs.Sums()
-		if err != nil {
-			return err
-		}
-		if i > 0 && c.plan.Together {
-			first := c.points[metrics.PointName(c.plan.Knobs, []string{metrics.SideNames[0]})]
-			if err := sameLengths(ctx, first, at); err != nil {
-				return err
-			}
-			at.plan = at.plan.offsetPorts(first.plan)
-		}
-		c.points[metrics.PointName(c.plan.Knobs, []string{name})] = at
-		c.plan.Sides = append(c.plan.Sides, metrics.Side{Args: s.text, GitCommit: at.commit, Programs: sums})
-	}
-	return nil
-}
-
-// side is the configuration of one side.
-func (c *campaign) side(ctx context.Context, cfg Config, s side, nodes []nodes.Node) (at configuration, err error) {
-	at = configuration{cfg: s.onto(cfg), programs: c.Programs, commit: c.plan.GitCommit}
-	if s.rev != "" {
-		if at.commit, at.programs, err = c.builds.programs(ctx, c.Root, s.rev); err != nil {
-			return at, err
-		}
-	}
-	if at.plan, err = makePlan(ctx, at.cfg.Spec, nodes); err != nil {
-		return at, err
-	}
-	return at, at.programs.checkArgs(ctx, at.plan)
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,8 +16,8 @@ import (
 	"kvlab/plots"
 )
 
-// A side has what both have, and its own, which counts where both say something.
-func TestSideOntoConfig(t *testing.T) {
+// A variant has what both have, and its own settings, which win.
+func TestVariantApplies(t *testing.T) {
 	cfg, err := ParseArgs([]string{
 		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
 		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
@@ -26,7 +25,7 @@ func TestSideOntoConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := cfg.Trials.AB[0].onto(cfg), cfg.Trials.AB[1].onto(cfg)
+	a, b := cfg.Trials.AB[0].apply(cfg.Spec), cfg.Trials.AB[1].apply(cfg.Spec)
 	if got, want := strings.Join(a.ClientArgs, " "), "-batch 9 -theta 0.5 -batch 7"; got != want {
 		t.Errorf("client arguments of A are %q, want %q", got, want)
 	}
@@ -260,18 +259,5 @@ func TestABCommitThatDoesNotBuild(t *testing.T) {
 	err := tr.compared(context.Background(), "--ab", "commit:HEAD", "")
 	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, side A: commit:HEAD: build: kvs/client/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// What two sides have in common is the benchmark's name.
-func TestBenchmarkLinesOfSides(t *testing.T) {
-	run := func(batch string) metrics.Run {
-		return metrics.Run{Ops: 7, OpsPerS: 7, Workload: map[string]string{"batch": batch, "theta": "0.99"}, Verdict: valid}
-	}
-	plan := metrics.Sweep{ID: "x", GitCommit: "abc", Sides: make([]metrics.Side, 2), Knobs: Trials{AB: make([]side, 2)}.knobs()}
-	text := benchmarkLines(plan, []pointRuns{{[]string{"A"}, []metrics.Run{run("1")}}, {[]string{"B"}, []metrics.Run{run("2"), run("2")}}})
-	const line = "BenchmarkKVS/servers=0/clients=0/theta=0.99/engine=unknown 7 7 ops/s\n"
-	if want := "# run x\n# commit abc\n\nside: A\n" + line + "side: B\n" + line + line; !bytes.HasSuffix([]byte(text), []byte(want)) {
-		t.Errorf("lines\n%s\nwant\n%s", text, want)
 	}
 }

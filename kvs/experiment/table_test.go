@@ -1,4 +1,4 @@
-package sweep
+package experiment
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ func TestTableRoundTrip(t *testing.T) {
 	p50 := 812.3
 	trials := []metrics.Trial{
 		{
-			Planned: metrics.Planned{Number: 1, Point: []string{"4", "a,b"}}, Folder: "trial-001",
+			PlannedTrial: metrics.PlannedTrial{Number: 1, Point: []string{"4", "a,b"}}, Folder: "trial-001",
 			Started: time.Date(2026, 11, 21, 15, 30, 0, 123456789, time.UTC), Ended: time.Date(2026, 11, 21, 15, 31, 0, 1, time.UTC),
 			Servers: 2, Clients: 2, Workers: 64, Ops: 1 << 60, WindowS: 29.99999999, OpsPerS: 1.0 / 3, P50: &p50, OpP99: &p50, OfferedOpsPerS: 1e5,
 			BytesPerOpSent: 11.1, BytesPerOpReceived: 123.4, LinkBitsPerS: 1e9, NonStationary: true, Verdict: metrics.Verdict{Valid: true},
 		},
 		{
-			Planned: metrics.Planned{Number: 2, Point: []string{"8", "auto"}}, Folder: "trial-002",
+			PlannedTrial: metrics.PlannedTrial{Number: 2, Point: []string{"8", "auto"}}, Folder: "trial-002",
 			Started: time.Date(2026, 11, 21, 15, 32, 0, 0, time.UTC), Ended: time.Date(2026, 11, 21, 15, 33, 0, 0, time.UTC),
 			Verdict: metrics.Verdict{Reason: `died of "signal 9", alone`, Node: "node1"},
 		},

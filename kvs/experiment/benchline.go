@@ -1,4 +1,4 @@
-package cluster
+package experiment
 
 import (
 	"cmp"
@@ -11,22 +11,16 @@ import (
 	"kvlab/metrics"
 )
 
-// workloadFlags are the client flags that define the work.
-var workloadFlags = []string{
-	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
-}
-
-// benchmarkFlags are those of them that tell one benchmark from another in
+// benchmarkFlags are the client flags that tell one benchmark from another in
 // summary.txt.
 var benchmarkFlags = []string{
 	"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs",
 }
 
-// benchmarkText is summary.txt: a run in the Go benchmark format
+// Benchmark is summary.txt: a run in the Go benchmark format
 // (https://go.dev/design/14313-benchmark-format), for benchstat. A run whose
-// verdict is INVALID has no line in it, so that nobody's median contains it.
-func benchmarkText(run metrics.Run) string {
+// verdict is INVALID has no line in it, so that no median contains it.
+func Benchmark(run metrics.Run) string {
 	text := benchmarkHead(run) + benchmarkNote("run", run.ID) + benchmarkNote("commit", run.GitCommit) + benchmarkNote("verdict", run.Verdict.String())
 	if run.Verdict.Valid {
 		text += "\n" + benchmarkLine(benchmarkName(run, nil), run)
@@ -61,43 +55,44 @@ func benchmarkNote(name, value string) string {
 	return fmt.Sprintf("# %s %s\n", name, value)
 }
 
-// benchmarkLines is summary.txt of several trials: one header, and the line of
-// each of the valid runs. What tells the trials apart is only their order, as
-// benchstat makes one sample of what has one name and one header. The sides of a
-// comparison have one name, which says what they have in common, and are told
-// apart by the key "side": benchstat -col side summary.txt.
-func benchmarkLines(plan metrics.Sweep, points []pointRuns) string {
+// benchmarks is summary.txt of all trials: one header, and the line of each valid
+// trial, in the order of the points. What tells the trials apart is only their order,
+// as benchstat makes one sample of what has one name and one header. The variants of a
+// comparison have one name, which says what they have in common, and are told apart by
+// the key "side": benchstat -col side summary.txt.
+func (s Sweep) benchmarks(done []Trial) string {
 	var b strings.Builder
 	var common []nameWord
-	for _, point := range points {
-		for _, run := range point.runs {
-			name := benchmarkName(run, plan.Knobs)
+	var points [][]metrics.Run
+	for _, point := range metrics.Summarize(s.Plan, records(done)) {
+		var runs []metrics.Run
+		for _, trial := range done {
+			if !trial.Verdict.Valid || !slices.Equal(trial.Point, point.Values) {
+				continue
+			}
+			name := benchmarkName(trial.Run, s.Plan.Knobs)
 			if b.Len() == 0 {
-				b.WriteString(benchmarkHead(run) + benchmarkNote("run", plan.ID) + benchmarkNote("commit", plan.GitCommit) + "\n")
+				b.WriteString(benchmarkHead(trial.Run) + benchmarkNote("run", s.Plan.ID) + benchmarkNote("commit", s.Plan.GitCommit) + "\n")
 				common = name
 			}
 			common = slices.DeleteFunc(common, func(w nameWord) bool { return !slices.Contains(name, w) })
+			runs = append(runs, trial.Run)
 		}
+		points = append(points, runs)
 	}
-	for _, point := range points {
-		if len(plan.Sides) > 0 && len(point.runs) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", metrics.SideKnob, point.values[0])
+	for i, runs := range points {
+		if len(s.Plan.Sides) > 0 && len(runs) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", metrics.SideKnob, metrics.SideNames[i])
 		}
-		for _, run := range point.runs {
+		for _, run := range runs {
 			name := common
-			if len(plan.Sides) == 0 {
-				name = benchmarkName(run, plan.Knobs)
+			if len(s.Plan.Sides) == 0 {
+				name = benchmarkName(run, s.Plan.Knobs)
 			}
 			b.WriteString(benchmarkLine(name, run))
 		}
 	}
 	return b.String()
-}
-
-// pointRuns are the valid runs of one point of a sweep.
-type pointRuns struct {
-	values []string
-	runs   []metrics.Run
 }
 
 // nameWord is a part of a benchmark's name: "/key=value", or "/key".
@@ -110,9 +105,9 @@ func benchmarkName(run metrics.Run, knobs []metrics.Knob) []nameWord {
 	if run.Symmetric {
 		name = append(name, nameWord{"symmetric", ""})
 	}
-	swept := func(k metrics.Knob) bool { return k.Name == encryptionFlag }
+	swept := func(k metrics.Knob) bool { return k.Name == "tls" }
 	if run.Encrypted() && !slices.ContainsFunc(knobs, swept) {
-		name = append(name, nameWord{encryptionFlag, "true"})
+		name = append(name, nameWord{"tls", "true"})
 	}
 	if n := run.Machines(); n < len(run.Nodes) {
 		name = append(name, nameWord{"nodes", strconv.Itoa(n)})

@@ -1,68 +1,35 @@
-package cluster
+package experiment
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"kvlab/kvs/cluster/sweep"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/plots"
 )
 
-// conclude prints what came out of all trials, the verdict last, and returns the
-// error that the exit status is made of.
-func (c *campaign) conclude(done []metrics.Trial, ended error) error {
-	interrupted := errors.Is(ended, errInterrupted) || errors.Is(ended, context.Canceled)
-	if err := c.writeBenchmarks(done); err != nil && ended == nil {
-		ended = err
-	}
-	if interrupted {
-		fmt.Fprintf(c.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n",
-			format.Plural(len(done), "trial"), len(sweep.Next(c.plan, done)), format.QuoteWord(string(c.dir)))
-		verdict := metrics.Verdict{Reason: errInterrupted.Error()}
-		fmt.Fprintf(c.Stdout, "logs %s\nverdict %s\n", c.dir, verdict)
-		return &InvalidError{Verdict: verdict, Err: errInterrupted}
-	}
-	if ended != nil {
-		return fmt.Errorf("%w (go on with --resume %s)", ended, format.QuoteWord(string(c.dir)))
-	}
-	c.picture(c.drawMany, c.dir)
-	points := metrics.Summarize(c.plan, done)
-	if len(c.plan.Knobs) == 0 {
-		fmt.Fprint(c.Stdout, totalLines(points[0]))
-	} else {
-		fmt.Fprint(c.Stdout, c.pointTable(points))
-	}
-	fmt.Fprint(c.Stdout, c.remarks(points))
-	if len(c.plan.Sides) > 0 {
-		fmt.Fprintf(c.Stdout, "\n%s\n", c.comparison())
-	}
-	if c.scale != nil {
-		fmt.Fprintf(c.Stdout, "\n%s\n", c.scale.GradeTrials(c.plan, done))
-	}
-	verdict := c.verdict(done)
-	fmt.Fprintf(c.Stdout, "\nlogs %s\nverdict %s\n", c.dir, verdict)
-	if verdict.Valid {
-		return nil
-	}
-	return &InvalidError{Verdict: verdict}
-}
-
-// comparison is what kvsplot compare says of the folder.
-func (c *campaign) comparison() string {
-	compared, err := plots.CompareSides(string(c.dir))
+// Conclude returns the points' results, and a verdict on all trials. After an error
+// there is no result.
+func (s Sweep) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+	trials := records(done)
 	if err != nil {
-		return "no comparison: " + err.Error()
+		return "", metrics.Verdict{}
 	}
-	return compared.String()
+	points := metrics.Summarize(s.Plan, trials)
+	text := ""
+	if len(s.Plan.Knobs) == 0 {
+		text = totalLines(points[0])
+	} else {
+		text = s.pointTable(points)
+	}
+	text += s.notes(points)
+	if s.Further != nil {
+		text += s.Further(trials)
+	}
+	return text + "\n", s.verdict(trials)
 }
 
 // totalLines are the labs' total line with the median of the trials, and what it
@@ -86,11 +53,11 @@ func totalLines(point metrics.Point) string {
 }
 
 // pointTable is a line for each point.
-func (c *campaign) pointTable(points []metrics.Point) string {
+func (s Sweep) pointTable(points []metrics.Point) string {
 	var out strings.Builder
 	out.WriteByte('\n')
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, knob := range c.plan.Knobs {
+	for _, knob := range s.Plan.Knobs {
 		fmt.Fprintf(table, "%s\t", knob.Name)
 	}
 	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\theadroom\tlimited by\t")
@@ -112,21 +79,21 @@ func (c *campaign) pointTable(points []metrics.Point) string {
 	return out.String()
 }
 
-// remarks name what the figures do not show: whether --until was met, trials that
+// notes name what the figures do not show: whether --until was met, trials that
 // had not settled, the points that failed, and every trial that did.
-func (c *campaign) remarks(points []metrics.Point) string {
+func (s Sweep) notes(points []metrics.Point) string {
 	var b strings.Builder
 	for _, point := range points {
 		at := ""
-		if name := metrics.PointName(c.plan.Knobs, point.Values); name != "" {
+		if name := metrics.PointName(s.Plan.Knobs, point.Values); name != "" {
 			at = " at " + name
 		}
-		if c.plan.Until > 0 {
+		if s.Plan.Until > 0 {
 			met := "met"
-			if !point.Met(c.plan.Until) {
+			if !point.Met(s.Plan.Until) {
 				met = fmt.Sprintf("not met after %s", format.Plural(point.Trials(), "trial"))
 			}
-			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*c.plan.Until, at, met)
+			fmt.Fprintf(&b, "--until %g%%%s: %s\n", 100*s.Plan.Until, at, met)
 		}
 		stamped := make(map[string]int)
 		for _, trial := range point.Valid {
@@ -168,7 +135,7 @@ func limitedBy(point metrics.Point) string {
 }
 
 // verdict is that on all trials: one that failed fails the whole.
-func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
+func (s Sweep) verdict(done []metrics.Trial) metrics.Verdict {
 	failed := 0
 	var first metrics.Trial
 	for _, trial := range done {
@@ -179,30 +146,9 @@ func (c *campaign) verdict(done []metrics.Trial) metrics.Verdict {
 		}
 	}
 	if failed == 0 {
-		return valid
+		return metrics.Verdict{Valid: true}
 	}
-	which := strings.Join(nonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(c.plan.Knobs, first.Point)), " ")
-	return invalid(first.Verdict.Node, "%d of %s failed, first %s: %s", failed, format.Plural(len(done), "trial"), which, first.Verdict.Reason)
-}
-
-// writeBenchmarks writes summary.txt: a benchmark line for each valid trial, in
-// the order of the points.
-func (c *campaign) writeBenchmarks(done []metrics.Trial) error {
-	var all []pointRuns
-	for _, point := range metrics.Summarize(c.plan, done) {
-		runs := pointRuns{values: point.Values}
-		for _, trial := range point.Valid {
-			text, err := os.ReadFile(folder(c.dir.path(trial.Folder)).path("run.json"))
-			if err != nil {
-				return err
-			}
-			var run metrics.Run
-			if err := json.Unmarshal(text, &run); err != nil {
-				return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
-			}
-			runs.runs = append(runs.runs, run)
-		}
-		all = append(all, runs)
-	}
-	return c.dir.write("summary.txt", []byte(benchmarkLines(c.plan, all)))
+	which := strings.Join(NonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(s.Plan.Knobs, first.Point)), " ")
+	reason := fmt.Sprintf("%d of %s failed, first %s: %s", failed, format.Plural(len(done), "trial"), which, first.Verdict.Reason)
+	return metrics.Verdict{Reason: reason, Node: first.Verdict.Node}
 }

@@ -1,10 +1,9 @@
-package sweep
+package experiment
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -32,23 +31,23 @@ func (m *machine) step() error {
 	return nil
 }
 
-func (m *machine) trial(_ context.Context, planned metrics.Planned, _ int) (metrics.Trial, error) {
+func (m *machine) trial(p PlannedTrial) (Trial, error) {
 	if err := m.step(); err != nil {
-		return metrics.Trial{}, err
+		return Trial{}, err
 	}
-	random := rand.New(rand.NewPCG(uint64(planned.Number), 0))
+	random := rand.New(rand.NewPCG(uint64(p.Number), 0))
 	rate := 1e6 * (1 + m.spread*(random.Float64()-0.5))
-	trial := metrics.Trial{Planned: planned, Folder: fmt.Sprintf("trial-%03d", planned.Number), OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}
-	if m.fails != nil && m.fails(planned.Number) {
+	trial := metrics.Trial{PlannedTrial: p.PlannedTrial, Folder: p.Folder(), OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}
+	if m.fails != nil && m.fails(p.Number) {
 		trial.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
 	}
-	return trial, m.step()
+	return Trial{Trial: trial}, m.step()
 }
 
-// trials makes those that are asked for, all or none.
-func (m *machine) trials(ctx context.Context, planned []metrics.Planned, left int) (made []metrics.Trial, err error) {
-	for i, p := range planned {
-		trial, err := m.trial(ctx, p, left-i)
+// group makes the trials that are asked for, all or none.
+func (m *machine) group(_ context.Context, group Group) (made []Trial, err error) {
+	for _, p := range group {
+		trial, err := m.trial(p)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +56,7 @@ func (m *machine) trials(ctx context.Context, planned []metrics.Planned, left in
 	return made, nil
 }
 
-func (m *machine) keep(trials []metrics.Trial) error {
+func (m *machine) keep(trials []Trial) error {
 	if err := m.step(); err != nil {
 		return err
 	}
@@ -69,15 +68,15 @@ func (m *machine) keep(trials []metrics.Trial) error {
 }
 
 // run goes on from what the disk holds.
-func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]metrics.Trial, error) {
+func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]Trial, error) {
 	t.Helper()
-	var done []metrics.Trial
+	var done []Trial
 	if m.kept != nil {
 		if err := json.Unmarshal(m.kept, &done); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Runner{Plan: plan, Trials: m.trials, Keep: m.keep}.Run(context.Background(), done)
+	return Runner{Next: Sweep{Plan: plan}, Make: m.group, Keep: m.keep}.Run(context.Background(), done)
 }
 
 func planOf(knobs []metrics.Knob, trials int, until float64) metrics.Sweep {
@@ -140,12 +139,12 @@ func TestPairsTogether(t *testing.T) {
 	m := &machine{left: -1}
 	plan := together(planOf(twoByTwo[:1], 3, 0))
 	pairs := 0
-	runner := Runner{Plan: plan, Keep: m.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
-		if len(p) != 2 || p[0].Number != 2*pairs+1 || p[0].Point[0] == p[1].Point[0] || left != 6-2*pairs {
-			t.Errorf("asked for %v, %d left", p, left)
+	runner := Runner{Next: Sweep{Plan: plan}, Keep: m.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
+		if len(p) != 2 || p[0].Number != 2*pairs+1 || p[0].Point[0] == p[1].Point[0] || p[0].Of != 6 {
+			t.Errorf("asked for %v", p)
 		}
 		pairs++
-		return m.trials(ctx, p, left)
+		return m.group(ctx, p)
 	}}
 	if done, err := runner.Run(context.Background(), nil); err != nil || len(done) != 6 || pairs != 3 {
 		t.Errorf("%d trials in %d pairs, %v", len(done), pairs, err)
@@ -156,9 +155,9 @@ func TestPairsTogether(t *testing.T) {
 func TestRunEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &machine{left: -1}
-	runner := Runner{Plan: planOf(nil, 3, 0), Keep: m.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
+	runner := Runner{Next: Sweep{Plan: planOf(nil, 3, 0)}, Keep: m.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
 		cancel()
-		return m.trials(ctx, p, left)
+		return m.group(ctx, p)
 	}}
 	if done, err := runner.Run(ctx, nil); !errors.Is(err, context.Canceled) || len(done) != 1 {
 		t.Errorf("%d trials, %v; want 1 and the context's error", len(done), err)
@@ -187,10 +186,10 @@ func TestUntil(t *testing.T) {
 			if err != nil || !test.check(len(done)) {
 				t.Fatalf("%d trials, %v", len(done), err)
 			}
-			if met := metrics.Summarize(plan, done)[0].Met(test.until); met != (len(done) < Most) {
+			if met := metrics.Summarize(plan, records(done))[0].Met(test.until); met != (len(done) < Most) {
 				t.Errorf("met is %v after %d trials", met, len(done))
 			}
-			if len(done) > test.trials && metrics.Summarize(plan, done[:len(done)-1])[0].Met(test.until) {
+			if len(done) > test.trials && metrics.Summarize(plan, records(done[:len(done)-1]))[0].Met(test.until) {
 				t.Error("one trial too many")
 			}
 		})
@@ -203,17 +202,17 @@ func TestUntilByPoint(t *testing.T) {
 	plan := planOf(knobs, 6, 0.02)
 	quiet := &machine{left: -1, spread: 0.001}
 	noisy := &machine{left: -1, spread: 3}
-	runner := Runner{Plan: plan, Keep: quiet.keep, Trials: func(ctx context.Context, p []metrics.Planned, left int) ([]metrics.Trial, error) {
+	runner := Runner{Next: Sweep{Plan: plan}, Keep: quiet.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
 		if p[0].Point[0] == "2" {
-			return noisy.trials(ctx, p, left)
+			return noisy.group(ctx, p)
 		}
-		return quiet.trials(ctx, p, left)
+		return quiet.group(ctx, p)
 	}}
 	done, err := runner.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := metrics.Summarize(plan, done)
+	points := metrics.Summarize(plan, records(done))
 	if points[0].Trials() != 6 || points[1].Trials() != Most {
 		t.Errorf("%d and %d trials, want 6 and %d", points[0].Trials(), points[1].Trials(), Most)
 	}

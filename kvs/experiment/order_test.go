@@ -1,4 +1,4 @@
-package sweep
+package experiment
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func TestOrder(t *testing.T) {
 		}
 		for block := range slices.Chunk(order, len(points)) {
 			for _, point := range points {
-				if !slices.ContainsFunc(block, func(p metrics.Planned) bool { return slices.Equal(p.Point, point) }) {
+				if !slices.ContainsFunc(block, func(p metrics.PlannedTrial) bool { return slices.Equal(p.Point, point) }) {
 					t.Fatalf("a block lacks %v: %v", point, block)
 				}
 			}

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/experiment"
+	"kvlab/metrics"
+)
+
+// resolver turns the specs of an experiment into configurations on the nodes there
+// are.
+type resolver struct {
+	programs Programs // of the checkout
+	root     string   // the checkout
+	commit   string   // its commit
+	cfg      Config   // what all trials share
+	nodes    []nodes.Node
+	flags    nodeFlags                // of programs, once they are known
+	builds   builds                   // the programs of other commits
+	resolved map[string]configuration // by their specs
+}
+
+// resolve returns a spec's configuration: enough nodes, and arguments that the
+// programs take.
+func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configuration, error) {
+	key := fmt.Sprintf("%q", spec)
+	if at, ok := r.resolved[key]; ok {
+		return at, nil
+	}
+	at, err := r.configure(ctx, spec)
+	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.SideKnob+"="); {
+	case err != nil && ctx.Err() != nil:
+		return at, errInterrupted
+	case err != nil && ofPair:
+		return at, fmt.Errorf("--ab, side %s: %w", variant, err)
+	case err != nil:
+		return at, err
+	}
+	if r.resolved == nil {
+		r.resolved = make(map[string]configuration)
+	}
+	r.resolved[key] = at
+	return at, nil
+}
+
+func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
+	at := configuration{cfg: r.cfg, programs: r.programs, commit: r.commit}
+	v, err := parseVariant(spec.Args)
+	if err != nil {
+		return at, err
+	}
+	if v.rev != "" {
+		if at.commit, at.programs, err = r.builds.programs(ctx, r.root, v.rev); err != nil {
+			return at, err
+		}
+	}
+	at.cfg.Spec = v.apply(r.cfg.Spec)
+	if len(spec.Set) > 0 && r.flags == nil {
+		if r.flags, err = r.programs.nodeFlags(ctx); err != nil {
+			return at, err
+		}
+	}
+	if at.cfg.Spec, err = at.cfg.set(spec.Set, r.flags); err != nil {
+		return at, err
+	}
+	if at.plan, err = makePlan(ctx, at.cfg.Spec, r.nodes); err == nil {
+		err = at.programs.checkArgs(ctx, at.plan)
+	}
+	if err != nil && len(spec.Set) > 0 {
+		err = fmt.Errorf("--sweep, at %s: %w", spec.Name, err)
+	}
+	return at, err
+}
+
+// set is the spec with knobs' values in their places, a flag that both programs have
+// in both.
+func (s Spec) set(settings []experiment.Setting, flags nodeFlags) (Spec, error) {
+	s.ServerArgs, s.ClientArgs = slices.Clone(s.ServerArgs), slices.Clone(s.ClientArgs)
+	for _, setting := range settings {
+		if err := s.turn(setting.Name, setting.Value, flags); err != nil {
+			return s, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Sweep measures every point of a plan several times: every combination of the values
+// of its knobs, or the variants of a comparison. A plan without a knob is one point.
+type Sweep struct {
+	Plan metrics.Sweep
+	// Further is what the caller adds to the conclusion; may be nil.
+	Further func(done []metrics.Trial) string
+}
+
+// Next returns what is left of the plan's order, and then of --until's.
+func (s Sweep) Next(done []Trial) ([]Group, error) {
+	left := nextTrials(s.Plan, records(done))
+	var groups []Group
+	for i, p := range left {
+		planned := PlannedTrial{PlannedTrial: p, Of: left[0].Number + len(left) - 1, Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
+		if len(s.Plan.Sides) > 0 {
+			planned.Variant = p.Point[0]
+		}
+		if s.Plan.Together && i%2 == 1 {
+			groups[len(groups)-1] = append(groups[len(groups)-1], planned)
+		} else {
+			groups = append(groups, Group{planned})
+		}
+	}
+	return groups, nil
+}
+
+// Specs are those of the points.
+func (s Sweep) Specs() []Spec {
+	var specs []Spec
+	for _, point := range metrics.Points(s.Plan.Knobs) {
+		specs = append(specs, s.spec(point))
+	}
+	return specs
+}
+
+// spec is a point's.
+func (s Sweep) spec(point []string) Spec {
+	spec := Spec{Name: metrics.PointName(s.Plan.Knobs, point)}
+	if len(s.Plan.Sides) > 0 {
+		spec.Args = s.Plan.Sides[slices.Index(metrics.SideNames, point[0])].Args
+		return spec
+	}
+	for i, knob := range s.Plan.Knobs {
+		spec.Set = append(spec.Set, Setting{knob.Name, point[i]})
+	}
+	return spec
+}
+
+// Outline is the order of the trials.
+func (s Sweep) Outline() string {
+	var b strings.Builder
+	when := ""
+	if s.Plan.Together {
+		when = ", those of a pair at the same time"
+	}
+	fmt.Fprintf(&b, "%s of each of %s, %d in all%s, ordered by --seed %d\n",
+		format.Plural(s.Plan.Trials, "trial"), format.Plural(len(metrics.Points(s.Plan.Knobs)), "point"), len(s.Plan.Order), when, s.Plan.Seed)
+	for _, planned := range s.Plan.Order {
+		fmt.Fprintln(&b, strings.Join(NonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(s.Plan.Knobs, planned.Point)), "  "))
+	}
+	return b.String()
+}
+
+// Record returns the trial's point, rate and verdict.
+func (s Sweep) Record(t *Trial) string {
+	label, rate := fmt.Sprintf("trial %d/%d", t.Number, t.Of), fmt.Sprintf("%.0f op/s", t.OpsPerS)
+	words := NonEmpty(label, metrics.PointName(s.Plan.Knobs, t.Point), rate, t.Verdict.String())
+	return strings.Join(append(words, t.Stamps()...), "  ")
+}
+
+// NonEmpty returns the words that are not empty.
+func NonEmpty(words ...string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
+}
+
+// Files are the sweep and its trials, and in the end summary.txt.
+func (s Sweep) Files(done []Trial, ended bool) (map[string]any, error) {
+	var table strings.Builder
+	if err := WriteTable(&table, s.Plan.Knobs, records(done)); err != nil {
+		return nil, err
+	}
+	files := map[string]any{metrics.TrialsFile: records(done), "trials.csv": []byte(table.String())}
+	if ended {
+		files = map[string]any{"summary.txt": []byte(s.benchmarks(done))}
+	}
+	return files, nil
+}
+
+// knobName is what may name a knob: it is a flag's name, or like one.
+var knobName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+
+const knobForm = "the form is name=value,value, as in batch=1024,8192"
+
+// ParseKnob reads a --sweep flag's value, name=value,value. Its errors say what
+// is wrong and the right form.
+func ParseKnob(text string) (metrics.Knob, error) {
+	name, values, ok := strings.Cut(text, "=")
+	if !ok || !knobName.MatchString(name) {
+		return metrics.Knob{}, errors.New(knobForm)
+	}
+	knob := metrics.Knob{Name: name, Values: strings.Split(values, ",")}
+	for i, value := range knob.Values {
+		switch {
+		case value == "":
+			return knob, errors.New("a value is empty: " + knobForm)
+		case slices.Contains(knob.Values[:i], value):
+			return knob, fmt.Errorf("%s stands there twice", value)
+		}
+	}
+	return knob, nil
+}
