@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 )
@@ -105,7 +106,11 @@ func TestUSLOfExactCurves(t *testing.T) {
 // whether there are several trials or one of each size. (Over 300 sets each they
 // held it in 97 to 99 %.)
 func TestUSLIntervalsCover(t *testing.T) {
-	const seed, sets = 11, 50
+	const seed = 11
+	sets := 20
+	if os.Getenv("KVLAB_LONG") == "1" {
+		sets = 50
+	}
 	t.Logf("seed %d", seed)
 	truth := curve{1e6, 0.05, 0.002}
 	for name, n := range map[string][]float64{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -71,8 +72,17 @@ func mustNew(t testing.TB, c Config) *Plan {
 
 // checkDistribution fails when draws as unlike the closed form would come once
 // in a million seeds.
+// drawn is how many of the draws a test makes: a fifth, and all with KVLAB_LONG=1.
+func drawn(draws int) int {
+	if os.Getenv("KVLAB_LONG") == "1" {
+		return draws
+	}
+	return draws / 5
+}
+
 func checkDistribution(t *testing.T, c Config, draws int) {
 	t.Helper()
+	draws = drawn(draws)
 	counts, plan := rankCounts(t, c, draws)
 	p := chiSquare(counts, plan.Mass)
 	t.Logf("seed %d: p = %.3g", c.Seed, p)
@@ -130,7 +140,7 @@ func TestYCSBMassMatchesItsGenerator(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, seed))
 				draw := ycsbDraw(n, theta, slowSum(0, n, theta))
 				counts := make([]uint64, n)
-				for range 1_000_000 {
+				for range drawn(1_000_000) {
 					counts[draw(random.Float64())]++
 				}
 				law := newYCSBZipf(n, theta)

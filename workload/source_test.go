@@ -124,7 +124,8 @@ func TestStreamsDiffer(t *testing.T) {
 
 // TestMixIsBinomial wants every kind within five standard deviations.
 func TestMixIsBinomial(t *testing.T) {
-	const draws = 1_000_000
+	n := drawn(1_000_000)
+	draws := float64(n)
 	tests := []struct {
 		workload string
 		reads    float64
@@ -144,7 +145,7 @@ func TestMixIsBinomial(t *testing.T) {
 				c := DefaultConfig()
 				c.Workload, c.Reads, c.Distribution = test.workload, test.reads, distribution
 				plan := mustNew(t, c)
-				ops := make([]Op, draws)
+				ops := make([]Op, n)
 				plan.Source(0, 0).Fill(ops)
 				counts := map[Kind]float64{}
 				for _, op := range ops {
@@ -157,7 +158,7 @@ func TestMixIsBinomial(t *testing.T) {
 					}
 					bound := 5 * math.Sqrt(draws*share*(1-share))
 					if math.Abs(counts[kind]-draws*share) > bound {
-						t.Errorf("seed %d: %v of %d operations are a %s, want %v within %v",
+						t.Errorf("seed %d: %v of %v operations are a %s, want %v within %v",
 							c.Seed, counts[kind], draws, kind, draws*share, bound)
 					}
 				}

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -110,10 +111,14 @@ func TestBalance(t *testing.T) {
 			tests = append(tests, zipfian(law, theta, 50_000))
 		}
 	}
+	step := 7 // of the numbers of servers: 2, 9 and 16
+	if os.Getenv("KVLAB_LONG") == "1" {
+		step = 1
+	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRouted(t, test.change)
-			for n := 2; n <= 16; n++ {
+			for n := 2; n <= 16; n += step {
 				r.testBalance(t, n, 0.99)
 			}
 		})
@@ -199,7 +204,11 @@ func TestBalanceOfManyServers(t *testing.T) {
 
 // However the ids of the popular records fall, no two of them meet.
 func TestBalanceWithAnySeed(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(5)
+	if os.Getenv("KVLAB_LONG") == "1" {
+		seeds = 20
+	}
+	for seed := range seeds {
 		r := newRouted(t, func(c *Config) {
 			c.Workload.Records, c.Workload.Scramble, c.Workload.Seed = 30_000, true, seed
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kvlab/metrics"
@@ -26,41 +27,52 @@ func settling(t *testing.T, change func(*Config)) *Generator {
 	return g
 }
 
-// settleCase is one way for a warm-up to end.
+// settleCase is one way for a warm-up of 200 ms to end.
 type settleCase struct {
 	name   string
 	settle func(begin time.Time) time.Time
-	least  time.Duration // from the warm-up's beginning to the window's
+	opens  time.Duration // the window, after the warm-up's beginning
 }
 
-// The window opens after one warm-up, after two, or when the answer comes.
+const lateAnswer = 500 * time.Millisecond
+
+var settleCases = []settleCase{
+	{"nobody asks", nil, 200 * time.Millisecond},
+	{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
+	{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
+	{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond},
+}
+
+// The window opens after one warm-up, after two, or when the answer comes, to the
+// nanosecond by a clock of the test's own.
 func TestSettle(t *testing.T) {
-	const late = 500 * time.Millisecond
-	for _, test := range []settleCase{
-		{"nobody asks", nil, 200 * time.Millisecond},
-		{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
-		{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
-		{"late answer", func(begin time.Time) time.Time { time.Sleep(late); return begin }, late + 150*time.Millisecond},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			late := settleOnce(t, test)
-			for tries := 1; late > 0 && test.name != "late answer"; tries++ { // a busy machine may oversleep
-				if tries == 20 {
-					t.Fatalf("the window opened %v after the moment that was said, in the best of %d runs", late, tries)
-				}
-				late = min(late, settleOnce(t, test))
+	for _, test := range settleCases {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			g := &Generator{config: Config{WarmUp: 200 * time.Millisecond}}
+			if test.settle != nil {
+				g.Settle = func(context.Context) (time.Time, error) { return test.settle(begin), nil }
+			}
+			opens, err := g.settle(context.Background(), begin)
+			if got := opens.Sub(begin); got != test.opens || err != nil {
+				t.Errorf("%s: the window opens after %v, %v; want %v", test.name, got, err, test.opens)
 			}
 		})
 	}
 }
 
-// settleOnce runs a case, and says how long after its moment the window opened.
-func settleOnce(t *testing.T, test settleCase) (late time.Duration) {
+// A run opens its window then, or later on a busy machine, and announces it after that.
+func TestSettledRun(t *testing.T) {
+	for _, test := range settleCases {
+		t.Run(test.name, func(t *testing.T) { settleOnce(t, test) })
+	}
+}
+
+func settleOnce(t *testing.T, test settleCase) {
 	t.Helper()
 	g := settling(t, nil)
 	asked := 0
-	before := time.Now()
-	g.Begins = before.Add(50 * time.Millisecond)
+	g.Begins = time.Now().Add(50 * time.Millisecond)
 	if test.settle != nil {
 		g.Settle = func(context.Context) (time.Time, error) { asked++; return test.settle(g.Begins), nil }
 	}
@@ -80,13 +92,12 @@ func settleOnce(t *testing.T, test settleCase) (late time.Duration) {
 	if len(phases) != 3 || phases[1] != metrics.Window || asked > 1 || (asked == 1) != (test.settle != nil) {
 		t.Errorf("phases %v, asked %d times", phases, asked)
 	}
-	if got := s.WindowStart.Sub(g.Begins); got < test.least || opened.Before(s.WindowStart) {
-		t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.least, opened.Sub(s.WindowStart))
+	if got := s.WindowStart.Sub(g.Begins); got < test.opens || opened.Before(s.WindowStart) {
+		t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.opens, opened.Sub(s.WindowStart))
 	}
 	if s.InWindow.Ops() == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Sent >= s.Bytes.Sent {
 		t.Errorf("%d operations in the window, %d of %d bytes sent in it", s.InWindow.Ops(), s.BytesInWindow.Sent, s.Bytes.Sent)
 	}
-	return s.WindowStart.Sub(g.Begins) - test.least
 }
 
 // An answer that fails, and one that never comes, end with their error.
