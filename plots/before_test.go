@@ -58,12 +58,12 @@ func curvesBelow(t *testing.T, dir string) map[string]plotter.XYs {
 		}
 	}
 	curves["total throughput"] = TotalThroughput(r)
-	for phase, span := range Phases(r) {
+	for phase, span := range r.Phases() {
 		curves["phase "+string(phase)] = plotter.XYs{{X: span.Start, Y: span.End}}
 	}
-	reach := SupportedNines(r.Latencies.Call.TotalCount())
-	curves["latency of calls"] = LatencyCurve(r.Latencies.Call, reach)
-	curves["latency of ops"] = LatencyCurve(r.Latencies.Op, reach)
+	reach := supportedNines(r.Latencies.Call.TotalCount())
+	curves["latency of calls"] = latencyCurve(r.Latencies.Call, reach)
+	curves["latency of ops"] = latencyCurve(r.Latencies.Op, reach)
 	for _, name := range []string{"trials", "sweep"} {
 		s, err := LoadSweep(filepath.Join(dir, name))
 		if err != nil {

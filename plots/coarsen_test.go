@@ -36,7 +36,7 @@ func (t *tape) Read(p []byte) (int, error) {
 		if err := out.Write(record); err != nil {
 			return 0, err
 		}
-		t.usage.StartS, t.usage.CPUPercent, t.usage.TCPRetransmits = s-1, 100*s/float64(t.seconds), 1
+		t.usage.StartS, t.usage.CPUPercent = s-1, 100*s/float64(t.seconds)
 		record.Interval, record.Usage = nil, &t.usage
 		if err := out.Write(record); err != nil {
 			return 0, err
@@ -85,12 +85,12 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 			t.Errorf("%d %s of %d s, want about %d", n, what, seconds, maxPoints)
 		}
 	}
-	sum, lengthS, cpu, retransmits := uint64(0), 0.0, 0.0, uint64(0)
+	sum, lengthS, cpu := uint64(0), 0.0, 0.0
 	for _, i := range log.Intervals {
 		sum, lengthS = sum+i.Value.Counts.Ops(), lengthS+i.Value.LengthS
 	}
 	for _, u := range log.Usages {
-		cpu, retransmits = cpu+u.Value.CPUPercent*u.Value.LengthS, retransmits+u.Value.TCPRetransmits
+		cpu += u.Value.CPUPercent * u.Value.LengthS
 		if data, ok := u.Value.Data(); !ok || data.RxBytesPerS != 5 {
 			t.Fatalf("the data interface is %v, want 5 B/s received", data)
 		}
@@ -98,8 +98,8 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 	if want := uint64(seconds) * uint64(seconds+1) / 2; sum != want || math.Abs(lengthS-float64(seconds)) > 1e-6 {
 		t.Errorf("%d operations in %v s, want %d in %d", sum, lengthS, want, seconds)
 	}
-	if want := 50 * float64(seconds+1); math.Abs(cpu/want-1) > 1e-9 || retransmits != uint64(seconds) {
-		t.Errorf("CPU adds up to %v and retransmits to %d, want %v and %d", cpu, retransmits, want, seconds)
+	if want := 50 * float64(seconds+1); math.Abs(cpu/want-1) > 1e-9 {
+		t.Errorf("CPU adds up to %v, want %v", cpu, want)
 	}
 	runtime.KeepAlive(r)
 }
@@ -115,7 +115,7 @@ func heap() uint64 {
 // Phases stay apart however long the run is, and a log that only changes phase is
 // read to its end.
 func TestTrackKeepsPhasesApart(t *testing.T) {
-	intervals := newIntervals()
+	intervals := &track[metrics.Interval]{join: joinIntervals}
 	for s := range 3 * maxPoints {
 		phase := metrics.WarmUp
 		if s >= maxPoints {
@@ -123,11 +123,11 @@ func TestTrackKeepsPhasesApart(t *testing.T) {
 		}
 		intervals.add(interval(float64(s+1), 1, 1, phase))
 	}
-	spans := Phases(&Run{Run: metrics.Run{}, Logs: []Log{{Role: metrics.Client, Intervals: intervals.points}}})
+	spans := (&Run{Run: metrics.Run{}, Logs: []Log{{Role: metrics.Client, Intervals: intervals.points}}}).Phases()
 	if got := spans[metrics.WarmUp]; math.Abs(got.End-got.Start-maxPoints) > 1e-6 {
 		t.Errorf("the warm-up lasts from %v to %v, want %d s", got.Start, got.End, maxPoints)
 	}
-	restless := newIntervals()
+	restless := &track[metrics.Interval]{join: joinIntervals}
 	for s := range 2 * maxPoints {
 		restless.add(interval(float64(s+1), 1, 1, metrics.Phase(fmt.Sprint(s%2))))
 	}

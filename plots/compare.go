@@ -60,14 +60,14 @@ func named(value string) string {
 	if value == "" {
 		return "none"
 	}
-	return label(value, 80)
+	return format.Label(value, 80)
 }
 
 // load reads a side's folders and returns its valid trials' operations per
 // second.
 func (s *Side) load(dirs []string) ([]float64, error) {
 	s.Name = strings.Join(dirs, ",")
-	runs, err := loadRuns(dirs)
+	runs, err := LoadRuns(dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Side) take(runs []*Run) ([]float64, error) {
 	var all []map[string]string
 	for _, r := range runs {
 		if !r.Verdict.Valid {
-			s.Failed = append(s.Failed, label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
+			s.Failed = append(s.Failed, format.Label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
 			continue
 		}
 		if r.OpsPerS <= 0 {

@@ -85,7 +85,7 @@ func TestCompareCosts(t *testing.T) {
 // The report of such a folder says so too.
 func TestCompareCostsInReport(t *testing.T) {
 	dir := makeTogether(t, 5, 1.05)
-	if _, err := DrawSweep(dir); err != nil {
+	if _, err := Draw(dir); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))

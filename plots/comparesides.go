@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // CompareSides compares the two sides of a folder of --ab, by the pairs in which
@@ -18,7 +19,7 @@ import (
 // such a folder, or that a side has no valid trial.
 func CompareSides(dir string) (Comparison, error) {
 	c := Comparison{Paired: true}
-	dir, err := realPath(dir) // trials are called by their folder's name
+	dir, err := RealPath(dir) // trials are called by their folder's name
 	if err != nil {
 		return c, err
 	}
@@ -34,7 +35,7 @@ func CompareSides(dir string) (Comparison, error) {
 			return c, &InputError{fmt.Errorf("%s: trial %d is of neither side", filepath.Join(dir, metrics.TrialsFile), trial.Number)}
 		}
 	}
-	runs, err := loadTrials(dir)
+	runs, err := LoadTrials(dir)
 	if err != nil {
 		return c, err
 	}
@@ -80,7 +81,7 @@ func (s *Sweep) compared() []string {
 
 // sideName is what a side was told, for people.
 func sideName(plan metrics.Sweep, i int) string {
-	return label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
+	return format.Label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
 }
 
 // pairs are a figure of the trials of A and B in those pairs that have two valid ones,

@@ -5,11 +5,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
-// Draw writes a run folder's figures, as PNG and SVG, and report.html into the
-// folder itself, and returns the names of the files it wrote.
+// Draw writes the figures, as PNG and SVG, and report.html of a run's or a sweep's
+// folder into the folder itself, and returns the names of the files it wrote. A
+// sweep need not have ended.
 func Draw(dir string) ([]string, error) {
+	if IsSweep(dir) {
+		s, err := LoadSweep(dir)
+		if err != nil {
+			return nil, err
+		}
+		return DrawSweep(s, dir)
+	}
 	r, err := LoadDir(dir)
 	if err != nil {
 		return nil, err
@@ -17,60 +28,74 @@ func Draw(dir string) ([]string, error) {
 	return DrawRun(r, dir)
 }
 
-// LoadDir is Load on a folder of the file system; its errors name the folder.
-func LoadDir(dir string) (*Run, error) {
-	r, err := Load(os.DirFS(dir))
-	var input *InputError
-	if errors.As(err, &input) {
-		return nil, &InputError{fmt.Errorf("%s: %w", dir, input.Err)}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	return r, nil
-}
-
-// DrawRun writes the figures and report.html of a run into out and returns the
-// names of the files it wrote.
+// DrawRun is Draw of a run that is loaded, into the folder out.
 func DrawRun(r *Run, out string) ([]string, error) {
-	files, err := write(Figures(r), out)
-	if err != nil {
-		return files, err
-	}
 	page, err := Report(r)
 	if err != nil {
-		return files, err
+		return nil, err
 	}
-	return writeFile(files, filepath.Join(out, "report.html"), page)
+	return write(Figures(r), page, out)
 }
 
-// write renders figures into out in both formats.
-func write(figures []Figure, out string) (files []string, err error) {
+// DrawSweep is Draw of a sweep that is loaded, into the folder out.
+func DrawSweep(s *Sweep, out string) ([]string, error) {
+	page, err := SweepReport(s)
+	if err != nil {
+		return nil, err
+	}
+	return write(ScalingFigures(s), page, out)
+}
+
+// DrawMany takes several run folders for the trials of one sweep, and a sweep's
+// folder for those of its trials, and writes their figures, throughput_scaling.png
+// and .svg first, into out. It returns the names of the files, and the runs that
+// it left out because they are not valid. A folder that is named twice counts
+// once.
+func DrawMany(dirs []string, out string) (files, leftOut []string, err error) {
+	runs, err := LoadRuns(dirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	sweep := SweepOf(runs)
+	for _, trial := range sweep.Failed() {
+		leftOut = append(leftOut, format.Label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
+	}
+	if len(leftOut) == len(runs) {
+		return nil, leftOut, &InputError{errors.New("none of the runs is valid: there is nothing to draw")}
+	}
+	files, err = write(ScalingFigures(sweep), nil, out)
+	return files, leftOut, err
+}
+
+// write writes figures in both formats, and the page report.html unless it is nil,
+// into the folder out.
+func write(figures []figure.Figure, page []byte, out string) (files []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
 	}
+	save := func(name string, content []byte) error {
+		name = filepath.Join(out, name)
+		if err := os.WriteFile(name, content, 0o644); err != nil {
+			return fmt.Errorf("write a figure: %w", err)
+		}
+		files = append(files, name)
+		return nil
+	}
 	for _, f := range figures {
-		for _, format := range []struct {
-			ending string
-			render func() ([]byte, error)
-		}{{".png", f.PNG}, {".svg", f.SVG}} {
-			picture, err := format.render()
-			if err != nil {
-				return files, err
-			}
-			files, err = writeFile(files, filepath.Join(out, f.Name+format.ending), picture)
-			if err != nil {
-				return files, err
-			}
+		png, err := f.PNG()
+		if err != nil {
+			return files, err
+		}
+		svg, err := f.SVG()
+		if err != nil {
+			return files, err
+		}
+		if err := errors.Join(save(f.Name+".png", png), save(f.Name+".svg", svg)); err != nil {
+			return files, err
 		}
 	}
-	return files, nil
-}
-
-// writeFile writes one file and adds its name to files.
-func writeFile(files []string, name string, content []byte) ([]string, error) {
-	if err := os.WriteFile(name, content, 0o644); err != nil {
-		return files, fmt.Errorf("write a figure: %w", err)
+	if page == nil {
+		return files, nil
 	}
-	return append(files, name), nil
+	return files, save("report.html", page)
 }

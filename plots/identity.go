@@ -16,7 +16,7 @@ var ownFlags = []string{"node", "listen", "port", "hosts", "client", "clients", 
 // their commit, their cores, and the machines.
 func identity(r *Run) map[string]string {
 	all := configuration(r)
-	all["servers + clients"] = describeTopology(r.Run)
+	all["servers + clients"] = DescribeTopology(r.Run)
 	if r.GitCommit != "" {
 		all["git commit"] = r.GitCommit
 	}

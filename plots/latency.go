@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -15,34 +14,35 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
-// Nines returns where quantile q, in [0, 1), stands on a latency figure's x
-// axis: 0.9 at 1, 0.99 at 2, and so on.
-func Nines(q float64) float64 { return -math.Log10(1 - q) }
+// nines returns where quantile q, in [0, 1), lies on a latency figure's x axis:
+// 0.9 at 1, 0.99 at 2, and so on.
+func nines(q float64) float64 { return -math.Log10(1 - q) }
 
-// SupportedNines is how far on that axis n independent samples reach: to the
+// supportedNines is how far on that axis n independent samples reach: to the
 // quantile q with 1 - q^n = 0.95. It is the inverse of metrics.Samples, which
 // says why.
-func SupportedNines(n int64) float64 {
+func supportedNines(n int64) float64 {
 	if n <= 0 {
 		return 0
 	}
 	return -math.Log10(-math.Expm1(math.Log(0.05) / float64(n)))
 }
 
-// LatencyCurve returns a latency in milliseconds for each place from 0 to
-// nines on a latency figure's x axis. An empty distribution has no points.
-func LatencyCurve(d *metrics.Distribution, nines float64) plotter.XYs {
+// latencyCurve returns a latency in milliseconds for each place from 0 to reach
+// on a latency figure's x axis. An empty distribution has no points.
+func latencyCurve(d *metrics.Distribution, reach float64) plotter.XYs {
 	const pointsPerNine = 100
 	if d.TotalCount() == 0 {
 		return nil
 	}
 	var curve plotter.XYs
-	steps := int(math.Ceil(nines * pointsPerNine))
-	median := Nines(0.5) // which the steps would miss
+	steps := int(math.Ceil(reach * pointsPerNine))
+	median := nines(0.5) // which the steps would miss
 	for i := 0; i <= steps; i++ {
-		x := min(float64(i)/pointsPerNine, nines)
+		x := min(float64(i)/pointsPerNine, reach)
 		if i > 0 && curve[len(curve)-1].X < median && median < x {
 			curve = append(curve, plotter.XY{X: median, Y: latencyMs(d, median)})
 		}
@@ -55,53 +55,55 @@ func LatencyCurve(d *metrics.Distribution, nines float64) plotter.XYs {
 // microsecond, count as one: a logarithmic axis has no zero.
 func latencyMs(d *metrics.Distribution, nines float64) float64 {
 	percentile := 100 * (1 - math.Pow(10, -nines))
-	return float64(max(1, d.ValueAtPercentile(percentile))) / microsPerMs
+	return float64(max(1, d.ValueAtPercentile(percentile))) / 1000
 }
 
-// LatencyFigure shows the window's latencies by percentile. Both curves end
-// where the number of calls stops supporting them: the operations of one call
-// share their fate and are no independent samples.
-func LatencyFigure(r *Run) Figure {
+// LatencyFigure shows the window's latencies by percentile. Both curves end where
+// the number of calls stops supporting them: the operations of one call are not
+// independent samples.
+func LatencyFigure(r *Run) figure.Figure {
 	loop := "closed loop"
 	if r.Offered != nil {
 		loop = "open loop"
 	}
 	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+loop)
-	p := newPanel("percentile", "latency (ms)")
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
-	reach := SupportedNines(r.Latencies.Call.TotalCount())
-	group, saturated := Group{}, saturation(r.Run)
+	p := figure.NewPanel("percentile", "latency (ms)")
+	reach := supportedNines(r.Latencies.Call.TotalCount())
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, max(1, math.Ceil(reach)), 1, 10
+	p.X.Tick.Marker, p.Y.Tick.Marker = percentileTicks{}, figure.LogTicks(format.Shortest)
+	p.Y.Scale = plot.LogScale{}
+	p.Place = percentile
+	group, saturated := figure.Group{}, saturation(r.Run)
 	low, high := math.Inf(1), 0.0
-	var names []string
-	var curves []plotter.XYs
 	for _, kind := range latencyKinds {
 		d := kind.of(r.Latencies)
-		curve := LatencyCurve(d, reach)
+		curve := latencyCurve(d, reach)
 		if len(curve) == 0 || saturated != "" {
 			continue
 		}
 		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
-		polyline(p, kind.line, curve)
+		p.Line(kind.line, curve)
 		p.Add(milestones{curve: curve, kind: kind})
-		group.Entries = append(group.Entries, Entry{Name: kind.describe(d), Line: kind.line})
-		names, curves = append(names, strings.TrimSuffix(kind.unit, "s")), append(curves, curve)
+		p.Tooltip(kind.name, curve, func(i int) string { return format.Milliseconds(curve[i].Y*1000) + " ms" })
+		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Line: kind.line})
 	}
-	f.Readings = latencyReadings(names, curves)
 	if len(group.Entries) == 0 {
-		p.Add(notice(cmp.Or(saturated, "no latency was recorded in the window")))
+		p.Notice(cmp.Or(saturated, "no latency was recorded in the window"))
 	} else {
-		f.Legend = []Group{group}
-		p.Y.Min, p.Y.Max = logRange(low, high)
+		f.Legend = []figure.Group{group}
+		p.Y.Min, p.Y.Max = figure.LogRange(low, high)
 	}
-	p.Y.Scale = plot.LogScale{}
-	p.Y.Tick.Marker = logTicks{shortest}
-	p.X.Max = max(1, math.Ceil(reach))
-	p.X.Tick.Marker = percentileTicks{}
-	f.Panels = []*plot.Plot{p}
+	f.Panels = []*figure.Panel{p}
 	return f
 }
 
-// saturation is why an open loop's latencies say nothing, "" when they do.
+// percentile names a place on a latency figure's x axis: "p99.5".
+func percentile(nines float64) string {
+	digits := max(1, int(nines)-1)
+	return fmt.Sprintf("p%.*f", digits, 100*(1-math.Pow(10, -nines)))
+}
+
+// saturation is why an open loop's latencies mean nothing, "" if they do.
 func saturation(run metrics.Run) string {
 	if run.Offered == nil {
 		return ""
@@ -111,46 +113,28 @@ func saturation(run metrics.Run) string {
 
 // latencyKind is one of the two latencies and its look.
 type latencyKind struct {
-	words, unit string
+	name, words string
 	of          func(*metrics.Latencies) *metrics.Distribution
 	line        draw.LineStyle
-	above       bool // its numbers stand above its curve
+	above       bool // its numbers are written above its curve
 }
 
-// latencyKinds are the two latencies in the order of the legend and of drawing;
-// the first is wide enough to show where they are one.
+// latencyKinds are the two latencies in the order of the legend and of drawing.
+// The first line is the wider one and shows where the second covers it.
 var latencyKinds = []latencyKind{
-	{"op: from the moment it was due to its reply", "ops",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, stroke(vermillion, 4.2), true},
-	{"call: from its send to its reply", "calls",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, stroke(blue, 1.8), false},
+	{"op", "from the moment it was due to its reply",
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, figure.Stroke(figure.Warm[0], 4.2), true},
+	{"call", "from its send to its reply",
+		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
 }
 
 // describe is the kind's line in the legend.
 func (k latencyKind) describe(d *metrics.Distribution) string {
-	words := fmt.Sprintf("%s (%s %s, max %s ms", k.words, format.Count(float64(d.TotalCount())), k.unit, milliseconds(float64(d.Max())))
+	words := fmt.Sprintf("%s: %s (%s %ss, max %s ms", k.name, k.words, format.Count(float64(d.TotalCount())), k.name, format.Milliseconds(float64(d.Max())))
 	if d.OutOfRange > 0 {
 		words += fmt.Sprintf(", %d out of range", d.OutOfRange)
 	}
 	return words + ")"
-}
-
-// logRange is the range of a logarithmic axis around [low, high]: from and to
-// 1, 2 or 5 times a power of ten, with room for numbers at the curves.
-func logRange(low, high float64) (float64, float64) {
-	return roundDown(low / 1.1), 1 / roundDown(1/(high*1.25))
-}
-
-// roundDown is the largest 1, 2 or 5 times a power of ten not above v.
-func roundDown(v float64) float64 {
-	decade := math.Pow(10, math.Floor(math.Log10(v)))
-	switch digit := v / decade * (1 + 1e-9); {
-	case digit >= 5:
-		return 5 * decade
-	case digit >= 2:
-		return 2 * decade
-	}
-	return decade
 }
 
 // percentileTicks label 0, 50, 90, 99, 99.9, ... percent.
@@ -158,10 +142,10 @@ type percentileTicks struct{}
 
 // Ticks returns the ticks within [low, high] nines.
 func (percentileTicks) Ticks(low, high float64) []plot.Tick {
-	marks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: Nines(0.5), Label: "50 %"}}
-	for nines := 1; float64(nines) <= high; nines++ {
-		percent := strconv.FormatFloat(100-math.Pow(10, float64(2-nines)), 'f', max(0, nines-2), 64)
-		marks = append(marks, plot.Tick{Value: float64(nines), Label: percent + " %"})
+	marks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: nines(0.5), Label: "50 %"}}
+	for n := 1; float64(n) <= high; n++ {
+		percent := strconv.FormatFloat(100-math.Pow(10, float64(2-n)), 'f', max(0, n-2), 64)
+		marks = append(marks, plot.Tick{Value: float64(n), Label: percent + " %"})
 	}
 	return marks
 }
@@ -176,14 +160,14 @@ type milestones struct {
 func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	last := m.curve[len(m.curve)-1].X
-	style := sans(12, m.kind.line.Color)
+	style := figure.Sans(12, m.kind.line.Color)
 	style.XAlign, style.YAlign = text.XRight, text.YBottom
 	shift := vg.Point{X: -5, Y: 4}
 	if !m.kind.above {
 		style.XAlign, style.YAlign = text.XLeft, text.YTop
 		shift = vg.Point{X: 5, Y: -5}
 	}
-	var written boxes
+	labels := figure.Labels{Canvas: c}
 	for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if tick.Value == 0 || tick.Value > last {
 			continue
@@ -191,7 +175,7 @@ func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
 		at := m.at(tick.Value)
 		point := vg.Point{X: x(at.X), Y: y(at.Y)}
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
-		written.write(c, style, point.Add(shift), milliseconds(at.Y*microsPerMs)+" ms")
+		labels.Write(style, point.Add(shift), format.Milliseconds(at.Y*1000)+" ms")
 	}
 }
 

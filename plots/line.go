@@ -9,38 +9,39 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
 // Line is throughput along one knob, with all the others fixed.
 type Line struct {
-	Name  string // of what is fixed, as in "batch 8192"; "" when nothing is
-	Spots []Spot // in the order of their places on the axis
-	Law   *USL   // nil when it was not fitted
-	NoLaw string // why not; "" where no law is looked for
+	Name   string        // of what is fixed, as in "batch 8192"; "" when nothing is
+	Points []PointOnLine // in the order of their places on the axis
+	Law    *USL          // nil when it was not fitted
+	NoLaw  string        // why not; "" where no law is looked for
 }
 
-// Spot is one point of a line.
-type Spot struct {
+// PointOnLine is a point of a line.
+type PointOnLine struct {
 	Point
 	Value    string // of the line's knob
 	Place    float64
 	Estimate metrics.Estimate // of a point that is OK; its Coverage is 0 without an interval
 	Ideal    float64          // ops/s if throughput grew in proportion from the smallest; 0 where there is no such hope
-	Step     float64          // the gain over the spot before, over that of the knob; 0 unknown
+	Step     float64          // the gain over the point before, over that of the knob; 0 unknown
 	Limit    float64          // ops/s that the links allow; 0 unknown
 }
 
 // Efficiency is the median's share of the ideal; 0 unknown.
-func (s Spot) Efficiency() float64 {
-	if s.Ideal == 0 {
+func (p PointOnLine) Efficiency() float64 {
+	if p.Ideal == 0 {
 		return 0
 	}
-	return s.Estimate.Median / s.Ideal
+	return p.Estimate.Median / p.Ideal
 }
 
-// lines are the sweep's points along a knob, one line for each combination of
-// the other knobs' values.
-func lines(s *Sweep, along int, x axis) []Line {
+// linesOf returns the sweep's points along a knob, one line for each combination
+// of the other knobs' values.
+func linesOf(s *Sweep, along int, x figure.Axis) []Line {
 	var all []Line
 	place := map[string]int{}
 	for _, point := range s.Points {
@@ -51,20 +52,26 @@ func lines(s *Sweep, along int, x axis) []Line {
 			place[name] = i
 			all = append(all, Line{Name: name})
 		}
-		spot := Spot{Point: point, Value: point.Values[along], Place: x.place(point.Values[along]), Limit: wireLimit(point)}
-		if point.OK() {
-			spot.Estimate, _ = point.Estimate()
-		}
-		all[i].Spots = append(all[i].Spots, spot)
+		value := point.Values[along]
+		all[i].Points = append(all[i].Points, onLine(point, value, x.Place(value)))
 	}
 	for i := range all {
-		slices.SortStableFunc(all[i].Spots, func(a, b Spot) int { return cmp.Compare(a.Place, b.Place) })
-		if x.grows {
+		slices.SortStableFunc(all[i].Points, func(a, b PointOnLine) int { return cmp.Compare(a.Place, b.Place) })
+		if x.Grows {
 			all[i].compareWithIdeal()
 			all[i].fit(s.Seed)
 		}
 	}
 	return all
+}
+
+// onLine is a sweep's point at a place of a line.
+func onLine(point Point, value string, place float64) PointOnLine {
+	p := PointOnLine{Point: point, Value: value, Place: place, Limit: wireLimit(point)}
+	if point.OK() {
+		p.Estimate, _ = point.Estimate()
+	}
+	return p
 }
 
 // fixedName is the values of all knobs but one, for people.
@@ -78,35 +85,35 @@ func fixedName(knobs []metrics.Knob, values []string, but int) string {
 	return strings.Join(words, ", ")
 }
 
-// compareWithIdeal fills in Ideal and Step, from the first spot with a result.
+// compareWithIdeal fills in Ideal and Step, from the first point with a result.
 func (l *Line) compareWithIdeal() {
-	var least, before *Spot
-	for i := range l.Spots {
-		spot := &l.Spots[i]
-		if spot.Estimate.N == 0 {
+	var least, before *PointOnLine
+	for i := range l.Points {
+		point := &l.Points[i]
+		if point.Estimate.N == 0 {
 			continue
 		}
 		if least == nil {
-			least = spot
+			least = point
 		}
-		spot.Ideal = least.Estimate.Median / least.Place * spot.Place
+		point.Ideal = least.Estimate.Median / least.Place * point.Place
 		if before != nil && before.Estimate.Median > 0 {
-			spot.Step = spot.Estimate.Median / before.Estimate.Median / (spot.Place / before.Place)
+			point.Step = point.Estimate.Median / before.Estimate.Median / (point.Place / before.Place)
 		}
-		before = spot
+		before = point
 	}
 }
 
-// fit looks for the Universal Scalability Law in the trials of the spots with a
+// fit looks for the Universal Scalability Law in the trials of the points with a
 // result.
 func (l *Line) fit(seed uint64) {
 	var n, x []float64
-	for _, spot := range l.Spots {
-		if spot.Estimate.N == 0 {
+	for _, point := range l.Points {
+		if point.Estimate.N == 0 {
 			continue
 		}
-		for _, rate := range spot.Rates() {
-			n, x = append(n, spot.Place), append(x, rate)
+		for _, rate := range point.Rates() {
+			n, x = append(n, point.Place), append(x, rate)
 		}
 	}
 	law, err := FitUSL(n, x, seed)
@@ -117,15 +124,29 @@ func (l *Line) fit(seed uint64) {
 	l.Law = &law
 }
 
-// best is the spot with the highest median, and false when no spot has one.
-func best(spots []Spot) (Spot, bool) {
-	var best Spot
-	for _, spot := range spots {
-		if spot.Estimate.N > 0 && (best.Estimate.N == 0 || spot.Estimate.Median > best.Estimate.Median) {
-			best = spot
+// Best is the point with the highest median, and false if no point has one.
+func Best(points []PointOnLine) (best PointOnLine, ok bool) {
+	for _, point := range points {
+		if point.Estimate.N > 0 && (best.Estimate.N == 0 || point.Estimate.Median > best.Estimate.Median) {
+			best = point
 		}
 	}
 	return best, best.Estimate.N > 0
+}
+
+// text is the point in a tooltip.
+func (p PointOnLine) text() string {
+	text := "no result"
+	if p.Estimate.N > 0 {
+		text = p.Estimate.String() + " ops/s"
+		if p.Ideal > 0 {
+			text += fmt.Sprintf(", %.1f %% of the ideal", 100*p.Efficiency())
+		}
+	}
+	if n := len(p.Failed); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	return text
 }
 
 // describe is the law's parameters with their intervals, and where it peaks.
@@ -133,11 +154,11 @@ func (u USL) describe(knob string) string {
 	bounded := func(b Bounded) string {
 		return fmt.Sprintf("%s [%s, %s]", format.Count(b.Value), format.Count(b.Low), format.Count(b.High))
 	}
-	peak := fmt.Sprintf("%s [%s, ", tenths(u.Peak.Value), tenths(u.Peak.Low))
+	peak := fmt.Sprintf("%s [%s, ", format.Tenths(u.Peak.Value), format.Tenths(u.Peak.Low))
 	if math.IsInf(u.Peak.High, 1) {
 		peak += "no bound)"
 	} else {
-		peak += tenths(u.Peak.High) + "]"
+		peak += format.Tenths(u.Peak.High) + "]"
 	}
 	return fmt.Sprintf("contention %s, coherency %s, peak of %s ops/s at %s %s",
 		bounded(u.Alpha), bounded(u.Beta), format.Count(u.At(u.Peak.Value)), peak, knob)

@@ -17,7 +17,7 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	}
 	defer f.Close()
 	log := Log{}
-	intervals, usages := newIntervals(), newUsages()
+	intervals, usages := track[metrics.Interval]{join: joinIntervals}, track[metrics.Usage]{join: joinUsages}
 	records := metrics.NewReader(file, f)
 	for line := 1; records.Scan(); line++ {
 		record := records.Record()

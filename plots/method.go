@@ -9,13 +9,13 @@ import (
 	"kvlab/metrics/format"
 )
 
-// methodPart says how a run was measured, and what was checked.
+// methodPart says how a run was measured and what was checked.
 func methodPart(r *Run) part {
 	p := part{List: method(r)}
 	if r.Total.Ops()+r.Applied.Ops() > 0 {
 		p.Tables = []table{accountTable(r.Run)}
 	} else {
-		p.Notes = []string{"The run did not come as far as to compare what clients verified with what servers applied."}
+		p.Notes = []string{"The run ended before the counts of clients and servers could be compared."}
 	}
 	rows, pairs := disagreements(r.Run)
 	switch {
@@ -37,27 +37,30 @@ func methodPart(r *Run) part {
 	return p
 }
 
-// method is the run's steps in their order, a sentence or two each.
+// method is what was measured and checked, in the order of the run. docs/measuring.md
+// explains each line.
 func method(r *Run) []string {
-	steps := []string{"Nodes: " + describeTopology(r.Run) + "; every process was started for this run."}
-	flag := func(name string) string { return r.Workload[name] }
+	lines := []string{"Nodes: " + DescribeTopology(r.Run) + "."}
+	add := func(line string, args ...any) { lines = append(lines, fmt.Sprintf(line, args...)) }
+	flag := func(name string) string { return cmp.Or(r.Workload[name], "unknown") }
 	if loaded := loadedRecords(r.Run); loaded > 0 {
-		steps = append(steps, fmt.Sprintf("Load: %s records of %s bytes were stored, and each was read back, before anything was measured.",
-			grouped(loaded), cmp.Or(flag("value-size"), "unknown")))
+		add("Load: %s records of %s bytes, each read back.", grouped(loaded), flag("value-size"))
 	}
-	if flag("workers") != "" {
-		steps = append(steps, fmt.Sprintf("Load generation: %s workers for each client, %s. A worker draws operations (%s), puts each into the batch of the server that owns its key (-router %s), sends all batches of a round at once, and waits for their replies; -batch %s%s. Operations of one worker on one key are sent, applied and answered in the order in which it drew them.",
-			flag("workers"), metrics.LoopText(r.Offered, r.Ops), describeWork(r.Workload), cmp.Or(flag("router"), "unknown"), flag("batch"), perCall(r.Run)))
+	if r.Workload["workers"] != "" {
+		add("Work: %s, %s workers per client, %s, -router %s, -batch %s%s.", DescribeWork(r.Workload), flag("workers"), metrics.LoopText(r.Offered, r.Ops), flag("router"), flag("batch"), perCall(r.Run))
 	}
 	if r.WarmUp != nil {
-		steps = append(steps, "Warm-up: "+r.WarmUp.String()+".")
+		add("Warm-up: %s.", r.WarmUp)
 	}
 	if r.WindowS > 0 {
-		steps = append(steps, fmt.Sprintf("Window: %.3f s common to all clients, %.1f %% of the shortest one's. Only operations whose replies came in the window and were verified count.", r.WindowS, 100*r.OverlapShare))
+		add("Window: %.3f s common to all clients, %.1f %% of the shortest one's.", r.WindowS, 100*r.OverlapShare)
 	}
 	if v := verification(r.Run); v.Checked > 0 {
-		steps = append(steps, fmt.Sprintf("Checks: the length and header of all %s values read were checked against the key that was asked for, and %s of them were compared in full: %s. Reads that found nothing: %s.",
-			grouped(v.Checked), grouped(v.Compared), failures(v), grouped(r.Total.Misses)))
+		wrong := "none was wrong"
+		if v.Failures > 0 {
+			wrong = grouped(v.Failures) + " were wrong, first " + v.First
+		}
+		add("Values: %s checked, %s of them compared in full; %s. Reads that found nothing: %s.", grouped(v.Checked), grouped(v.Compared), wrong, grouped(r.Total.Misses))
 	}
 	var checked []string
 	for _, node := range r.Nodes {
@@ -68,28 +71,13 @@ func method(r *Run) []string {
 	if r.Check != nil {
 		checked = append(checked, "by all clients together, "+r.Check.Text())
 	}
-	if len(checked) == 0 {
-		checked = []string{"not checked in this run; -check in the clients' arguments does"}
-	}
-	steps = append(steps, "Linearizability: "+strings.Join(checked, "; ")+".")
-	steps = append(steps, "Latency: an HdrHistogram of each worker, added up over workers and clients; percentiles are never averaged, and those that too few calls support are n/a.",
-		"Usage: /proc of every node, once a second.")
-	if r.Preflight != nil && len(r.Preflight.Findings) > 0 {
-		var findings []string
+	add("Linearizability: %s.", cmp.Or(strings.Join(checked, "; "), "not checked"))
+	if r.Preflight != nil {
 		for _, f := range r.Preflight.Findings {
-			findings = append(findings, strings.TrimSpace(f.Node+" "+f.Text))
+			add("Machine finding before the run: %s.", strings.TrimSpace(f.Node+" "+f.Text))
 		}
-		steps = append(steps, "The machines before the run, not as they should be: "+strings.Join(findings, "; ")+".")
 	}
-	return steps
-}
-
-// failures is how many values were wrong.
-func failures(v metrics.Verification) string {
-	if v.Failures == 0 {
-		return "none was wrong"
-	}
-	return grouped(v.Failures) + " were wrong, first " + v.First
+	return lines
 }
 
 // loadedRecords is how many records the clients stored before the workload.

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -10,148 +9,198 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
-// ThroughputFigure shows each client's operations per second over time, and
-// the total of several.
-func ThroughputFigure(r *Run) Figure {
-	f := runFigure(r, "throughput", "Throughput over time")
-	clients := Throughput(r)
-	lines := linesOf(clients)
-	if len(clients) > 1 {
-		total := line{TotalThroughput(r), stroke(ink, 2.6)}
-		lines = append(lines, total)
-		f.Legend = append(f.Legend, Group{"total", []Entry{{Name: "all clients", Line: total.style}}})
+// Figures returns every figure of one run, in the report's order.
+func Figures(r *Run) []figure.Figure {
+	received, sent := Received(r), Sent(r)
+	busiest := max(highest(r, received), highest(r, sent))
+	gbps := unit("%.3f Gb/s")
+	figures := []figure.Figure{
+		throughputFigure(r),
+		LatencyFigure(r),
+		overTime(r, "cpu", "CPU usage over time", quantity{label: "CPU, all cores together (%)", series: CPU(r), top: 100, text: unit("%.1f %%")}),
+		overTime(r, "network", "Network traffic over time, data interface",
+			quantity{label: "received (Gb/s)", series: received, top: busiest, text: gbps}, quantity{label: "sent (Gb/s)", series: sent, top: busiest, text: gbps}),
+		overTime(r, "memory", "Memory in use over time", quantity{label: "memory in use (GiB)", series: Memory(r), text: unit("%.2f GiB")}),
 	}
-	f.Legend = append(f.Legend, legendOf(clients)...)
-	f.Panels = []*plot.Plot{timePanel(r, lines, "operations per second", topOf(r, lines))}
-	shown := readable{series: clients, write: func(y float64) string { return format.Count(y) + " ops/s" }}
-	if len(clients) > 1 {
-		shown.total = TotalThroughput(r)
+	if r.IsSoak() {
+		figures = append(figures, soakFigure(r))
 	}
-	f.Readings = timeReadings(r, shown)
-	return f
+	return figures
 }
 
-// CPUFigure shows each node's processor usage over time.
-func CPUFigure(r *Run) Figure {
-	f := runFigure(r, "cpu", "CPU usage over time")
-	nodes := CPU(r)
-	f.Legend = legendOf(nodes)
-	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "CPU, all cores together (%)", 100)}
-	f.Readings = timeReadings(r, readable{series: nodes, write: inUnit("%.1f %%")})
-	return f
-}
-
-// MemoryFigure shows each machine's used memory over time.
-func MemoryFigure(r *Run) Figure {
-	f := runFigure(r, "memory", "Memory in use over time")
-	nodes := Memory(r)
-	f.Legend = legendOf(nodes)
-	f.Panels = []*plot.Plot{timePanel(r, linesOf(nodes), "memory in use (GiB)", topOf(r, linesOf(nodes)))}
-	f.Readings = timeReadings(r, readable{series: nodes, write: inUnit("%.2f GiB")})
-	return f
-}
-
-// NetworkFigure shows what each node's data interface received and sent over
-// time, in two panels with one scale.
-func NetworkFigure(r *Run) Figure {
-	f := runFigure(r, "network", "Network traffic over time, data interface")
-	received, sent := linesOf(Received(r)), linesOf(Sent(r))
-	f.Legend = legendOf(Received(r))
-	top := max(topOf(r, received), topOf(r, sent))
-	rx, tx := timePanel(r, received, "received (Gb/s)", top), timePanel(r, sent, "sent (Gb/s)", top)
-	rx.X.Label.Text = ""
-	f.Panels = []*plot.Plot{rx, tx}
-	f.Readings = timeReadings(r, readable{series: Received(r), what: "received by ", write: inUnit("%.3f Gb/s")},
-		readable{series: Sent(r), what: "sent by ", write: inUnit("%.3f Gb/s")})
-	return f
-}
-
-// inUnit writes numbers by a format.
-func inUnit(format string) func(float64) string {
-	return func(y float64) string { return fmt.Sprintf(format, y) }
-}
-
-// line is a series with a look.
-type line struct {
-	points plotter.XYs
-	style  draw.LineStyle
-}
-
-// linesOf gives each series the look of its node.
-func linesOf(all []Series) []line {
-	lines := make([]line, len(all))
-	for i, style := range styles(all) {
-		lines[i] = line{all[i].Points, style}
+// throughputFigure shows each client's operations per second over time, and the
+// total of several.
+func throughputFigure(r *Run) figure.Figure {
+	q := quantity{label: "operations per second", series: Throughput(r), text: func(y float64) string { return format.Count(y) + " ops/s" }}
+	if len(q.series) > 1 {
+		q.total = TotalThroughput(r)
 	}
-	return lines
+	f := overTime(r, "throughput", "Throughput over time", q)
+	if q.total != nil {
+		f.Legend = append([]figure.Group{{Name: "total", Entries: []figure.Entry{{Name: "all clients", Line: totalStyle}}}}, f.Legend...)
+	}
+	return f
 }
 
-// timePanel draws lines from zero to top over the time in which work was done,
-// and marks the window.
-func timePanel(r *Run, lines []line, y string, top float64) *plot.Plot {
-	p := newPanel("seconds after the window's start", y)
+// soakFigure shows what each node's process held over time. All axes begin at
+// zero, so that what is flat looks flat.
+func soakFigure(r *Run) figure.Figure {
+	var panels []quantity
+	for _, held := range []struct {
+		label, text string
+		of          func(metrics.ProcessUsage) float64
+	}{
+		{"memory (MB)", "%.1f MB", func(p metrics.ProcessUsage) float64 { return float64(p.RSSBytes) / 1e6 }},
+		{"goroutines", "%.0f goroutines", func(p metrics.ProcessUsage) float64 { return float64(p.Goroutines) }},
+		{"descriptors", "%.0f descriptors", func(p metrics.ProcessUsage) float64 { return float64(p.OpenFiles) }},
+	} {
+		series := Usages(r, func(u metrics.Usage) (float64, bool) { return held.of(u.Process), true })
+		panels = append(panels, quantity{label: held.label, series: series, text: unit(held.text)})
+	}
+	return overTime(r, "soak", "What each process held over time", panels...)
+}
+
+// unit writes numbers by a format.
+func unit(verb string) func(float64) string {
+	return func(y float64) string { return fmt.Sprintf(verb, y) }
+}
+
+// quantity is what one panel shows over time.
+type quantity struct {
+	label  string // of the y axis
+	series []Series
+	total  plotter.XYs            // of all nodes together; nil for none
+	top    float64                // upper end of the y axis; 0 for a little above the data
+	text   func(y float64) string // writes a value with its unit
+}
+
+// totalStyle is the style of the total of all nodes.
+var totalStyle = figure.Stroke(figure.Ink, 2.6)
+
+// overTime is a figure with a panel for each quantity, one below the other.
+func overTime(r *Run, name, title string, panels ...quantity) figure.Figure {
+	f := runFigure(r, name, title)
+	f.Legend = legendOf(panels[0].series)
+	for i, q := range panels {
+		p := timePanel(r, q)
+		if i+1 < len(panels) {
+			p.X.Label.Text = ""
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// runFigure is a figure of a run without panels.
+func runFigure(r *Run, name, title string) figure.Figure {
+	f := figure.Figure{Name: name, Title: title, Subtitle: r.Describe()}
+	if !r.Verdict.Valid {
+		f.Alarm = "INVALID: " + format.Label(InvalidReason(r.Verdict), 300)
+	}
+	return f
+}
+
+// phaseNames are the names of the phases that a figure marks.
+var phaseNames = map[metrics.Phase]string{
+	metrics.Load: "load", metrics.WarmUp: "warm-up", metrics.Window: "measured window", metrics.Drain: "drain",
+}
+
+// timePanel draws a quantity over the time in which work was done, and marks the
+// window.
+func timePanel(r *Run, q quantity) *figure.Panel {
+	p := figure.NewPanel("seconds after the window's start", q.label)
 	if r.WindowStart.IsZero() {
 		p.X.Label.Text = "seconds after the first record"
 	}
-	if step := r.step(r.Logs); step > 1 {
+	step := r.Step()
+	if step > 1 {
 		p.X.Label.Text += fmt.Sprintf(", means of about %g s", step)
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{14, shortest}, ticks{5, format.Count}
-	start, end := workSpan(r)
+	p.X.Min, p.X.Max = r.WorkSpan()
+	p.X.Tick.Marker, p.Y.Tick.Marker = figure.FineTicks(format.Shortest), figure.Ticks(format.Count)
+	p.Place, p.Reach = func(x float64) string { return format.Tenths(x) + " s" }, step
 	drawn := 0
-	for _, l := range lines {
-		points := within(l.points, start, end)
+	add := func(name string, points plotter.XYs, style draw.LineStyle) {
+		points = within(points, p.X)
 		drawn += len(points)
-		polyline(p, l.style, points)
+		p.Line(style, points)
+		p.Tooltip(name, points, func(i int) string { return q.text(points[i].Y) })
 	}
-	p.Add(windowMark{Phases(r)})
+	for i, style := range styles(q.series) {
+		add(format.Label(q.series[i].Node, 40), q.series[i].Points, style)
+	}
+	if q.total != nil {
+		add("all clients", q.total, totalStyle)
+	}
+	var spans []figure.Span
+	for phase, span := range r.Phases() {
+		spans = append(spans, figure.Span{Name: phaseNames[phase], Start: span.Start, End: span.End, Marked: phase == metrics.Window})
+	}
+	p.Spans(spans)
 	if drawn == 0 {
-		p.Add(notice("nothing was recorded"))
+		p.Notice("nothing was recorded")
 	}
-	p.X.Min, p.X.Max = start, end
-	p.Y.Min, p.Y.Max = 0, top
+	p.Y.Min, p.Y.Max = 0, q.top
+	if q.top == 0 {
+		p.Y.Max = figure.Top(max(highest(r, q.series), highest(r, []Series{{Points: q.total}})))
+	}
 	return p
 }
 
-// topOf is a round value above all that lines show.
-func topOf(r *Run, lines []line) float64 {
-	start, end := workSpan(r)
+// highest is the largest value of all series while work was done.
+func highest(r *Run, all []Series) float64 {
+	var x plot.Axis
+	x.Min, x.Max = r.WorkSpan()
 	top := 0.0
-	for _, l := range lines {
-		for _, point := range within(l.points, start, end) {
+	for _, s := range all {
+		for _, point := range within(s.Points, x) {
 			top = max(top, point.Y)
 		}
 	}
-	return roundTop(top, 5)
+	return top
 }
 
-// styles returns each series' line style: the same node, the same style, in
-// every figure of a run.
+// within keeps the points that lie on an axis.
+func within(points plotter.XYs, x plot.Axis) (kept plotter.XYs) {
+	for _, point := range points {
+		if point.X >= x.Min && point.X <= x.Max {
+			kept = append(kept, point)
+		}
+	}
+	return kept
+}
+
+// styles returns the style of each series. A node has the same style in every
+// figure of a run: servers are cool, clients are warm.
 func styles(all []Series) []draw.LineStyle {
-	nodes := map[metrics.Role]int{}
+	nodes, seen := map[metrics.Role]int{}, map[metrics.Role]int{}
 	for _, s := range all {
 		nodes[s.Role]++
 	}
-	seen := map[metrics.Role]int{}
 	lines := make([]draw.LineStyle, len(all))
 	for i, s := range all {
-		lines[i] = nodeStyle(s.Role, seen[s.Role], nodes[s.Role])
+		family := figure.Warm
+		if s.Role == metrics.Server {
+			family = figure.Cool
+		}
+		lines[i] = family.Line(seen[s.Role], nodes[s.Role])
 		seen[s.Role]++
 	}
 	return lines
 }
 
-// legendOf returns one group per role.
-func legendOf(all []Series) []Group {
-	var groups []Group
+// legendOf returns one group for each role.
+func legendOf(all []Series) []figure.Group {
+	var groups []figure.Group
 	lines := styles(all)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		group := Group{Name: string(role) + "s"}
+		group := figure.Group{Name: string(role) + "s"}
 		for i, s := range all {
 			if s.Role == role {
-				group.Entries = append(group.Entries, Entry{Name: label(s.Node, 24), Line: lines[i]})
+				group.Entries = append(group.Entries, figure.Entry{Name: format.Label(s.Node, 24), Line: lines[i]})
 			}
 		}
 		if len(group.Entries) > 0 {
@@ -159,35 +208,4 @@ func legendOf(all []Series) []Group {
 		}
 	}
 	return groups
-}
-
-// workSpan is the time from the first to the last interval in which a client
-// did an operation, and the window; one second when there was neither.
-func workSpan(r *Run) (start, end float64) {
-	start, end = math.Inf(1), math.Inf(-1)
-	if window, ok := Phases(r)[metrics.Window]; ok {
-		start, end = window.Start, window.End
-	}
-	for _, log := range r.logs(metrics.Client) {
-		for _, i := range log.Intervals {
-			if at := r.seconds(i.Time); i.Value.Counts.Ops() > 0 {
-				start, end = min(start, at-i.Value.LengthS), max(end, at)
-			}
-		}
-	}
-	if start >= end {
-		return 0, 1
-	}
-	return start, end
-}
-
-// within keeps the points of a series that lie in [start, end].
-func within(points plotter.XYs, start, end float64) plotter.XYs {
-	var kept plotter.XYs
-	for _, point := range points {
-		if point.X >= start && point.X <= end {
-			kept = append(kept, point)
-		}
-	}
-	return kept
 }

@@ -2,9 +2,7 @@ package plots
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -13,13 +11,11 @@ import (
 	"unicode"
 
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
-//go:embed page.html sections.html style.css report.js
+//go:embed page.html sections.html style.css
 var layoutFiles embed.FS
-
-//go:embed report.js
-var readerScript string
 
 // page is a report: what is said first, and sections, each with its entry in the
 // table of contents.
@@ -32,8 +28,6 @@ type page struct {
 	What     string   // was measured, in a sentence
 	Warnings []string // what lessens the result
 	Sections []section
-	Policy   string
-	Script   template.HTML
 }
 
 // section is one section of a page. One without data is left out.
@@ -47,11 +41,39 @@ type section struct {
 
 // part is the usual section: paragraphs, a list, tables, notes and figures.
 type part struct {
-	Lead     []string
-	List     []string
-	Tables   []table
-	Notes    []string
-	Pictures []picture
+	Lead    []string
+	List    []string
+	Tables  []table
+	Notes   []string
+	Figures drawings
+}
+
+// drawing is a figure as a page has it.
+type drawing struct {
+	Name, Title string
+	SVG         template.HTML
+}
+
+// drawings are the figures of a page.
+type drawings []drawing
+
+// drawAll renders figures. The page says what was measured, so they have no
+// subtitle.
+func drawAll(all []figure.Figure) (drawn drawings, err error) {
+	for _, f := range all {
+		f.Subtitle = ""
+		svg, err := f.SVG() // every text in it is escaped
+		if err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, drawing{f.Name, f.Title, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])})
+	}
+	return drawn, nil
+}
+
+// named returns the figures of these names.
+func (d drawings) named(names ...string) drawings {
+	return slices.DeleteFunc(slices.Clone(d), func(f drawing) bool { return !slices.Contains(names, f.Name) })
 }
 
 // table is a table of words and numbers.
@@ -68,8 +90,8 @@ type row struct {
 	Cells []cell
 }
 
-// cell is one place of a table. Mood is "good", "bad" or "".
-type cell struct{ Text, Mood string }
+// cell is one cell of a table. Class is "good", "bad" or "".
+type cell struct{ Text, Class string }
 
 // Class is the style of a column's head or of a cell in it.
 func (t table) Class(column int, in ...cell) string {
@@ -78,7 +100,7 @@ func (t table) Class(column int, in ...cell) string {
 		class = append(class, "name")
 	}
 	for _, c := range in {
-		class = append(class, c.Mood)
+		class = append(class, c.Class)
 	}
 	return strings.TrimSpace(strings.Join(class, " "))
 }
@@ -98,7 +120,7 @@ func cells(texts ...string) []cell {
 // setting is one line of a list of settings.
 type setting struct{ Name, Value string }
 
-// command is what somebody may type, line by line, and why.
+// command is lines to type, and why.
 type command struct {
 	Why   string
 	Lines []string
@@ -135,7 +157,7 @@ func (f rawFile) Extract() string {
 }
 
 // render writes the page. Everything that came from a node is escaped, and the
-// page's policy lets no script run but its own.
+// page's policy lets no script run.
 func (p page) render() ([]byte, error) {
 	layouts, err := template.ParseFS(layoutFiles, "page.html", "sections.html", "style.css")
 	if err != nil {
@@ -150,12 +172,6 @@ func (p page) render() ([]byte, error) {
 		}
 		s.Body = template.HTML(body.String())
 	}
-	// As CDATA, a document of XML may hold the script too; the digest is of what
-	// stands between the tags.
-	script := "//<![CDATA[\n" + readerScript + "//]]>"
-	digest := sha256.Sum256([]byte(script))
-	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
-	p.Script = template.HTML("<script>" + script + "</script>\n")
 	var out bytes.Buffer
 	if err := layouts.ExecuteTemplate(&out, "page.html", p); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)

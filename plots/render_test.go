@@ -130,7 +130,7 @@ func checkXML(t *testing.T, name string, text []byte) {
 	}
 }
 
-func TestDrawScaling(t *testing.T) {
+func TestDrawMany(t *testing.T) {
 	root := folder(t)
 	var dirs []string
 	for i, nodes := range []int{2, 4, 8, 16} {
@@ -152,12 +152,12 @@ func TestDrawScaling(t *testing.T) {
 	if err := os.Symlink("run16-2", latest); err != nil {
 		t.Fatal(err)
 	}
-	files, leftOut, err := DrawScaling(append(dirs, latest), root)
+	files, leftOut, err := DrawMany(append(dirs, latest), root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(files) != 2 {
-		t.Errorf("DrawScaling wrote %v, want two files", files)
+		t.Errorf("DrawMany wrote %v, want two files", files)
 	}
 	if len(leftOut) != 1 || leftOut[0] != "run8-2: INVALID(misses in the window, node5)" {
 		t.Errorf("left out %q, want run8-2 with its reason", leftOut)

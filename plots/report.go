@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Report is the whole run as one HTML page that needs nothing else, from no disk
@@ -15,13 +16,13 @@ func Report(r *Run) ([]byte, error) {
 	p := page{
 		Kind: "run", ID: r.ID,
 		Verdict: r.Verdict.String(), Good: r.Verdict.Valid,
-		Headline: resultOf(r.Run),
+		Headline: ResultOf(r.Run),
 		What:     "No window was common to all clients, so there is no result.",
 		Warnings: warnings(r),
 	}
 	if r.WindowS > 0 {
 		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
-		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), tenths(r.WindowS))
+		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
 	var err error
 	if p.Sections, err = resultSections(r); err != nil {
@@ -41,7 +42,7 @@ func Report(r *Run) ([]byte, error) {
 
 // describe is a run's work and nodes.
 func describe(r *Run) string {
-	return strings.TrimPrefix(describeWork(r.Workload)+" on "+describeTopology(r.Run), " on ")
+	return strings.TrimPrefix(DescribeWork(r.Workload)+" on "+DescribeTopology(r.Run), " on ")
 }
 
 // sentence begins with a capital letter.
@@ -94,7 +95,7 @@ func oneMachine(nodes []metrics.RunNode) bool {
 // resultSections are the sections of what a run measured, in the order in which a
 // reviewer asks for it.
 func resultSections(r *Run) ([]section, error) {
-	over, err := runPictures(r)
+	over, err := runFigures(r)
 	if err != nil {
 		return nil, err
 	}
@@ -122,31 +123,10 @@ func limitSections(r *Run) []section {
 	return sections
 }
 
-// album is figures as a page has them, by name.
-type album map[string]picture
-
-// named are the pictures of these names, as far as there are such.
-func (a album) named(names ...string) (some []picture) {
-	for _, name := range names {
-		if p, ok := a[name]; ok {
-			some = append(some, p)
-		}
-	}
-	return some
-}
-
-// runPictures are the figures of a run; none when its nodes recorded nothing.
-func runPictures(r *Run) (album, error) {
+// runFigures are the figures of a run; none if its nodes recorded nothing.
+func runFigures(r *Run) (drawings, error) {
 	if len(r.Logs) == 0 {
 		return nil, nil
 	}
-	all, err := pictures(Figures(r))
-	if err != nil {
-		return nil, err
-	}
-	byName := make(album)
-	for _, p := range all {
-		byName[p.Name] = p
-	}
-	return byName, nil
+	return drawAll(Figures(r))
 }

@@ -2,8 +2,6 @@ package plots
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -34,7 +32,7 @@ func TestReportEscapesForeignWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOwnScripts(t, page)
+	wantNoScripts(t, page)
 	for _, tag := range tags(t, page) {
 		if tag == "b" {
 			t.Errorf("the report has an element %q that a node named", tag)
@@ -45,30 +43,21 @@ func TestReportEscapesForeignWords(t *testing.T) {
 	}
 }
 
-// wantOwnScripts wants a page's scripts to be data, but for one, whose digest is in
-// the policy.
-func wantOwnScripts(t *testing.T, page []byte) {
+// wantNoScripts wants a page's scripts to be data, and its policy to let none run.
+func wantNoScripts(t *testing.T, page []byte) {
 	t.Helper()
-	running := 0
+	if policy := `content="default-src 'none'; style-src 'unsafe-inline'"`; !bytes.Contains(page, []byte(policy)) {
+		t.Errorf("the page lacks the policy %s", policy)
+	}
 	for i, part := range bytes.Split(page, []byte("<script"))[1:] {
 		tag, rest, _ := bytes.Cut(part, []byte(">"))
-		if bytes.Contains(tag, []byte(`type="application/json"`)) {
-			text, _, _ := bytes.Cut(rest, []byte("</script>"))
-			if !json.Valid(text) {
-				t.Errorf("script %d is no JSON: %.80q", i, text)
-			}
+		if !bytes.Contains(tag, []byte(`type="application/json"`)) {
+			t.Errorf("script %d would run", i)
 			continue
 		}
-		running++
-		text, _, _ := bytes.Cut(rest, []byte("</script>"))
-		digest := sha256.Sum256(text)
-		policy := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
-		if !strings.Contains(html.UnescapeString(string(page)), policy) {
-			t.Errorf("the policy is not %q", policy)
+		if text, _, _ := bytes.Cut(rest, []byte("</script>")); !json.Valid(text) {
+			t.Errorf("script %d is no JSON: %.80q", i, text)
 		}
-	}
-	if running != 1 {
-		t.Errorf("%d scripts run, want one", running)
 	}
 }
 
@@ -115,7 +104,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 			t.Errorf("the report has %q: it must need nothing else", never)
 		}
 	}
-	wantOwnScripts(t, page)
+	wantNoScripts(t, page)
 	if got := len(hardware(r.Nodes)); got != 1 {
 		t.Errorf("eight nodes alike take %d lines, want 1", got)
 	}
@@ -151,7 +140,7 @@ func TestReportHoldsItsData(t *testing.T) {
 
 // withoutNamespaces is a page without the names that look like addresses.
 func withoutNamespaces(page []byte) []byte {
-	return regexp.MustCompile(`xmlns="[^"]*"`).ReplaceAll(page, nil)
+	return regexp.MustCompile(`xmlns(:xlink)?="[^"]*"`).ReplaceAll(page, nil)
 }
 
 func TestSummary(t *testing.T) {

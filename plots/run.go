@@ -79,7 +79,7 @@ func (r *Run) sortLogs() {
 // describe fills in, for a folder without run.json, what the logs alone tell.
 func (r *Run) describe() {
 	r.Verdict = metrics.Verdict{Reason: "the run did not end: there is no run.json"}
-	if r.hasLatencies() {
+	if r.HasLatencies() {
 		r.Run.Latency = r.Latencies.Quantiles()
 	}
 	for _, log := range r.Logs {
@@ -92,5 +92,10 @@ func (r *Run) describe() {
 	}
 }
 
-// hasLatencies reports whether a call was timed in the window.
-func (r *Run) hasLatencies() bool { return r.Latencies.Call.TotalCount() > 0 }
+// HasLatencies reports whether a call was timed in the window.
+func (r *Run) HasLatencies() bool { return r.Latencies.Call.TotalCount() > 0 }
+
+// IsSoak reports whether the run recorded what its processes held.
+func (r *Run) IsSoak() bool {
+	return slices.ContainsFunc(r.Nodes, func(node metrics.RunNode) bool { return node.Soak != nil })
+}

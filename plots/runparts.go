@@ -8,10 +8,10 @@ import (
 )
 
 // throughputPart is a run's throughput: the result, each node's, and over time.
-func throughputPart(r *Run, over album) part {
-	p := part{Pictures: over.named("throughput")}
+func throughputPart(r *Run, over drawings) part {
+	p := part{Figures: over.named("throughput")}
 	if r.WindowS > 0 {
-		p.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", resultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
+		p.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", ResultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
 	}
 	t := table{Columns: []string{"node", "role", "ops/s in the window", "gets", "puts", "read-modify-writes", "misses", "median of its seconds, ops/s"}, Names: []int{0, 1}}
 	for _, node := range r.Nodes {
@@ -31,9 +31,9 @@ func throughputPart(r *Run, over album) part {
 }
 
 // latencyPart is a run's latencies as a table and by percentile; nil without any.
-func latencyPart(r *Run, over album) any {
+func latencyPart(r *Run, over drawings) any {
 	rows := latencyRows(r.Run)
-	if len(rows) == 0 && !r.hasLatencies() {
+	if len(rows) == 0 && !r.HasLatencies() {
 		return nil
 	}
 	p := part{Lead: []string{sentence(metrics.LoopText(r.Offered, r.Ops)) + "."}}
@@ -46,12 +46,12 @@ func latencyPart(r *Run, over album) any {
 		p.Notes = append(p.Notes, sentence(note)+".")
 	}
 	p.Notes = append(p.Notes, "A call is timed from its send to its reply; an operation (op) from the moment it was due, in a closed loop when its round was begun, to its reply. Its wait until the send, and the call's time in the client's queue, on the wire and in the server, add up to it; late is how long the generator overslept. n/a: too few calls for that percentile.")
-	p.Pictures = over.named("latency")
+	p.Figures = over.named("latency")
 	return p
 }
 
 // usagePart is what each node used, as a table and over time.
-func usagePart(r *Run, over album) part {
+func usagePart(r *Run, over drawings) part {
 	t := table{Caption: "In the window, average and peak", Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak",
 		"received Gb/s", "peak", "sent Gb/s", "peak"}}
 	for _, node := range nodeRows(r.Run) {
@@ -63,7 +63,7 @@ func usagePart(r *Run, over album) part {
 			p.List = append(p.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
 		}
 	}
-	p.Pictures = over.named("cpu", "network", "memory", "soak")
+	p.Figures = over.named("cpu", "network", "memory", "soak")
 	return p
 }
 
@@ -86,7 +86,7 @@ func bottleneckPart(b metrics.Bottleneck) part {
 	add("segments sent again, the most", "%.3f %%", f.LostPercent, f.LostNode)
 	add("calls under way, the mean", "%.1f", f.InFlight, "")
 	if f.OpMicros > 0 {
-		t.add("mean time of an operation", milliseconds(f.OpMicros)+" ms", "")
+		t.add("mean time of an operation", format.Milliseconds(f.OpMicros)+" ms", "")
 		for _, share := range []struct {
 			what string
 			of   float64

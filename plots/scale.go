@@ -8,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"kvlab/metrics/format"
 )
 
 // Scale says which throughput earns which grade.
@@ -64,7 +66,7 @@ func ParseScale(name string, r io.Reader) (Scale, error) {
 func parseStep(text string) (Step, error) {
 	words := strings.Fields(strings.Replace(text, "%", " ", 1))
 	if len(words) != 2 {
-		return Step{}, fmt.Errorf("%q: %s", label(strings.TrimSpace(text), 40), scaleForm)
+		return Step{}, fmt.Errorf("%q: %s", format.Label(strings.TrimSpace(text), 40), scaleForm)
 	}
 	digits, unit := words[0], 1.0
 	for suffix, times := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {

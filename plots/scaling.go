@@ -2,30 +2,23 @@ package plots
 
 import (
 	"cmp"
-	"image/color"
+	"fmt"
 	"slices"
+	"strconv"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
 // ScalingFigures are throughput against each knob that has several values, and
 // against the first one if none has; without a knob, against the trials. Trials of
 // open loops are shown as latency against throughput too.
-func ScalingFigures(s *Sweep) []Figure {
-	figures := throughputFigures(s)
-	if slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
-		figures = append(figures, latencyThroughputFigure(s))
-	}
-	return figures
-}
-
-func throughputFigures(s *Sweep) []Figure {
-	var figures []Figure
+func ScalingFigures(s *Sweep) []figure.Figure {
+	var figures []figure.Figure
 	for along, knob := range s.Knobs {
 		if len(knob.Values) > 1 {
 			figures = append(figures, scalingFigure(s, along))
@@ -33,15 +26,23 @@ func throughputFigures(s *Sweep) []Figure {
 	}
 	switch {
 	case len(s.Knobs) == 0:
-		return []Figure{trialsFigure(s)}
+		figures = []figure.Figure{trialsFigure(s)}
 	case len(figures) == 0:
-		return []Figure{scalingFigure(s, 0)}
+		figures = []figure.Figure{scalingFigure(s, 0)}
+	}
+	if slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
+		figures = append(figures, latencyThroughputFigure(s))
 	}
 	return figures
 }
 
-// knobWords are what a figure calls the knobs that it knows: in its title, and
-// along its axis.
+// sweepFigure is a figure of a sweep without panels.
+func sweepFigure(s *Sweep, name, title string) figure.Figure {
+	return figure.Figure{Name: name, Title: title, Subtitle: s.Describe(), Alarm: s.FailureWords()}
+}
+
+// knobWords are the names of well-known knobs: in a figure's title, and along its
+// axis.
 var knobWords = map[string][2]string{
 	nodesKnob: {"number of nodes", "nodes (servers + clients)"},
 	"servers": {"number of servers", "servers"},
@@ -53,196 +54,226 @@ var knobWords = map[string][2]string{
 	"records": {"number of records", "records"},
 }
 
+// growing are the knobs with which throughput should grow in proportion.
+var growing = []string{nodesKnob, "servers", "clients", "workers"}
+
+// axisOf is the axis of a knob.
+func axisOf(knob metrics.Knob) figure.Axis {
+	var numbers []float64
+	for _, value := range knob.Values {
+		numbers = append(numbers, Number(value))
+	}
+	return figure.NewAxis(knob.Values, numbers, slices.Contains(growing, knob.Name))
+}
+
 // scalingFigure shows throughput along one knob: every valid trial a dot, the
-// medians with their intervals a line, beside what would be ideal, what the law
-// predicts and what the links allow.
-func scalingFigure(s *Sweep, along int) Figure {
+// medians with their intervals a line, and beside it the ideal, the scalability law
+// and the limit of the links.
+func scalingFigure(s *Sweep, along int) figure.Figure {
 	knob := s.Knobs[along]
-	title, xLabel := label(knob.Name, 40), label(knob.Name, 40)
-	if words, ok := knobWords[knob.Name]; ok {
-		title, xLabel = words[0], words[1]
+	words := [2]string{format.Label(knob.Name, 40), format.Label(knob.Name, 40)}
+	if known, ok := knobWords[knob.Name]; ok {
+		words = known
 	}
 	name := "scaling_" + knob.Name
 	if knob.Name == nodesKnob {
 		name = "throughput_scaling"
 	}
-	f := Figure{Name: name, Title: "Throughput by " + title, Subtitle: describeSweep(s), Alarm: failureWords(s)}
-	p := newPanel(xLabel, "operations per second")
+	f := sweepFigure(s, name, "Throughput by "+words[0])
+	p := figure.NewPanel(words[1], "operations per second")
 	x := axisOf(knob)
-	all := lines(s, along, x)
-	if !slices.ContainsFunc(all, Line.hasResult) {
-		p.Add(notice("no point has a result"))
+	lines := linesOf(s, along, x)
+	if !slices.ContainsFunc(lines, Line.hasResult) {
+		p.Notice("no point has a result")
 	}
-	for i, line := range all {
-		line.draw(p, x, lineStyle(i, len(all)), len(all) > 1)
+	for i, line := range lines {
+		line.draw(p, x, figure.Mixed(i, len(lines)), len(lines) > 1)
 	}
-	if len(all) == 1 {
-		p.Add(medianLabels(all[0].Spots))
+	if len(lines) == 1 {
+		p.Add(medianLabels(lines[0].Points))
 	}
-	p.Add(crosses(all))
-	x.mark(p) // now, as what was added has widened the axes
-	p.Y.Min, p.Y.Max = 0, top(all)
-	p.Y.Tick.Marker = ticks{6, format.Count}
-	f.Legend = scalingLegend(all, x)
-	f.Panels = []*plot.Plot{p}
-	f.Readings = spotReadings(all, knob.Name)
+	p.Add(failures(lines))
+	x.Apply(p, format.Label) // now, as what was added has widened the axes
+	value := p.Place
+	p.Place = func(x float64) string { return format.Label(knob.Name, 40) + " " + value(x) }
+	p.Y.Min, p.Y.Max = 0, top(lines)
+	p.Y.Tick.Marker = figure.Ticks(format.Count)
+	f.Legend = scalingLegend(lines, knob.Name)
+	f.Panels = []*figure.Panel{p}
 	return f
 }
 
-// hasResult reports whether any spot of the line has a median.
-func (l Line) hasResult() bool { _, ok := best(l.Spots); return ok }
+// hasResult reports whether any point of the line has a median.
+func (l Line) hasResult() bool { _, ok := Best(l.Points); return ok }
 
-// top is the upper end of the figure: above all data, and above what could be
-// reached as far as that is not so high that it would flatten the data.
-func top(all []Line) float64 {
+// top is the upper end of the y axis: above all data, and above the ideal and the
+// limit unless they are so high that the data would look flat.
+func top(lines []Line) float64 {
 	const atMost = 1.6
 	measured, possible := 0.0, 0.0
-	for _, line := range all {
-		for _, spot := range line.Spots {
-			for _, rate := range spot.Rates() {
+	for _, line := range lines {
+		for _, point := range line.Points {
+			for _, rate := range point.Rates() {
 				measured = max(measured, rate)
 			}
-			possible = max(possible, spot.Ideal, spot.Limit)
+			possible = max(possible, point.Ideal, point.Limit)
 		}
 	}
-	return roundTop(max(measured, min(possible, atMost*measured)), 6)
+	return figure.Top(max(measured, min(possible, atMost*measured)))
 }
 
-// lineStyle is how the i-th of n lines is drawn.
-func lineStyle(i, n int) draw.LineStyle {
-	colours := []color.NRGBA{cool[0], warm[0], cool[2], warm[2], warm[1], cool[1], cool[3], warm[3]}
-	width := 2.4
-	if n > 4 {
-		width = 1.6
-	}
-	return stroke(colours[i%len(colours)], width, dashes[i/len(colours)%len(dashes)]...)
-}
-
-// The styles of what stands beside the data, when that is one line.
+// The styles of what is drawn beside the data, when that is one line.
 var (
-	idealStroke = stroke(grey, 1.8, 7, 4)
-	lawStroke   = stroke(ink, 1.3, 2, 2.5)
-	limitStroke = stroke(alarm, 1.6, 9, 3, 2, 3)
+	idealStroke = figure.Stroke(figure.Grey, 1.8, 7, 4)
+	lawStroke   = figure.Stroke(figure.Ink, 1.3, 2, 2.5)
+	limitStroke = figure.Stroke(figure.Alarm, 1.6, 9, 3, 2, 3)
 )
 
-// draw puts the line and what stands beside it on a panel. What stands beside one
-// of several lines has that line's colour.
-func (l Line) draw(p *plot.Plot, x axis, style draw.LineStyle, several bool) {
+// draw draws the line, and what belongs beside it: in the line's colour if there
+// are several lines.
+func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several bool) {
 	beside := func(own draw.LineStyle) draw.LineStyle {
 		if several {
 			own.Color, own.Width = style.Color, 0.9
 		}
 		return own
 	}
-	var medians, limit plotter.XYs
-	bars := intervalBars{style: style}
-	bars.style.Dashes = nil
-	for _, spot := range l.Spots {
-		if spot.Limit > 0 {
-			limit = append(limit, plotter.XY{X: spot.Place, Y: spot.Limit})
+	var all, medians, limit, dots plotter.XYs
+	for _, point := range l.Points {
+		all = append(all, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		if point.Limit > 0 {
+			limit = append(limit, plotter.XY{X: point.Place, Y: point.Limit})
 		}
-		if spot.Estimate.N == 0 {
+		if point.Estimate.N == 0 {
 			continue
 		}
-		medians = append(medians, plotter.XY{X: spot.Place, Y: spot.Estimate.Median})
-		bars.bars = append(bars.bars, intervalBar{spot.Place, spot.Estimate})
+		medians = append(medians, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		for _, rate := range point.Rates() {
+			dots = append(dots, plotter.XY{X: point.Place, Y: rate})
+		}
 	}
-	polyline(p, beside(idealStroke), l.ideal(x))
-	polyline(p, beside(limitStroke), limit)
-	polyline(p, beside(lawStroke), l.curve(x))
+	if i := slices.IndexFunc(l.Points, func(p PointOnLine) bool { return p.Ideal > 0 }); i >= 0 {
+		slope := l.Points[i].Ideal / l.Points[i].Place
+		p.Function(beside(idealStroke), func(n float64) float64 { return slope * n })
+	}
+	p.Line(beside(limitStroke), limit)
+	if l.Law != nil {
+		p.Function(beside(lawStroke), l.Law.At)
+	}
+	p.Tooltip(format.Label(l.Name, 40), all, func(i int) string { return l.Points[i].text() })
 	if len(medians) == 0 {
 		return
 	}
-	if x.kind != words { // between words there is nothing
-		polyline(p, style, medians)
+	if !x.Words { // there is nothing between words
+		p.Line(style, medians)
 	}
-	p.Add(&plotter.Scatter{XYs: l.dots(), GlyphStyle: dot(style)}, bars, &plotter.Scatter{XYs: medians, GlyphStyle: middle(style)})
+	p.Glyphs(figure.Dot(style), dots)
+	style.Dashes = nil
+	p.Add(intervalBars{style, l.Points})
+	p.Glyphs(figure.Box(style), medians)
 }
 
-// dots are the valid trials of the spots with a result.
-func (l Line) dots() (dots plotter.XYs) {
-	for _, spot := range l.Spots {
-		if spot.Estimate.N == 0 {
-			continue
-		}
-		for _, rate := range spot.Rates() {
-			dots = append(dots, plotter.XY{X: spot.Place, Y: rate})
-		}
-	}
-	return dots
-}
-
-// dot is a trial on a line of some style: see-through, as many may lie on one
-// another.
-func dot(style draw.LineStyle) draw.GlyphStyle {
-	pale := color.NRGBAModel.Convert(style.Color).(color.NRGBA)
-	pale.A = 0x70
-	return draw.GlyphStyle{Color: pale, Radius: 3.4, Shape: draw.CircleGlyph{}}
-}
-
-// middle is a median on a line of some style.
-func middle(style draw.LineStyle) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: draw.BoxGlyph{}}
-}
-
-// ideal is the line that is linear from the first spot with a result.
-func (l Line) ideal(x axis) (points plotter.XYs) {
-	for _, spot := range l.Spots {
-		if spot.Ideal == 0 {
-			continue
-		}
-		for _, place := range x.samples() {
-			points = append(points, plotter.XY{X: place, Y: spot.Ideal / spot.Place * place})
-		}
-		break
-	}
-	return points
-}
-
-// curve is the law along the axis.
-func (l Line) curve(x axis) (points plotter.XYs) {
-	if l.Law == nil {
-		return nil
-	}
-	for _, place := range x.samples() {
-		if place > 0 {
-			points = append(points, plotter.XY{X: place, Y: l.Law.At(place)})
-		}
-	}
-	return points
-}
-
-// scalingLegend names the lines and what stands beside them.
-func scalingLegend(all []Line, x axis) []Group {
-	var names, beside []Entry
+// scalingLegend names the lines and what is drawn beside them.
+func scalingLegend(lines []Line, knob string) []figure.Group {
+	var names, beside, law []figure.Entry
 	ideal, limit, interval := false, false, false
-	for i, line := range all {
-		style := lineStyle(i, len(all))
-		names = append(names, Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: middle(style)})
-		for _, spot := range line.Spots {
-			ideal, limit = ideal || spot.Ideal > 0, limit || spot.Limit > 0
-			interval = interval || spot.Estimate.Coverage > 0
+	for i, line := range lines {
+		style := figure.Mixed(i, len(lines))
+		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: figure.Box(style)})
+		for _, point := range line.Points {
+			ideal, limit = ideal || point.Ideal > 0, limit || point.Limit > 0
+			interval = interval || point.Estimate.Coverage > 0
 		}
 	}
 	if interval {
 		names[0].Name += ", with 95 % intervals"
 	}
 	if ideal {
-		beside = append(beside, Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
+		beside = append(beside, figure.Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
 	}
 	if limit {
-		beside = append(beside, Entry{Name: "the links' limit", Line: limitStroke})
+		beside = append(beside, figure.Entry{Name: "the links' limit", Line: limitStroke})
 	}
-	if slices.ContainsFunc(all, func(l Line) bool { return l.Law != nil }) {
-		entry := Entry{Name: "Universal Scalability Law", Line: lawStroke}
-		if len(all) == 1 {
-			entry.Name += ": " + all[0].Law.describe(x.knob.Name)
+	switch one := lines[0]; {
+	case slices.ContainsFunc(lines, func(l Line) bool { return l.Law != nil }):
+		entry := figure.Entry{Name: "Universal Scalability Law", Line: lawStroke}
+		if len(lines) == 1 {
+			entry.Name += ": " + one.Law.describe(knob)
 		}
-		return []Group{{Entries: names}, {Entries: beside}, {Entries: []Entry{entry}}}
+		law = []figure.Entry{entry}
+	case len(lines) == 1 && ideal && one.NoLaw != "":
+		law = []figure.Entry{{Name: "no Universal Scalability Law: " + one.NoLaw}}
 	}
-	groups := []Group{{Entries: names}, {Entries: beside}}
-	if len(all) == 1 && ideal && all[0].NoLaw != "" {
-		groups = append(groups, Group{Entries: []Entry{{Name: "no Universal Scalability Law: " + all[0].NoLaw}}})
+	return []figure.Group{{Entries: names}, {Entries: beside}, {Entries: law}}
+}
+
+// trialsFigure shows the trials of a sweep without knobs in the order of their
+// execution, with their median and its interval, so that a drift can be seen.
+func trialsFigure(s *Sweep) figure.Figure {
+	f := sweepFigure(s, "throughput_trials", "Throughput by trial")
+	p := figure.NewPanel("trial, in the order of execution", "operations per second")
+	f.Panels = []*figure.Panel{p}
+	if len(s.Trials) == 0 {
+		p.Notice("no trial has ended")
+		return f
 	}
-	return groups
+	var values []string
+	var numbers []float64
+	var dots, all plotter.XYs
+	var failed Line
+	most := 0.0
+	for _, trial := range s.Trials {
+		number := float64(trial.Number)
+		values, numbers = append(values, strconv.Itoa(trial.Number)), append(numbers, number)
+		all = append(all, plotter.XY{X: number, Y: trial.OpsPerS})
+		if !trial.Verdict.Valid {
+			failed.Points = append(failed.Points, PointOnLine{Point: Point{Point: metrics.Point{Failed: []metrics.Trial{trial}}}, Place: number})
+			continue
+		}
+		dots = append(dots, plotter.XY{X: number, Y: trial.OpsPerS})
+		most = max(most, trial.OpsPerS)
+	}
+	figure.NewAxis(values, numbers, false).Apply(p, format.Label)
+	value := p.Place
+	p.Place = func(x float64) string { return "trial " + value(x) }
+	p.Y.Tick.Marker = figure.Ticks(format.Count)
+	style := figure.Dot(figure.Stroke(figure.Warm[0], 0))
+	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one valid trial", Glyph: style}}}}
+	if point := s.Points[0]; point.OK() {
+		f.Legend[0].Entries = append(f.Legend[0].Entries, drawEstimate(p, point)...)
+	}
+	p.Glyphs(style, dots)
+	p.Add(failures{failed})
+	p.Tooltip("", all, func(i int) string { return trialText(s.Trials[i]) })
+	p.Y.Min, p.Y.Max = 0, figure.Top(most)
+	return f
+}
+
+// drawEstimate draws a point's median across a panel, and its interval as two
+// lines, and returns their entries in the legend.
+func drawEstimate(p *figure.Panel, point Point) []figure.Entry {
+	estimate, bounded := point.Estimate()
+	level := func(y float64) plotter.XYs { return plotter.XYs{{X: p.X.Min, Y: y}, {X: p.X.Max, Y: y}} }
+	middle := figure.Stroke(figure.Cool[0], 2.4)
+	entries := []figure.Entry{{Name: "median: " + estimate.String(), Line: middle}}
+	if bounded {
+		band := figure.Stroke(figure.Cool[0], 1, 4, 3)
+		p.Line(band, level(estimate.Low))
+		p.Line(band, level(estimate.High))
+		entries = append(entries, figure.Entry{Name: "its interval", Line: band})
+	}
+	p.Line(middle, level(estimate.Median))
+	return entries
+}
+
+// trialText is a trial's result in a tooltip.
+func trialText(trial metrics.Trial) string {
+	if !trial.Verdict.Valid {
+		return format.Label(trial.Verdict.String(), 120)
+	}
+	text := format.Count(trial.OpsPerS) + " ops/s"
+	if trial.P99 != nil {
+		text += fmt.Sprintf(", p99 of a call %s ms", format.Milliseconds(*trial.P99))
+	}
+	return text
 }

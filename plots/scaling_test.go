@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/plots/figure"
 )
 
 func TestScalingFiguresOfEveryShape(t *testing.T) {
@@ -23,7 +24,7 @@ func TestScalingFiguresOfEveryShape(t *testing.T) {
 				}
 				checkXML(t, f.Name+".svg", svg)
 				if *keep != "" {
-					if _, err := write([]Figure{f}, filepath.Join(*keep, p.id)); err != nil {
+					if _, err := write([]figure.Figure{f}, nil, filepath.Join(*keep, p.id)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -48,7 +48,7 @@ func Throughput(r *Run) []Series {
 // step is exactly the sum of all operations.
 func TotalThroughput(r *Run) plotter.XYs {
 	clients := r.logs(metrics.Client)
-	step := r.step(clients)
+	step := r.Step()
 	ops := map[int]float64{} // by step
 	for _, log := range clients {
 		for _, i := range log.Intervals {
@@ -67,10 +67,10 @@ func TotalThroughput(r *Run) plotter.XYs {
 	return total
 }
 
-// step is so many whole seconds that no log has more than maxPoints of them.
-func (r *Run) step(logs []Log) float64 {
+// Step is the number of whole seconds of which no log has more than maxPoints.
+func (r *Run) Step() float64 {
 	longest := 0.0
-	for _, log := range logs {
+	for _, log := range r.Logs {
 		if n := len(log.Intervals); n > 0 {
 			longest = max(longest, log.Intervals[n-1].Time.Sub(log.Intervals[0].Time).Seconds())
 		}
@@ -80,33 +80,33 @@ func (r *Run) step(logs []Log) float64 {
 
 // CPU returns each node's processor usage, 0 to 100 % of all its cores.
 func CPU(r *Run) []Series {
-	return usages(r, func(u metrics.Usage) (float64, bool) { return u.CPUPercent, true })
+	return Usages(r, func(u metrics.Usage) (float64, bool) { return u.CPUPercent, true })
 }
 
 // Memory returns each machine's used memory in GiB (2^30 bytes).
 func Memory(r *Run) []Series {
-	return usages(r, func(u metrics.Usage) (float64, bool) { return float64(u.MemoryUsedBytes) / gibibyte, true })
+	return Usages(r, func(u metrics.Usage) (float64, bool) { return float64(u.MemoryUsedBytes) / (1 << 30), true })
 }
 
 // Received returns what each node's data interface took in, in Gb/s (10^9
 // bits per second). A sample without that interface leaves no point.
 func Received(r *Run) []Series {
-	return usages(r, func(u metrics.Usage) (float64, bool) {
+	return Usages(r, func(u metrics.Usage) (float64, bool) {
 		data, ok := u.Data()
-		return data.RxBytesPerS * bitsPerByte / giga, ok
+		return data.RxBytesPerS * 8 / 1e9, ok
 	})
 }
 
 // Sent returns what each node's data interface sent, as Received does.
 func Sent(r *Run) []Series {
-	return usages(r, func(u metrics.Usage) (float64, bool) {
+	return Usages(r, func(u metrics.Usage) (float64, bool) {
 		data, ok := u.Data()
-		return data.TxBytesPerS * bitsPerByte / giga, ok
+		return data.TxBytesPerS * 8 / 1e9, ok
 	})
 }
 
-// usages returns one series per node of what value reads off a usage.
-func usages(r *Run, value func(metrics.Usage) (float64, bool)) []Series {
+// Usages returns one series per node of what value reads off a usage.
+func Usages(r *Run, value func(metrics.Usage) (float64, bool)) []Series {
 	var all []Series
 	for _, log := range r.Logs {
 		one := Series{Node: log.Node, Role: log.Role}
@@ -123,7 +123,7 @@ func usages(r *Run, value func(metrics.Usage) (float64, bool)) []Series {
 // Phases returns when the clients were in each phase, from the first one's
 // entry to the last one's exit. Other phases end where the window begins, and
 // begin where it ends.
-func Phases(r *Run) map[metrics.Phase]Span {
+func (r *Run) Phases() map[metrics.Phase]Span {
 	spans := map[metrics.Phase]Span{}
 	for _, log := range r.logs(metrics.Client) {
 		for _, i := range log.Intervals {
@@ -148,4 +148,24 @@ func Phases(r *Run) map[metrics.Phase]Span {
 	}
 	spans[metrics.Window] = Span{0, r.WindowS}
 	return spans
+}
+
+// WorkSpan is the time from the first to the last interval in which a client did
+// an operation, and the window; one second when there was neither.
+func (r *Run) WorkSpan() (start, end float64) {
+	start, end = math.Inf(1), math.Inf(-1)
+	if window, ok := r.Phases()[metrics.Window]; ok {
+		start, end = window.Start, window.End
+	}
+	for _, log := range r.logs(metrics.Client) {
+		for _, i := range log.Intervals {
+			if at := r.seconds(i.Time); i.Value.Counts.Ops() > 0 {
+				start, end = min(start, at-i.Value.LengthS), max(end, at)
+			}
+		}
+	}
+	if start >= end {
+		return 0, 1
+	}
+	return start, end
 }

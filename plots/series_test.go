@@ -119,7 +119,7 @@ func TestUsages(t *testing.T) {
 }
 
 func TestPhasesMeetAtTheWindow(t *testing.T) {
-	phases := Phases(twoClients())
+	phases := twoClients().Phases()
 	for phase, want := range map[metrics.Phase]Span{
 		metrics.WarmUp: {-1, 0}, metrics.Window: {0, 2}, metrics.Drain: {2, 2.25},
 	} {
@@ -149,7 +149,7 @@ func TestWorkSpan(t *testing.T) {
 		{"records and no window", noWindow, Span{-1, 2.25}},
 		{"nothing", &Run{}, Span{0, 1}},
 	} {
-		if start, end := workSpan(test.run); math.Abs(start-test.want.Start) > 1e-9 || math.Abs(end-test.want.End) > 1e-9 {
+		if start, end := test.run.WorkSpan(); math.Abs(start-test.want.Start) > 1e-9 || math.Abs(end-test.want.End) > 1e-9 {
 			t.Errorf("%s: the span is %g to %g, want %v", test.name, start, end, test.want)
 		}
 	}

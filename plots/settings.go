@@ -94,7 +94,7 @@ func hardware(nodes []metrics.RunNode) []hardwareRow {
 			i = len(rows)
 			place[kind][node.Config.Binary] = i
 			rows = append(rows, hardwareRow{Host: kind, Binary: node.Config.Binary,
-				Memory: fmt.Sprintf("%.1f GiB", float64(kind.MemoryTotalBytes)/gibibyte)})
+				Memory: fmt.Sprintf("%.1f GiB", float64(kind.MemoryTotalBytes)/(1<<30))})
 		}
 		rows[i].Nodes = append(rows[i].Nodes, fmt.Sprintf("%s (%s)", node.Name, node.Config.Host.Hostname))
 	}

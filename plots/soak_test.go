@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/plots/figure"
 )
 
 func TestSoakFigureIsOfSoaksAlone(t *testing.T) {
 	r := load(t, makeRun(t, plan{id: "soak", servers: 1, clients: 1, windowS: 30, clientOpsPerS: 1e6, verdict: valid, seed: 8}))
 	drawn := func() int {
-		return slices.IndexFunc(Figures(r), func(f Figure) bool { return f.Name == "soak" })
+		return slices.IndexFunc(Figures(r), func(f figure.Figure) bool { return f.Name == "soak" })
 	}
 	if drawn() >= 0 {
 		t.Error("a run that is no soak has the figure of one")

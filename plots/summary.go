@@ -17,7 +17,7 @@ func Summary(run metrics.Run) string {
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "node\trole\tops/s\tCPU %\tpeak\tmemory GiB\tpeak\trx Gb/s\tpeak\ttx Gb/s\tpeak\t")
 	for _, row := range nodeRows(run) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", label(row.Name, 32), row.Role, row.OpsPerS, strings.Join(row.Usage, "\t"))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", format.Label(row.Name, 32), row.Role, row.OpsPerS, strings.Join(row.Usage, "\t"))
 	}
 	table.Flush()
 	if rows := latencyRows(run); len(rows) > 0 {
@@ -31,9 +31,9 @@ func Summary(run metrics.Run) string {
 			fmt.Fprintln(&out, line)
 		}
 	}
-	fmt.Fprintf(&out, "\n%s: %s", describeTopology(run), resultOf(run))
+	fmt.Fprintf(&out, "\n%s: %s", DescribeTopology(run), ResultOf(run))
 	if run.WindowS > 0 {
-		fmt.Fprintf(&out, " in all, %s ops in a %s s window", format.Count(float64(run.Ops)), tenths(run.WindowS))
+		fmt.Fprintf(&out, " in all, %s ops in a %s s window", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
 	}
 	fmt.Fprintln(&out)
 	for _, line := range skewLines(run.Skew) {
@@ -106,9 +106,9 @@ func usageCells(used metrics.Table) []string {
 		digits int
 	}{
 		{used.CPUPercent, 1, 1},
-		{used.MemoryBytes, gibibyte, 2},
-		{used.RxBytesPerS, giga / bitsPerByte, 3},
-		{used.TxBytesPerS, giga / bitsPerByte, 3},
+		{used.MemoryBytes, (1 << 30), 2},
+		{used.RxBytesPerS, 1e9 / 8, 3},
+		{used.TxBytesPerS, 1e9 / 8, 3},
 	} {
 		for _, v := range []float64{column.used.Avg, column.used.Peak} {
 			if used == (metrics.Table{}) {
@@ -146,7 +146,7 @@ func latencyRows(run metrics.Run) []latencyRow {
 				row.Ms = append(row.Ms, "n/a")
 				continue
 			}
-			row.Ms = append(row.Ms, milliseconds(*us))
+			row.Ms = append(row.Ms, format.Milliseconds(*us))
 		}
 		rows = append(rows, row)
 	}
@@ -171,7 +171,7 @@ func latencyNotes(run metrics.Run) []string {
 			ci   *[2]float64
 		}{{"p50", q.CI95.P50}, {"p99", q.CI95.P99}, {"p99.9", q.CI95.P999}} {
 			if p.ci != nil {
-				parts = append(parts, fmt.Sprintf("%s %s to %s", p.name, milliseconds(p.ci[0]), milliseconds(p.ci[1])))
+				parts = append(parts, fmt.Sprintf("%s %s to %s", p.name, format.Milliseconds(p.ci[0]), format.Milliseconds(p.ci[1])))
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals in ms: %s", name, strings.Join(parts, ", ")))

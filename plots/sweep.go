@@ -183,27 +183,18 @@ func knobOf(name string, configurations []map[string]string) metrics.Knob {
 		}
 	}
 	slices.SortFunc(knob.Values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(Number(a), Number(b)), cmp.Compare(a, b))
 	})
 	return knob
 }
 
-// number is the number that a text is; +Inf for other words.
-func number(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) {
-		return math.Inf(1)
-	}
-	return v
-}
-
-// failed returns the trials that are no data.
-func (s *Sweep) failed() []metrics.Trial {
+// Failed returns the trials that are no data.
+func (s *Sweep) Failed() []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
 }
 
-// name is a trial for people: "trial 3, nodes=8", or a run's id.
-func (s *Sweep) name(t metrics.Trial) string {
+// TrialName is a trial for people: "trial 3, nodes=8", or a run's id.
+func (s *Sweep) TrialName(t metrics.Trial) string {
 	name := fmt.Sprintf("trial %d", t.Number)
 	if s.ID == "" {
 		name = t.Folder
@@ -212,4 +203,13 @@ func (s *Sweep) name(t metrics.Trial) string {
 		name += ", " + point
 	}
 	return name
+}
+
+// Number is the number that a text is; +Inf for other text.
+func Number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
 }

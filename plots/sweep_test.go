@@ -41,22 +41,22 @@ func TestSweepOfRuns(t *testing.T) {
 	if want := []metrics.Knob{knob("nodes", "1", "2", "4", "8")}; len(s.Knobs) != 1 || !slices.Equal(s.Knobs[0].Values, want[0].Values) {
 		t.Fatalf("knobs %v, want %v", s.Knobs, want)
 	}
-	line := lines(s, 0, axisOf(s.Knobs[0]))[0]
-	for i, want := range []Spot{
+	line := linesOf(s, 0, axisOf(s.Knobs[0]))[0]
+	for i, want := range []PointOnLine{
 		{Place: 1},
 		{Place: 2, Estimate: metrics.Estimate{N: 2, Median: 10}, Ideal: 10},
 		{Place: 4, Estimate: metrics.Estimate{N: 3, Median: 19}, Ideal: 20, Step: 0.95},
 		{Place: 8, Estimate: metrics.Estimate{N: 1, Median: 30}, Ideal: 40, Step: 30.0 / 19 / 2},
 	} {
-		got := line.Spots[i]
+		got := line.Points[i]
 		if got.Place != want.Place || got.Estimate != want.Estimate {
 			t.Errorf("spot %d is at %v with %+v, want %v with %+v", i, got.Place, got.Estimate, want.Place, want.Estimate)
 		}
 		near(t, "ideal", got.Ideal, want.Ideal)
 		near(t, "step", got.Step, want.Step)
 	}
-	near(t, "efficiency", line.Spots[3].Efficiency(), 0.75)
-	if failed := s.failed(); len(failed) != 1 || failed[0].OpsPerS != 99 {
+	near(t, "efficiency", line.Points[3].Efficiency(), 0.75)
+	if failed := s.Failed(); len(failed) != 1 || failed[0].OpsPerS != 99 {
 		t.Errorf("failed %+v, want the run of one node", failed)
 	}
 }
@@ -207,9 +207,9 @@ func TestSweepReportNumbers(t *testing.T) {
 	}
 }
 
-func TestDrawSweep(t *testing.T) {
+func TestDrawOfASweep(t *testing.T) {
 	dir := makeSweep(t, t.TempDir(), sweeps[0])
-	files, err := DrawSweep(dir)
+	files, err := Draw(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestDrawSweep(t *testing.T) {
 		names = append(names, filepath.Base(file))
 	}
 	if want := []string{"throughput_scaling.png", "throughput_scaling.svg", "report.html"}; !slices.Equal(names, want) {
-		t.Errorf("DrawSweep wrote %v, want %v", names, want)
+		t.Errorf("Draw wrote %v, want %v", names, want)
 	}
 	checkPNG(t, filepath.Join(dir, "throughput_scaling.png"))
 }

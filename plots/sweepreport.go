@@ -16,15 +16,15 @@ import (
 // Report: verdict and headline first. What only a run has, such as usage over
 // time, is that of one trial of the best point: the one nearest to the median.
 func SweepReport(s *Sweep) ([]byte, error) {
-	p := page{Kind: "sweep", ID: s.ID, What: sentence(describeSweep(s)) + "."}
+	p := page{Kind: "sweep", ID: s.ID, What: sentence(s.Describe()) + "."}
 	if len(s.Knobs) == 0 {
 		p.Kind = "trials"
 	}
 	p.Verdict, p.Good = s.verdict()
 	p.Headline, p.Interval = s.headline()
 	p.Interval = sentence(p.Interval)
-	for _, trial := range s.failed() {
-		p.Warnings = append(p.Warnings, s.name(trial)+" failed: "+invalidReason(trial.Verdict)+".")
+	for _, trial := range s.Failed() {
+		p.Warnings = append(p.Warnings, s.TrialName(trial)+" failed: "+InvalidReason(trial.Verdict)+".")
 	}
 	shown, trial, err := s.shown()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Sweep) warnings() []string {
 // everything that its nodes recorded; nil when no point has a result.
 func (s *Sweep) shown() (*Run, metrics.Trial, error) {
 	var median metrics.Trial
-	top, ok := best(s.spots())
+	top, ok := Best(s.points())
 	if !ok || s.dir == "" {
 		return nil, median, nil
 	}
@@ -101,11 +101,11 @@ func (s *Sweep) shown() (*Run, metrics.Trial, error) {
 // sections are what the sweep measured: throughput of all, and the rest with what
 // one trial shows.
 func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
-	figures, err := pictures(ScalingFigures(s))
+	figures, err := drawAll(ScalingFigures(s))
 	if err != nil {
 		return nil, err
 	}
-	throughput := part{Pictures: figures, Tables: lineTables(s), Notes: []string{"The interval is that of order statistics, which assumes nothing about the distribution and needs 6 trials. Efficiency is the median's share of growth in proportion from the smallest; of this step, that from the point before. The links' limit follows from their rate and the measured bytes of an operation. A failed trial is never a data point, and a point of which more than a fifth failed has no result."}}
+	throughput := part{Figures: figures, Tables: lineTables(s), Notes: []string{"The interval is that of order statistics, which assumes nothing about the distribution and needs 6 trials. Efficiency is the median's share of growth in proportion from the smallest; of this step, that from the point before. The links' limit follows from their rate and the measured bytes of an operation. A failed trial is never a data point, and a point of which more than a fifth failed has no result."}}
 	title := "Scaling"
 	if len(s.Knobs) == 0 {
 		title = "Throughput"
@@ -118,11 +118,11 @@ func (s *Sweep) sections(shown *Run, trial metrics.Trial) ([]section, error) {
 	}
 	sections = append(sections, section{ID: "throughput", Title: title, Layout: "part", Data: throughput})
 	if shown != nil {
-		over, err := runPictures(shown)
+		over, err := runFigures(shown)
 		if err != nil {
 			return nil, err
 		}
-		of := "Of " + s.name(trial) + ", the one nearest to the median."
+		of := "Of " + s.TrialName(trial) + ", the one nearest to the median."
 		single := []section{
 			{ID: "trial", Title: "One trial", Layout: "part", Data: throughputPart(shown, over)},
 			{ID: "latency", Title: "Latency", Layout: "part", Data: s.latencyPart(shown, over)},
@@ -147,7 +147,7 @@ func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
 	if len(s.Points) > 1 {
 		order = fmt.Sprintf(" The order of the %d points was random, in blocks that have every point once.", len(s.Points))
 	}
-	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each point. Each had fresh processes and a fresh load.%s", s.progress(), s.Sweep.Trials, order)}
+	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each point. Each had fresh processes and a fresh load.%s", s.Progress(), s.Sweep.Trials, order)}
 	if s.Until > 0 {
 		steps = append(steps, fmt.Sprintf("Further trials followed until the interval's half-width was %g %% of the median, or there were 30.", 100*s.Until))
 	}
@@ -156,15 +156,15 @@ func (s *Sweep) methodPart(shown *Run, trial metrics.Trial) part {
 		return part{List: steps}
 	}
 	p := methodPart(shown)
-	p.List = append(append(steps, "One trial in full: "+s.name(trial)+", the one nearest to the median, of which the rest of this section speaks."), p.List...)
+	p.List = append(append(steps, "One trial in full: "+s.TrialName(trial)+", the one nearest to the median, of which the rest of this section speaks."), p.List...)
 	for i := range p.Tables {
-		p.Tables[i].Caption += ", " + s.name(trial)
+		p.Tables[i].Caption += ", " + s.TrialName(trial)
 	}
 	return p
 }
 
 // latencyPart is what all trials say of latency, and the shown one in full.
-func (s *Sweep) latencyPart(shown *Run, over album) any {
+func (s *Sweep) latencyPart(shown *Run, over drawings) any {
 	full := latencyPart(shown, over)
 	if full == nil {
 		return nil
@@ -201,9 +201,9 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	}
 	e, bounded := metrics.MedianInterval(values, 0.95)
 	if !bounded {
-		return milliseconds(e.Median)
+		return format.Milliseconds(e.Median)
 	}
-	return fmt.Sprintf("%s [%s, %s]", milliseconds(e.Median), milliseconds(e.Low), milliseconds(e.High))
+	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
 }
 
 // raw are the sweep's JSON files, and that of the trial that is shown.
@@ -233,12 +233,12 @@ func (s *Sweep) String() string {
 // verdict says whether the whole may be believed: every trial that was planned
 // has ended, and is valid.
 func (s *Sweep) verdict() (words string, good bool) {
-	failed, left := len(s.failed()), len(s.Order)-len(s.Trials)
+	failed, left := len(s.Failed()), len(s.Order)-len(s.Trials)
 	switch {
 	case failed > 0:
 		return fmt.Sprintf("INVALID(%d of %s failed)", failed, format.Plural(len(s.Trials), "trial")), false
 	case left > 0:
-		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.progress()), false
+		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.Progress()), false
 	}
 	return fmt.Sprintf("VALID (%s)", format.Plural(len(s.Trials), "trial")), true
 }
@@ -246,7 +246,7 @@ func (s *Sweep) verdict() (words string, good bool) {
 // headline is the median of the best point, and what more there is to say of it:
 // its interval, and where it is.
 func (s *Sweep) headline() (median, more string) {
-	top, ok := best(s.spots())
+	top, ok := Best(s.points())
 	if !ok {
 		return "no result", ""
 	}
@@ -261,9 +261,9 @@ func (s *Sweep) headline() (median, more string) {
 }
 
 // spots are the points with their medians.
-func (s *Sweep) spots() (spots []Spot) {
+func (s *Sweep) points() (spots []PointOnLine) {
 	for _, point := range s.Points {
-		spot := Spot{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
+		spot := PointOnLine{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
 		if point.OK() {
 			spot.Estimate, _ = point.Estimate()
 		}

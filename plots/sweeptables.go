@@ -8,6 +8,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/figure"
 )
 
 // lineTables are the lines of the figures by the first knob that has several
@@ -21,44 +22,44 @@ func lineTables(s *Sweep) []table {
 		}
 	}
 	if len(s.Knobs) == 0 {
-		return []table{tableOf("", axis{}, Line{Spots: trialSpots(s)})}
+		return []table{tableOf("", figure.Axis{}, Line{Points: trialSpots(s)})}
 	}
 	x := axisOf(s.Knobs[along])
 	var tables []table
-	for _, line := range lines(s, along, x) {
+	for _, line := range linesOf(s, along, x) {
 		tables = append(tables, tableOf(s.Knobs[along].Name, x, line))
 	}
 	return tables
 }
 
 // trialSpots is the only point of a sweep without knobs.
-func trialSpots(s *Sweep) []Spot {
-	spot := Spot{Point: s.Points[0], Value: "all trials", Limit: wireLimit(s.Points[0])}
+func trialSpots(s *Sweep) []PointOnLine {
+	spot := PointOnLine{Point: s.Points[0], Value: "all trials", Limit: wireLimit(s.Points[0])}
 	if spot.OK() {
 		spot.Estimate, _ = spot.Point.Estimate()
 	}
-	return []Spot{spot}
+	return []PointOnLine{spot}
 }
 
 // tableOf is one line's table, and what the law says of it.
-func tableOf(knob string, x axis, line Line) table {
+func tableOf(knob string, x figure.Axis, line Line) table {
 	head := strings.Trim(line.Name+": "+knob, ": ")
 	t := table{Names: []int{0}, Columns: []string{head, "servers + clients", "valid trials", "failed", "median ops/s", "95 % interval", "half-width"}}
-	if x.grows {
+	if x.Grows {
 		t.Columns = append(t.Columns, "efficiency", "of this step")
 	}
-	limited := slices.ContainsFunc(line.Spots, func(s Spot) bool { return s.Limit > 0 })
+	limited := slices.ContainsFunc(line.Points, func(s PointOnLine) bool { return s.Limit > 0 })
 	if limited {
 		t.Columns = append(t.Columns, "the links' limit", "share of it")
 	}
-	ceiling := slices.ContainsFunc(line.Spots, func(s Spot) bool { return s.Headroom() > 0 })
+	ceiling := slices.ContainsFunc(line.Points, func(s PointOnLine) bool { return s.Headroom() > 0 })
 	if ceiling {
 		t.Columns = append(t.Columns, "headroom", "limited by")
 		t.Names = append(t.Names, len(t.Columns)-1)
 	}
-	for _, spot := range line.Spots {
+	for _, spot := range line.Points {
 		cells := spot.cells()
-		if x.grows {
+		if x.Grows {
 			cells = append(cells, percent(spot.Efficiency()), percent(spot.Step))
 		}
 		if limited {
@@ -72,7 +73,7 @@ func tableOf(knob string, x axis, line Line) table {
 	}
 	switch {
 	case line.Law != nil:
-		t.Caption = "Universal Scalability Law: " + line.Law.describe(x.knob.Name) + "."
+		t.Caption = "Universal Scalability Law: " + line.Law.describe(knob) + "."
 	case line.NoLaw != "":
 		t.Caption = "No Universal Scalability Law: " + line.NoLaw + "."
 	}
@@ -80,7 +81,7 @@ func tableOf(knob string, x axis, line Line) table {
 }
 
 // cells are what every table says of a spot.
-func (s Spot) cells() []string {
+func (s PointOnLine) cells() []string {
 	roles, median, width := absent, absent, absent
 	if s.Run != nil {
 		roles = fmt.Sprintf("%d + %d", s.Run.Count(metrics.Server), s.Run.Count(metrics.Client))
@@ -98,7 +99,7 @@ func (s Spot) cells() []string {
 }
 
 // limitShare is the median's share of the links' limit; 0 unknown.
-func (s Spot) limitShare() float64 {
+func (s PointOnLine) limitShare() float64 {
 	if s.Limit == 0 {
 		return 0
 	}
@@ -123,16 +124,16 @@ func trialTable(s *Sweep) table {
 				line = append(line, "n/a")
 				continue
 			}
-			line = append(line, milliseconds(*us))
+			line = append(line, format.Milliseconds(*us))
 		}
 		verdict := cell{trial.Verdict.String(), "bad"}
 		if trial.Verdict.Valid {
-			verdict.Mood = "good"
+			verdict.Class = "good"
 		}
 		if trial.NonStationary {
 			verdict.Text += ", NON-STATIONARY"
 		}
-		all := append(cells(append(line, tenths(trial.BytesPerOpSent), tenths(trial.BytesPerOpReceived))...), verdict, cell{Text: trial.Folder})
+		all := append(cells(append(line, format.Tenths(trial.BytesPerOpSent), format.Tenths(trial.BytesPerOpReceived))...), verdict, cell{Text: trial.Folder})
 		t.Rows = append(t.Rows, row{Cells: all})
 	}
 	return t

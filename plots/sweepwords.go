@@ -8,8 +8,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// describeSweep is a sweep in one line: work, trials, how sure it is.
-func describeSweep(s *Sweep) string {
+// Describe is a sweep in one line: work, trials, how sure it is.
+func (s *Sweep) Describe() string {
 	var parts []string
 	if r := s.sample(); r != nil {
 		fixed := maps.Clone(r.Workload)
@@ -18,12 +18,12 @@ func describeSweep(s *Sweep) string {
 				delete(fixed, knob.Name)
 			}
 		}
-		if work := describeWork(fixed); work != "" {
+		if work := DescribeWork(fixed); work != "" {
 			parts = append(parts, work)
 		}
 		switch {
 		case len(s.Points) == 1:
-			parts = append(parts, describeTopology(r.Run))
+			parts = append(parts, DescribeTopology(r.Run))
 		case r.Symmetric:
 			parts = append(parts, "symmetric")
 		}
@@ -31,14 +31,14 @@ func describeSweep(s *Sweep) string {
 			parts = append(parts, r.Lab.String())
 		}
 	}
-	parts = append(parts, s.progress())
+	parts = append(parts, s.Progress())
 	if fewest := s.fewest(); fewest > 0 && fewest < 6 {
 		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
 	}
 	if s.ID != "" {
 		parts = append(parts, "sweep "+s.ID)
 	}
-	return label(strings.Join(parts, " · "), 300)
+	return format.Label(strings.Join(parts, " · "), 300)
 }
 
 // sample is the run of the first point that has one; nil for none.
@@ -51,8 +51,8 @@ func (s *Sweep) sample() *Run {
 	return nil
 }
 
-// progress is how many trials there are, and of how many when some are missing.
-func (s *Sweep) progress() string {
+// Progress is how many trials there are, and of how many when some are missing.
+func (s *Sweep) Progress() string {
 	if done, planned := len(s.Trials), len(s.Order); done < planned {
 		return fmt.Sprintf("%d/%d trials", done, planned)
 	}
@@ -71,15 +71,15 @@ func (s *Sweep) fewest() int {
 	return fewest
 }
 
-// failureWords name the trials that are no data; "" for none.
-func failureWords(s *Sweep) string {
-	failed := s.failed()
+// FailureWords names the trials that are no data; "" for none.
+func (s *Sweep) FailureWords() string {
+	failed := s.Failed()
 	if len(failed) == 0 {
 		return ""
 	}
 	var each []string
 	for _, trial := range failed {
-		each = append(each, s.name(trial)+": "+invalidReason(trial.Verdict))
+		each = append(each, s.TrialName(trial)+": "+InvalidReason(trial.Verdict))
 	}
-	return label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(failed), format.Plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
+	return format.Label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(failed), format.Plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
 }

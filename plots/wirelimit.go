@@ -21,7 +21,7 @@ func wireLimit(p Point) float64 {
 	for _, trial := range p.Valid {
 		sent, received = append(sent, trial.BytesPerOpSent), append(received, trial.BytesPerOpReceived)
 	}
-	goodput := metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / giga)
+	goodput := metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / 1e9)
 	if p.Run.Lab != nil {
 		goodput = metrics.ShapedGoodput(p.Run.Lab.LinkBitsPerS)
 	}

@@ -8,34 +8,25 @@ import (
 	"kvlab/metrics/format"
 )
 
-// runFigure is a figure of one run with its words and no panels yet.
-func runFigure(r *Run, name, title string) Figure {
-	f := Figure{Name: name, Title: title, Subtitle: describeRun(r)}
-	if !r.Verdict.Valid {
-		f.Alarm = "INVALID: " + label(invalidReason(r.Verdict), 300)
-	}
-	return f
-}
-
-// describeRun is a run in one line: work, nodes, window, result, verdict.
-func describeRun(r *Run) string {
+// Describe is a run in one line: work, nodes, window, result, verdict.
+func (r *Run) Describe() string {
 	var parts []string
-	if work := describeWork(r.Workload); work != "" {
+	if work := DescribeWork(r.Workload); work != "" {
 		parts = append(parts, work)
 	}
-	parts = append(parts, describeTopology(r.Run))
+	parts = append(parts, DescribeTopology(r.Run))
 	if r.Lab != nil {
 		parts = append(parts, r.Lab.String())
 	}
 	if r.WindowS > 0 {
-		parts = append(parts, fmt.Sprintf("%s s window", tenths(r.WindowS)))
+		parts = append(parts, fmt.Sprintf("%s s window", format.Tenths(r.WindowS)))
 	}
 	if r.Offered != nil {
 		offered := *r.Offered
 		offered.PeakOpsPerS = 0 // there is no room for it
 		parts = append(parts, "open loop, "+offered.String())
 	}
-	parts = append(parts, resultOf(r.Run))
+	parts = append(parts, ResultOf(r.Run))
 	if r.Verdict.Valid {
 		parts = append(parts, "VALID")
 	} else {
@@ -50,19 +41,19 @@ func describeRun(r *Run) string {
 	if r.ID != "" {
 		parts = append(parts, "run "+r.ID)
 	}
-	return label(strings.Join(parts, " · "), 300)
+	return format.Label(strings.Join(parts, " · "), 300)
 }
 
-// resultOf is a run's throughput, or that it has none.
-func resultOf(run metrics.Run) string {
+// ResultOf is a run's throughput, or that it has none.
+func ResultOf(run metrics.Run) string {
 	if run.WindowS <= 0 {
 		return "no result"
 	}
 	return format.Count(run.OpsPerS) + " ops/s"
 }
 
-// describeWork is the workload in a few words.
-func describeWork(flags map[string]string) string {
+// DescribeWork is the workload in a few words.
+func DescribeWork(flags map[string]string) string {
 	work := flags["workload"]
 	if theta := flags["theta"]; theta != "" {
 		work += " theta " + theta
@@ -73,8 +64,8 @@ func describeWork(flags map[string]string) string {
 	return strings.TrimSpace(work)
 }
 
-// describeTopology is "2 servers + 2 clients, symmetric on 2 nodes".
-func describeTopology(run metrics.Run) string {
+// DescribeTopology is "2 servers + 2 clients, symmetric on 2 nodes".
+func DescribeTopology(run metrics.Run) string {
 	text := describeNodes(run.Count(metrics.Server), run.Count(metrics.Client))
 	machines := run.Machines()
 	nodes := format.Plural(machines, "node")
@@ -92,8 +83,8 @@ func describeNodes(servers, clients int) string {
 	return format.Plural(servers, "server") + " + " + format.Plural(clients, "client")
 }
 
-// invalidReason is why a run is not valid, and where.
-func invalidReason(v metrics.Verdict) string {
+// InvalidReason is why a run is not valid, and where.
+func InvalidReason(v metrics.Verdict) string {
 	reason := v.Reason
 	if reason == "" {
 		reason = "no reason was recorded"

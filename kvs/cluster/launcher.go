@@ -73,7 +73,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 		limits:   defaultLimits(),
 		ceilings: make(ceilings),
 		draw:     plots.Draw,
-		drawMany: plots.DrawSweep,
+		drawMany: plots.Draw,
 	}
 }
 

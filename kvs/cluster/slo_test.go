@@ -51,7 +51,7 @@ func (tr *trial) search(ctx context.Context, promise string, more ...string) err
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.drawMany = plots.DrawSweep
+	tr.drawMany = plots.Draw
 	if err := tr.search(context.Background(), "p99=4ms"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}

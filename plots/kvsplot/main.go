@@ -87,7 +87,7 @@ func drawOne(dir, out string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		files, err := plots.DrawPoints(s, out)
+		files, err := plots.DrawSweep(s, out)
 		list(stdout, files)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
 	if out == "" {
 		out = "."
 	}
-	files, leftOut, err := plots.DrawScaling(dirs, out)
+	files, leftOut, err := plots.DrawMany(dirs, out)
 	for _, name := range leftOut {
 		fmt.Fprintf(stderr, "kvsplot: left out %s\n", name)
 	}

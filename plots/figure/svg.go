@@ -1,4 +1,4 @@
-package plots
+package figure
 
 import (
 	"bytes"
@@ -10,16 +10,21 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// SVG renders the figure as one SVG document, which looks the same whatever
-// fonts its reader has.
+// SVG renders the figure as one SVG document, which looks the same with any fonts
+// and shows values where the mouse points.
 func (f Figure) SVG() ([]byte, error) {
 	canvas := &svgCanvas{Canvas: vgsvg.New(widthPt, heightPt)}
-	f.draw(draw.New(canvas))
+	areas := f.draw(draw.New(canvas))
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("render %s.svg: %w", f.Name, err)
 	}
-	return canvas.fitTexts(out.Bytes()), nil
+	const end = "</svg>"
+	svg := bytes.TrimSuffix(bytes.TrimSpace(canvas.fitTexts(out.Bytes())), []byte(end))
+	for i, p := range f.Panels {
+		svg = p.tooltips(svg, areas[i])
+	}
+	return append(svg, end+"\n"...), nil
 }
 
 // svgCanvas is an SVG canvas that notes how wide each text was laid out. Most
@@ -36,8 +41,7 @@ func (c *svgCanvas) FillString(face font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(face, at, text)
 }
 
-// fitTexts tells the reader the width of every text, and which fonts come
-// close.
+// fitTexts tells the reader the width of every text, and similar fonts.
 func (c *svgCanvas) fitTexts(svg []byte) []byte {
 	const family = "font-family:Liberation Sans"
 	svg = bytes.ReplaceAll(svg, []byte(family+";"), []byte(family+",Arial,Helvetica,sans-serif;"))

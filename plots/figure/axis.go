@@ -1,0 +1,95 @@
+package figure
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+)
+
+// Axis is an x axis of values that people chose, such as those of a flag.
+type Axis struct {
+	Values []string
+	Places []float64 // of the values, in their order
+	Words  bool      // not numbers: the values lie side by side
+	Grows  bool      // y is proportional to x if nothing is lost
+	log    bool
+}
+
+// NewAxis chooses the axis for values that are these numbers, or +Inf if they are
+// none. grows says that y is proportional to x if nothing is lost. Numbers that
+// span more than a factor of 100 have a logarithmic axis, and so have powers of two
+// that span more than 16.
+func NewAxis(values []string, numbers []float64, grows bool) Axis {
+	a := Axis{Values: values, Places: numbers}
+	powers := true
+	for _, v := range numbers {
+		if math.IsInf(v, 0) {
+			return wordAxis(values)
+		}
+		fraction, _ := math.Frexp(v)
+		powers = powers && fraction == 0.5
+	}
+	least, most := slices.Min(a.Places), slices.Max(a.Places)
+	a.log = least > 0 && (powers && most > 16*least || most > 100*least)
+	a.Grows = grows && least > 0
+	return a
+}
+
+// wordAxis is an axis of words.
+func wordAxis(values []string) Axis {
+	a := Axis{Values: values, Words: true}
+	for i := range values {
+		a.Places = append(a.Places, float64(i))
+	}
+	return a
+}
+
+// Place returns where a value lies.
+func (a Axis) Place(value string) float64 { return a.Places[slices.Index(a.Values, value)] }
+
+// value returns the value at a place.
+func (a Axis) value(place float64) string { return a.Values[slices.Index(a.Places, place)] }
+
+// bounds are the ends of the axis, with room beside the data, most of it on the
+// right, where the last label is.
+func (a Axis) bounds() (low, high float64) {
+	const room = 0.08
+	low, high = slices.Min(a.Places), slices.Max(a.Places)
+	switch {
+	case a.Words:
+		return low - 0.5, high + 0.5
+	case a.log:
+		wide := math.Pow(high/low, room)
+		return low / wide, high * math.Pow(wide, 1.6)
+	case a.Grows:
+		return 0, high * (1 + 1.6*room)
+	case low == high:
+		return low - 1, high + 1
+	}
+	return low - room*(high-low), high + room*(high-low)
+}
+
+// Apply makes it a panel's x axis. Each value has a tick; it has a label if there
+// is room for it. label makes a value printable and at most size characters long.
+func (a Axis) Apply(p *Panel, label func(value string, size int) string) {
+	p.X.Min, p.X.Max = a.bounds()
+	if a.log {
+		p.X.Scale = plot.LogScale{}
+	}
+	const letters = 130 // along the whole axis
+	var marks plot.ConstantTicks
+	free := 0.0 // where the next label may begin
+	places := slices.Sorted(slices.Values(a.Places))
+	for _, place := range places {
+		text := label(a.value(place), max(6, letters/len(places)))
+		half := float64(len([]rune(text))+2) / letters / 2
+		mark := plot.Tick{Value: place}
+		if at := p.X.Norm(place); at-half >= free || a.Words {
+			mark.Label, free = text, at+half
+		}
+		marks = append(marks, mark)
+	}
+	p.X.Tick.Marker = marks
+	p.Place = func(x float64) string { return label(a.value(x), 60) }
+}

@@ -1,0 +1,108 @@
+// Package figure draws pictures, as PNG and as SVG: a title and a legend at the
+// top, and one or several panels that share their x axis below. It knows nothing
+// of runs.
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// The size of a figure: 1600 x 900 pixels.
+const (
+	widthPt  = vg.Length(960)
+	heightPt = vg.Length(540)
+	dpi      = 120
+	marginPt = vg.Length(15)
+)
+
+// Figure is one picture.
+type Figure struct {
+	Name     string // the file's name without its extension
+	Title    string
+	Subtitle string
+	Alarm    string // why the data is not valid; drawn in red
+	Legend   []Group
+	Panels   []*Panel
+}
+
+// PNG renders the figure in 1600 x 900 pixels.
+func (f Figure) PNG() ([]byte, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(widthPt, heightPt), vgimg.UseDPI(dpi))
+	f.draw(draw.New(canvas))
+	var out bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("render %s.png: %w", f.Name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// draw draws text, legend and panels from the top of c to its bottom, and returns
+// the area of each panel's data.
+func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	c = draw.Crop(c, marginPt, -marginPt, marginPt, -marginPt)
+	for _, part := range []struct {
+		style text.Style
+		words string
+	}{{Bold(19, Ink), f.Title}, {Sans(12.5, Grey), f.Subtitle}, {Bold(12.5, Alarm), f.Alarm}} {
+		for _, line := range wrap(part.words, part.style, c.Size().X, 2) {
+			c.FillText(part.style, vg.Point{X: c.Min.X, Y: c.Max.Y - part.style.Font.Size}, line)
+			c.Max.Y -= 1.35 * part.style.Font.Size
+		}
+	}
+	c.Max.Y -= vg.Points(3)
+	for _, group := range f.Legend {
+		c.Max.Y -= group.draw(c)
+	}
+	c.Max.Y -= vg.Points(6)
+	rows := make([][]*plot.Plot, len(f.Panels))
+	for i, panel := range f.Panels {
+		rows[i] = []*plot.Plot{panel.Plot}
+	}
+	areas := make([]vg.Rectangle, len(rows))
+	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadY: vg.Points(8)}
+	for i, row := range plot.Align(rows, tiles, c) {
+		rows[i][0].Draw(row[0])
+		areas[i] = rows[i][0].DataCanvas(row[0]).Rectangle
+	}
+	return areas
+}
+
+// wrap breaks words into at most rows lines of a width. What does not fit is cut
+// off, with an ellipsis.
+func wrap(words string, style text.Style, width vg.Length, rows int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(words) {
+		longer := strings.TrimSpace(line + " " + word)
+		if line == "" || style.Width(longer) <= width {
+			line = longer
+			continue
+		}
+		lines = append(lines, line)
+		line = word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > rows {
+		lines = lines[:rows]
+		lines[rows-1] += " …"
+	}
+	for i, line := range lines {
+		for runes := []rune(line); len(runes) > 1 && style.Width(lines[i]) > width; runes = runes[:len(runes)-1] {
+			lines[i] = string(runes[:len(runes)-1]) + "…"
+		}
+	}
+	return lines
+}

@@ -1,0 +1,131 @@
+package figure
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panel is a plot with an x and a y axis, a grid, and tooltips.
+type Panel struct {
+	*plot.Plot
+	Place  func(x float64) string // names a place on the x axis in a tooltip
+	Reach  float64                // a tooltip has the points that lie so near to its place, in x
+	curves []curve
+}
+
+// NewPanel is an empty panel.
+func NewPanel(x, y string) *Panel {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Padding = 0
+		axis.Color, axis.Width = Grey, vg.Points(0.8)
+		axis.Tick.Color, axis.Tick.Width = Grey, vg.Points(0.8)
+		axis.Tick.Label.Font = Sans(12, Ink).Font
+		axis.Tick.Label.Color = Ink
+		axis.Label.TextStyle.Font = Sans(13, Ink).Font
+		axis.Label.TextStyle.Color = Ink
+		axis.Label.Padding = vg.Points(4)
+	}
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	grid := plotter.NewGrid()
+	grid.Vertical, grid.Horizontal = Stroke(gridLine, 0.7), Stroke(gridLine, 0.7)
+	p.Add(grid)
+	return &Panel{Plot: p}
+}
+
+// Line adds a line through points, if there are any.
+func (p *Panel) Line(style draw.LineStyle, points plotter.XYs) {
+	if len(points) > 0 {
+		p.Add(&plotter.Line{XYs: points, LineStyle: style})
+	}
+}
+
+// Glyphs adds a glyph at each point.
+func (p *Panel) Glyphs(style draw.GlyphStyle, points plotter.XYs) {
+	p.Add(&plotter.Scatter{XYs: points, GlyphStyle: style})
+}
+
+// Function adds the curve of a function.
+func (p *Panel) Function(style draw.LineStyle, f func(float64) float64) {
+	p.Add(&plotter.Function{F: f, Samples: 400, LineStyle: style})
+}
+
+// Notice adds a line of text in the middle of the panel.
+func (p *Panel) Notice(words string) { p.Add(notice(words)) }
+
+type notice string
+
+// Plot writes the notice.
+func (n notice) Plot(c draw.Canvas, _ *plot.Plot) {
+	style := Sans(16, Grey)
+	style.XAlign, style.YAlign = text.XCenter, text.YCenter
+	c.FillText(style, c.Center(), strings.Join(wrap(string(n), style, c.Size().X, 3), "\n"))
+}
+
+// Span is a named stretch of the x axis. Everything outside of the one that is
+// marked is shaded.
+type Span struct {
+	Name       string
+	Start, End float64
+	Marked     bool
+}
+
+// Spans marks stretches of the x axis, over the data that is there already.
+func (p *Panel) Spans(all []Span) { p.Add(spans(all)) }
+
+type spans []Span
+
+// Plot draws the shades, and the names above the panel where they fit.
+func (s spans) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	inside := func(at float64) vg.Length { return min(max(x(at), c.Min.X), c.Max.X) }
+	style := Sans(12, Grey)
+	style.XAlign = text.XCenter
+	for _, span := range s {
+		left, right := inside(span.Start), inside(span.End)
+		if right-left > style.Width(span.Name)+vg.Points(4) {
+			c.FillText(style, vg.Point{X: (left + right) / 2, Y: c.Max.Y + vg.Points(5)}, span.Name)
+		}
+		if !span.Marked {
+			continue
+		}
+		for _, side := range [][2]vg.Length{{c.Min.X, left}, {right, c.Max.X}} {
+			c.FillPolygon(shade, []vg.Point{{X: side[0], Y: c.Min.Y}, {X: side[1], Y: c.Min.Y}, {X: side[1], Y: c.Max.Y}, {X: side[0], Y: c.Max.Y}})
+		}
+		for _, border := range []vg.Length{left, right} {
+			c.StrokeLine2(Stroke(Grey, 1, 4, 3), border, c.Min.Y, border, c.Max.Y)
+		}
+	}
+}
+
+// GlyphBoxes reserves the room for the names.
+func (s spans) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: vg.Points(18)}}}}
+}
+
+// Labels writes labels on a canvas. A label that would cover another is left out,
+// and one that would leave the canvas is moved in.
+type Labels struct {
+	Canvas draw.Canvas
+	boxes  []vg.Rectangle
+}
+
+// Write writes a label.
+func (l *Labels) Write(style text.Style, at vg.Point, words string) {
+	box := style.Rectangle(words).Add(at)
+	in := max(l.Canvas.Min.X-box.Min.X, 0) - max(box.Max.X-l.Canvas.Max.X, 0)
+	at.X, box.Min.X, box.Max.X = at.X+in, box.Min.X+in, box.Max.X+in
+	for _, other := range l.boxes {
+		if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
+			return
+		}
+	}
+	l.boxes = append(l.boxes, box)
+	l.Canvas.FillText(style, at, words)
+}
