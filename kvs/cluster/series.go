@@ -30,6 +30,21 @@ type series struct {
 	made     int // trials since then
 }
 
+// prepare resolves every spec that is known. only says that the command line asks for
+// that alone, as --dry-run and --check do.
+func (s *series) prepare(ctx context.Context, cfg Config) (only bool, err error) {
+	largest, err := s.largest(ctx)
+	switch {
+	case err != nil:
+		return false, &UsageError{err}
+	case cfg.DryRun:
+		return true, s.dryRun(ctx, s.l.Stdout)
+	case cfg.Check:
+		return true, s.l.check(ctx, largest)
+	}
+	return false, nil
+}
+
 // dryRun prints the order of the trials and the plan of each spec.
 func (s *series) dryRun(ctx context.Context, w io.Writer) error {
 	outline := s.kind.Outline()

@@ -97,17 +97,6 @@ func TestSearchSLOEnds(t *testing.T) {
 	}
 }
 
-func TestParseSLO(t *testing.T) {
-	if got, err := parseSLO("p99.9=500us"); err != nil || *got != (SLO{"p99.9", 500 * time.Microsecond}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, text := range []string{"", "p99", "p99=", "p99=5", "p98=5ms", "p99=-1ms", "p99=0s", "=5ms", "p99=5ms,p50=1ms"} {
-		if got, err := parseSLO(text); err == nil {
-			t.Errorf("%q: %+v, want an error", text, got)
-		}
-	}
-}
-
 func TestSLORefusals(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--slo p99=5ms --trials 3", "--slo: it makes one trial of each rate"},

@@ -25,14 +25,8 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, found []nodes.Node, ar
 		return &UsageError{err}
 	}
 	s := &series{l: l, kind: experiment.Sweep{Plan: plan}, resolver: r, command: plan.Command, resumes: true, draws: true}
-	largest, err := s.largest(ctx)
-	switch {
-	case err != nil:
-		return &UsageError{err}
-	case cfg.DryRun:
-		return s.dryRun(ctx, l.Stdout)
-	case cfg.Check:
-		return l.check(ctx, largest)
+	if only, err := s.prepare(ctx, cfg); only || err != nil {
+		return err
 	}
 	if plan.Programs, err = l.Programs.Sums(); err != nil {
 		return err

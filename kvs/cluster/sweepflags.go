@@ -14,13 +14,13 @@ import (
 
 // Trials says how often what is measured.
 type Trials struct {
-	Knobs  []metrics.Knob // --sweep; none: one point
-	Each   int            // --trials: of every point; 0: not given
-	Until  float64        // --until: further trials until the interval's half-width is this share of the median; 0: none
-	Seed   uint64         // --seed: of the order; 0: a random one
-	Resume string         // --resume: the folder of a sweep to go on with
-	SLO    *SLO           // --slo: the promise whose highest rate is searched for; nil: none
-	AB     []variant      // --ab: the two variants of a comparison; nil: none
+	Knobs  []metrics.Knob  // --sweep; none: one point
+	Each   int             // --trials: of every point; 0: not given
+	Until  float64         // --until: further trials until the interval's half-width is this share of the median; 0: none
+	Seed   uint64          // --seed: of the order; 0: a random one
+	Resume string          // --resume: the folder of a sweep to go on with
+	SLO    *experiment.SLO // --slo: the promise whose highest rate is searched for; nil: none
+	AB     []variant       // --ab: the two variants of a comparison; nil: none
 
 	Together bool // --together: both trials of a pair of --ab at the same time
 }
@@ -40,7 +40,7 @@ func (t *Trials) flags(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.Func("slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms, of p50, p90, p99, p99.9 or p99.99 and of the operations' latency from the moment when they are due", func(text string) (err error) {
-		t.SLO, err = parseSLO(text)
+		t.SLO, err = experiment.ParseSLO(text)
 		return err
 	})
 	fs.Func("ab", "compare two configurations, `A B`: two strings of arguments, each with what that side alone has (counts, --server-args, --client-args and what else says what is run), or \"\", and with commit:REV in front where the programs are another commit's; trials of both in random order within pairs", func(text string) error {

@@ -1,6 +1,171 @@
 package experiment
 
-import "math"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// SLO is a promise about latency: that a quantile of the operations' latency,
+// from the moment when they are due, is at most a limit.
+type SLO struct {
+	Quantile string // p50, p90, p99, p99.9 or p99.99
+	Limit    time.Duration
+}
+
+// quantiles are those that a promise can be of.
+var quantiles = map[string]func(metrics.Quantiles) *float64{
+	"p50":    func(q metrics.Quantiles) *float64 { return q.P50 },
+	"p90":    func(q metrics.Quantiles) *float64 { return q.P90 },
+	"p99":    func(q metrics.Quantiles) *float64 { return q.P99 },
+	"p99.9":  func(q metrics.Quantiles) *float64 { return q.P999 },
+	"p99.99": func(q metrics.Quantiles) *float64 { return q.P9999 },
+}
+
+// ParseSLO reads a promise: "p99=5ms".
+func ParseSLO(text string) (*SLO, error) {
+	name, limit, _ := strings.Cut(text, "=")
+	d, err := time.ParseDuration(limit)
+	if quantiles[name] == nil || err != nil || d <= 0 {
+		return nil, errors.New("want a quantile and a time with its unit, as in p99=5ms; quantiles are p50, p90, p99, p99.9 and p99.99")
+	}
+	return &SLO{name, d}, nil
+}
+
+func (s SLO) String() string { return fmt.Sprintf("%s=%v", s.Quantile, s.Limit) }
+
+// judge says whether a valid open-loop run kept the promise, and why in words. A run
+// with too few calls to tell is an error.
+func (s SLO) judge(run metrics.Run) (kept bool, why string, err error) {
+	q := run.Latency[metrics.OpLatency]
+	value := quantiles[s.Quantile](q)
+	switch {
+	case q.Refused != "":
+		return false, q.Refused, nil
+	case value == nil:
+		return false, "", fmt.Errorf("--slo %s: %d calls at %s ops/s are too few for %s: want a longer --secs", s, q.Count, format.Count(run.OpsPerS), s.Quantile)
+	}
+	got := time.Duration(*value) * time.Microsecond
+	return got <= s.Limit, fmt.Sprintf("%s %v", s.Quantile, got), nil
+}
+
+// Search looks for the highest rate at which a promise is kept, by one trial at a
+// time. What it leaves behind is a sweep over the rates that it tried.
+type Search struct {
+	SLO  SLO
+	Plan metrics.Sweep // without knobs and order
+}
+
+var _ Experiment = Search{}
+
+// firstRate is where a search begins: a share of what a closed loop makes, which
+// is found in the first trial's warm-up.
+const firstRate = "50%"
+
+// Next returns the trial at the next rate.
+func (s Search) Next(done []Trial) ([]Group, error) {
+	rate := firstRate
+	if len(done) > 0 {
+		tried, err := s.search(done)
+		if err != nil {
+			return nil, err
+		}
+		next, more := tried.next()
+		if !more {
+			return nil, nil
+		}
+		rate = formatRate(next)
+	}
+	planned := metrics.PlannedTrial{Number: len(done) + 1, Point: []string{rate}}
+	return []Group{{{PlannedTrial: planned, Label: "rate=" + rate, Spec: s.at(rate)}}}, nil
+}
+
+// search is the state of the search after these trials.
+func (s Search) search(done []Trial) (*rates, error) {
+	tried := new(rates)
+	for _, trial := range done {
+		if !trial.Verdict.Valid {
+			return nil, &TrialError{trial}
+		}
+		kept, _, err := s.SLO.judge(trial.Run)
+		if err != nil {
+			return nil, err
+		}
+		tried.learn(trial.Run.Offered.OpsPerS, kept)
+	}
+	return tried, nil
+}
+
+// at is the spec of a rate.
+func (s Search) at(rate string) Spec { return Spec{Args: "--client-args '-rate " + rate + "'"} }
+
+func formatRate(rate float64) string { return strconv.FormatFloat(rate, 'f', 0, 64) }
+
+// Specs is the first rate's.
+func (s Search) Specs() []Spec { return []Spec{s.at(firstRate)} }
+
+// Outline is empty: the order is not known.
+func (s Search) Outline() string { return "" }
+
+// Record makes the rate that was offered the trial's point, and says whether the
+// promise was kept.
+func (s Search) Record(t *Trial) string {
+	if t.Run.Offered == nil {
+		return ""
+	}
+	t.Point = []string{formatRate(t.Run.Offered.OpsPerS)}
+	kept, why, err := s.SLO.judge(t.Run)
+	if err != nil || !t.Verdict.Valid {
+		return ""
+	}
+	word := map[bool]string{true: "kept", false: "broken"}[kept]
+	return fmt.Sprintf("trial %d  %.0f op/s offered  %.1f %% achieved  %s: %s", t.Number, t.Run.Offered.OpsPerS, 100*t.Run.Offered.Achieved(t.Run.Ops), why, word)
+}
+
+// Files are the trials, and in the end the sweep over their rates.
+func (s Search) Files(done []Trial, ended bool) (map[string]any, error) {
+	if len(done) == 0 {
+		return nil, nil
+	}
+	files := map[string]any{metrics.TrialsFile: records(done)}
+	if ended {
+		plan, knob := s.Plan, metrics.Knob{Name: "rate"}
+		for _, trial := range done {
+			plan.Order = append(plan.Order, trial.PlannedTrial)
+			knob.Values = append(knob.Values, trial.Point[0])
+		}
+		plan.Knobs = []metrics.Knob{knob}
+		files[metrics.SweepFile] = plan
+	}
+	return files, nil
+}
+
+// Conclude returns the highest rate that kept the promise and the lowest that broke
+// it.
+func (s Search) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+	if failed := (*TrialError)(nil); errors.As(err, &failed) {
+		return "", failed.Trial.Verdict
+	}
+	tried, searchErr := s.search(done)
+	if cmp.Or(err, searchErr) != nil {
+		return "", metrics.Verdict{}
+	}
+	text := fmt.Sprintf("\nslo %s: kept at %.0f op/s, broken at %.0f op/s\n", s.SLO, tried.kept, tried.broken)
+	switch {
+	case tried.kept == 0:
+		text = fmt.Sprintf("\nslo %s: broken at every rate down to %.0f op/s\n", s.SLO, tried.broken)
+	case tried.broken == 0:
+		text = fmt.Sprintf("\nslo %s: kept at every rate up to %.0f op/s\n", s.SLO, tried.kept)
+	}
+	return text, metrics.Verdict{Valid: true}
+}
 
 // The search's steps: it climbs by climb, and ends when the lowest rate that broke
 // the promise is at most near above the highest that kept it, after mostSteps, or
@@ -12,54 +177,43 @@ const (
 	mostDown  = 10
 )
 
-// Search looks for the highest rate at which a promise is kept, by one trial at a
-// time. It is a state machine without a clock or a store: Next says what to try,
-// Learn what it showed.
+// rates are those that a search has tried.
 //
-//	climb    from the first rate up by a half-power of two until one breaks it,
-//	         or down by two of them until one keeps it
+//	climb    from the first rate up by a half-power of two until one breaks the
+//	         promise, or down by two of them until one keeps it
 //	bisect   between the highest that kept it and the lowest that broke it, at
 //	         their geometric mean
 //
 // Every trial has fresh processes and an empty queue, so there is nothing to drain
 // between two steps. No step is repeated: a store that breaks its promise once
 // in a while has a lower rate to show for it.
-type Search struct {
-	next   float64
-	kept   float64 // 0: none
-	broken float64 // 0: none
+type rates struct {
+	kept   float64 // the highest; 0: none
+	broken float64 // the lowest; 0: none
 	steps  int
 }
 
-// NewSearch returns a search that begins at a rate above 0.
-func NewSearch(first float64) *Search { return &Search{next: first} }
-
-// Next returns the rate to try, and false when the search is over.
-func (s *Search) Next() (rate float64, ok bool) {
-	found := s.kept > 0 && s.broken > 0 && s.broken <= s.kept*(1+near)
-	none := s.kept == 0 && s.steps >= mostDown
-	return s.next, !found && !none && s.steps < mostSteps
+// next returns the rate to try after the first, and false when the search is over.
+func (r *rates) next() (rate float64, more bool) {
+	found := r.kept > 0 && r.broken > 0 && r.broken <= r.kept*(1+near)
+	none := r.kept == 0 && r.steps >= mostDown
+	more = !found && !none && r.steps < mostSteps
+	switch {
+	case r.broken == 0:
+		return r.kept * climb, more
+	case r.kept == 0:
+		return r.broken / (climb * climb), more
+	}
+	return math.Sqrt(r.kept * r.broken), more
 }
 
-// Learn takes in whether the rate that was tried kept the promise.
-func (s *Search) Learn(rate float64, kept bool) {
-	s.steps++
+// learn takes in whether the rate that was tried kept the promise.
+func (r *rates) learn(rate float64, kept bool) {
+	r.steps++
 	switch {
 	case kept:
-		s.kept = max(s.kept, rate)
-	case s.broken == 0 || rate < s.broken:
-		s.broken = rate
-	}
-	switch {
-	case s.broken == 0:
-		s.next = s.kept * climb
-	case s.kept == 0:
-		s.next = s.broken / (climb * climb)
-	default:
-		s.next = math.Sqrt(s.kept * s.broken)
+		r.kept = max(r.kept, rate)
+	case r.broken == 0 || rate < r.broken:
+		r.broken = rate
 	}
 }
-
-// Found returns the highest rate that kept the promise and the lowest that broke
-// it; 0 for none.
-func (s *Search) Found() (kept, broken float64) { return s.kept, s.broken }

@@ -4,26 +4,23 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // search tries a synthetic store until the search is over.
 func search(t *testing.T, first float64, keeps func(rate float64) bool) (kept, broken float64, steps int) {
 	t.Helper()
-	s := NewSearch(first)
-	for {
-		rate, ok := s.Next()
-		if !ok {
-			kept, broken = s.Found()
-			return kept, broken, steps
-		}
+	r := new(rates)
+	for rate, more := first, true; more; rate, more = r.next() {
 		if rate <= 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
 			t.Fatalf("step %d tries the rate %v", steps, rate)
 		}
-		s.Learn(rate, keeps(rate))
+		r.learn(rate, keeps(rate))
 		if steps++; steps > mostSteps {
 			t.Fatalf("more than %d steps", mostSteps)
 		}
 	}
+	return r.kept, r.broken, steps
 }
 
 // The p99 of the time in an M/M/1 queue is ln(100)/(mu-lambda) (Kleinrock,
@@ -70,6 +67,17 @@ func TestSearchOfANoisyStore(t *testing.T) {
 		})
 		if !tried[kept] || tried[broken] || broken <= kept || broken > kept*(1+near) || kept < limit/1.3 || kept > limit*1.3 {
 			t.Fatalf("kept %v, broken %v", kept, broken)
+		}
+	}
+}
+
+func TestParseSLO(t *testing.T) {
+	if got, err := ParseSLO("p99.9=500us"); err != nil || *got != (SLO{"p99.9", 500 * time.Microsecond}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "p99", "p99=", "p99=5", "p98=5ms", "p99=-1ms", "p99=0s", "=5ms", "p99=5ms,p50=1ms"} {
+		if got, err := ParseSLO(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, got)
 		}
 	}
 }
