@@ -168,7 +168,7 @@ func (o *Ops) one(op *Op) error {
 	}
 	kind, klen := Kind(rest[0]), int(rest[1])
 	rest = rest[2:]
-	if kind >= kinds || klen == 0 {
+	if kind >= Kinds || klen == 0 {
 		return fmt.Errorf("%w batch: kind %d with a key of %d bytes, %d operations before the end", ErrMalformed, kind, klen, o.left)
 	}
 	if len(rest) < klen {

@@ -30,7 +30,7 @@ func randomOps(random *rand.Rand, n int) []kvs.Op {
 	ops := make([]kvs.Op, n)
 	for i := range ops {
 		op := &ops[i]
-		op.Kind = kvs.Kind(random.IntN(3))
+		op.Kind = kvs.Kind(random.IntN(kvs.Kinds))
 		op.Key = randomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
 		if !op.Kind.Writes() {
 			continue

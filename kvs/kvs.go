@@ -16,33 +16,6 @@ package kvs
 
 import "errors"
 
-// Kind is what an operation does.
-type Kind uint8
-
-// The kinds of operation.
-const (
-	Get             Kind = iota // read the value of a key
-	Put                         // store a value under a key
-	ReadModifyWrite             // store a value and read the one that it replaces, in one atomic step
-	kinds                       // their number
-)
-
-// String is the kind's name as it stands in logs.
-func (k Kind) String() string {
-	switch k {
-	case Get:
-		return "get"
-	case Put:
-		return "put"
-	case ReadModifyWrite:
-		return "read-modify-write"
-	}
-	return "unknown"
-}
-
-// Writes says whether operations of the kind carry a value.
-func (k Kind) Writes() bool { return k == Put || k == ReadModifyWrite }
-
 // Limits of one operation, and of the encoded form of a batch or a reply.
 const (
 	MaxKeyLen   = 255

@@ -10,18 +10,21 @@ import (
 
 // Counts are exact numbers of operations that were applied.
 type Counts struct {
-	Gets             uint64
-	Puts             uint64
-	ReadModifyWrites uint64
-	Hits             uint64 // Gets and ReadModifyWrites that found their key
-	Misses           uint64 // those that did not
-	Calls            uint64
+	Ops    [Kinds]uint64
+	Hits   uint64 // operations that read and found their key
+	Misses uint64 // operations that read and did not
+	Calls  uint64
+}
+
+// Fields returns the fields in their order.
+func (c Counts) Fields() (ops [Kinds]uint64, hits, misses, calls uint64) {
+	return c.Ops, c.Hits, c.Misses, c.Calls
 }
 
 func (c *Counts) add(d Counts) {
-	c.Gets += d.Gets
-	c.Puts += d.Puts
-	c.ReadModifyWrites += d.ReadModifyWrites
+	for k := range c.Ops {
+		c.Ops[k] += d.Ops[k]
+	}
 	c.Hits += d.Hits
 	c.Misses += d.Misses
 	c.Calls += d.Calls
@@ -110,7 +113,8 @@ type Session struct {
 	// first call.
 	Coalesce bool
 
-	gets, puts, readModifyWrites, hits, misses, calls atomic.Uint64
+	ops                 [Kinds]atomic.Uint64
+	hits, misses, calls atomic.Uint64
 
 	seen atomic.Uint64 // operations that came; some of them were sampled
 
@@ -133,10 +137,11 @@ func (s *Session) Close() {
 }
 
 func (s *Session) counts() Counts {
-	return Counts{
-		Gets: s.gets.Load(), Puts: s.puts.Load(), ReadModifyWrites: s.readModifyWrites.Load(),
-		Hits: s.hits.Load(), Misses: s.misses.Load(), Calls: s.calls.Load(),
+	c := Counts{Hits: s.hits.Load(), Misses: s.misses.Load(), Calls: s.calls.Load()}
+	for k := range c.Ops {
+		c.Ops[k] = s.ops[k].Load()
 	}
+	return c
 }
 
 // chunk is how many operations an engine sees at a time: enough to overlap
@@ -174,7 +179,7 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 			s.service.engine.Apply(ops, reply)
 			picker.pick(ops)
 			for i := range ops {
-				done.kind[ops[i].Kind]++
+				done.ops[ops[i].Kind]++
 			}
 			done.hits, done.misses = reply.hits, reply.misses
 		}
@@ -192,14 +197,16 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 
 // applied counts the operations of one batch.
 type applied struct {
-	kind         [kinds]uint64
+	ops          [Kinds]uint64
 	hits, misses int
 }
 
 func (s *Session) count(a *applied) {
-	s.gets.Add(a.kind[Get])
-	s.puts.Add(a.kind[Put])
-	s.readModifyWrites.Add(a.kind[ReadModifyWrite])
+	for k, n := range a.ops {
+		if n > 0 {
+			s.ops[k].Add(n)
+		}
+	}
 	s.hits.Add(uint64(a.hits))
 	s.misses.Add(uint64(a.misses))
 	s.calls.Add(1)

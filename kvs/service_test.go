@@ -13,10 +13,10 @@ import (
 )
 
 func add(a, b kvs.Counts) kvs.Counts {
-	return kvs.Counts{
-		Gets: a.Gets + b.Gets, Puts: a.Puts + b.Puts, ReadModifyWrites: a.ReadModifyWrites + b.ReadModifyWrites,
-		Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls,
+	for k := range a.Ops {
+		a.Ops[k] += b.Ops[k]
 	}
+	return kvs.Counts{Ops: a.Ops, Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls}
 }
 
 // tally counts one call from the outside: by its operations and its results.
@@ -24,14 +24,7 @@ func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) kvs.Counts {
 	t.Helper()
 	counts := kvs.Counts{Calls: 1}
 	for _, op := range ops {
-		switch op.Kind {
-		case kvs.Get:
-			counts.Gets++
-		case kvs.Put:
-			counts.Puts++
-		default:
-			counts.ReadModifyWrites++
-		}
+		counts.Ops[op.Kind]++
 	}
 	results, err := decodeReply(reply)
 	if err != nil || len(results) != len(ops) {
@@ -59,7 +52,7 @@ func TestServiceCountsAreExact(t *testing.T) {
 		last := kvs.Counts{}
 		for {
 			counts := service.Counts()["peer0"]
-			if counts.Calls < last.Calls || counts.Gets < last.Gets || counts.Puts < last.Puts {
+			if counts.Calls < last.Calls || counts.Ops[kvs.Get] < last.Ops[kvs.Get] || counts.Ops[kvs.Put] < last.Ops[kvs.Put] {
 				t.Errorf("counts went back from %+v to %+v", last, counts)
 			}
 			last = counts
@@ -201,10 +194,10 @@ func TestServicePanic(t *testing.T) {
 		t.Fatalf("error %v, want one that tells of the panic", err)
 	}
 	counts := service.Counts()["peer"]
-	if counts.Hits+counts.Misses != counts.Gets+counts.ReadModifyWrites {
+	if counts.Hits+counts.Misses != counts.Ops[kvs.Get]+counts.Ops[kvs.ReadModifyWrite] {
 		t.Errorf("%+v: hits and misses are not the reads", counts)
 	}
-	if counts.Gets != 256 || counts.Calls != 1 {
+	if counts.Ops[kvs.Get] != 256 || counts.Calls != 1 {
 		t.Errorf("%+v: want the 256 gets of the part that went well, and one call", counts)
 	}
 
@@ -231,7 +224,7 @@ func TestServiceMalformedBatch(t *testing.T) {
 	if !errors.Is(err, kvs.ErrMalformed) {
 		t.Errorf("error %v, want one that wraps ErrMalformed", err)
 	}
-	if counts := service.Counts()["peer"]; counts.Puts != 1 || counts.Calls != 1 {
+	if counts := service.Counts()["peer"]; counts.Ops[kvs.Put] != 1 || counts.Calls != 1 {
 		t.Errorf("%+v: want the put before the break counted", counts)
 	}
 }

@@ -88,48 +88,6 @@ type Host struct {
 	GitCommit            string `json:"git_commit"` // of the build, "" when unknown
 }
 
-// Counts are exact numbers of operations. On a client an operation counts when
-// its reply has been verified; on a server when it has been applied.
-type Counts struct {
-	Gets             uint64 `json:"gets"`
-	Puts             uint64 `json:"puts"`
-	ReadModifyWrites uint64 `json:"read_modify_writes"`
-	Hits             uint64 `json:"hits"`   // Gets and ReadModifyWrites that found their key
-	Misses           uint64 `json:"misses"` // those that did not
-	Calls            uint64 `json:"calls"`  // RPCs that carried these operations
-}
-
-// Ops is the number of operations of every kind.
-func (c Counts) Ops() uint64 { return c.Gets + c.Puts + c.ReadModifyWrites }
-
-// PerCall is the mean number of operations of a call; 0 without one.
-func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
-
-// Add returns the field-wise sum of c and d.
-func (c Counts) Add(d Counts) Counts {
-	return Counts{
-		Gets:             c.Gets + d.Gets,
-		Puts:             c.Puts + d.Puts,
-		ReadModifyWrites: c.ReadModifyWrites + d.ReadModifyWrites,
-		Hits:             c.Hits + d.Hits,
-		Misses:           c.Misses + d.Misses,
-		Calls:            c.Calls + d.Calls,
-	}
-}
-
-// Sub returns the field-wise difference of c and an earlier reading d of the
-// same counters.
-func (c Counts) Sub(d Counts) Counts {
-	return Counts{
-		Gets:             c.Gets - d.Gets,
-		Puts:             c.Puts - d.Puts,
-		ReadModifyWrites: c.ReadModifyWrites - d.ReadModifyWrites,
-		Hits:             c.Hits - d.Hits,
-		Misses:           c.Misses - d.Misses,
-		Calls:            c.Calls - d.Calls,
-	}
-}
-
 // Interval is what one node did in about one second.
 type Interval struct {
 	Phase   Phase   `json:"phase"`    // at the interval's end

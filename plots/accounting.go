@@ -17,12 +17,12 @@ func (a accountRow) Equal() bool { return a.Client == a.Applied }
 
 // accounts compare the run's operations per kind, from load to drain.
 func accounts(run metrics.Run) []accountRow {
-	return []accountRow{
-		{"Get", run.Total.Gets, run.Applied.Gets},
-		{"Put", run.Total.Puts, run.Applied.Puts},
-		{"ReadModifyWrite", run.Total.ReadModifyWrites, run.Applied.ReadModifyWrites},
-		{"all", run.Total.Ops(), run.Applied.Ops()},
+	var rows []accountRow
+	total, applied := run.Total.ByKind(), run.Applied.ByKind()
+	for k, name := range metrics.KindNames {
+		rows = append(rows, accountRow{name, total[k], applied[k]})
 	}
+	return append(rows, accountRow{"all", run.Total.Ops(), run.Applied.Ops()})
 }
 
 // pair is a client and a server.
@@ -50,7 +50,7 @@ func disagreements(run metrics.Run) (rows []accountRow, pairs int) {
 	}
 	for _, key := range order {
 		client, server := sides[metrics.Client][key], sides[metrics.Server][key]
-		same := client.Gets == server.Gets && client.Puts == server.Puts && client.ReadModifyWrites == server.ReadModifyWrites
+		same := client.ByKind() == server.ByKind()
 		if !same {
 			rows = append(rows, accountRow{fmt.Sprintf("%s at %s", key.client, key.server), client.Ops(), server.Ops()})
 		}

@@ -37,8 +37,8 @@ func (c *client) summarize() error {
 	s.WindowStart = c.node.Date(s.WindowStart)
 	s.Usage, s.Pressure = window.Table, &window.Pressure
 	c.node.Logf("Client %d finished operations.", c.config.Index)
-	c.node.Logf("operations in all: %d get, %d put, %d read-modify-write in %d calls (%.1f each); %d hit, %d missed",
-		s.Total.Gets, s.Total.Puts, s.Total.ReadModifyWrites, s.Total.Calls, s.Total.PerCall(),
+	c.node.Logf("operations in all: %s in %d calls (%.1f each); %d hit, %d missed",
+		s.Total.KindText(), s.Total.Calls, s.Total.PerCall(),
 		s.Total.Hits, s.Total.Misses)
 	if c.config.AutoBatch {
 		c.node.Logf("batch auto: %.1f operations per call in the window, for calls of up to %v", s.InWindow.PerCall(), c.config.TargetLatency)

@@ -249,16 +249,10 @@ func withoutStore(node metrics.RunNode) bool {
 // difference says in words in which kind two counts of the same operations
 // differ, "" when they agree.
 func difference(a, b metrics.Counts) string {
-	for _, kind := range []struct {
-		name string
-		a, b uint64
-	}{
-		{"gets", a.Gets, b.Gets},
-		{"puts", a.Puts, b.Puts},
-		{"read-modify-writes", a.ReadModifyWrites, b.ReadModifyWrites},
-	} {
-		if kind.a != kind.b {
-			return fmt.Sprintf("%d and %d %s", kind.a, kind.b, kind.name)
+	ours, theirs := a.ByKind(), b.ByKind()
+	for k, name := range metrics.KindNames {
+		if ours[k] != theirs[k] {
+			return fmt.Sprintf("%d and %d %ss", ours[k], theirs[k], name)
 		}
 	}
 	return ""

@@ -6,7 +6,7 @@ import "kvlab/kvs"
 // old, or none.
 func answer(reply *kvs.Reply, kind kvs.Kind, old []byte, ok bool) {
 	switch {
-	case kind == kvs.Put:
+	case !kind.Reads():
 		reply.Stored()
 	case ok:
 		reply.Found(old)

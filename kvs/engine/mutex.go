@@ -32,7 +32,7 @@ func (m *Mutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		op := &ops[i]
 		old, ok := m.values[string(op.Key)]
 		switch {
-		case op.Kind == kvs.Put:
+		case !op.Kind.Reads():
 			reply.Stored()
 		case ok:
 			reply.Found(old)

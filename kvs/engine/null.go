@@ -28,7 +28,7 @@ func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for i := range ops {
 		op := &ops[i]
 		switch {
-		case op.Kind == kvs.Put:
+		case !op.Kind.Reads():
 			reply.Stored()
 		case value != nil:
 			reply.Found(*value)

@@ -143,7 +143,7 @@ func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 		m.length.Add(1)
 	}
 	switch {
-	case op.Kind == kvs.Put:
+	case !op.Kind.Reads():
 		reply.Stored()
 	case old != nil:
 		_, value := old.contents()

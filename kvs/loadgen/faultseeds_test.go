@@ -95,7 +95,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 		close(done)
 		watch.Wait()
 		proxy.Close()
-		summary.Total = summary.Total.Add(metrics.Counts(before)) // of runs that were over before the fault
+		summary.Total = summary.Total.Add(metrics.CountsOf(before.Fields())) // of runs that were over before the fault
 		found = noticed(t, s, c.Node, summary, err)
 		select {
 		case at := <-struck:

@@ -229,7 +229,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	summary := g.Summary()
 	run = metrics.Run{Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
 	for i, s := range stores {
-		applied := metrics.Counts(s.service.Counts()[c.Node])
+		applied := metrics.CountsOf(s.service.Counts()[c.Node].Fields())
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
 			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}},
 			Seen: server.Seen(s.service, before[i], s.service.Sample()),

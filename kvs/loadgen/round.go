@@ -182,14 +182,14 @@ type tally struct {
 func (w *worker) check(x *exchange, null bool) (tally, error) {
 	t := tally{Counts: metrics.Counts{Calls: 1}}
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
-	var right [3]uint64 // verified operations by kind
+	var verified [kvs.Kinds]uint64
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()
 		if err != nil {
 			return t, err
 		}
-		if result.Read == (kind == kvs.Put) {
+		if result.Read != kind.Reads() {
 			return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
 		}
 		switch {
@@ -215,9 +215,9 @@ func (w *worker) check(x *exchange, null bool) (tally, error) {
 		case result.Read:
 			t.Misses++
 		}
-		right[kind]++
+		verified[kind]++
 	}
-	t.Gets, t.Puts, t.ReadModifyWrites = right[kvs.Get], right[kvs.Put], right[kvs.ReadModifyWrite]
+	t.Counts = metrics.CountsOf(verified, t.Hits, t.Misses, t.Calls)
 	err := results.End()
 	x.reply.Free()
 	return t, err

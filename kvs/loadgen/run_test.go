@@ -106,7 +106,7 @@ func checkAgainst(t *testing.T, client string, summary metrics.Summary, servers 
 	t.Helper()
 	var sum metrics.Counts
 	for i, s := range servers {
-		peer, applied := summary.Peers[i], metrics.Counts(s.service.Counts()[client])
+		peer, applied := summary.Peers[i], metrics.CountsOf(s.service.Counts()[client].Fields())
 		if peer.Peer != s.name || peer.Counts != applied {
 			t.Errorf("%s: %s counts %+v, %s %+v", client, peer.Peer, peer.Counts, s.name, applied)
 		}

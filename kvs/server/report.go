@@ -48,15 +48,15 @@ func (s *server) summarize() error {
 		Seen:          Seen(s.service, s.before, s.window),
 	}
 	for peer, counts := range s.service.Counts() {
-		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.Counts(counts)})
+		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.CountsOf(counts.Fields())})
 	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}
 		s.node.Logf("clients made %d connections again; %d calls came again that had been applied, and were answered from memory", connections, calls)
 	}
 	slices.SortFunc(summary.Peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
-	s.node.Logf("applied %d operations: %d get, %d put, %d read-modify-write; %d hit, %d missed", summary.Total.Ops(),
-		summary.Total.Gets, summary.Total.Puts, summary.Total.ReadModifyWrites, summary.Total.Hits, summary.Total.Misses)
+	s.node.Logf("applied %d operations: %s; %d hit, %d missed", summary.Total.Ops(),
+		summary.Total.KindText(), summary.Total.Hits, summary.Total.Misses)
 	if window.LengthS > 0 {
 		fmt.Fprint(s.node, window.Table.Text("SERVER"))
 	}

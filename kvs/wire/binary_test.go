@@ -46,7 +46,7 @@ func TestServerMeetsBadFrames(t *testing.T) {
 	if _, err := call(other, &batch); err != nil {
 		t.Errorf("the other connection: %v", err)
 	}
-	if got, want := s.service.Counts()["node0"].Puts, uint64(len(badHeaders)+1); got != want {
+	if got, want := s.service.Counts()["node0"].Ops[kvs.Put], uint64(len(badHeaders)+1); got != want {
 		t.Errorf("%d puts, want %d: the good frame before each bad one counts", got, want)
 	}
 }

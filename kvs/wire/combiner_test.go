@@ -140,7 +140,7 @@ func TestSharedClientKeepsOrder(t *testing.T) {
 				})
 			}
 			group.Wait()
-			want := kvs.Counts{ReadModifyWrites: goroutines * each, Hits: goroutines * (each - 1), Misses: goroutines, Calls: goroutines * each}
+			want := kvs.Counts{Ops: [kvs.Kinds]uint64{kvs.ReadModifyWrite: goroutines * each}, Hits: goroutines * (each - 1), Misses: goroutines, Calls: goroutines * each}
 			if got := s.service.Counts()["node0"]; got != want {
 				t.Errorf("counts %+v, want %+v", got, want)
 			}

@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			if err := s.end(t); !errors.Is(err, ErrLimit) {
 				t.Errorf("Serve: %v, want ErrLimit", err)
 			}
-			if n := s.service.Counts()[id.Node]; n.Puts != 0 || n.Gets != 1 {
+			if n := s.service.Counts()[id.Node]; n.Ops[kvs.Put] != 0 || n.Ops[kvs.Get] != 1 {
 				t.Errorf("%+v were applied, want 1 get", n)
 			}
 		}

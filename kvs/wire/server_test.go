@@ -132,7 +132,7 @@ func randomBatch(random *rand.Rand, n, longest int) *kvs.Batch {
 	var b kvs.Batch
 	for range n {
 		key := fmt.Appendf(nil, "key%d", random.IntN(n+1))
-		if kind := kvs.Kind(random.IntN(3)); kind.Writes() {
+		if kind := kvs.Kind(random.IntN(kvs.Kinds)); kind.Writes() {
 			value := b.Reserve(kind, key, random.IntN(longest+1))
 			for i := 0; i < len(value); i += 8 {
 				var word [8]byte

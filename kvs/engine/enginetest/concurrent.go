@@ -80,7 +80,7 @@ func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, id, version 
 	keys := []int{-1, -1}
 	for range random.IntN(60) {
 		key := random.IntN(sharedKeys)
-		o := op{kind: kvs.Kind(random.IntN(3)), key: sharedKey(key)}
+		o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(key)}
 		if o.kind.Writes() {
 			o.value = describe(key, id, version)
 		}

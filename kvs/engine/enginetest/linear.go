@@ -75,9 +75,9 @@ func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation 
 		group.Go(func() {
 			<-begin
 			for i := range batches {
-				ops := make([]op, 1+random.IntN(3))
+				ops := make([]op, 1+random.IntN(kvs.Kinds))
 				for j := range ops {
-					ops[j] = op{kind: kvs.Kind(random.IntN(3)), key: sharedKey(random.IntN(keys))}
+					ops[j] = op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(random.IntN(keys))}
 					if ops[j].kind.Writes() {
 						ops[j].value = fmt.Sprintf("%d-%d-%d", id, i, j)
 					}

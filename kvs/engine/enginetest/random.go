@@ -41,7 +41,7 @@ func randomOp(random *rand.Rand) op {
 	if random.IntN(50) == 0 {
 		size = kvs.MaxKeyLen
 	}
-	o := op{kind: kvs.Kind(random.IntN(3)), key: text(random, size)}
+	o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: text(random, size)}
 	if size == kvs.MaxKeyLen {
 		o.key = o.key[:1] + longKey[1:]
 	}

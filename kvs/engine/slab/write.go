@@ -13,7 +13,7 @@ func (e *Engine) write(p *participant, hash uint64, op *kvs.Op, reply *kvs.Reply
 	record(e.arena.data(b)).fill(op.Key, op.Value)
 	old := e.store(p, hash, op.Key, b)
 	switch {
-	case op.Kind == kvs.Put:
+	case !op.Kind.Reads():
 		reply.Stored()
 	case old != 0: // retired or not, it stays as it is until p leaves
 		reply.Found(record(e.arena.data(old)).value())

@@ -1,0 +1,69 @@
+package metrics
+
+import "fmt"
+
+// Counts are exact numbers of operations. On a client an operation counts when
+// its reply has been verified; on a server when it has been applied.
+type Counts struct {
+	Gets             uint64 `json:"gets"`
+	Puts             uint64 `json:"puts"`
+	ReadModifyWrites uint64 `json:"read_modify_writes"`
+	Hits             uint64 `json:"hits"`   // operations that read and found their key
+	Misses           uint64 `json:"misses"` // operations that read and did not
+	Calls            uint64 `json:"calls"`  // RPCs that carried these operations
+}
+
+// KindNames are the names of the kinds of operation, in the order of ByKind,
+// which is that of kvs.Kind.
+var KindNames = [...]string{"get", "put", "read-modify-write"}
+
+// ByKind returns the number of operations of each kind.
+func (c Counts) ByKind() [len(KindNames)]uint64 {
+	return [...]uint64{c.Gets, c.Puts, c.ReadModifyWrites}
+}
+
+// CountsOf returns the counts with ops operations of each kind.
+func CountsOf(ops [len(KindNames)]uint64, hits, misses, calls uint64) Counts {
+	return Counts{Gets: ops[0], Puts: ops[1], ReadModifyWrites: ops[2], Hits: hits, Misses: misses, Calls: calls}
+}
+
+// Ops is the number of operations of every kind.
+func (c Counts) Ops() (n uint64) {
+	for _, ops := range c.ByKind() {
+		n += ops
+	}
+	return n
+}
+
+// PerCall is the mean number of operations of a call; 0 without one.
+func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
+
+// Add returns the field-wise sum of c and d.
+func (c Counts) Add(d Counts) Counts {
+	ops, more := c.ByKind(), d.ByKind()
+	for k := range ops {
+		ops[k] += more[k]
+	}
+	return CountsOf(ops, c.Hits+d.Hits, c.Misses+d.Misses, c.Calls+d.Calls)
+}
+
+// Sub returns the field-wise difference of c and an earlier reading d of the
+// same counters.
+func (c Counts) Sub(d Counts) Counts {
+	ops, less := c.ByKind(), d.ByKind()
+	for k := range ops {
+		ops[k] -= less[k]
+	}
+	return CountsOf(ops, c.Hits-d.Hits, c.Misses-d.Misses, c.Calls-d.Calls)
+}
+
+// KindText lists the number of operations of each kind: "3 get, 4 put".
+func (c Counts) KindText() (text string) {
+	for k, n := range c.ByKind() {
+		if k > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", n, KindNames[k])
+	}
+	return text
+}
