@@ -116,16 +116,30 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-// Exactly one value in so many is compared in full, the first among them.
+// The first value is compared in full, and then one in so many on average, at
+// distances that differ by chance.
 func TestCheckerShare(t *testing.T) {
+	const values = 16_000
 	value := newValue(64, aHash, newWriter(0, 0))
 	for _, every := range []int{1, 2, 16} {
 		c := thorough(64)
 		c.every = every
-		for i := range 100 {
-			if compared, err := c.value(value, aHash); err != nil || compared != (i%every == 0) {
+		c.random.Seed(7)
+		last, full, distances := -1, 0, map[int]bool{}
+		for i := range values {
+			compared, err := c.value(value, aHash)
+			if err != nil || i == 0 && !compared {
 				t.Fatalf("every %d, value %d: compared %v, error %v", every, i, compared, err)
 			}
+			if compared {
+				if i > 0 {
+					distances[i-last] = true
+				}
+				last, full = i, full+1
+			}
+		}
+		if want := values / every; full < want*9/10 || full > want*11/10 || len(distances) != 2*every-1 {
+			t.Errorf("every %d: %d of %d compared, at %d distances; want %d at %d", every, full, values, len(distances), want, 2*every-1)
 		}
 	}
 }
