@@ -8,7 +8,7 @@
 //	Router  which server owns a key
 //	Engine  where a server keeps keys (kvs/engine)
 //	Service what a server does with a batch, and counts
-//	Client  one connection to one server, over net/rpc (codecs in kvs/wire)
+//	Call    a batch on its way to a server, and the reply (clients in kvs/wire)
 //
 // A batch is not atomic: each of its operations is its own linearizable
 // operation, and operations on one key within a batch take effect in order.
@@ -22,6 +22,19 @@ const (
 	MaxValueLen = 1 << 20
 	MaxBody     = 64 << 20
 )
+
+// ValueFormat is the version of the values that clients write (kvs/loadgen). Client
+// and server compare it when they connect.
+const ValueFormat = 1
+
+// Call is a batch for a server and the reply to come. It belongs to the client that
+// sends it until the reply has come, and may be used again, one batch after another.
+type Call struct {
+	Batch *Batch
+	Reply *Reply
+	Err   error // set when the call is done; the batch's effect is unknown then
+	State any   // the client's own, made once
+}
 
 // Op is one operation. Key and Value are borrowed from the batch that it was
 // read from; an engine copies what it keeps.

@@ -36,7 +36,7 @@ func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service 
 				return
 			}
 			serving.Go(func() {
-				_ = server.Serve(conn, wire.Identity{Node: "node0", Codec: "binary", Token: token}, service)
+				_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, service)
 			})
 		}
 	})

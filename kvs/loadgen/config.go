@@ -42,8 +42,7 @@ type Config struct {
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
 	CallTimeout   time.Duration // -call-timeout: for every call; above 0
-	Retry         bool          // -retry: connections that break are made again
-	Options       wire.Options  // -coalesce, -crc
+	wire.Features               // -coalesce, -crc, -retry
 	TLS           *tls.Config   // -tls: how what travels is encrypted; nil for not
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
@@ -153,7 +152,7 @@ func (c Config) validateParts() error {
 	if err != nil && c.Transport == InProcess {
 		return err
 	}
-	if err := wire.CheckCodec(c.Codec, wire.Features{Options: c.Options, Retry: c.Retry}); err != nil {
+	if err := wire.CheckCodec(c.Codec, c.Features); err != nil {
 		return err
 	}
 	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
@@ -162,7 +161,7 @@ func (c Config) validateParts() error {
 	if err := c.validateRetry(); err != nil {
 		return err
 	}
-	if c.Options.Coalesce && c.Transport == InProcess && row.NoStore {
+	if c.Coalesce && c.Transport == InProcess && row.NoStore {
 		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", c.Engine)
 	}
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {

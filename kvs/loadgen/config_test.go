@@ -48,7 +48,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-secs -1s: want more than 0", func(c *Config) { c.Window = -time.Second }},
 		{"-inflight 0: want 1 to 64", func(c *Config) { c.InFlight = 0 }},
 		{"-inflight 65: want 1 to 64", func(c *Config) { c.InFlight = maxInFlight + 1 }},
-		{"-crc: -codec gob does not support it", func(c *Config) { c.Codec, c.Options.CRC = "gob", true }},
+		{"-crc: -codec gob does not support it", func(c *Config) { c.Codec, c.CRC = "gob", true }},
 		{"-codec \"json\"", func(c *Config) { c.Codec = "json" }},
 		{"-router \"ring\"", func(c *Config) { c.Router = "ring" }},
 		{"-engine \"redis\"", func(c *Config) { c.Transport, c.Engine = InProcess, "redis" }},

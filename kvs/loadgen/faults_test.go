@@ -97,8 +97,8 @@ func TestFaultMatrix(t *testing.T) {
 		{fault{Kind: faultproxy.Throttle, Rate: 2_000_000}, ""},
 		{fault{Kind: faultproxy.Cut}, "connection reset|closed|EOF|broken pipe"},
 		{fault{Kind: faultproxy.Truncate}, "EOF|closed|shut down|broken pipe"},
-		{fault{Kind: faultproxy.Duplicate, Len: 77}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character"},
-		{fault{Kind: faultproxy.Flip, Bit: 6}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character"},
+		{fault{Kind: faultproxy.Duplicate, Len: 77}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character|unknown protocol"},
+		{fault{Kind: faultproxy.Flip, Bit: 6}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character|unknown protocol"},
 	}
 	for _, test := range tests {
 		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
@@ -133,7 +133,7 @@ func through(t *testing.T, f faultproxy.Fault, harmless bool) (behindProxy, Conf
 	for window := 50 * time.Millisecond; ; window *= 4 {
 		s := newBehindProxy(t, "server0", "binary", f)
 		c := brief()
-		c.Hosts, c.Options.CRC, c.Window = []string{s.proxy.Addr()}, true, window
+		c.Hosts, c.CRC, c.Window = []string{s.proxy.Addr()}, true, window
 		if !harmless {
 			c.Window = 30 * time.Second // the fault ends it
 		}
@@ -226,7 +226,7 @@ func flipOnce(t *testing.T, f faultproxy.Fault, crc bool, verify int) (found str
 	}
 	defer proxy.Close()
 	c := brief()
-	c.Hosts, c.Options.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
+	c.Hosts, c.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
 	summary, err := complete(context.Background(), c)
 	return noticed(t, s, c.Node, summary, err), len(proxy.Struck()) > 0
 }

@@ -82,7 +82,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 			t.Fatal(err)
 		}
 		c := brief()
-		c.Hosts, c.Options.CRC, c.Window = []string{proxy.Addr()}, true, window
+		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {
 			c.CallTimeout = 300 * time.Millisecond
 		}

@@ -40,7 +40,7 @@ func SampleFrames(c Config) (Frames, error) {
 		session: kvs.NewService(engine.NewMutex()).Open(c.Node),
 		batches: make([]kvs.Batch, c.Servers()),
 	}
-	s.session.Coalesce = c.Options.Coalesce
+	s.session.Coalesce = c.Coalesce
 	var sum Frames
 	calls := 0.0
 	for sum.Ops < sampled {

@@ -18,13 +18,13 @@ func (c Config) Lanes() int {
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.AutoBatch || c.Batch <= wire.MaxCombined/c.perOp():
+	case c.AutoBatch || c.Batch <= wire.MaxGroup/c.perOp():
 		return (c.Workers + sharers - 1) / sharers
 	}
 	return c.Workers
 }
 
-// link is how the client's end of every connection is used.
-func (c Config) link() wire.Link {
-	return wire.Link{SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers, CallTimeout: c.CallTimeout}
+// link is what the client's end of every connection does, but for its hello.
+func (c Config) link() wire.Options {
+	return wire.Options{Token: c.Token, TLS: c.TLS, SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers, CallTimeout: c.CallTimeout}
 }

@@ -318,7 +318,7 @@ func vary(c *Config, random *rand.Rand) {
 	c.Connections = random.IntN(c.Workers + 1)
 	c.KeyPrefix = []string{"", "user"}[random.IntN(2)]
 	if c.Codec == "binary" {
-		c.Options.CRC, c.Options.Coalesce, c.Retry = half(), half(), half()
+		c.CRC, c.Coalesce, c.Retry = half(), half(), half()
 	}
 }
 

@@ -48,7 +48,7 @@ func TestNullServer(t *testing.T) {
 			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, 32
 			c.WarmUp, c.Window = 0, 50*time.Millisecond
 			service := kvs.NewService(test.engine)
-			c.Hosts = []string{serve(t, service, wire.Identity{Node: "s", Codec: c.Codec, Null: test.null})}
+			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}
 			summary, err := runAll(t, c)
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -86,7 +86,7 @@ func TestNullInProcess(t *testing.T) {
 }
 
 // serve answers connections on loopback until the test ends.
-func serve(t *testing.T, service *kvs.Service, id wire.Identity) string {
+func serve(t *testing.T, service *kvs.Service, id wire.Options) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,8 +127,8 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 // One value for all keys would be sent once: such replies are refused.
 func TestNullIsNotCoalesced(t *testing.T) {
 	c := DefaultConfig()
-	c.Workers, c.Options.Coalesce = 1, true
-	c.Hosts = []string{serve(t, kvs.NewService(engine.NewNull()), wire.Identity{Node: "s", Codec: c.Codec, Null: true})}
+	c.Workers, c.Coalesce = 1, true
+	c.Hosts = []string{serve(t, kvs.NewService(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}})}
 	g, err := New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -60,12 +60,13 @@ func MeasureRaw(ctx context.Context, c Config, f Frames) (RawRate, error) {
 }
 
 func openLanes(ctx context.Context, c Config, f Frames, n int) ([]lane, error) {
-	id := wire.Identity{Node: c.Node, Token: c.Token, Link: c.link()}
+	o := c.link()
+	o.Node = c.Node
 	sizes := wire.RawSizes{Request: int(math.Round(f.Request)), Reply: int(math.Round(f.Reply))}
 	lanes := make([]lane, n)
 	for i := range lanes {
 		for j, addr := range c.Hosts {
-			conn, err := wire.DialRaw(ctx, addr, id, sizes)
+			conn, err := wire.DialRaw(ctx, addr, o, sizes)
 			if err != nil {
 				return lanes, fmt.Errorf("connect to raw server %d of %d: %w", j+1, len(c.Hosts), err)
 			}

@@ -15,7 +15,7 @@ import (
 // What a raw measurement says in operations and in bytes is one number of calls.
 func TestMeasureRaw(t *testing.T) {
 	c := rawConfig()
-	id := wire.Identity{Node: "s", Codec: wire.RawCodec}
+	id := wire.Options{Hello: wire.Hello{Node: "s", Codec: wire.RawCodec}}
 	c.Hosts = []string{serve(t, kvs.NewService(nil), id), serve(t, kvs.NewService(nil), id)}
 	f := Frames{Request: 1000, Reply: 99_000.4, Ops: 800}
 	rate, err := MeasureRaw(context.Background(), c, f)
@@ -33,11 +33,11 @@ func TestMeasureRaw(t *testing.T) {
 
 func TestMeasureRawErrors(t *testing.T) {
 	c, f := rawConfig(), Frames{Request: 100, Reply: 100, Ops: 1}
-	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Identity{Node: "s", Codec: "binary"})}
+	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: "binary"}})}
 	if _, err := MeasureRaw(context.Background(), c, f); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "raw server 1 of 1") {
 		t.Errorf("a server with calls: error %v", err)
 	}
-	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Identity{Node: "s", Codec: wire.RawCodec})}
+	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: wire.RawCodec}})}
 	c.Window = time.Hour
 	ctx, cancel := context.WithCancelCause(context.Background())
 	enough := errors.New("enough")

@@ -13,16 +13,17 @@ import (
 	"kvlab/metrics"
 )
 
-// identity is how the client presents itself on all of its connections.
-func (g *Generator) identity() wire.Identity {
+// options are the client's end of its connections.
+func (g *Generator) options() wire.Options {
 	c := g.config
-	id := wire.Identity{Node: c.Node, Codec: c.Codec, Token: c.Token, Options: c.Options, Link: c.link(), TLS: c.TLS,
+	o := c.link()
+	o.Hello = wire.Hello{Node: c.Node, Codec: c.Codec, Features: c.Features,
 		Shards: kvs.Shards{Servers: len(c.Hosts), Router: c.Router, Owners: kvs.OwnersDigest(g.router)}}
 	if c.Retry {
-		id.Retries = &g.retries
-		id.Lane = kvs.Lane{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, kvs.MaxKeep)}
+		o.Retries = &g.retries
+		o.Lane = kvs.Lane{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, kvs.MaxKeep)}
 	}
-	return id
+	return o
 }
 
 // window is how many calls a connection has under way at most.
@@ -64,15 +65,15 @@ func (g *Generator) explain(ctx context.Context, err error) error {
 	var call *CallError
 	var answered rpc.ServerError
 	if g.config.Retry || !errors.As(err, &call) || ctx.Err() != nil || call.server.addr == "" ||
-		errors.As(err, &answered) || errors.Is(err, kvs.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
+		errors.As(err, &answered) || errors.Is(err, wire.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, returnsWithin)
 	defer cancel()
-	id := g.identity()
-	id.Instance = call.server.instance
+	o := g.options()
+	o.KnownInstance = call.server.instance
 	for {
-		client, _, again := wire.Dial(ctx, call.server.addr, id)
+		client, _, again := wire.Dial(ctx, call.server.addr, o)
 		var restarted *wire.RestartedError
 		switch {
 		case again == nil:

@@ -174,7 +174,7 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 	}
 	defer proxy.Close()
 	c := brief()
-	c.Hosts, c.Options.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
+	c.Hosts, c.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
 	summary, written, err := remembered(context.Background(), c)
 	if found := noticed(t, s, c.Node, summary, err); found != "" {
 		t.Errorf("seed %d: %s", seed, found)
@@ -280,9 +280,9 @@ func TestServerRestartedWhileConnecting(t *testing.T) {
 	}
 	g.workers[0].peers[0].instance = "another"
 	defer g.Close()
-	id := g.identity()
+	o := g.options()
 	var restarted *wire.RestartedError
-	if err := g.connect(context.Background(), g.workers[1], id); !errors.As(err, &restarted) {
+	if err := g.connect(context.Background(), g.workers[1], o); !errors.As(err, &restarted) {
 		t.Errorf("error %v, want a RestartedError", err)
 	}
 }

@@ -42,19 +42,19 @@ func TestCountsAgree(t *testing.T) {
 	tests := []struct {
 		workload, codec string
 		inFlight        int
-		options         wire.Options
+		options         wire.Features
 	}{
-		{workload.YCSBA, "binary", 1, wire.Options{}},
-		{workload.YCSBA, "binary", 3, wire.Options{Coalesce: true, CRC: true}},
-		{workload.YCSBB, "gob", 1, wire.Options{}},
-		{workload.YCSBC, "binary", 8, wire.Options{Coalesce: true}},
-		{workload.YCSBF, "binary", 2, wire.Options{CRC: true}},
-		{workload.YCSBF, "gob", 2, wire.Options{}},
+		{workload.YCSBA, "binary", 1, wire.Features{}},
+		{workload.YCSBA, "binary", 3, wire.Features{Coalesce: true, CRC: true}},
+		{workload.YCSBB, "gob", 1, wire.Features{}},
+		{workload.YCSBC, "binary", 8, wire.Features{Coalesce: true}},
+		{workload.YCSBF, "binary", 2, wire.Features{CRC: true}},
+		{workload.YCSBF, "gob", 2, wire.Features{}},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s %s %d in flight %+v", test.workload, test.codec, test.inFlight, test.options), func(t *testing.T) {
 			c := small()
-			c.Workload.Workload, c.Codec, c.InFlight, c.Options, c.Clients = test.workload, test.codec, test.inFlight, test.options, 2
+			c.Workload.Workload, c.Codec, c.InFlight, c.Features, c.Clients = test.workload, test.codec, test.inFlight, test.options, 2
 			c.Batch, c.Window = 40, 500*time.Millisecond // many short rounds: some end in the window on a slow machine too
 			var servers []*store
 			servers, c.Hosts = newStores(t, 3, test.codec)

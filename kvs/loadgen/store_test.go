@@ -47,7 +47,7 @@ func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 			s.mu.Lock()
 			s.conns = append(s.conns, conn)
 			s.mu.Unlock()
-			serving.Go(func() { _ = server.Serve(conn, wire.Identity{Node: name, Codec: codec}, s.service) })
+			serving.Go(func() { _ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service) })
 		}
 	})
 	t.Cleanup(func() {

@@ -12,7 +12,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// A conn carries calls to one server, of one worker or of several: kvs.Client over the network,
+// A conn carries calls to one server, of one worker or of several: wire.Client over the network,
 // or direct into an engine in this process.
 type conn interface {
 	Send(*kvs.Call)       // begins a call
@@ -40,7 +40,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	if g.config.Transport == InProcess {
 		return g.connectDirect()
 	}
-	id := g.identity()
+	o := g.options()
 	lanes := g.config.Lanes()
 	for i, w := range g.workers {
 		if i >= lanes {
@@ -48,9 +48,9 @@ func (g *Generator) Connect(ctx context.Context) error {
 			continue
 		}
 		if g.config.Retry {
-			id.Lane.Number = i
+			o.Lane.Number = i
 		}
-		if err := g.connect(ctx, w, id); err != nil {
+		if err := g.connect(ctx, w, o); err != nil {
 			return err
 		}
 	}
@@ -58,16 +58,16 @@ func (g *Generator) Connect(ctx context.Context) error {
 }
 
 // connect gives a worker its connections, all at once.
-func (g *Generator) connect(ctx context.Context, w *worker, id wire.Identity) error {
+func (g *Generator) connect(ctx context.Context, w *worker, o wire.Options) error {
 	hosts := g.config.Hosts
 	w.conns = make([]conn, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, addr := range hosts {
 		group.Go(func() error {
-			id := id
-			id.Instance = g.workers[0].peers[i].instance // the first worker meets any
-			id.Shards.Server = i
-			client, server, err := wire.Dial(ctx, addr, id)
+			o := o
+			o.KnownInstance = g.workers[0].peers[i].instance // the first worker meets any
+			o.Shards.Server = i
+			client, server, err := wire.Dial(ctx, addr, o)
 			if err != nil {
 				return fmt.Errorf("connect to server %d of %d: %w", i+1, len(hosts), err)
 			}
@@ -95,7 +95,7 @@ func (g *Generator) connectDirect() error {
 	service := kvs.NewService(e)
 	for _, w := range g.workers {
 		session := service.Open(g.config.Node)
-		session.Coalesce = g.config.Options.Coalesce
+		session.Coalesce = g.config.Coalesce
 		w.conns = append(w.conns, direct{session})
 		w.peers[0] = peer{name: InProcess, null: row.NoStore}
 	}
@@ -103,6 +103,6 @@ func (g *Generator) connectDirect() error {
 }
 
 var (
-	_ conn = (*kvs.Client)(nil)
+	_ conn = (*wire.Client)(nil)
 	_ conn = direct{}
 )

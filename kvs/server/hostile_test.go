@@ -62,8 +62,8 @@ func TestTooManyFiles(t *testing.T) {
 	})
 	lines := bufio.NewScanner(stdout)
 	_, addr, _ := strings.Cut(scanTo(t, lines, "Starting KVS server on "), " on ")
-	connect := func() (*kvs.Client, error) {
-		client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary"})
+	connect := func() (*wire.Client, error) {
+		client, _, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}})
 		return client, err
 	}
 	early, err := connect()
@@ -85,7 +85,7 @@ func TestTooManyFiles(t *testing.T) {
 		conn.Close()
 	}
 	go io.Copy(io.Discard, stdout)
-	var late *kvs.Client
+	var late *wire.Client
 	eventually(t, "another client", func() bool {
 		late, err = connect()
 		return err == nil

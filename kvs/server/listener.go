@@ -17,7 +17,7 @@ import (
 // goes on.
 type listener struct {
 	net.Listener
-	id      wire.Identity
+	options wire.Options
 	service *kvs.Service
 	most    int                   // connections at a time
 	logf    func(string, ...any)  // for connections that end badly
@@ -76,7 +76,7 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := Serve(conn, l.id, l.service)
+	err := Serve(conn, l.options, l.service)
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed
@@ -88,13 +88,13 @@ func (l *listener) serve(conn net.Conn) {
 
 // Serve serves one client over socket until the connection ends, and closes it. It
 // returns nil when the client has closed the connection between two calls.
-func Serve(socket net.Conn, id wire.Identity, service *kvs.Service) error {
-	conn, err := wire.Accept(socket, id, service)
+func Serve(socket net.Conn, o wire.Options, service *kvs.Service) error {
+	conn, err := wire.Accept(socket, o, service)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if id.Codec == wire.RawCodec {
+	if o.Codec == wire.RawCodec {
 		return conn.ServeRaw()
 	}
 	return perConn(conn)

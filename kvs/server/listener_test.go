@@ -59,7 +59,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 	}
 	lines := &log{}
 	l := &listener{
-		Listener: inner(socket), id: wire.Identity{Node: "node0", Codec: "binary"}, service: kvs.NewService(e),
+		Listener: inner(socket), options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: kvs.NewService(e),
 		most: most, logf: lines.logf, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
@@ -78,12 +78,12 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 func plain(l net.Listener) net.Listener { return l }
 
 // dial tries once.
-func dial(l *listener) (*kvs.Client, error) {
-	client, _, err := wire.Dial(context.Background(), l.Addr().String(), wire.Identity{Node: "node1", Codec: "binary"})
+func dial(l *listener) (*wire.Client, error) {
+	client, _, err := wire.Dial(context.Background(), l.Addr().String(), wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}})
 	return client, err
 }
 
-func mustDial(t *testing.T, l *listener) *kvs.Client {
+func mustDial(t *testing.T, l *listener) *wire.Client {
 	t.Helper()
 	client, err := dial(l)
 	if err != nil {
@@ -94,7 +94,7 @@ func mustDial(t *testing.T, l *listener) *kvs.Client {
 }
 
 // put stores a key and fails the test if that fails.
-func put(t *testing.T, client *kvs.Client, key string) {
+func put(t *testing.T, client *wire.Client, key string) {
 	t.Helper()
 	var batch kvs.Batch
 	batch.Append(kvs.Put, []byte(key), []byte("value"))
@@ -142,7 +142,7 @@ func TestConnectionCap(t *testing.T) {
 		t.Errorf("the log is %q", got)
 	}
 	goes.Close()
-	var third *kvs.Client
+	var third *wire.Client
 	eventually(t, "room for another connection", func() bool {
 		var err error
 		third, err = dial(l)
@@ -161,7 +161,7 @@ func TestFirstConnection(t *testing.T) {
 	}
 	var told []net.Addr
 	l := &listener{
-		Listener: socket, id: wire.Identity{Node: "node0", Codec: "binary"}, service: kvs.NewService(engine.NewMutex()),
+		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: kvs.NewService(engine.NewMutex()),
 		most: 10, logf: t.Logf, first: func(a net.Addr) { told = append(told, a) }, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)

@@ -69,7 +69,7 @@ func TestMemoryIsFull(t *testing.T) {
 	limit := fmt.Sprintf("%dMiB", used>>20+128)
 	s := lead(t, "-node", "node0", "-port", "0", "-engine", "slab", "-max-memory", limit)
 	addr := s.next(t, is(node.Ready)).Addr
-	client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary", Token: "secret"})
+	client, _, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}, Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

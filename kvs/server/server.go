@@ -78,8 +78,8 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	}
 	l := &listener{
 		Listener: socket,
-		id: wire.Identity{Node: config.Node, Codec: config.Codec, Token: token, Null: row.NoStore,
-			Link: wire.Link{SocketBuffer: config.SocketBuffer}, Limits: config.Limits, TLS: encryption},
+		options: wire.Options{Hello: wire.Hello{Node: config.Node, Codec: config.Codec, Null: row.NoStore},
+			Token: token, TLS: encryption, SocketBuffer: config.SocketBuffer, Limits: config.Limits},
 		service: s.service,
 		most:    config.MaxConnections,
 		logf:    n.Logf,

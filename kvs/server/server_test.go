@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -98,8 +97,8 @@ func intervalOf(phase metrics.Phase) func(node.Event) bool {
 func TestServerUnderLauncher(t *testing.T) {
 	s := lead(t, "-node", "node0", "-port", "0", "-engine", "mutex")
 	addr := s.next(t, is(node.Ready)).Addr
-	connect := func(name string) *kvs.Client {
-		client, server, err := wire.Dial(context.Background(), addr, wire.Identity{Node: name, Codec: "binary", Token: "secret"})
+	connect := func(name string) *wire.Client {
+		client, server, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: name, Codec: "binary"}, Token: "secret"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +144,7 @@ func TestServerUnderLauncher(t *testing.T) {
 func TestServerLosesController(t *testing.T) {
 	s := lead(t, "-port", "0")
 	addr := s.next(t, is(node.Ready)).Addr
-	client, _, err := wire.Dial(context.Background(), addr, wire.Identity{Node: "node1", Codec: "binary", Token: "secret"})
+	client, _, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}, Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

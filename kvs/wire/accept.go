@@ -16,57 +16,57 @@ type Conn struct {
 
 	socket net.Conn
 	conn   net.Conn // socket, under TLS or as it is
-	peer   Identity
+	peer   Hello
 	codec  serverCodec
-	guard  *guard
+	timer  *requestTimer
 	leave  func() // ends the client's part in the agreement on shards
 }
 
 // Accept shakes hands with the client that has connected to socket, and opens its
 // session. It closes the socket if that fails.
-func Accept(socket net.Conn, id Identity, service *kvs.Service) (*Conn, error) {
+func Accept(socket net.Conn, o Options, service *kvs.Service) (*Conn, error) {
 	c := &Conn{socket: socket, leave: func() {}}
-	id.Instance = service.Instance()
+	o.Instance = service.Instance()
 	var err error
-	c.conn, c.peer, err = id.accept(socket, func(peer Identity) error { return c.attach(id, peer, service) })
+	c.conn, c.peer, err = o.accept(socket, func(client Hello) error { return c.attach(o, client, service) })
 	if err != nil {
 		_ = c.Close() // the handshake's error says more
 		return nil, fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
 	}
 	if c.Session != nil {
 		c.Session.Coalesce = c.peer.Coalesce
-		c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Options, id.Limits)
-		c.guard = watch(c.conn, id.Limits)
+		c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
+		c.timer = newRequestTimer(c.conn, o.Limits)
 	}
 	return c, nil
 }
 
 // accept sets the socket up, decrypts it if the server wants TLS, and shakes hands.
-func (id Identity) accept(socket net.Conn, attach func(Identity) error) (net.Conn, Identity, error) {
-	if err := id.apply(socket); err != nil {
-		return nil, Identity{}, err
+func (o Options) accept(socket net.Conn, attach func(Hello) error) (net.Conn, Hello, error) {
+	if err := o.setBuffers(socket); err != nil {
+		return nil, Hello{}, err
 	}
-	conn, err := id.decrypt(socket)
+	conn, err := o.decrypt(socket)
 	if err != nil {
-		return nil, Identity{}, err
+		return nil, Hello{}, err
 	}
-	peer, err := id.admit(conn, attach)
-	return conn, peer, err
+	client, err := o.admit(conn, attach)
+	return conn, client, err
 }
 
 // attach opens the session of a client that has proved the token.
-func (c *Conn) attach(id, peer Identity, service *kvs.Service) error {
-	leave, err := service.Agree(peer.Node, peer.Shards)
+func (c *Conn) attach(o Options, client Hello, service *kvs.Service) error {
+	leave, err := service.Agree(client.Node, client.Shards)
 	if err != nil {
-		return fmt.Errorf("the shards of the server (%s): %w", id.Node, err)
+		return fmt.Errorf("the shards of the server (%s): %w", o.Node, err)
 	}
 	c.leave = leave
 	switch {
-	case id.Codec == RawCodec:
-	case peer.Lane == kvs.Lane{}:
-		c.Session = service.Open(peer.Node)
+	case o.Codec == RawCodec:
+	case !client.Retry:
+		c.Session = service.Open(client.Node)
 	default:
-		c.Session, err = service.Resume(peer.Node, peer.Lane, func() { c.socket.Close() })
+		c.Session, err = service.Resume(client.Node, client.Lane, func() { c.socket.Close() })
 	}
 	return err
 }
@@ -84,20 +84,20 @@ func (c *Conn) Next(r *Request) error {
 			return err
 		}
 		if err != nil {
-			return c.why(err)
+			return c.cause(err)
 		}
-		c.guard.move()
+		c.timer.turn()
 		switch err := c.codec.read(r); {
 		case err == nil:
 			return nil
 		case err == errAnswered:
-			c.guard.move()
+			c.timer.turn()
 			continue
 		case r.Err != nil && c.Session.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)):
 			_ = c.codec.write(r) // the connection ends for the first error
-			return c.why(noEOF(err))
+			return c.cause(noEOF(err))
 		default:
-			return c.why(noEOF(err)) // within a request no end is orderly
+			return c.cause(noEOF(err)) // within a request no end is orderly
 		}
 	}
 }
@@ -106,20 +106,20 @@ func (c *Conn) Next(r *Request) error {
 // if the next request has already come.
 func (c *Conn) Reply(r *Request) error {
 	if r.Err == kvs.ErrSuperseded { // no answer, but the connection's end
-		return c.why(r.Err)
+		return c.cause(r.Err)
 	}
 	err := c.codec.write(r)
 	r.Reply.Free()
-	c.guard.move()
+	c.timer.turn()
 	if err != nil {
-		return c.why(err)
+		return c.cause(err)
 	}
 	return nil
 }
 
-// why is the reason for which err ended the connection.
-func (c *Conn) why(err error) error {
-	if err = c.guard.why(err); c.Session.Expelled() {
+// cause returns why err ended the connection.
+func (c *Conn) cause(err error) error {
+	if err = c.timer.cause(err); c.Session.Expelled() {
 		err = fmt.Errorf("%w has come", kvs.ErrSuperseded)
 	}
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
@@ -129,7 +129,7 @@ func (c *Conn) why(err error) error {
 // It is called once.
 func (c *Conn) Close() error {
 	if c.codec != nil {
-		c.guard.stop()
+		c.timer.stop()
 		_ = c.codec.Close() // what ended the connection is known
 	}
 	err := c.socket.Close()

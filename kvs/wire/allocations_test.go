@@ -17,7 +17,7 @@ import (
 // for a record of at most 16 KiB. The race detector would empty pools.
 func TestCallAllocations(t *testing.T) {
 	for _, size := range []int{1, 1000} {
-		for _, id := range []Identity{binaryID, {Node: "node0", Codec: "binary", Options: Options{Coalesce: true, CRC: true}}, encryptedID(t)} {
+		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Coalesce: true, CRC: true}}}, encryptedID(t)} {
 			s := startServer(t, id, engine.NewMutex())
 			client := s.dial(t, id)
 			var load, batch kvs.Batch
@@ -43,7 +43,7 @@ func TestCallAllocations(t *testing.T) {
 			}
 			if server > float64(2*records) || both > float64(1+2*records) {
 				t.Errorf("a call of %d operations, %+v, allocates %v times in the server and %v times in all, want %d and %d (for %d records of TLS)",
-					size, id.Options, server, both, 2*records, 1+2*records, records)
+					size, id.Features, server, both, 2*records, 1+2*records, records)
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func TestCallAllocations(t *testing.T) {
 
 // allocations is how often the server alone allocates for a call: what sends the
 // batch and takes the reply here does so without.
-func (s *server) allocations(t *testing.T, id Identity, batch *kvs.Batch) float64 {
+func (s *server) allocations(t *testing.T, id Options, batch *kvs.Batch) float64 {
 	t.Helper()
 	conn := s.rawConn(t, id)
 	frame := sealed(batch.Frame()[headerLen:], 1, uint32(batch.Len()), id.CRC)

@@ -13,9 +13,9 @@ import (
 // BenchmarkCall is one call over loopback, of 95 % Gets of 128-byte values that
 // are all there; in clear, and under TLS.
 func BenchmarkCall(b *testing.B) {
-	ids := map[string]Identity{"binary+tls": encryptedID(b)}
+	ids := map[string]Options{"binary+tls": encryptedID(b)}
 	for _, codec := range Codecs {
-		ids[codec] = Identity{Node: "node0", Codec: codec}
+		ids[codec] = Options{Hello: Hello{Node: "node0", Codec: codec}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		id := ids[name]

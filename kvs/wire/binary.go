@@ -13,8 +13,8 @@ import (
 	"kvlab/kvs"
 )
 
-// readAhead is what one read takes in beyond a header: whole frames when they
-// are small; of a large one the rest is read straight into its place.
+// readAhead is the size of the read buffer: it holds several small frames; most of
+// a large body is read directly into its batch or reply.
 const readAhead = 8 << 10
 
 // binaryConn is what both ends of a binary connection share.
@@ -22,7 +22,7 @@ type binaryConn struct {
 	conn net.Conn
 	in   *bufio.Reader
 	head [headerLen]byte
-	next header // of the frame whose body is due
+	next header // of the frame whose body comes next
 	crc  bool   // every body has a checksum
 }
 
@@ -64,8 +64,7 @@ func (c *binaryConn) skipBody() error {
 	return nil
 }
 
-// write sends a frame, whose headroom it fills in with h and what follows from
-// the frame.
+// write sends a frame after seal.
 func (c *binaryConn) write(h header, frame []byte) error {
 	if err := c.seal(h, frame); err != nil {
 		return err
@@ -74,6 +73,7 @@ func (c *binaryConn) write(h header, frame []byte) error {
 	return err
 }
 
+// seal writes h into the frame's headroom, with the body's size and checksum.
 func (c *binaryConn) seal(h header, frame []byte) error {
 	if err := checkSize(frame); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *binaryConn) seal(h header, frame []byte) error {
 
 func (c *binaryConn) Close() error { return c.conn.Close() }
 
-// noEOF turns an end in the middle of something into the error that it is.
+// noEOF turns io.EOF in the middle of a message into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -107,8 +107,8 @@ type binaryServer struct {
 	opened  time.Time // the codec's clock starts here: time.Since is cheaper than time.Now
 }
 
-func newBinaryServer(conn net.Conn, options Options, limits Limits) serverCodec {
-	return &binaryServer{binaryConn: newBinaryConn(conn, options.CRC), limits: limits, opened: time.Now()}
+func newBinaryServer(conn net.Conn, features Features, limits Limits) serverCodec {
+	return &binaryServer{binaryConn: newBinaryConn(conn, features.CRC), limits: limits, opened: time.Now()}
 }
 
 func (c *binaryServer) await() error {
@@ -142,14 +142,14 @@ func (c *binaryServer) write(r *Request) error {
 func (c *binaryServer) readRequest(batch *kvs.Batch) error {
 	size, count := int(c.next.size), int(c.next.count)
 	if err := c.limits.check(size, count); err != nil {
-		return errors.Join(err, c.skipBody()) // else the error's way to the client would be cut by a reset
+		return errors.Join(err, c.skipBody()) // unread bytes would reset the connection, and the error might be lost
 	}
 	return c.readBatch(batch, size, count)
 }
 
-// unseen is how many bytes of a body memory is taken for before they are here. A
-// header that announces the largest frame is 32 bytes, and many clients may send one.
-// Of more it is taken for seenTimes what has come.
+// A header of 32 bytes can announce the largest body, and many clients can send one.
+// So memory for a body is allocated in steps: unseen bytes, or the largest body so
+// far, before any have come, then seenTimes what has come.
 const (
 	unseen    = 1 << 20
 	seenTimes = 8
@@ -180,7 +180,7 @@ func (c *binaryServer) send(h header, frame []byte) error {
 		return err
 	}
 	more := c.requested()
-	if len(c.waiting)+len(frame) > MaxCombined || !more && len(c.waiting) == 0 {
+	if len(c.waiting)+len(frame) > MaxGroup || !more && len(c.waiting) == 0 {
 		if err := c.flush(); err != nil {
 			return err
 		}
@@ -194,8 +194,8 @@ func (c *binaryServer) send(h header, frame []byte) error {
 	return c.flush()
 }
 
-// requested says whether the whole of another request has come, so that it will
-// be answered without waiting for the client.
+// requested reports whether another request has come as a whole, so that its answer
+// does not wait for the client.
 func (c *binaryServer) requested() bool {
 	here := c.in.Buffered()
 	if here < headerLen {
@@ -215,8 +215,8 @@ func (c *binaryServer) flush() error {
 	return err
 }
 
-// Close sends what still waits first: a request that came is no frame, but those
-// before it were answered.
+// Close first sends the replies that wait: the last bytes that came may be no
+// request, and the requests before them were answered.
 func (c *binaryServer) Close() error { return errors.Join(c.flush(), c.binaryConn.Close()) }
 
 // binaryClient is the client's end.
@@ -224,8 +224,8 @@ type binaryClient struct {
 	binaryConn
 }
 
-func newBinaryClient(conn net.Conn, options Options) rpc.ClientCodec {
-	return &binaryClient{newBinaryConn(conn, options.CRC)}
+func newBinaryClient(conn net.Conn, features Features) rpc.ClientCodec {
+	return &binaryClient{newBinaryConn(conn, features.CRC)}
 }
 
 func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {
@@ -240,7 +240,7 @@ func (c *binaryClient) ReadResponseHeader(r *rpc.Response) error {
 	if err := c.readHeader(replyFrame, errorFrame); err != nil {
 		return err
 	}
-	r.ServiceMethod = kvs.Method
+	r.ServiceMethod = Method
 	r.Seq = c.next.seq
 	if c.next.kind == errorFrame {
 		text := make([]byte, c.next.size)

@@ -15,7 +15,7 @@ import (
 	"kvlab/kvs/engine"
 )
 
-var binaryID = Identity{Node: "node0", Codec: "binary", Token: "secret"}
+var binaryID = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
 
 // request is a whole frame with the given batch.
 func request(batch *kvs.Batch, seq uint64) []byte {
@@ -92,7 +92,7 @@ func TestServerMeetsMalformedBatch(t *testing.T) {
 
 // impostor shakes hands with one client, reads its first request, and answers
 // it with whatever reply makes of the call's number.
-func impostor(t *testing.T, reply func(seq uint64) []byte) *kvs.Client {
+func impostor(t *testing.T, reply func(seq uint64) []byte) *Client {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

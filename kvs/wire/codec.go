@@ -15,20 +15,22 @@ import (
 // file and a row of codecs.
 type codec struct {
 	name     string
-	client   func(net.Conn, Options) rpc.ClientCodec
-	server   func(net.Conn, Options, Limits) serverCodec
+	client   func(net.Conn, Features) rpc.ClientCodec
+	server   func(net.Conn, Features, Limits) serverCodec
 	supports Features
 }
 
 var codecs = []codec{
-	{"binary", newBinaryClient, newBinaryServer, Features{Options: Options{Coalesce: true, CRC: true}, Retry: true}},
+	{"binary", newBinaryClient, newBinaryServer, Features{Coalesce: true, CRC: true, Retry: true}},
 	{"gob", newGobClient, newGobServer, Features{}},
 }
 
-// Features are what not every codec supports. The comments name the flags.
+// Features are what a client may ask for and not every codec supports. The comments
+// name the flags.
 type Features struct {
-	Options
-	Retry bool // -retry
+	Coalesce bool `json:"coalesce,omitempty"` // -coalesce: a reply sends a repeated value once
+	CRC      bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
+	Retry    bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
 }
 
 // Codecs are the codecs' names, the default first.

@@ -9,11 +9,11 @@ import (
 )
 
 // handshakeSize is how many bytes a client sends before its first frame.
-func handshakeSize(t *testing.T, id Identity) int64 {
+func handshakeSize(t *testing.T, id Options) int64 {
 	t.Helper()
 	size := 0
 	for _, message := range []any{
-		hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Build: build, Options: id.Options},
+		hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: id.Hello},
 		answer{Proof: id.proof("client")},
 	} {
 		whole, err := seal(message)
@@ -30,8 +30,8 @@ func handshakeSize(t *testing.T, id Identity) int64 {
 // no call, and the calls after it get their own.
 func TestRequestTwice(t *testing.T) {
 	for _, crc := range []bool{false, true} {
-		id := Identity{Node: "client0", Codec: "binary", Options: Options{CRC: crc}}
-		s := startServer(t, Identity{Node: "server0", Codec: "binary"}, engine.NewMutex())
+		id := Options{Hello: Hello{Node: "client0", Codec: "binary", Features: Features{CRC: crc}}}
+		s := startServer(t, Options{Hello: Hello{Node: "server0", Codec: "binary"}}, engine.NewMutex())
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), []byte("value"))
 		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, id) + int64(len(batch.Frame())), Len: len(batch.Frame())}

@@ -65,7 +65,7 @@ func TestForeignServer(t *testing.T) {
 	t.Cleanup(func() { web.Close() })
 	addrs["a web server"] = listener.Addr().String()
 	for name, addr := range addrs {
-		for _, id := range []Identity{binaryID, encryptedID(t)} {
+		for _, id := range []Options{binaryID, encryptedID(t)} {
 			_, _, err := Dial(context.Background(), addr, id)
 			if want := "server " + addr + " answers, but is no kvlab server: "; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, TLS %t: error %v, want %q", name, id.TLS != nil, err, want)
@@ -77,7 +77,7 @@ func TestForeignServer(t *testing.T) {
 // So is what accepts the connection and says nothing.
 func TestSilentServer(t *testing.T) {
 	addr := listen(t, func(net.Conn) {})
-	for _, id := range []Identity{binaryID, encryptedID(t)} {
+	for _, id := range []Options{binaryID, encryptedID(t)} {
 		socket, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)

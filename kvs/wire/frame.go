@@ -1,7 +1,10 @@
-// Package wire carries batches and replies over a connection: the handshake
-// that opens it, and the codecs that follow, binary (the default) and gob (what
-// the labs measured). Clients are net/rpc's, and so are servers that speak gob;
-// of the binary codec the server's end calls the service itself.
+// Package wire carries batches and replies over a connection: the handshake that
+// opens it, and a codec, binary (the default) or gob (what the labs measured).
+//
+//	Dial    a client's connection: Send and Wait, over net/rpc
+//	Accept  a server's connection: Next and Reply
+//
+// A codec is a file and a row of codecs.
 package wire
 
 import (
@@ -31,13 +34,13 @@ const (
 	errorFrame // a reply whose body is the error's text
 )
 
-// header stands before every body, little-endian:
+// header is sent before every body, little-endian:
 //
 //	0  magic   uint32  "KVL2"
 //	4  type    uint8
 //	5  flags   uint8
 //	6  seq     uint48  of the call
-//	12 took    uint32  of a reply: from the call's last byte to the reply's making, in 100 ns; else 0
+//	12 took    uint32  of a reply: from the call's last byte until the reply was made, in 100 ns; else 0
 //	16 count   uint32  operations or results in the body
 //	20 size    uint32  of the body in bytes
 //	24 body    uint32  CRC-32C of the body with flag checked, else 0
@@ -56,7 +59,7 @@ type header struct {
 type frameFlags uint8
 
 const (
-	coalesced frameFlags = 1 << iota // the reply refers to values that it holds
+	coalesced frameFlags = 1 << iota // the reply refers to values in itself
 	checked                          // the body has a checksum
 	allFlags  = coalesced | checked
 )
@@ -69,10 +72,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkSize refuses to send a frame that the other side would not take.
+// checkSize refuses to send a frame that the other side would refuse.
 func checkSize(frame []byte) error {
 	if size := len(frame) - headerLen; size > MaxBody {
-		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, kvs.ErrUnsent)
+		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, ErrUnsent)
 	}
 	return nil
 }
@@ -89,7 +92,7 @@ func (h header) put(frame []byte) {
 	le.PutUint32(frame[28:], crc32.Checksum(frame[:28], castagnoli))
 }
 
-// bodySize is what a header that was not checked says of its body.
+// bodySize reads the body's size from a header that has not been checked.
 func bodySize(head []byte) uint32 { return binary.LittleEndian.Uint32(head[20:]) }
 
 // parseHeader reads a header of one of the given types; the error wraps
@@ -125,6 +128,6 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 			return h, nil
 		}
 	}
-	due := slices.Concat(types) // or every caller's types would move to the heap
+	due := slices.Concat(types) // a copy: without it every caller's types escape to the heap
 	return header{}, fmt.Errorf("%w: type %d where %d is due", ErrFrame, h.kind, due)
 }

@@ -96,8 +96,8 @@ func FuzzServer(f *testing.F) {
 			middle = sealed(middle, 2, count, crc)
 		}
 		text := slices.Concat(storeAndRead("first", 1, crc), middle, storeAndRead("last", 3, crc))
-		conn := newClientTape(t, Identity{Node: "fuzz", Codec: "binary", Options: Options{CRC: crc}}, text)
-		err := serve(conn, Identity{Node: "server", Codec: "binary"}, kvs.NewService(engine.NewMutex()))
+		conn := newClientTape(t, Options{Hello: Hello{Node: "fuzz", Codec: "binary", Features: Features{CRC: crc}}}, text)
+		err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}}, kvs.NewService(engine.NewMutex()))
 		all := conn.replies(t, crc)
 		if len(all) == 0 || all[0].seq != 1 || !slices.Equal(all[0].words, storedAndRead("first")) {
 			t.Fatalf("the first batch is answered %+v (%v)", all, err)
@@ -132,7 +132,7 @@ func storedAndRead(value string) []string {
 // FuzzHandshake: strangers are turned away whatever they say, and nobody gets
 // past without the token.
 func FuzzHandshake(f *testing.F) {
-	t := newClientTape(f, Identity{Node: "n", Codec: "binary"}, nil)
+	t := newClientTape(f, Options{Hello: Hello{Node: "n", Codec: "binary"}}, nil)
 	f.Add(t.in.Bytes())
 	f.Add([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
 	f.Add([]byte{0, 0})
@@ -140,7 +140,7 @@ func FuzzHandshake(f *testing.F) {
 	f.Add([]byte("\x02\x00{}\x02\x00{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		conn := newTape(text)
-		if err := serve(conn, Identity{Node: "server", Codec: "binary", Token: "secret"}, kvs.NewService(engine.NewMutex())); err == nil {
+		if err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}, Token: "secret"}, kvs.NewService(engine.NewMutex())); err == nil {
 			t.Fatal("a stranger is served")
 		}
 		if !conn.closed {
@@ -156,7 +156,7 @@ func gobSeeds(t testing.TB) (seeds [][]byte) {
 	enc := gob.NewEncoder(&right)
 	for seq := range uint64(2) {
 		if err := errors.Join(
-			enc.Encode(rpc.Request{ServiceMethod: kvs.Method, Seq: seq}),
+			enc.Encode(rpc.Request{ServiceMethod: Method, Seq: seq}),
 			enc.Encode(gobBatch{Ops: []gobOp{{Key: "a", Value: "x", Kind: uint8(kvs.Put)}, {Key: "a"}}}),
 		); err != nil {
 			t.Fatal(err)
@@ -185,11 +185,11 @@ func FuzzGob(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		conn := newClientTape(t, Identity{Node: "fuzz", Codec: "gob"}, slices.Clip(text))
+		conn := newClientTape(t, Options{Hello: Hello{Node: "fuzz", Codec: "gob"}}, slices.Clip(text))
 		if text == nil {
 			return
 		}
-		_ = serve(conn, Identity{Node: "server", Codec: "gob"}, kvs.NewService(engine.NewMutex()))
+		_ = serve(conn, Options{Hello: Hello{Node: "server", Codec: "gob"}}, kvs.NewService(engine.NewMutex()))
 		if !conn.closed {
 			t.Fatal("the connection stays open")
 		}
@@ -215,7 +215,7 @@ func FuzzClient(f *testing.F) {
 			header{kind: frameType(kind), count: count, size: uint32(len(text))}.put(frame)
 			text = frame
 		}
-		codec := newBinaryClient(newTape(text), Options{})
+		codec := newBinaryClient(newTape(text), Features{})
 		var head rpc.Response
 		if err := codec.ReadResponseHeader(&head); err != nil {
 			return

@@ -124,7 +124,7 @@ func (r *gobReader) next() error {
 // gobClient is the client's end.
 type gobClient struct{ *gobConn }
 
-func newGobClient(conn net.Conn, _ Options) rpc.ClientCodec {
+func newGobClient(conn net.Conn, _ Features) rpc.ClientCodec {
 	return gobClient{newGobConn(conn, Limits{})}
 }
 
@@ -181,7 +181,7 @@ func (c gobClient) ReadResponseBody(body any) error {
 // gobServer is the server's end.
 type gobServer struct{ *gobConn }
 
-func newGobServer(conn net.Conn, _ Options, limits Limits) serverCodec {
+func newGobServer(conn net.Conn, _ Features, limits Limits) serverCodec {
 	return gobServer{newGobConn(conn, limits)}
 }
 
@@ -197,7 +197,7 @@ func (s gobServer) read(r *Request) error {
 		return err
 	}
 	r.Seq = head.Seq
-	if head.ServiceMethod == kvs.Method {
+	if head.ServiceMethod == Method {
 		r.Err = s.readBatch(&r.Batch)
 		return r.Err
 	}
@@ -212,13 +212,13 @@ func (s gobServer) read(r *Request) error {
 
 func (s gobServer) write(r *Request) error {
 	if r.Err != nil {
-		return s.fail(kvs.Method, r.Seq, r.Err.Error())
+		return s.fail(Method, r.Seq, r.Err.Error())
 	}
 	out, err := gobResults(&r.Reply)
 	if err != nil {
-		return s.fail(kvs.Method, r.Seq, err.Error())
+		return s.fail(Method, r.Seq, err.Error())
 	}
-	return s.encode(rpc.Response{ServiceMethod: kvs.Method, Seq: r.Seq}, out)
+	return s.encode(rpc.Response{ServiceMethod: Method, Seq: r.Seq}, out)
 }
 
 func (s gobServer) fail(method string, seq uint64, why string) error {

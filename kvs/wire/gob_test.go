@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs/engine"
 )
 
-var gobID = Identity{Node: "node0", Codec: "gob", Token: "secret"}
+var gobID = Options{Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}
 
 // stranger speaks gob by itself, as a lab's own client would.
 type stranger struct {
@@ -57,7 +57,7 @@ func TestGobIsOpen(t *testing.T) {
 		Value string
 	}
 	conn := newStranger(t, s)
-	head, reply := conn.call(t, kvs.Method, struct{ Ops []operation }{[]operation{
+	head, reply := conn.call(t, Method, struct{ Ops []operation }{[]operation{
 		{Key: "k"}, {Kind: 1, Key: "k", Value: "v"}, {Kind: 2, Key: "k", Value: "w"}, {Key: "k"},
 	}})
 	want := []gobResult{{Read: true}, {}, {Value: "v", Read: true, Found: true}, {Value: "w", Read: true, Found: true}}
@@ -81,7 +81,7 @@ func TestGobUnknownMethod(t *testing.T) {
 			t.Errorf("%q: error %q, want net/rpc's", method, head.Error)
 		}
 	}
-	if head, reply := conn.call(t, kvs.Method, gobBatch{Ops: []gobOp{{Key: "k"}}}); head.Error != "" || len(reply.Results) != 1 {
+	if head, reply := conn.call(t, Method, gobBatch{Ops: []gobOp{{Key: "k"}}}); head.Error != "" || len(reply.Results) != 1 {
 		t.Errorf("the call after the errors: %q, %v", head.Error, reply)
 	}
 }
@@ -100,7 +100,7 @@ func TestGobMalformedBatch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := startServer(t, gobID, engine.NewMutex())
-			head, _ := newStranger(t, s).call(t, kvs.Method, gobBatch{Ops: []gobOp{test.op}})
+			head, _ := newStranger(t, s).call(t, Method, gobBatch{Ops: []gobOp{test.op}})
 			if !strings.Contains(head.Error, "malformed batch") {
 				t.Errorf("error %q, want that the batch is malformed", head.Error)
 			}

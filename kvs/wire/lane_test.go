@@ -16,9 +16,9 @@ import (
 )
 
 // laneID is a client's whose connections are made again, for so many calls under way.
-func laneID(number, window int) Identity {
+func laneID(number, window int) Options {
 	id := binaryID
-	id.Retries = new(Retries)
+	id.Retries, id.Retry = new(Retries), true
 	id.CallTimeout = time.Minute
 	id.Lane = kvs.Lane{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
 	return id
@@ -39,7 +39,7 @@ func (s *server) through(t *testing.T, plan func(conn int) []faultproxy.Fault) *
 	return proxy
 }
 
-func dial(t *testing.T, addr string, id Identity) *kvs.Client {
+func dial(t *testing.T, addr string, id Options) *Client {
 	t.Helper()
 	client, _, err := Dial(context.Background(), addr, id)
 	if err != nil {
@@ -62,7 +62,7 @@ type counter struct {
 }
 
 // send sends the next swap, some reads of the same key behind it.
-func (c *counter) send(client *kvs.Client) {
+func (c *counter) send(client *Client) {
 	c.batch.Reset()
 	c.batch.Append(kvs.ReadModifyWrite, c.key, c.value(c.version+1))
 	for range c.version % 5 {
@@ -79,7 +79,7 @@ func (c *counter) value(version int) []byte {
 }
 
 // wait takes the reply in.
-func (c *counter) wait(client *kvs.Client) error {
+func (c *counter) wait(client *Client) error {
 	if err := client.Wait(&c.call); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func TestLanesApplyOnce(t *testing.T) {
 	retries := new(Retries)
 	var calling sync.WaitGroup
 	var counters []*counter
-	var clients []*kvs.Client
+	var clients []*Client
 	for i := range lanes {
 		id := laneID(i, sharers)
 		id.Retries, id.Shared, id.CRC = retries, i%2 == 0, true

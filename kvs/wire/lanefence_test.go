@@ -108,7 +108,7 @@ func TestLaneWindow(t *testing.T) {
 	first.send(client)
 	<-b.entered
 	second.send(client)
-	if err := second.wait(client); !errors.Is(err, kvs.ErrUnsent) || !strings.Contains(err.Error(), "beside 1 under way") {
+	if err := second.wait(client); !errors.Is(err, ErrUnsent) || !strings.Contains(err.Error(), "beside 1 pending") {
 		t.Errorf("a second call: %v", err)
 	}
 	b.leave <- struct{}{}
@@ -120,13 +120,13 @@ func TestLaneWindow(t *testing.T) {
 // What is wrong with a lane is said at once.
 func TestLaneRefused(t *testing.T) {
 	for _, test := range []struct {
-		change func(*Identity)
+		change func(*Options)
 		want   string
 	}{
-		{func(id *Identity) { id.Codec = "gob" }, "-retry: -codec gob does not support it"},
-		{func(id *Identity) { id.Lane.Window = 0 }, "want 1 to 65536"},
-		{func(id *Identity) { id.Lane.Client = "me" }, "want 16 to 64"},
-		{func(id *Identity) { id.Lane.Keep = time.Hour }, "want 0 to 10m"},
+		{func(id *Options) { id.Codec = "gob" }, "-retry: -codec gob does not support it"},
+		{func(id *Options) { id.Lane.Window = 0 }, "want 1 to 65536"},
+		{func(id *Options) { id.Lane.Client = "me" }, "want 16 to 64"},
+		{func(id *Options) { id.Lane.Keep = time.Hour }, "want 0 to 10m"},
 	} {
 		id := laneID(0, 1)
 		test.change(&id)
@@ -147,7 +147,7 @@ func TestLaneRefused(t *testing.T) {
 func TestMessageFlips(t *testing.T) {
 	id := laneID(3, 2)
 	id.Lane.Unanswered = 2
-	whole, err := seal(hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: newNonce(), Lane: id.Lane})
+	whole, err := seal(hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: id.Hello})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,12 @@ type revenant struct {
 	listener net.Listener
 
 	mu      sync.Mutex
-	id      Identity     // guarded by mu
+	id      Options      // guarded by mu
 	service *kvs.Service // guarded by mu
 	conns   []net.Conn   // guarded by mu
 }
 
-func newRevenant(t *testing.T, id Identity) *revenant {
+func newRevenant(t *testing.T, id Options) *revenant {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestServerRestarted(t *testing.T) {
 	second := s.restart()
 	c.send(client)
 	again := binaryID
-	again.Instance = met.Instance
+	again.KnownInstance = met.Instance
 	_, _, other := Dial(context.Background(), s.addr, again)
 	for _, err := range []error{within(t, "the call", func() error { return c.wait(client) }), other} {
 		var restarted *RestartedError
@@ -100,7 +100,7 @@ func TestServerRestarted(t *testing.T) {
 	if second.Records() != 0 {
 		t.Error("a batch was applied to the empty store")
 	}
-	again.Instance = second.Instance()
+	again.KnownInstance = second.Instance()
 	if client, _, err := Dial(context.Background(), s.addr, again); err != nil {
 		t.Error(err)
 	} else {
@@ -114,12 +114,12 @@ func TestServerRestarted(t *testing.T) {
 func TestLaneEnds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		after func(t *testing.T, r *revenant, client *kvs.Client)
+		after func(t *testing.T, r *revenant, client *Client)
 		want  string
 	}{
-		{"gone", func(t *testing.T, r *revenant, _ *kvs.Client) { r.listener.Close(); r.restart() }, "no new connection within|no reply within"},
-		{"another run's", func(t *testing.T, r *revenant, _ *kvs.Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
-		{"closed", func(t *testing.T, r *revenant, client *kvs.Client) { r.listener.Close(); r.restart(); client.Close() }, "closed|shut down"},
+		{"gone", func(t *testing.T, r *revenant, _ *Client) { r.listener.Close(); r.restart() }, "no new connection within|no reply within"},
+		{"another run's", func(t *testing.T, r *revenant, _ *Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
+		{"closed", func(t *testing.T, r *revenant, client *Client) { r.listener.Close(); r.restart(); client.Close() }, "closed|shut down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRevenant(t, binaryID)
@@ -137,7 +137,7 @@ func TestLaneEnds(t *testing.T) {
 			if !found {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
-			poll(t, "the lane's goroutines are left", func() bool { return !runs("wire.watchCalls", "wire.(*line).obey", "rpc.(*Client).input") })
+			poll(t, "the lane's goroutines are left", func() bool { return !runs("wire.watchdog", "wire.(*sessionConn).watch", "rpc.(*Client).input") })
 		})
 	}
 }

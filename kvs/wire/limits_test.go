@@ -18,7 +18,7 @@ import (
 // A request over a limit is answered with an error that names the flag, and is
 // its connection's last.
 func TestLimits(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		for _, test := range []struct {
 			limits Limits
 			want   string
@@ -62,7 +62,7 @@ func TestGobBomb(t *testing.T) {
 	var message bytes.Buffer
 	enc := gob.NewEncoder(&message)
 	bomb := struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)}
-	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: kvs.Method}), enc.Encode(bomb)); err != nil {
+	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: Method}), enc.Encode(bomb)); err != nil {
 		t.Fatal(err)
 	}
 	conn.Write(message.Bytes())
@@ -77,7 +77,7 @@ func TestGobBomb(t *testing.T) {
 // A header that announces the largest body takes little memory for it before it comes;
 // a body that does come is read whole, in pieces of any size.
 func TestAnnouncedBody(t *testing.T) {
-	id := Identity{Node: "node0", Codec: "binary", Options: Options{CRC: true}}
+	id := Options{Hello: Hello{Node: "node0", Codec: "binary", Features: Features{CRC: true}}}
 	s := startServer(t, id, engine.NewMutex())
 	client := s.dial(t, id)
 	for _, values := range []int{1, 5, 2, 7, 7} { // megabytes
@@ -120,7 +120,7 @@ func TestAnnouncedBody(t *testing.T) {
 // A client that stops in the midst of a request, or takes no reply, loses its
 // connection; so does one that asks for nothing for too long.
 func TestTimeouts(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		id.Limits = Limits{Request: 50 * time.Millisecond, Idle: 200 * time.Millisecond}
 		whole := requestBytes(t, id)
 		for _, test := range []struct {
@@ -157,7 +157,7 @@ func TestTimeouts(t *testing.T) {
 			batch.Reset()
 			batch.Get([]byte("key"))
 			for seq, err := uint64(0), error(nil); err == nil; seq++ { // each asks for a megabyte
-				err = codec.WriteRequest(&rpc.Request{ServiceMethod: kvs.Method, Seq: seq}, &batch)
+				err = codec.WriteRequest(&rpc.Request{ServiceMethod: Method, Seq: seq}, &batch)
 			}
 			if err := s.end(t); !errors.Is(err, ErrLimit) {
 				t.Errorf("Serve: %v, want ErrLimit", err)
@@ -167,12 +167,12 @@ func TestTimeouts(t *testing.T) {
 	})
 }
 
-func newClientCodec(conn net.Conn, id Identity) rpc.ClientCodec {
-	return codecNamed(id.Codec).client(conn, id.Options)
+func newClientCodec(conn net.Conn, id Options) rpc.ClientCodec {
+	return codecNamed(id.Codec).client(conn, id.Features)
 }
 
 // requestBytes is what a client sends for a Get of "key".
-func requestBytes(t *testing.T, id Identity) []byte {
+func requestBytes(t *testing.T, id Options) []byte {
 	t.Helper()
 	near, far := net.Pipe()
 	sent := make(chan []byte, 1)
@@ -184,7 +184,7 @@ func requestBytes(t *testing.T, id Identity) []byte {
 	codec := newClientCodec(near, id)
 	var batch kvs.Batch
 	batch.Get([]byte("key"))
-	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: kvs.Method, Seq: 1}, &batch); err != nil {
+	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: Method, Seq: 1}, &batch); err != nil {
 		t.Fatal(err)
 	}
 	codec.Close()
@@ -210,18 +210,18 @@ func TestGuard(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			conn, far := net.Pipe()
 			defer far.Close()
-			g := watch(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
+			g := newRequestTimer(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
 			defer g.stop()
 			for i, moves := range test.moves {
 				if err := g.expired.Load(); err != nil {
 					t.Fatalf("look %d: %v", i, *err)
 				}
 				for range moves {
-					g.move()
+					g.turn()
 				}
-				g.look()
+				g.check()
 			}
-			if err := g.why(nil); (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			if err := g.cause(nil); (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("expired: %v, want %q", err, test.want)
 			}
 		})

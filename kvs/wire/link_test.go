@@ -36,7 +36,7 @@ func TestSocketBuffer(t *testing.T) {
 // buffers that the client's and the server's sockets have.
 func granted(t *testing.T, bytes int) (client, server [2]int) {
 	t.Helper()
-	id := Identity{Node: "node0", Codec: "binary", Link: Link{SocketBuffer: bytes}}
+	id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, SocketBuffer: bytes}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

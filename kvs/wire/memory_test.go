@@ -49,7 +49,7 @@ func TestServing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = serve(conn, Identity{Node: "server", Codec: codec, Limits: DefaultLimits()}, service)
+		_ = serve(conn, Options{Hello: Hello{Node: "server", Codec: codec}, Limits: DefaultLimits()}, service)
 		peak.look()
 	}
 }
@@ -97,16 +97,16 @@ func TestMemoryOfABadConnection(t *testing.T) {
 		{"large values", "binary", false, [][]byte{greedy(63, 0)}},
 		{"the same value 4000 times", "binary", false, [][]byte{greedy(1, 4000)}},
 		{"the largest frames both ways", "binary", false, [][]byte{greedy(62, 63)}},
-		{"large values", "gob", false, [][]byte{greedyGob(t, kvs.Method, 62, 0)}},
-		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, kvs.Method, 1, 4000)}},
-		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, kvs.Method, 62, 62)}},
-		{"the most operations", "gob", false, [][]byte{greedyGob(t, kvs.Method, 0, 1<<20)}},
+		{"large values", "gob", false, [][]byte{greedyGob(t, Method, 62, 0)}},
+		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, Method, 1, 4000)}},
+		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, Method, 62, 62)}},
+		{"the most operations", "gob", false, [][]byte{greedyGob(t, Method, 0, 1<<20)}},
 		{"a batch for no method", "gob", false, [][]byte{greedyGob(t, "KVS.None", 62, 0)}},
 		{"a method of the largest name", "gob", false, [][]byte{greedyGob(t, strings.Repeat("m", MaxBody-100), 0, 1)}},
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
 			lines, addr, before := serveApart(t, test.codec)
-			id := Identity{Node: "bad", Codec: test.codec, Options: Options{CRC: test.crc}}
+			id := Options{Hello: Hello{Node: "bad", Codec: test.codec, Features: Features{CRC: test.crc}}}
 			var after int64
 			most := before
 			for _, text := range test.texts {

@@ -12,7 +12,7 @@ import (
 )
 
 // rawServer serves one connection; the error is what Serve returned.
-func rawServer(t *testing.T, id Identity) (addr string, served <-chan error) {
+func rawServer(t *testing.T, id Options) (addr string, served <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *counted) Read(p []byte) (int, error) {
 // A raw connection carries exactly the bytes that were agreed.
 func TestRaw(t *testing.T) {
 	for _, sizes := range []RawSizes{{1, 1}, {40, 162}, {rawPart, rawPart + 1}, {130_000, 1_000_000}, {1_000_000, 1}} {
-		addr, served := rawServer(t, Identity{Codec: RawCodec, Token: "secret"})
-		raw, err := DialRaw(context.Background(), addr, Identity{Node: "client", Token: "secret"}, sizes)
+		addr, served := rawServer(t, Options{Hello: Hello{Codec: RawCodec}, Token: "secret"})
+		raw, err := DialRaw(context.Background(), addr, Options{Hello: Hello{Node: "client"}, Token: "secret"}, sizes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestRaw(t *testing.T) {
 func TestRawErrors(t *testing.T) {
 	ctx := context.Background()
 	for _, sizes := range []RawSizes{{0, 1}, {1, 0}, {-1, 1}, {1, MaxBody + headerLen + 1}} {
-		if _, err := DialRaw(ctx, "127.0.0.1:1", Identity{}, sizes); err == nil || !strings.Contains(err.Error(), "want 1 to") {
+		if _, err := DialRaw(ctx, "127.0.0.1:1", Options{}, sizes); err == nil || !strings.Contains(err.Error(), "want 1 to") {
 			t.Errorf("DialRaw with %v: error %v", sizes, err)
 		}
-		addr, served := rawServer(t, Identity{Codec: RawCodec})
-		conn, _, err := connect(ctx, addr, Identity{Codec: RawCodec})
+		addr, served := rawServer(t, Options{Hello: Hello{Codec: RawCodec}})
+		conn, _, err := connect(ctx, addr, Options{Hello: Hello{Codec: RawCodec}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +97,8 @@ func TestRawErrors(t *testing.T) {
 		conn.Close()
 	}
 	for _, cut := range []int{1, rawPart - 1, rawPart, 2*rawPart - 1} {
-		addr, served := rawServer(t, Identity{Codec: RawCodec})
-		raw, err := DialRaw(ctx, addr, Identity{}, RawSizes{2 * rawPart, 1})
+		addr, served := rawServer(t, Options{Hello: Hello{Codec: RawCodec}})
+		raw, err := DialRaw(ctx, addr, Options{}, RawSizes{2 * rawPart, 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,12 +109,12 @@ func TestRawErrors(t *testing.T) {
 		}
 	}
 	// Neither kind of client is taken for the other.
-	addr, _ := rawServer(t, Identity{Codec: RawCodec})
-	if _, _, err := Dial(ctx, addr, Identity{Codec: "binary"}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "-codec raw") {
+	addr, _ := rawServer(t, Options{Hello: Hello{Codec: RawCodec}})
+	if _, _, err := Dial(ctx, addr, Options{Hello: Hello{Codec: "binary"}}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "-codec raw") {
 		t.Errorf("a client with calls at a raw server: error %v", err)
 	}
-	addr, _ = rawServer(t, Identity{Codec: "binary"})
-	if _, err := DialRaw(ctx, addr, Identity{}, RawSizes{1, 1}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "-codec binary") {
+	addr, _ = rawServer(t, Options{Hello: Hello{Codec: "binary"}})
+	if _, err := DialRaw(ctx, addr, Options{}, RawSizes{1, 1}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "-codec binary") {
 		t.Errorf("a raw client at a server with calls: error %v", err)
 	}
 }

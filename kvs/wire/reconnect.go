@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/rpc"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fastrand"
@@ -12,55 +14,180 @@ import (
 	"kvlab/kvs"
 )
 
-// How long a lane waits before it tries to connect again: a random part of a
-// pause that doubles up to a bound, so that the lanes of a restarted server do not
-// connect at the same moment.
+// Retries make a client reconnect when a connection breaks, or has no reply within
+// half of the CallTimeout, and count how often. The client sends the calls without
+// a reply again, in order; the server executes each once. A call still ends after
+// the CallTimeout, counted from when it was first sent.
+//
+// Retries may be shared by any number of clients.
+type Retries struct {
+	Connections atomic.Uint64 // that replaced a broken one
+	Calls       atomic.Uint64 // that were sent again
+	First       atomic.Pointer[error]
+}
+
+// add counts a connection that was lost for a cause and replaced.
+func (r *Retries) add(calls int, cause error) {
+	r.Connections.Add(1)
+	r.Calls.Add(uint64(calls))
+	r.First.CompareAndSwap(nil, &cause)
+}
+
+// session is a client's codec that outlives its connections. net/rpc calls
+// WriteRequest from one goroutine at a time, and its other methods except Close from
+// another, the reader, which also reconnects. The goroutine that finds the
+// connection broken closes it, so that the reader gets an error.
+type session struct {
+	addr    string
+	options Options
+	ctx     context.Context // ends with the session; its cause is the reason
+	cancel  context.CancelCauseFunc
+	pending *pendingCalls
+	reply   kvs.Reply // read by ReadResponseHeader for ReadResponseBody
+
+	sending sync.Mutex   // held while requests are sent or the connection is replaced
+	conn    *sessionConn // written by the reader with sending held
+}
+
+// errClosed is the error of calls whose session has been closed.
+var errClosed = errors.New("the connection was closed")
+
+// newSession connects to a server, unless ctx ends first.
+func newSession(ctx context.Context, addr string, o Options) (*session, Hello, error) {
+	o.Retry = true
+	o.Lane.Connection = 1
+	conn, server, err := newSessionConn(ctx, addr, o)
+	if err != nil {
+		return nil, Hello{}, err
+	}
+	s := &session{addr: addr, options: o, pending: newPendingCalls(o.Lane.Window), conn: conn}
+	s.options.KnownInstance = server.Instance
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	conn.watch(s)
+	if o.CallTimeout > 0 {
+		go watchdog(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), func() { s.cancel(timeoutError(o.CallTimeout)) })
+	}
+	return s, server, nil
+}
+
+// WriteRequest sends a call, or leaves it to the reader to send it on a new
+// connection. It fails when the session has ended.
+func (s *session) WriteRequest(r *rpc.Request, body any) error {
+	batch, ok := body.(*kvs.Batch)
+	if !ok {
+		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
+	}
+	if err := checkSize(batch.Frame()); err != nil {
+		return err
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	number, err := s.pending.add(r.Seq, batch)
+	if err != nil {
+		return err
+	}
+	if err := s.conn.request(number, batch); err != nil {
+		s.conn.closeFor(err)
+	}
+	return nil
+}
+
+// ReadResponseHeader waits for the next reply and reads all of it, over as many
+// connections as that takes.
+func (s *session) ReadResponseHeader(r *rpc.Response) error {
+	for {
+		err := s.receive(r)
+		if err == nil {
+			r.Seq = s.pending.drop()
+			return nil
+		}
+		if err := s.reconnect(err); err != nil {
+			return err
+		}
+	}
+}
+
+// receive reads the reply to the oldest pending call.
+func (s *session) receive(r *rpc.Response) error {
+	*r = rpc.Response{}
+	if err := s.conn.ReadResponseHeader(r); err != nil {
+		return err
+	}
+	if due, ok := s.pending.oldest(); !ok || r.Seq != due {
+		return fmt.Errorf("%w: a reply to call %d, where one to call %d is due", ErrFrame, r.Seq, due)
+	}
+	if r.Error != "" {
+		return nil
+	}
+	return s.conn.ReadResponseBody(&s.reply)
+}
+
+// ReadResponseBody returns what ReadResponseHeader has read.
+func (s *session) ReadResponseBody(body any) error {
+	if reply, ok := body.(*kvs.Reply); ok {
+		*reply, s.reply = s.reply, *reply
+	}
+	return nil
+}
+
+// Close ends the session. Pending calls fail.
+func (s *session) Close() error {
+	s.cancel(errClosed)
+	return nil
+}
+
+// How long a session waits before it tries to connect again: a random part of a
+// pause that doubles up to a bound, so that the clients of a restarted server do
+// not all connect at once.
 const (
 	firstPause   = 10 * time.Millisecond
 	longestPause = 500 * time.Millisecond // in nanoseconds it fits into 32 bits
 )
 
-// patience is how long a lane tries to connect again when calls may take any time.
-const patience = 10 * time.Second
+// redialTimeout is how long a session without a CallTimeout tries to connect again.
+const redialTimeout = 10 * time.Second
 
-// reconnect replaces a connection that was lost for a cause, and sends the calls
-// under way again. An error is the lane's end.
-func (l *lane) reconnect(cause error) error {
-	l.line.end(cause) // which frees who holds sending
-	l.sending.Lock()
-	if l.ctx.Err() != nil {
-		l.sending.Unlock()
-		return context.Cause(l.ctx)
+// reconnect replaces a connection that was lost for a cause, and sends the pending
+// calls again. If it fails, the session ends with its error.
+func (s *session) reconnect(cause error) error {
+	s.conn.closeFor(cause) // so that a goroutine that is stuck in a write releases sending
+	s.sending.Lock()
+	if s.ctx.Err() != nil {
+		s.sending.Unlock()
+		return context.Cause(s.ctx)
 	}
-	line, err := l.redial(cause)
+	conn, err := s.redial(cause)
 	if err != nil {
-		l.cancel(err)
-		l.sending.Unlock()
+		s.cancel(err)
+		s.sending.Unlock()
 		return err
 	}
-	l.line = line
-	line.obey(l)
-	frames, calls := l.pending.frames(line)
-	l.id.Retries.note(calls, cause)
-	// Beside the reader: a server that nobody reads from stops reading.
+	s.conn = conn
+	conn.watch(s)
+	frames, calls := s.pending.frames(conn)
+	s.options.Retries.add(calls, cause)
+	// The reader reads meanwhile: a server whose replies are not read stops reading.
 	go func() {
-		defer l.sending.Unlock()
-		if _, err := line.conn.Write(frames); err != nil {
-			line.end(err)
+		defer s.sending.Unlock()
+		if _, err := conn.conn.Write(frames); err != nil {
+			conn.closeFor(err)
 		}
 	}()
 	return nil
 }
 
-// redial connects until it succeeds, is refused, or has no time left.
-func (l *lane) redial(cause error) (*line, error) {
-	limit := patience
-	if l.id.CallTimeout > 0 {
-		limit = l.id.CallTimeout
+// redial connects until it succeeds, is refused, or runs out of time.
+func (s *session) redial(cause error) (*sessionConn, error) {
+	limit := redialTimeout
+	if s.options.CallTimeout > 0 {
+		limit = s.options.CallTimeout
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, limit)
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
-	l.id.Lane.Next, l.id.Lane.Unanswered = l.pending.underWay()
+	s.options.Lane.Next, s.options.Lane.Unanswered = s.pending.unanswered()
 	last := cause
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		select {
@@ -68,15 +195,15 @@ func (l *lane) redial(cause error) (*line, error) {
 		case <-ctx.Done():
 		}
 		switch {
-		case l.ctx.Err() != nil:
-			return nil, fmt.Errorf("%w; %w", context.Cause(l.ctx), last)
+		case s.ctx.Err() != nil:
+			return nil, fmt.Errorf("%w; %w", context.Cause(s.ctx), last)
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: no new connection within %v: %w; the one before: %w", ErrTimeout, limit, last, cause)
 		}
-		l.id.Lane.Connection++
-		line, _, err := newLine(ctx, l.addr, l.id)
+		s.options.Lane.Connection++
+		conn, _, err := newSessionConn(ctx, s.addr, s.options)
 		if err == nil {
-			return line, nil
+			return conn, nil
 		}
 		var restarted *RestartedError
 		if errors.Is(err, ErrRefused) || errors.As(err, &restarted) {
@@ -88,48 +215,116 @@ func (l *lane) redial(cause error) (*line, error) {
 	}
 }
 
-// line is one connection of a lane.
-type line struct {
+// sessionConn is one connection of a session.
+type sessionConn struct {
 	*binaryClient
-	below *mortal
+	below *closableConn
 	ended chan struct{} // closed with the connection
 	close sync.Once
 }
 
-func newLine(ctx context.Context, addr string, id Identity) (*line, Identity, error) {
-	conn, server, err := connect(ctx, addr, id)
+func newSessionConn(ctx context.Context, addr string, o Options) (*sessionConn, Hello, error) {
+	conn, server, err := connect(ctx, addr, o)
 	if err != nil {
-		return nil, Identity{}, err
+		return nil, Hello{}, err
 	}
-	above, below := id.layer(conn)
-	return &line{binaryClient: &binaryClient{newBinaryConn(above, id.CRC)}, below: below, ended: make(chan struct{})}, server, nil
+	top, below := o.layers(conn)
+	return &sessionConn{binaryClient: &binaryClient{newBinaryConn(top, o.CRC)}, below: below, ended: make(chan struct{})}, server, nil
 }
 
-// obey has the connection end with its lane, and when it answers nothing for half
-// of the time that a call has.
-func (n *line) obey(l *lane) {
+// watch closes the connection when its session ends, or after half a call timeout
+// without a reply.
+func (c *sessionConn) watch(s *session) {
 	go func() {
 		select {
-		case <-l.ctx.Done():
-			n.end(context.Cause(l.ctx))
-		case <-n.ended:
+		case <-s.ctx.Done():
+			c.closeFor(context.Cause(s.ctx))
+		case <-c.ended:
 		}
 	}()
-	if half := l.id.CallTimeout / 2; half > 0 {
-		go watchCalls(&l.pending.sent, &l.pending.answered, half, n.ended, func() { n.end(late(half)) })
+	if half := s.options.CallTimeout / 2; half > 0 {
+		go watchdog(&s.pending.sent, &s.pending.answered, half, c.ended, func() { c.closeFor(timeoutError(half)) })
 	}
 }
 
-// end closes the connection for a reason, which whoever uses it is told.
-func (n *line) end(reason error) {
-	n.below.end(reason)
-	n.close.Do(func() {
-		close(n.ended)
-		_ = n.binaryClient.Close() // the reason says more
+// closeFor closes the connection for a reason, which its current and later reads and
+// writes return.
+func (c *sessionConn) closeFor(reason error) {
+	c.below.closeFor(reason)
+	c.close.Do(func() {
+		close(c.ended)
+		_ = c.binaryClient.Close() // the reason says more
 	})
 }
 
 // request sends a call.
-func (n *line) request(number uint64, batch *kvs.Batch) error {
-	return n.write(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, batch.Frame())
+func (c *sessionConn) request(number uint64, batch *kvs.Batch) error {
+	return c.write(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, batch.Frame())
+}
+
+// pendingCalls are a session's calls without a reply, in order, numbered from 0.
+// One goroutine adds calls and another drops them when they are answered; while the
+// session reconnects, the other alone uses them.
+type pendingCalls struct {
+	calls          []pendingCall // by number
+	sent, answered atomic.Uint64 // calls
+}
+
+// pendingCall is one call. Its batch belongs to its caller, who waits.
+type pendingCall struct {
+	seq   uint64 // net/rpc's number of it
+	batch *kvs.Batch
+}
+
+func newPendingCalls(window int) *pendingCalls {
+	return &pendingCalls{calls: make([]pendingCall, window)}
+}
+
+func (p *pendingCalls) at(number uint64) *pendingCall { return &p.calls[number%uint64(len(p.calls))] }
+
+// add numbers a call, unless as many are pending as the server keeps replies.
+func (p *pendingCalls) add(seq uint64, batch *kvs.Batch) (number uint64, err error) {
+	number = p.sent.Load()
+	if number-p.answered.Load() == uint64(len(p.calls)) {
+		return 0, fmt.Errorf("a call beside %d pending ones, the most of its session: %w", len(p.calls), ErrUnsent)
+	}
+	*p.at(number) = pendingCall{seq, batch}
+	p.sent.Store(number + 1)
+	return number, nil
+}
+
+// oldest returns the number of the call whose reply is due; false when there is none.
+func (p *pendingCalls) oldest() (number uint64, ok bool) {
+	number = p.answered.Load()
+	return number, number < p.sent.Load()
+}
+
+// drop removes the oldest call, and returns net/rpc's number of it.
+func (p *pendingCalls) drop() (seq uint64) {
+	number := p.answered.Load()
+	call := p.at(number)
+	call.batch = nil
+	p.answered.Store(number + 1)
+	return call.seq
+}
+
+// unanswered returns the number of the oldest call and how many calls there are.
+// No call may be added meanwhile.
+func (p *pendingCalls) unanswered() (first uint64, calls int) {
+	first = p.answered.Load()
+	return first, int(p.sent.Load() - first)
+}
+
+// frames returns all calls as they are sent over a connection, copied: their callers
+// may get them back before all are written.
+func (p *pendingCalls) frames(conn *sessionConn) (frames []byte, calls int) {
+	first, calls := p.unanswered()
+	for number := first; number < first+uint64(calls); number++ {
+		batch := p.at(number).batch
+		frame := batch.Frame()
+		// It was sent before, so its size is allowed.
+		_ = conn.seal(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, frame)
+		frames = append(frames, frame...)
+	}
+	return frames, calls
 }

@@ -24,9 +24,9 @@ func (s slow) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestReplyTellsServerTime(t *testing.T) {
 	const takes = 5 * time.Millisecond
 	for _, test := range []struct {
-		id    Identity
+		id    Options
 		tells bool
-	}{{binaryID, true}, {Identity{Node: binaryID.Node, Codec: "gob", Token: binaryID.Token}, false}} {
+	}{{binaryID, true}, {Options{Hello: Hello{Node: binaryID.Node, Codec: "gob"}, Token: binaryID.Token}, false}} {
 		s := startServer(t, test.id, slow{engine.NewMutex(), takes})
 		client := s.dial(t, test.id)
 		var batch kvs.Batch

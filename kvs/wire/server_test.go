@@ -32,7 +32,7 @@ type server struct {
 }
 
 // serve serves a connection as kvs/server does.
-func serve(socket net.Conn, id Identity, service *kvs.Service) error {
+func serve(socket net.Conn, id Options, service *kvs.Service) error {
 	conn, err := Accept(socket, id, service)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func serve(socket net.Conn, id Identity, service *kvs.Service) error {
 	return err
 }
 
-func startServer(t testing.TB, id Identity, e kvs.Engine) *server {
+func startServer(t testing.TB, id Options, e kvs.Engine) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,7 +83,7 @@ func startServer(t testing.TB, id Identity, e kvs.Engine) *server {
 	return s
 }
 
-func (s *server) dial(t testing.TB, id Identity) *kvs.Client {
+func (s *server) dial(t testing.TB, id Options) *Client {
 	t.Helper()
 	client, _, err := Dial(context.Background(), s.addr, id)
 	if err != nil {
@@ -120,7 +120,7 @@ func within(t *testing.T, what string, f func() error) error {
 }
 
 // call sends one batch and waits for its reply.
-func call(c *kvs.Client, batch *kvs.Batch) (*kvs.Reply, error) {
+func call(c *Client, batch *kvs.Batch) (*kvs.Reply, error) {
 	one := &kvs.Call{Batch: batch, Reply: new(kvs.Reply)}
 	c.Send(one)
 	return one.Reply, c.Wait(one)
@@ -190,7 +190,7 @@ func (b *blocker) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // rawConn connects and shakes hands, and then speaks for itself.
-func (s *server) rawConn(t *testing.T, id Identity) net.Conn {
+func (s *server) rawConn(t *testing.T, id Options) net.Conn {
 	t.Helper()
 	socket, err := net.Dial("tcp", s.addr)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestShardsAreAgreed(t *testing.T) {
 	for _, told := range []kvs.Shards{{}, {Server: 0, Servers: 2}} {
 		s := startServer(t, binaryID, engine.NewMutex())
 		s.service.Place(told)
-		as := func(node string, server int, token string) (*kvs.Client, error) {
+		as := func(node string, server int, token string) (*Client, error) {
 			id := binaryID
 			id.Node, id.Token, id.Shards = node, token, kvs.Shards{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
 			client, _, err := Dial(context.Background(), s.addr, id)

@@ -18,7 +18,7 @@ type tape struct {
 	net.Conn
 	in     bytes.Buffer
 	out    bytes.Buffer
-	id     Identity // of the client; shaken is true without a handshake
+	id     Options // of the client; shaken is true without a handshake
 	nonce  []byte
 	text   []byte // for after the handshake
 	shaken bool
@@ -34,9 +34,9 @@ func newTape(text []byte) *tape {
 
 // newClientTape returns a client's connection, on which text comes after the
 // handshake.
-func newClientTape(tb testing.TB, id Identity, text []byte) *tape {
+func newClientTape(tb testing.TB, id Options, text []byte) *tape {
 	t := &tape{id: id, nonce: make([]byte, 16), text: text}
-	t.say(tb, hello{Protocol: protocol, Codec: id.Codec, Node: id.Node, Nonce: t.nonce, Options: id.Options})
+	t.say(tb, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: t.nonce, Hello: id.Hello})
 	return t
 }
 

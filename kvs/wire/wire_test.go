@@ -17,14 +17,14 @@ import (
 
 // each runs a test for every row of codecs, with every combination of the options
 // that the codec supports, and under TLS: what a codec must do is tested with it.
-func each(t *testing.T, test func(t *testing.T, id Identity)) {
+func each(t *testing.T, test func(t *testing.T, id Options)) {
 	for _, c := range codecs {
-		for name, options := range map[string]Options{"": {}, " coalesced": {Coalesce: true}, " checked": {CRC: true}, " both": {Coalesce: true, CRC: true}} {
+		for name, options := range map[string]Features{"": {}, " coalesced": {Coalesce: true}, " checked": {CRC: true}, " both": {Coalesce: true, CRC: true}} {
 			if options.Coalesce && !c.supports.Coalesce || options.CRC && !c.supports.CRC {
 				continue
 			}
 			t.Run(c.name+name, func(t *testing.T) {
-				test(t, Identity{Node: "node0", Codec: c.name, Token: "secret", Options: options})
+				test(t, Options{Hello: Hello{Node: "node0", Codec: c.name, Features: options}, Token: "secret"})
 			})
 		}
 	}
@@ -34,7 +34,7 @@ func each(t *testing.T, test func(t *testing.T, id Identity)) {
 // Over either codec a store gives the results that it gives without a network,
 // for the same batches: of no operation, of one, and of many; with long values.
 func TestCallsAgreeWithoutNetwork(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		random := newRandom(t)
 		far := startServer(t, id, engine.NewMutex())
 		near := kvs.NewService(engine.NewMutex()).Open("near")
@@ -66,7 +66,7 @@ func TestCallsAgreeWithoutNetwork(t *testing.T) {
 // A Call is used again, its batch and reply grow and shrink, and nothing of one
 // call shows in the next.
 func TestCallIsUsedAgain(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		client := startServer(t, id, engine.NewMutex()).dial(t, id)
 		one := kvs.Call{Batch: new(kvs.Batch), Reply: new(kvs.Reply)}
 		for i, size := range []int{10, 100_000, 0, 1, 500} {
@@ -91,7 +91,7 @@ func TestCallIsUsedAgain(t *testing.T) {
 // The calls of one connection take effect in the order in which they were
 // sent, though nobody waited in between.
 func TestCallsTakeEffectInOrder(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		client := startServer(t, id, engine.NewMutex()).dial(t, id)
 		const rounds = 100
 		calls := make([]kvs.Call, rounds)
@@ -118,7 +118,7 @@ func TestCallsTakeEffectInOrder(t *testing.T) {
 
 // Many clients, each shared by several goroutines, at once.
 func TestConcurrentClients(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		s := startServer(t, id, engine.NewMutex())
 		const clients, goroutines, calls = 4, 3, 30
 		var group sync.WaitGroup
@@ -152,7 +152,7 @@ func TestConcurrentClients(t *testing.T) {
 
 // A client that closes ends its session, and no other.
 func TestConnectionEnds(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		s := startServer(t, id, engine.NewMutex())
 		stays, goes := s.dial(t, id), s.dial(t, id)
 		var batch kvs.Batch
@@ -182,7 +182,7 @@ func TestConnectionEnds(t *testing.T) {
 
 // Close ends a call that is under way, and so does the server's end.
 func TestCallUnderWayFails(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		e := newBlocker()
 		s := startServer(t, id, e)
 		client := s.dial(t, id)
@@ -203,7 +203,7 @@ func TestCallUnderWayFails(t *testing.T) {
 // A panic in the engine answers that call with an error; the connection goes
 // on.
 func TestErrorReply(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		client := startServer(t, id, &fragile{engine.NewMutex()}).dial(t, id)
 		var bad, good kvs.Batch
 		bad.Get([]byte("boom"))
@@ -236,7 +236,7 @@ func (f fragile) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // so, and a batch that would not fit one is not sent at all. The connection
 // goes on.
 func TestTooLarge(t *testing.T) {
-	each(t, func(t *testing.T, id Identity) {
+	each(t, func(t *testing.T, id Options) {
 		client := startServer(t, id, engine.NewMutex()).dial(t, id)
 		var put, gets, puts kvs.Batch
 		put.Append(kvs.Put, []byte("k"), make([]byte, kvs.MaxValueLen))
@@ -266,7 +266,7 @@ func TestTooLarge(t *testing.T) {
 // by the server.
 func TestCheckCodec(t *testing.T) {
 	wants := map[string]Features{
-		"-coalesce": {Options: Options{Coalesce: true}}, "-crc": {Options: Options{CRC: true}}, "-retry": {Retry: true},
+		"-coalesce": {Coalesce: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
 	}
 	for _, c := range codecs {
 		if err := CheckCodec(c.name, c.supports); err != nil {
@@ -274,11 +274,11 @@ func TestCheckCodec(t *testing.T) {
 		}
 		for flag, f := range wants {
 			ok := f.Coalesce && c.supports.Coalesce || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
-			h := hello{Protocol: protocol, Codec: c.name, Nonce: newNonce(), Options: f.Options}
+			h := hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Codec: c.name, Features: f}}
 			if f.Retry {
 				h.Lane.Connection = 1
 			}
-			err, objection := CheckCodec(c.name, f), Identity{Codec: c.name}.objection(h)
+			err, objection := CheckCodec(c.name, f), Options{Hello: Hello{Codec: c.name}}.objection(h)
 			if ok != (err == nil) || ok != (objection == "") || !ok && (!strings.HasPrefix(err.Error(), flag+": -codec "+c.name) || objection != err.Error()) {
 				t.Errorf("%s with %s: error %v, the server's objection %q, want them: %t", c.name, flag, err, objection, !ok)
 			}
@@ -296,7 +296,7 @@ func TestDialErrors(t *testing.T) {
 	}
 	addr := gone.Addr().String()
 	gone.Close()
-	if _, _, err := Dial(context.Background(), addr, Identity{Codec: "binary"}); err == nil || !strings.Contains(err.Error(), addr) {
+	if _, _, err := Dial(context.Background(), addr, Options{Hello: Hello{Codec: "binary"}}); err == nil || !strings.Contains(err.Error(), addr) {
 		t.Errorf("nobody listens: error %v, want one that names %s", err, addr)
 	}
 
@@ -320,7 +320,7 @@ func TestDialErrors(t *testing.T) {
 		<-over
 	}()
 	err = within(t, "Dial", func() error {
-		_, _, err := Dial(ctx, silent.Addr().String(), Identity{Codec: "binary"})
+		_, _, err := Dial(ctx, silent.Addr().String(), Options{Hello: Hello{Codec: "binary"}})
 		return err
 	})
 	if !errors.Is(err, why) {

@@ -42,21 +42,21 @@ func connected(t *testing.T) (client, server net.Conn) {
 // Client and server come to the same conclusion, and an error says on both
 // sides what differs.
 func TestHandshake(t *testing.T) {
-	me := Identity{Node: "node1", Codec: "binary", Token: "secret"}
-	with := func(change func(*Identity)) Identity {
-		id := Identity{Node: "node0", Codec: "binary", Token: "secret"}
+	me := Options{Hello: Hello{Node: "node1", Codec: "binary"}, Token: "secret"}
+	with := func(change func(*Options)) Options {
+		id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
 		change(&id)
 		return id
 	}
 	tests := []struct {
 		name   string
-		server Identity
+		server Options
 		want   string // in both errors; "" for none
 	}{
-		{"alike", with(func(*Identity) {}), ""},
-		{"another codec", with(func(id *Identity) { id.Codec = "gob" }), "-codec gob"},
-		{"another run", with(func(id *Identity) { id.Token = "earlier" }), "belongs to another run"},
-		{"a server without a run", with(func(id *Identity) { id.Token = "" }), "belongs to another run"},
+		{"alike", with(func(*Options) {}), ""},
+		{"another codec", with(func(id *Options) { id.Codec = "gob" }), "-codec gob"},
+		{"another run", with(func(id *Options) { id.Token = "earlier" }), "belongs to another run"},
+		{"a server without a run", with(func(id *Options) { id.Token = "" }), "belongs to another run"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -91,10 +91,10 @@ func TestHandshake(t *testing.T) {
 }
 
 func TestHandshakeByHand(t *testing.T) {
-	s := startServer(t, Identity{Node: "server", Codec: "gob"}, engine.NewMutex())
+	s := startServer(t, Options{Hello: Hello{Node: "server", Codec: "gob"}}, engine.NewMutex())
 	var batch kvs.Batch
 	batch.Get([]byte("k"))
-	if _, err := call(s.dial(t, Identity{Node: "client", Codec: "gob"}), &batch); err != nil {
+	if _, err := call(s.dial(t, Options{Hello: Hello{Node: "client", Codec: "gob"}}), &batch); err != nil {
 		t.Error(err)
 	}
 }
@@ -123,10 +123,10 @@ func TestStrangerMeetsServer(t *testing.T) {
 		"nothing":            func(challenge, []byte) answer { return answer{} },
 		"the server's proof": func(c challenge, _ []byte) answer { return answer{Proof: c.Proof} },
 		"another token's proof": func(c challenge, mine []byte) answer {
-			return answer{Proof: Identity{Token: "guess"}.proof("client", c.Nonce, mine)}
+			return answer{Proof: Options{Token: "guess"}.proof("client", c.Nonce, mine)}
 		},
 		"no token's proof": func(c challenge, mine []byte) answer {
-			return answer{Proof: Identity{}.proof("client", c.Nonce, mine)}
+			return answer{Proof: Options{}.proof("client", c.Nonce, mine)}
 		},
 	}
 	s := startServer(t, binaryID, engine.NewMutex())
@@ -138,7 +138,7 @@ func TestStrangerMeetsServer(t *testing.T) {
 			}
 			defer conn.Close()
 			mine := newNonce()
-			tell(t, conn, hello{Protocol: protocol, Codec: "binary", Node: "stranger", Nonce: mine})
+			tell(t, conn, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: Hello{Node: "stranger", Codec: "binary"}})
 			var c challenge
 			hear(t, conn, &c)
 			tell(t, conn, reply(c, mine))
@@ -160,15 +160,17 @@ func TestStrangerMeetsServer(t *testing.T) {
 
 // Hellos that a server objects to.
 func TestServerObjects(t *testing.T) {
+	binary := Hello{Codec: "binary"}
 	tests := []struct {
 		name  string
 		hello hello
 		want  string
 	}{
-		{"a later protocol", hello{Protocol: protocol + 1, Codec: "binary", Nonce: newNonce()}, fmt.Sprintf("speaks protocol %d, the client %d: use binaries of one build", protocol, protocol+1)},
-		{"no protocol", hello{Codec: "binary", Nonce: newNonce()}, "use binaries of one build"},
-		{"no codec", hello{Protocol: protocol, Nonce: newNonce()}, "-codec"},
-		{"no nonce", hello{Protocol: protocol, Codec: "binary"}, "nonce is too short"},
+		{"a later protocol", hello{Protocol: protocol + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("speaks protocol %d, the client %d: use binaries of one build", protocol, protocol+1)},
+		{"no protocol", hello{Nonce: newNonce(), Hello: binary}, "use binaries of one build"},
+		{"a later value format", hello{Protocol: protocol, Values: kvs.ValueFormat + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("knows value format %d, the client %d: use binaries of one build", kvs.ValueFormat, kvs.ValueFormat+1)},
+		{"no codec", hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce()}, "-codec"},
+		{"no nonce", hello{Protocol: protocol, Values: kvs.ValueFormat, Hello: binary}, "nonce is too short"},
 	}
 	s := startServer(t, binaryID, engine.NewMutex())
 	for _, test := range tests {
@@ -202,7 +204,7 @@ func TestClientMeetsImpostor(t *testing.T) {
 	}()
 	var h hello
 	hear(t, far, &h)
-	tell(t, far, challenge{Node: "stale", Nonce: newNonce(), Proof: Identity{Token: "guess"}.proof("server", h.Nonce, h.Nonce)})
+	tell(t, far, challenge{Hello: Hello{Node: "stale"}, Nonce: newNonce(), Proof: Options{Token: "guess"}.proof("server", h.Nonce, h.Nonce)})
 	if err := <-met; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "stale") {
 		t.Errorf("error %v, want a refusal that names the server", err)
 	}
@@ -227,8 +229,9 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 		{"half a message", message(`{"protocol":1}`)[:9], "EOF"},
 		{"a web browser", []byte("GET / HTTP/1.1\r\n\r\n"), `unknown protocol: it begins with "GET"`},
 		{"an oversized message", message(strings.Repeat(" ", maxHandshake+1)), "unknown protocol: it begins with"},
-		{"no JSON", message("hello"), "invalid character"},
-		{"JSON of another kind", message("[1,2,3]"), "cannot unmarshal"},
+		{"no JSON", message("hello"), "unknown protocol"},
+		{"broken JSON", message("{hello}"), "invalid character"},
+		{"JSON of another kind", message(`{"nonce":1}`), "cannot unmarshal"},
 	}
 	halves := map[string]func(net.Conn) error{
 		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
@@ -321,7 +324,7 @@ func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 // The token is in no message.
 func TestTokenIsNotSent(t *testing.T) {
 	near, far := connected(t)
-	id := Identity{Node: "node0", Codec: "binary", Token: "a-very-secret-token"}
+	id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "a-very-secret-token"}
 	spy := &recorder{Conn: near}
 	go id.admit(far, nil)
 	if _, err := id.greet(spy); err != nil {
@@ -364,7 +367,7 @@ func TestProofsDiffer(t *testing.T) {
 	proofs := map[string]bool{}
 	for _, token := range []string{"", "secret", "secret2"} {
 		for _, side := range []string{"server", "client"} {
-			id := Identity{Token: token}
+			id := Options{Token: token}
 			proofs[string(id.proof(side, a, b))] = true
 			proofs[string(id.proof(side, b, a))] = true
 		}

@@ -21,10 +21,10 @@ type gated struct {
 	end   chan error  // ends it
 }
 
-func newGated(t *testing.T) (*gated, *combiner) {
+func newGated(t *testing.T) (*gated, *groupWriter) {
 	near, far := net.Pipe()
 	g := &gated{Conn: near, begun: make(chan []byte), end: make(chan error)}
-	c := newCombiner(g)
+	c := newGroupWriter(g)
 	t.Cleanup(func() {
 		c.Close()
 		far.Close()
@@ -37,7 +37,7 @@ func (g *gated) Write(p []byte) (int, error) {
 	return len(p), <-g.end
 }
 
-func write(t *testing.T, c *combiner, p []byte) {
+func write(t *testing.T, c *groupWriter, p []byte) {
 	t.Helper()
 	if n, err := c.Write(p); n != len(p) || err != nil {
 		t.Fatalf("wrote %d of %d bytes: %v", n, len(p), err)
@@ -76,7 +76,7 @@ func TestCombinerWritesThrough(t *testing.T) {
 	write(t, c, []byte("under way"))
 	<-g.begun
 	write(t, c, []byte("waits"))
-	large := make([]byte, MaxCombined)
+	large := make([]byte, MaxGroup)
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Write(large)
@@ -112,14 +112,14 @@ func TestCombinerFails(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err != reason {
 		t.Errorf("Read: error %v, want %v", err, reason)
 	}
-	for _, size := range []int{1, 2 * MaxCombined} {
+	for _, size := range []int{1, 2 * MaxGroup} {
 		if _, err := c.Write(make([]byte, size)); err != reason {
 			t.Errorf("write of %d bytes: error %v, want %v", size, err, reason)
 		}
 	}
 }
 
-var sharedID = Identity{Node: "node0", Codec: "binary", Token: "secret", Link: Link{Shared: true}}
+var sharedID = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}
 
 // The calls of each of many goroutines over one connection take effect in their
 // order, small and large ones mixed, and all of them are counted.
@@ -150,11 +150,11 @@ func TestSharedClientKeepsOrder(t *testing.T) {
 
 // exchangeInOrder stores values 0, 1, 2, ... of one key, ahead of them at a
 // time, every seventh a large one, and checks that each call reads the one before.
-func exchangeInOrder(client *kvs.Client, key []byte, n, ahead int) error {
+func exchangeInOrder(client *Client, key []byte, n, ahead int) error {
 	value := func(i int) []byte {
 		v := fmt.Appendf(nil, "%d", i)
 		if i%7 == 0 {
-			v = append(v, make([]byte, 2*MaxCombined)...)
+			v = append(v, make([]byte, 2*MaxGroup)...)
 		}
 		return v
 	}

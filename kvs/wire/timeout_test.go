@@ -23,7 +23,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 	sharedAndEncrypted := encryptedID(t)
 	sharedAndEncrypted.Shared = true
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-		for _, id := range []Identity{binaryID, {Node: "node0", Codec: "gob", Token: "secret"}, {Node: "node0", Codec: "binary", Token: "secret", Link: Link{Shared: true}}, sharedAndEncrypted} {
+		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
 			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, id.Codec, id.Shared, id.TLS != nil), func(t *testing.T) {
 				s := startServer(t, id, engine.NewMutex())
 				proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
@@ -60,7 +60,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 					t.Errorf("errors %v after %v, want one that wraps ErrTimeout and says the time", errs, proxy.Struck())
 				}
 				poll(t, "the client's goroutines are left", func() bool {
-					return !runs("wire.watchCalls", "rpc.(*Client).input", "wire.(*combiner).run")
+					return !runs("wire.watchdog", "rpc.(*Client).input", "wire.(*groupWriter).run")
 				})
 			})
 		}
@@ -71,7 +71,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 // can tell.
 func TestHalfAReplyTimesOut(t *testing.T) {
 	for _, codec := range []string{"binary", "gob"} {
-		id := Identity{Node: "node0", Codec: codec, Token: "secret"}
+		id := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
 		s := startServer(t, id, engine.NewMutex())
 		// Replies are of 4 KiB each: this is in the middle of one.
 		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
@@ -93,7 +93,7 @@ func TestHalfAReplyTimesOut(t *testing.T) {
 }
 
 // callUntilError stores 4 KiB and reads them back again and again.
-func callUntilError(client *kvs.Client) error {
+func callUntilError(client *Client) error {
 	var batch kvs.Batch
 	var reply kvs.Reply
 	for {

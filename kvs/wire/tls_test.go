@@ -42,7 +42,7 @@ func issued(t testing.TB, a *certs.Authority, addr string) *tls.Config {
 }
 
 // encryptedID is binaryID under TLS, for both sides.
-func encryptedID(t testing.TB) Identity {
+func encryptedID(t testing.TB) Options {
 	id := binaryID
 	id.TLS = issued(t, authority(t, time.Hour), "127.0.0.1")
 	return id
@@ -81,7 +81,7 @@ func TestEncryptionIsAgreed(t *testing.T) {
 			id, me := binaryID, binaryID
 			id.TLS, me.TLS = test.server, test.client
 			s := startServer(t, id, engine.NewMutex())
-			var client *kvs.Client
+			var client *Client
 			err := within(t, "Dial", func() (err error) {
 				client, _, err = Dial(context.Background(), s.addr, me)
 				return err
@@ -140,7 +140,7 @@ func (o *overheard) Write(p []byte) (int, error) {
 // under TLS not at all.
 func TestEncryptionHides(t *testing.T) {
 	for _, test := range []struct {
-		id   Identity
+		id   Options
 		seen int
 	}{{binaryID, 2}, {encryptedID(t), 0}} {
 		socket, far := connected(t)
@@ -151,7 +151,7 @@ func TestEncryptionHides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := kvs.NewClient(newBinaryClient(conn, Options{}))
+		client := newClient(newBinaryClient(conn, Features{}))
 		secret := []byte("a value that nobody else is to see")
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), secret)

@@ -1,0 +1,280 @@
+package wire
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"kvlab/kvs"
+)
+
+// Before the first frame, client and server shake hands: small JSON messages,
+// each with its length in two bytes before it and its CRC-32C after it.
+//
+//	client  hello      versions, nonce, and the client's Hello
+//	server  challenge  nonce, proof(client's nonce), and the server's Hello; or an error
+//	client  answer     proof(server's nonce)
+//	server  welcome    nothing; or an error
+//
+// A proof is HMAC-SHA256 under the run's token, so neither a stranger nor a server
+// of an earlier run gets as far as a batch. When both sides have no token, because
+// they were started by hand, the same exchange proves nothing and still compares
+// versions and codecs.
+//
+// With -retry (kvs.Lane), a new connection takes over from an earlier one: before
+// the welcome the server has ended the earlier connection and executes none of its
+// calls any more. Requests are numbered without gaps over all connections, in the
+// frames' seq; a request that was executed before is answered with its first reply.
+// An instance names a store: a client that meets another one has lost its records.
+const (
+	protocol         = 4
+	handshakeTimeout = 5 * time.Second
+	maxHandshake     = 4 << 10 // bytes of one message
+)
+
+// ErrRefused is wrapped by every error with which one side refuses the other; a
+// new attempt would be refused again.
+var ErrRefused = errors.New("connection refused by handshake")
+
+// Why the other side is no kvlab program: it speaks another protocol, or waits
+// for the other side to speak first.
+var (
+	errForeign = errors.New("unknown protocol")
+	errSilent  = errors.New("no handshake")
+)
+
+// The messages of the handshake.
+type (
+	hello struct {
+		Protocol int    `json:"protocol"`
+		Values   int    `json:"values"` // kvs.ValueFormat
+		Nonce    []byte `json:"nonce"`
+		Hello
+	}
+	challenge struct {
+		Hello
+		Nonce []byte `json:"nonce"`
+		Proof []byte `json:"proof"`
+		Error string `json:"error,omitempty"`
+	}
+	answer struct {
+		Proof []byte `json:"proof"`
+	}
+	welcome struct {
+		Error string `json:"error,omitempty"`
+	}
+)
+
+// RestartedError says that a server was restarted or replaced: its store is not
+// the one that the client filled.
+type RestartedError struct {
+	Node string // the server's name
+	Was  string // the instance that was known
+	Is   string // the instance that answers
+}
+
+// Error names the server and both instances.
+func (e *RestartedError) Error() string {
+	return fmt.Sprintf("server restarted: %s answers as instance %s, and was %s: its store is not the one that was filled", e.Node, e.Is, e.Was)
+}
+
+func (o Options) proof(side string, nonces ...[]byte) []byte {
+	mac := hmac.New(sha256.New, []byte(o.Token))
+	mac.Write([]byte(side))
+	for _, nonce := range nonces {
+		mac.Write(nonce)
+	}
+	return mac.Sum(nil)
+}
+
+func newNonce() []byte {
+	nonce := make([]byte, 16)
+	rand.Read(nonce) // never fails: crypto/rand ends the process first
+	return nonce
+}
+
+// greet is the client's half of the handshake; it returns the server's hello.
+func (o Options) greet(conn net.Conn) (Hello, error) {
+	conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	defer conn.SetDeadline(time.Time{})
+	mine := newNonce()
+	if err := send(conn, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: o.Hello}); err != nil {
+		return Hello{}, err
+	}
+	var c challenge
+	if err := receive(conn, &c); err != nil {
+		return Hello{}, firstReplyError(err)
+	}
+	if c.Error != "" {
+		return Hello{}, fmt.Errorf("%w: %s", ErrRefused, c.Error)
+	}
+	if !hmac.Equal(c.Proof, o.proof("server", mine, c.Nonce)) {
+		return Hello{}, fmt.Errorf("%w: the server (%s) belongs to another run: its token differs", ErrRefused, c.Node)
+	}
+	if o.KnownInstance != "" && o.KnownInstance != c.Instance {
+		return Hello{}, &RestartedError{Node: c.Node, Was: o.KnownInstance, Is: c.Instance}
+	}
+	if err := send(conn, answer{Proof: o.proof("client", c.Nonce, mine)}); err != nil {
+		return Hello{}, err
+	}
+	var w welcome
+	if err := receive(conn, &w); err != nil {
+		return Hello{}, err
+	}
+	if w.Error != "" {
+		return Hello{}, fmt.Errorf("%w: %s", ErrRefused, w.Error)
+	}
+	return c.Hello, nil
+}
+
+// admit is the server's half of the handshake; it returns the client's hello.
+// attach opens the session of a client that has proved the token; nil opens none.
+func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, error) {
+	conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	defer conn.SetDeadline(time.Time{})
+	var h hello
+	if err := receive(conn, &h); errors.Is(err, errTLS) {
+		return Hello{}, o.refuseInClear(conn, "the client was started with -tls, the server ("+o.Node+") without")
+	} else if err != nil {
+		return Hello{}, err
+	}
+	if why := o.objection(h); why != "" {
+		return Hello{}, refused(conn, errors.New(why), challenge{Hello: Hello{Node: o.Node}, Error: why})
+	}
+	mine := newNonce()
+	if err := send(conn, challenge{Hello: o.Hello, Nonce: mine, Proof: o.proof("server", h.Nonce, mine)}); err != nil {
+		return Hello{}, err
+	}
+	var a answer
+	if err := receive(conn, &a); err != nil {
+		return Hello{}, err
+	}
+	if !hmac.Equal(a.Proof, o.proof("client", mine, h.Nonce)) {
+		why := "this server (" + o.Node + ") belongs to another run: the client's token differs"
+		return Hello{}, refused(conn, errors.New(why), welcome{Error: why})
+	}
+	if attach != nil {
+		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // attach may have to wait
+		switch err := attach(h.Hello); {
+		case errors.Is(err, kvs.ErrSuperseded):
+			return Hello{}, err // the client may connect again
+		case err != nil:
+			return Hello{}, refused(conn, err, welcome{Error: err.Error()})
+		}
+	}
+	return h.Hello, send(conn, welcome{})
+}
+
+// refused sends the message that says why, and returns the server's error.
+func refused(conn net.Conn, why error, message any) error {
+	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, message))
+}
+
+// objection is the server's reason to refuse a hello, "" for none.
+func (o Options) objection(h hello) string {
+	var features error
+	if h.Codec != RawCodec {
+		features = CheckCodec(h.Codec, h.Features)
+	}
+	switch {
+	case h.Protocol != protocol:
+		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", o.Node, protocol, h.Protocol)
+	case h.Values != kvs.ValueFormat:
+		return fmt.Sprintf("the server (%s) knows value format %d, the client %d: use binaries of one build", o.Node, kvs.ValueFormat, h.Values)
+	case h.Codec != o.Codec:
+		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
+	case features != nil:
+		return features.Error()
+	case h.Retry != (h.Lane != kvs.Lane{}):
+		return "a client with -retry names its session, and no other client does"
+	case h.Coalesce && o.Null:
+		return "the server (" + o.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
+	case len(h.Nonce) < 16:
+		return "the client's nonce is too short"
+	}
+	return ""
+}
+
+// firstReplyError returns a better error for a first message that could not be
+// read, if the server may be another program.
+func firstReplyError(err error) error {
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("%w within %v: %w", errSilent, handshakeTimeout, err)
+	case errors.As(err, &record):
+		return fmt.Errorf("%w: it begins with %q", errForeign, record.RecordHeader[:])
+	}
+	return err
+}
+
+func send(conn net.Conn, message any) error {
+	sealed, err := seal(message)
+	if err == nil {
+		_, err = conn.Write(sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("handshake: send: %w", err)
+	}
+	return nil
+}
+
+// seal returns a message as it is sent. Its newline makes servers of text protocols
+// (HTTP, Redis) answer at once, so that the client learns what they are.
+func seal(message any) ([]byte, error) {
+	body, err := json.Marshal(message)
+	body = append(body, '\n')
+	body = fmt.Appendf(body, "#%08x", crc32.Checksum(body, castagnoli))
+	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...), err
+}
+
+func receive(conn net.Conn, message any) error {
+	var head [prefixLen]byte // the size, and the first byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return fmt.Errorf("handshake: receive: %w", err)
+	}
+	n := int(binary.LittleEndian.Uint16(head[:]))
+	switch {
+	case beginsTLS(head[:]):
+		return errTLS
+	case n < 1 || n > maxHandshake || head[2] != '{':
+		return fmt.Errorf("%w: it begins with %q", errForeign, head)
+	}
+	body := make([]byte, n)
+	body[0] = head[2]
+	if _, err := io.ReadFull(conn, body[1:]); err != nil {
+		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
+	}
+	body, err := open(body)
+	if err == nil {
+		err = json.Unmarshal(body, message)
+	}
+	if err != nil {
+		return fmt.Errorf("handshake: receive: %w", err)
+	}
+	return nil
+}
+
+// open checks a message's checksum and cuts it off. Peers of the first protocols
+// send none; their message says the protocol.
+func open(body []byte) ([]byte, error) {
+	const length = len("#01234567")
+	end := len(body) - length
+	if end < 0 || body[end] != '#' {
+		return body, nil
+	}
+	if sum := fmt.Sprintf("#%08x", crc32.Checksum(body[:end], castagnoli)); sum != string(body[end:]) {
+		return nil, fmt.Errorf("%w: a message's checksum is %s, computed %s", ErrFrame, body[end:], sum)
+	}
+	return body[:end], nil
+}

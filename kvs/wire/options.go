@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"kvlab/kvs"
+)
+
+// Hello is what one end of a connection tells the other in the handshake.
+type Hello struct {
+	Node  string `json:"node"`  // its name in reports
+	Codec string `json:"codec"` // one of Codecs
+
+	// Of a client.
+	Features
+	Lane   kvs.Lane   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
+	Shards kvs.Shards `json:"shards,omitzero"` // how it spreads the keys
+
+	// Of a server.
+	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it
+	Null     bool   `json:"null,omitempty"`     // it has no store, and gives one value for every key
+}
+
+// Options are one end of a connection: what it tells the other end, and what it
+// does not.
+type Options struct {
+	Hello
+	Token string // the run's secret; empty without a launcher
+
+	// TLS encrypts the connection, the handshake included; nil does not. Both ends
+	// have their own, which package kvs/certs makes.
+	TLS *tls.Config
+
+	SocketBuffer int // bytes of the kernel's send and receive buffers each; 0 leaves them to the kernel
+
+	// Of a client.
+
+	// Shared is for several goroutines that send at once: their frames are sent
+	// together.
+	Shared bool
+
+	// CallTimeout is how long a call may take until its connection is closed and
+	// every call on it fails with ErrTimeout; 0 means forever. A call may take a
+	// sixteenth or 100 ms longer, whichever is less.
+	CallTimeout time.Duration
+
+	// Retries makes the client reconnect when its connection breaks, and counts
+	// what that took; nil does not. Dial sets Retry accordingly.
+	Retries *Retries
+
+	// KnownInstance is the Instance that the client met before: another one ends in
+	// a RestartedError. "" accepts any.
+	KnownInstance string
+
+	// Of a server.
+
+	Limits Limits // of each connection
+}
+
+// MaxSocketBuffer is the largest SocketBuffer.
+const MaxSocketBuffer = 1 << 30
+
+// CheckSocketBuffer returns an error that names the flag unless bytes is right.
+func CheckSocketBuffer(bytes int) error {
+	if bytes < 0 || bytes > MaxSocketBuffer {
+		return fmt.Errorf("-socket-buffer %d: want 1 to %d bytes, or 0 for the kernel's own choice", bytes, MaxSocketBuffer)
+	}
+	return nil
+}
+
+// setBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
+// and wmem_max (socket(7)).
+func (o Options) setBuffers(conn net.Conn) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || o.SocketBuffer == 0 {
+		return nil
+	}
+	if err := errors.Join(tcp.SetReadBuffer(o.SocketBuffer), tcp.SetWriteBuffer(o.SocketBuffer)); err != nil {
+		return fmt.Errorf("socket buffers of %d bytes: %w", o.SocketBuffer, err)
+	}
+	return nil
+}
+
+// Limits bound what one connection may ask of a server. A field that is zero sets
+// no limit beyond MaxBody. The comments name the flags.
+type Limits struct {
+	Frame   int           // -max-frame: bytes of a request
+	Batch   int           // -max-batch: operations of a request
+	Request time.Duration // -request-timeout: from a request's first byte to its reply's last, at most twice that
+	Idle    time.Duration // -idle-timeout: between two requests, at most that and Request more
+}
+
+// DefaultLimits leave room for every run that kvlab's own client can be asked to
+// make: the labs' batches of 258,944 operations, and a client that waits for the
+// others to load.
+func DefaultLimits() Limits {
+	return Limits{Frame: MaxBody, Batch: 1 << 20, Request: time.Minute, Idle: time.Hour}
+}
+
+// Validate returns an error that names the first wrong flag and its right form.
+func (l Limits) Validate() error {
+	switch {
+	case l.Frame < 1 || l.Frame > MaxBody:
+		return fmt.Errorf("-max-frame %d: want 1 to %d bytes", l.Frame, MaxBody)
+	case l.Batch < 1:
+		return fmt.Errorf("-max-batch %d: want at least 1 operation", l.Batch)
+	case l.Request < time.Second:
+		return fmt.Errorf("-request-timeout %v: want at least 1s", l.Request)
+	case l.Idle < time.Second:
+		return fmt.Errorf("-idle-timeout %v: want at least 1s", l.Idle)
+	}
+	return nil
+}
+
+// ErrLimit is wrapped by the errors that a server's Limits cause. The client
+// gets them as the call's error.
+var ErrLimit = errors.New("over a limit of the server")
+
+// check refuses a request by its size and its number of operations.
+func (l Limits) check(size, ops int) error {
+	switch {
+	case l.Frame > 0 && size > l.Frame:
+		return fmt.Errorf("%w: a request of %d bytes; at most %d (-max-frame)", ErrLimit, size, l.Frame)
+	case l.Batch > 0 && ops > l.Batch:
+		return fmt.Errorf("%w: a batch of %d operations; at most %d (-max-batch)", ErrLimit, ops, l.Batch)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// tlsConn is a connection under TLS. Its Close closes the socket at once;
+// tls.Conn's first writes an alert for up to 5 s, to a peer that may not read.
+type tlsConn struct {
+	*tls.Conn
+	below net.Conn
+}
+
+func (c tlsConn) Close() error { return c.below.Close() }
+
+// handshake leaves the deadline in place if it fails: what follows is part of it.
+func (c tlsConn) handshake() error {
+	c.SetDeadline(time.Now().Add(handshakeTimeout))
+	err := c.Handshake()
+	if err == nil {
+		c.SetDeadline(time.Time{})
+	}
+	return err
+}
+
+// errClear and errTLS say what the other side speaks when this side does not.
+var (
+	errClear = errors.New("the other side speaks without TLS")
+	errTLS   = errors.New("the other side speaks TLS")
+)
+
+// A handshake without TLS begins with a length in two bytes and a brace, one with
+// TLS with a record of type 22 and version 3 (RFC 8446, 5.1): prefixLen bytes tell
+// them apart.
+const prefixLen = 3
+
+func beginsTLS(prefix []byte) bool { return prefix[0] == 22 && prefix[1] == 3 && prefix[2] != '{' }
+
+// clearDetector is a connection for TLS whose Read fails with errClear if the first
+// bytes are a handshake without TLS.
+type clearDetector struct {
+	net.Conn
+	known  bool
+	prefix []byte // read, and not passed on yet
+}
+
+func (c *clearDetector) Read(p []byte) (int, error) {
+	if !c.known {
+		c.prefix = make([]byte, prefixLen)
+		if _, err := io.ReadFull(c.Conn, c.prefix); err != nil {
+			return 0, err
+		}
+		if c.known = true; c.prefix[prefixLen-1] == '{' {
+			return 0, errClear
+		}
+	}
+	if len(c.prefix) > 0 {
+		n := copy(p, c.prefix)
+		c.prefix = c.prefix[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// encrypt is the client's half of TLS, if the options ask for it.
+func (o Options) encrypt(conn net.Conn, addr string) (net.Conn, error) {
+	if o.TLS == nil {
+		return conn, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	config := o.TLS.Clone()
+	config.ServerName = host
+	secure := tlsConn{tls.Client(&clearDetector{Conn: conn}, config), conn}
+	err = secure.handshake()
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, errClear):
+		return nil, fmt.Errorf("%w: the client was started with -tls, the server without", ErrRefused)
+	case errors.As(err, &untrusted):
+		return nil, fmt.Errorf("%w: the server's certificate: %w", ErrRefused, untrusted.Err)
+	case err != nil:
+		return nil, fmt.Errorf("handshake of TLS: %w", firstReplyError(err))
+	}
+	return secure, nil
+}
+
+// decrypt is the server's half.
+func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
+	if o.TLS == nil {
+		return conn, nil
+	}
+	secure := tlsConn{tls.Server(&clearDetector{Conn: conn}, o.TLS), conn}
+	err := secure.handshake()
+	switch {
+	case err == nil:
+		return secure, nil
+	case errors.Is(err, errClear):
+		return nil, o.refuseInClear(conn, "the server ("+o.Node+") was started with -tls, the client without")
+	}
+	linger(conn) // TLS has said why
+	return nil, fmt.Errorf("handshake of TLS: %w", err)
+}
+
+// refuseInClear says in a challenge without TLS why the connection is over.
+func (o Options) refuseInClear(conn net.Conn, why string) error {
+	err := refused(conn, errors.New(why), challenge{Hello: Hello{Node: o.Node}, Error: why})
+	linger(conn)
+	return err
+}
+
+// linger lets the other side read the last message, until the connection's deadline
+// at most. Closing a connection with unread bytes resets it, and the last message
+// may be lost (RFC 1122, 4.2.2.13).
+func linger(conn net.Conn) {
+	half, ok := conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	io.CopyN(io.Discard, conn, maxHandshake)
+}
+
+// certificateRefused returns a better error if the server has refused the client's
+// certificate. In TLS 1.3 the client gets that after its own handshake.
+func certificateRefused(err error) error {
+	var remote *net.OpError
+	if errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), "certificate") { // other alerts may be flipped bits
+		return fmt.Errorf("%w: the server does not take the client's certificate: %w", ErrRefused, remote.Err)
+	}
+	return err
+}
