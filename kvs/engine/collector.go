@@ -5,17 +5,16 @@ import (
 	"runtime/debug"
 )
 
-// The garbage collector's work is to mark every live record, whatever share of
-// them a collection frees: with a store that only replaces values, waiting
-// until the heap has grown fivefold costs memory alone. Near memoryShare of the
-// machine's memory it stops waiting.
+// A garbage collection marks every live record, however little it frees. A store
+// that only replaces values can wait until the heap has grown fivefold, which costs
+// memory alone. Near memoryShare of the machine's memory the collector runs earlier.
 const (
 	gcPercent   = 400
 	memoryShare = 0.7
 )
 
-// TuneCollector sets this process's collector for a store on a machine with so
-// much memory. GOGC and GOMEMLIMIT in the environment win, each on its own.
+// TuneCollector sets this process's collector for a store on a machine with
+// memoryBytes. GOGC and GOMEMLIMIT in the environment win, each on its own.
 func TuneCollector(memoryBytes uint64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

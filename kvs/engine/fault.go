@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Fault is a known fault of a server's speed. A result of such a server tests
-// the instrument that measures it, and is worth nothing else. The zero Fault is
-// none.
+// Fault slows a server down by a known amount. Its results test the measuring
+// instrument only. The zero Fault is none.
 type Fault struct {
-	Slowdown float64       // share of the process's own processor time that it burns on top
-	Pause    time.Duration // how long no operation is applied
+	Slowdown float64       // processor time that the process burns, as a share of its other work
+	Pause    time.Duration // the time without any operation applied
 	Every    time.Duration // from one pause to the next
-	Service  time.Duration // how much longer every call takes
+	Service  time.Duration // added to every call
 }
 
 const faultForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
 
-// ParseFault reads an injection: slowdown=SHARE, pause=TIME@PERIOD or
+// ParseFault reads a fault: slowdown=SHARE, pause=TIME@PERIOD or
 // service=TIME; "" is none. Its errors give the right form.
 func ParseFault(text string) (i Fault, err error) {
 	if text == "" {

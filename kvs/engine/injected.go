@@ -11,8 +11,7 @@ import (
 	"kvlab/kvs"
 )
 
-// Injected is an engine with a fault of its speed: its answers are those of the
-// engine in it.
+// Injected is an engine with a Fault. Its results are those of the engine in it.
 type Injected struct {
 	kvs.Engine
 	what  Fault
@@ -26,7 +25,7 @@ type Injected struct {
 	burnt   time.Duration // processor time; guarded by mu
 }
 
-// Inject returns e with a fault, whose pauses count from now.
+// Inject returns e with a fault. The first period of pauses begins now.
 func Inject(e kvs.Engine, what Fault) *Injected {
 	return inject(e, what, cpuTime)
 }
@@ -35,11 +34,11 @@ func inject(e kvs.Engine, what Fault, cpu func(clock int32) time.Duration) *Inje
 	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpu, before: cpu(unix.CLOCK_PROCESS_CPUTIME_ID)}
 }
 
-// Begin has the pauses count from now: the first is half a period away.
+// Begin restarts the period of pauses: the first is half a period away.
 func (i *Injected) Begin() { i.begun.Store(int64(time.Since(i.base))) }
 
-// Apply applies ops when the fault lets it. A call's first operations are those
-// that meet an empty reply.
+// Apply applies ops, delayed by the fault. Service is added once a call: when the
+// reply is empty.
 func (i *Injected) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	if i.what.Service > 0 && reply.Len() == 0 {
 		hold(i.what.Service)
@@ -54,8 +53,8 @@ func (i *Injected) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	}
 }
 
-// left is how long the pause goes on that is under way a time after the beginning; 0
-// outside of one.
+// left returns the rest of the pause at a time after the beginning, 0 between
+// pauses.
 func (i Fault) left(since time.Duration) time.Duration {
 	into := (since + i.Every/2) % i.Every
 	if since < 0 || since < i.Every/2 || into >= i.Pause {
@@ -64,31 +63,30 @@ func (i Fault) left(since time.Duration) time.Duration {
 	return i.Pause - into
 }
 
-// spun is the end of a hold that is spun: what the kernel wakes a sleeper late by.
-const spun = 150 * time.Microsecond
+// spinTail is the end of a hold that is spun, because nanosleep wakes late.
+const spinTail = 150 * time.Microsecond
 
 // hold waits for a time, to within microseconds where a processor is free. The
 // runtime's own sleep is up to a millisecond late.
 func hold(d time.Duration) {
 	begun := time.Now()
-	if d > spun {
-		rest := unix.NsecToTimespec(int64(d - spun))
+	if d > spinTail {
+		rest := unix.NsecToTimespec(int64(d - spinTail))
 		_ = unix.Nanosleep(&rest, nil) // cut short, the rest is spun
 	}
 	for time.Since(begun) < d {
 	}
 }
 
-// burnEvery is how many Apply pass from one look at the clock of the process's time to
-// the next: such a look takes microseconds, some per cent of what an Apply of 256
-// operations does.
+// burnEvery: one Apply in 32 reads the clock of the process's time. A reading takes
+// microseconds, some per cent of an Apply of 256 operations.
 const burnEvery = 32
 
-// mostBurnt is the most that is burnt at once: more would be a pause.
+// mostBurnt bounds one burn: a longer one would be a pause.
 const mostBurnt = 5 * time.Millisecond
 
-// burn burns what is missing to the share of the processor time that the process
-// has used without it. What it takes to find out counts as burnt.
+// burn uses processor time until the burnt time is the share of the rest of the
+// process's time. The measurement counts as burnt.
 func (i *Injected) burn() {
 	if i.applied.Add(1)%burnEvery != 0 {
 		return

@@ -6,9 +6,8 @@ import (
 	"kvlab/kvs"
 )
 
-// Mutex is a map behind one sync.Mutex: what the labs start from, and the
-// reference that the other engines are held against. The lock is taken once
-// for all the operations of an Apply.
+// Mutex is a map behind one sync.Mutex, as in the labs' first step. The lock is
+// taken once for all operations of an Apply.
 type Mutex struct {
 	mu     sync.Mutex
 	values map[string][]byte // guarded by mu

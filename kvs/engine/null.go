@@ -7,22 +7,21 @@ import (
 	"kvlab/kvs"
 )
 
-// Null answers without a store: it keeps one value, of the length that was
-// stored last, and gives it for every key. Against it a client measures all of
-// the path but the store, which is a ceiling for every engine on the same path.
-// Its answers decode and have the right size, and are wrong.
+// Null keeps one value, of the length that was stored last, and returns it for
+// every key. A client measures all of the path but the store against it: a ceiling
+// for every engine on the same path. Its results decode, have the right size, and
+// are wrong.
 type Null struct {
 	value atomic.Pointer[[]byte] // never written to; nil until the first write
 }
 
-// NewNull returns an engine that has nothing to answer yet: until the first
-// write every key is missing.
+// NewNull returns an engine in which every key is missing until the first write.
 func NewNull() *Null { return &Null{} }
 
-// Len is 0: no key is kept.
+// Len is 0: Null keeps no keys.
 func (*Null) Len() int { return 0 }
 
-// Apply answers ops in order, as if every key had the one value.
+// Apply executes ops in order, as if every key had the one value.
 func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	value := n.value.Load()
 	for i := range ops {

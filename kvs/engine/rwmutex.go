@@ -7,9 +7,9 @@ import (
 	"kvlab/kvs"
 )
 
-// RWMutex is a map behind one sync.RWMutex: readers do not exclude each other,
-// but all of them write to the lock's one count of readers. The lock is taken
-// once for each run of operations that only read, or that all write.
+// RWMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but
+// all of them write to the lock's count of readers. The lock is taken once for each
+// run of operations that all read or all write.
 type RWMutex struct {
 	mu     sync.RWMutex
 	values map[string][]byte // guarded by mu; a value never changes

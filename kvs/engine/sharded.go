@@ -8,8 +8,8 @@ import (
 	"kvlab/kvs"
 )
 
-// Sharded is many maps, each behind a sync.RWMutex of its own, chosen by the
-// key's hash: what most of the labs end with.
+// Sharded is 1024 maps, each behind a sync.RWMutex. The key's hash selects the map.
+// Most of the labs end with such a store.
 type Sharded struct {
 	seed   maphash.Seed
 	shards [mapShards]mapShard

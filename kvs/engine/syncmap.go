@@ -9,17 +9,17 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// SyncMap keeps keys in a sync.Map. One of a million string keys costs eight to
-// ten cache misses a lookup, each of which waits for the one before: five or
-// six levels of a trie of 16 branches, the entry, the boxed key, its bytes, the
-// boxed value, its bytes. Here the map's keys are the first 12 bits of the
-// hashes, so that its trie takes a few hundred kilobytes however many keys there
-// are, and its values are buckets of the blocks that hold keys and values. Past
-// the map, the misses of many lookups are under way at once.
+// SyncMap is a sync.Map of 4096 buckets, not of keys (SyncMapPlain is that). A
+// sync.Map of a million string keys costs eight to ten dependent cache misses a
+// lookup: five or six levels of a trie of 16 branches, the entry, the boxed key, its
+// bytes, the boxed value, its bytes. Here the map's keys are the first 12 bits of
+// the hashes, so its trie takes a few hundred kilobytes for any number of keys. Its
+// values are buckets of blocks, which hold keys and values. The misses of many
+// lookups in buckets overlap.
 //
-// Reads take no lock. A Put replaces a whole block, so that a reader never sees
-// half of one, and the collector takes the old. A writer locks one bucket in
-// 256, and a bucket that grows holds those writers up: it has 1/4096 of the keys.
+// Reads take no lock. A Put replaces a whole block, so a reader never sees half of
+// one; the collector frees the old block. A writer takes one of 256 locks, and holds
+// it while a bucket grows, which has 1/4096 of the keys.
 type SyncMap struct {
 	seed    maphash.Seed
 	hash    func(maphash.Seed, []byte) uint64
@@ -53,7 +53,7 @@ func (m *SyncMap) bucket(hash uint64) *bucket {
 // group is how many operations are looked up together.
 const group = 32
 
-// lookup is what the passes over a group find out, one after another.
+// lookup is what the passes over a group find for one operation.
 type lookup struct {
 	hash   uint64
 	bucket *bucket
@@ -118,8 +118,8 @@ func (m *SyncMap) fetch(ops []kvs.Op, found []lookup) {
 	lines.Fetch()
 }
 
-// read executes a Get. What was found may be out of date: an earlier operation
-// of the batch, or somebody else, may have written since.
+// read executes a Get. What was found may be out of date: an earlier operation of
+// the batch or another goroutine may have written since.
 func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
 	b, place := f.bucket, f.place
 	if place < 0 || b.replaced.Load() {
@@ -153,8 +153,7 @@ func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 	}
 }
 
-// store puts a block in the place of its key's and returns that one, nil for a
-// new key.
+// store replaces the block of a key and returns the old one, nil for a new key.
 func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 	number := hash >> (64 - numberBits)
 	writer := &m.writers[number%uint64(len(m.writers))]

@@ -8,8 +8,8 @@ import (
 	"kvlab/kvs"
 )
 
-// XSync is the concurrent map of github.com/puzpuzpuz/xsync, the fastest that
-// can be had for Go, used as its documentation shows.
+// XSync is the concurrent map of github.com/puzpuzpuz/xsync, used as its
+// documentation shows.
 type XSync struct {
 	values *xsync.Map[string, []byte] // a value never changes
 }

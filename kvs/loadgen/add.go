@@ -24,16 +24,16 @@ const drawn = 512
 
 // block is the operations that a worker has drawn last.
 type block struct {
-	ops     [drawn]workload.Op
-	endings [drawn]kvs.Ending // of their keys
-	hashes  [drawn]uint64     // of their keys
-	kinds   [drawn]kvs.Kind
-	owners  [drawn]uint32 // the servers of their keys
+	ops      [drawn]workload.Op
+	suffixes [drawn]kvs.KeySuffix // of their keys
+	hashes   [drawn]uint64        // of their keys
+	kinds    [drawn]kvs.Kind
+	owners   [drawn]uint32 // the servers of their keys
 }
 
 // add puts operations into a round's batches, each into that of the server that
-// owns its key. It
-// is the hot half of a client: no allocation, lock, clock or shared write.
+// owns its key. It is the hot half of a client: no allocation, lock, clock or shared
+// write.
 //
 // It goes over the operations once for each step, keys, owners, batches: a loop
 // with little to do keeps its variables in registers, and no key is read back
@@ -45,12 +45,12 @@ func (w *worker) add(r *round, ops []workload.Op) {
 	case len(r.exchanges) == 1:
 		x := &r.exchanges[0]
 		x.extend(len(ops))
-		w.names.of(ops, x.newEndings[:], x.newHashes, x.newKinds)
+		w.names.of(ops, x.newSuffixes[:], x.newHashes, x.newKinds)
 		w.encode(x, len(ops))
 	default:
-		w.names.of(ops, w.block.endings[:], w.block.hashes[:], w.block.kinds[:])
+		w.names.of(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 		w.route(len(ops))
-		w.deal(r, ops)
+		w.distribute(r, ops)
 	}
 }
 
@@ -68,46 +68,46 @@ func (w *worker) route(n int) {
 		return
 	}
 	for i := range n {
-		b.owners[i] = uint32(w.router.Server(w.key(b.endings[i]), b.hashes[i]))
+		b.owners[i] = uint32(w.router.Server(w.key(b.suffixes[i]), b.hashes[i]))
 	}
 }
 
 // key returns a key that ends so, which is good until the next call.
-func (w *worker) key(e kvs.Ending) []byte {
+func (w *worker) key(e kvs.KeySuffix) []byte {
 	k := &w.keys
 	binary.LittleEndian.PutUint64(k.buf[k.prefix:], e.Text)
 	return k.buf[:k.prefix+int(e.Len)]
 }
 
-// deal gives each server's exchange what it owns of the block.
-func (w *worker) deal(r *round, ops []workload.Op) {
+// distribute gives each server's exchange what it owns of the block.
+func (w *worker) distribute(r *round, ops []workload.Op) {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.extend(len(ops))
-		x.dealt = 0
+		x.added = 0
 	}
 	b := &w.block
 	for i := range ops {
 		x := &r.exchanges[b.owners[i]]
-		n := x.dealt % drawn
-		x.newEndings[n], x.newHashes[n], x.newKinds[n] = b.endings[i], b.hashes[i], b.kinds[i]
-		x.dealt++
+		n := x.added % drawn
+		x.newSuffixes[n], x.newHashes[n], x.newKinds[n] = b.suffixes[i], b.hashes[i], b.kinds[i]
+		x.added++
 	}
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
-		unused := len(ops) - x.dealt
+		unused := len(ops) - x.added
 		x.hashes, x.kinds = x.hashes[:len(x.hashes)-unused], x.kinds[:len(x.kinds)-unused]
-		w.encode(x, x.dealt)
+		w.encode(x, x.added)
 	}
 }
 
 // encode appends the n operations that are new in an exchange to its batch.
 func (w *worker) encode(x *exchange, n int) {
-	endings, hashes, kinds := x.newEndings[:n], x.newHashes[:n], x.newKinds[:n]
+	suffixes, hashes, kinds := x.newSuffixes[:n], x.newHashes[:n], x.newKinds[:n]
 	for i := 0; i < n; {
-		i += x.batch.Gets(w.names.prefix, endings[i:], kinds[i:])
+		i += x.batch.AppendGets(w.names.prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x.batch.ReserveEnding(kinds[i], w.names.prefix, endings[i], w.checker.size), hashes[i])
+			w.put(x.batch.ReserveSuffix(kinds[i], w.names.prefix, suffixes[i], w.checker.size), hashes[i])
 		}
 	}
 }

@@ -27,7 +27,7 @@ func BenchmarkRound(b *testing.B) {
 		add  func(*worker, *round, []workload.Op)
 	}{
 		{"route", func(w *worker, _ *round, ops []workload.Op) {
-			w.names.of(ops, w.block.endings[:], w.block.hashes[:], w.block.kinds[:])
+			w.names.of(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 			if len(w.peers) > 1 {
 				w.route(len(ops))
 			}

@@ -75,8 +75,8 @@ func word(digits []byte) (w uint64) {
 
 // of finds what follows the prefix in the keys of the records that ops are on,
 // and the keys' kvs.KeyHash.
-func (n *names) of(ops []workload.Op, endings []kvs.Ending, hashes []uint64, kinds []kvs.Kind) {
-	endings, hashes, kinds = endings[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
+func (n *names) of(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []uint64, kinds []kvs.Kind) {
+	suffixes, hashes, kinds = suffixes[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
 	heads, tails := n.heads, &n.tails
 	for i, op := range ops {
 		kinds[i] = kindOf(op.Kind)
@@ -91,6 +91,6 @@ func (n *names) of(ops []workload.Op, endings []kvs.Ending, hashes []uint64, kin
 		hashes[i] = kvs.KeyHashByte(hash, byte(tail>>16))
 		// The tail goes behind the head's digits; behind one or two that are all
 		// there are, by 48 or 56 bits, and three that are all it falls upon.
-		endings[i] = kvs.Ending{Text: h.text>>8 | tail<<((h.text-24)&63), Len: uint8(h.text) >> 3}
+		suffixes[i] = kvs.KeySuffix{Text: h.text>>8 | tail<<((h.text-24)&63), Len: uint8(h.text) >> 3}
 	}
 }

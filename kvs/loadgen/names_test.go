@@ -49,10 +49,10 @@ func checkNames(t *testing.T, n *names, prefix string, ids []uint64) {
 	for i, id := range ids {
 		b.ops[i].Key = id
 	}
-	n.of(b.ops[:len(ids)], b.endings[:], b.hashes[:], b.kinds[:])
+	n.of(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
 	key, want := []byte(prefix), []byte(prefix)
 	for i, id := range ids {
-		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.endings[i].Text)[:len(prefix)+int(b.endings[i].Len)]
+		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.suffixes[i].Text)[:len(prefix)+int(b.suffixes[i].Len)]
 		want = strconv.AppendUint(want[:len(prefix)], id, 10)
 		if string(key) != string(want) || b.hashes[i] != kvs.KeyHash(want) {
 			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, prefix, key, b.hashes[i], want, kvs.KeyHash(want))

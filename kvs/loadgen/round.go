@@ -33,10 +33,10 @@ type exchange struct {
 	noted  noted         // for -check
 
 	// What follows is for worker.add alone: the operations that it is adding.
-	newEndings [drawn]kvs.Ending
-	newHashes  []uint64   // the end of hashes
-	newKinds   []kvs.Kind // the end of kinds
-	dealt      int        // how many there are
+	newSuffixes [drawn]kvs.KeySuffix
+	newHashes   []uint64   // the end of hashes
+	newKinds    []kvs.Kind // the end of kinds
+	added       int        // how many there are
 }
 
 // extend makes room for n new operations.

@@ -35,7 +35,7 @@ func (e *Engine) store(p *participant, hash uint64, key []byte, b block) block {
 		if old, ok := e.exchange(s, hash, key, b); ok {
 			return old
 		}
-		if e.index.segment(hash) == s { // nobody has split it meanwhile
+		if e.index.segment(hash) == s { // no other writer has split it
 			e.split(p, hash, s)
 		}
 	}
@@ -62,7 +62,7 @@ func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old blo
 	return blockOf(slot), true
 }
 
-// split replaces s, the segment of hash, by two, unless somebody has done it.
+// split replaces s, the segment of hash, by two, unless another writer has.
 func (e *Engine) split(p *participant, hash uint64, s *segment) {
 	low := newSegment(e.arena, p.alloc(segmentSize), s.depth+1)
 	high := newSegment(e.arena, p.alloc(segmentSize), s.depth+1)
@@ -75,16 +75,16 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 	}
 	const together = 16 // slots
 	for i := 0; i < segmentSlots && s.count > 0; i += together {
-		e.deal(p, s.slots[i:min(i+together, segmentSlots)], low, high)
+		e.distribute(p, s.slots[i:min(i+together, segmentSlots)], low, high)
 	}
 	s.dead = true
 	e.index.replace(hash, low, high)
 	p.retire(s.self)
 }
 
-// deal adds slots of a segment to those that replace it, by the next bit of
+// distribute adds slots of a segment to the two that replace it, by the next bit of
 // their keys' hashes.
-func (e *Engine) deal(p *participant, slots []uint64, low, high *segment) {
+func (e *Engine) distribute(p *participant, slots []uint64, low, high *segment) {
 	for _, slot := range slots {
 		if slot != 0 {
 			prefetch.Add(&p.lines, &e.arena.data(blockOf(slot))[0])

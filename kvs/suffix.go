@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Ending is the last bytes of a key, at most 8, the first of them in the lowest
-// byte of Text, whose further bytes do not count.
-type Ending struct {
+// KeySuffix is the last bytes of a key, at most 8. The first is the lowest byte of
+// Text; bytes of Text beyond Len are ignored.
+type KeySuffix struct {
 	Text uint64
 	Len  uint8
 }
 
-// Gets appends a Get of each key that prefix and one of the endings make, up to
-// the first whose kind is not Get, and returns how many they are: Batch.Get for
-// many keys at a third of its cost. There must be a kind for every ending. It
-// panics if a key could be longer than MaxKeyLen.
-func (b *Batch) Gets(prefix []byte, endings []Ending, kinds []Kind) int {
+// AppendGets appends a Get for each suffix behind prefix, up to the first whose
+// kind is not Get, and returns their number. It costs a third of as many calls of
+// Get. There must be a kind for every suffix. It panics if a key could be longer
+// than MaxKeyLen.
+func (b *Batch) AppendGets(prefix []byte, suffixes []KeySuffix, kinds []Kind) int {
 	most := longest(prefix)
-	if room := len(endings) * (2 + most); cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
+	if room := len(suffixes) * (2 + most); cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
 		b.Grow(room)
 	}
-	kinds = kinds[:len(endings)]
-	at, buf, done := len(b.buf), b.buf[:cap(b.buf)], len(endings)
-	for i, e := range endings {
+	kinds = kinds[:len(suffixes)]
+	at, buf, done := len(b.buf), b.buf[:cap(b.buf)], len(suffixes)
+	for i, e := range suffixes {
 		if kinds[i] != Get {
 			done = i
 			break
@@ -46,9 +46,9 @@ func (b *Batch) Gets(prefix []byte, endings []Ending, kinds []Kind) int {
 	return done
 }
 
-// ReserveEnding is Reserve for the key that prefix and an ending make. It panics if
-// a key could be longer than MaxKeyLen.
-func (b *Batch) ReserveEnding(kind Kind, prefix []byte, e Ending, n int) []byte {
+// ReserveSuffix is Reserve for the key of prefix and a suffix. It panics if a key
+// could be longer than MaxKeyLen.
+func (b *Batch) ReserveSuffix(kind Kind, prefix []byte, e KeySuffix, n int) []byte {
 	if room := 2 + longest(prefix) + binary.MaxVarintLen32 + n; cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
 		b.Grow(room)
 	}
@@ -64,7 +64,7 @@ func (b *Batch) ReserveEnding(kind Kind, prefix []byte, e Ending, n int) []byte 
 	return buf[at : at+n : at+n]
 }
 
-// longest is how many bytes a key of this prefix and an ending has at most.
+// longest is the maximum length of a key of prefix and a suffix.
 func longest(prefix []byte) int {
 	if len(prefix) > MaxKeyLen-8 {
 		panic(fmt.Sprintf("kvs: a prefix of %d bytes in a batch; at most %d", len(prefix), MaxKeyLen-8))

@@ -16,26 +16,26 @@ func TestGets(t *testing.T) {
 	for _, prefix := range []string{"", "u", "user", strings.Repeat("p", kvs.MaxKeyLen-8)} {
 		var got, want kvs.Batch // zero batches, to begin with
 		for range 100 {
-			endings := make([]kvs.Ending, random.IntN(50))
-			kinds := make([]kvs.Kind, len(endings))
-			for i := range endings {
-				endings[i] = kvs.Ending{Text: random.Uint64(), Len: uint8(1 + random.IntN(8))}
+			suffixes := make([]kvs.KeySuffix, random.IntN(50))
+			kinds := make([]kvs.Kind, len(suffixes))
+			for i := range suffixes {
+				suffixes[i] = kvs.KeySuffix{Text: random.Uint64(), Len: uint8(1 + random.IntN(8))}
 				kinds[i] = kvs.Kind(max(0, random.IntN(12)-9))
 			}
-			for i := 0; i < len(endings); i++ {
-				n := got.Gets([]byte(prefix), endings[i:], kinds[i:])
+			for i := 0; i < len(suffixes); i++ {
+				n := got.AppendGets([]byte(prefix), suffixes[i:], kinds[i:])
 				for range n {
-					want.Get(keyOf(prefix, endings[i]))
+					want.Get(keyOf(prefix, suffixes[i]))
 					i++
 				}
-				if i == len(endings) {
+				if i == len(suffixes) {
 					break
 				}
 				if kinds[i] == kvs.Get {
-					t.Fatalf("Gets stopped at a get, %d before the end", len(endings)-i)
+					t.Fatalf("Gets stopped at a get, %d before the end", len(suffixes)-i)
 				}
-				copy(got.ReserveEnding(kinds[i], []byte(prefix), endings[i], len("value")), "value")
-				want.Append(kinds[i], keyOf(prefix, endings[i]), []byte("value"))
+				copy(got.ReserveSuffix(kinds[i], []byte(prefix), suffixes[i], len("value")), "value")
+				want.Append(kinds[i], keyOf(prefix, suffixes[i]), []byte("value"))
 			}
 		}
 		if got.Len() != want.Len() || !bytes.Equal(got.Frame()[kvs.Headroom:], want.Frame()[kvs.Headroom:]) {
@@ -45,15 +45,15 @@ func TestGets(t *testing.T) {
 	}
 }
 
-func keyOf(prefix string, e kvs.Ending) []byte {
+func keyOf(prefix string, e kvs.KeySuffix) []byte {
 	return binary.LittleEndian.AppendUint64([]byte(prefix), e.Text)[:len(prefix)+int(e.Len)]
 }
 
-func TestEndingsRefuseALongPrefix(t *testing.T) {
+func TestSuffixesRefuseALongPrefix(t *testing.T) {
 	prefix := make([]byte, kvs.MaxKeyLen-7)
 	for name, add := range map[string]func(*kvs.Batch){
-		"Gets":          func(b *kvs.Batch) { b.Gets(prefix, nil, nil) },
-		"ReserveEnding": func(b *kvs.Batch) { b.ReserveEnding(kvs.Put, prefix, kvs.Ending{}, 1) },
+		"Gets":          func(b *kvs.Batch) { b.AppendGets(prefix, nil, nil) },
+		"ReserveSuffix": func(b *kvs.Batch) { b.ReserveSuffix(kvs.Put, prefix, kvs.KeySuffix{}, 1) },
 	} {
 		func() {
 			defer func() {
