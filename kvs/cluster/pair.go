@@ -95,7 +95,7 @@ func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2
 		both.Go(func() { runs[i], errs[i] = l.trial(ctx, t.at, own, t.dir, t.run) })
 	}
 	both.Wait()
-	if apart := checkCommonWindow(runs); !apart.Valid {
+	if apart := experiment.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
 		for i := range runs {
 			if runs[i].Verdict.Valid || runs[i].Verdict == injected {
 				runs[i].Verdict = apart
@@ -105,23 +105,6 @@ func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2
 		}
 	}
 	return runs, errs
-}
-
-// checkCommonWindow rejects a pair whose windows have less in common than those of
-// one trial's clients must have. A trial without a window has a verdict that says why.
-func checkCommonWindow(runs [2]metrics.Run) metrics.Verdict {
-	var windows []measurer
-	for _, run := range runs {
-		if run.WindowS <= 0 {
-			return valid
-		}
-		windows = append(windows, measurer{&metrics.Summary{WindowLengthS: run.WindowS}, spanOf(run.WindowStart, run.WindowS)})
-	}
-	common, shortest := intersection(windows)
-	if share := max(0, common.seconds()) / shortest; share < minOverlap {
-		return invalid("", "the windows of the two trials have only %.0f %% in common, and both are to last as long", 100*share)
-	}
-	return valid
 }
 
 // namedWriter writes lines with a name in front of each, whole ones, so that several

@@ -6,27 +6,23 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/nodes"
-	"kvlab/metrics"
-)
+	"golang.org/x/sys/unix"
 
-// The forms of --selftest. The quick one makes the tests that a busy machine cannot
-// fail by being slow.
-const (
-	fullSelfTest  = "full"
-	quickSelfTest = "quick"
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/experiment"
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
 	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 5 to 6 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
 		switch text {
 		case "true":
-			c.SelfTest = fullSelfTest
-		case quickSelfTest:
-			c.SelfTest = quickSelfTest
+			c.SelfTest = experiment.FullSelfTest
+		case experiment.QuickSelfTest:
+			c.SelfTest = experiment.QuickSelfTest
 		default:
 			return errors.New("want --selftest or --selftest=quick")
 		}
@@ -46,110 +42,46 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 	return nil
 }
 
-// selfTest is --selftest as it is carried out.
-type selfTest struct {
-	*Launcher
-	cfg    Config
-	nodes  []nodes.Node
-	dir    folder
-	built  string // git commit
-	args   []string
-	random *rand.Rand // of the order within pairs
-	made   int        // trials
-	remade int        // pairs of them that were made again
-	checks []tested
-}
-
-// ownArgs is what a trial of the self-test has of its own.
-type ownArgs struct{ server, client string } // arguments
-
-// selfTestArgs are those of every client of the self-test. The work is small, so
-// that short trials have many calls.
-const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
-
 // selfTest carries out --selftest.
-func (l *Launcher) selfTest(ctx context.Context, cfg Config, nodes []nodes.Node, args []string) error {
-	seed := rand.Uint64()
-	s := &selfTest{Launcher: l, cfg: cfg, nodes: nodes, args: args, random: rand.New(rand.NewPCG(seed, 0))}
-	s.cfg.NoCeiling = true
-	at, err := s.setup(ctx, ownArgs{})
-	if err == nil {
-		err = l.Programs.checkArgs(ctx, at.plan)
+func (l *Launcher) selfTest(ctx context.Context, cfg Config, found []nodes.Node, args []string) error {
+	cfg.NoCeiling = true
+	kind := experiment.SelfTest{
+		Form: cfg.SelfTest, Command: commandLine(args), GitCommit: l.commit(ctx), Seed: rand.Uint64(), Injected: injected,
 	}
-	switch {
-	case err != nil:
-		return &UsageError{err}
-	case cfg.DryRun:
-		return at.plan.print(l.Stdout)
-	case cfg.Check:
-		return l.check(ctx, at)
+	if len(found) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
+		kind.Cores = halves()
 	}
+	r := &resolver{programs: l.Programs, root: l.Root, commit: kind.GitCommit, cfg: cfg, nodes: found}
+	s := &series{l: l, kind: kind, resolver: r, command: kind.Command}
+	if only, err := s.prepare(ctx, cfg); only || err != nil {
+		return err
+	}
+	var err error
 	if s.dir, err = createFolder(cfg.Out, time.Now()); err != nil {
 		return &UsageError{err}
 	}
-	s.built = l.commit(ctx)
-	fmt.Fprintf(l.Stderr, "self-test, %s; the order within pairs has seed %d\n", cfg.SelfTest, seed)
-	return s.conclude(seed, s.run(ctx))
+	fmt.Fprintf(l.Stderr, "self-test, %s; the order within pairs has seed %d\n", cfg.SelfTest, kind.Seed)
+	return s.run(ctx, nil)
 }
 
-// run makes every test of the form that is asked for. An error is what ended it
-// before its end.
-func (s *selfTest) run(ctx context.Context) error {
-	quick := s.cfg.SelfTest == quickSelfTest
-	for _, test := range []struct {
-		quick bool
-		make  func(context.Context) error
-	}{{true, s.pause}, {true, s.service}, {false, s.slowdown}, {false, s.samples}, {false, s.alike}} {
-		if quick && !test.quick {
-			continue
+// halves are the flags that give servers and clients on this machine processors of
+// their own, if there are two at least. Without them, from one moment to the next, an
+// operation costs more or less as its two ends run on one processor or on two, and
+// each variant of a pair has its own luck.
+func halves() string {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return ""
+	}
+	var cores []string
+	for core := range len(set) * 64 {
+		if set.IsSet(core) {
+			cores = append(cores, strconv.Itoa(core))
 		}
-		if err := test.make(ctx); err != nil {
-			return err
-		}
 	}
-	return nil
-}
-
-// setup is what a trial is made of.
-func (s *selfTest) setup(ctx context.Context, v ownArgs) (configuration, error) {
-	at := configuration{cfg: s.cfg, programs: s.Programs, commit: s.built}
-	at.cfg.ServerArgs = strings.Fields(v.server)
-	at.cfg.ClientArgs = strings.Fields(selfTestArgs + " " + v.client)
-	var err error
-	at.plan, err = makePlan(ctx, at.cfg.Spec, s.nodes)
-	return at, err
-}
-
-// begin makes the folder of the next trial, and the run that it becomes.
-func (s *selfTest) begin(what string) (folder, metrics.Run, error) {
-	s.made++
-	name := fmt.Sprintf("trial-%03d", s.made)
-	fmt.Fprintf(s.Stderr, "%s, %s\n", name, what)
-	dir := folder(s.dir.path(name))
-	return dir, metrics.Run{ID: s.dir.id() + "/" + name, GitCommit: s.built, Command: commandLine(s.args)}, dir.clear()
-}
-
-// ended is the error of a trial without a result: the tests are of what results say.
-func ended(what string, run metrics.Run, err error) error {
-	if err == nil && !run.Verdict.Valid && run.Verdict != injected {
-		err = &InvalidError{Verdict: run.Verdict}
+	half := len(cores) / 2
+	if half == 0 {
+		return ""
 	}
-	if err != nil && !errors.Is(err, errInterrupted) {
-		err = fmt.Errorf("%s (%s): %w", run.ID, what, err)
-	}
-	return err
-}
-
-// trial makes a trial.
-func (s *selfTest) trial(ctx context.Context, what string, v ownArgs) (metrics.Run, error) {
-	at, err := s.setup(ctx, v)
-	if err != nil {
-		return metrics.Run{}, err
-	}
-	dir, run, err := s.begin(what)
-	if err != nil {
-		return run, err
-	}
-	run, err = s.Launcher.trial(ctx, at, trialOptions{stderr: s.Stderr}, dir, run)
-	return run, ended(what, run, err)
+	return "--server-cores " + strings.Join(cores[:half], ",") + " --client-cores " + strings.Join(cores[half:], ",")
 }

@@ -113,7 +113,7 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 	}
 	var made []experiment.Trial
 	for i, p := range group {
-		trial := experiment.Trial{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i]), Of: p.Of, Run: runs[i]}
+		trial := experiment.Trial{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i]), Of: p.Of, Label: p.Label, Run: runs[i]}
 		if line := s.kind.Record(&trial); line != "" {
 			fmt.Fprintln(s.l.Stdout, line)
 		}

@@ -47,8 +47,9 @@ type Group []PlannedTrial
 // Trial is a finished trial.
 type Trial struct {
 	metrics.Trial
-	Of  int         // as in PlannedTrial
-	Run metrics.Run // of a trial of an earlier launcher, only if it is VALID
+	Of    int         // as in PlannedTrial
+	Label string      // likewise
+	Run   metrics.Run // of a trial of an earlier launcher, only if it is VALID
 }
 
 // Next says what is still to be made.

@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Check is one line of the self-test's table.
+type Check struct {
+	What     string `json:"what"`
+	Asked    string `json:"asked"`
+	Measured string `json:"measured"`
+	Passed   bool   `json:"passed"`
+}
+
+// within asks that a latency, in microseconds, lies between two others. A latency
+// that is not known fails.
+func within(what string, us *float64, low, high time.Duration) Check {
+	c := Check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: "n/a"}
+	if low == 0 {
+		c.Asked = fmt.Sprintf("at most %v", high)
+	}
+	if us != nil {
+		c.Measured = microseconds(*us).String()
+		c.Passed = microseconds(*us) >= low && microseconds(*us) <= high
+	}
+	return c
+}
+
+// atLeast asks that a latency, in microseconds, is as long as another. A latency that
+// is not known fails; refused says why, if that is known.
+func atLeast(what string, us *float64, low time.Duration, refused string) Check {
+	c := Check{What: what, Asked: fmt.Sprintf("at least %v", low), Measured: strings.TrimSpace("n/a " + refused)}
+	if us != nil {
+		c.Measured = microseconds(*us).String()
+		c.Passed = microseconds(*us) >= low
+	}
+	return c
+}
+
+func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
+
+// Conclude returns the table of the checks, and whether the instrument has passed.
+func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+	p, _ := s.progress(done) // its error is err
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tasked\tmeasured\tpassed")
+	for _, c := range p.checks {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.What, c.Asked, c.Measured, map[bool]string{true: "yes", false: "NO"}[c.Passed])
+	}
+	table.Flush()
+	if p.remade > 0 {
+		fmt.Fprintf(&b, "%s made again: the windows of the two trials lay apart\n", format.Plural(p.remade, "pair"))
+	}
+	return b.String() + "\n", selfTestVerdict(p.checks, err)
+}
+
+// selfTestVerdict says whether the instrument has passed. The first check that failed
+// fails the whole.
+func selfTestVerdict(checks []Check, err error) metrics.Verdict {
+	if failed := (*TrialError)(nil); errors.As(err, &failed) {
+		t := failed.Trial
+		reason := fmt.Sprintf("a trial of the self-test failed: %s (%s): verdict %s", t.Folder, t.Label, t.Verdict)
+		return metrics.Verdict{Reason: format.OneLine(reason), Node: t.Verdict.Node}
+	}
+	for _, c := range checks {
+		if !c.Passed {
+			return metrics.Verdict{Reason: fmt.Sprintf("self-test: %s: %s, asked %s", c.What, c.Measured, c.Asked)}
+		}
+	}
+	return metrics.Verdict{Valid: true}
+}

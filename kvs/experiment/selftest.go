@@ -1,0 +1,179 @@
+package experiment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// The forms of a self-test. The quick one has the tests that a busy machine cannot
+// fail by being slow.
+const (
+	FullSelfTest  = "full"
+	QuickSelfTest = "quick"
+)
+
+// selfTestFile is a self-test's result, beside a folder for each trial.
+const selfTestFile = "selftest.json"
+
+// SelfTest tests the instrument: whether two runs of one configuration are told apart,
+// whether faults of known size are found, and what samples cost.
+type SelfTest struct {
+	Form      string // FullSelfTest or QuickSelfTest
+	Command   []string
+	GitCommit string
+	Seed      uint64          // of the order within pairs
+	Cores     string          // launcher flags for pairs, which bind servers and clients to processors of their own; may be empty
+	Injected  metrics.Verdict // that on a trial whose servers' speed is faulty, and which is good otherwise
+}
+
+var _ Experiment = SelfTest{}
+
+// workload is what a trial of the self-test runs.
+type workload struct{ label, server, client string }
+
+// selfTestArgs are those of every client of the self-test. The work is small, so
+// that short trials have many calls.
+const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
+
+// test is one test of the instrument.
+type test struct {
+	full        bool       // only in the full form
+	workloads   []workload // each makes a trial; those of a test with pairs are A and B
+	pairs       int        // of each comparison; 0: the trials are not paired
+	comparisons int        // 0 is 1
+	check       func(quick bool, runs [][]metrics.Run) ([]Check, error)
+}
+
+// tests are those of the self-test's form.
+func (s SelfTest) tests() []test {
+	if s.Form == FullSelfTest {
+		return selfTests
+	}
+	return slices.DeleteFunc(slices.Clone(selfTests), func(t test) bool { return t.full })
+}
+
+// mostRemade is how many pairs a self-test makes again because a busy machine opened
+// their windows too far apart. Their results have no part in it.
+const mostRemade = 5
+
+// progress is what follows from the trials of a self-test.
+type progress struct {
+	checks []Check
+	remade int
+	left   []Group
+}
+
+// progress goes through the tests, and ends at the first trial that is to be made.
+func (s SelfTest) progress(done []Trial) (p progress, err error) {
+	random := rand.New(rand.NewPCG(s.Seed, 0))
+	number := 0
+	for _, t := range s.tests() {
+		var runs [][]metrics.Run
+		for len(runs) < t.groups() {
+			group, order := s.group(t, len(runs), number, random)
+			if number += len(group); number > len(done) {
+				p.left = append(p.left, group)
+				runs = append(runs, nil)
+				continue
+			}
+			made := done[number-len(group) : number]
+			if len(made) == 2 && p.remade < mostRemade && !CheckCommonWindow(made[0].Run, made[1].Run).Valid {
+				p.remade++
+				continue
+			}
+			of := make([]metrics.Run, len(made))
+			for i, trial := range made {
+				if !trial.Verdict.Valid && trial.Verdict != s.Injected {
+					return p, &TrialError{trial}
+				}
+				of[order[i]] = trial.Run
+			}
+			runs = append(runs, of)
+		}
+		if len(p.left) == 0 {
+			checks, err := t.check(s.Form == QuickSelfTest, runs)
+			if err != nil {
+				return p, err
+			}
+			p.checks = append(p.checks, checks...)
+		}
+	}
+	for _, group := range p.left {
+		for i := range group {
+			group[i].Of = number
+		}
+	}
+	return p, nil
+}
+
+// groups is how many groups of trials the test has.
+func (t test) groups() int {
+	if t.pairs == 0 {
+		return len(t.workloads)
+	}
+	return t.pairs * max(1, t.comparisons)
+}
+
+// group is the test's n-th group, after a number of trials, and the workloads of its
+// trials. The order within pairs is random: a variant that always started first might
+// always have the better memory.
+func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, order []int) {
+	if t.pairs == 0 {
+		return Group{s.planned(t.workloads[n], number+1)}, []int{0}
+	}
+	order = random.Perm(2)
+	for i, variant := range order {
+		p := s.planned(t.workloads[variant], number+1+i)
+		p.Variant = metrics.SideNames[variant]
+		if t.comparisons > 0 {
+			p.Label += fmt.Sprintf(", comparison %d of %d", n/t.pairs+1, t.comparisons)
+		}
+		p.Label += fmt.Sprintf(", pair %d of %d, %s", n%t.pairs+1, t.pairs, p.Variant)
+		p.Spec.Args += " " + s.Cores
+		group = append(group, p)
+	}
+	return group, order
+}
+
+// planned is a trial of a workload.
+func (s SelfTest) planned(w workload, number int) PlannedTrial {
+	return PlannedTrial{
+		PlannedTrial: metrics.PlannedTrial{Number: number}, Label: w.label,
+		Spec: Spec{Args: fmt.Sprintf("--server-args '%s' --client-args '%s %s'", w.server, selfTestArgs, w.client)},
+	}
+}
+
+// Next returns the trials of the tests that are not complete.
+func (s SelfTest) Next(done []Trial) ([]Group, error) {
+	p, err := s.progress(done)
+	return p.left, err
+}
+
+// Specs are those of the first trial.
+func (s SelfTest) Specs() []Spec { return []Spec{s.planned(workload{}, 1).Spec} }
+
+// Outline is empty: the trials are the program's own.
+func (s SelfTest) Outline() string { return "" }
+
+// Record adds nothing.
+func (s SelfTest) Record(*Trial) string { return "" }
+
+// Files are the result, in the end.
+func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
+	if !ended {
+		return nil, nil
+	}
+	p, _ := s.progress(done) // its error ended the self-test
+	return map[string]any{selfTestFile: struct {
+		Form      string   `json:"form"`
+		Command   []string `json:"command"`
+		GitCommit string   `json:"git_commit"`
+		Seed      uint64   `json:"seed"` // of the order within pairs
+		Trials    int      `json:"trials"`
+		Remade    int      `json:"pairs_made_again"` // as their windows were apart
+		Checks    []Check  `json:"checks"`
+	}{s.Form, s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
+}

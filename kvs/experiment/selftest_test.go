@@ -1,0 +1,135 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// A latency passes between its bounds, and one that there is not never does.
+func TestSelfTestBounds(t *testing.T) {
+	us := func(v float64) *float64 { return &v }
+	for _, test := range []struct {
+		got      Check
+		passed   bool
+		measured string
+	}{
+		{within("x", us(1040), 950*time.Microsecond, 1050*time.Microsecond), true, "1.04ms"},
+		{within("x", us(1051), 950*time.Microsecond, 1050*time.Microsecond), false, "1.051ms"},
+		{within("x", us(949), 950*time.Microsecond, 1050*time.Microsecond), false, "949µs"},
+		{within("x", nil, 0, time.Millisecond), false, "n/a"},
+		{atLeast("x", us(100e3), 90*time.Millisecond, ""), true, "100ms"},
+		{atLeast("x", us(10), 90*time.Millisecond, ""), false, "10µs"},
+		{atLeast("x", nil, time.Millisecond, "(saturated)"), false, "n/a (saturated)"},
+	} {
+		if test.got.Passed != test.passed || test.got.Measured != test.measured {
+			t.Errorf("%+v, want %v and %q", test.got, test.passed, test.measured)
+		}
+	}
+}
+
+// One test that fails fails the whole, by name; what ended it early says so.
+func TestSelfTestVerdict(t *testing.T) {
+	good, bad := Check{What: "one", Passed: true}, Check{What: "two", Asked: "1", Measured: "2"}
+	failed := Trial{Trial: metrics.Trial{Folder: "trial-003", Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}, Label: "x"}
+	for _, test := range []struct {
+		tests []Check
+		ended error
+		want  string
+	}{
+		{[]Check{good, good}, nil, "VALID"},
+		{[]Check{good, bad}, nil, "INVALID(self-test: two: 2, asked 1)"},
+		{[]Check{good}, &TrialError{failed}, "INVALID(a trial of the self-test failed: trial-003 (x): verdict INVALID(died, node1), node1)"},
+	} {
+		if got := selfTestVerdict(test.tests, test.ended).String(); got != test.want {
+			t.Errorf("%v: %s, want %s", test.ended, got, test.want)
+		}
+	}
+}
+
+// The ratio of pairs is the mean of their ratios; a node that did not say what it
+// used is no figure.
+func TestRatioOfRuns(t *testing.T) {
+	var pairs [][]metrics.Run
+	for i := range 7 {
+		rate := 1e6 * float64(i+1)
+		pairs = append(pairs, []metrics.Run{{OpsPerS: rate}, {OpsPerS: 1.05 * rate}})
+	}
+	if r, err := ratioOf(pairs, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := ratioOf(pairs, func(metrics.Run) float64 { return 0 }); err == nil {
+		t.Error("a ratio of nothing")
+	}
+}
+
+// The quick form has four trials and four checks, which follow from the trials.
+func TestQuickSelfTest(t *testing.T) {
+	s := SelfTest{Form: QuickSelfTest, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}}
+	us := func(v float64) *float64 { return &v }
+	make := func(_ context.Context, group Group) ([]Trial, error) {
+		p := group[0]
+		run := metrics.Run{Verdict: s.Injected, Latency: map[string]metrics.Quantiles{
+			metrics.OpLatency:     {Max: 100_000},
+			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
+			metrics.ServerLatency: {P50: us(1000)},
+		}}
+		return []Trial{{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), run), Of: p.Of, Label: p.Label, Run: run}}, nil
+	}
+	done, err := Runner{Next: s, Make: make, Keep: func([]Trial) error { return nil }}.Run(context.Background(), nil)
+	if err != nil || len(done) != 4 || done[0].Of != 4 || done[3].Label != "service time, 2 ms" {
+		t.Fatalf("%v, %d trials: %+v", err, len(done), done)
+	}
+	text, verdict := s.Conclude(done, nil)
+	if !verdict.Valid || strings.Count(text, "  yes\n") != 4 {
+		t.Errorf("verdict %v on\n%s", verdict, text)
+	}
+	files, err := s.Files(done, true)
+	if err != nil || len(files) != 1 {
+		t.Errorf("files %v, %v", files, err)
+	}
+	if text, err := json.Marshal(files[selfTestFile]); err != nil || !strings.HasPrefix(string(text), `{"form":"quick","command":null,"git_commit":"","seed":3,"trials":4,"pairs_made_again":0,"checks":[{"what":"servers pause`) {
+		t.Errorf("%s: %v", text, err)
+	}
+}
+
+// The order within pairs is the seed's alone, and a pair whose windows lie apart is
+// made again, five of them at most.
+func TestSelfTestPairs(t *testing.T) {
+	s := SelfTest{Form: FullSelfTest, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}, Cores: "--server-cores 0"}
+	var trials []Trial
+	for number := range 4 {
+		run := metrics.Run{Verdict: s.Injected}
+		trials = append(trials, Trial{Trial: metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run), Run: run})
+	}
+	first, err := s.Next(trials)
+	if err != nil || len(first) != 5+10+100 || len(first[0]) != 2 || first[0][0].Of != 4+2*len(first) {
+		t.Fatalf("%d groups, %v: %+v", len(first), err, first[0])
+	}
+	if again, _ := s.Next(trials); !reflect.DeepEqual(again, first) {
+		t.Error("another order of one seed")
+	}
+	begun := time.Now()
+	for remade := 1; remade <= mostRemade+1; remade++ {
+		for i := range 2 {
+			run := metrics.Run{Verdict: metrics.Verdict{Reason: "apart"}, WindowStart: begun.Add(time.Duration(i) * time.Minute), WindowS: 1}
+			trials = append(trials, Trial{Trial: metrics.TrialOf(metrics.PlannedTrial{Number: len(trials) + 1}, "", run), Run: run})
+		}
+		next, err := s.Next(trials)
+		if remade > mostRemade {
+			if failed := (*TrialError)(nil); !errors.As(err, &failed) {
+				t.Errorf("%d pairs are apart: %v", remade, err)
+			}
+			break
+		}
+		if err != nil || len(next) != len(first) || next[0][0].Number != len(trials)+1 {
+			t.Fatalf("%d pairs are apart: %d groups, %v", remade, len(next), err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package experiment
+
+import (
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// What is compared in pairs. Its work is in a core's own caches and makes no garbage, so
+// that its cost varies little from one process to the next.
+const (
+	comparedServer = "-engine slab"
+	comparedClient = "-secs 1.5 -warmup 0.5 -records 2000 -workers 2 -batch 256"
+)
+
+// selfTestPairs is how many pairs of trials a comparison of the self-test has: 10 trials.
+const selfTestPairs = 5
+
+// The sizes of the faults, and what is asked of the comparisons.
+const (
+	pause       = 100 * time.Millisecond
+	service     = time.Millisecond
+	sampleTimes = 50   // samples a second that are compared with none
+	sampleCost  = 0.01 // of an operation's processor time that one sample a second may cost
+	comparisons = 20   // of one configuration with itself
+	mostApart   = 1    // of them that may be told apart
+)
+
+// selfTests are the tests of the instrument.
+var selfTests = []test{
+	{
+		workloads: []workload{
+			{"pause, open loop", "-inject pause=100ms@4s", "-secs 4 -rate 2000"},
+			{"pause, closed loop", "-inject pause=100ms@4s", "-secs 4"},
+		},
+		check: checkPause,
+	},
+	{
+		workloads: []workload{
+			{"service time, 1 ms", "-inject service=1ms", "-secs 2 -workers 1 -batch 8"},
+			{"service time, 2 ms", "-inject service=2ms", "-secs 2 -workers 1 -batch 8"},
+		},
+		check: checkService,
+	},
+	{
+		full: true, pairs: selfTestPairs,
+		workloads: []workload{
+			{"slowdown", comparedServer, comparedClient},
+			{"slowdown", comparedServer + " -inject slowdown=5%", comparedClient},
+		},
+		check: checkSlowdown,
+	},
+	{
+		full: true, pairs: 2 * selfTestPairs,
+		workloads: []workload{
+			{"samples", comparedServer + " -sample-every 0", comparedClient + " -sample-every 0"},
+			{"samples", comparedServer + " -sample-every 20ms", comparedClient + " -sample-every 20ms"},
+		},
+		check: checkSamples,
+	},
+	{
+		full: true, pairs: selfTestPairs, comparisons: comparisons,
+		workloads: []workload{{"alike", comparedServer, comparedClient}, {"alike", comparedServer, comparedClient}},
+		check:     checkAlike,
+	},
+}
+
+// checkPause looks at what 100 ms without an answer, once in 4 s, do to latency: an open
+// loop sees them, 1 in 40 operations, and the median of a closed loop does not.
+func checkPause(quick bool, runs [][]metrics.Run) ([]Check, error) {
+	seen, calls := runs[0][0].Latency[metrics.OpLatency], runs[1][0].Latency[metrics.CallLatency]
+	checks := []Check{atLeast("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, "")}
+	most := pause / 2
+	if !quick { // a machine that stands still at a window's end has no p99.9
+		checks = append(checks, atLeast("the same: p99.9", seen.P999, pause/2, seen.Refused))
+		most = pause / 10
+	}
+	return append(checks, within("the same: p50 of calls, closed loop", calls.P50, 0, most)), nil
+}
+
+// checkService measures servers that take 1 ms and 2 ms longer for each call: in the
+// server's part of the call, and in the call itself, by the difference of 1 ms.
+// Against servers that take no longer a call takes more than that: processors that
+// have had time to sleep are woken.
+func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
+	one, two := runs[0][0], runs[1][0]
+	low, high := service*95/100, service*105/100
+	server, call, longer := one.Latency[metrics.ServerLatency].P50, one.Latency[metrics.CallLatency].P50, two.Latency[metrics.CallLatency].P50
+	if quick {
+		return []Check{
+			atLeast("servers take 1 ms longer for each call: server's part, p50", server, low, ""),
+			atLeast("the same: call, p50", call, low, ""),
+		}, nil
+	}
+	var more *float64
+	if call != nil && longer != nil {
+		more = new(*longer - *call)
+	}
+	return []Check{
+		within("servers take 1 ms longer for each call: server's part, p50", server, low, high),
+		within("servers take 1 ms longer than 1 ms: call, p50, less that of 1 ms", more, low, high),
+	}, nil
+}
+
+// checkSlowdown looks for servers that cost 5 % more processor time. That decides, as
+// clients share a machine's processors with them, and others may too: then
+// operations per second change by less than 5 %, and vary by more.
+func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
+	cost, err := ratioOf(pairs, serverCost)
+	return []Check{{
+		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(pairs), 2*len(pairs)),
+		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*metrics.TogetherConfidence),
+		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
+		Passed:   cost.Low > 1,
+	}}, err
+}
+
+// checkSamples measures what it costs to sample the machine. One sample a second is too
+// little to be seen beside a run's own variation, so that 50 a second are compared
+// with none, and a fiftieth of the difference is what one costs.
+func checkSamples(_ bool, pairs [][]metrics.Run) ([]Check, error) {
+	r, err := ratioOf(pairs, bothCost)
+	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }
+	return []Check{{
+		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(pairs)),
+		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*metrics.TogetherConfidence, 100*sampleCost),
+		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
+		Passed:   cost(r.High) < sampleCost,
+	}}, err
+}
+
+// checkAlike compares one configuration with itself.
+func checkAlike(_ bool, pairs [][]metrics.Run) ([]Check, error) {
+	var checks []Check
+	for _, figure := range []struct {
+		name string
+		of   func(metrics.Run) float64
+	}{{"the servers' processor time per operation", serverCost}, {"ops/s", opsPerS}} {
+		apart := 0
+		for i := range comparisons {
+			r, err := ratioOf(pairs[i*selfTestPairs:(i+1)*selfTestPairs], figure.of)
+			if err != nil {
+				return nil, err
+			}
+			if r.Low > 1 || r.High < 1 {
+				apart++
+			}
+		}
+		checks = append(checks, Check{
+			What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs, %s", selfTestPairs, figure.name),
+			Asked:    fmt.Sprintf("at most %d of %d told apart", mostApart, comparisons),
+			Measured: fmt.Sprintf("%d of %d", apart, comparisons),
+			Passed:   apart <= mostApart,
+		})
+	}
+	return checks, nil
+}
