@@ -9,6 +9,6 @@ type Engine interface {
 	// values that stay are copied.
 	Apply(ops []Op, reply *Reply)
 
-	// Len is the number of keys; exact when nobody writes.
+	// Len is the number of keys; exact while no goroutine writes.
 	Len() int
 }

@@ -97,7 +97,7 @@ func (i *Injected) burn() {
 	i.mu.Lock()
 	used := i.cpu(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
 	due := min(time.Duration(i.what.Slowdown*float64(used-i.burnt))-i.burnt, mostBurnt)
-	i.burnt += due // nobody else burns it
+	i.burnt += due // reserved: no other goroutine burns it
 	i.mu.Unlock()
 	took := time.Duration(0)
 	for took == 0 || took < due {

@@ -32,7 +32,7 @@ func newRandom(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// op is an operation whose strings are nobody else's.
+// op is an operation whose strings are shared with no other.
 type op struct {
 	kind       kvs.Kind
 	key, value string

@@ -22,8 +22,8 @@ func chunkOf(class int) int { return max(1, chunkWords/wordsOf(class)) }
 // that is given back waits for the next of its class. It is safe for concurrent
 // use.
 type arena struct {
-	// regions is written under mu, and read without it by whoever has a block
-	// that lies there: the block came to him after its region.
+	// regions is written under mu. A holder of a block reads its region without mu:
+	// the region was set before the block was handed out.
 	regions [maxRegions][]byte
 
 	mu   sync.Mutex
@@ -107,7 +107,7 @@ func (a *arena) region(i uint64) ([]byte, error) {
 	return a.regions[i], nil
 }
 
-// close returns all memory to the system. Nobody may use the arena any more.
+// close returns all memory to the system. The arena must not be used afterwards.
 func (a *arena) close() {
 	a.ahead.close()
 	for _, region := range a.regions {

@@ -16,7 +16,7 @@ func blockAt(class int, place uint64) block { return block(class)<<placeBits | b
 func (b block) class() int    { return int(b>>placeBits) & 0xff }
 func (b block) place() uint64 { return uint64(b) & (1<<placeBits - 1) }
 
-// Size classes 1 to 32 are blocks of so many words. Above there are 16 classes to
+// Size classes 1 to 32 are blocks of that many words. Above there are 16 classes to
 // each doubling, as in a floating-point number of 5 digits, so that less than
 // 1/16 of a block is lost.
 const (

@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// epochs decide when a block that was taken out of the index may be used again:
-// when everybody who may have found it there has left (Fraser: "Practical
-// lock-freedom", 2004, section 5.2.3). Who enters notes the epoch; a block is
-// free when all who are inside entered in a later epoch than that of its
-// retirement. A new epoch can begin at any time.
+// epochs decide when a block that was removed from the index may be reused: when
+// every participant that may have found it has left (Fraser: "Practical
+// lock-freedom", 2004, section 5.2.3). A participant records the epoch in which it
+// enters. A block is free when all participants inside entered in a later epoch than
+// that of its retirement. A new epoch can begin at any time.
 type epochs struct {
 	now atomic.Uint64 // from 1 on
 	_   [56]byte
 
 	all  atomic.Pointer[[]*participant] // replaced, never changed
 	mu   sync.Mutex                     // guards replacing all
-	idle sync.Pool                      // of *participant: who left last on this processor; a hint
+	idle sync.Pool                      // of *participant: the last that left on this processor; a hint
 }
 
 func newEpochs() *epochs {
@@ -47,7 +47,7 @@ func (e *epochs) enter(a *arena) *participant {
 	return p
 }
 
-// inhabited says whether somebody is inside who entered in epoch or before.
+// inhabited reports whether a participant is inside that entered in epoch or before.
 func (e *epochs) inhabited(epoch uint64) bool {
 	for _, p := range *e.all.Load() {
 		if inside := p.inside.Load(); inside != 0 && inside <= epoch {

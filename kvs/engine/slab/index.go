@@ -30,8 +30,8 @@ func (d *directory) segment(hash uint64) *segment {
 
 func (x *index) segment(hash uint64) *segment { return x.table.Load().segment(hash) }
 
-// startBits makes an index begin with 64 segments, which fill a huge page: with
-// one, those who begin to store would all wait for it.
+// startBits makes an index begin with 64 segments, which fill a huge page. With one,
+// all writers would wait for its lock.
 const startBits = 6
 
 // mostStartBits bounds the segments of an empty index: 65,536, which take 2 GiB and

@@ -6,21 +6,20 @@ import (
 )
 
 const (
-	// window is how many operations are looked up between two looks at the
-	// clock of epochs.
+	// window is how many operations are looked up between two calls of quiesce.
 	window = 256
 
 	// group is how many operations' slots, and then records, are fetched together:
-	// about 24 lines, which is half as much again as a processor fetches at a time.
+	// about 24 lines, 1.5 times what a processor fetches at a time.
 	group = 8
 
-	// recordLines is how many lines of a record are fetched ahead. What follows
-	// the processor fetches by itself, once it sees a copy.
+	// recordLines is how many lines of a record are prefetched. The processor
+	// prefetches the rest itself during a copy.
 	recordLines = 4
 )
 
-// windowOf returns how many operations are the next window: large values make it
-// short, so that what they replace can be used again.
+// windowOf returns the length of the next window. Large values make it short, so
+// that the memory they replace is reused.
 func windowOf(ops []kvs.Op) int {
 	n, size := 0, 0
 	for ; n < len(ops) && n < window && size < enoughBytes; n++ {
@@ -29,8 +28,8 @@ func windowOf(ops []kvs.Op) int {
 	return n
 }
 
-// fetchSlots hashes the keys of the window's operations from i to end, and has
-// their slots fetched.
+// fetchSlots hashes the keys of the window's operations from i to end, and prefetches
+// their slots.
 func (e *Engine) fetchSlots(p *participant, ops []kvs.Op, i, end int) {
 	d := e.index.table.Load()
 	for ; i < end; i++ {
@@ -41,8 +40,8 @@ func (e *Engine) fetchSlots(p *participant, ops []kvs.Op, i, end int) {
 	p.lines.Fetch()
 }
 
-// fetchRecords reads the slots of the window's operations from i to end, and has
-// the records that they name fetched; for who writes, the segment's lock too.
+// fetchRecords reads the slots of the window's operations from i to end, and
+// prefetches their records; for a write, the segment's lock too.
 func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 	d := e.index.table.Load()
 	for ; i < end; i++ {
@@ -79,18 +78,17 @@ func (e *Engine) execute(p *participant, ops []kvs.Op, i, end int, reply *kvs.Re
 	}
 }
 
-// changed is a set of hashes: those of the keys that a window's operations have
-// found changed, or have changed themselves, since their slots were read. It may
-// hold hashes that nobody has added, some 3 in 100 when half of a window are writes.
+// changed is a set of hashes, of the keys that were changed since their slots were
+// read, by the window's operations or, as far as they have seen, by others. It is a
+// Bloom filter: 3 % false positives when half of a window are writes.
 type changed [64]uint64
 
 func (c *changed) add(hash uint64)      { c[hash>>6%64] |= 1 << (hash % 64) }
 func (c *changed) has(hash uint64) bool { return c[hash>>6%64]>>(hash%64)&1 != 0 }
 
-// recordAt returns the record of key, or nil, which operation i asks for. If it
-// must look now, what was read ahead for those behind it is older than what it
-// finds: they must look too, or a batch would see a value come back that it has
-// seen replaced.
+// recordAt returns the record of key for operation i, or nil. If the slot read ahead
+// is stale, it searches again and marks the hash as changed: later operations on the
+// key must search too, or a batch could read a value older than one it has read.
 func (e *Engine) recordAt(p *participant, i int, key []byte) record {
 	slot, hash := p.slots[i], p.hashes[i]
 	if !p.changed.has(hash) {

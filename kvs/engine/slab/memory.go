@@ -28,16 +28,16 @@ func newRegion() ([]byte, error) {
 	return region, nil
 }
 
-// populate has the system find and clear pages that were not touched yet; what
-// is in the others stays. See MADV_POPULATE_WRITE in
+// populate has the system allocate and clear pages that were not touched yet; the
+// others keep their content. See MADV_POPULATE_WRITE in
 // https://man7.org/linux/man-pages/man2/madvise.2.html; systems before Linux
-// 5.14 refuse, and find the pages when they are touched.
+// 5.14 refuse, and allocate the pages when they are touched.
 func populate(memory []byte) {
 	const populateWrite = 23 // package syscall does not have it
 	_ = syscall.Madvise(memory, populateWrite)
 }
 
-// freeRegion returns a region to the system; nobody may look at it any more.
+// freeRegion returns a region to the system. It must not be read afterwards.
 func freeRegion(region []byte) {
 	_ = syscall.Munmap(region) // it refuses only what newRegion did not return
 }

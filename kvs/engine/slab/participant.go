@@ -8,11 +8,10 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// participant is one goroutine's stay in an engine, and what it leaves to the
-// next: memory to use, and blocks that wait to be free. From enter to leave it
-// belongs to that goroutine.
+// participant is the state of one goroutine in an engine, from enter to leave. The
+// next goroutine that takes it inherits its free memory and its retired blocks.
 type participant struct {
-	inside atomic.Uint64 // the epoch in which it entered; 0: nobody is in
+	inside atomic.Uint64 // the epoch in which its goroutine entered; 0: no goroutine
 	_      [56]byte
 
 	epochs *epochs
@@ -21,7 +20,7 @@ type participant struct {
 
 	young      []block // retired
 	youngBytes int
-	enough     int     // how many of them are worth a look
+	enough     int     // the length of young at which quiesce scans
 	old        []block // retired in epoch oldEpoch or before
 	oldEpoch   uint64
 
@@ -34,8 +33,8 @@ type participant struct {
 	lines         prefetch.List
 }
 
-// Retired blocks wait until there are so many that a look at every participant
-// costs little for each, or take so much memory.
+// quiesce scans all participants once this many blocks, or bytes, are retired: the
+// cost of the scan is shared among them.
 const (
 	enoughBlocks = 64
 	enoughBytes  = 256 << 10
@@ -50,9 +49,9 @@ func (p *participant) leave() {
 	p.epochs.idle.Put(p)
 }
 
-// quiesce is called when the participant holds nothing that it found in the
-// index. Now and then it enters again, and frees the blocks that nobody can see
-// any more.
+// quiesce is called when the participant holds no reference into the index. Once
+// enough blocks are retired it enters the current epoch and frees those that no
+// participant can see.
 func (p *participant) quiesce() {
 	if len(p.young) < p.enough && p.youngBytes < enoughBytes {
 		return
@@ -73,16 +72,16 @@ func (p *participant) quiesce() {
 	p.enough = enoughBlocks
 }
 
-// wait lets others run until nobody can see the old blocks any more: one who was
-// inside when the scheduler took its processor away needs one to leave. Nobody
-// waits for one who waits here, as it holds nothing.
+// wait yields until no participant can see the old blocks: a goroutine that was
+// descheduled inside an Apply needs a processor to leave. A waiting participant holds
+// no reference, so no other waits for it.
 func (p *participant) wait() {
 	p.inside.Store(holdsNothing)
 	for i := 0; p.epochs.inhabited(p.oldEpoch); i++ {
 		if i < 100 {
 			runtime.Gosched()
 		} else {
-			time.Sleep(50 * time.Microsecond) // the system's scheduler has it
+			time.Sleep(50 * time.Microsecond) // the kernel descheduled its thread
 		}
 	}
 	p.inside.Store(p.epochs.now.Load())
@@ -110,8 +109,8 @@ func (p *participant) alloc(size int) block {
 	return free[last]
 }
 
-// release makes a block free that nobody can see. What is more than two chunks
-// goes to the arena, for the others.
+// release frees a block that no participant can see. A list of more than two chunks
+// returns its rest to the arena.
 func (p *participant) release(b block) {
 	class := b.class()
 	free := append(p.free[class], b)

@@ -27,8 +27,8 @@ const (
 	segmentFull = segmentSlots * 3 / 4
 )
 
-// newSegment makes an empty segment of block b. It is the one place that looks
-// at an arena's bytes as something else.
+// newSegment makes an empty segment of block b. No other function casts an arena's
+// bytes.
 func newSegment(a *arena, b block, depth uint8) *segment {
 	s := (*segment)(unsafe.Pointer((*[segmentSize]byte)(a.data(b))))
 	*s = segment{depth: depth, self: b}
@@ -45,9 +45,8 @@ func blockOf(slot uint64) block { return block(slot & (1<<blockBits - 1)) }
 // of it than slotOf, and than the index, which takes the highest.
 func home(hash uint64) uint32 { return uint32(hash & 0xffffffff * segmentSlots >> 32) }
 
-// slot returns a slot's address. Plain &s.slots[i] would read the first byte of
-// s as well, to see that it is not nil; and the first bytes of all segments
-// compete for the same few lines of the caches.
+// slot returns a slot's address. &s.slots[i] would also read the first byte of s as
+// a nil check, and the first bytes of all segments map to the same few cache sets.
 func (s *segment) slot(i uint32) *uint64 {
 	return (*uint64)(unsafe.Add(unsafe.Pointer(s), segmentHeader+8*uintptr(i)))
 }
@@ -68,7 +67,7 @@ func (s *segment) find(hash uint64, i uint32) (uint64, uint32) {
 }
 
 // add puts a slot where its key belongs. The key is new, the segment has room,
-// and nobody else can see it.
+// and no other goroutine can see it.
 func (s *segment) add(hash, slot uint64) {
 	i := home(hash)
 	for s.slots[i] != 0 {

@@ -2,17 +2,17 @@
 // heap, and whose operations overlap their cache misses.
 //
 //	arena    memory in regions, handed out in blocks of size classes
-//	ahead    has the system clear an arena's memory before it is needed
-//	record   a key and its value in a block; never changed while it can be seen
+//	ahead    populates an arena's memory before it is needed
+//	record   a key and its value in a block; immutable once readers can see it
 //	segment  a hash table of a fixed size: slots that name records
 //	index    leads from a hash to its segment; grows by splitting one at a time
 //	epochs   when a block that was replaced may be used again
 //
 // A lookup in a large store takes four cache misses: the slot and, for a value
-// of 128 bytes, three lines of the record. Apply hashes the keys of one group of
-// operations and has the processor fetch their slots, reads the slots of the group
-// before and has its records fetched, and executes the group before that. So the
-// misses of some dozen operations are under way at a time, and none of them alone.
+// of 128 bytes, three lines of the record. Apply works on three groups of operations
+// at a time: it hashes the keys of one and prefetches their slots, reads the slots of
+// the group before and prefetches its records, and executes the group before that.
+// So the misses of a dozen operations overlap.
 //
 // Readers take no lock. Writers lock one segment while they exchange a slot. A Put
 // writes a new record and retires the old one.
@@ -31,9 +31,9 @@ import (
 // A record takes 8 bytes and its key and value, rounded up to a multiple of 8
 // bytes up to 256 and by at most 1/16 above; its slot takes 11 to 23 bytes. The
 // memory of replaced records is used again by records of the same size class. It
-// is returned to the system when the Engine is garbage. While somebody stands still
-// in the middle of an Apply, for want of a processor, records replaced since wait
-// for him; a writer who has replaced 512 KiB of them waits too.
+// is returned to the system when the Engine is garbage. While a goroutine is
+// descheduled inside an Apply, records replaced since then are not reused; a writer
+// that has replaced 512 KiB of them waits.
 //
 // Growth stops one writer at a time, and no reader, for the split of a segment
 // (about 0.2 ms). An Engine has 2 MiB from the start and populates 16 MiB ahead of
@@ -49,7 +49,7 @@ type Engine struct {
 	arena  *arena
 	epochs *epochs
 	index  index
-	_      [64]byte // what all read, away from what loading writes
+	_      [64]byte // keeps the fields above in other cache lines than length
 	length atomic.Int64
 }
 
