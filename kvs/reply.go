@@ -33,9 +33,12 @@ type Reply struct {
 
 	borrowed  bool // buf is another reply's
 	coalesced bool
-	once      *dictionary // of a coalesced reply that is being written
+	dedup     *dictionary // of a coalesced reply that is being written
 	values    []extent    // in full, of a coalesced reply that is being read
 }
+
+// extent is where a value lies in a reply's body.
+type extent struct{ at, end uint32 }
 
 const (
 	codeMissing = iota
@@ -53,12 +56,12 @@ func (r *Reply) Reset() {
 
 // coalesce makes a reply of n results, which is empty, send a repeated value
 // once; settle ends it.
-func (r *Reply) coalesce(n int) { r.coalesced, r.once = true, newDictionary(n) }
+func (r *Reply) coalesce(n int) { r.coalesced, r.dedup = true, newDictionary(n) }
 
 func (r *Reply) settle() {
-	if r.once != nil {
-		dictionaries.Put(r.once)
-		r.once = nil
+	if r.dedup != nil {
+		dictionaries.Put(r.dedup)
+		r.dedup = nil
 	}
 }
 
@@ -96,13 +99,37 @@ func (r *Reply) Size() int { return max(len(r.buf)-Headroom, 0) }
 
 // Found appends the result of an operation that read value, which is copied.
 func (r *Reply) Found(value []byte) {
-	if r.once != nil {
-		r.foundCoalesced(value)
+	if r.dedup != nil {
+		r.foundDedup(value)
 		return
 	}
 	r.value(value)
 	r.n++
 	r.hits++
+}
+
+// foundDedup is Found with a reference in place of a value that the reply already
+// holds.
+func (r *Reply) foundDedup(value []byte) {
+	r.n++
+	r.hits++
+	if r.excess {
+		return
+	}
+	d := r.dedup
+	if len(value) < shortestRepeat {
+		d.sent++
+		r.value(value)
+		return
+	}
+	p := d.slot(value)
+	if d.holds(p, value, r.buf) {
+		r.buf = binary.AppendUvarint(r.buf, codeRead+uint64(p.index)<<1+1)
+		return
+	}
+	if r.value(value); !r.excess {
+		d.add(p, value, len(r.buf))
+	}
 }
 
 func (r *Reply) value(value []byte) {

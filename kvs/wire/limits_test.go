@@ -191,14 +191,14 @@ func requestBytes(t *testing.T, id Options) []byte {
 	return <-sent
 }
 
-// A connection that moves between any two looks stays open, as does one that
-// rests for less than the idle time.
-func TestGuard(t *testing.T) {
-	const begins, nothing, whole = 1, 0, 2 // moves before a look
+// A connection with a turn between any two checks stays open, as does one without
+// for less than the idle time.
+func TestRequestTimer(t *testing.T) {
+	const begins, nothing, whole = 1, 0, 2 // turns before a check
 	tests := []struct {
 		name  string
-		moves []int
-		want  string // what expires at the last look
+		turns []int
+		want  string // what expires at the last check
 	}{
 		{"busy", []int{begins, whole, whole, whole, whole, whole, begins, begins, begins}, ""},
 		{"rests", []int{whole, nothing, nothing, whole, nothing, nothing, begins, begins, nothing, nothing}, ""},
@@ -212,11 +212,11 @@ func TestGuard(t *testing.T) {
 			defer far.Close()
 			g := newRequestTimer(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
 			defer g.stop()
-			for i, moves := range test.moves {
+			for i, turns := range test.turns {
 				if err := g.expired.Load(); err != nil {
-					t.Fatalf("look %d: %v", i, *err)
+					t.Fatalf("check %d: %v", i, *err)
 				}
-				for range moves {
+				for range turns {
 					g.turn()
 				}
 				g.check()
