@@ -24,7 +24,7 @@ func latencyRecords(t *testing.T, start time.Time) []Record {
 				recorders[0].Observe(Timing{Phase: Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: 10})
 			}
 			end := start.Add(time.Duration(second+1)*time.Second + late)
-			for _, h := range must(latency.Collect(float64(second), 1))(t) {
+			for _, h := range mustDo(latency.Collect(float64(second), 1))(t) {
 				records = append(records, Record{Node: node, Role: Client, Time: end, Histogram: &h})
 			}
 		}
@@ -61,7 +61,7 @@ func TestLatencyLogRoundTrip(t *testing.T) {
 			tag           string
 			count, micros int64
 		}{{CallLatency, 2 * (second + 1), 100}, {OpLatency, 20 * (second + 1), 200}} {
-			h := must(reader.NextIntervalHistogram())(t)
+			h := mustDo(reader.NextIntervalHistogram())(t)
 			if h == nil {
 				t.Fatalf("the log ends before second %d, %s", second, want.tag)
 			}
@@ -77,7 +77,7 @@ func TestLatencyLogRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	if h := must(reader.NextIntervalHistogram())(t); h != nil {
+	if h := mustDo(reader.NextIntervalHistogram())(t); h != nil {
 		t.Errorf("one more histogram, %s with %d values", h.Tag(), h.TotalCount())
 	}
 }
@@ -87,7 +87,7 @@ func TestLatencyLogWithoutAWindow(t *testing.T) {
 	if err := writeLog(&log, nil); err != nil {
 		t.Fatal(err)
 	}
-	if h := must(hdrhistogram.NewHistogramLogReader(&log).NextIntervalHistogram())(t); h != nil {
+	if h := mustDo(hdrhistogram.NewHistogramLogReader(&log).NextIntervalHistogram())(t); h != nil {
 		t.Errorf("a histogram in the log of nothing")
 	}
 }
@@ -115,7 +115,7 @@ func TestLatencyLogOfADay(t *testing.T) {
 	}
 	one := NewLatencies()
 	one.observe(observation{call: 100, op: 200, ops: 10, phase: indexOf(Window)}, nil)
-	second := must(one.histograms(Window, 0, 1))(t)
+	second := mustDo(one.histograms(Window, 0, 1))(t)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	var file countingReader
 	log := NewLatencyLog(&file)

@@ -66,7 +66,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 					nodeWindow.observe(t, callMicros, opMicros, ops)
 				}
 			}
-			for _, h := range must(latency.Collect(1, 2))(t) {
+			for _, h := range mustDo(latency.Collect(1, 2))(t) {
 				if h.StartS != 1 || h.LengthS != 2 {
 					t.Errorf("histogram of %v s from %v, want 2 s from 1", h.LengthS, h.StartS)
 				}
@@ -92,12 +92,12 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 
 func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 	latency, recorders := NewLatency(1)
-	if got := must(latency.Collect(0, 1))(t); len(got) != 0 {
+	if got := mustDo(latency.Collect(0, 1))(t); len(got) != 0 {
 		t.Errorf("%d histograms of nothing", len(got))
 	}
 	recorders[0].Observe(Timing{Phase: Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: 1})
 	recorders[0].Observe(Timing{Phase: Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 7})
-	got := must(latency.Collect(3, 1))(t)
+	got := mustDo(latency.Collect(3, 1))(t)
 	want := []struct {
 		name  string
 		phase Phase
@@ -110,7 +110,7 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 		t.Fatalf("%d histograms, want %d", len(got), len(want))
 	}
 	for i, w := range want {
-		d := must(decode(got[i]))(t)
+		d := mustDo(decode(got[i]))(t)
 		if got[i].Name != w.name || got[i].Phase != w.phase || d.TotalCount() != w.count {
 			t.Errorf("histogram %d is %s in %s with %d values, want %+v", i, got[i].Name, got[i].Phase, d.TotalCount(), w)
 		}
@@ -127,7 +127,7 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 	}
 	recorders[0].Observe(Timing{Phase: Window, Call: 1, Op: MaxLatency, Ops: 10}) // the ends of the range
 	var records []Record
-	for _, h := range must(latency.Collect(0, 1))(t) {
+	for _, h := range mustDo(latency.Collect(0, 1))(t) {
 		records = append(records, Record{Node: "n", Role: Client, Histogram: &h})
 	}
 	for name, q := range map[string]map[string]Quantiles{
@@ -155,10 +155,10 @@ func TestObserveBesideCollect(t *testing.T) {
 		})
 	}
 	for range 50 {
-		must(latency.Collect(0, 1))(t)
+		mustDo(latency.Collect(0, 1))(t)
 	}
 	wg.Wait()
-	must(latency.Collect(0, 1))(t)
+	mustDo(latency.Collect(0, 1))(t)
 	if got := latency.window.Op.TotalCount(); got != 2*workers*calls {
 		t.Errorf("%d operations collected, want %d", got, 2*workers*calls)
 	}
@@ -195,7 +195,7 @@ func logged(t *testing.T, records []Record) *LatencyLog {
 }
 
 func TestDecodeRefusesOtherHistograms(t *testing.T) {
-	other := must(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
+	other := mustDo(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
 	for name, hdr := range map[string]string{"garbage": "HISTgarbage", "empty": "", "other range": string(other)} {
 		h := Histogram{Name: CallLatency, Phase: Window, HDR: hdr}
 		if _, err := decode(h); err == nil {
@@ -205,7 +205,7 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 			t.Errorf("%s: the log gives no error", name)
 		}
 	}
-	good := must(encode(Histogram{Name: "cal"}, NewDistribution()))(t)
+	good := mustDo(encode(Histogram{Name: "cal"}, NewDistribution()))(t)
 	if err := NewLatencies().Add(good); err == nil {
 		t.Error("a histogram named \"cal\": no error")
 	}
@@ -235,5 +235,16 @@ func BenchmarkCollect(b *testing.B) {
 		if _, err := latency.Collect(0, 1); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// mustDo returns v and ends the test on an error.
+func mustDo[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

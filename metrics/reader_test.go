@@ -147,7 +147,7 @@ func TestWriterRefuses(t *testing.T) {
 		}
 	}
 	full := errors.New("disk full")
-	if err := NewWriter(&smallDisk{0, full}).Write(Record{Node: "n", Role: Client, Interval: &Interval{}}); !errors.Is(err, full) {
+	if err := NewWriter(fullDisk{full}).Write(Record{Node: "n", Role: Client, Interval: &Interval{}}); !errors.Is(err, full) {
 		t.Errorf("error %v, want %v", err, full)
 	}
 }
@@ -193,3 +193,8 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// fullDisk takes no write.
+type fullDisk struct{ err error }
+
+func (d fullDisk) Write([]byte) (int, error) { return 0, d.err }

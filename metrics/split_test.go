@@ -14,7 +14,7 @@ func TestLatencyParts(t *testing.T) {
 	recorders[0].ObserveEach(Timing{Phase: Window, Call: 300 * us, Queue: 20 * us, Server: 80 * us, Late: 7 * us}, 900*us, due)
 	recorders[0].Observe(Timing{Phase: Window, Call: 40 * us, Op: 50 * us, Ops: 2})                 // nothing is known of its parts
 	recorders[0].Observe(Timing{Phase: Window, Call: 10 * us, Op: 10 * us, Ops: 1, Server: 9 * us}) // no queue
-	must(latency.Collect(0, 1))(t)
+	mustDo(latency.Collect(0, 1))(t)
 	w := latency.window
 	for _, tt := range []struct {
 		name string
@@ -57,11 +57,11 @@ func TestLatencyParts(t *testing.T) {
 func TestPartsAsRecords(t *testing.T) {
 	latency, recorders := NewLatency(1)
 	recorders[0].Observe(Timing{Phase: Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: 4})
-	if got := len(must(latency.Collect(0, 1))(t)); got != 3 {
+	if got := len(mustDo(latency.Collect(0, 1))(t)); got != 3 {
 		t.Errorf("%d histograms of a call that is not split, want call, op and wait", got)
 	}
 	recorders[0].Observe(Timing{Phase: Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: 4, Queue: 1, Server: 1, Late: 1})
-	histograms := must(latency.Collect(0, 1))(t)
+	histograms := mustDo(latency.Collect(0, 1))(t)
 	if len(histograms) != len(LatencyNames) {
 		t.Fatalf("%d histograms, want %d", len(histograms), len(LatencyNames))
 	}
