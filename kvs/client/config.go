@@ -60,7 +60,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
-	flags.Var((*latency)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
+	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")

@@ -170,9 +170,9 @@ func TestHints(t *testing.T) {
 
 // A latency stands in the names of summary.txt, which are ASCII.
 func TestLatencyPrints(t *testing.T) {
-	for latency, want := range map[latency]string{0: "", latency(250 * time.Microsecond): "250us", latency(time.Millisecond): "1ms"} {
-		if got := latency.String(); got != want {
-			t.Errorf("%d ns prints as %q, want %q", latency, got, want)
+	for d, want := range map[duration]string{0: "", duration(250 * time.Microsecond): "250us", duration(time.Millisecond): "1ms"} {
+		if got := d.String(); got != want {
+			t.Errorf("%d ns prints as %q, want %q", d, got, want)
 		}
 	}
 }

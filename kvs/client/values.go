@@ -116,19 +116,19 @@ func (b *batch) String() string {
 	return strconv.Itoa(b.Batch)
 }
 
-// latency is a duration, or not given.
-type latency time.Duration
+// duration is a time above 0, or not given.
+type duration time.Duration
 
-func (l *latency) Set(text string) error {
+func (l *duration) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
 		return fmt.Errorf("want a time above 0 with its unit, such as 1ms")
 	}
-	*l = latency(d)
+	*l = duration(d)
 	return nil
 }
 
-func (l *latency) String() string {
+func (l *duration) String() string {
 	if *l == 0 {
 		return ""
 	}
