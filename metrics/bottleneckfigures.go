@@ -1,5 +1,7 @@
 package metrics
 
+import "kvlab/metrics/stats"
+
 // busyPercent is how busy the cores were on which a node's process may run.
 func busyPercent(node RunNode) float64 {
 	if p := node.Summary.Pressure; p != nil {
@@ -71,7 +73,7 @@ func figuresOf(run Run, machines []*machineLoad) BottleneckFigures {
 			}
 		}
 	}
-	f.HottestServer = 1 / Balance(perServer)
+	f.HottestServer = 1 / stats.Balance(perServer)
 	f.times(run)
 	return f
 }
@@ -82,7 +84,7 @@ func (f *BottleneckFigures) times(run Run) {
 	calls := 0.0
 	for _, node := range run.Nodes {
 		if s := node.Summary; node.Role == Client && s != nil {
-			calls += perSecond(float64(s.InWindow.Calls), s.WindowLengthS)
+			calls += PerSecond(float64(s.InWindow.Calls), s.WindowLengthS)
 		}
 	}
 	f.InFlight = calls * run.Latency[CallLatency].Mean / 1e6

@@ -9,7 +9,7 @@ import "fmt"
 // The two parts add up to the whole: a read-modify-write counts once in ops/s,
 // and shows under put/s because it leaves a new value behind.
 func (i Interval) Lines() string {
-	rate := func(n uint64) float64 { return perSecond(float64(n), i.LengthS) }
+	rate := func(n uint64) float64 { return PerSecond(float64(n), i.LengthS) }
 	return fmt.Sprintf("get/s %0.2f\nput/s %0.2f\nops/s %0.2f\n\n",
 		rate(i.Counts.Gets), rate(i.Counts.Puts+i.Counts.ReadModifyWrites), i.OpsPerS())
 }

@@ -69,10 +69,3 @@ func LoopText(o *Offered, done uint64) string {
 	}
 	return fmt.Sprintf("open loop, %s: %.1f %% achieved", o, 100*o.Achieved(done))
 }
-
-// Refuse takes away every quantile of every latency, with the reason.
-func Refuse(latencies map[string]Quantiles, reason string) {
-	for name, q := range latencies {
-		latencies[name] = Quantiles{Count: q.Count, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
-	}
-}

@@ -3,6 +3,8 @@ package metrics
 import (
 	"slices"
 	"strings"
+
+	"kvlab/metrics/stats"
 )
 
 // Points returns every combination of the knobs' values; the last knob changes
@@ -88,7 +90,7 @@ func (p Point) Met(until float64) bool {
 
 // Estimate is the median of the valid trials with its 95 % interval, and false
 // when they are too few for one.
-func (p Point) Estimate() (Estimate, bool) { return MedianInterval(p.Rates(), 0.95) }
+func (p Point) Estimate() (stats.Estimate, bool) { return stats.MedianInterval(p.Rates(), 0.95) }
 
 // Headroom is the median of the valid trials' headrooms; 0 where no ceiling was
 // measured.
@@ -102,7 +104,7 @@ func (p Point) Headroom() float64 {
 	if len(headrooms) == 0 {
 		return 0
 	}
-	return Median(headrooms)
+	return stats.Median(headrooms)
 }
 
 // LimitedBy is what limits most of the valid trials, the first of several, and how

@@ -215,3 +215,20 @@ type RTT struct {
 	US   float64 `json:"us"`              // microseconds
 	Err  string  `json:"error,omitempty"` // why there was no connection
 }
+
+// Ahead bounds how far one clock is ahead of another.
+type Ahead struct {
+	LeastNs int64 `json:"least_ns"`
+	MostNs  int64 `json:"most_ns"`
+}
+
+// Between bounds it from one measurement to another, for clocks of which one
+// gains on the other all the time, or never.
+func (a Ahead) Between(b Ahead) Ahead {
+	return Ahead{LeastNs: min(a.LeastNs, b.LeastNs), MostNs: max(a.MostNs, b.MostNs)}
+}
+
+// Both is what two measurements of the same moment say together.
+func (a Ahead) Both(b Ahead) Ahead {
+	return Ahead{LeastNs: max(a.LeastNs, b.LeastNs), MostNs: min(a.MostNs, b.MostNs)}
+}

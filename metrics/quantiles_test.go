@@ -1,52 +1,6 @@
 package metrics
 
-import (
-	"math"
-	"testing"
-)
-
-func TestSamples(t *testing.T) {
-	for q, want := range map[float64]uint64{0.5: 5, 0.9: 29, 0.99: 299, 0.999: 2995, 0.9999: 29956} {
-		got := Samples(q)
-		if got != want {
-			t.Errorf("Samples(%v) = %d, want %d", q, got, want)
-		}
-		// the definition, without logarithms
-		if bound := 1 - math.Pow(q, float64(got)); bound < 0.95 {
-			t.Errorf("%d samples bound quantile %v with confidence %v only", got, q, bound)
-		}
-		if bound := 1 - math.Pow(q, float64(got-1)); bound >= 0.95 {
-			t.Errorf("%d samples would do for quantile %v", got-1, q)
-		}
-	}
-}
-
-func TestQuantilesOfNeedsSamples(t *testing.T) {
-	d := NewDistribution()
-	for micros := range uint32(1000) {
-		d.record(micros+1, 1)
-	}
-	shown := func(q Quantiles) (n int) {
-		for _, p := range []*float64{q.P50, q.P90, q.P99, q.P999, q.P9999} {
-			if p != nil {
-				n++
-			}
-		}
-		return n
-	}
-	for samples, want := range map[uint64]int{0: 0, 4: 0, 5: 1, 28: 1, 29: 2, 298: 2, 299: 3, 2994: 3, 2995: 4, 29955: 4, 29956: 5} {
-		if got := shown(QuantilesOf(d, samples)); got != want {
-			t.Errorf("%d quantiles from %d samples, want %d", got, samples, want)
-		}
-	}
-	q := QuantilesOf(d, 1000)
-	if *q.P50 != 500 || *q.P90 != 900 || *q.P99 != 990 || q.Max != 1000 || q.Mean != 500.5 || q.Count != 1000 {
-		t.Errorf("quantiles of 1..1000 us: p50 %v p90 %v p99 %v max %v mean %v", *q.P50, *q.P90, *q.P99, q.Max, q.Mean)
-	}
-	if q := QuantilesOf(NewDistribution(), 0); q != (Quantiles{}) {
-		t.Errorf("quantiles of nothing = %+v", q)
-	}
-}
+import "testing"
 
 func TestQuantilesString(t *testing.T) {
 	p := func(micros float64) *float64 { return &micros }
@@ -63,64 +17,5 @@ func TestQuantilesString(t *testing.T) {
 		if got := tt.q.String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
-	}
-}
-
-// The ranks are the narrowest that hold the definition, whose probabilities are
-// summed up here term by term.
-func TestQuantileRanks(t *testing.T) {
-	const confidence = 0.95
-	for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
-		for _, n := range []uint64{1, 5, 6, 29, 100, 367, 368, 1000, 3688} {
-			// below[k] = P(Bin(n, q) < k)
-			below := make([]float64, n+2)
-			for k := uint64(0); k <= n; k++ {
-				lgN, _ := math.Lgamma(float64(n) + 1)
-				lgK, _ := math.Lgamma(float64(k) + 1)
-				lgR, _ := math.Lgamma(float64(n-k) + 1)
-				below[k+1] = below[k] + math.Exp(lgN-lgK-lgR+float64(k)*math.Log(q)+float64(n-k)*math.Log1p(-q))
-			}
-			const side = (1 - confidence) / 2
-			var low, high uint64 // 0: none
-			for k := uint64(1); k <= n; k++ {
-				if below[k] <= side {
-					low = k
-				}
-				if high == 0 && 1-below[k] <= side {
-					high = k
-				}
-			}
-			gotLow, gotHigh, ok := QuantileRanks(n, q, confidence)
-			if ok != (low > 0 && high > 0) || ok && (gotLow != low || gotHigh != high) {
-				t.Errorf("quantile %v of %d samples: ranks %d and %d, %t; want %d and %d", q, n, gotLow, gotHigh, ok, low, high)
-			}
-		}
-	}
-	if _, _, ok := QuantileRanks(0, 0.5, confidence); ok {
-		t.Error("no samples have an interval")
-	}
-}
-
-// Published: two-sided 95 % intervals of p99 begin at 368 samples, of p99.9 at
-// 3,688; and of the values 1 to 1000 us every interval encloses its quantile.
-func TestQuantileIntervals(t *testing.T) {
-	d := NewDistribution()
-	for micros := range uint32(1000) {
-		d.record(micros+1, 1)
-	}
-	if QuantilesOf(d, 5).CI95 != nil || QuantilesOf(d, 367).CI95.P99 != nil || QuantilesOf(d, 368).CI95.P99 == nil {
-		t.Error("intervals appear with too few samples, or do not with enough")
-	}
-	q := QuantilesOf(d, 1000)
-	for _, tt := range []struct {
-		value float64
-		ci    *[2]float64
-	}{{*q.P50, q.CI95.P50}, {*q.P90, q.CI95.P90}, {*q.P99, q.CI95.P99}} {
-		if tt.ci == nil || tt.ci[0] >= tt.value || tt.ci[1] <= tt.value {
-			t.Errorf("%v is not inside its interval %v", tt.value, tt.ci)
-		}
-	}
-	if ci := *q.CI95.P50; ci != [2]float64{469, 532} { // 500 -+ 1.96 sqrt(1000/4)
-		t.Errorf("interval of the median of 1..1000: %v", ci)
 	}
 }

@@ -11,9 +11,7 @@
 //     back, and the launcher's Run says what the whole of them means.
 package metrics
 
-import (
-	"time"
-)
+import "time"
 
 // Role says which side of the wire a node stands on.
 type Role string
@@ -102,55 +100,6 @@ func (i Interval) OpsPerS() float64 {
 		return 0
 	}
 	return float64(i.Counts.Ops()) / i.LengthS
-}
-
-// Usage is what one node's machine and process used in about one second.
-type Usage struct {
-	Phase               Phase            `json:"phase"`
-	StartS              float64          `json:"start_s"`
-	LengthS             float64          `json:"length_s"`
-	CPUPercent          float64          `json:"cpu_percent"`      // of all cores together, 0 to 100
-	CorePercent         []float64        `json:"core_cpu_percent"` // of each core, 0 to 100
-	MemoryUsedBytes     uint64           `json:"memory_used_bytes"`
-	MemoryTotalBytes    uint64           `json:"memory_total_bytes"`
-	Interfaces          []InterfaceUsage `json:"interfaces"`
-	DataInterface       string           `json:"data_interface"`  // the one that carries the run's traffic
-	TCPRetransmits      uint64           `json:"tcp_retransmits"` // segments in this interval
-	ContextSwitchesPerS float64          `json:"context_switches_per_s"`
-	Process             ProcessUsage     `json:"process"`
-}
-
-// Data returns the usage of the interface that carries the run's traffic, and
-// false when it was not sampled.
-func (u Usage) Data() (InterfaceUsage, bool) {
-	for _, i := range u.Interfaces {
-		if i.Name == u.DataInterface {
-			return i, true
-		}
-	}
-	return InterfaceUsage{}, false
-}
-
-// InterfaceUsage is one network interface's traffic in an interval.
-type InterfaceUsage struct {
-	Name          string  `json:"name"`
-	RxBytesPerS   float64 `json:"rx_bytes_per_s"`
-	TxBytesPerS   float64 `json:"tx_bytes_per_s"`
-	RxPacketsPerS float64 `json:"rx_packets_per_s"`
-	TxPacketsPerS float64 `json:"tx_packets_per_s"`
-}
-
-// ProcessUsage is the node process's own share of Usage.
-type ProcessUsage struct {
-	CPUPercent float64 `json:"cpu_percent"` // 100 is one core busy
-	RSSBytes   uint64  `json:"rss_bytes"`
-	Goroutines int     `json:"goroutines"`
-	OpenFiles  int     `json:"open_files"` // descriptors, those of connections among them
-	GCCycles   uint32  `json:"gc_cycles"`  // in this interval
-	GCPauseS   float64 `json:"gc_pause_s"` // stop-the-world seconds in this interval
-	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects
-	LiveBytes  uint64  `json:"live_bytes"` // of them, what the last collection found in use
-	HeldBytes  uint64  `json:"held_bytes"` // RSSBytes without what may be garbage, and what the runtime keeps for objects to come
 }
 
 // The names of the latency histograms. WaitLatency and the three parts of
@@ -248,46 +197,10 @@ type Bytes struct {
 // Add returns the sum of b and c.
 func (b Bytes) Add(c Bytes) Bytes { return Bytes{b.Sent + c.Sent, b.Received + c.Received} }
 
-// Table is the seed's table of hardware metrics: average and peak over the
-// window.
-type Table struct {
-	DataInterface string  `json:"data_interface"`
-	CPUPercent    AvgPeak `json:"cpu_percent"`
-	MemoryBytes   AvgPeak `json:"memory_bytes"`
-	RxBytesPerS   AvgPeak `json:"rx_bytes_per_s"`
-	TxBytesPerS   AvgPeak `json:"tx_bytes_per_s"`
-}
-
-// AvgPeak is an average over a window and the highest sample in it.
-type AvgPeak struct {
-	Avg  float64 `json:"avg"`
-	Peak float64 `json:"peak"`
-}
-
-// Quantiles are latencies in microseconds read off one histogram. A quantile
-// that Count samples cannot support is nil. Samples are calls, for OpLatency
-// too: the operations of one call share its fate, and are not independent.
-type Quantiles struct {
-	Count      uint64   `json:"count"` // calls
-	Mean       float64  `json:"mean_us"`
-	P50        *float64 `json:"p50_us"`
-	P90        *float64 `json:"p90_us"`
-	P99        *float64 `json:"p99_us"`
-	P999       *float64 `json:"p99_9_us"`
-	P9999      *float64 `json:"p99_99_us"`
-	Max        float64  `json:"max_us"`
-	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
-
-	CI95    *QuantileIntervals `json:"ci95_us,omitempty"`
-	Refused string             `json:"refused,omitempty"` // why there is no quantile, whatever Count is
-}
-
-// QuantileIntervals are the quantiles' order-statistic 95 % intervals in
-// microseconds, from and to. One that Count samples do not support is nil.
-type QuantileIntervals struct {
-	P50   *[2]float64 `json:"p50,omitempty"`
-	P90   *[2]float64 `json:"p90,omitempty"`
-	P99   *[2]float64 `json:"p99,omitempty"`
-	P999  *[2]float64 `json:"p99_9,omitempty"`
-	P9999 *[2]float64 `json:"p99_99,omitempty"`
+// PerSecond is a rate; 0 for an interval without length.
+func PerSecond(n, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return n / seconds
 }

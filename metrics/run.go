@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"time"
+
+	"kvlab/metrics/stats"
 )
 
 // Run is run.json: what a run folder holds and what it is worth.
@@ -33,8 +35,8 @@ type Run struct {
 	Verdict Verdict              `json:"verdict"`
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
-	Check  *JointCheck   `json:"check,omitempty"`   // of all clients together; nil without -check, or of one client
-	WarmUp *Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
+	Check  *JointCheck         `json:"check,omitempty"`   // of all clients together; nil without -check, or of one client
+	WarmUp *stats.Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it, or what a ceiling; nil of other runs that are INVALID

@@ -1,6 +1,10 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+
+	"kvlab/metrics/stats"
+)
 
 // Skew is how unevenly a run's operations fall on records and servers: what
 // theory says of it, and what the servers saw.
@@ -61,15 +65,6 @@ type RouterBalance struct {
 	Balanced float64 `json:"balanced"`
 }
 
-// BestBalance is the best Balance that any router can give a number of servers
-// when the most popular record has a share of all operations, above 0: that
-// record is on one server, which has no less. It is min(1, 1/(servers top)).
-func BestBalance(servers int, top float64) float64 { return min(1, 1/(float64(servers)*top)) }
-
-// MostEven is the highest number of servers that can all be equally busy when
-// the most popular record has a share of all operations, above 0.
-func MostEven(top float64) int { return max(1, int(1/top)) }
-
 // HeadTotal is the share of all of the Head together.
 func (s Skew) HeadTotal() Share {
 	var sum Share
@@ -125,12 +120,12 @@ func (s Skew) Explain() []string {
 
 // explainTop says what the most popular record means for any router.
 func (s Skew) explainTop() string {
-	even := MostEven(s.TopShare)
+	even := stats.MostEven(s.TopShare)
 	if even >= maxExplained {
 		return fmt.Sprintf("A record is on one server, but none here has enough to stand in the way of any %d servers.", maxExplained)
 	}
 	return fmt.Sprintf("A record is on one server. So %d servers at most can be equally busy, whatever the router; of %d, the busiest has %s at least, and together they make %.0f %% of what %d can, at best.",
-		even, 2*even, shareText(s.TopShare), 100*BestBalance(2*even, s.TopShare), 2*even)
+		even, 2*even, shareText(s.TopShare), 100*stats.BestBalance(2*even, s.TopShare), 2*even)
 }
 
 // maxExplained is the number of servers beyond which nobody is told that they

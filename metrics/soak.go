@@ -3,6 +3,8 @@ package metrics
 import (
 	"fmt"
 	"math"
+
+	"kvlab/metrics/stats"
 )
 
 // Soak is whether a node's process went on holding what it held, over a window
@@ -39,16 +41,16 @@ func growthOf(blocks []soakBlock, of func(soakBlock) float64) Growth {
 	for _, b := range blocks {
 		at, bytes = append(at, b.atS()), append(bytes, of(b))
 	}
-	slope, median := TheilSen(at, bytes), Median(bytes)
+	slope, median := stats.TheilSen(at, bytes), stats.Median(bytes)
 	lengthS := blocks[len(blocks)-1].endS - blocks[0].startS
 	return Growth{
 		MedianBytes: median, BytesPerH: slope * secondsPerHour,
-		Share: slope * lengthS / max(median, 1), TrendP: MannKendall(bytes),
+		Share: slope * lengthS / max(median, 1), TrendP: stats.MannKendall(bytes),
 	}
 }
 
 // exceeds says whether the slope is above a share, and no chance.
-func (g Growth) exceeds(share float64) bool { return g.Share > share && g.TrendP <= minTrendP }
+func (g Growth) exceeds(share float64) bool { return g.Share > share && g.TrendP <= stats.MinTrendP }
 
 func (g Growth) String() string {
 	return fmt.Sprintf("%.1f MB, %+.1f MB/h (%+.2f %%, trend p %.2g)", g.MedianBytes/1e6, g.BytesPerH/1e6, 100*g.Share, g.TrendP)

@@ -7,28 +7,6 @@ import (
 	"testing"
 )
 
-func TestTheilSen(t *testing.T) {
-	xs := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-	ys := make([]float64, len(xs))
-	for i, x := range xs {
-		ys[i] = 5 - 2*x
-	}
-	if got := TheilSen(xs, ys); got != -2 {
-		t.Errorf("slope %v of a line, want -2", got)
-	}
-	ys[0], ys[9] = 1e9, -1e9 // 2 of 10 are below the breakdown point
-	if got := TheilSen(xs, ys); got != -2 {
-		t.Errorf("slope %v with two outliers, want -2", got)
-	}
-	// The six slopes are 1, 2, 7/3, 3, 3, 3.
-	if got := TheilSen([]float64{0, 1, 2, 3}, []float64{0, 1, 4, 7}); math.Abs(got-8.0/3) > 1e-12 {
-		t.Errorf("slope %v, want 8/3", got)
-	}
-	if got := TheilSen([]float64{1, 1}, []float64{2, 3}); !math.IsNaN(got) {
-		t.Errorf("slope %v of points above each other, want NaN", got)
-	}
-}
-
 // soakOf samples once a second what of says.
 func soakOf(seconds int, of func(second int) ProcessUsage) Soak {
 	var s SoakSamples
@@ -58,7 +36,7 @@ func (r *resting) at(second int) ProcessUsage {
 	}
 	garbage := 1.5e6*float64(second%every) + live - r.found
 	u.RSSBytes = uint64(240e6 + r.other*float64(second) + r.noise + r.found + garbage + 20e6)
-	u.HeldBytes = u.RSSBytes - heap{objects: uint64(r.found + garbage), live: uint64(r.found), unused: 5e6, free: 15e6}.spare()
+	u.HeldBytes = u.RSSBytes - uint64(garbage) - 20e6
 	return u
 }
 

@@ -60,3 +60,19 @@ func (t Table) Text(title string) string {
 	}
 	return b.String()
 }
+
+// Table is the seed's table of hardware metrics: average and peak over the
+// window.
+type Table struct {
+	DataInterface string  `json:"data_interface"`
+	CPUPercent    AvgPeak `json:"cpu_percent"`
+	MemoryBytes   AvgPeak `json:"memory_bytes"`
+	RxBytesPerS   AvgPeak `json:"rx_bytes_per_s"`
+	TxBytesPerS   AvgPeak `json:"tx_bytes_per_s"`
+}
+
+// AvgPeak is an average over a window and the highest sample in it.
+type AvgPeak struct {
+	Avg  float64 `json:"avg"`
+	Peak float64 `json:"peak"`
+}

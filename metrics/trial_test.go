@@ -3,6 +3,8 @@ package metrics
 import (
 	"reflect"
 	"testing"
+
+	"kvlab/metrics/stats"
 )
 
 func TestTrialOf(t *testing.T) {
@@ -15,7 +17,7 @@ func TestTrialOf(t *testing.T) {
 		Nodes:   []RunNode{{Role: Server}, client(60, 1000, 9000), client(40, 500, 500), {Role: Client}},
 		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P99: &op99}}, Offered: &Offered{OpsPerS: 55},
 		Verdict: Verdict{Reason: "r", Node: "n"},
-		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Limit: LimitClientCPU}, WarmUp: &Stationarity{},
+		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Limit: LimitClientCPU}, WarmUp: &stats.Stationarity{},
 	}
 	want := Trial{
 		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,

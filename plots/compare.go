@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // Comparison is how the throughput of one configuration compares with that of
 // another, A and B.
 type Comparison struct {
 	A, B   Side
-	Ratio  metrics.Ratio // B over A
-	Known  bool          // the ratio has an interval
-	Costs  []Cost        // per operation, of trials at the same time; nil of others
-	Paired bool          // the trials were made in pairs, of which there are Pairs with two valid ones
+	Ratio  stats.Ratio // B over A
+	Known  bool        // the ratio has an interval
+	Costs  []Cost      // per operation, of trials at the same time; nil of others
+	Paired bool        // the trials were made in pairs, of which there are Pairs with two valid ones
 	Pairs  int
 	Differ []string // what else is not the same, in words
 }
@@ -24,7 +24,7 @@ type Comparison struct {
 // Side is the trials of one configuration.
 type Side struct {
 	Name     string
-	Estimate metrics.Estimate
+	Estimate stats.Estimate
 	Failed   []string // the trials that are no data, with why
 	settings map[string]string
 	runs     []*Run // the valid ones
@@ -43,7 +43,7 @@ func Compare(a, b []string) (Comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Ratio, c.Known = metrics.RatioOf(ratesA, ratesB, false, 0.95)
+	c.Ratio, c.Known = stats.RatioOf(ratesA, ratesB, false, 0.95)
 	c.differ()
 	return c, nil
 }
@@ -95,7 +95,7 @@ func (s *Side) take(runs []*Run) ([]float64, error) {
 	if differ := differences(all); len(differ) > 0 {
 		return nil, &InputError{fmt.Errorf("%s: its runs differ in %s: compare one configuration with another", s.Name, strings.Join(differ, ", "))}
 	}
-	s.Estimate, _ = metrics.MedianInterval(rates, 0.95)
+	s.Estimate, _ = stats.MedianInterval(rates, 0.95)
 	s.settings = all[0]
 	return rates, nil
 }
@@ -130,10 +130,10 @@ func (c Comparison) answer() string {
 		return c.costs()
 	case !c.Known && c.Paired:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
-			c.Ratio.Value, format.Plural(c.Pairs, "pair"), metrics.RatioTrials)
+			c.Ratio.Value, format.Plural(c.Pairs, "pair"), stats.RatioTrials)
 	case !c.Known:
 		return fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
-			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, metrics.RatioTrials)
+			c.Ratio.Value, c.A.Estimate.N, c.B.Estimate.N, stats.RatioTrials)
 	}
 	ratio := fmt.Sprintf("B/A is %.3f, 95 %% interval %.3f to %.3f", c.Ratio.Value, c.Ratio.Low, c.Ratio.High)
 	if c.Paired {

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // CompareSides compares the two sides of a folder of --ab, by the pairs in which
@@ -58,7 +59,7 @@ func CompareSides(dir string) (Comparison, error) {
 	if plan.Together {
 		c.compareCosts(trials, runs)
 	} else {
-		c.Ratio, c.Known = metrics.RatioOf(a, b, true, 0.95)
+		c.Ratio, c.Known = stats.RatioOf(a, b, true, 0.95)
 	}
 	c.differ()
 	return c, nil

@@ -10,6 +10,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // Grade is what a result is worth on a scale, and why.
@@ -109,7 +110,7 @@ func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 // lowest of n with probability 1 - 2^-n. One trial is taken as it is, since
 // nothing more is known.
 func sure(rates []float64) (float64, string) {
-	estimate, bounded := metrics.MedianInterval(rates, 0.95)
+	estimate, bounded := stats.MedianInterval(rates, 0.95)
 	switch {
 	case bounded:
 		return estimate.Low, fmt.Sprintf("the lower end of the %.1f %% interval of %d trials, whose median is %s",

@@ -14,6 +14,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
 	"kvlab/plots/figure"
 )
 
@@ -33,7 +34,7 @@ func supportedNines(n int64) float64 {
 
 // latencyCurve returns a latency in milliseconds for each place from 0 to reach
 // on a latency figure's x axis. An empty distribution has no points.
-func latencyCurve(d *metrics.Distribution, reach float64) plotter.XYs {
+func latencyCurve(d *latency.Distribution, reach float64) plotter.XYs {
 	const pointsPerNine = 100
 	if d.TotalCount() == 0 {
 		return nil
@@ -53,7 +54,7 @@ func latencyCurve(d *metrics.Distribution, reach float64) plotter.XYs {
 
 // latencyMs reads a latency off d. Values below the histogram's unit, one
 // microsecond, count as one: a logarithmic axis has no zero.
-func latencyMs(d *metrics.Distribution, nines float64) float64 {
+func latencyMs(d *latency.Distribution, nines float64) float64 {
 	percentile := 100 * (1 - math.Pow(10, -nines))
 	return float64(max(1, d.ValueAtPercentile(percentile))) / 1000
 }
@@ -114,7 +115,7 @@ func saturation(run metrics.Run) string {
 // latencyKind is one of the two latencies and its look.
 type latencyKind struct {
 	name, words string
-	of          func(*metrics.Latencies) *metrics.Distribution
+	of          func(*latency.Set) *latency.Distribution
 	line        draw.LineStyle
 	above       bool // its numbers are written above its curve
 }
@@ -123,13 +124,13 @@ type latencyKind struct {
 // The first line is the wider one and shows where the second covers it.
 var latencyKinds = []latencyKind{
 	{"op", "from the moment it was due to its reply",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Op }, figure.Stroke(figure.Warm[0], 4.2), true},
+		func(l *latency.Set) *latency.Distribution { return l.Op }, figure.Stroke(figure.Warm[0], 4.2), true},
 	{"call", "from its send to its reply",
-		func(l *metrics.Latencies) *metrics.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
+		func(l *latency.Set) *latency.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
 }
 
 // describe is the kind's line in the legend.
-func (k latencyKind) describe(d *metrics.Distribution) string {
+func (k latencyKind) describe(d *latency.Distribution) string {
 	words := fmt.Sprintf("%s: %s (%s %ss, max %s ms", k.name, k.words, format.Count(float64(d.TotalCount())), k.name, format.Milliseconds(float64(d.Max())))
 	if d.OutOfRange > 0 {
 		words += fmt.Sprintf(", %d out of range", d.OutOfRange)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 func TestSupportedNinesIsTheInverseOfSamples(t *testing.T) {
 	for _, q := range []float64{0.9, 0.99, 0.999, 0.9999} {
-		n := int64(metrics.Samples(q))
+		n := int64(latency.Samples(q))
 		if got := supportedNines(n); got < nines(q) {
 			t.Errorf("supportedNines(%d) = %g, want at least %g (p%g)", n, got, nines(q), 100*q)
 		}
@@ -23,7 +24,7 @@ func TestSupportedNinesIsTheInverseOfSamples(t *testing.T) {
 }
 
 func TestLatencyCurve(t *testing.T) {
-	d := metrics.NewDistribution()
+	d := latency.NewDistribution()
 	for ms := range int64(1000) { // 1 ms, 2 ms, ... 1000 ms
 		if err := d.RecordValue((ms + 1) * 1000); err != nil {
 			t.Fatal(err)
@@ -46,13 +47,13 @@ func TestLatencyCurve(t *testing.T) {
 			t.Errorf("the curve falls at %g nines", curve[i].X)
 		}
 	}
-	if curve := latencyCurve(metrics.NewDistribution(), 3); curve != nil {
+	if curve := latencyCurve(latency.NewDistribution(), 3); curve != nil {
 		t.Errorf("an empty distribution has the curve %v, want none", curve)
 	}
 }
 
 func TestLatencyCurveHasNoZero(t *testing.T) {
-	d := metrics.NewDistribution()
+	d := latency.NewDistribution()
 	if err := d.RecordValue(0); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots/figure"
 )
 
@@ -25,10 +26,10 @@ type PointOnLine struct {
 	Point
 	Value    string // of the line's knob
 	Place    float64
-	Estimate metrics.Estimate // of a point that is OK; its Coverage is 0 without an interval
-	Ideal    float64          // ops/s if throughput grew in proportion from the smallest; 0 where there is no such hope
-	Step     float64          // the gain over the point before, over that of the knob; 0 unknown
-	Limit    float64          // ops/s that the links allow; 0 unknown
+	Estimate stats.Estimate // of a point that is OK; its Coverage is 0 without an interval
+	Ideal    float64        // ops/s if throughput grew in proportion from the smallest; 0 where there is no such hope
+	Step     float64        // the gain over the point before, over that of the knob; 0 unknown
+	Limit    float64        // ops/s that the links allow; 0 unknown
 }
 
 // Efficiency is the median's share of the ideal; 0 unknown.

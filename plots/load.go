@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // InputError says that a run folder, not this program, is at fault.
@@ -26,7 +27,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // there and cannot be read is, with file and line. A folder with neither is not
 // a run folder.
 func Load(folder fs.FS) (*Run, error) {
-	run := &Run{Latencies: metrics.NewLatencies()}
+	run := &Run{Latencies: latency.NewSet()}
 	described, err := readRun(folder, run)
 	if err != nil {
 		return nil, err

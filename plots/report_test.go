@@ -17,6 +17,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
 )
 
 // hostile is a node name that would break out of HTML, SVG and a terminal.
@@ -190,7 +191,7 @@ n/a: saturated: 93.0 % of the offered rate
 	if got := Summary(run); !strings.Contains(got, want) {
 		t.Errorf("Summary is\n%s\nwant in it\n%s", got, want)
 	}
-	if _, err := Report(&Run{Run: run, Latencies: metrics.NewLatencies()}); err != nil {
+	if _, err := Report(&Run{Run: run, Latencies: latency.NewSet()}); err != nil {
 		t.Error(err)
 	}
 }

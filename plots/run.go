@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // Run is one run folder in memory. It is read-only after Load.
 type Run struct {
 	metrics.Run
-	Logs      []Log              // one per node, servers first, in run.json's order
-	Latencies *metrics.Latencies // of the window, added up over clients; empty when there are none
-	Missing   []string           // what an aborted run did not leave behind, in words
+	Logs      []Log        // one per node, servers first, in run.json's order
+	Latencies *latency.Set // of the window, added up over clients; empty when there are none
+	Missing   []string     // what an aborted run did not leave behind, in words
 }
 
 // Log is what one node's .jsonl file says over time, in at most maxPoints steps of

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // start is the window's start of the hand-made runs.
@@ -26,7 +27,7 @@ func interval(end, lengthS float64, ops uint64, phase metrics.Phase) At[metrics.
 func twoClients() *Run {
 	return &Run{
 		Run:       metrics.Run{WindowStart: start, WindowS: 2},
-		Latencies: metrics.NewLatencies(),
+		Latencies: latency.NewSet(),
 		Logs: []Log{
 			{Node: "s", Role: metrics.Server, Intervals: []At[metrics.Interval]{interval(1, 1, 999, metrics.Window)}},
 			{Node: "a", Role: metrics.Client, Intervals: []At[metrics.Interval]{

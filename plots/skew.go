@@ -6,6 +6,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // skewLines are what the servers saw of the workload, with theory's figures in
@@ -28,7 +29,7 @@ func skewLines(s *metrics.Skew) []string {
 	if n := len(s.Servers); n > 1 {
 		most, balance := s.Busiest(), s.Balance()
 		lines = append(lines, fmt.Sprintf("  the busiest server, %s, %s; balance %.3f (%.3f), and %.3f at best with %d servers",
-			format.Label(most.Server, 32), bracketed(most.Share), balance.Observed, balance.Theory, metrics.BestBalance(n, s.TopShare), n))
+			format.Label(most.Server, 32), bracketed(most.Share), balance.Observed, balance.Theory, stats.BestBalance(n, s.TopShare), n))
 	}
 	return lines
 }

@@ -7,6 +7,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
 )
 
 // Summary is a run as text for a terminal: what each node and each group used
@@ -132,7 +133,7 @@ type latencyRow struct {
 // sample cannot support is n/a.
 func latencyRows(run metrics.Run) []latencyRow {
 	var rows []latencyRow
-	for _, name := range metrics.LatencyNames {
+	for _, name := range latency.Names {
 		q, ok := run.Latency[name]
 		if !ok || q.Count+q.OutOfRange == 0 {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // ranAt is a run of some nodes that came to opsPerS.
@@ -44,9 +45,9 @@ func TestSweepOfRuns(t *testing.T) {
 	line := linesOf(s, 0, axisOf(s.Knobs[0]))[0]
 	for i, want := range []PointOnLine{
 		{Place: 1},
-		{Place: 2, Estimate: metrics.Estimate{N: 2, Median: 10}, Ideal: 10},
-		{Place: 4, Estimate: metrics.Estimate{N: 3, Median: 19}, Ideal: 20, Step: 0.95},
-		{Place: 8, Estimate: metrics.Estimate{N: 1, Median: 30}, Ideal: 40, Step: 30.0 / 19 / 2},
+		{Place: 2, Estimate: stats.Estimate{N: 2, Median: 10}, Ideal: 10},
+		{Place: 4, Estimate: stats.Estimate{N: 3, Median: 19}, Ideal: 20, Step: 0.95},
+		{Place: 8, Estimate: stats.Estimate{N: 1, Median: 30}, Ideal: 40, Step: 30.0 / 19 / 2},
 	} {
 		got := line.Points[i]
 		if got.Place != want.Place || got.Estimate != want.Estimate {
@@ -196,7 +197,7 @@ func TestSweepReportNumbers(t *testing.T) {
 			failed++
 		}
 	}
-	two, four := metrics.Median(rates["2"]), metrics.Median(rates["4"])
+	two, four := stats.Median(rates["2"]), stats.Median(rates["4"])
 	wants := []string{"17/18 trials", "no result", "INVALID(" + format.Plural(failed, "trial")[:1] + " of 17 trials failed)",
 		format.Count(two), format.Count(four), percent(four / two / 2), "at nodes=4", "nodes=8: misses in the window (node1)",
 		"a fit needs results at 4 different places, not 2", format.Count(slices.Min(rates["2"])) + " to " + format.Count(slices.Max(rates["2"]))}

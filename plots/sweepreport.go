@@ -10,6 +10,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // SweepReport is a whole sweep as one HTML page that needs nothing else, like
@@ -69,7 +70,7 @@ func (s *Sweep) warnings() []string {
 	}
 	for _, point := range s.Points {
 		const chance = 0.01 // that there is one such warning in a sweep without a trend
-		if p := metrics.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
+		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
 			at := ""
 			if name := metrics.PointName(s.Knobs, point.Values); name != "" {
 				at = " at " + name
@@ -199,7 +200,7 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	if len(values) == 0 {
 		return absent
 	}
-	e, bounded := metrics.MedianInterval(values, 0.95)
+	e, bounded := stats.MedianInterval(values, 0.95)
 	if !bounded {
 		return format.Milliseconds(e.Median)
 	}
@@ -273,7 +274,7 @@ func (s *Sweep) points() (spots []PointOnLine) {
 }
 
 // intervalWords is an estimate's interval, or that there is none.
-func intervalWords(e metrics.Estimate) string {
+func intervalWords(e stats.Estimate) string {
 	if e.Coverage == 0 {
 		return absent
 	}

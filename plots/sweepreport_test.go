@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // ratedSweep is a sweep without knobs whose trials came to these rates.
@@ -48,7 +49,7 @@ func TestSweepReportShowsTheMedianTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	rates := s.Points[0].Rates()
-	want := slices.IndexFunc(s.Trials, func(trial metrics.Trial) bool { return trial.OpsPerS == metrics.Median(rates) })
+	want := slices.IndexFunc(s.Trials, func(trial metrics.Trial) bool { return trial.OpsPerS == stats.Median(rates) })
 	r, trial, err := s.shown()
 	if err != nil {
 		t.Fatal(err)

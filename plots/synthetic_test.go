@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // plan describes a run to make up.
@@ -199,7 +200,7 @@ func widen(a *metrics.AvgPeak, v float64, n int) {
 // latencies makes up one second's histograms of a client: log-normal calls,
 // and operations that wait a little longer.
 func (m *made) latencies(t testing.TB, record metrics.Record, calls int) []metrics.Record {
-	call, op := metrics.NewDistribution(), metrics.NewDistribution()
+	call, op := latency.NewDistribution(), latency.NewDistribution()
 	for range calls {
 		us := 9000 * math.Exp(0.45*m.rng.NormFloat64())
 		call.RecordValue(int64(us))
@@ -211,7 +212,7 @@ func (m *made) latencies(t testing.TB, record metrics.Record, calls int) []metri
 }
 
 // histogramRecord puts a distribution of the window into a record.
-func histogramRecord(t testing.TB, record metrics.Record, name string, d *metrics.Distribution) metrics.Record {
+func histogramRecord(t testing.TB, record metrics.Record, name string, d *latency.Distribution) metrics.Record {
 	t.Helper()
 	text, err := d.EncodeV2()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // wireLimit is the operations per second that the links between a point's nodes
@@ -21,18 +22,18 @@ func wireLimit(p Point) float64 {
 	for _, trial := range p.Valid {
 		sent, received = append(sent, trial.BytesPerOpSent), append(received, trial.BytesPerOpReceived)
 	}
-	goodput := metrics.Goodput(float64(p.Valid[0].LinkBitsPerS) / 1e9)
+	goodput := stats.Goodput(float64(p.Valid[0].LinkBitsPerS) / 1e9)
 	if p.Run.Lab != nil {
-		goodput = metrics.ShapedGoodput(p.Run.Lab.LinkBitsPerS)
+		goodput = stats.ShapedGoodput(p.Run.Lab.LinkBitsPerS)
 	}
 	served, loaded := machineOps(p.Run, metrics.Server), machineOps(p.Run, metrics.Client)
-	wire := metrics.Wire{
+	wire := stats.Wire{
 		Goodput:  goodput,
 		Servers:  len(served),
 		Clients:  len(loaded),
-		ToServer: metrics.Median(sent),
-		ToClient: metrics.Median(received),
-		Balance:  metrics.Balance(slices.Collect(maps.Values(served))),
+		ToServer: stats.Median(sent),
+		ToClient: stats.Median(received),
+		Balance:  stats.Balance(slices.Collect(maps.Values(served))),
 	}
 	if wire.Goodput == 0 || max(wire.ToServer, wire.ToClient) == 0 {
 		return 0

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // ownFlags are those flags of a run's work that do not change its limit, or that
@@ -110,19 +111,19 @@ func (c *Ceiling) machines() int {
 }
 
 // wire is what the wire between the servers and clients carries.
-func (c *Ceiling) wire(servers int, f loadgen.Frames) metrics.Wire {
+func (c *Ceiling) wire(servers int, f loadgen.Frames) stats.Wire {
 	var shares []uint64
 	for _, node := range c.run.Nodes {
 		if node.Role == metrics.Server && node.Summary != nil {
 			shares = append(shares, node.Summary.InWindow.Ops())
 		}
 	}
-	return metrics.Wire{
-		Goodput:  metrics.Goodput(c.Gbps),
+	return stats.Wire{
+		Goodput:  stats.Goodput(c.Gbps),
 		Servers:  servers,
 		Clients:  max(1, c.run.Count(metrics.Client)),
 		ToServer: f.Request / f.Ops,
 		ToClient: f.Reply / f.Ops,
-		Balance:  metrics.Balance(shares),
+		Balance:  stats.Balance(shares),
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/server"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // Under the name of one of the two programs the test binary is that program.
@@ -94,7 +95,7 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	w := c.Ceiling.wire(c.Servers(), loadgen.Frames{Request: 100, Reply: 1000, Ops: 10})
-	if want := (metrics.Wire{Goodput: metrics.Goodput(10), Servers: 2, Clients: 3, ToServer: 10, ToClient: 100, Balance: 500.0 / 600}); w != want {
+	if want := (stats.Wire{Goodput: stats.Goodput(10), Servers: 2, Clients: 3, ToServer: 10, ToClient: 100, Balance: 500.0 / 600}); w != want {
 		t.Errorf("wire %+v, want %+v", w, want)
 	}
 }
@@ -201,7 +202,7 @@ func TestCeiling(t *testing.T) {
 	// of one byte and answered with one; half of them reads, with two.
 	const key = 2 + (10*1+90*2+900*3+1000*4)/2000.0
 	request, reply := 0.32+key+0.5*65, 0.32+0.5*66+0.5*1
-	near("wire", number(`wire +([0-9.]+)([kMG]?) ops/s`), metrics.Goodput(10)*2/max(request, reply)*500/600)
+	near("wire", number(`wire +([0-9.]+)([kMG]?) ops/s`), stats.Goodput(10)*2/max(request, reply)*500/600)
 	near("reached of the wire", number(`reached +([0-9.]+)() % of what`), 100*4e6/number(`wire +([0-9.]+)([kMG]?) ops/s`))
 }
 

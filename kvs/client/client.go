@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Program is kvsclient.
@@ -158,7 +159,7 @@ func (c *client) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name, err := metrics.InterfaceFor(peer)
+	name, err := usage.InterfaceFor(peer)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+	"kvlab/metrics/usage"
 )
 
 // limit is what bounds the work of a configuration, in operations per second.
@@ -27,7 +29,7 @@ type sayer func(what, format string, args ...any)
 
 // measureCeiling measures what limits the work of a configuration and logs it.
 func measureCeiling(ctx context.Context, node *node.Node, config Config) error {
-	host, err := metrics.HostFacts()
+	host, err := usage.HostFacts()
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (l *limit) processors() (opsPerS float64, why string) {
 		}
 		return l.raw.OpsPerS, "the raw network's"
 	}
-	opsPerS, why = metrics.Together(l.inproc, l.raw.OpsPerS), "1 / (1/in process + 1/raw network): the same cores do both"
+	opsPerS, why = stats.Together(l.inproc, l.raw.OpsPerS), "1 / (1/in process + 1/raw network): the same cores do both"
 	if n := l.config.Ceiling.machines(); n > 1 {
 		return float64(n) * opsPerS, fmt.Sprintf("%d machines like this one x %s", n, why)
 	}

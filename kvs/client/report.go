@@ -7,6 +7,7 @@ import (
 	"kvlab/kvs/check"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
 )
 
 // log reports the latencies of an interval and writes its line to the log.
@@ -60,7 +61,7 @@ func (c *client) summarize() error {
 		c.node.Logf("%s %s", s.Check.Text(), s.Check.First)
 	}
 	c.node.Logf("%s", metrics.LoopText(s.Offered, s.InWindow.Ops()))
-	for _, name := range metrics.LatencyNames {
+	for _, name := range latency.Names {
 		if q, ok := s.Latency[name]; ok {
 			c.node.Logf("latency %s: %s", name, q)
 		}

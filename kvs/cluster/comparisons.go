@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // unlike finds the machines that are not like the first: a benchmark of unequal
@@ -97,9 +98,9 @@ func rttFindings(sites []*site, rtts []metrics.RTT) []metrics.Finding {
 		case r.Err != "":
 			found = append(found, from.finding(metrics.Fail, "rtt", from.on("ping -c 3 "+to.place.Data),
 				"cannot reach %s over the data network: %s", r.To, r.Err))
-		case r.US > fastRTT && r.US > slowRTT*metrics.Median(times):
+		case r.US > fastRTT && r.US > slowRTT*stats.Median(times):
 			found = append(found, from.finding(metrics.Warn, "rtt", from.on("ping -c 20 "+to.place.Data),
-				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, metrics.Median(times)/1e3))
+				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, stats.Median(times)/1e3))
 		}
 	}
 	return found

@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // conductor leads the members of one run through the protocol of package
@@ -38,11 +39,11 @@ type conductor struct {
 	phase   metrics.Phase          // the clients' common one, as the servers know it
 	entered time.Time              // when that phase began
 
-	began    time.Time             // when the run did: what all nodes date by
-	begin    time.Time             // when the warm-up begins, or has begun
-	warmUp   *metrics.Stationarity // what the test of the warm-up found; nil when it is too short for one
-	extended bool                  // the warm-up lasts twice as long
-	settled  int                   // seconds of it that were tested first
+	began    time.Time           // when the run did: what all nodes date by
+	begin    time.Time           // when the warm-up begins, or has begun
+	warmUp   *stats.Stationarity // what the test of the warm-up found; nil when it is too short for one
+	extended bool                // the warm-up lasts twice as long
+	settled  int                 // seconds of it that were tested first
 
 	slices   metrics.SlicePlan   // that all clients record together; none when they do not
 	together *metrics.JointCheck // what was found in them; nil when nobody looked

@@ -5,11 +5,12 @@ import (
 	"os"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // latencyLog is a run's latency.hlog, written as the clients' records come.
 type latencyLog struct {
-	*metrics.LatencyLog
+	*latency.Log
 	file *os.File
 }
 
@@ -19,12 +20,12 @@ func createLatencyLog(f folder) (*latencyLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &latencyLog{metrics.NewLatencyLog(diskWriter{file}), file}, nil
+	return &latencyLog{latency.NewLog(diskWriter{file}), file}, nil
 }
 
 // close writes the last seconds.
 func (l *latencyLog) close() error {
-	return errors.Join(l.LatencyLog.Close(), l.file.Sync(), l.file.Close())
+	return errors.Join(l.Log.Close(), l.file.Sync(), l.file.Close())
 }
 
 // closeLatency closes the log of a run that ended with err, and returns that, or
@@ -63,7 +64,7 @@ func (c *conductor) time(m *member, r *metrics.Record) *fault {
 // quantiles are those of all clients' latencies, refused where the run did not
 // do what it was offered.
 func (c *conductor) quantiles(run metrics.Run) map[string]metrics.Quantiles {
-	all := metrics.NewLatencies()
+	all := latency.NewSet()
 	if c.latency != nil {
 		all = c.latency.Window()
 	}

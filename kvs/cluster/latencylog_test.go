@@ -10,6 +10,7 @@ import (
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // Five minutes of records (a day with KVLAB_LONG=1) goes through the launcher's path,
@@ -72,15 +73,15 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 // there are distributions.
 func aSecond(t *testing.T) []metrics.Histogram {
 	t.Helper()
-	latency, recorders := metrics.NewLatency(1)
-	timing := metrics.Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Queue: time.Microsecond,
+	collector, recorders := latency.NewCollector(1)
+	timing := latency.Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Queue: time.Microsecond,
 		Server: time.Microsecond, Late: time.Microsecond, Ops: 8192}
-	for range metrics.LatencyNames {
+	for range latency.Names {
 		recorders[0].Observe(timing)
 		timing.Call *= 2
 	}
-	histograms, err := latency.Collect(0, 1)
-	if err != nil || len(histograms) != len(metrics.LatencyNames) {
+	histograms, err := collector.Collect(0, 1)
+	if err != nil || len(histograms) != len(latency.Names) {
 		t.Fatalf("%d histograms, %v", len(histograms), err)
 	}
 	return histograms

@@ -36,6 +36,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots"
 )
 
@@ -301,7 +302,7 @@ func (c *conductor) fill(run *metrics.Run) {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
 		if m.Role == metrics.Server && len(m.rates) > 0 {
-			rate := metrics.Median(m.rates)
+			rate := stats.Median(m.rates)
 			run.Nodes[i].MedianOpsPerS = &rate
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // probeTimeout bounds an answer of a probe that is there: the longest takes
@@ -130,7 +131,7 @@ const clockQuestions = 5
 // clock measures how far the probe's clock is ahead of this machine's.
 func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var best metrics.ClockOffset
-	here, err := metrics.NewClock()
+	here, err := clock.New()
 	if err != nil {
 		return best, err
 	}

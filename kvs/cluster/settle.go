@@ -5,6 +5,7 @@ import (
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // shortestSecond is the length in seconds from which an interval counts as one
@@ -24,7 +25,7 @@ func (c *conductor) settle(m *member) *fault {
 		}
 	}
 	rates := c.warmUpRates()
-	if test, ok := metrics.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
+	if test, ok := stats.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
 		c.warmUp = &test
 		c.extended = !test.Stationary && c.barrier == nil // two windows are to stay one stretch of time
 	}
@@ -71,7 +72,7 @@ func (c *conductor) judgeExtension() {
 	if !c.extended {
 		return
 	}
-	if test, ok := metrics.CheckStationary(c.warmUpRates()[c.settled:]); ok {
+	if test, ok := stats.CheckStationary(c.warmUpRates()[c.settled:]); ok {
 		c.warmUp = &test
 	}
 	c.warmUp.Extended = true

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 	"kvlab/plots"
 )
 
@@ -56,7 +57,7 @@ func TestTrials(t *testing.T) {
 		}
 	}
 	out := tr.stdout.String()
-	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\nlimited by: cannot tell\n", metrics.Median(rates))
+	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\nlimited by: cannot tell\n", stats.Median(rates))
 	if len(rates) != 3 || !strings.Contains(out, want) || strings.Count(out, "total ") != 1 || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output has no %q:\n%s", want, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // checkLoad: the clients stored every record once and read each back, and a
@@ -145,7 +146,7 @@ func checkKeys(run metrics.Run) metrics.Verdict {
 		return valid
 	}
 	counts, shares := countsByServer(run, len(law.Cells)), make([]float64, len(law.Cells))
-	var routed, skewed, together metrics.Fit
+	var routed, skewed, together stats.Fit
 	var seenGroups [][]uint64
 	for i, node := range serversOf(run) {
 		for _, share := range law.Cells[i] {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // minCommon is the share of the shorter window that the windows of a pair must have in
@@ -36,15 +37,15 @@ func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
 }
 
 // ratioOf compares pairs of runs by a figure, which must be above 0.
-func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (metrics.Ratio, error) {
+func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Ratio, error) {
 	var a, b []float64
 	for _, pair := range pairs {
 		a, b = append(a, figure(pair[0])), append(b, figure(pair[1]))
 	}
 	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
-		return metrics.Ratio{}, errors.New("a node did not say what it used")
+		return stats.Ratio{}, errors.New("a node did not say what it used")
 	}
-	r, _ := metrics.RatioOf(a, b, true, metrics.TogetherConfidence)
+	r, _ := stats.RatioOf(a, b, true, stats.TogetherConfidence)
 	return r, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // What is compared in pairs. Its work is in a core's own caches and makes no garbage, so
@@ -110,7 +111,7 @@ func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 	cost, err := ratioOf(pairs, serverCost)
 	return []Check{{
 		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(pairs), 2*len(pairs)),
-		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*metrics.TogetherConfidence),
+		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*stats.TogetherConfidence),
 		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
 		Passed:   cost.Low > 1,
 	}}, err
@@ -124,7 +125,7 @@ func checkSamples(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }
 	return []Check{{
 		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(pairs)),
-		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*metrics.TogetherConfidence, 100*sampleCost),
+		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*stats.TogetherConfidence, 100*sampleCost),
 		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
 		Passed:   cost(r.High) < sampleCost,
 	}}, err

@@ -10,6 +10,8 @@ import (
 
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
+	"kvlab/metrics/stats"
 	"kvlab/workload"
 )
 
@@ -73,7 +75,7 @@ func benchmarkRound(b *testing.B, c Config, add func(*worker, *round, []workload
 	if state == 0 {
 		b.Error("the chain has ended")
 	}
-	b.ReportMetric(metrics.Median(ops), "ns/drawn-op")
+	b.ReportMetric(stats.Median(ops), "ns/drawn-op")
 	op, step := fastest(ops), fastest(steps)
 	b.ReportMetric(op, "fastest-ns/drawn-op")
 	b.ReportMetric(step, "ns/step")
@@ -106,7 +108,7 @@ func benchWorker(tb testing.TB, c Config) *worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return newWorker(c, 0, plan, newNames(c.KeyPrefix, c.Workload.Records), router, new(metrics.Recorder))
+	return newWorker(c, 0, plan, newNames(c.KeyPrefix, c.Workload.Records), router, new(latency.Recorder))
 }
 
 // BenchmarkJointCheck is the processor time of an operation of two clients and
@@ -135,7 +137,7 @@ func BenchmarkJointCheck(b *testing.B) {
 		}
 		ratios = append(ratios, cost[1]/cost[0])
 	}
-	b.ReportMetric(metrics.Median(ratios), "x-processor-time")
+	b.ReportMetric(stats.Median(ratios), "x-processor-time")
 	b.Logf("%.3f", ratios)
 }
 

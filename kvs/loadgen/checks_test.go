@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/engine"
-	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // BenchmarkChecks is the processor time of whole operations, client and server in
@@ -63,7 +63,7 @@ func benchmarkChecks(b *testing.B, g *Generator) {
 	}
 	b.ReportMetric(total[1]/float64(len(ratios)*g.config.Workers*g.config.Batch), "cpu-ns/operation")
 	b.ReportMetric(total[1]/total[0], "x-without")
-	if e, ok := metrics.MedianInterval(ratios, 0.95); ok {
+	if e, ok := stats.MedianInterval(ratios, 0.95); ok {
 		b.ReportMetric(e.Median, "x-median")
 		b.ReportMetric(e.Low, "x-low")
 		b.ReportMetric(e.High, "x-high")

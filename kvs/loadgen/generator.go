@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 	"kvlab/workload"
 )
 
@@ -38,7 +39,7 @@ type Generator struct {
 	plan    *workload.Plan
 	router  kvs.Router
 	workers []*worker
-	latency *metrics.Latency
+	latency *latency.Collector
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
 	slicer  *slicer          // nil without -check
@@ -60,7 +61,7 @@ func New(c Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	latency, recorders := metrics.NewLatency(c.Workers)
+	latency, recorders := latency.NewCollector(c.Workers)
 	g := &Generator{config: c, plan: plan, router: router, latency: latency, instance: rand.Text()}
 	names := newNames(c.KeyPrefix, c.Workload.Records)
 	for i, recorder := range recorders {

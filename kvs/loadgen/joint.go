@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // joint is the slices that all clients of a run record at the same time, and give
@@ -45,7 +46,7 @@ func (j *joint) open(now time.Time) {
 
 // give shares the parts of a joint slice. Of more operations than the plan allows
 // it gives those that were called first.
-func (j *joint) give(client int, clock metrics.Clock, names []string, parts []*part) error {
+func (j *joint) give(client int, clock clock.Clock, names []string, parts []*part) error {
 	if j.number == 0 {
 		return nil
 	}

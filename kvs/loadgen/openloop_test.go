@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 	"kvlab/workload"
 )
 
@@ -112,7 +113,7 @@ func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // a closed loop hardly any call sees it, which takes a quiet machine and KVLAB_LONG=1.
 func TestOpenLoopSeesAPause(t *testing.T) {
 	const pause = 200 * time.Millisecond
-	run := func(rate float64) *metrics.Latencies {
+	run := func(rate float64) *latency.Set {
 		p := &pausing{Engine: engine.NewMutex(), pause: pause}
 		c := open(rate)
 		c.Batch = 16
@@ -136,7 +137,7 @@ func TestOpenLoopSeesAPause(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := metrics.NewLatencies()
+		sum := latency.NewSet()
 		for _, h := range histograms {
 			if h.Phase == metrics.Window {
 				if err := sum.Add(h); err != nil {
@@ -165,7 +166,7 @@ func TestOpenLoopSeesAPause(t *testing.T) {
 	}
 }
 
-func countAbove(d *metrics.Distribution, limit time.Duration) (n uint64) {
+func countAbove(d *latency.Distribution, limit time.Duration) (n uint64) {
 	for _, bar := range d.Distribution() {
 		if bar.From > limit.Microseconds() {
 			n += uint64(bar.Count)

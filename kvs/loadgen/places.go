@@ -5,6 +5,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 	"kvlab/workload"
 )
 
@@ -101,7 +102,7 @@ func (p places) balances(servers int, top float64) []metrics.RouterBalance {
 	slices.Sort(numbers)
 	var all []metrics.RouterBalance
 	for _, n := range slices.Compact(numbers) {
-		all = append(all, metrics.RouterBalance{Servers: n, Best: metrics.BestBalance(n, top),
+		all = append(all, metrics.RouterBalance{Servers: n, Best: stats.BestBalance(n, top),
 			FNV: p.balance("fnv", n), Balanced: few.balance("balanced", n)})
 	}
 	return all
@@ -146,5 +147,5 @@ func (p places) balance(name string, servers int) float64 {
 	for i := range shares {
 		shares[i] += uint64(p.rest * kvs.WholeShare / float64(servers))
 	}
-	return metrics.Balance(shares)
+	return stats.Balance(shares)
 }

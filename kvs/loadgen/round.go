@@ -7,6 +7,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // round is one pass of a worker over all servers: a batch to each, what must be
@@ -146,7 +147,7 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	}
 	r.latency = max(r.latency, came.Sub(x.sent))
 	phase, window := at(came)
-	t := metrics.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
+	t := latency.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
 	r.late = 0 // it is the round's, not every call's
 	if len(x.due) > 0 {
 		w.recorder.ObserveEach(t, came.Sub(r.from), x.due)

@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs/check"
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 	"kvlab/workload"
 )
 
@@ -30,7 +31,7 @@ const pauseFactor = 4
 // that of a slice. Of those that all clients record, others get a part.
 type slicer struct {
 	client    int
-	clock     metrics.Clock
+	clock     clock.Clock
 	sample    *sample
 	tapes     []*tape
 	slice     atomic.Int32 // that is being recorded; 0 between slices
@@ -49,7 +50,7 @@ type slicer struct {
 
 // newSlicer gives each worker a tape.
 func newSlicer(c Config, plan *workload.Plan, workers []*worker) (*slicer, error) {
-	clock, err := metrics.NewClock()
+	clock, err := clock.New()
 	if err != nil {
 		return nil, fmt.Errorf("-check: %w", err)
 	}

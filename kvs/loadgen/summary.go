@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // Counts is the number of operations that have been verified so far.
@@ -21,7 +22,7 @@ func (g *Generator) Counts() metrics.Counts {
 
 // Latency is what the workers record into; its Collect is the caller's to call,
 // once a second and once at the end.
-func (g *Generator) Latency() *metrics.Latency { return g.latency }
+func (g *Generator) Latency() *latency.Collector { return g.latency }
 
 // Summary sums the run up, but for the usage table. It is for after Measure and
 // the last Collect.

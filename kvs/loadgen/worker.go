@@ -5,6 +5,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 	"kvlab/workload"
 )
 
@@ -21,7 +22,7 @@ type worker struct {
 	names    *names // nil where ids are too long for it
 	writer   writer
 	checker  checker
-	recorder *metrics.Recorder
+	recorder *latency.Recorder
 	tape     *tape // nil without -check
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
@@ -45,7 +46,7 @@ type peer struct {
 	null     bool   // it has no store
 }
 
-func newWorker(c Config, id int, plan *workload.Plan, names *names, router kvs.Router, recorder *metrics.Recorder) *worker {
+func newWorker(c Config, id int, plan *workload.Plan, names *names, router kvs.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
 		peers:    make([]peer, c.Servers()),

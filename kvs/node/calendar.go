@@ -3,7 +3,7 @@ package node
 import (
 	"time"
 
-	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // Epoch is one moment by two clocks: the launcher's, when the run began, and a
@@ -29,7 +29,7 @@ func calendarOf(e *Epoch, now time.Time) (calendar, error) {
 	if e == nil {
 		return newCalendar(now), nil
 	}
-	clock, err := metrics.NewClock()
+	clock, err := clock.New()
 	return calendar{e.Date.Round(0), clock.Time(e.MonotonicNS)}, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // stepped is what time.Now would have returned at t if the wall clock had been set
@@ -40,7 +41,7 @@ func TestClockJumps(t *testing.T) {
 		node, _ := Attach(context.Background(), stdin, stdout)
 		var shift atomic.Int64
 		node.now = func() time.Time { return stepped(time.Now(), shift.Load()) }
-		clock, err := metrics.NewClock()
+		clock, err := clock.New()
 		if err != nil {
 			t.Fatal(err)
 		}

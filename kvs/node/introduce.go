@@ -10,13 +10,14 @@ import (
 	"runtime"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Introduce reports and logs what the node is: its machine, which it returns,
 // its process and binary, and the final value of every flag. Under a launcher it
 // leaves a pid file as well, so that the process can be found whatever happens.
 func Introduce(n *Node, args []string, flags *flag.FlagSet, can metrics.Capabilities) (metrics.Host, error) {
-	host, err := metrics.HostFacts()
+	host, err := usage.HostFacts()
 	if err != nil {
 		return host, err
 	}

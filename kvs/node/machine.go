@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // machine is where a machine's facts are read: real, or a test's fixtures.
@@ -31,7 +32,7 @@ var thisMachine = machine{proc: "/proc", sys: "/sys", controlFile: controlFile}
 
 // facts is what the machine is, without the question's ports.
 func (m machine) facts(q Question) (metrics.Facts, error) {
-	host, err := metrics.HostFacts()
+	host, err := usage.HostFacts()
 	if err != nil {
 		return metrics.Facts{}, err
 	}

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
+	"kvlab/metrics/usage"
 )
 
 // The questions.
@@ -81,7 +83,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go read(ctx, in, questions)
-	clock, err := metrics.NewClock()
+	clock, err := clock.New()
 	if err != nil {
 		return err
 	}
@@ -150,7 +152,7 @@ func (s *session) send(out io.Writer, a Answer) error {
 
 // session is what a probe holds between questions.
 type session struct {
-	clock     metrics.Clock
+	clock     clock.Clock
 	listeners []net.Listener
 }
 
@@ -214,7 +216,7 @@ func (s *session) checkData(q Question, data string) error {
 	if err != nil {
 		return err
 	}
-	carrier, err := metrics.InterfaceFor(peer)
+	carrier, err := usage.InterfaceFor(peer)
 	if err == nil && carrier != data && !peer.IsLoopback() {
 		err = fmt.Errorf("traffic to %s leaves by %s, and %s is on %s", q.Route, carrier, q.Data, data)
 	}

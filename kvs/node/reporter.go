@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Reporter reports what a node does, each second and at each change of phase,
 // so that an interval never lies in two phases. It is safe for concurrent use.
 type Reporter struct {
 	node    *Node
-	sampler *metrics.Sampler
+	sampler *usage.Sampler
 	counts  func() metrics.Counts
 	done    func(metrics.Interval, metrics.Usage) error
 	ticker  *time.Ticker
@@ -34,7 +35,7 @@ type WindowUse struct {
 	Start   time.Time // a Date
 	LengthS float64
 	Counts  metrics.Counts
-	metrics.WindowUsage
+	usage.WindowUsage
 }
 
 const (
@@ -49,7 +50,7 @@ const (
 // reported.
 func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Interval, metrics.Usage) error) (*Reporter, error) {
 	now := node.now()
-	sampler, err := metrics.NewSampler(now)
+	sampler, err := usage.NewSampler(now)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
-	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // BenchmarkBesideHostile is what a good client loses beside 1,000 hostile
@@ -50,8 +50,8 @@ func BenchmarkBesideHostile(b *testing.B) {
 		each = append(each, (beside.cpu()-alone.cpu())*float64(beside.done)/came*1e6)
 	}
 	report := func(name string, values []float64) {
-		b.ReportMetric(metrics.Median(values), name)
-		if interval, ok := metrics.MedianInterval(values, 0.95); ok {
+		b.ReportMetric(stats.Median(values), name)
+		if interval, ok := stats.MedianInterval(values, 0.95); ok {
 			b.ReportMetric(interval.Low, "low-"+name)
 			b.ReportMetric(interval.High, "high-"+name)
 		}

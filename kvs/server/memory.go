@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // memoryCap is how much memory the process may have before it gives up with an
@@ -48,7 +48,7 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	tick := time.NewTicker(memoryPause)
 	defer tick.Stop()
 	for {
-		used, err := metrics.ResidentBytes()
+		used, err := usage.ResidentBytes()
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
-	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 func TestMemoryCap(t *testing.T) {
@@ -62,7 +62,7 @@ func TestMemoryOf(t *testing.T) {
 // A server that is filled gives up with an error of its own, before it has much
 // more than it may have.
 func TestMemoryIsFull(t *testing.T) {
-	used, err := metrics.ResidentBytes()
+	used, err := usage.ResidentBytes()
 	if err != nil || used < 1<<20 {
 		t.Fatalf("this process has %d bytes, %v", used, err)
 	}

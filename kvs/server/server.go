@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Program is kvsserver.
@@ -170,7 +171,7 @@ func (s *server) firstPeer(remote net.Addr) {
 	addr, err := netip.ParseAddrPort(remote.String())
 	if err == nil {
 		var name string
-		if name, err = metrics.InterfaceFor(addr.Addr().Unmap()); err == nil {
+		if name, err = usage.InterfaceFor(addr.Addr().Unmap()); err == nil {
 			err = s.reporter.SetDataInterface(name)
 		}
 	}

@@ -1,0 +1,72 @@
+// Package latency records latencies in HdrHistograms: a recorder for each worker, a
+// collector for each node, their sums, quantiles, and an interval log for a run.
+package latency
+
+import "kvlab/metrics"
+
+// Latency collects what the workers' recorders took: each second into the
+// histograms of an interval, and of these the window's into its total. It is
+// for one goroutine, beside which the workers go on observing.
+type Collector struct {
+	recorders []*Recorder
+	spare     observations
+	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
+	window    *Set
+}
+
+// NewLatency returns a collector and one recorder for each of the workers.
+func NewCollector(workers int) (*Collector, []*Recorder) {
+	l := &Collector{window: NewSet(), recorders: make([]*Recorder, workers)}
+	for i := range l.recorders {
+		l.recorders[i] = new(Recorder)
+	}
+	return l, l.recorders
+}
+
+// Collect takes what was observed since the last call and returns its
+// histograms: those that are not empty for each phase that occurred, in the
+// order of the phases and of LatencyNames. startS and lengthS are the interval's, as in Interval.
+func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error) {
+	for _, r := range l.recorders {
+		l.spare = r.take(l.spare)
+		ops := l.spare.ops
+		for _, o := range l.spare.calls {
+			n := 0
+			if o.each {
+				n = int(o.ops)
+			}
+			l.of(o.phase).observe(o, ops[:n])
+			ops = ops[n:]
+		}
+	}
+	var histograms []metrics.Histogram
+	for i, interval := range l.interval {
+		if interval == nil || interval.empty() {
+			continue
+		}
+		phase := phaseOrder[i]
+		some, err := interval.histograms(phase, startS, lengthS)
+		if err != nil {
+			return nil, err
+		}
+		histograms = append(histograms, some...)
+		if phase == metrics.Window {
+			l.window.join(interval)
+		}
+		interval.reset()
+	}
+	return histograms, nil
+}
+
+func (l *Collector) of(phase phaseIndex) *Set {
+	if l.interval[phase] == nil {
+		l.interval[phase] = NewSet()
+	}
+	return l.interval[phase]
+}
+
+// Quantiles returns the latencies of the whole window as far as it has been
+// collected.
+func (l *Collector) Quantiles() map[string]metrics.Quantiles {
+	return l.window.Quantiles()
+}

@@ -1,0 +1,81 @@
+package latency
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"kvlab/metrics"
+)
+
+// The range and precision of every latency histogram: 1 microsecond to 1 hour,
+// to three significant digits.
+const (
+	MaxLatency        = time.Hour
+	minLatencyMicros  = 1
+	maxLatencyMicros  = int64(MaxLatency / time.Microsecond)
+	significantDigits = 3
+)
+
+// Distribution is how one kind of latency was distributed, in microseconds.
+// Adding distributions is exact: percentiles of many workers or nodes come from
+// their added distribution, and are never averaged. Not safe for concurrent use.
+type Distribution struct {
+	*hdrhistogram.Histogram        // 1 .. 3.6e9 microseconds
+	OutOfRange              uint64 // values that the histogram cannot hold
+}
+
+// NewDistribution returns an empty distribution (about 190 kB).
+func NewDistribution() *Distribution {
+	return &Distribution{Histogram: hdrhistogram.New(minLatencyMicros, maxLatencyMicros, significantDigits)}
+}
+
+// record counts n values of micros.
+func (d *Distribution) record(micros uint32, n uint32) {
+	if micros == outOfRange || d.RecordValues(int64(micros), int64(n)) != nil {
+		d.OutOfRange += uint64(n)
+	}
+}
+
+// Add adds the values of e to d.
+func (d *Distribution) Add(e *Distribution) {
+	d.OutOfRange += e.OutOfRange + uint64(d.Merge(e.Histogram))
+}
+
+// empty reports whether d has seen no value.
+func (d *Distribution) empty() bool { return d.TotalCount() == 0 && d.OutOfRange == 0 }
+
+// reset empties d.
+func (d *Distribution) reset() {
+	d.Histogram.Reset()
+	d.OutOfRange = 0
+}
+
+// decode returns the distribution in a Histogram record. A record of another
+// range or precision than this package's is an error, because adding it would
+// change its values.
+func decode(h metrics.Histogram) (*Distribution, error) {
+	histogram, err := hdrhistogram.Decode([]byte(h.HDR))
+	if err != nil {
+		return nil, fmt.Errorf("decode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)
+	}
+	if histogram.LowestTrackableValue() != minLatencyMicros ||
+		histogram.HighestTrackableValue() != maxLatencyMicros ||
+		histogram.SignificantFigures() != significantDigits {
+		return nil, fmt.Errorf("decode the %s histogram at %.3f s: range %d..%d us to %d digits, want %d..%d to %d",
+			h.Name, h.StartS, histogram.LowestTrackableValue(), histogram.HighestTrackableValue(),
+			histogram.SignificantFigures(), minLatencyMicros, maxLatencyMicros, significantDigits)
+	}
+	return &Distribution{Histogram: histogram, OutOfRange: h.OutOfRange}, nil
+}
+
+// encode fills h's values in from d.
+func encode(h metrics.Histogram, d *Distribution) (metrics.Histogram, error) {
+	text, err := d.EncodeV2()
+	if err != nil {
+		return metrics.Histogram{}, fmt.Errorf("encode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)
+	}
+	h.HDR, h.OutOfRange = string(text), d.OutOfRange
+	return h, nil
+}

@@ -1,0 +1,142 @@
+package latency
+
+import (
+	"fmt"
+
+	"kvlab/metrics"
+)
+
+// Latencies are the latency distributions of some stretch of a run: of a second
+// or of the window, of one node or of many. Not safe for concurrent use.
+type Set struct {
+	Call   *Distribution // one value a call
+	Op     *Distribution // one value an operation
+	Wait   *Distribution // one value an operation
+	Queue  *Distribution // one value a call that the server timed, as the next two
+	Wire   *Distribution
+	Server *Distribution
+	Late   *Distribution // one value for each time that the generator slept
+}
+
+// NewLatencies returns empty distributions (about 1.3 MB).
+func NewSet() *Set {
+	return &Set{
+		Call: NewDistribution(), Op: NewDistribution(), Wait: NewDistribution(), Queue: NewDistribution(),
+		Wire: NewDistribution(), Server: NewDistribution(), Late: NewDistribution(),
+	}
+}
+
+// LatencyNames are the names of the distributions, in their order.
+var Names = [...]string{metrics.CallLatency, metrics.OpLatency, metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness}
+
+// all are the distributions in the order of LatencyNames.
+func (l *Set) all() [len(Names)]*Distribution {
+	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
+}
+
+// Add adds one Histogram record to the distribution that it names.
+func (l *Set) Add(h metrics.Histogram) error {
+	d, err := decode(h)
+	if err != nil {
+		return err
+	}
+	return l.add(h.Name, d)
+}
+
+// add adds to the distribution of a name.
+func (l *Set) add(name string, d *Distribution) error {
+	for i, mine := range l.all() {
+		if Names[i] == name {
+			mine.Add(d)
+			return nil
+		}
+	}
+	return fmt.Errorf("histogram named %q, want one of %q", name, Names)
+}
+
+// join adds all distributions of m.
+func (l *Set) join(m *Set) {
+	theirs := m.all()
+	for i, mine := range l.all() {
+		mine.Add(theirs[i])
+	}
+}
+
+// Quantiles reads the distributions off, by their names: CallLatency and
+// OpLatency always, the others when they have a value.
+func (l *Set) Quantiles() map[string]metrics.Quantiles {
+	calls := uint64(l.Call.TotalCount())
+	quantiles := make(map[string]metrics.Quantiles)
+	for i, d := range l.all() {
+		name, samples := Names[i], uint64(d.TotalCount())
+		switch name {
+		case metrics.OpLatency, metrics.WaitLatency:
+			samples = calls // the operations of one call share its fate
+		}
+		if name == metrics.CallLatency || name == metrics.OpLatency || !d.empty() {
+			quantiles[name] = QuantilesOf(d, samples)
+		}
+	}
+	return quantiles
+}
+
+// observe counts one call. ops are the operations' own latencies, when they have
+// such.
+func (l *Set) observe(o observation, ops []uint32) {
+	l.Call.record(o.call, 1)
+	if o.each {
+		for _, op := range ops {
+			l.Op.record(op, 1)
+			l.Wait.record(rest(op, o.call), 1)
+		}
+	} else {
+		l.Op.record(o.op, o.ops)
+		l.Wait.record(rest(o.op, o.call), o.ops)
+	}
+	if o.server > 0 {
+		l.Queue.record(o.queue, 1)
+		l.Server.record(o.server, 1)
+		l.Wire.record(rest(rest(o.call, o.queue), o.server), 1)
+	}
+	if o.late > 0 {
+		l.Late.record(o.late, 1)
+	}
+}
+
+// rest is what a part leaves of the whole: at least 1, the histograms' unit,
+// because each was rounded for itself.
+func rest(whole, part uint32) uint32 {
+	switch {
+	case whole == outOfRange || part == outOfRange:
+		return outOfRange
+	case whole <= part:
+		return minLatencyMicros
+	}
+	return whole - part
+}
+
+// histograms returns the distributions that are not empty as records' contents.
+func (l *Set) histograms(phase metrics.Phase, startS, lengthS float64) ([]metrics.Histogram, error) {
+	var histograms []metrics.Histogram
+	for i, d := range l.all() {
+		if d.empty() {
+			continue
+		}
+		h, err := encode(metrics.Histogram{Name: Names[i], Phase: phase, StartS: startS, LengthS: lengthS}, d)
+		if err != nil {
+			return nil, err
+		}
+		histograms = append(histograms, h)
+	}
+	return histograms, nil
+}
+
+func (l *Set) empty() bool { return l.Call.empty() }
+
+func (l *Set) reset() {
+	for _, d := range l.all() {
+		if !d.empty() {
+			d.reset()
+		}
+	}
+}

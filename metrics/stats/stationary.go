@@ -1,0 +1,96 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Stationarity is what a test says of rates that should have settled.
+type Stationarity struct {
+	Stationary bool    `json:"stationary"`
+	Extended   bool    `json:"extended"`    // the warm-up lasted twice as long, as its first half was not
+	Seconds    int     `json:"seconds"`     // rates that were tested
+	DriftShare float64 `json:"drift_share"` // from the median of the first half to that of the second, as a share of the larger
+	TrendP     float64 `json:"trend_p"`     // of the Mann-Kendall test
+}
+
+// The limits of the test. They are those of this project: a drift that is half
+// of what a careful comparison tells apart, and a trend that chance makes once in
+// a hundred runs.
+const (
+	maxDrift      = 0.02
+	MinTrendP     = 0.01
+	minStationary = 4 // seconds: two for each half
+)
+
+// CheckStationary tests rates, one for each second in their order: the medians of
+// the first and the second half (a middle one is in neither) must be within 2 %
+// of each other, and the Mann-Kendall test must find no trend at the level of
+// 1 %, which takes 6 seconds at the least. ok is false when there are fewer than
+// 4 rates.
+func CheckStationary(rates []float64) (s Stationarity, ok bool) {
+	n := len(rates)
+	if n < minStationary {
+		return s, false
+	}
+	first, second := Median(rates[:n/2]), Median(rates[n-n/2:])
+	s.Seconds = n
+	if most := max(first, second); most > 0 {
+		s.DriftShare = (second - first) / most
+	}
+	s.TrendP = MannKendall(rates)
+	s.Stationary = math.Abs(s.DriftShare) <= maxDrift && s.TrendP > MinTrendP
+	return s, true
+}
+
+// String says what was found, for people.
+func (s Stationarity) String() string {
+	word := "stationary"
+	if !s.Stationary {
+		word = "NON-STATIONARY"
+	}
+	text := fmt.Sprintf("%s: the last %d s of the warm-up drift by %+.1f %%, trend p %.2g", word, s.Seconds, 100*s.DriftShare, s.TrendP)
+	if s.Extended {
+		text += " (warm-up extended)"
+	}
+	return text
+}
+
+// MannKendall is the two-sided probability of a trend as strong as that of the
+// values, in their order, if they had none (Mann, Econometrica 13, 1945; it is
+// Kendall's tau against time): the normal approximation with continuity correction
+// and Kendall's variance for ties (Kendall, Rank Correlation Methods, 4th ed. 1975).
+// For 6 values and more its decision at the level of 1 % is the exact
+// distribution's or more cautious. Equal values alone give 1.
+func MannKendall(values []float64) float64 {
+	score := 0 // rising pairs less falling ones
+	for i, a := range values {
+		for _, b := range values[i+1:] {
+			score += cmp.Compare(b, a)
+		}
+	}
+	if score == 0 {
+		return 1
+	}
+	return 2 * distuv.UnitNormal.Survival((math.Abs(float64(score))-1)/math.Sqrt(kendallVariance(values)))
+}
+
+// kendallVariance is the score's variance.
+func kendallVariance(values []float64) float64 {
+	term := func(n int) int { return n * (n - 1) * (2*n + 5) }
+	sum := term(len(values))
+	sorted := slices.Sorted(slices.Values(values))
+	for i := 0; i < len(sorted); {
+		same := 1
+		for i+same < len(sorted) && sorted[i+same] == sorted[i] {
+			same++
+		}
+		sum -= term(same)
+		i += same
+	}
+	return float64(sum) / 18
+}

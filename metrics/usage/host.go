@@ -1,0 +1,80 @@
+package usage
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/shirou/gopsutil/v3/cpu"
+	"github.com/shirou/gopsutil/v3/host"
+
+	"kvlab/metrics"
+)
+
+// HostFacts describes this machine and this build. Like Sampler it follows
+// HOST_PROC. CPUModel is "" on a processor that does not tell its name.
+func HostFacts() (metrics.Host, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	proc, err := hostProc()
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	memory, err := proc.memory()
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+	}
+	processors, err := cpu.Info() // one for each logical processor; none and no error when it cannot read
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: %s/cpuinfo: %w", proc.dir, err)
+	}
+	if len(processors) == 0 {
+		return metrics.Host{}, fmt.Errorf("describe this machine: %s/cpuinfo names no processor", proc.dir)
+	}
+	kernel, err := host.KernelVersion()
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: kernel version: %w", err)
+	}
+	system, _, version, err := host.PlatformInformation()
+	if err != nil {
+		return metrics.Host{}, fmt.Errorf("describe this machine: operating system: %w", err)
+	}
+	commit := ""
+	if build, ok := debug.ReadBuildInfo(); ok {
+		commit = gitCommit(build.Settings)
+	}
+	return metrics.Host{
+		Hostname:             name,
+		CPUModel:             processors[0].ModelName,
+		Cores:                len(processors),
+		MemoryTotalBytes:     memory.totalBytes,
+		MemoryAvailableBytes: memory.availableBytes,
+		Kernel:               kernel,
+		OS:                   cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
+		GoVersion:            runtime.Version(),
+		GitCommit:            commit,
+	}, nil
+}
+
+// gitCommit is the commit that the go command stamped into the binary, with
+// "-dirty" when the work tree had changes; "" for a build outside a work tree.
+func gitCommit(settings []debug.BuildSetting) string {
+	var commit, dirty string
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
+}

@@ -1,0 +1,53 @@
+package usage
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+func TestHostFactsOfThisMachine(t *testing.T) {
+	h := must(HostFacts())(t)
+	if h.Hostname != must(os.Hostname())(t) || h.GoVersion != runtime.Version() || h.Kernel == "" || strings.TrimSpace(h.OS) == "" {
+		t.Errorf("facts %+v", h)
+	}
+	if h.Cores < runtime.NumCPU() || h.MemoryTotalBytes == 0 {
+		t.Errorf("%d cores and %d bytes, but this process may use %d cores", h.Cores, h.MemoryTotalBytes, runtime.NumCPU())
+	}
+}
+
+func TestHostFactsFollowHostProc(t *testing.T) {
+	proc := newFakeProc(t, "proc-0")
+	h := must(HostFacts())(t)
+	if h.CPUModel != "Intel(R) Xeon(R) CPU D-1548 @ 2.00GHz" || h.Cores != 2 || h.MemoryTotalBytes != 16000000<<10 {
+		t.Errorf("facts %+v", h)
+	}
+	for _, file := range []string{"cpuinfo", "meminfo"} {
+		proc.show("proc-0")
+		if err := os.Remove(filepath.Join(proc.dir, file)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := HostFacts(); err == nil || !strings.Contains(err.Error(), filepath.Join(proc.dir, file)) {
+			t.Errorf("without %s: error %v", file, err)
+		}
+	}
+}
+
+func TestGitCommit(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		settings []debug.BuildSetting
+		want     string
+	}{
+		{"no work tree", []debug.BuildSetting{{Key: "GOOS", Value: "linux"}}, ""},
+		{"clean", []debug.BuildSetting{{Key: "vcs.revision", Value: "ab12"}, {Key: "vcs.modified", Value: "false"}}, "ab12"},
+		{"changed", []debug.BuildSetting{{Key: "vcs.revision", Value: "ab12"}, {Key: "vcs.modified", Value: "true"}}, "ab12-dirty"},
+	} {
+		if got := gitCommit(tt.settings); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package usage
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// reading is the state of all counters at one moment. What happened in between
+// is the difference of two readings.
+type reading struct {
+	at       time.Time // with its monotonic part
+	stat     stat
+	memory   memory
+	links    []link
+	segments segments
+	process  process
+}
+
+func (fs procFS) read() (reading, error) {
+	r := reading{at: time.Now()}
+	var err error
+	if r.stat, err = fs.stat(); err != nil {
+		return reading{}, err
+	}
+	if r.links, err = fs.links(); err != nil {
+		return reading{}, err
+	}
+	if r.segments, err = fs.segments(); err != nil {
+		return reading{}, err
+	}
+	if r.memory, err = fs.memory(); err != nil {
+		return reading{}, err
+	}
+	if r.process, err = fs.process(); err != nil {
+		return reading{}, err
+	}
+	return r, nil
+}
+
+func (r reading) link(name string) (link, bool) {
+	for _, l := range r.links {
+		if l.name == name {
+			return l, true
+		}
+	}
+	return link{}, false
+}
+
+// usage is what was used from the reading before to r. Cores and interfaces
+// that came or went in between are left out: for them there is no difference
+// to take.
+func (r reading) usage(before reading) metrics.Usage {
+	seconds := r.at.Sub(before.at).Seconds()
+	u := metrics.Usage{
+		LengthS:             seconds,
+		CPUPercent:          r.stat.all.since(before.stat.all).percent(),
+		CorePercent:         r.corePercent(before),
+		MemoryUsedBytes:     r.memory.usedBytes(),
+		MemoryTotalBytes:    r.memory.totalBytes,
+		TCPRetransmits:      since(r.segments.again, before.segments.again),
+		ContextSwitchesPerS: metrics.PerSecond(float64(since(r.stat.contextSwitches, before.stat.contextSwitches)), seconds),
+		Process:             r.process.usage(before.process, seconds),
+	}
+	for _, now := range r.links {
+		if then, ok := before.link(now.name); ok {
+			u.Interfaces = append(u.Interfaces, now.usage(then, seconds))
+		}
+	}
+	return u
+}
+
+// corePercent is in the order of core numbers.
+func (r reading) corePercent(before reading) []float64 {
+	var percent []float64
+	for _, core := range slices.Sorted(maps.Keys(r.stat.cores)) {
+		if then, ok := before.stat.cores[core]; ok {
+			percent = append(percent, r.stat.cores[core].since(then).percent())
+		}
+	}
+	return percent
+}
+
+func (l link) usage(before link, seconds float64) metrics.InterfaceUsage {
+	return metrics.InterfaceUsage{
+		Name:          l.name,
+		RxBytesPerS:   metrics.PerSecond(float64(since(l.rxBytes, before.rxBytes)), seconds),
+		TxBytesPerS:   metrics.PerSecond(float64(since(l.txBytes, before.txBytes)), seconds),
+		RxPacketsPerS: metrics.PerSecond(float64(since(l.rxPackets, before.rxPackets)), seconds),
+		TxPacketsPerS: metrics.PerSecond(float64(since(l.txPackets, before.txPackets)), seconds),
+	}
+}

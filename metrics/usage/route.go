@@ -1,0 +1,78 @@
+package usage
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// InterfaceFor returns the name of the network interface that carries this
+// machine's traffic to peer. It asks the kernel: connecting a UDP socket makes
+// it choose a route and with it a local address (ip(7), "an address is chosen
+// by the routing table"), and sends nothing. Traffic to one of the machine's
+// own addresses is carried by the loopback interface, whatever interface holds
+// the address.
+//
+// It is an error if there is no route to peer, or if several interfaces hold
+// the local address, because then the address does not tell which one it is.
+func InterfaceFor(peer netip.Addr) (string, error) {
+	if !peer.IsValid() || peer.IsUnspecified() {
+		return "", fmt.Errorf("find the interface towards %s: not the address of a peer", peer)
+	}
+	peer = peer.Unmap()
+	local, err := localAddress(peer)
+	if err != nil {
+		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
+	}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
+	}
+	own := local.WithZone("") == peer.WithZone("")
+	var found []string
+	for _, i := range interfaces {
+		holds, err := holdsAddress(i, local)
+		if err != nil {
+			return "", fmt.Errorf("find the interface towards %s: addresses of %s: %w", peer, i.Name, err)
+		}
+		loopback := i.Flags&net.FlagLoopback != 0
+		if own && loopback || !own && holds {
+			found = append(found, i.Name)
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("find the interface towards %s: local address %s is held by %d interfaces %v, want one",
+			peer, local, len(found), found)
+	}
+	return found[0], nil
+}
+
+// localAddress is the source address that the kernel picks towards peer.
+func localAddress(peer netip.Addr) (netip.Addr, error) {
+	const anyPort = 9 // discard (RFC 863); a connected UDP socket sends nothing by itself
+	socket, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, anyPort)))
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer socket.Close()
+	return socket.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
+}
+
+// holdsAddress reports whether i has the address local. A link-local address
+// says by its zone which of several interfaces it means.
+func holdsAddress(i net.Interface, local netip.Addr) (bool, error) {
+	if zone := local.Zone(); zone != "" && zone != i.Name {
+		return false, nil
+	}
+	addresses, err := i.Addrs()
+	if err != nil {
+		return false, err
+	}
+	for _, a := range addresses {
+		prefix, err := netip.ParsePrefix(a.String())
+		if err == nil && prefix.Addr().Unmap() == local.WithZone("") {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,127 @@
+// Package usage reads once a second what this machine and this process use of
+// processors, memory and network, and describes the machine.
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// Sampler turns the counters in /proc into Usage records, and into the Table of
+// the measured window. HOST_PROC, when set, names another directory to read in
+// place of /proc.
+//
+// It is safe for concurrent use: one goroutine samples each second while others
+// open and close the window.
+type Sampler struct {
+	start time.Time
+	proc  procFS
+
+	// mu guards what follows. It is held while /proc is read, well below a
+	// millisecond, so that readings are in the order of their times; no operation
+	// of the store ever waits for it.
+	mu            sync.Mutex
+	dataInterface string
+	last          reading
+	window        *window // nil when none is open
+}
+
+// NewSampler takes the first reading. Usage.StartS counts from start, the
+// node's own start, so that usage lines up with the node's Interval records.
+// Files that cannot be read are errors that name the file, and the line if one
+// is at fault.
+func NewSampler(start time.Time) (*Sampler, error) {
+	s := &Sampler{start: start}
+	var err error
+	if s.proc, err = hostProc(); err == nil {
+		s.last, err = s.proc.read()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sample this machine: %w", err)
+	}
+	return s, nil
+}
+
+// SetDataInterface names the interface that carries the run's traffic, as
+// InterfaceFor found it. A node may learn it late: a server when its first
+// client connects, but before the window opens.
+func (s *Sampler) SetDataInterface(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.window != nil && name != s.dataInterface {
+		return fmt.Errorf("data interface %s: the window is open with %s", name, s.dataInterface)
+	}
+	s.dataInterface = name
+	return nil
+}
+
+// Sample returns the usage since the last call, or since NewSampler. After an
+// error the next sample covers both intervals.
+func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, err := s.read()
+	if err != nil {
+		return metrics.Usage{}, err
+	}
+	u := now.usage(s.last)
+	u.Phase, u.DataInterface = phase, s.dataInterface
+	u.StartS = s.last.at.Sub(s.start).Seconds()
+	if s.window != nil {
+		s.window.add(now, s.dataInterface)
+		s.window.addPeak(s.last.at, u)
+	}
+	s.last = now
+	return u, nil
+}
+
+// OpenWindow begins the measured window. The data interface must be known.
+func (s *Sampler) OpenWindow() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dataInterface == "" {
+		return errors.New("open the window: the data interface is not known, no peer has connected")
+	}
+	now, err := s.read()
+	if err != nil {
+		return err
+	}
+	s.window = newWindow(now)
+	return nil
+}
+
+// CloseWindow ends the measured window and returns what was used in it. The averages come
+// from the counters at its two ends. The peaks are of the samples wholly inside
+// it, and never below the average, which is all that a window shorter than two
+// samples has.
+func (s *Sampler) CloseWindow() (WindowUsage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.window == nil {
+		return WindowUsage{}, errors.New("close the window: none is open")
+	}
+	now, err := s.read()
+	if err != nil {
+		return WindowUsage{}, err
+	}
+	w := s.window
+	s.window = nil
+	w.add(now, s.dataInterface)
+	return WindowUsage{w.table(s.dataInterface), w.pressure()}, nil
+}
+
+// read takes a reading and insists on the data interface, once it is known.
+func (s *Sampler) read() (reading, error) {
+	now, err := s.proc.read()
+	if err != nil {
+		return reading{}, fmt.Errorf("sample this machine: %w", err)
+	}
+	if _, ok := now.link(s.dataInterface); s.dataInterface != "" && !ok {
+		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.dataInterface, s.proc.dir)
+	}
+	return now, nil
+}

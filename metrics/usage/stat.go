@@ -1,0 +1,84 @@
+package usage
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/prometheus/procfs"
+)
+
+// cpuTicks are the times that one core, or all together, has spent since boot,
+// in clock ticks.
+type cpuTicks struct {
+	busy, idle uint64
+	interrupts uint64 // of busy: the kernel's, for devices and the network, whoever they are for
+	stolen     uint64 // of busy: another guest's
+}
+
+// stat is what is used of /proc/stat (proc_stat(5);
+// https://docs.kernel.org/filesystems/proc.html section 1.7).
+type stat struct {
+	all             cpuTicks
+	cores           map[int]cpuTicks // by core number; cores that are offline have no line
+	contextSwitches uint64
+	runnable        uint64 // tasks that run or wait for a core, the reader among them
+}
+
+func (fs procFS) stat() (stat, error) {
+	from, err := fs.Stat()
+	s := stat{all: ticksOf(from.CPUTotal), cores: make(map[int]cpuTicks), contextSwitches: from.ContextSwitches, runnable: from.ProcessesRunning}
+	for core, times := range from.CPU {
+		s.cores[int(core)] = ticksOf(times)
+	}
+	switch {
+	case err != nil:
+		return stat{}, fmt.Errorf("%s/stat: %w", fs.dir, err)
+	case s.all == cpuTicks{} || len(s.cores) == 0 || s.contextSwitches == 0 || s.runnable == 0:
+		return stat{}, fmt.Errorf("%s/stat: no cpu, cpu0, ctxt or procs_running", fs.dir)
+	}
+	return s, nil
+}
+
+// ticksOf counts waiting for I/O as idle time. Stolen time is busy: the core had
+// work, another guest of the hypervisor had the core. The two guest times are
+// already part of user and nice.
+func ticksOf(c procfs.CPUStat) cpuTicks {
+	const ticksPerSecond = 100 // USER_HZ, by which procfs has divided
+	ticks := func(seconds ...float64) (sum uint64) {
+		for _, s := range seconds {
+			sum += uint64(math.Round(ticksPerSecond * s))
+		}
+		return sum
+	}
+	return cpuTicks{
+		busy:       ticks(c.User, c.Nice, c.System, c.IRQ, c.SoftIRQ, c.Steal),
+		idle:       ticks(c.Idle, c.Iowait),
+		interrupts: ticks(c.IRQ, c.SoftIRQ),
+		stolen:     ticks(c.Steal),
+	}
+}
+
+// since is the time spent from before to t. The kernel document warns that
+// iowait may decrease.
+func (t cpuTicks) since(before cpuTicks) cpuTicks {
+	return cpuTicks{
+		busy: since(t.busy, before.busy), idle: since(t.idle, before.idle),
+		interrupts: since(t.interrupts, before.interrupts), stolen: since(t.stolen, before.stolen),
+	}
+}
+
+// add returns the sum of t and more.
+func (t cpuTicks) add(more cpuTicks) cpuTicks {
+	return cpuTicks{t.busy + more.busy, t.idle + more.idle, t.interrupts + more.interrupts, t.stolen + more.stolen}
+}
+
+// percent is the busy share, 0 to 100; 0 when less than a tick has passed.
+func (t cpuTicks) percent() float64 { return t.percentOf(t.busy) }
+
+// percentOf is what a part of the busy time is of all, 0 to 100.
+func (t cpuTicks) percentOf(part uint64) float64 {
+	if part == 0 {
+		return 0
+	}
+	return 100 * float64(part) / (float64(t.busy) + float64(t.idle))
+}
