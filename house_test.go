@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"kvs/engine/enginetest":  {"kvs"},
 	"kvs/wire":               {"kvs"},
 	"kvs/wire/faultproxy":    {},
+	"kvs/wire/wiretest":      {},
 	"kvs/certs":              {},
 	"kvs/node":               {"kvs/certs", "metrics", "metrics/clock", "metrics/usage"},
 	"kvs/check":              {"metrics"},

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,35 +15,19 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 )
 
 // startStore is a server for the length of one test.
 func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service *kvs.Service) {
 	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	e = engine.NewMutex()
 	service = kvs.NewService(e)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, service)
-			})
-		}
+	s := wiretest.Start(t, func(conn net.Conn) {
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, service)
 	})
-	t.Cleanup(func() {
-		socket.Close()
-		serving.Wait()
-	})
-	return socket.Addr().String(), e, service
+	return s.Addr().String(), e, service
 }
 
 // led is a whole client under a launcher that the test plays.

@@ -77,7 +77,7 @@ func TestCheckBesideFault(t *testing.T) {
 		defer close(cut)
 		for deadline := time.Now().Add(untilCut); g.Counts().Ops() < enough && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		}
-		s.cut()
+		s.Cut()
 	}()
 	if err := g.Measure(context.Background(), func(metrics.Phase) error { return nil }); err == nil {
 		t.Error("a run whose connections were cut ends well")

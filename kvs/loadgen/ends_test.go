@@ -47,7 +47,7 @@ func TestMeasureEndsEarly(t *testing.T) {
 		}, "enter window: enough"},
 		{"by a server that goes", func(_ context.CancelCauseFunc, servers []*store, phase metrics.Phase) error {
 			if phase == metrics.Window {
-				servers[1].cut()
+				servers[1].Cut()
 			}
 			return nil
 		}, "to server server1: "},

@@ -122,7 +122,7 @@ func strike(fault string, s *store, slow *paused, random *rand.Rand) (stop func(
 	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
 	switch fault {
 	case "cut":
-		return time.AfterFunc(when, s.cut).Stop
+		return time.AfterFunc(when, s.Cut).Stop
 	case "paused":
 		slow.begins = time.Now().Add(when)
 		slow.ends = slow.begins.Add(50 * time.Millisecond)

@@ -106,7 +106,7 @@ func TestSharedConnectionIsCut(t *testing.T) {
 			err := within(t, "Measure", func() error {
 				return g.Measure(context.Background(), func(p metrics.Phase) error {
 					if p == metrics.Window {
-						servers[1].cut()
+						servers[1].Cut()
 					}
 					return nil
 				})
@@ -151,7 +151,7 @@ func TestSharedOrderIsKept(t *testing.T) {
 	if _, err := runAll(t, c); err != nil {
 		t.Fatal(err)
 	}
-	s.cut()
+	s.Cut()
 	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server's sessions do not end")

@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 )
 
@@ -88,21 +89,7 @@ func TestNullInProcess(t *testing.T) {
 // serve answers connections on loopback until the test ends.
 func serve(t *testing.T, service *kvs.Service, id wire.Options) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go server.Serve(conn, id, service)
-		}
-	}()
-	return l.Addr().String()
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service) }).Addr().String()
 }
 
 // runAll is a whole run.

@@ -299,8 +299,8 @@ func TestServerGone(t *testing.T) {
 	err := within(t, "the run", func() error {
 		return g.Measure(context.Background(), func(p metrics.Phase) error {
 			if p == metrics.Window {
-				s.socket.Close()
-				s.cut()
+				s.Close()
+				s.Cut()
 			}
 			return nil
 		})

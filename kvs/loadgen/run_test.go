@@ -325,7 +325,7 @@ func TestOrderIsKept(t *testing.T) {
 	if _, err := runAll(t, c); err != nil {
 		t.Fatal(err)
 	}
-	s.cut()
+	s.Cut()
 	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server's sessions do not end")

@@ -3,7 +3,6 @@ package loadgen
 import (
 	"fmt"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,18 +10,16 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
 )
 
 // store is a server whose connections a test can cut.
 type store struct {
+	*wiretest.Server
 	name    string
 	addr    string
 	engine  kvs.Engine
 	service *kvs.Service
-	socket  net.Listener
-
-	mu    sync.Mutex
-	conns []net.Conn // guarded by mu
 }
 
 func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
@@ -32,48 +29,21 @@ func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 
 func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 	t.Helper()
-	socket, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &store{name: name, addr: socket.Addr().String(), engine: e, service: kvs.NewService(e), socket: socket}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.conns = append(s.conns, conn)
-			s.mu.Unlock()
-			serving.Go(func() { _ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service) })
-		}
+	s := &store{name: name, engine: e, service: kvs.NewService(e)}
+	s.Server = wiretest.StartAt(t, addr, func(conn net.Conn) {
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service)
 	})
-	t.Cleanup(func() {
-		socket.Close()
-		s.cut()
-		serving.Wait()
-	})
+	s.addr = s.Addr().String()
 	return s
 }
 
 // restart has another store, which is empty, take the place of this one.
 func (s *store) restart(t *testing.T, codec string) *store {
 	t.Helper()
-	s.socket.Close()
+	s.Close()
 	next := newStoreOn(t, s.addr, s.name, codec, engine.NewMutex())
-	s.cut()
+	s.Cut()
 	return next
-}
-
-// cut closes every connection.
-func (s *store) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, conn := range s.conns {
-		conn.Close()
-	}
 }
 
 // stores are n servers, and their addresses.

@@ -11,47 +11,30 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/wiretest"
 )
 
 // revenant is a server that can be started again, with an empty store, on the
 // same port.
 type revenant struct {
-	addr     string
-	listener net.Listener
+	addr   string
+	socket *wiretest.Server
 
 	mu      sync.Mutex
 	id      Options      // guarded by mu
 	service *kvs.Service // guarded by mu
-	conns   []net.Conn   // guarded by mu
 }
 
 func newRevenant(t *testing.T, id Options) *revenant {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &revenant{addr: listener.Addr().String(), listener: listener, id: id}
-	r.restart()
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			r.mu.Lock()
-			service, id := r.service, r.id
-			r.conns = append(r.conns, conn)
-			r.mu.Unlock()
-			serving.Go(func() { _ = serve(conn, id, service) })
-		}
+	r := &revenant{id: id, service: kvs.NewService(engine.NewMutex())}
+	r.socket = wiretest.Start(t, func(conn net.Conn) {
+		r.mu.Lock()
+		service, id := r.service, r.id
+		r.mu.Unlock()
+		_ = serve(conn, id, service)
 	})
-	t.Cleanup(func() {
-		listener.Close()
-		r.restart()
-		serving.Wait()
-	})
+	r.addr = r.socket.Addr().String()
 	return r
 }
 
@@ -59,10 +42,8 @@ func newRevenant(t *testing.T, id Options) *revenant {
 func (r *revenant) restart() *kvs.Service {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, conn := range r.conns {
-		conn.Close()
-	}
-	r.conns, r.service = nil, kvs.NewService(engine.NewMutex())
+	r.service = kvs.NewService(engine.NewMutex())
+	r.socket.Cut()
 	return r.service
 }
 
@@ -117,9 +98,9 @@ func TestLaneEnds(t *testing.T) {
 		after func(t *testing.T, r *revenant, client *Client)
 		want  string
 	}{
-		{"gone", func(t *testing.T, r *revenant, _ *Client) { r.listener.Close(); r.restart() }, "no new connection within|no reply within"},
+		{"gone", func(t *testing.T, r *revenant, _ *Client) { r.socket.Close(); r.restart() }, "no new connection within|no reply within"},
 		{"another run's", func(t *testing.T, r *revenant, _ *Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
-		{"closed", func(t *testing.T, r *revenant, client *Client) { r.listener.Close(); r.restart(); client.Close() }, "closed|shut down"},
+		{"closed", func(t *testing.T, r *revenant, client *Client) { r.socket.Close(); r.restart(); client.Close() }, "closed|shut down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRevenant(t, binaryID)

@@ -9,12 +9,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/wire/wiretest"
 )
 
 // newRandom prints its seed, so that a failure can be repeated.
@@ -55,31 +55,14 @@ func serve(socket net.Conn, id Options, service *kvs.Service) error {
 
 func startServer(t testing.TB, id Options, e kvs.Engine) *server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{addr: listener.Addr().String(), service: kvs.NewService(e), ended: make(chan error, 1000)}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				err := serve(conn, id, s.service)
-				select {
-				case s.ended <- err:
-				default: // nobody asks for so many
-				}
-			})
+	s := &server{service: kvs.NewService(e), ended: make(chan error, 1000)}
+	s.addr = wiretest.Start(t, func(conn net.Conn) {
+		err := serve(conn, id, s.service)
+		select {
+		case s.ended <- err:
+		default: // no test asks for more
 		}
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		serving.Wait() // the clients of the test have closed their connections
-	})
+	}).Addr().String()
 	return s
 }
 

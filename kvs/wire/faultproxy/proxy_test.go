@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/kvs/wire/wiretest"
 )
 
 // arrives is the slow right engine: what of sent comes through a fault.
@@ -241,21 +243,7 @@ func TestDelays(t *testing.T) {
 
 // Each connection has its own faults, and one without any is left alone.
 func TestPlanByConnection(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conn.Write([]byte("hello"))
-			conn.Close()
-		}
-	}()
+	listener := wiretest.Start(t, func(conn net.Conn) { conn.Write([]byte("hello")) })
 	proxy := start(t, listener.Addr().String(), func(conn int) []Fault {
 		if conn == 0 {
 			return []Fault{{Kind: Flip, Way: ToClient, Bit: 5}, {Kind: Flip, Way: ToClient, At: 4, Bit: 5}}
