@@ -45,10 +45,11 @@ var mayImport = map[string][]string{
 	"plots":                  {"metrics", "metrics/format", "plots/figure", "metrics/latency", "metrics/stats"},
 	"plots/figure":           {},
 	"plots/kvsplot":          {"plots"},
-	"kvs/cluster":            {"kvs/check", "kvs/cluster/virtual", "kvs/cluster/nodes", "kvs/experiment", "kvs/node", "kvs/certs", "metrics", "plots", "metrics/format", "metrics/clock", "metrics/latency", "metrics/stats"},
+	"kvs/cluster":            {"kvs/check", "kvs/cluster/virtual", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/experiment", "kvs/node", "kvs/certs", "metrics", "plots", "metrics/format", "metrics/clock", "metrics/latency", "metrics/stats"},
 	"kvs/cluster/faults":     {},
 	"kvs/cluster/virtual":    {"metrics"},
 	"kvs/cluster/nodes":      {},
+	"kvs/cluster/plan":       {"kvs/cluster/nodes", "metrics", "metrics/format"},
 	"kvs/cluster/kvscluster": {"kvs/cluster", "kvs/cluster/virtual"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -15,18 +16,18 @@ import (
 type backend interface {
 	// Prepare makes sure that every place can run its program. Its errors are
 	// faults that name the node.
-	Prepare(ctx context.Context, places []Place) error
+	Prepare(ctx context.Context, places []plan.Place) error
 	// Command is the process, not yet started, that runs a place's program in a
 	// mode, with the mode's pipe as its standard input and output. It is the
 	// leader of its own process group, so that a terminal's Ctrl-C reaches the
 	// launcher alone, which then ends the run in order.
-	Command(place Place, as mode) *exec.Cmd
+	Command(place plan.Place, as mode) *exec.Cmd
 	// Death says how the program of a Command ended before its work was done,
 	// from the exit status of the process and the last lines of its log.
 	Death(status syscall.WaitStatus, log []string) string
 	// Signal sends a signal to a place's process itself, which may be beyond
 	// the reach of signals to its Command. After SIGKILL it has gone.
-	Signal(ctx context.Context, place Place, id metrics.ProcessID, signal syscall.Signal) error
+	Signal(ctx context.Context, place plan.Place, id metrics.ProcessID, signal syscall.Signal) error
 }
 
 // mode is what a program is started for: the only word of its command line.
@@ -44,21 +45,21 @@ var (
 
 // local runs nodes as processes on this machine.
 type local struct {
-	programs Programs
+	programs plan.Programs
 }
 
 // Prepare checks that the programs are there.
-func (l local) Prepare(_ context.Context, places []Place) error {
+func (l local) Prepare(_ context.Context, places []plan.Place) error {
 	for _, place := range places {
 		if _, err := exec.LookPath(l.programs[place.Role]); err != nil {
-			return &fault{node: place.Name, role: place.Role, reason: format.OneLine(err.Error())}
+			return &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
 		}
 	}
 	return nil
 }
 
 // Command runs the program itself.
-func (l local) Command(place Place, as mode) *exec.Cmd {
+func (l local) Command(place plan.Place, as mode) *exec.Cmd {
 	cmd := exec.Command(l.programs[place.Role], string(as))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
@@ -88,6 +89,6 @@ func shellDeath(status syscall.WaitStatus) string {
 }
 
 // Signal sends it from here.
-func (l local) Signal(_ context.Context, _ Place, id metrics.ProcessID, signal syscall.Signal) error {
+func (l local) Signal(_ context.Context, _ plan.Place, id metrics.ProcessID, signal syscall.Signal) error {
 	return node.Signal(id, signal)
 }

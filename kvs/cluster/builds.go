@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -17,13 +18,13 @@ import (
 // of their content, as all programs are. The zero builds has none.
 type builds struct {
 	dir   string
-	ready map[string]Programs // by commit
+	ready map[string]plan.Programs // by commit
 }
 
 // programs builds the node programs of a revision of the checkout at root, static
 // as run-cluster.sh builds its own, and returns the commit that it names and their
 // paths. The build is the same to the last byte each time, for the same Go.
-func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths Programs, err error) {
+func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths plan.Programs, err error) {
 	commit, err = git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
 		return "", nil, fmt.Errorf("%s%s: no such commit in %s", commitPrefix, rev, root)
@@ -35,7 +36,7 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 		if b.dir, err = os.MkdirTemp("", "kvlab-builds-"); err != nil {
 			return "", nil, err
 		}
-		b.ready = make(map[string]Programs)
+		b.ready = make(map[string]plan.Programs)
 	}
 	dir := filepath.Join(b.dir, commit)
 	// A clone of its own, which shares the objects: the checkout stays as it is, and
@@ -50,9 +51,9 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 	if err := buildNodes(ctx, source, filepath.Join(dir, "bin")); err != nil {
 		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
 	}
-	paths = make(Programs)
+	paths = make(plan.Programs)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		paths[role] = filepath.Join(dir, "bin", programName(role))
+		paths[role] = filepath.Join(dir, "bin", plan.Program(role))
 	}
 	b.ready[commit] = paths
 	return commit, paths, os.RemoveAll(source)
@@ -69,7 +70,7 @@ func (b *builds) remove() error {
 // git runs git in a folder and returns what it prints. Its error is git's own last
 // line.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
+	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
 	return strings.TrimSpace(out), err
 }
 
@@ -80,7 +81,7 @@ func buildNodes(ctx context.Context, source, bin string) error {
 		"./kvs/server/kvsserver", "./kvs/client/kvsclient")
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"))
-	if _, err := output(cmd); err != nil {
+	if _, err := plan.Output(cmd); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
 	return nil

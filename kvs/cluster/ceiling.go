@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -30,7 +31,7 @@ type reached struct {
 type ceilingKind struct {
 	name    string
 	folder  string // below the run's
-	plan    func(work, Plan, *metrics.Preflight) (Plan, error)
+	plan    func(work, plan.Plan, *metrics.Preflight) (plan.Plan, error)
 	believe func(metrics.Run) metrics.Verdict // the verdict "ceiling" when its rate may be
 }
 
@@ -50,7 +51,7 @@ func (l *Launcher) measureCeiling(ctx context.Context, at configuration, own tri
 	if own.barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
-	work, err := at.programs.workOf(ctx, at.plan)
+	work, err := workOf(ctx, at.programs, at.plan)
 	if err != nil {
 		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
 	}
@@ -72,7 +73,7 @@ func (l *Launcher) measureCeiling(ctx context.Context, at configuration, own tri
 
 // reach measures one ceiling of a plan, unless that has been done.
 func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, at configuration, own trialOptions, trial *conductor, dir folder) (r reached) {
-	var plan Plan
+	var plan plan.Plan
 	plan, r.why = kind.plan(work, at.plan, trial.preflight)
 	if r.why == nil {
 		r.why = ctx.Err()
@@ -92,7 +93,7 @@ func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, at co
 
 // tryCeiling carries a ceiling's plan out, with the trial's nodes and clocks. Its
 // logs and its run.json stay in dir.
-func (l *Launcher) tryCeiling(ctx context.Context, plan Plan, own trialOptions, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
+func (l *Launcher) tryCeiling(ctx context.Context, plan plan.Plan, own trialOptions, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -154,7 +155,7 @@ func TestCeilingWindow(t *testing.T) {
 	for window, want := range map[time.Duration]string{
 		0: "-secs=0.5", 100 * time.Millisecond: "-secs=0.1", 5 * time.Second: "-secs=0.5", 8 * time.Second: "-secs=0.8", time.Hour: "-secs=1",
 	} {
-		args := work{window: window}.short(Plan{}).ClientArgs
+		args := work{window: window}.short(plan.Plan{}).ClientArgs
 		if got := args[len(args)-1]; got != want {
 			t.Errorf("a window of %v gives %s, want %s", window, got, want)
 		}
@@ -163,7 +164,7 @@ func TestCeilingWindow(t *testing.T) {
 
 // The stores of the clients in process must leave half of a machine's free memory.
 func TestInprocPlanFitsMemory(t *testing.T) {
-	plan := Plan{Places: []Place{
+	plan := plan.Plan{Places: []plan.Place{
 		{Name: "node0", Role: metrics.Server}, {Name: "node1", Role: metrics.Server}, {Name: "node1", Role: metrics.Client}, {Name: "node2", Role: metrics.Client},
 	}}
 	machine := func(free uint64) *metrics.Preflight {

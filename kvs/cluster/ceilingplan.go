@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -34,7 +35,7 @@ type work struct {
 }
 
 // workOf asks the programs what a plan's arguments come to.
-func (p Programs) workOf(ctx context.Context, plan Plan) (work, error) {
+func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (work, error) {
 	server, err := p.Settings(ctx, metrics.Server, plan.ServerArgs)
 	if err != nil {
 		return work{}, err
@@ -50,7 +51,7 @@ func (p Programs) workOf(ctx context.Context, plan Plan) (work, error) {
 }
 
 // nullPlan is the plan with servers that store nothing, and a closed loop.
-func (w work) nullPlan(plan Plan, _ *metrics.Preflight) (Plan, error) {
+func (w work) nullPlan(plan plan.Plan, _ *metrics.Preflight) (plan.Plan, error) {
 	if w.coalesce {
 		return plan, errors.New("with -coalesce its one value would be sent once a reply")
 	}
@@ -62,17 +63,17 @@ func (w work) nullPlan(plan Plan, _ *metrics.Preflight) (Plan, error) {
 // inprocPlan is the plan without servers: each client has a store of its own, with
 // as many records as a server has, which must fit its machine beside those of the
 // others there.
-func (w work) inprocPlan(plan Plan, preflight *metrics.Preflight) (Plan, error) {
-	servers := uint64(plan.count(metrics.Server))
+func (w work) inprocPlan(p plan.Plan, preflight *metrics.Preflight) (plan.Plan, error) {
+	servers := uint64(p.Count(metrics.Server))
 	records := (w.records + servers - 1) / servers
-	isServer := func(p Place) bool { return p.Role == metrics.Server }
-	plan.Places, plan.ServerArgs = slices.DeleteFunc(slices.Clone(plan.Places), isServer), nil
+	isServer := func(p plan.Place) bool { return p.Role == metrics.Server }
+	p.Places, p.ServerArgs = slices.DeleteFunc(slices.Clone(p.Places), isServer), nil
 	if err := fits(records*(w.valueSize+storeOverhead), preflight); err != nil {
-		return plan, err
+		return p, err
 	}
-	plan.ClientArgs = append(closedLoop(plan.ClientArgs), "-transport=inproc", "-engine="+w.engine,
+	p.ClientArgs = append(closedLoop(p.ClientArgs), "-transport=inproc", "-engine="+w.engine,
 		"-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
-	return plan, nil
+	return p, nil
 }
 
 // storeOverhead is what a record takes beside its value in the largest of the
@@ -109,7 +110,7 @@ func closedLoop(args []string) []string {
 }
 
 // short gives a ceiling's plan its window.
-func (w work) short(plan Plan) Plan {
+func (w work) short(plan plan.Plan) plan.Plan {
 	window := min(max(w.window/10, shortestCeiling), longestCeiling)
 	if w.window > 0 {
 		window = min(window, w.window)

@@ -6,14 +6,15 @@ import (
 	"io"
 	"strings"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
 func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ended error) error {
-	var f *fault
-	if errors.As(ended, &f) && f.kind == badArgs {
+	var f *plan.Fault
+	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return badArguments(f)
 	}
 	text := ""
@@ -38,16 +39,16 @@ func (l *Launcher) finish(result string, dir folder, verdict metrics.Verdict, en
 }
 
 // badArguments is what the user is told of arguments that a node refuses.
-func badArguments(f *fault) error {
-	return &UsageError{fmt.Errorf("%s (%s): %s", programName(f.role), f.node, f.reason)}
+func badArguments(f *plan.Fault) error {
+	return &UsageError{fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason)}
 }
 
 // explain writes every fault, and the end of the log of the node that the
 // verdict names. An interrupt needs no explanation, a failed preflight has told
 // all, and wrong arguments are the command line's affair, which conclude says.
 func (c *conductor) explain(w io.Writer, ended error) {
-	var f *fault
-	if errors.Is(ended, errInterrupted) || errors.As(ended, &f) && f.kind == badArgs || c.preflight.Failed() {
+	var f *plan.Fault
+	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.preflight.Failed() {
 		return
 	}
 	fmt.Fprintln(w, ended)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/kvs/certs"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -15,7 +16,7 @@ import (
 // conductor leads the members of one run through the protocol of package
 // control. One goroutine owns it.
 type conductor struct {
-	plan    Plan
+	plan    plan.Plan
 	backend backend
 	limits  limits
 	token   string
@@ -50,7 +51,7 @@ type conductor struct {
 	broken   *metrics.Violation  // in them, nil for nothing
 }
 
-func newConductor(plan Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
+func newConductor(plan plan.Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
 	return &conductor{
 		plan: plan, backend: b, limits: l, token: token, force: force, display: d,
 		inbox:   make(chan message, 1024),
@@ -67,18 +68,18 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 	for _, place := range c.plan.Places {
 		log, err := openNodeLog(dir, place)
 		if err != nil {
-			return &fault{reason: format.OneLine(err.Error())}
+			return &plan.Fault{Reason: format.OneLine(err.Error())}
 		}
 		defer log.close()
 		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
 	}
 	var err error
 	if c.latency, err = createLatencyLog(dir); err != nil {
-		return &fault{reason: format.OneLine(err.Error())}
+		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	defer c.display.clear()
 	err = c.conduct(ctx)
-	if f := (*fault)(nil); errors.As(err, &f) && f.kind == hang {
+	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind == plan.Hang {
 		c.dump()
 	}
 	return c.closeLatency(errors.Join(err, c.stop()))
@@ -128,16 +129,16 @@ func (c *conductor) start(role metrics.Role) error {
 	}
 	epochs, err := c.epochs(role)
 	if err != nil {
-		return &fault{reason: format.OneLine(err.Error())}
+		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	for i, m := range c.of(role) {
 		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
-			return m.fault(crash, "cannot be started: %v", err)
+			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
-		args := c.plan.args(m.Place, i, hosts)
+		args := c.plan.Args(m.Place, i, hosts)
 		own, err := c.credentials(m.Place, args)
 		if err != nil {
-			return m.fault(crash, "cannot be started: %v", err)
+			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
 		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
 	}
@@ -227,7 +228,7 @@ func (c *conductor) tell(role metrics.Role, command node.Command) {
 }
 
 // hear takes a message in, and returns the fault that it amounts to.
-func (c *conductor) hear(msg message) *fault {
+func (c *conductor) hear(msg message) *plan.Fault {
 	m := msg.from
 	m.heard = time.Now()
 	var disk diskError
@@ -240,7 +241,7 @@ func (c *conductor) hear(msg message) *fault {
 	case onDisk:
 		return disk.fault()
 	case msg.err != nil:
-		return m.fault(complaint, "%v", msg.err)
+		return m.fault(plan.Complaint, "%v", msg.err)
 	}
 	event := msg.event
 	switch event.Event {
@@ -258,18 +259,18 @@ func (c *conductor) hear(msg message) *fault {
 	case node.Error:
 		m.failed = true
 		if event.Usage {
-			return m.fault(badArgs, "%s", event.Text)
+			return m.fault(plan.BadArgs, "%s", event.Text)
 		}
 		if server := c.server(event.Peer); server != nil && event.Lost {
-			return server.fault(crash, "%s", event.Text)
+			return server.fault(plan.Crash, "%s", event.Text)
 		} else if server != nil {
 			return c.hung(server, "does not answer %s: %s", m.Name, event.Text)
 		}
-		return m.fault(complaint, "%s", event.Text)
+		return m.fault(plan.Complaint, "%s", event.Text)
 	default:
 		next, known := stageOf[event.Event]
 		if !known || next > c.asked[m.Role] || next <= m.stage {
-			return m.fault(complaint, "sent %q out of turn", event.Event)
+			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
 		return m.reach(next, event)
 	}
@@ -293,24 +294,24 @@ func (c *conductor) silent(now time.Time) *member {
 }
 
 // hung is the fault of a member that should have acted.
-func (c *conductor) hung(m *member, format string, args ...any) *fault {
+func (c *conductor) hung(m *member, format string, args ...any) *plan.Fault {
 	m.hung = true
-	return m.fault(hang, format, args...)
+	return m.fault(plan.Hang, format, args...)
 }
 
 // blame waits a moment for a better explanation of a complaint: when a server
 // dies, its clients' broken connections are often heard of first.
-func (c *conductor) blame(best *fault) error {
+func (c *conductor) blame(best *plan.Fault) error {
 	grace := time.NewTimer(c.limits.grace)
 	defer grace.Stop()
-	for best.kind == complaint {
+	for best.Kind == plan.Complaint {
 		select {
 		case msg := <-c.inbox:
-			if f := c.hear(msg); f != nil && f.node != best.node && f.closerThan(best) {
+			if f := c.hear(msg); f != nil && f.Node != best.Node && f.CloserThan(best) {
 				best = f
 			}
 		case <-grace.C:
-			if server := c.quietServer(time.Now()); server != nil && best.role == metrics.Client {
+			if server := c.quietServer(time.Now()); server != nil && best.Role == metrics.Client {
 				return c.hung(server, "has stopped answering; %v", best)
 			}
 			return best

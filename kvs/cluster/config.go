@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 	"kvlab/plots"
@@ -17,7 +18,7 @@ import (
 // Config is what the command line asks for.
 type Config struct {
 	nodes.Request
-	Spec
+	plan.Spec
 
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
@@ -177,9 +178,9 @@ func (t argsText) apply(cfg *Config) error {
 		var err error
 		switch i {
 		case 0:
-			cfg.Servers, err = parseCount("servers", word)
+			cfg.Servers, err = plan.ParseCount("servers", word)
 		case 1:
-			cfg.Clients, err = parseCount("clients", word)
+			cfg.Clients, err = plan.ParseCount("clients", word)
 		case 2:
 			err = setOnce(&t.server, word, "server-args")
 		case 3:

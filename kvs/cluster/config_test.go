@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -20,19 +21,19 @@ func TestParseArgs(t *testing.T) {
 		want Config
 	}{
 		{nil, Config{}},
-		{[]string{"2"}, Config{Spec: Spec{Servers: 2}}},
-		{[]string{"2", "3"}, Config{Spec: Spec{Servers: 2, Clients: 3}}},
-		{[]string{"2", "2", "", "-secs 5"}, Config{Spec: Spec{Servers: 2, Clients: 2, ClientArgs: []string{"-secs", "5"}}}},
-		{[]string{"2", "2", "-port 8080", "-secs 5"}, Config{Spec: Spec{Servers: 2, Clients: 2, ServerArgs: []string{"-port", "8080"}, ClientArgs: []string{"-secs", "5"}}}},
-		{[]string{"2", "2", "-pprof", "-quick"}, Config{Spec: Spec{Servers: 2, Clients: 2, ServerArgs: []string{"-pprof"}, ClientArgs: []string{"-quick"}}}},
-		{[]string{"--secs", "5", "2", "2"}, Config{Spec: Spec{Servers: 2, Clients: 2, Secs: 5}}},
-		{[]string{"2", "2", "--secs", "5"}, Config{Spec: Spec{Servers: 2, Clients: 2, Secs: 5}}},
-		{[]string{"2", "-secs=5", "2", "-local"}, Config{Spec: Spec{Servers: 2, Clients: 2, Secs: 5}, Request: nodes.Request{Local: true}}},
-		{[]string{"1", "1", "", "-theta '0 5'", "--dry-run"}, Config{Spec: Spec{Servers: 1, Clients: 1, ClientArgs: []string{"-theta", "0 5"}}, DryRun: true}},
-		{[]string{"--server-args", "-engine mutex", "--client-args=-secs 5"}, Config{Spec: Spec{ServerArgs: []string{"-engine", "mutex"}, ClientArgs: []string{"-secs", "5"}}}},
-		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Spec: Spec{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}}},
+		{[]string{"2"}, Config{Spec: plan.Spec{Servers: 2}}},
+		{[]string{"2", "3"}, Config{Spec: plan.Spec{Servers: 2, Clients: 3}}},
+		{[]string{"2", "2", "", "-secs 5"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, ClientArgs: []string{"-secs", "5"}}}},
+		{[]string{"2", "2", "-port 8080", "-secs 5"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, ServerArgs: []string{"-port", "8080"}, ClientArgs: []string{"-secs", "5"}}}},
+		{[]string{"2", "2", "-pprof", "-quick"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, ServerArgs: []string{"-pprof"}, ClientArgs: []string{"-quick"}}}},
+		{[]string{"--secs", "5", "2", "2"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, Secs: 5}}},
+		{[]string{"2", "2", "--secs", "5"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, Secs: 5}}},
+		{[]string{"2", "-secs=5", "2", "-local"}, Config{Spec: plan.Spec{Servers: 2, Clients: 2, Secs: 5}, Request: nodes.Request{Local: true}}},
+		{[]string{"1", "1", "", "-theta '0 5'", "--dry-run"}, Config{Spec: plan.Spec{Servers: 1, Clients: 1, ClientArgs: []string{"-theta", "0 5"}}, DryRun: true}},
+		{[]string{"--server-args", "-engine mutex", "--client-args=-secs 5"}, Config{Spec: plan.Spec{ServerArgs: []string{"-engine", "mutex"}, ClientArgs: []string{"-secs", "5"}}}},
+		{[]string{"1", "1", "--client-args", "-secs 5"}, Config{Spec: plan.Spec{Servers: 1, Clients: 1, ClientArgs: []string{"-secs", "5"}}}},
 		{[]string{"--nodes", "a,b-1,c.d"}, Config{Request: nodes.Request{Nodes: []string{"a", "b-1", "c.d"}}}},
-		{[]string{"--soak", "24h"}, Config{Spec: Spec{Soak: 24 * time.Hour}}},
+		{[]string{"--soak", "24h"}, Config{Spec: plan.Spec{Soak: 24 * time.Hour}}},
 		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", Request: nodes.Request{HostsFile: "h"}}},
 		{[]string{"--sweep", "nodes=2,4", "--trials", "3", "--sweep", "theta=0.5", "--until", "2.5%", "--seed", "7"},
 			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 )
 
@@ -29,11 +30,11 @@ func (c *conductor) withDeadline(ctx context.Context, deadline time.Duration) (c
 func (c *conductor) cut(ctx context.Context, late *member, want stage) error {
 	switch {
 	case !errors.Is(context.Cause(ctx), errDeadline):
-		return errInterrupted
+		return plan.ErrInterrupted
 	case late == nil:
-		return &fault{reason: fmt.Sprintf("deadline of %s reached while the nodes were prepared", c.deadline)}
+		return &plan.Fault{Reason: fmt.Sprintf("deadline of %s reached while the nodes were prepared", c.deadline)}
 	}
-	return late.fault(hang, "deadline of %s reached in phase %s: was not %s yet", c.deadline, c.phase, stageNames[want])
+	return late.fault(plan.Hang, "deadline of %s reached in phase %s: was not %s yet", c.deadline, c.phase, stageNames[want])
 }
 
 // dump is for a run that has come to a standstill: it has every running node log

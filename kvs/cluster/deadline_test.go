@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kvlab/kvs/cluster/plan"
 )
 
 // When the deadline is reached, every node that still works logs its stacks, one
@@ -48,7 +50,7 @@ func TestDeadlineOfPreparation(t *testing.T) {
 
 // No node gets a longer life than the deadline leaves it.
 func TestDeadlineShortensLeases(t *testing.T) {
-	c := &conductor{plan: Plan{Local: true}, limits: defaultLimits()}
+	c := &conductor{plan: plan.Plan{Local: true}, limits: defaultLimits()}
 	ctx, cancel := c.withDeadline(context.Background(), time.Minute)
 	defer cancel()
 	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.limits.report+c.limits.exit).Seconds() || ctx.Err() != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -102,7 +102,7 @@ func (s status) bar(width int) string {
 func (c *conductor) status() status {
 	s := status{
 		phase: c.phase, elapsed: time.Since(c.entered),
-		servers: c.plan.count(metrics.Server), clients: c.plan.count(metrics.Client),
+		servers: c.plan.Count(metrics.Server), clients: c.plan.Count(metrics.Client),
 	}
 	for i, m := range c.of(metrics.Client) {
 		s.opsPerS += m.interval.OpsPerS()
@@ -114,7 +114,7 @@ func (c *conductor) status() status {
 }
 
 // phaseLength is how long the phase lasts, 0 where nothing states it.
-func (c *conductor) phaseLength(s Settings) time.Duration {
+func (c *conductor) phaseLength(s plan.Settings) time.Duration {
 	switch {
 	case c.phase == metrics.Window:
 		return s.Window

@@ -5,20 +5,18 @@ import (
 	"net/netip"
 
 	"kvlab/kvs/certs"
+	"kvlab/kvs/cluster/plan"
 )
-
-// encryptionFlag is the nodes' flag for encrypted calls.
-const encryptionFlag = "tls"
 
 // encryptionFlags defines the flag that says whether calls are encrypted.
 func (c *Config) encryptionFlags(fs *flag.FlagSet) {
-	fs.BoolVar(&c.TLS, encryptionFlag, false, "encrypt all calls (TLS 1.3), with an authority and certificates of this run's own, which servers and clients verify: the same as -tls in the arguments of both; such a run compares only with its like")
+	fs.BoolVar(&c.TLS, plan.EncryptionFlag, false, "encrypt all calls (TLS 1.3), with an authority and certificates of this run's own, which servers and clients verify: the same as -tls in the arguments of both; such a run compares only with its like")
 }
 
 // credentials are what a place gets for its arguments, nil when they do not ask
 // for any. They go through the control pipe, and nobody writes them down.
-func (c *conductor) credentials(place Place, args []string) (*certs.Credentials, error) {
-	if !names(args, encryptionFlag) {
+func (c *conductor) credentials(place plan.Place, args []string) (*certs.Credentials, error) {
+	if !plan.HasFlag(args, plan.EncryptionFlag) {
 		return nil, nil
 	}
 	if c.authority == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -81,8 +82,8 @@ func checkNoKey(t *testing.T, dir string) {
 // Each place whose arguments ask for it gets a certificate of its own, all of one
 // authority, and others none.
 func TestCredentials(t *testing.T) {
-	c := &conductor{plan: Plan{Trusted: Spec{}.trusted()}}
-	place := Place{Name: "node0", Role: metrics.Server, Data: "10.10.1.1"}
+	c := &conductor{plan: plan.Plan{Trusted: plan.Spec{}.Trusted()}}
+	place := plan.Place{Name: "node0", Role: metrics.Server, Data: "10.10.1.1"}
 	if none, err := c.credentials(place, []string{"-node", "node0"}); none != nil || err != nil {
 		t.Errorf("without -tls: %v, %v", none, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -78,9 +79,9 @@ func TestEpochs(t *testing.T) {
 	const ahead = int64(1000 * time.Second)
 	near, far := &pipe{}, &pipe{}
 	client := func(name string, in *pipe) *member {
-		return &member{Place: Place{Name: name, Role: metrics.Client}, stdin: in}
+		return &member{Place: plan.Place{Name: name, Role: metrics.Client}, stdin: in}
 	}
-	c := newConductor(Plan{}, nil, defaultLimits(), "", nil, newDisplay(io.Discard))
+	c := newConductor(plan.Plan{}, nil, defaultLimits(), "", nil, newDisplay(io.Discard))
 	c.members = []*member{client("near", near), client("far", far)}
 	machine := func(name string, least, most int64) metrics.Machine {
 		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.Ahead{LeastNs: least, MostNs: most}}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -46,9 +47,6 @@ type RelayedError struct{ Status int }
 // Error is the status.
 func (e *RelayedError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
 
-// errInterrupted is the cause of a run that the user has ended.
-var errInterrupted = errors.New("interrupted")
-
 // ExitStatus is the launcher's exit status for what Run returned: 0 for a VALID
 // run (and for --help and --dry-run), 1 for an INVALID or failed one, 2 for bad
 // usage, 130 after an interrupt.
@@ -60,47 +58,12 @@ func ExitStatus(err error) int {
 		return 0
 	case errors.As(err, &relayed):
 		return relayed.Status
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, plan.ErrInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
 	}
 	return exitInvalid
-}
-
-// fault is why a run ends before its time, and the node that it lies with.
-type fault struct {
-	node   string
-	role   metrics.Role
-	reason string
-	kind   faultKind
-}
-
-// faultKind orders faults by how close to the root of the trouble they are:
-// when a server is killed, its clients complain as well.
-type faultKind int
-
-const (
-	complaint faultKind = iota // the node says, or shows, that it cannot go on
-	crash                      // the node's process has ended without a word
-	hang                       // the node is there, and does nothing
-	badArgs                    // the node refuses its command line
-)
-
-// Error is the reason with its node.
-func (f *fault) Error() string {
-	if f.node == "" {
-		return f.reason
-	}
-	return f.node + ": " + f.reason
-}
-
-// closerThan reports whether f explains more than g.
-func (f *fault) closerThan(g *fault) bool {
-	if f.kind != g.kind {
-		return f.kind > g.kind
-	}
-	return f.role == metrics.Server && g.role == metrics.Client
 }
 
 // explain adds to the error that has ended a run how its nodes' source has ended.
@@ -114,13 +77,13 @@ func explain(ctx context.Context, source nodes.Source, err error) error {
 	if end == "" {
 		return err
 	}
-	ended := &fault{reason: end}
-	var f *fault
+	ended := &plan.Fault{Reason: end}
+	var f *plan.Fault
 	switch {
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, plan.ErrInterrupted):
 		return ended
 	case errors.As(err, &f) && !timeLimit:
-		ended.node, ended.reason = f.node, end+": "+f.reason
+		ended.Node, ended.Reason = f.Node, end+": "+f.Reason
 	}
 	return errors.Join(ended, err)
 }

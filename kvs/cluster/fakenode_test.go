@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 // fakeSettings answers the launcher's question about a command line, and takes
 // no -theta 0.
 func fakeSettings(args []string) {
-	if names(args, "theta") && slices.Contains(args, "-theta=0") {
+	if plan.HasFlag(args, "theta") && slices.Contains(args, "-theta=0") {
 		fmt.Fprintln(os.Stderr, "kvsclient: -theta 0: want more than 0")
 		os.Exit(2)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -24,7 +25,7 @@ const (
 )
 
 // findings judges what a survey has found out.
-func findings(sites []*site, rtts []metrics.RTT, n needs) []metrics.Finding {
+func findings(sites []*site, rtts []metrics.RTT, n plan.Needs) []metrics.Finding {
 	var all []metrics.Finding
 	for _, s := range sites {
 		j := judgement{site: s, needs: n}
@@ -39,7 +40,7 @@ func findings(sites []*site, rtts []metrics.RTT, n needs) []metrics.Finding {
 // judgement is what is found of one site.
 type judgement struct {
 	*site
-	needs    needs
+	needs    plan.Needs
 	findings []metrics.Finding
 }
 
@@ -73,13 +74,13 @@ func (j *judgement) judge() {
 // unreached is the finding of a machine of which nothing is known.
 func (j *judgement) unreached() {
 	reason := j.err.Error()
-	var f *fault // of one of its nodes
+	var f *plan.Fault // of one of its nodes
 	if errors.As(j.err, &f) {
-		reason = f.reason
+		reason = f.Reason
 	}
 	j.add(metrics.Fail, "reach", j.adviceOnReach(reason), "%s", reason)
 	if f != nil {
-		j.findings[0].Node, j.findings[0].Role = f.node, f.role
+		j.findings[0].Node, j.findings[0].Role = f.Node, f.Role
 	}
 }
 
@@ -137,7 +138,7 @@ func (j *judgement) network() {
 	if j.Facts.ControlGuessed {
 		grade, whose = metrics.Warn, "the default route's interface, though there is another"
 	}
-	if j.needs.public {
+	if j.needs.Public {
 		grade = metrics.Warn
 	}
 	j.add(grade, "data", j.on("ip -br address")+", and give the experiment network's as addr= in a --hosts file",
@@ -200,12 +201,12 @@ func (j *judgement) resources() {
 		if role == metrics.Server {
 			servers++
 		}
-		if need := j.needs.openFiles[role]; need > j.Facts.OpenFilesLimit {
+		if need := j.needs.OpenFiles[role]; need > j.Facts.OpenFilesLimit {
 			j.add(metrics.Fail, "files", fmt.Sprintf("%s, then log in anew", j.on(fmt.Sprintf("'echo \"* - nofile %d\" | sudo tee -a /etc/security/limits.conf'", need))),
 				"a %s needs %d open files, and %d is the limit", role, need, j.Facts.OpenFilesLimit)
 		}
 	}
-	switch need := servers * j.needs.bytes; {
+	switch need := servers * j.needs.Bytes; {
 	case need > memory:
 		j.add(metrics.Fail, "memory", `--client-args "-records N" with a smaller N, or more servers`,
 			"the values alone take %s, and %s are available", gigabytes(need), gigabytes(memory))

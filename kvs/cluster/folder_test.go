@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -70,7 +71,7 @@ func TestLineWriter(t *testing.T) {
 
 func TestNodeLogTail(t *testing.T) {
 	f := folder(t.TempDir())
-	log, err := openNodeLog(f, Place{Name: "a", Role: metrics.Server})
+	log, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestNodeLogTail(t *testing.T) {
 	if err := log.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openNodeLog(f, Place{Name: "a", Role: metrics.Server}); err == nil {
+	if _, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server}); err == nil {
 		t.Error("a log is overwritten")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 )
@@ -46,7 +47,7 @@ func (w diskWriter) Write(p []byte) (int, error) {
 }
 
 // time adds a member's record to the latencies of all clients.
-func (c *conductor) time(m *member, r *metrics.Record) *fault {
+func (c *conductor) time(m *member, r *metrics.Record) *plan.Fault {
 	if m.Role != metrics.Client || c.latency == nil {
 		return nil
 	}
@@ -56,7 +57,7 @@ func (c *conductor) time(m *member, r *metrics.Record) *fault {
 	case errors.As(err, &disk):
 		return disk.fault()
 	case err != nil:
-		return m.fault(complaint, "%v", err)
+		return m.fault(plan.Complaint, "%v", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
@@ -22,7 +23,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 		seconds = 86400
 	}
 	dir := folder(t.TempDir())
-	c := newConductor(Plan{Places: []Place{
+	c := newConductor(plan.Plan{Places: []plan.Place{
 		{Name: "s", Role: metrics.Server}, {Name: "a", Role: metrics.Client}, {Name: "b", Role: metrics.Client},
 	}}, nil, defaultLimits(), "", nil, nil)
 	c.soak = time.Duration(seconds) * time.Second

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
@@ -42,7 +43,7 @@ import (
 
 // Launcher carries out runs. Its fields are fixed before Run is called.
 type Launcher struct {
-	Programs Programs        // of this checkout
+	Programs plan.Programs   // of this checkout
 	Root     string          // the checkout: its logs folder is the default of --out
 	SSH      string          // the ssh program, a path or a name on PATH
 	Testbed  nodes.Testbed   // the experiment that this machine is part of
@@ -61,9 +62,9 @@ type Launcher struct {
 // its bin folder.
 func New(root string, stdout, stderr io.Writer) *Launcher {
 	return &Launcher{
-		Programs: Programs{
-			metrics.Server: filepath.Join(root, "bin", programName(metrics.Server)),
-			metrics.Client: filepath.Join(root, "bin", programName(metrics.Client)),
+		Programs: plan.Programs{
+			metrics.Server: filepath.Join(root, "bin", plan.Program(metrics.Server)),
+			metrics.Client: filepath.Join(root, "bin", plan.Program(metrics.Client)),
 		},
 		Root:     root,
 		Testbed:  nodes.Testbed{Tmcc: "/usr/local/etc/emulab/tmcc", GeniGet: "geni-get"},
@@ -119,15 +120,15 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if cfg.SelfTest != "" {
 		return l.selfTest(ctx, cfg, nodes, args)
 	}
-	plan, err := makePlan(ctx, cfg.Spec, nodes)
+	plan, err := plan.Make(ctx, cfg.Spec, nodes)
 	if err != nil {
 		return &UsageError{err}
 	}
 	if cfg.DryRun {
-		if err := l.Programs.checkArgs(ctx, plan); err != nil {
+		if err := l.Programs.Check(ctx, plan); err != nil {
 			return &UsageError{err}
 		}
-		return plan.print(l.Stdout)
+		return plan.Print(l.Stdout)
 	}
 	if cfg.Check {
 		return l.check(ctx, configuration{cfg: cfg, plan: plan, programs: l.Programs})
@@ -174,8 +175,8 @@ func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) 
 // configuration is what a trial runs.
 type configuration struct {
 	cfg      Config
-	plan     Plan
-	programs Programs
+	plan     plan.Plan
+	programs plan.Programs
 	commit   string // of the programs
 }
 
@@ -248,7 +249,7 @@ func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptio
 		l.clocksAfter(ctx, at.plan, nodes, &preflight)
 		c.checkTogether(ctx)
 	}
-	return c, explain(ctx, at.plan.source(), err)
+	return c, explain(ctx, at.plan.Source(), err)
 }
 
 // backend is what runs the nodes of a configuration.
@@ -260,7 +261,7 @@ func (l *Launcher) backend(at configuration) (backend, error) {
 }
 
 // remote is the way to nodes such as node.
-func (l *Launcher) remote(cfg Config, programs Programs, node nodes.Node) (*remote, error) {
+func (l *Launcher) remote(cfg Config, programs plan.Programs, node nodes.Node) (*remote, error) {
 	if node.Way.Kind == nodes.Srun {
 		return newRemote(srun{l.Slurm.Srun}, programs, remoteTimeout) // a step may wait for its turn
 	}
@@ -276,12 +277,12 @@ func newToken() string {
 
 // verdictOf is the verdict on a run that err has ended.
 func verdictOf(err error) metrics.Verdict {
-	if errors.Is(err, errInterrupted) {
-		return metrics.Verdict{Reason: errInterrupted.Error()}
+	if errors.Is(err, plan.ErrInterrupted) {
+		return metrics.Verdict{Reason: plan.ErrInterrupted.Error()}
 	}
-	var f *fault
+	var f *plan.Fault
 	if errors.As(err, &f) {
-		return metrics.Verdict{Reason: f.reason, Node: f.node}
+		return metrics.Verdict{Reason: f.Reason, Node: f.Node}
 	}
 	return metrics.Verdict{Reason: format.OneLine(err.Error())}
 }
@@ -337,4 +338,10 @@ func (l *Launcher) commit(ctx context.Context) string {
 		return strings.TrimSpace(string(head)) + "-dirty"
 	}
 	return strings.TrimSpace(string(head))
+}
+
+// workloadFlags are the client flags that define the work.
+var workloadFlags = []string{
+	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
+	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/perf/benchfmt"
-
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -33,7 +33,7 @@ type trial struct {
 
 // Run is the launcher's, without a ceiling unless that is the point.
 func (tr *trial) Run(ctx context.Context, args []string) error {
-	if !tr.ceiling && !names(args, "resume") {
+	if !tr.ceiling && !plan.HasFlag(args, "resume") {
 		args = append(slices.Clone(args), "--no-ceiling")
 	}
 	return tr.Launcher.Run(ctx, args)
@@ -65,7 +65,7 @@ func newTrial(t testing.TB) *trial {
 	}
 	tr := &trial{out: t.TempDir()}
 	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
-	tr.Programs = Programs{metrics.Server: program, metrics.Client: program}
+	tr.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
 	tr.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
 	tr.Slurm = nodes.Slurm{}
 	tr.limits.silence = 5 * time.Second

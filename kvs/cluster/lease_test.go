@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -11,8 +12,8 @@ import (
 // limits, and silence counts only across a network.
 func TestLeases(t *testing.T) {
 	limits := defaultLimits()
-	client := &member{Place: Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
-	c := &conductor{plan: Plan{Local: true}, limits: limits, members: []*member{client}}
+	client := &member{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
+	c := &conductor{plan: plan.Plan{Local: true}, limits: limits, members: []*member{client}}
 	start, work := c.startLease(), c.workLease()
 	if least := (2*limits.connect + limits.load).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
 		t.Errorf("lease at the start %+v, want little more than %v s", start, least)

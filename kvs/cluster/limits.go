@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -61,9 +62,9 @@ func (c *conductor) workLimit() time.Duration {
 }
 
 // settings are those that the member has reported.
-func (m *member) settings() Settings {
+func (m *member) settings() plan.Settings {
 	if m.config == nil {
-		return ReadSettings(nil)
+		return plan.ReadSettings(nil)
 	}
-	return ReadSettings(m.config.Flags)
+	return plan.ReadSettings(m.config.Flags)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -27,7 +28,7 @@ func TestLoginThatHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			err = r.Prepare(context.Background(), []Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
+			err = r.Prepare(context.Background(), []plan.Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || time.Since(begun) > 50*time.Second {
 				t.Errorf("%v after %v, want %q", err, time.Since(begun), tt.want)
 			}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -42,7 +43,7 @@ const leaveDelay = time.Second
 // member is one node of a running run. The goroutines that read its output
 // write its log and send messages; every other field belongs to the conductor.
 type member struct {
-	Place
+	plan.Place
 	log   *nodeLog
 	death func(status syscall.WaitStatus, log []string) string // the backend's
 	cmd   *exec.Cmd
@@ -181,12 +182,12 @@ func (m *member) kill() {
 }
 
 // reach takes a member to its next stage.
-func (m *member) reach(next stage, event *node.Event) *fault {
+func (m *member) reach(next stage, event *node.Event) *plan.Fault {
 	switch {
 	case next == ready && m.Role == metrics.Server && event.Addr == "":
-		return m.fault(complaint, "is ready and gives no address")
+		return m.fault(plan.Complaint, "is ready and gives no address")
 	case next == done && m.summary == nil:
-		return m.fault(complaint, "is done and has sent no summary")
+		return m.fault(plan.Complaint, "is done and has sent no summary")
 	case next == ready:
 		m.address = event.Addr
 	}
@@ -195,7 +196,7 @@ func (m *member) reach(next stage, event *node.Event) *fault {
 }
 
 // end takes note of a process's end.
-func (m *member) end(err error) *fault {
+func (m *member) end(err error) *plan.Fault {
 	before := m.stage
 	m.stage = left
 	m.stdin.Close()
@@ -207,7 +208,7 @@ func (m *member) end(err error) *fault {
 	if m.failed || before == done && err == nil {
 		return nil
 	}
-	return m.fault(crash, "%s", m.exitReason(err))
+	return m.fault(plan.Crash, "%s", m.exitReason(err))
 }
 
 // note keeps of a record what the end of the run needs.
@@ -237,8 +238,8 @@ func (m *member) note(r *metrics.Record) {
 }
 
 // fault is a fault of this member.
-func (m *member) fault(kind faultKind, layout string, args ...any) *fault {
-	return &fault{node: m.Name, role: m.Role, kind: kind, reason: format.OneLine(fmt.Sprintf(layout, args...))}
+func (m *member) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
+	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.OneLine(fmt.Sprintf(layout, args...))}
 }
 
 // exitReason says in words how a process ended before its work was done.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -26,7 +27,7 @@ type nodeLog struct {
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist.
-func openNodeLog(f folder, place Place) (*nodeLog, error) {
+func openNodeLog(f folder, place plan.Place) (*nodeLog, error) {
 	base := f.path(place.Program() + "-" + place.Name)
 	text, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -63,8 +64,8 @@ type diskError struct{ error }
 
 func (e diskError) Unwrap() error { return e.error }
 
-func (e diskError) fault() *fault {
-	return &fault{kind: crash, reason: format.OneLine("the logs cannot be written: " + e.Error())}
+func (e diskError) fault() *plan.Fault {
+	return &plan.Fault{Kind: plan.Crash, Reason: format.OneLine("the logs cannot be written: " + e.Error())}
 }
 
 // written is the error of a write.

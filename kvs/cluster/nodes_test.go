@@ -1,15 +1,9 @@
 package cluster
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
-
-	"kvlab/kvs/cluster/nodes"
-	"kvlab/metrics"
-	"kvlab/metrics/format"
 )
 
 // script writes an executable shell script.
@@ -20,39 +14,4 @@ func script(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func TestPlan(t *testing.T) {
-	ctx := context.Background()
-	found := []nodes.Node{
-		{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.1"},
-		{Name: "c", Addr: "fd00::1"}, {Name: "d", Addr: "10.0.0.9"},
-	}
-	plan, err := makePlan(ctx, Spec{Servers: 3, Secs: 7, ClientArgs: []string{"-x", "1 2"}}, found)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listens []string
-	for _, p := range plan.Places {
-		listens = append(listens, p.Listen)
-	}
-	if want := []string{"10.0.0.1:8080", "10.0.0.1:8081", "[fd00::1]:8080", ""}; !slices.Equal(listens, want) || plan.Local {
-		t.Errorf("servers listen at %q, want %q", listens, want)
-	}
-	want := []string{"-node", "d", "-hosts", "h:1,h:2", "-client", "0", "-clients", "1", "-x", "1 2", "-secs", "7"}
-	if got := plan.args(plan.Places[3], 0, []string{"h:1", "h:2"}); !slices.Equal(got, want) {
-		t.Errorf("client's arguments %q, want %q", got, want)
-	}
-	if plan.count(metrics.Server) != 3 || plan.Places[0].Program() != "kvsserver" || plan.Places[3].Program() != "kvsclient" {
-		t.Errorf("plan %+v", plan)
-	}
-}
-
-func TestQuoteWord(t *testing.T) {
-	for _, word := range []string{"", "a", "-x=1", "a b", "it's", "$HOME", "a\nb", `"`, "*"} {
-		got, err := splitWords(format.QuoteWord(word))
-		if err != nil || len(got) != 1 || got[0] != word {
-			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, format.QuoteWord(word), got, err)
-		}
-	}
 }

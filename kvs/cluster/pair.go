@@ -6,35 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
-
-// offsetPorts gives the plan's servers ports that those of another plan, which runs at
-// the same time, do not use.
-func (p Plan) offsetPorts(other Plan) Plan {
-	if p.Local { // any free ones
-		return p
-	}
-	taken := make(map[netip.Addr]uint16)
-	for _, place := range other.Places {
-		if at, err := netip.ParseAddrPort(place.Listen); err == nil {
-			taken[at.Addr()]++
-		}
-	}
-	p.Places = slices.Clone(p.Places)
-	for i, place := range p.Places {
-		if at, err := netip.ParseAddrPort(place.Listen); err == nil {
-			p.Places[i].Listen = netip.AddrPortFrom(at.Addr(), at.Port()+taken[at.Addr()]).String()
-		}
-	}
-	return p
-}
 
 // sameLengths refuses variants that are to run at the same time and whose warm-ups or
 // windows differ in length.
@@ -83,7 +60,7 @@ func (l *Launcher) runGroup(ctx context.Context, trials []groupedTrial) (runs []
 func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
 	for i, t := range trials {
 		if t.variant == metrics.SideNames[1] {
-			trials[i].at.plan = t.at.plan.offsetPorts(trials[1-i].at.plan)
+			trials[i].at.plan = t.at.plan.OffsetPorts(trials[1-i].at.plan)
 		}
 	}
 	barriers := newBarriers()

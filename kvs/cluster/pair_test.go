@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -25,7 +26,7 @@ func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, std
 		}
 		name := metrics.SideNames[i]
 		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
-		if trials[i].at.plan, err = makePlan(context.Background(), cfg.Spec, nil); err != nil {
+		if trials[i].at.plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,26 +66,26 @@ func TestPairOfWhichOneDies(t *testing.T) {
 // The servers of one plan listen where those of the other do not.
 func TestOffsetPorts(t *testing.T) {
 	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
-	plan := func(args ...string) Plan {
+	p := func(args ...string) plan.Plan {
 		cfg, err := ParseArgs(args, "logs", io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := makePlan(context.Background(), cfg.Spec, nodes)
+		p, err := plan.Make(context.Background(), cfg.Spec, nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	first := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "2")
-	second := plan("--nodes", "a,b", "--symmetric", "--servers-per-node", "3").offsetPorts(first)
+	first := p("--nodes", "a,b", "--symmetric", "--servers-per-node", "2")
+	second := p("--nodes", "a,b", "--symmetric", "--servers-per-node", "3").OffsetPorts(first)
 	seen := make(map[netip.AddrPort]bool)
 	for _, place := range append(first.Places, second.Places...) {
 		if place.Role != metrics.Server {
 			continue
 		}
 		at := netip.MustParseAddrPort(place.Listen)
-		if seen[at] || at.Port() < serverPort || at.Port() >= serverPort+5 {
+		if seen[at] || at.Port() < plan.ServerPort || at.Port() >= plan.ServerPort+5 {
 			t.Errorf("%s listens at %s", place.Name, at)
 		}
 		seen[at] = true

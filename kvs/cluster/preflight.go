@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -28,12 +29,12 @@ const (
 // errInterrupted.
 func (l *Launcher) preflight(ctx context.Context, at configuration, b backend) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs, err := at.programs.needsOf(ctx, at.plan)
+	needs, err := at.programs.Needs(ctx, at.plan)
 	if err != nil {
 		return p, err
 	}
 	p.Findings = append(p.Findings, outFindings(at.cfg.Out)...)
-	s := &survey{backend: b, limits: l.limits, sites: at.plan.sites()}
+	s := &survey{backend: b, limits: l.limits, sites: sitesOf(at.plan)}
 	if err := s.blame(b.Prepare(ctx, at.plan.Places)); err != nil {
 		return p, err
 	}
@@ -65,13 +66,13 @@ func (s *survey) blame(err error) error {
 		faults = several.Unwrap()
 	}
 	for _, err := range faults {
-		var f *fault
+		var f *plan.Fault
 		switch {
 		case err == nil:
-		case errors.As(err, &f) && f.reason == errInterrupted.Error():
-			return errInterrupted
-		case f != nil && s.at(f.node) != nil:
-			s.at(f.node).err = f
+		case errors.As(err, &f) && f.Reason == plan.ErrInterrupted.Error():
+			return plan.ErrInterrupted
+		case f != nil && s.at(f.Node) != nil:
+			s.at(f.Node).err = f
 		default:
 			return err
 		}
@@ -92,7 +93,7 @@ func (s *survey) at(node string) *site {
 func failure(p metrics.Preflight) error {
 	var faults []error
 	for _, f := range p.Failures() {
-		faults = append(faults, &fault{node: f.Node, role: f.Role, kind: crash, reason: f.Text})
+		faults = append(faults, &plan.Fault{Node: f.Node, Role: f.Role, Kind: plan.Crash, Reason: f.Text})
 	}
 	return errors.Join(faults...)
 }
@@ -131,16 +132,16 @@ func (l *Launcher) check(ctx context.Context, at configuration) error {
 		return err
 	}
 	p, err := l.preflight(ctx, at, b)
-	if errors.Is(err, errInterrupted) {
-		return errInterrupted
+	if errors.Is(err, plan.ErrInterrupted) {
+		return plan.ErrInterrupted
 	}
-	var f *fault
+	var f *plan.Fault
 	switch {
 	case err == nil:
-	case errors.As(err, &f) && f.kind == badArgs:
+	case errors.As(err, &f) && f.Kind == plan.BadArgs:
 		return badArguments(f)
 	case p.Machines == nil:
-		return explain(ctx, at.plan.source(), err)
+		return explain(ctx, at.plan.Source(), err)
 	}
 	text := []byte(preflightTable(p))
 	if at.cfg.JSON {
@@ -156,7 +157,7 @@ func (l *Launcher) check(ctx context.Context, at configuration) error {
 	if err == nil {
 		return nil
 	}
-	verdict := verdictOf(explain(ctx, at.plan.source(), err))
+	verdict := verdictOf(explain(ctx, at.plan.Source(), err))
 	if !at.cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}
@@ -175,8 +176,8 @@ func report(w io.Writer, p metrics.Preflight) {
 
 // clocksAfter asks the clocks once more, so that run.json says how they went.
 // Nothing depends on an answer that does not come.
-func (l *Launcher) clocksAfter(ctx context.Context, plan Plan, b backend, p *metrics.Preflight) {
-	s := &survey{backend: b, limits: l.limits, sites: plan.sites()}
+func (l *Launcher) clocksAfter(ctx context.Context, plan plan.Plan, b backend, p *metrics.Preflight) {
+	s := &survey{backend: b, limits: l.limits, sites: sitesOf(plan)}
 	s.clocks(ctx)
 	for i, site := range s.sites {
 		if site.ClockAfter != nil {

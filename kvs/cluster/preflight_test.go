@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -48,7 +49,7 @@ done
 
 func TestShiftedClock(t *testing.T) {
 	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", shiftedProbe)}}
-	p, err := startProber(nodes, Place{Role: metrics.Server}, time.Minute)
+	p, err := startProber(nodes, plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestShiftedClock(t *testing.T) {
 
 func TestProbeThatEnds(t *testing.T) {
 	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", "echo no such thing >&2; exit 3")}}
-	p, err := startProber(nodes, Place{Role: metrics.Server}, time.Minute)
+	p, err := startProber(nodes, plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestProbeThatEnds(t *testing.T) {
 // fit is a machine that nothing is wrong with.
 func fit(name string, role metrics.Role) *site {
 	return &site{
-		place: Place{Node: nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}, Name: name, Role: role, Data: "10.10.1.1"},
+		place: plan.Place{Node: nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}, Name: name, Role: role, Data: "10.10.1.1"},
 		Machine: metrics.Machine{
 			Nodes: []string{name}, Roles: []metrics.Role{role}, ClockBefore: &metrics.ClockOffset{OffsetS: 0.001, BoundS: 0.0001},
 			Facts: &metrics.Facts{
@@ -90,38 +91,42 @@ func fit(name string, role metrics.Role) *site {
 }
 
 func TestFindings(t *testing.T) {
-	need := needs{openFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, bytes: 1e9}
+	need := plan.Needs{OpenFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, Bytes: 1e9}
 	rtts := []metrics.RTT{{From: "a", To: "b", US: 90}, {From: "b", To: "c", US: 100}, {From: "c", To: "a", US: 95}}
 	for _, tt := range []struct {
 		name  string
-		spoil func(b *site, rtts []metrics.RTT, n *needs)
+		spoil func(b *site, rtts []metrics.RTT, n *plan.Needs)
 		want  string // grade, fact, a part of the text; "" for no finding
 	}{
-		{"nothing", func(*site, []metrics.RTT, *needs) {}, ""},
-		{"clock", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = -3 }, "warn clock 3.001 s behind"},
-		{"clock, a little", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 0.9 }, ""},
-		{"clock, an hour", func(b *site, _ []metrics.RTT, _ *needs) { b.ClockBefore.OffsetS = 3600 }, "warn clock 3599.999 s ahead of"},
-		{"clock within its bound", func(b *site, _ []metrics.RTT, _ *needs) { *b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2} }, ""},
-		{"control", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
-		{"control, guessed", func(b *site, _ []metrics.RTT, _ *needs) {
+		{"nothing", func(*site, []metrics.RTT, *plan.Needs) {}, ""},
+		{"clock", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = -3 }, "warn clock 3.001 s behind"},
+		{"clock, a little", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 0.9 }, ""},
+		{"clock, an hour", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 3600 }, "warn clock 3599.999 s ahead of"},
+		{"clock within its bound", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+			*b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2}
+		}, ""},
+		{"control", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
+		{"control, guessed", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Control.Name, b.Facts.ControlGuessed = "eno1d1", true
 		}, "warn data default route"},
-		{"control, allowed", func(b *site, _ []metrics.RTT, n *needs) { b.Facts.Control.Name, n.public = "eno1d1", true }, "warn data control network"},
-		{"governor", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Governors = []string{"performance", "powersave"} }, "warn governor powersave"},
-		{"files", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
-		{"memory", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
-		{"kernel", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
-		{"disk", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
-		{"nfs", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},
-		{"port", func(b *site, _ []metrics.RTT, _ *needs) {
+		{"control, allowed", func(b *site, _ []metrics.RTT, n *plan.Needs) { b.Facts.Control.Name, n.Public = "eno1d1", true }, "warn data control network"},
+		{"governor", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+			b.Facts.Governors = []string{"performance", "powersave"}
+		}, "warn governor powersave"},
+		{"files", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
+		{"memory", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
+		{"kernel", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
+		{"disk", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
+		{"nfs", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},
+		{"port", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Ports = []metrics.Port{{Address: "10.10.1.1:8080", Error: "in use", Owners: []metrics.Process{{PID: 7, Name: "nc", User: "eve"}}}}
 		}, "fail port 10.10.1.1:8080 is taken by process 7 (nc of eve)"},
-		{"orphan", func(b *site, _ []metrics.RTT, _ *needs) {
+		{"orphan", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Processes = []metrics.Process{{PID: 7, Orphaned: true}}
 		}, "fail leftover an earlier run has left process 7"},
-		{"other run", func(b *site, _ []metrics.RTT, _ *needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
-		{"no way", func(_ *site, rtts []metrics.RTT, _ *needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
-		{"long way", func(_ *site, rtts []metrics.RTT, _ *needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
+		{"other run", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
+		{"no way", func(_ *site, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
+		{"long way", func(_ *site, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
 	} {
 		sites := []*site{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
 		ways, n := append([]metrics.RTT(nil), rtts...), need

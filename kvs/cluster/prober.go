@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
@@ -44,7 +45,7 @@ type reply struct {
 
 // startProber starts a probe at a place. connect is how long it may take to
 // answer for the first time: start-up files of a shell may be slow.
-func startProber(b backend, place Place, connect time.Duration) (*prober, error) {
+func startProber(b backend, place plan.Place, connect time.Duration) (*prober, error) {
 	// More answers than questions mean a program that is no probe of ours.
 	p := &prober{cmd: b.Command(place, asProbe), death: b.Death, answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
 	var err error
@@ -102,14 +103,14 @@ func (p *prober) ask(ctx context.Context, q node.Question) (reply, error) {
 	case <-patience.C:
 		return reply{}, fmt.Errorf("has not said anything about itself for %v", p.limit)
 	case <-ctx.Done():
-		return reply{}, errInterrupted
+		return reply{}, plan.ErrInterrupted
 	}
 }
 
 // early is why the probe has ended before it was told to.
 func (p *prober) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	said := cmp.Or(lastLine(p.stderr.String()), "without a word")
+	said := cmp.Or(plan.LastLine(p.stderr.String()), "without a word")
 	return fmt.Errorf("its probe %s: %s", p.death(status, strings.Split(p.stderr.String(), "\n")), said)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -60,8 +61,8 @@ func (l *Launcher) printReaped(node string, ended []string) {
 
 // reap has a node's copy of the server's program end what is left there.
 func (r *remote) reap(ctx context.Context, n nodes.Node) ([]string, error) {
-	place := Place{Node: n, Name: n.Name, Role: metrics.Server}
-	if err := r.Prepare(ctx, []Place{place}); err != nil {
+	place := plan.Place{Node: n, Name: n.Name, Role: metrics.Server}
+	if err := r.Prepare(ctx, []plan.Place{place}); err != nil {
 		return nil, err
 	}
 	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapWords()...)...)

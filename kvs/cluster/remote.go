@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -50,7 +51,7 @@ type carrier interface {
 // input, and a node's arguments through the control pipe.
 type remote struct {
 	carrier  carrier
-	programs Programs
+	programs plan.Programs
 	system   string        // uname -sm of this machine
 	login    time.Duration // how long a node may take to its first word
 
@@ -64,7 +65,7 @@ type copyKey struct {
 	role metrics.Role
 }
 
-func newRemote(c carrier, programs Programs, login time.Duration) (*remote, error) {
+func newRemote(c carrier, programs plan.Programs, login time.Duration) (*remote, error) {
 	system, err := exec.Command("uname", "-sm").Output()
 	if err != nil {
 		return nil, fmt.Errorf("uname -sm: %w", err)
@@ -77,10 +78,10 @@ func newRemote(c carrier, programs Programs, login time.Duration) (*remote, erro
 }
 
 // Prepare copies to each node the program that it does not have yet.
-func (r *remote) Prepare(ctx context.Context, places []Place) error {
+func (r *remote) Prepare(ctx context.Context, places []plan.Place) error {
 	sums, err := r.programs.Sums()
 	if err != nil {
-		return &fault{reason: format.OneLine(err.Error())}
+		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	places = onePerCopy(places)
 	faults := make([]error, len(places))
@@ -90,7 +91,7 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 		group.Go(func() error {
 			path, err := r.deploy(ctx, place, sums[place.Role])
 			if err != nil {
-				faults[i] = &fault{node: place.Name, role: place.Role, reason: format.OneLine(err.Error())}
+				faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
 				return nil
 			}
 			r.mu.Lock()
@@ -106,8 +107,8 @@ func (r *remote) Prepare(ctx context.Context, places []Place) error {
 }
 
 // onePerCopy leaves out the places whose node has its program by an earlier one.
-func onePerCopy(places []Place) []Place {
-	var first []Place
+func onePerCopy(places []plan.Place) []plan.Place {
+	var first []plan.Place
 	seen := make(map[copyKey]bool)
 	for _, place := range places {
 		if key := (copyKey{place.Node.Name, place.Role}); !seen[key] {
@@ -119,19 +120,19 @@ func onePerCopy(places []Place) []Place {
 }
 
 // Command runs the node's copy of the program.
-func (r *remote) Command(place Place, as mode) *exec.Cmd {
+func (r *remote) Command(place plan.Place, as mode) *exec.Cmd {
 	return r.carrier.command(context.Background(), place.Node, r.path(place), string(as))
 }
 
 // Signal has the node's copy of the program send the signal, over a connection
 // of its own.
-func (r *remote) Signal(ctx context.Context, place Place, id metrics.ProcessID, signal syscall.Signal) error {
+func (r *remote) Signal(ctx context.Context, place plan.Place, id metrics.ProcessID, signal syscall.Signal) error {
 	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
 	return err
 }
 
 // path is where the place's program lies on its node.
-func (r *remote) path(place Place) string {
+func (r *remote) path(place plan.Place) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.paths[copyKey{place.Node.Name, place.Role}]
@@ -202,7 +203,7 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 
 // deploy makes sure that the node has the program with the checksum sum, and
 // returns its path there.
-func (r *remote) deploy(ctx context.Context, place Place, sum string) (string, error) {
+func (r *remote) deploy(ctx context.Context, place plan.Place, sum string) (string, error) {
 	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\n", place.Program(), sum, sum[:16])
 	answer, err := r.run(ctx, place, strings.NewReader(vars+probeScript), "sh", "-s")
 	if err != nil {
@@ -224,7 +225,7 @@ func (r *remote) deploy(ctx context.Context, place Place, sum string) (string, e
 
 // push copies the program under another name first, so that a run beside this
 // one never starts half a file.
-func (r *remote) push(ctx context.Context, place Place, path, vars string) error {
+func (r *remote) push(ctx context.Context, place plan.Place, path, vars string) error {
 	program, err := os.Open(r.programs[place.Role])
 	if err != nil {
 		return err
@@ -244,12 +245,12 @@ func (r *remote) push(ctx context.Context, place Place, path, vars string) error
 // run executes a command on the node and returns its answers, the lines that
 // begin with "kvlab", by their second word. Other lines are the chatter of a
 // login shell's start-up files.
-func (r *remote) run(ctx context.Context, place Place, stdin io.Reader, command ...string) (map[string]string, error) {
+func (r *remote) run(ctx context.Context, place plan.Place, stdin io.Reader, command ...string) (map[string]string, error) {
 	return r.converse(ctx, place, stdin, nil, command...)
 }
 
 // converse is run, with more to be read once the command answers "send".
-func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
+func (r *remote) converse(ctx context.Context, place plan.Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	ctx, spoken := untilLogin(ctx, r.login)
@@ -297,7 +298,7 @@ func (r *remote) converse(ctx context.Context, place Place, stdin, more io.Reade
 
 // failure is why a command on the node has failed.
 func (r *remote) failure(ctx context.Context, err error, stderr string) error {
-	said := lastLine(stderr)
+	said := plan.LastLine(stderr)
 	if said != "" {
 		said = ": " + said
 	}
@@ -307,13 +308,7 @@ func (r *remote) failure(ctx context.Context, err error, stderr string) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %s%s", remoteTimeout, said)
 	case ctx.Err() != nil:
-		return errInterrupted
+		return plan.ErrInterrupted
 	}
 	return r.carrier.failure(err, stderr)
-}
-
-// lastLine is the last line of a text that says anything.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

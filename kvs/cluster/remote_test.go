@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -154,7 +155,7 @@ func TestRemoteFaults(t *testing.T) {
 	t.Run("another machine", func(t *testing.T) {
 		tr, _, _ := newRemoteTrial(t)
 		r := &remote{login: loginTimeout, carrier: ssh{program: tr.SSH}, programs: tr.Programs, system: "Plan9 mips", paths: map[copyKey]string{}}
-		err := r.Prepare(context.Background(), []Place{{Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}, Name: "node0", Role: metrics.Server}})
+		err := r.Prepare(context.Background(), []plan.Place{{Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}, Name: "node0", Role: metrics.Server}})
 		if err == nil || !strings.Contains(err.Error(), `node0: is a "Linux`) || !strings.Contains(err.Error(), `built for "Plan9 mips"`) {
 			t.Errorf("error %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
@@ -14,12 +15,12 @@ import (
 // resolver turns the specs of an experiment into configurations on the nodes there
 // are.
 type resolver struct {
-	programs Programs // of the checkout
-	root     string   // the checkout
-	commit   string   // its commit
-	cfg      Config   // what all trials share
+	programs plan.Programs // of the checkout
+	root     string        // the checkout
+	commit   string        // its commit
+	cfg      Config        // what all trials share
 	nodes    []nodes.Node
-	flags    nodeFlags                // of programs, once they are known
+	flags    plan.Flags               // of programs, once they are known
 	builds   builds                   // the programs of other commits
 	resolved map[string]configuration // by their specs
 }
@@ -34,7 +35,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	at, err := r.configure(ctx, spec)
 	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.SideKnob+"="); {
 	case err != nil && ctx.Err() != nil:
-		return at, errInterrupted
+		return at, plan.ErrInterrupted
 	case err != nil && ofPair:
 		return at, fmt.Errorf("--ab, side %s: %w", variant, err)
 	case err != nil:
@@ -60,15 +61,15 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	}
 	at.cfg.Spec = v.apply(r.cfg.Spec)
 	if len(spec.Set) > 0 && r.flags == nil {
-		if r.flags, err = r.programs.nodeFlags(ctx); err != nil {
+		if r.flags, err = r.programs.Flags(ctx); err != nil {
 			return at, err
 		}
 	}
-	if at.cfg.Spec, err = at.cfg.set(spec.Set, r.flags); err != nil {
+	if at.cfg.Spec, err = setAll(at.cfg.Spec, spec.Set, r.flags); err != nil {
 		return at, err
 	}
-	if at.plan, err = makePlan(ctx, at.cfg.Spec, r.nodes); err == nil {
-		err = at.programs.checkArgs(ctx, at.plan)
+	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
+		err = at.programs.Check(ctx, at.plan)
 	}
 	if err != nil && len(spec.Set) > 0 {
 		err = fmt.Errorf("--sweep, at %s: %w", spec.Name, err)
@@ -76,12 +77,12 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	return at, err
 }
 
-// set is the spec with knobs' values in their places, a flag that both programs have
+// setAll is the spec with knobs' values in their places, a flag that both programs have
 // in both.
-func (s Spec) set(settings []experiment.Setting, flags nodeFlags) (Spec, error) {
+func setAll(s plan.Spec, settings []experiment.Setting, flags plan.Flags) (plan.Spec, error) {
 	s.ServerArgs, s.ClientArgs = slices.Clone(s.ServerArgs), slices.Clone(s.ClientArgs)
 	for _, setting := range settings {
-		if err := s.turn(setting.Name, setting.Value, flags); err != nil {
+		if err := s.Set(setting.Name, setting.Value, flags); err != nil {
 			return s, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -58,12 +59,12 @@ func (s *series) dryRun(ctx context.Context, w io.Writer) error {
 		if i == 0 {
 			first = at
 		} else if at.cfg.Trials.Together {
-			at.plan = at.plan.offsetPorts(first.plan)
+			at.plan = at.plan.OffsetPorts(first.plan)
 		}
 		if outline != "" {
 			fmt.Fprintf(w, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
 		}
-		if err := at.plan.print(w); err != nil {
+		if err := at.plan.Print(w); err != nil {
 			return err
 		}
 	}
@@ -108,8 +109,8 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 		trials = append(trials, t)
 	}
 	runs, errs := s.l.runGroup(ctx, trials)
-	if err := errors.Join(errs...); errors.Is(err, errInterrupted) {
-		return nil, errInterrupted
+	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
+		return nil, plan.ErrInterrupted
 	}
 	var made []experiment.Trial
 	for i, p := range group {
@@ -156,10 +157,10 @@ func (s *series) keep(done []experiment.Trial, ended bool) error {
 // verdict last.
 func (s *series) conclude(done []experiment.Trial, err error) error {
 	if errors.Is(err, context.Canceled) {
-		err = errInterrupted
+		err = plan.ErrInterrupted
 	}
 	err = cmp.Or(err, s.keep(done, true))
-	if s.draws && len(done) > 0 && !errors.Is(err, errInterrupted) {
+	if s.draws && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
 		s.l.picture(s.l.drawMany, s.dir)
 	}
 	text, verdict := s.kind.Conclude(done, err)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
@@ -14,9 +15,9 @@ const shortestSecond = 0.5
 
 // settle hears that a client's warm-up is about to end. When it is so for all, it
 // decides for all of them whether they have settled, or warm up once more.
-func (c *conductor) settle(m *member) *fault {
+func (c *conductor) settle(m *member) *plan.Fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
-		return m.fault(complaint, "sent %q out of turn", node.Warm)
+		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)
 	}
 	m.warm = true
 	for _, m := range c.of(metrics.Client) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -58,10 +59,10 @@ func TestSettle(t *testing.T) {
 		{"nothing yet", nil, flat, false, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newConductor(Plan{}, nil, limits{}, "", nil, nil)
+			c := newConductor(plan.Plan{}, nil, limits{}, "", nil, nil)
 			pipes := []*pipe{{}, {}}
 			for _, p := range pipes {
-				c.members = append(c.members, &member{Place: Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
+				c.members = append(c.members, &member{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
 			}
 			c.enter(metrics.WarmUp)
 			a, b := c.members[0], c.members[1]
@@ -87,7 +88,7 @@ func TestSettle(t *testing.T) {
 			if c.warmUp != nil && c.warmUp.Extended != test.extend {
 				t.Errorf("extended is %v", c.warmUp.Extended)
 			}
-			if f := c.settle(a); f == nil || !strings.Contains(f.reason, "out of turn") {
+			if f := c.settle(a); f == nil || !strings.Contains(f.Reason, "out of turn") {
 				t.Errorf("asking twice: %v", f)
 			}
 		})
@@ -96,10 +97,10 @@ func TestSettle(t *testing.T) {
 
 // A server has no warm-up of its own.
 func TestSettleOutOfTurn(t *testing.T) {
-	c := newConductor(Plan{}, nil, limits{}, "", nil, nil)
+	c := newConductor(plan.Plan{}, nil, limits{}, "", nil, nil)
 	for _, m := range []*member{
-		{Place: Place{Role: metrics.Server}, phase: metrics.WarmUp},
-		{Place: Place{Role: metrics.Client}, phase: metrics.Load},
+		{Place: plan.Place{Role: metrics.Server}, phase: metrics.WarmUp},
+		{Place: plan.Place{Role: metrics.Client}, phase: metrics.Load},
 	} {
 		if f := c.settle(m); f == nil || m.warm {
 			t.Errorf("a %s in %s was heard", m.Role, m.phase)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -39,7 +40,7 @@ func (r *slurmRun) begin(ctx context.Context, t *testing.T, server string) <-cha
 	ended := make(chan error, 1)
 	go func() {
 		err := r.Run(ctx, append(r.args, "600"))
-		if t.Context().Err() == nil && !errors.Is(err, errInterrupted) {
+		if t.Context().Err() == nil && !errors.Is(err, plan.ErrInterrupted) {
 			t.Logf("the run ends with %v\n%s", err, r.stderr.String())
 		}
 		ended <- err
@@ -64,7 +65,7 @@ func (r *slurmRun) inJob(t *testing.T, role metrics.Role) []int {
 func (r *slurmRun) checkNodesGone(t *testing.T) {
 	t.Helper()
 	for role := range r.Programs {
-		poll(t, "no "+programName(role)+" runs", func() bool { return len(r.inJob(t, role)) == 0 })
+		poll(t, "no "+plan.Program(role)+" runs", func() bool { return len(r.inJob(t, role)) == 0 })
 	}
 }
 

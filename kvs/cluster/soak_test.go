@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -13,13 +14,13 @@ import (
 // the seconds of the window, and more in those of other phases.
 func soaked(held func(node string, second int) metrics.ProcessUsage) *metrics.Run {
 	run := goodRun()
-	plan := Plan{}
+	p := plan.Plan{}
 	for _, node := range run.Nodes {
-		plan.Places = append(plan.Places, Place{Name: node.Name, Role: node.Role})
+		p.Places = append(p.Places, plan.Place{Name: node.Name, Role: node.Role})
 	}
-	c := newConductor(plan, nil, defaultLimits(), "", nil, nil)
+	c := newConductor(p, nil, defaultLimits(), "", nil, nil)
 	c.soak = 10 * time.Minute
-	for i, place := range plan.Places {
+	for i, place := range p.Places {
 		m := &member{Place: place, summary: run.Nodes[i].Summary}
 		c.members = append(c.members, m)
 		for second := -100; second < 700; second++ {

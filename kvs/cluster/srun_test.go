@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 )
 
 // fakeScontrol answers as Slurm 22.05 does.
@@ -73,7 +74,7 @@ func TestSlurmNodes(t *testing.T) {
 // What the job's end adds to the run's.
 func TestSlurmExplain(t *testing.T) {
 	scontrol := script(t, "scontrol", fakeScontrol)
-	broken := &fault{node: "node1", reason: "died of signal 15 (terminated)"}
+	broken := &plan.Fault{Node: "node1", Reason: "died of signal 15 (terminated)"}
 	tests := []struct {
 		job    string
 		err    error
@@ -82,9 +83,9 @@ func TestSlurmExplain(t *testing.T) {
 	}{
 		{"12", nil, "VALID", 0},
 		{"12", broken, "INVALID(died of signal 15 (terminated), node1)", 1},
-		{"12", errInterrupted, "INVALID(interrupted)", 130},
+		{"12", plan.ErrInterrupted, "INVALID(interrupted)", 130},
 		{"13", broken, "INVALID(Slurm job 13 has reached its time limit)", 1},
-		{"13", errInterrupted, "INVALID(Slurm job 13 has reached its time limit)", 1},
+		{"13", plan.ErrInterrupted, "INVALID(Slurm job 13 has reached its time limit)", 1},
 		{"14", broken, "INVALID(Slurm job 14 has been ended (NODE_FAIL): died of signal 15 (terminated), node1)", 1},
 		{"99", broken, "INVALID(died of signal 15 (terminated), node1)", 1},
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 )
 
 // sshFailed is ssh's exit status for its own errors, ssh(1).
@@ -44,7 +45,7 @@ func (s ssh) command(ctx context.Context, node nodes.Node, words ...string) *exe
 
 // failure tells ssh's own failures from the remote command's.
 func (s ssh) failure(err error, stderr string) error {
-	said := lastLine(stderr)
+	said := plan.LastLine(stderr)
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -178,8 +179,8 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	}
 	programs := make(map[metrics.Role]string)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		programs[role] = filepath.Join(dir, programName(role))
-		sum, err := sha256File(programs[role])
+		programs[role] = filepath.Join(dir, plan.Program(role))
+		sum, err := plan.Sha256File(programs[role])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 // running lists the processes that run a copy of a program.
 func running(t *testing.T, program string) []int {
 	t.Helper()
-	sum, err := sha256File(program)
+	sum, err := plan.Sha256File(program)
 	if err != nil {
 		t.Fatal(err)
 	}

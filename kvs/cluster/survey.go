@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -18,7 +19,7 @@ const rttPeers = 16
 // site is one machine in a survey, with the probe on it while there is one.
 type site struct {
 	metrics.Machine
-	place   Place
+	place   plan.Place
 	listen  []string // where its servers are to listen
 	prober  *prober  // nil when there is none
 	reached string   // where other probes reach this one; "" where they do not
@@ -26,9 +27,9 @@ type site struct {
 	dataErr string   // what is wrong with its data address
 }
 
-// sites are the plan's machines, in the order of their first places. On this
+// sitesOf are the plan's machines, in the order of their first places. On this
 // machine there is one, whatever the nodes are called.
-func (p Plan) sites() []*site {
+func sitesOf(p plan.Plan) []*site {
 	var sites []*site
 	known := make(map[string]*site)
 	for _, place := range p.Places {
@@ -76,7 +77,7 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	})
 	rtts := s.measure(ctx)
 	if ctx.Err() != nil {
-		return nil, errInterrupted
+		return nil, plan.ErrInterrupted
 	}
 	return rtts, nil
 }

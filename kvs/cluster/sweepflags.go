@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
@@ -107,7 +108,7 @@ func (t Trials) validate(c Config, set map[string]bool) error {
 		return errors.New("--together: it makes the two trials of a pair at the same time, and goes with --ab")
 	case t.SLO != nil && (t.many() || t.Resume != ""):
 		return errors.New("--slo: it makes one trial of each rate that it tries, and goes without --sweep, --curve, --trials, --until and --resume")
-	case t.SLO != nil && names(c.ClientArgs, "rate"):
+	case t.SLO != nil && plan.HasFlag(c.ClientArgs, "rate"):
 		return errors.New("--slo: it searches for the rate: leave -rate out of --client-args")
 	case t.SLO != nil && c.Grade != nil:
 		return errors.New("--slo: a promise is kept or not: leave --grade out")
@@ -146,20 +147,12 @@ func (t Trials) rival(name string, c Config) string {
 		return "--sweep clients"
 	case name == "secs" && c.Secs > 0:
 		return "--secs"
-	case name == encryptionFlag && c.TLS:
+	case name == plan.EncryptionFlag && c.TLS:
 		return "--tls"
-	case names(c.ServerArgs, name):
+	case plan.HasFlag(c.ServerArgs, name):
 		return "--server-args"
-	case names(c.ClientArgs, name):
+	case plan.HasFlag(c.ClientArgs, name):
 		return "--client-args"
 	}
 	return ""
-}
-
-// names reports whether a flag stands among arguments.
-func names(args []string, flag string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return strings.HasPrefix(arg, "-") && name == flag
-	})
 }

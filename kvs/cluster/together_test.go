@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/check"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -77,7 +78,7 @@ func TestSlicePlan(t *testing.T) {
 	for _, test := range tests {
 		c := &conductor{limits: defaultLimits()}
 		for range test.clients {
-			c.members = append(c.members, &member{Place: Place{Role: metrics.Client}, config: &metrics.Config{
+			c.members = append(c.members, &member{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{
 				Flags: map[string]string{"check": test.check, "secs": test.secs, "warmup": "5"},
 			}})
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -56,7 +57,7 @@ func TestTopologies(t *testing.T) {
 			for i := range test.available {
 				found = append(found, nodes.Node{Name: fmt.Sprintf("n%d", i), Addr: fmt.Sprintf("10.0.0.%d", i+1)})
 			}
-			plan, err := makePlan(context.Background(), cfg.Spec, found)
+			plan, err := plan.Make(context.Background(), cfg.Spec, found)
 			if want, isError := strings.CutPrefix(test.want, "error: "); isError {
 				if err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("error %v, want %q", err, want)
@@ -84,17 +85,17 @@ func TestTopologies(t *testing.T) {
 // clash are refused.
 func TestSharedNodes(t *testing.T) {
 	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "a-1", Addr: "10.0.0.2"}}
-	plan, err := makePlan(context.Background(), Spec{ServersPerNode: 3, Servers: 3, Clients: 1}, nodes)
+	p, err := plan.Make(context.Background(), plan.Spec{ServersPerNode: 3, Servers: 3, Clients: 1}, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"10.0.0.1:8080", "10.0.0.1:8081", "10.0.0.1:8082", ""} {
-		if got := plan.Places[i].Listen; got != want {
-			t.Errorf("%s listens at %q, want %q", plan.Places[i].Name, got, want)
+		if got := p.Places[i].Listen; got != want {
+			t.Errorf("%s listens at %q, want %q", p.Places[i].Name, got, want)
 		}
 	}
 	nodes[0].Addr, nodes[1].Name = "10.0.0.9", "a"
-	if _, err := makePlan(context.Background(), Spec{ServersPerNode: 2, Servers: 4, Symmetric: true}, nodes); err == nil || !strings.Contains(err.Error(), "two servers would be called a-0") {
+	if _, err := plan.Make(context.Background(), plan.Spec{ServersPerNode: 2, Servers: 4, Symmetric: true}, nodes); err == nil || !strings.Contains(err.Error(), "two servers would be called a-0") {
 		t.Errorf("error %v, want one that names the name", err)
 	}
 }

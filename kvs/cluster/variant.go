@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"kvlab/kvs/cluster/plan"
 )
 
 // variant is what a trial has of its own, as launcher flags: what is added to the rest
@@ -21,7 +23,7 @@ type variant struct {
 // variantFlags are the launcher's flags that a variant may have: those that say what
 // runs. Where it runs, and how often, is the same for all variants.
 var variantFlags = []string{
-	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", encryptionFlag,
+	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", plan.EncryptionFlag,
 }
 
 // commitPrefix is how a variant names a revision.
@@ -60,7 +62,7 @@ func parseVariant(text string) (variant, error) {
 }
 
 // apply overlays the variant's settings. Its arguments come last, so they win.
-func (v variant) apply(s Spec) Spec {
+func (v variant) apply(s plan.Spec) plan.Spec {
 	s.ServerArgs = append(slices.Clone(s.ServerArgs), v.own.ServerArgs...)
 	s.ClientArgs = append(slices.Clone(s.ClientArgs), v.own.ClientArgs...)
 	if v.own.Servers > 0 {
@@ -70,13 +72,13 @@ func (v variant) apply(s Spec) Spec {
 		s.Clients = v.own.Clients
 	}
 	for name, take := range map[string]func(){
-		"secs":             func() { s.Secs = v.own.Secs },
-		"symmetric":        func() { s.Symmetric = v.own.Symmetric },
-		"servers-per-node": func() { s.ServersPerNode = v.own.ServersPerNode },
-		"clients-per-node": func() { s.ClientsPerNode = v.own.ClientsPerNode },
-		"server-cores":     func() { s.ServerCores = v.own.ServerCores },
-		"client-cores":     func() { s.ClientCores = v.own.ClientCores },
-		encryptionFlag:     func() { s.TLS = v.own.TLS },
+		"secs":              func() { s.Secs = v.own.Secs },
+		"symmetric":         func() { s.Symmetric = v.own.Symmetric },
+		"servers-per-node":  func() { s.ServersPerNode = v.own.ServersPerNode },
+		"clients-per-node":  func() { s.ClientsPerNode = v.own.ClientsPerNode },
+		"server-cores":      func() { s.ServerCores = v.own.ServerCores },
+		"client-cores":      func() { s.ClientCores = v.own.ClientCores },
+		plan.EncryptionFlag: func() { s.TLS = v.own.TLS },
 	} {
 		if v.set[name] {
 			take()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
 )
@@ -36,7 +37,7 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 	up, err := virtual.Start(ctx, cfg.Lab)
 	if ctx.Err() != nil {
-		return errInterrupted
+		return plan.ErrInterrupted
 	}
 	if err != nil {
 		return fmt.Errorf("--virtual: %w", err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/metrics/format"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -69,4 +71,13 @@ func FuzzSplitWords(f *testing.F) {
 			t.Errorf("splitWords(%q) = %q, sh says %q", text, words, want)
 		}
 	})
+}
+
+func TestQuoteWord(t *testing.T) {
+	for _, word := range []string{"", "a", "-x=1", "a b", "it's", "$HOME", "a\nb", `"`, "*"} {
+		got, err := splitWords(format.QuoteWord(word))
+		if err != nil || len(got) != 1 || got[0] != word {
+			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, format.QuoteWord(word), got, err)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package plan
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"kvlab/metrics"
@@ -29,7 +30,7 @@ type Programs map[metrics.Role]string
 func (p Programs) Sums() (map[metrics.Role]string, error) {
 	sums := make(map[metrics.Role]string)
 	for role, path := range p {
-		sum, err := sha256File(path)
+		sum, err := Sha256File(path)
 		if err != nil {
 			return nil, err
 		}
@@ -41,24 +42,24 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 // Settings asks this machine's program of a role for the settings that its
 // arguments give. The error is the program's own word on a wrong one.
 func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
-	flags, err := p.flags(ctx, role, args)
+	flags, err := p.read(ctx, role, args)
 	return ReadSettings(flags), err
 }
 
-// flags asks a program for the final value of every flag.
-func (p Programs) flags(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
+// read asks a program for the final value of every flag.
+func (p Programs) read(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	answer, err := output(exec.CommandContext(ctx, p[role], append([]string{"-settings"}, args...)...))
+	answer, err := Output(exec.CommandContext(ctx, p[role], append([]string{"-settings"}, args...)...))
 	if said := (saidError{}); errors.As(err, &said) {
 		return nil, said
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for its settings: %w", programName(role), err)
+		return nil, fmt.Errorf("ask %s for its settings: %w", Program(role), err)
 	}
 	var values map[string]string
 	if err := json.Unmarshal([]byte(answer), &values); err != nil {
-		return nil, fmt.Errorf("%s -settings: %w", programName(role), err)
+		return nil, fmt.Errorf("%s -settings: %w", Program(role), err)
 	}
 	return values, nil
 }
@@ -68,23 +69,23 @@ type saidError struct{ word string }
 
 func (e saidError) Error() string { return e.word }
 
-// output runs a command and returns its standard output. The error of one that
+// Output runs a command and returns its standard output. The error of one that
 // failed is a saidError, unless it said nothing.
-func output(cmd *exec.Cmd) (string, error) {
+func Output(cmd *exec.Cmd) (string, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
-		err = saidError{lastLine(said.String())}
+		err = saidError{LastLine(said.String())}
 	}
 	return string(out), err
 }
 
-// nodeFlags asks both programs which flags they have.
-func (p Programs) nodeFlags(ctx context.Context) (nodeFlags, error) {
-	flags := make(nodeFlags)
+// Flags asks both programs which flags they have.
+func (p Programs) Flags(ctx context.Context) (Flags, error) {
+	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		values, err := p.flags(ctx, role, nil)
+		values, err := p.read(ctx, role, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +94,9 @@ func (p Programs) nodeFlags(ctx context.Context) (nodeFlags, error) {
 	return flags, nil
 }
 
-// checkArgs has both programs read the arguments that a plan gives to the first
+// Check has both programs read the arguments that a plan gives to the first
 // node of their role, before anything is started.
-func (p Programs) checkArgs(ctx context.Context, plan Plan) error {
+func (p Programs) Check(ctx context.Context, plan Plan) error {
 	var hosts []string
 	seen := make(map[metrics.Role]bool)
 	for _, place := range plan.Places { // servers first
@@ -108,15 +109,15 @@ func (p Programs) checkArgs(ctx context.Context, plan Plan) error {
 			continue
 		}
 		seen[place.Role] = true
-		if _, err := p.flags(ctx, place.Role, plan.args(place, 0, hosts)); err != nil {
+		if _, err := p.read(ctx, place.Role, plan.Args(place, 0, hosts)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sha256File is the checksum of a file's content, in hex.
-func sha256File(path string) (string, error) {
+// Sha256File is the checksum of a file's content, in hex.
+func Sha256File(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -127,4 +128,10 @@ func sha256File(path string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// LastLine is the last line of a text that says anything.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -1,4 +1,4 @@
-package cluster
+package plan
 
 import (
 	"errors"
@@ -102,34 +102,34 @@ func (t topology) nodes() int {
 	return t.serving() + t.loading()
 }
 
-// seat is one process's place: which node, and its number there among those of
+// assignment is one process's place: which node, and its number there among those of
 // its role when there may be several.
-type seat struct {
+type assignment struct {
 	role   metrics.Role
 	node   int
 	number int
 	shares bool
 }
 
-// seats gives every process its node, servers first.
-func (t topology) seats() []seat {
-	var seats []seat
+// assignments gives every process its node, servers first.
+func (t topology) assignments() []assignment {
+	var seats []assignment
 	for i := range t.servers {
-		seats = append(seats, seat{metrics.Server, i / t.perServer, i % t.perServer, t.perServer > 1})
+		seats = append(seats, assignment{metrics.Server, i / t.perServer, i % t.perServer, t.perServer > 1})
 	}
 	first := 0
 	if !t.symmetric {
 		first = t.serving()
 	}
 	for i := range t.clients {
-		seats = append(seats, seat{metrics.Client, first + i/t.perClient, i % t.perClient, t.perClient > 1})
+		seats = append(seats, assignment{metrics.Client, first + i/t.perClient, i % t.perClient, t.perClient > 1})
 	}
 	return seats
 }
 
 // name is what a process is called in files, records and the verdict: by its
 // node, with its number where a node may have several of its role.
-func (s seat) name(node string) string {
+func (s assignment) name(node string) string {
 	if s.shares {
 		return fmt.Sprintf("%s-%d", node, s.number)
 	}

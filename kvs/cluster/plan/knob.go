@@ -1,4 +1,4 @@
-package cluster
+package plan
 
 import (
 	"fmt"
@@ -9,32 +9,26 @@ import (
 	"kvlab/metrics"
 )
 
-// workloadFlags are the client flags that define the work.
-var workloadFlags = []string{
-	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
-}
-
 // ownFlags are the nodes' flags that the launcher sets.
 var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
 
-// nodeFlags are the names of the flags that each program has.
-type nodeFlags map[metrics.Role][]string
+// Flags are the names of the flags that each program has.
+type Flags map[metrics.Role][]string
 
-// turn sets one knob.
-func (s *Spec) turn(name, value string, flags nodeFlags) (err error) {
+// Set sets one knob.
+func (s *Spec) Set(name, value string, flags Flags) (err error) {
 	switch name {
 	case "nodes":
 		var nodes int
-		if nodes, err = parseCount(name, value); err == nil {
+		if nodes, err = ParseCount(name, value); err == nil {
 			err = s.useNodes(nodes)
 		}
 		return err
 	case "servers":
-		s.Servers, err = parseCount(name, value)
+		s.Servers, err = ParseCount(name, value)
 		return err
 	case "clients":
-		s.Clients, err = parseCount(name, value)
+		s.Clients, err = ParseCount(name, value)
 		return err
 	}
 	arg := "-" + name + "=" + value
@@ -52,7 +46,7 @@ func (s *Spec) turn(name, value string, flags nodeFlags) (err error) {
 }
 
 // knobs are the flags that may be swept, in order.
-func (f nodeFlags) knobs() []string {
+func (f Flags) knobs() []string {
 	all := make(map[string]bool)
 	for _, names := range f {
 		for _, name := range names {

@@ -1,4 +1,4 @@
-package cluster
+package plan
 
 import (
 	"cmp"
@@ -8,22 +8,22 @@ import (
 	"kvlab/metrics"
 )
 
-// needs are what a plan asks of its machines, as far as the arguments of its
+// Needs are what a plan asks of its machines, as far as the arguments of its
 // nodes tell.
-type needs struct {
-	openFiles map[metrics.Role]uint64 // of one process
-	bytes     uint64                  // of values, on each server; the least that it stores
-	public    bool                    // the user takes the control network with open eyes
+type Needs struct {
+	OpenFiles map[metrics.Role]uint64 // of one process
+	Bytes     uint64                  // of values, on each server; the least that it stores
+	Public    bool                    // the user takes the control network with open eyes
 }
 
 // spareFiles are those that a node's process has open besides its connections:
 // streams, logs, /proc.
 const spareFiles = 64
 
-// needsOf asks the programs what the plan's arguments come to. The error is a
+// Needs asks the programs what the plan's arguments come to. The error is a
 // fault of wrong arguments. Programs that give no answer need nothing that is
 // known; they will fail as nodes.
-func (p Programs) needsOf(ctx context.Context, plan Plan) (needs, error) {
+func (p Programs) Needs(ctx context.Context, plan Plan) (Needs, error) {
 	settings := make(map[metrics.Role]Settings)
 	args := map[metrics.Role][]string{metrics.Server: plan.ServerArgs, metrics.Client: plan.ClientArgs}
 	for _, place := range plan.Places { // servers first
@@ -33,23 +33,23 @@ func (p Programs) needsOf(ctx context.Context, plan Plan) (needs, error) {
 		}
 		values, err := p.Settings(ctx, role, args[role])
 		if err != nil {
-			reason, refused := strings.CutPrefix(err.Error(), programName(role)+": ")
+			reason, refused := strings.CutPrefix(err.Error(), Program(role)+": ")
 			if refused {
-				return needs{}, &fault{node: place.Name, role: role, kind: badArgs, reason: reason}
+				return Needs{}, &Fault{Node: place.Name, Role: role, Kind: BadArgs, Reason: reason}
 			}
-			return needs{}, nil
+			return Needs{}, nil
 		}
 		settings[role] = values
 	}
 	client, server := settings[metrics.Client], settings[metrics.Server]
-	servers, clients := uint64(plan.count(metrics.Server)), uint64(plan.count(metrics.Client))
+	servers, clients := uint64(plan.Count(metrics.Server)), uint64(plan.Count(metrics.Client))
 	connections := cmp.Or(client.Connections, client.Workers)
-	return needs{
-		openFiles: map[metrics.Role]uint64{
+	return Needs{
+		OpenFiles: map[metrics.Role]uint64{
 			metrics.Server: clients*connections + spareFiles,
 			metrics.Client: servers*connections + spareFiles,
 		},
-		bytes:  client.Records * client.ValueSize / servers,
-		public: server.AllowPublic,
+		Bytes:  client.Records * client.ValueSize / servers,
+		Public: server.AllowPublic,
 	}, nil
 }

@@ -1,4 +1,5 @@
-package cluster
+// Package plan says which machine runs which program, with which arguments.
+package plan
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,9 +17,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// serverPort is the first port on each data address, the labs' own. A second
+// ServerPort is the first port on each data address, the labs' own. A second
 // server on the same address gets the next one.
-const serverPort = 8080
+const ServerPort = 8080
 
 // Plan says which node does what. Servers come first, as node0 is the labs'
 // first server.
@@ -41,14 +43,14 @@ type Place struct {
 }
 
 // Program is the name of the role's program.
-func (p Place) Program() string { return programName(p.Role) }
+func (p Place) Program() string { return Program(p.Role) }
 
-func programName(role metrics.Role) string { return "kvs" + string(role) }
+func Program(role metrics.Role) string { return "kvs" + string(role) }
 
-// makePlan gives nodes their roles. No nodes means processes on this machine.
-func makePlan(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
+// Make gives nodes their roles. No nodes means processes on this machine.
+func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	plan := Plan{
-		Local: len(found) == 0, ServerArgs: spec.encrypted(spec.ServerArgs), ClientArgs: spec.encrypted(spec.ClientArgs), Symmetric: spec.Symmetric, Trusted: spec.trusted(),
+		Local: len(found) == 0, ServerArgs: spec.encrypted(spec.ServerArgs), ClientArgs: spec.encrypted(spec.ClientArgs), Symmetric: spec.Symmetric, Trusted: spec.Trusted(),
 		Cores: map[metrics.Role]string{metrics.Server: spec.ServerCores, metrics.Client: spec.ClientCores},
 	}
 	if window := spec.window(); window > 0 {
@@ -62,7 +64,7 @@ func makePlan(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) 
 		found = append(found, nodes.Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
 	}
 	used := make(map[netip.Addr]int) // servers on each address
-	for _, seat := range topology.seats() {
+	for _, seat := range topology.assignments() {
 		node := found[seat.node]
 		addr, err := node.DataAddress(ctx)
 		if err != nil {
@@ -84,7 +86,7 @@ func (p Plan) port(n int) uint16 {
 	if p.Local {
 		return 0
 	}
-	return uint16(serverPort + n)
+	return uint16(ServerPort + n)
 }
 
 // checkNames refuses two servers or two clients of one name: a node's second
@@ -101,8 +103,8 @@ func (p Plan) checkNames() error {
 	return nil
 }
 
-// count is the number of places with a role.
-func (p Plan) count(role metrics.Role) int {
+// Count is the number of places with a role.
+func (p Plan) Count(role metrics.Role) int {
 	n := 0
 	for _, place := range p.Places {
 		if place.Role == role {
@@ -112,26 +114,26 @@ func (p Plan) count(role metrics.Role) int {
 	return n
 }
 
-// args is the command line of a node's program. hosts are the servers'
+// Args is the command line of a node's program. hosts are the servers'
 // addresses, index is the node's number among those of its role.
-func (p Plan) args(place Place, index int, hosts []string) []string {
+func (p Plan) Args(place Place, index int, hosts []string) []string {
 	if place.Role == metrics.Server {
 		return append([]string{
 			"-node", place.Name, "-listen", place.Listen,
-			"-server", strconv.Itoa(index), "-servers", strconv.Itoa(p.count(metrics.Server)),
+			"-server", strconv.Itoa(index), "-servers", strconv.Itoa(p.Count(metrics.Server)),
 		}, p.ServerArgs...)
 	}
 	own := []string{
 		"-node", place.Name, "-hosts", strings.Join(hosts, ","),
-		"-client", strconv.Itoa(index), "-clients", strconv.Itoa(p.count(metrics.Client)),
+		"-client", strconv.Itoa(index), "-clients", strconv.Itoa(p.Count(metrics.Client)),
 	}
 	return append(own, p.ClientArgs...)
 }
 
-// print writes the plan for --dry-run.
-func (p Plan) print(w io.Writer) error {
+// Print writes the plan for --dry-run.
+func (p Plan) Print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s\n", format.Plural(p.count(metrics.Server), "server"), format.Plural(p.count(metrics.Client), "client"))
+	fmt.Fprintf(&b, "%s, %s\n", format.Plural(p.Count(metrics.Server), "server"), format.Plural(p.Count(metrics.Client), "client"))
 	if p.Symmetric {
 		b.WriteString("symmetric: every node serves and loads\n")
 	}
@@ -142,7 +144,7 @@ func (p Plan) print(w io.Writer) error {
 			hosts = append(hosts, place.Listen)
 		}
 		fmt.Fprintf(&b, "\n%s: %s\n  %s", place.Name, p.describe(place), place.Program())
-		for _, arg := range p.args(place, index[place.Role], hosts) {
+		for _, arg := range p.Args(place, index[place.Role], hosts) {
 			b.WriteString(" " + format.QuoteWord(arg))
 		}
 		b.WriteByte('\n')
@@ -164,5 +166,26 @@ func (p Plan) describe(place Place) string {
 	return text
 }
 
-// source is where the plan's nodes were found; nil for this machine.
-func (p Plan) source() nodes.Source { return p.Places[0].Source }
+// Source is where the plan's nodes were found; nil for this machine.
+func (p Plan) Source() nodes.Source { return p.Places[0].Source }
+
+// OffsetPorts gives the plan's servers ports that those of another plan, which runs at
+// the same time, do not use.
+func (p Plan) OffsetPorts(other Plan) Plan {
+	if p.Local { // any free ones
+		return p
+	}
+	taken := make(map[netip.Addr]uint16)
+	for _, place := range other.Places {
+		if at, err := netip.ParseAddrPort(place.Listen); err == nil {
+			taken[at.Addr()]++
+		}
+	}
+	p.Places = slices.Clone(p.Places)
+	for i, place := range p.Places {
+		if at, err := netip.ParseAddrPort(place.Listen); err == nil {
+			p.Places[i].Listen = netip.AddrPortFrom(at.Addr(), at.Port()+taken[at.Addr()]).String()
+		}
+	}
+	return p
+}

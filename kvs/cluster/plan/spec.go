@@ -1,9 +1,10 @@
-package cluster
+package plan
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -39,20 +40,31 @@ func (s Spec) window() time.Duration {
 // encrypted is a plan's arguments for either role under --tls.
 func (s Spec) encrypted(args []string) []string {
 	if s.TLS {
-		args = append(slices.Clone(args), "-"+encryptionFlag)
+		args = append(slices.Clone(args), "-"+EncryptionFlag)
 	}
 	return args
 }
 
-// trusted is how long a run's certificates are good for: as long as is known of
+// Trusted is how long a run's certificates are good for: as long as is known of
 // it, and a day. They are lost with the processes that have them.
-func (s Spec) trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
+func (s Spec) Trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
 
-// parseCount accepts what the labs' script accepts: decimal digits, not zero.
-func parseCount(what, word string) (int, error) {
+// ParseCount accepts what the labs' script accepts: decimal digits, not zero.
+func ParseCount(what, word string) (int, error) {
 	n, err := strconv.Atoi(word)
 	if err != nil || n <= 0 || word[0] == '+' {
 		return 0, fmt.Errorf("number of %s %q: must be a positive whole number", what, word)
 	}
 	return n, nil
 }
+
+// HasFlag reports whether a flag stands among arguments.
+func HasFlag(args []string, flag string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && name == flag
+	})
+}
+
+// EncryptionFlag is the nodes' flag for encrypted calls.
+const EncryptionFlag = "tls"
