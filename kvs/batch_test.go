@@ -4,59 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
-
-// newRandom prints its seed, so that a failure can be repeated.
-func newRandom(t testing.TB) *rand.Rand {
-	const seed = 20261121
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-func randomBytes(random *rand.Rand, n int) []byte {
-	b := make([]byte, 0, n+8)
-	for len(b) < n {
-		b = binary.LittleEndian.AppendUint64(b, random.Uint64())
-	}
-	return b[:n]
-}
-
-// randomOps is n operations of all kinds and lengths; one value in 100 is long.
-func randomOps(random *rand.Rand, n int) []kvs.Op {
-	ops := make([]kvs.Op, n)
-	for i := range ops {
-		op := &ops[i]
-		op.Kind = kvs.Kind(random.IntN(kvs.Kinds))
-		op.Key = randomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
-		if !op.Kind.Writes() {
-			continue
-		}
-		size := random.IntN(300)
-		if random.IntN(100) == 0 {
-			size = random.IntN(kvs.MaxValueLen + 1)
-		}
-		op.Value = randomBytes(random, size)
-	}
-	return ops
-}
-
-// fill appends ops to a batch, through each of the ways to do so.
-func fill(b *kvs.Batch, ops []kvs.Op) {
-	for i, op := range ops {
-		switch {
-		case op.Kind == kvs.Get:
-			b.Get(op.Key)
-		case i%2 == 0:
-			b.Append(op.Kind, op.Key, op.Value)
-		default:
-			copy(b.Reserve(op.Kind, op.Key, len(op.Value)), op.Value)
-		}
-	}
-}
 
 // decode reads a batch to its end, at most step operations at a time.
 func decode(b *kvs.Batch, step int) ([]kvs.Op, error) {
@@ -88,21 +40,13 @@ func checkOps(t *testing.T, got, want []kvs.Op) {
 	}
 }
 
-// received is what a codec makes of the body of a batch that another process
-// sent.
-func received(body []byte, n int) *kvs.Batch {
-	var b kvs.Batch
-	copy(b.Body(len(body), n), body)
-	return &b
-}
-
 func TestBatchRoundTrip(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	var sent, got kvs.Batch // used again and again
 	for _, n := range []int{0, 1, 2, 255, 256, 257, 1000, 3} {
-		ops := randomOps(random, n)
+		ops := kvstest.RandomOps(random, n)
 		sent.Reset()
-		fill(&sent, ops)
+		kvstest.Fill(&sent, ops)
 		body := sent.Frame()[kvs.Headroom:]
 		copy(got.Body(len(body), sent.Len()), body)
 		for _, step := range []int{1, 7, 256, n + 1} {
@@ -119,7 +63,7 @@ func TestBatchLimits(t *testing.T) {
 	long := kvs.Op{Kind: kvs.Put, Key: bytes.Repeat([]byte{0xff}, kvs.MaxKeyLen), Value: bytes.Repeat([]byte("v"), kvs.MaxValueLen)}
 	short := kvs.Op{Kind: kvs.ReadModifyWrite, Key: []byte{0}, Value: nil}
 	var b kvs.Batch
-	fill(&b, []kvs.Op{long, short})
+	kvstest.Fill(&b, []kvs.Op{long, short})
 	got, err := decode(&b, 8)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +81,7 @@ func TestBatchLimits(t *testing.T) {
 // A reader's key or value may be appended to without a write into the batch.
 func TestBatchBordersAreClosed(t *testing.T) {
 	var b kvs.Batch
-	fill(&b, []kvs.Op{{Kind: kvs.Put, Key: []byte("k1"), Value: []byte("v1")}, {Kind: kvs.Get, Key: []byte("k2")}})
+	kvstest.Fill(&b, []kvs.Op{{Kind: kvs.Put, Key: []byte("k1"), Value: []byte("v1")}, {Kind: kvs.Get, Key: []byte("k2")}})
 	ops, _ := decode(&b, 8)
 	_ = append(ops[0].Key, "xxxx"...)
 	_ = append(ops[0].Value, "xxxx"...)
@@ -208,7 +152,7 @@ func TestMalformedBatch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, step := range []int{1, 2, 256} {
-				if ops, err := decode(received(test.body, test.n), step); !errors.Is(err, kvs.ErrMalformed) {
+				if ops, err := decode(kvstest.Received(test.body, test.n), step); !errors.Is(err, kvs.ErrMalformed) {
 					t.Errorf("%d at a time: %d operations, error %v; want one that wraps ErrMalformed", step, len(ops), err)
 				}
 			}
@@ -225,10 +169,10 @@ func TestTruncatedBatch(t *testing.T) {
 		{Kind: kvs.Get, Key: []byte("delta")},
 	}
 	var b kvs.Batch
-	fill(&b, ops)
+	kvstest.Fill(&b, ops)
 	body := b.Frame()[kvs.Headroom:]
 	for cut := range body {
-		got, err := decode(received(body[:cut], len(ops)), 256)
+		got, err := decode(kvstest.Received(body[:cut], len(ops)), 256)
 		if !errors.Is(err, kvs.ErrMalformed) {
 			t.Fatalf("cut to %d of %d bytes: error %v", cut, len(body), err)
 		}
@@ -239,15 +183,15 @@ func TestTruncatedBatch(t *testing.T) {
 // FuzzOps: no body makes the decoder panic, and what it accepts survives a
 // round trip.
 func FuzzOps(f *testing.F) {
-	random := newRandom(f)
+	random := kvstest.NewRandom(f)
 	for n := range 4 {
 		var b kvs.Batch
-		fill(&b, randomOps(random, n))
+		kvstest.Fill(&b, kvstest.RandomOps(random, n))
 		f.Add(b.Frame()[kvs.Headroom:], uint16(n))
 	}
 	f.Add([]byte{byte(kvs.Put), 1, 'k', 0x80, 0x00}, uint16(1)) // a length in more bytes than it needs
 	f.Fuzz(func(t *testing.T, body []byte, n uint16) {
-		ops, err := decode(received(body, int(n)), 3)
+		ops, err := decode(kvstest.Received(body, int(n)), 3)
 		if err != nil {
 			if !errors.Is(err, kvs.ErrMalformed) {
 				t.Fatalf("error %v does not wrap ErrMalformed", err)
@@ -258,7 +202,7 @@ func FuzzOps(f *testing.F) {
 			t.Fatalf("%d operations, want %d", len(ops), n)
 		}
 		var again kvs.Batch
-		fill(&again, ops)
+		kvstest.Fill(&again, ops)
 		back, err := decode(&again, 256)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func TestCoalescedReply(t *testing.T) {
 			plain.Reset()
 			coalesced.Reset()
 			n := 5000
-			coalesced.coalesce(n)
+			coalesced.Coalesce(n)
 			for range n {
 				switch random.IntN(20) {
 				case 0:
@@ -37,7 +37,7 @@ func TestCoalescedReply(t *testing.T) {
 					coalesced.Found(value)
 				}
 			}
-			coalesced.settle()
+			coalesced.Settle()
 			frame := coalesced.Frame()[Headroom:]
 			copy(received.Body(len(frame), coalesced.Len(), true), frame)
 			sameResults(t, &plain, &received)
@@ -96,53 +96,5 @@ func TestCoalescedReplyRefusesReferences(t *testing.T) {
 				t.Fatal("the reference was followed")
 			}
 		})
-	}
-}
-
-// TestServiceCoalesces applies the same batches through a plain and a
-// coalescing session.
-func TestServiceCoalesces(t *testing.T) {
-	var batch Batch
-	for i := range 3000 {
-		key := fmt.Appendf(nil, "k%d", i%50)
-		if i < 50 || i%7 == 0 {
-			batch.Append(Put, key, valueOf(i%50, i%2))
-		} else {
-			batch.Get(key)
-		}
-	}
-	var replies [2]Reply
-	for i := range replies {
-		session := NewService(&plainEngine{values: map[string][]byte{}}).Open("peer")
-		session.Coalesce = i == 1
-		if err := session.BatchPutGet(&batch, &replies[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sameResults(t, &replies[0], &replies[1])
-	if a, b := len(replies[0].Frame()), len(replies[1].Frame()); b > a/2 {
-		t.Errorf("%d bytes coalesced, %d plain", b, a)
-	}
-}
-
-// plainEngine is a map for one goroutine.
-type plainEngine struct{ values map[string][]byte }
-
-func (e *plainEngine) Len() int { return len(e.values) }
-
-func (e *plainEngine) Apply(ops []Op, reply *Reply) {
-	for _, op := range ops {
-		old, ok := e.values[string(op.Key)]
-		switch {
-		case op.Kind == Put:
-			reply.Stored()
-		case ok:
-			reply.Found(old)
-		default:
-			reply.Missing()
-		}
-		if op.Kind.Writes() {
-			e.values[string(op.Key)] = bytes.Clone(op.Value)
-		}
 	}
 }

@@ -26,12 +26,12 @@ import (
 type Reply struct {
 	buf    []byte // Headroom bytes, then the body
 	n      int
-	hits   int
-	misses int
+	Hits   int
+	Misses int
 	served time.Duration
-	excess bool // values are missing for which there was no room
+	Excess bool // values are missing for which there was no room
 
-	borrowed  bool // buf is another reply's
+	Borrowed  bool // buf is another reply's
 	coalesced bool
 	dedup     *dictionary // of a coalesced reply that is being written
 	values    []extent    // in full, of a coalesced reply that is being read
@@ -48,17 +48,17 @@ const (
 
 // Reset empties the reply, keeps its memory, and makes it ready for results.
 func (r *Reply) Reset() {
-	if r.borrowed || cap(r.buf) < Headroom {
+	if r.Borrowed || cap(r.buf) < Headroom {
 		r.buf = warm.take(4096)
 	}
 	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
 }
 
-// coalesce makes a reply of n results, which is empty, send a repeated value
+// Coalesce makes a reply of n results, which is empty, send a repeated value
 // once; settle ends it.
-func (r *Reply) coalesce(n int) { r.coalesced, r.dedup = true, newDictionary(n) }
+func (r *Reply) Coalesce(n int) { r.coalesced, r.dedup = true, newDictionary(n) }
 
-func (r *Reply) settle() {
+func (r *Reply) Settle() {
 	if r.dedup != nil {
 		dictionaries.Put(r.dedup)
 		r.dedup = nil
@@ -71,17 +71,17 @@ func (r *Reply) Coalesced() bool { return r.coalesced }
 // Free gives the reply's memory away. The reply is empty then, and every value
 // read from it is gone.
 func (r *Reply) Free() {
-	if !r.borrowed {
+	if !r.Borrowed {
 		warm.give(r.buf)
 	}
 	*r = Reply{values: r.values[:0]}
 }
 
-// borrow makes r the same reply as owner, which keeps the memory.
-func (r *Reply) borrow(owner *Reply) {
+// Borrow makes r the same reply as owner, which keeps the memory.
+func (r *Reply) Borrow(owner *Reply) {
 	r.Free()
 	*r = *owner
-	r.borrowed = true
+	r.Borrowed = true
 }
 
 // Served is what the server says it took for the call, from having its last byte
@@ -105,15 +105,15 @@ func (r *Reply) Found(value []byte) {
 	}
 	r.value(value)
 	r.n++
-	r.hits++
+	r.Hits++
 }
 
 // foundDedup is Found with a reference in place of a value that the reply already
 // holds.
 func (r *Reply) foundDedup(value []byte) {
 	r.n++
-	r.hits++
-	if r.excess {
+	r.Hits++
+	if r.Excess {
 		return
 	}
 	d := r.dedup
@@ -127,7 +127,7 @@ func (r *Reply) foundDedup(value []byte) {
 		r.buf = binary.AppendUvarint(r.buf, codeRead+uint64(p.index)<<1+1)
 		return
 	}
-	if r.value(value); !r.excess {
+	if r.value(value); !r.Excess {
 		d.add(p, value, len(r.buf))
 	}
 }
@@ -147,7 +147,7 @@ const mostReply = Headroom + MaxBody + binary.MaxVarintLen64
 func (r *Reply) widen(n int) bool {
 	switch {
 	case len(r.buf)+n > mostReply:
-		r.excess = true
+		r.Excess = true
 		return false
 	case cap(r.buf) >= mostReply/8: // in few steps, as what they leave is garbage
 		r.buf = append(make([]byte, 0, min(2*cap(r.buf), mostReply)), r.buf...)
@@ -161,7 +161,7 @@ func (r *Reply) widen(n int) bool {
 func (r *Reply) Missing() {
 	r.buf = append(r.buf, codeMissing)
 	r.n++
-	r.misses++
+	r.Misses++
 }
 
 // Stored appends the result of a Put.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
 
 func randomResults(random *rand.Rand, n int) []kvs.Result {
@@ -24,7 +25,7 @@ func randomResults(random *rand.Rand, n int) []kvs.Result {
 			if random.IntN(100) == 0 {
 				size = random.IntN(kvs.MaxValueLen + 1)
 			}
-			results[i] = kvs.Result{Value: randomBytes(random, size), Found: true, Read: true}
+			results[i] = kvs.Result{Value: kvstest.RandomBytes(random, size), Found: true, Read: true}
 		}
 	}
 	return results
@@ -41,20 +42,6 @@ func answer(r *kvs.Reply, results []kvs.Result) {
 			r.Stored()
 		}
 	}
-}
-
-// decodeReply reads the results that a reply says it has, and its end.
-func decodeReply(r *kvs.Reply) ([]kvs.Result, error) {
-	var all []kvs.Result
-	cursor := r.Results()
-	for range r.Len() {
-		result, err := cursor.Next()
-		if err != nil {
-			return all, err
-		}
-		all = append(all, result)
-	}
-	return all, cursor.End()
 }
 
 func checkResults(t *testing.T, got, want []kvs.Result) {
@@ -77,7 +64,7 @@ func receivedReply(body []byte, n int, coalesced bool) *kvs.Reply {
 }
 
 func TestReplyRoundTrip(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	var sent, got kvs.Reply // used again and again, and freed in between
 	for _, n := range []int{0, 1, 2, 1000, 256, 3} {
 		results := randomResults(random, n)
@@ -86,7 +73,7 @@ func TestReplyRoundTrip(t *testing.T) {
 		body := sent.Frame()[kvs.Headroom:]
 		copy(got.Body(len(body), sent.Len(), false), body)
 		for _, r := range []*kvs.Reply{&sent, &got} {
-			back, err := decodeReply(r)
+			back, err := kvstest.DecodeReply(r)
 			if err != nil || r.Len() != n {
 				t.Fatalf("%d results: Len %d, error %v", n, r.Len(), err)
 			}
@@ -103,7 +90,7 @@ func TestReplyRoundTrip(t *testing.T) {
 func TestZeroReply(t *testing.T) {
 	var r kvs.Reply
 	for _, state := range []string{"zero", "freed", "freed twice"} {
-		if back, err := decodeReply(&r); err != nil || len(back) != 0 {
+		if back, err := kvstest.DecodeReply(&r); err != nil || len(back) != 0 {
 			t.Errorf("%s reply: %d results, error %v", state, len(back), err)
 		}
 		if len(r.Frame()) != kvs.Headroom {
@@ -138,7 +125,7 @@ func TestMalformedReply(t *testing.T) {
 	for _, test := range tests {
 		for _, coalesced := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, coalesced %t", test.name, coalesced), func(t *testing.T) {
-				results, err := decodeReply(receivedReply(test.body, test.n, coalesced))
+				results, err := kvstest.DecodeReply(receivedReply(test.body, test.n, coalesced))
 				if !errors.Is(err, kvs.ErrMalformed) {
 					t.Errorf("%d results, error %v; want one that wraps ErrMalformed", len(results), err)
 				}
@@ -155,7 +142,7 @@ func TestTruncatedReply(t *testing.T) {
 	answer(&r, results)
 	body := r.Frame()[kvs.Headroom:]
 	for cut := range body {
-		got, err := decodeReply(receivedReply(body[:cut], len(results), cut%2 == 0))
+		got, err := kvstest.DecodeReply(receivedReply(body[:cut], len(results), cut%2 == 0))
 		if !errors.Is(err, kvs.ErrMalformed) {
 			t.Fatalf("cut to %d of %d bytes: error %v", cut, len(body), err)
 		}
@@ -199,7 +186,7 @@ func TestFreedMemoryHasOneOwner(t *testing.T) {
 				for range 5 {
 					r.Found(value)
 				}
-				results, err := decodeReply(&r)
+				results, err := kvstest.DecodeReply(&r)
 				for _, result := range results {
 					if !bytes.Equal(result.Value, value) {
 						t.Errorf("goroutine %d reads the value of %d", id, result.Value[0])
@@ -218,7 +205,7 @@ func TestFreedMemoryHasOneOwner(t *testing.T) {
 // FuzzResults: no body makes the decoder panic, and what it accepts survives a
 // round trip.
 func FuzzResults(f *testing.F) {
-	random := newRandom(f)
+	random := kvstest.NewRandom(f)
 	for n := range 4 {
 		var r kvs.Reply
 		r.Reset()
@@ -228,7 +215,7 @@ func FuzzResults(f *testing.F) {
 	f.Add([]byte{0x81, 0x00}, uint16(1), false)                  // a code in more bytes than it needs
 	f.Add([]byte{4, 'a', 2, 3, 6, 'b', 'c', 7}, uint16(5), true) // references to two of three values
 	f.Fuzz(func(t *testing.T, body []byte, n uint16, coalesced bool) {
-		results, err := decodeReply(receivedReply(body, int(n), coalesced))
+		results, err := kvstest.DecodeReply(receivedReply(body, int(n), coalesced))
 		if err != nil {
 			if !errors.Is(err, kvs.ErrMalformed) {
 				t.Fatalf("error %v does not wrap ErrMalformed", err)
@@ -238,7 +225,7 @@ func FuzzResults(f *testing.F) {
 		var again kvs.Reply
 		again.Reset()
 		answer(&again, results)
-		back, err := decodeReply(&again)
+		back, err := kvstest.DecodeReply(&again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
 
 // TestGets appends runs of Gets, with writes between, and compares the batch
 // with one that is made one operation at a time.
 func TestGets(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	for _, prefix := range []string{"", "u", "user", strings.Repeat("p", kvs.MaxKeyLen-8)} {
 		var got, want kvs.Batch // zero batches, to begin with
 		for range 100 {

@@ -14,20 +14,21 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/server"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 )
 
 // startStore is a server for the length of one test.
-func startStore(t *testing.T, token string) (addr string, e kvs.Engine, service *kvs.Service) {
+func startStore(t *testing.T, token string) (addr string, e kvs.Engine, svc *service.Service) {
 	t.Helper()
 	e = engine.NewMutex()
-	service = kvs.NewService(e)
+	svc = service.New(e)
 	s := wiretest.Start(t, func(conn net.Conn) {
-		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, service)
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, svc)
 	})
-	return s.Addr().String(), e, service
+	return s.Addr().String(), e, svc
 }
 
 // led is a whole client under a launcher that the test plays.

@@ -7,10 +7,10 @@ import (
 	"flag"
 	"strings"
 
-	"kvlab/kvs"
 	"kvlab/kvs/certs"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
+	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
 )
 
@@ -57,7 +57,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
-	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(kvs.Routers, ", ")+"; balanced spreads the operations evenly, the others the keys")
+	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(route.Names, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
+	"kvlab/kvs/service"
 )
 
 func TestParseFault(t *testing.T) {
@@ -51,8 +51,8 @@ func TestPauses(t *testing.T) {
 
 // Every call, of however many operations, takes the service time longer.
 func TestService(t *testing.T) {
-	const service, calls = 2 * time.Millisecond, 5
-	session := kvs.NewService(Inject(NewSyncMap(), Fault{Service: service})).Open("test")
+	const svc, calls = 2 * time.Millisecond, 5
+	session := service.New(Inject(NewSyncMap(), Fault{Service: svc})).Open("test")
 	var batch kvs.Batch
 	for range 1000 { // several Apply to a call
 		batch.Get([]byte("key"))
@@ -64,8 +64,8 @@ func TestService(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(begun); took < calls*service {
-		t.Errorf("%d calls took %v, want %v at least", calls, took, calls*service)
+	if took := time.Since(begun); took < calls*svc {
+		t.Errorf("%d calls took %v, want %v at least", calls, took, calls*svc)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"kvlab/kvs"
+	"kvlab/kvs/value"
 	"kvlab/workload"
 )
 
@@ -107,15 +108,15 @@ func (w *worker) encode(x *exchange, n int) {
 	for i := 0; i < n; {
 		i += x.batch.AppendGets(w.names.prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x.batch.ReserveSuffix(kinds[i], w.names.prefix, suffixes[i], w.checker.size), hashes[i])
+			w.put(x.batch.ReserveSuffix(kinds[i], w.names.prefix, suffixes[i], w.checker.Size), hashes[i])
 		}
 	}
 }
 
 // put fills the value of the worker's next write, to a key of this hash.
-func (w *worker) put(value []byte, hash uint64) {
-	w.writer = w.writer.next()
-	putValue(value, hash, w.writer)
+func (w *worker) put(v []byte, hash uint64) {
+	w.writer = w.writer.Next()
+	value.Put(v, hash, w.writer)
 }
 
 // addLong adds operations on records whose ids are too long for names.
@@ -129,7 +130,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 		if kind == kvs.Get {
 			x.batch.Get(key)
 		} else {
-			w.put(x.batch.Reserve(kind, key, w.checker.size), hash)
+			w.put(x.batch.Reserve(kind, key, w.checker.Size), hash)
 		}
 	}
 }

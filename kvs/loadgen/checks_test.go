@@ -80,7 +80,7 @@ func (g *Generator) everyRound(every int, s schedule) error {
 	var group errgroup.Group
 	for _, w := range g.workers {
 		group.Go(func() error {
-			w.checker.every = every
+			w.checker.Every = every
 			r := &w.rounds[0]
 			r.begin()
 			for range g.config.Batch / drawn {

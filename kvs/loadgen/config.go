@@ -17,6 +17,8 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/kvs/wire"
 	"kvlab/workload"
 )
@@ -77,7 +79,7 @@ func DefaultConfig() Config {
 		Transport: TCP,
 		Engine:    engine.Names[0],
 		Codec:     wire.Codecs[0],
-		Router:    kvs.Routers[0],
+		Router:    route.Names[0],
 		Workers:   64,
 		Batch:     8192,
 		InFlight:  1,
@@ -126,8 +128,8 @@ func (c Config) Validate() error {
 		{!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"},
 		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
 		{c.CallTimeout > 0, "-call-timeout", c.CallTimeout, "more than 0 seconds, such as 10"},
-		{c.ValueSize >= valueHeader && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
-			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", valueHeader, kvs.MaxValueLen)},
+		{c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
+			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
 		{c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"},
 		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
@@ -167,7 +169,7 @@ func (c Config) validateParts() error {
 	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
 		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)
 	}
-	if _, err := kvs.NewRouter(c.Router, c.Servers(), nil); err != nil {
+	if _, err := route.New(c.Router, c.Servers(), nil); err != nil {
 		return err
 	}
 	return c.validateFrames()

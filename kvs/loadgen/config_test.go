@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/value"
 	"kvlab/workload"
 )
 
@@ -39,7 +40,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-connections 65: want 1 to 64 (-workers), or 0", func(c *Config) { c.Connections = 65 }},
 		{"-connections -1: want", func(c *Config) { c.Connections = -1 }},
 		{"-socket-buffer -1: want", func(c *Config) { c.SocketBuffer = -1 }},
-		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = valueHeader - 1 }},
+		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = value.HeaderLen - 1 }},
 		{"-value-size 1048577: want", func(c *Config) { c.ValueSize = kvs.MaxValueLen + 1 }},
 		{"-key-prefix", func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID+1) }},
 		{"-verify -1: want full", func(c *Config) { c.Verify = -1 }},
@@ -79,7 +80,7 @@ func TestConfigBorders(t *testing.T) {
 	tests := map[string]func(*Config){
 		"one of everything":              func(c *Config) { c.Workers, c.Batch, c.Workload.Records, c.WarmUp = 1, 1, 1, 0 },
 		"last client":                    func(c *Config) { c.Index, c.Clients = maxWorkers-1, maxWorkers },
-		"smallest value":                 func(c *Config) { c.ValueSize = valueHeader },
+		"smallest value":                 func(c *Config) { c.ValueSize = value.HeaderLen },
 		"largest value":                  func(c *Config) { c.ValueSize, c.Batch = kvs.MaxValueLen, 1 },
 		"longest prefix":                 func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
 		"in process, without hosts":      func(c *Config) { c.Transport, c.Hosts = InProcess, nil },

@@ -5,6 +5,9 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/route"
+	"kvlab/kvs/service"
+	"kvlab/kvs/value"
 	"kvlab/workload"
 )
 
@@ -37,7 +40,7 @@ func SampleFrames(c Config) (Frames, error) {
 		source:  plan.Source(c.Index, 0),
 		router:  router,
 		keys:    newKeys(c.KeyPrefix),
-		session: kvs.NewService(engine.NewMutex()).Open(c.Node),
+		session: service.New(engine.NewMutex()).Open(c.Node),
 		batches: make([]kvs.Batch, c.Servers()),
 	}
 	s.session.Coalesce = c.Coalesce
@@ -66,9 +69,9 @@ func SampleFrames(c Config) (Frames, error) {
 type sampler struct {
 	config  Config
 	source  *workload.Source
-	router  kvs.Router
+	router  route.Router
 	keys    keys
-	session *kvs.Session
+	session *service.Conn
 	batches []kvs.Batch // to each server
 	load    kvs.Batch   // stores every key of theirs
 }
@@ -83,11 +86,11 @@ func (s *sampler) draw() {
 	for range s.config.Batch * s.config.Servers() {
 		s.source.Fill(op[:])
 		key, hash := s.keys.key(op[0].Key)
-		value := s.load.Reserve(kvs.Put, key, s.config.ValueSize)
-		putValue(value, hash, newWriter(s.config.Index, 0))
+		v := s.load.Reserve(kvs.Put, key, s.config.ValueSize)
+		value.Put(v, hash, value.NewWriter(s.config.Index, 0))
 		batch, kind := &s.batches[s.router.Server(key, hash)], kindOf(op[0].Kind)
 		if kind.Writes() {
-			batch.Append(kind, key, value)
+			batch.Append(kind, key, v)
 		} else {
 			batch.Get(key)
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
@@ -37,7 +37,7 @@ type Generator struct {
 
 	config  Config
 	plan    *workload.Plan
-	router  kvs.Router
+	router  route.Router
 	workers []*worker
 	latency *latency.Collector
 	opened  time.Time        // when the window opened

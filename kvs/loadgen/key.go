@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 )
 
 // keys writes record ids as keys: a prefix, then the id in decimal. It belongs
@@ -11,22 +12,22 @@ import (
 type keys struct {
 	buf    [kvs.MaxKeyLen]byte
 	prefix int
-	seed   uint64 // KeyHash of the prefix
+	seed   uint64 // route.Hash of the prefix
 }
 
 func newKeys(prefix string) keys {
-	k := keys{seed: kvs.KeyHash([]byte(prefix))}
+	k := keys{seed: route.Hash([]byte(prefix))}
 	k.prefix = copy(k.buf[:], prefix)
 	return k
 }
 
 // key returns a record's key, which is good until the next call, and its
-// kvs.KeyHash.
+// route.Hash.
 func (k *keys) key(id uint64) (key []byte, hash uint64) {
 	key = strconv.AppendUint(k.buf[:k.prefix], id, 10)
 	hash = k.seed
 	for _, c := range key[k.prefix:] {
-		hash = kvs.KeyHashByte(hash, c)
+		hash = route.HashByte(hash, c)
 	}
 	return key, hash
 }

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 )
 
-// TestKeys holds keys and their hashes against strconv and kvs.KeyHash: all
+// TestKeys holds keys and their hashes against strconv and route.Hash: all
 // lengths of an id, their first and last, and random ones.
 func TestKeys(t *testing.T) {
 	const seed = 7
@@ -33,8 +34,8 @@ func TestKeys(t *testing.T) {
 		for _, id := range ids {
 			want := prefix + strconv.FormatUint(id, 10)
 			key, hash := k.key(id)
-			if string(key) != want || hash != kvs.KeyHash([]byte(want)) {
-				t.Fatalf("key(%d) with prefix %.10q = %q, %016x; want %q, %016x", id, prefix, key, hash, want, kvs.KeyHash([]byte(want)))
+			if string(key) != want || hash != route.Hash([]byte(want)) {
+				t.Fatalf("key(%d) with prefix %.10q = %q, %016x; want %q, %016x", id, prefix, key, hash, want, route.Hash([]byte(want)))
 			}
 		}
 	}

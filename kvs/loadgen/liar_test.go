@@ -10,6 +10,8 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -72,7 +74,7 @@ func oneFound(lie func(op kvs.Op, r *kvs.Result)) func([]kvs.Op, []kvs.Result) [
 
 // stranger is a value for a key by someone who has no part in the run.
 func stranger(op kvs.Op, r *kvs.Result) {
-	r.Value = newValue(len(r.Value), kvs.KeyHash(op.Key), newWriter(9, 0))
+	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.NewWriter(9, 0))
 }
 
 // forget deletes nothing and says that it is not there.
@@ -222,4 +224,10 @@ func TestLiesInLoad(t *testing.T) {
 			}
 		})
 	}
+}
+
+func newValue(size int, hash uint64, w value.Writer) []byte {
+	v := make([]byte, size)
+	value.Put(v, hash, w)
+	return v
 }

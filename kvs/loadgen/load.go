@@ -45,9 +45,9 @@ func (w *worker) store(ctx context.Context, c Config) error {
 // readBack reads what the worker has stored, and compares it in full.
 func (w *worker) readBack(ctx context.Context, c Config) error {
 	first, last := w.share(c)
-	every := w.checker.every
-	w.checker.every, w.checker.until = 1, 1
-	defer func() { w.checker.every, w.checker.until = every, every }()
+	every := w.checker.Every
+	w.checker.Every, w.checker.Until = 1, 1
+	defer func() { w.checker.Every, w.checker.Until = every, every }()
 	if err := w.sweep(ctx, c, workload.Read, first, last); err != nil {
 		return fmt.Errorf("read records %d to %d back: %w", first, last, err)
 	}

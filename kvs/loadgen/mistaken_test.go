@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 )
 
 // rewriting is a conn that has something else done than it was asked to, and
@@ -57,7 +59,7 @@ func (c *rewriting) Wait(call *kvs.Call) error {
 			r, _ = results.Next()
 		}
 		if op.Kind != kvs.Put && (c.sent[i].Key == nil || c.sent[i].Kind == kvs.Put) {
-			r = kvs.Result{Read: true, Found: true, Value: newValue(100, kvs.KeyHash(op.Key), newWriter(0, 0))}
+			r = kvs.Result{Read: true, Found: true, Value: newValue(100, route.Hash(op.Key), value.NewWriter(0, 0))}
 		}
 		if c.restore != nil {
 			c.restore(op, &r)

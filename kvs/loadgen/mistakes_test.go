@@ -14,7 +14,10 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/route"
 	"kvlab/kvs/server"
+	"kvlab/kvs/service"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -79,14 +82,14 @@ func bodies(spoil func(body []byte)) func(*Generator) {
 		return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 			if op.Kind.Writes() {
 				op.Value = append([]byte(nil), op.Value...)
-				spoil(op.Value[valueHeader:])
+				spoil(op.Value[value.HeaderLen:])
 			}
 			return op, true
 		}, restore: func(op kvs.Op, r *kvs.Result) {
 			if r.Found {
-				value := make([]byte, len(r.Value))
-				putValue(value, kvs.KeyHash(op.Key), writer(binary.LittleEndian.Uint64(r.Value[8:])))
-				r.Value = value
+				v := make([]byte, len(r.Value))
+				value.Put(v, route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
+				r.Value = v
 			}
 		}}
 	})
@@ -120,7 +123,7 @@ func mistakes() []mistake {
 		{name: "random routing of reads", want: "random routing", config: func(c *Config) { c.Workload.Workload = workload.YCSBC }, lie: afterLoad(randomRoutes)},
 		{name: "another router", want: "wrong or random routing", load: func(g *Generator) {
 			for _, w := range g.workers {
-				w.router, _ = kvs.NewRouter("balanced", g.config.Servers(), nil)
+				w.router, _ = route.New("balanced", g.config.Servers(), nil)
 			}
 		}},
 		{name: "random routing from the beginning", want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
@@ -129,7 +132,7 @@ func mistakes() []mistake {
 		{name: "reads sent as writes", want: "sent as another kind (reads as writes?)",
 			lie: afterLoad(everyConn(func(w *worker, c conn) conn {
 				return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
-					op.Kind, op.Value = kvs.Put, newValue(100, kvs.KeyHash(op.Key), newWriter(0, w.id))
+					op.Kind, op.Value = kvs.Put, newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
 					return op, true
 				}}
 			}))},
@@ -213,7 +216,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 			return run, err
 		}
 	}
-	var before []*kvs.Sample
+	var before []*service.Sample
 	for _, s := range stores {
 		before = append(before, s.service.Sample())
 	}
@@ -293,8 +296,8 @@ func TestHonestRunsAreValid(t *testing.T) {
 		c.Workload.Distribution = pick("", workload.Uniform, workload.Latest, workload.Hotspot, workload.Sequential)
 		c.Workload.Zipfian = pick(workload.ZipfianYCSB, workload.ZipfianExact)
 		c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
-		c.Router, c.Codec = pick(kvs.Routers...), pick("binary", "gob")
-		c.ValueSize = []int{valueHeader, 25, 100, 5000}[random.IntN(4)]
+		c.Router, c.Codec = pick(route.Names...), pick("binary", "gob")
+		c.ValueSize = []int{value.HeaderLen, 25, 100, 5000}[random.IntN(4)]
 		vary(&c, random)
 		if v := judged(t, c, mistake{}); !v.Valid {
 			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/route"
 	"kvlab/metrics"
 )
 
@@ -208,12 +209,12 @@ func mislead(t *testing.T, c Config, e kvs.Engine) (metrics.Summary, error) {
 
 // seeded is a router with a seed of its own in each process.
 type seeded struct {
-	kvs.Router
+	route.Router
 	seed uint64
 }
 
 func (s seeded) Server(key []byte, hash uint64) int {
-	return int((hash ^ s.seed) * wy0 >> 63)
+	return int((hash ^ s.seed) * 0xa0761d6478bd642f >> 63)
 }
 
 // Two clients that route differently miss what the other has stored.

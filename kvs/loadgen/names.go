@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/workload"
 )
 
@@ -27,7 +28,7 @@ type names struct {
 // added to that as to the others, where it does no harm: its digits behind the last
 // that counts, and its steps to a hash from which they lead to the key's.
 type head struct {
-	hash uint64 // KeyHash of the prefix and the digits
+	hash uint64 // route.Hash of the prefix and the digits
 	text uint64 // in the lowest byte 8 times the number of digits with the tail, then those before it
 }
 
@@ -60,7 +61,7 @@ func newNames(prefix string, records uint64) *names {
 // alone is the head of an id below 1000.
 func alone(digits []byte, hash uint64, tail uint32) head {
 	for i := 16; i >= 0; i -= 8 {
-		hash = kvs.KeyHashWithout(hash, byte(tail>>i))
+		hash = route.HashWithout(hash, byte(tail>>i))
 	}
 	return head{hash, word(digits)<<8 | uint64(8*len(digits))}
 }
@@ -74,7 +75,7 @@ func word(digits []byte) (w uint64) {
 }
 
 // of finds what follows the prefix in the keys of the records that ops are on,
-// and the keys' kvs.KeyHash.
+// and the keys' route.Hash.
 func (n *names) of(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []uint64, kinds []kvs.Kind) {
 	suffixes, hashes, kinds = suffixes[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
 	heads, tails := n.heads, &n.tails
@@ -86,9 +87,9 @@ func (n *names) of(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []uint64,
 		less, isLess := bits.Sub64(id, at, 0)
 		h := &heads[at+less&-isLess] // the lower of at and id
 		tail := uint64(tails[id-1000*thousands])
-		hash := kvs.KeyHashByte(h.hash, byte(tail))
-		hash = kvs.KeyHashByte(hash, byte(tail>>8))
-		hashes[i] = kvs.KeyHashByte(hash, byte(tail>>16))
+		hash := route.HashByte(h.hash, byte(tail))
+		hash = route.HashByte(hash, byte(tail>>8))
+		hashes[i] = route.HashByte(hash, byte(tail>>16))
 		// The tail goes behind the head's digits; behind one or two that are all
 		// there are, by 48 or 56 bits, and three that are all it falls upon.
 		suffixes[i] = kvs.KeySuffix{Text: h.text>>8 | tail<<((h.text-24)&63), Len: uint8(h.text) >> 3}

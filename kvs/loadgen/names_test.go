@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/workload"
 )
 
-// TestNames holds names against strconv and kvs.KeyHash: every id up to 10^6,
+// TestNames holds names against strconv and route.Hash: every id up to 10^6,
 // the first and last of every length, and random ones.
 func TestNames(t *testing.T) {
 	const seed = 8
@@ -54,8 +55,8 @@ func checkNames(t *testing.T, n *names, prefix string, ids []uint64) {
 	for i, id := range ids {
 		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.suffixes[i].Text)[:len(prefix)+int(b.suffixes[i].Len)]
 		want = strconv.AppendUint(want[:len(prefix)], id, 10)
-		if string(key) != string(want) || b.hashes[i] != kvs.KeyHash(want) {
-			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, prefix, key, b.hashes[i], want, kvs.KeyHash(want))
+		if string(key) != string(want) || b.hashes[i] != route.Hash(want) {
+			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, prefix, key, b.hashes[i], want, route.Hash(want))
 		}
 	}
 }
@@ -64,7 +65,7 @@ func checkNames(t *testing.T, n *names, prefix string, ids []uint64) {
 // what is remembered of them, are the same. Only the versions of the values are
 // given out in another order, of different keys.
 func TestLongIDs(t *testing.T) {
-	for _, router := range kvs.Routers {
+	for _, router := range route.Names {
 		for _, servers := range []int{1, 3} {
 			c := DefaultConfig()
 			c.Router, c.KeyPrefix, c.Workload.Workload = router, "user", workload.YCSBA

@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
@@ -48,7 +49,7 @@ func TestNullServer(t *testing.T) {
 			c := DefaultConfig()
 			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, 32
 			c.WarmUp, c.Window = 0, 50*time.Millisecond
-			service := kvs.NewService(test.engine)
+			service := service.New(test.engine)
 			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}
 			summary, err := runAll(t, c)
 			if test.want != "" {
@@ -87,7 +88,7 @@ func TestNullInProcess(t *testing.T) {
 }
 
 // serve answers connections on loopback until the test ends.
-func serve(t *testing.T, service *kvs.Service, id wire.Options) string {
+func serve(t *testing.T, service *service.Service, id wire.Options) string {
 	t.Helper()
 	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service) }).Addr().String()
 }
@@ -115,7 +116,7 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 func TestNullIsNotCoalesced(t *testing.T) {
 	c := DefaultConfig()
 	c.Workers, c.Coalesce = 1, true
-	c.Hosts = []string{serve(t, kvs.NewService(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}})}
+	c.Hosts = []string{serve(t, service.New(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}})}
 	g, err := New(c)
 	if err != nil {
 		t.Fatal(err)

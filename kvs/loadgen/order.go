@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
 
@@ -11,7 +12,7 @@ import (
 // are executed in their order, and share one interval of time, so that a check
 // by intervals alone would take them to be beside each other.
 type order struct {
-	who  writer          // whose batch it is
+	who  value.Writer    // whose batch it is
 	seen []metrics.Value // the values that the key has had in turn
 	own  metrics.Value   // the batch's last write so far; NoValue without one
 }
@@ -26,7 +27,7 @@ func (o *order) read(v metrics.Value) (fresh bool, fault string) {
 	if last >= 0 && o.seen[last] == v {
 		return false, ""
 	}
-	switch mine := v != metrics.NoValue && o.who == newWriter(v.Client(), v.Worker()); {
+	switch mine := v != metrics.NoValue && o.who == value.NewWriter(v.Client(), v.Worker()); {
 	case slices.Contains(o.seen, v):
 		fault = fmt.Sprintf("%s is back after %s", v, o.seen[last])
 	case o.own != metrics.NoValue && v == metrics.NoValue:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
 
@@ -33,7 +34,7 @@ func TestOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := order{who: newWriter(0, 1)}
+			o := order{who: value.NewWriter(0, 1)}
 			o.begin()
 			got := ""
 			for _, s := range test.steps {

@@ -3,7 +3,7 @@ package loadgen
 import (
 	"slices"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
@@ -23,7 +23,7 @@ type place struct {
 	server int
 }
 
-func newPlaces(c Config, plan *workload.Plan, router kvs.Router) places {
+func newPlaces(c Config, plan *workload.Plan, router route.Router) places {
 	p := places{records: make([]place, 0, min(knownRanks, c.Workload.Records)), rest: 1}
 	for r := range popular(c, plan) {
 		p.records = append(p.records, place{r.hash, r.share, router.Server(r.key, r.hash)})
@@ -33,7 +33,7 @@ func newPlaces(c Config, plan *workload.Plan, router kvs.Router) places {
 }
 
 // fraction is a share of a router's as a number from 0 to 1.
-func fraction(share uint64) float64 { return float64(share) / kvs.WholeShare }
+func fraction(share uint64) float64 { return float64(share) / route.WholeShare }
 
 // groups returns the share of each server and key group, and the variance of a
 // share for want of the records that are not among the places. These fall into the
@@ -42,15 +42,15 @@ func fraction(share uint64) float64 { return float64(share) / kvs.WholeShare }
 func (p places) groups(c Config) (shares [][]float64, spread float64) {
 	shares = make([][]float64, c.Servers())
 	for i := range shares {
-		shares[i] = make([]float64, kvs.KeyGroups)
+		shares[i] = make([]float64, route.Groups)
 	}
 	for _, r := range p.records {
-		shares[r.server][kvs.KeyGroup(r.hash)] += fraction(r.share)
+		shares[r.server][route.Group(r.hash)] += fraction(r.share)
 	}
 	if c.Workload.Records <= knownRanks {
 		return shares, 0
 	}
-	n := float64(len(shares) * kvs.KeyGroups)
+	n := float64(len(shares) * route.Groups)
 	for _, groups := range shares {
 		for i := range groups {
 			groups[i] += p.rest / n
@@ -74,15 +74,15 @@ func (p places) head(c Config, plan *workload.Plan) []metrics.HeadRecord {
 	in := make(map[int][]int) // the records' ranks by cell
 	for rank, r := range p.records[:min(headRecords, len(p.records))] {
 		share := plan.Mass(uint64(rank))
-		if share < standsOut/float64(kvs.KeyCells) {
+		if share < standsOut/float64(route.Cells) {
 			break
 		}
-		cell := kvs.KeyCell(r.hash)
+		cell := route.Cell(r.hash)
 		in[cell] = append(in[cell], rank)
-		head = append(head, metrics.HeadRecord{Server: r.server, Cell: cell, Share: share, CellShare: p.rest / float64(c.Servers()*kvs.KeyCells)})
+		head = append(head, metrics.HeadRecord{Server: r.server, Cell: cell, Share: share, CellShare: p.rest / float64(c.Servers()*route.Cells)})
 	}
 	for _, r := range p.records {
-		for _, rank := range in[kvs.KeyCell(r.hash)] {
+		for _, rank := range in[route.Cell(r.hash)] {
 			if head[rank].Server == r.server {
 				head[rank].CellShare += fraction(r.share)
 			}
@@ -130,7 +130,7 @@ func (p places) thinned() places {
 // balance is the metrics.Balance of a router's shares, in theory; 0 where it
 // cannot have so many servers.
 func (p places) balance(name string, servers int) float64 {
-	router, err := kvs.NewRouter(name, servers, func(yield func(hash, share uint64) bool) {
+	router, err := route.New(name, servers, func(yield func(hash, share uint64) bool) {
 		for _, r := range p.records {
 			if !yield(r.hash, r.share) {
 				return
@@ -145,7 +145,7 @@ func (p places) balance(name string, servers int) float64 {
 		shares[router.Server(nil, r.hash)] += r.share // neither router looks at the key
 	}
 	for i := range shares {
-		shares[i] += uint64(p.rest * kvs.WholeShare / float64(servers))
+		shares[i] += uint64(p.rest * route.WholeShare / float64(servers))
 	}
 	return stats.Balance(shares)
 }

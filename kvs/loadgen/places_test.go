@@ -4,13 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/workload"
 )
 
 // What the law says of the head is what adding all records up one by one gives.
 func TestLawHead(t *testing.T) {
-	for _, router := range kvs.Routers {
+	for _, router := range route.Names {
 		c := DefaultConfig()
 		c.Workload.Records, c.Workload.Scramble, c.Router = 5000, true, router
 		c.Hosts = []string{"a:1", "b:1", "c:1"}
@@ -25,13 +25,13 @@ func TestLawHead(t *testing.T) {
 		keys := newKeys("")
 		for rank, h := range l.Head {
 			key, hash := keys.key(g.plan.Key(uint64(rank)))
-			if h.Server != g.router.Server(key, hash) || h.Cell != kvs.KeyCell(hash) || h.Share != g.plan.Mass(uint64(rank)) {
+			if h.Server != g.router.Server(key, hash) || h.Cell != route.Cell(hash) || h.Share != g.plan.Mass(uint64(rank)) {
 				t.Errorf("%s: rank %d: %+v", router, rank, h)
 			}
 			want := 0.0
 			for other := range c.Workload.Records {
 				key, hash := keys.key(g.plan.Key(other))
-				if g.router.Server(key, hash) == h.Server && kvs.KeyCell(hash) == h.Cell {
+				if g.router.Server(key, hash) == h.Server && route.Cell(hash) == h.Cell {
 					want += g.plan.Mass(other)
 				}
 			}

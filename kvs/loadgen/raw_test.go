@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestMeasureRaw(t *testing.T) {
 	c := rawConfig()
 	id := wire.Options{Hello: wire.Hello{Node: "s", Codec: wire.RawCodec}}
-	c.Hosts = []string{serve(t, kvs.NewService(nil), id), serve(t, kvs.NewService(nil), id)}
+	c.Hosts = []string{serve(t, service.New(nil), id), serve(t, service.New(nil), id)}
 	f := Frames{Request: 1000, Reply: 99_000.4, Ops: 800}
 	rate, err := MeasureRaw(context.Background(), c, f)
 	if err != nil {
@@ -33,11 +33,11 @@ func TestMeasureRaw(t *testing.T) {
 
 func TestMeasureRawErrors(t *testing.T) {
 	c, f := rawConfig(), Frames{Request: 100, Reply: 100, Ops: 1}
-	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: "binary"}})}
+	c.Hosts = []string{serve(t, service.New(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: "binary"}})}
 	if _, err := MeasureRaw(context.Background(), c, f); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "raw server 1 of 1") {
 		t.Errorf("a server with calls: error %v", err)
 	}
-	c.Hosts = []string{serve(t, kvs.NewService(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: wire.RawCodec}})}
+	c.Hosts = []string{serve(t, service.New(nil), wire.Options{Hello: wire.Hello{Node: "s", Codec: wire.RawCodec}})}
 	c.Window = time.Hour
 	ctx, cancel := context.WithCancelCause(context.Background())
 	enough := errors.New("enough")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -18,10 +20,10 @@ func (g *Generator) options() wire.Options {
 	c := g.config
 	o := c.link()
 	o.Hello = wire.Hello{Node: c.Node, Codec: c.Codec, Features: c.Features,
-		Shards: kvs.Shards{Servers: len(c.Hosts), Router: c.Router, Owners: kvs.OwnersDigest(g.router)}}
+		Shards: service.Placement{Servers: len(c.Hosts), Router: c.Router, Owners: route.Fingerprint(g.router)}}
 	if c.Retry {
 		o.Retries = &g.retries
-		o.Lane = kvs.Lane{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, kvs.MaxKeep)}
+		o.Lane = service.Session{Client: g.instance, Window: c.window(), Keep: min(2*c.CallTimeout, service.MaxKeep)}
 	}
 	return o
 }
@@ -35,9 +37,9 @@ func (c Config) validateRetry() error {
 		return nil
 	case c.Transport == InProcess:
 		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
-	case c.window() > kvs.MaxWindow:
+	case c.window() > service.MaxWindow:
 		return fmt.Errorf("-retry: %d workers share a connection with %d rounds each: at most %d calls under way; want more -connections",
-			(c.Workers+c.Lanes()-1)/c.Lanes(), c.InFlight, kvs.MaxWindow)
+			(c.Workers+c.Lanes()-1)/c.Lanes(), c.InFlight, service.MaxWindow)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 )
@@ -194,16 +195,16 @@ func (w *worker) check(x *exchange, null bool) (tally, error) {
 			return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
 		}
 		switch {
-		case result.Found && w.checker.every == VerifyNone:
+		case result.Found && w.checker.Every == VerifyNone:
 			t.Unchecked++
 			t.Hits++
 		case result.Found:
 			hash := x.hashes[i]
 			if null {
-				hash = hashIn(result.Value)
+				hash = value.HashIn(result.Value)
 				t.AnyKey++
 			}
-			compared, err := w.checker.value(result.Value, hash)
+			compared, err := w.checker.Check(result.Value, hash)
 			t.Checked++
 			if compared {
 				t.Compared++

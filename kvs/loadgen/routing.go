@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/workload"
 )
 
@@ -17,13 +17,13 @@ const knownRanks = 1 << 20
 
 // newRouter returns the configuration's router. Every client of a run, and
 // every phase of it, routes by the same.
-func newRouter(c Config, plan *workload.Plan) (kvs.Router, error) {
-	return kvs.NewRouter(c.Router, c.Servers(), popularity(c, plan))
+func newRouter(c Config, plan *workload.Plan) (route.Router, error) {
+	return route.New(c.Router, c.Servers(), popularity(c, plan))
 }
 
 // popularity returns what a router may know of the keys: the hash and the share
 // of the most popular ones.
-func popularity(c Config, plan *workload.Plan) kvs.Popularity {
+func popularity(c Config, plan *workload.Plan) route.Popularity {
 	return func(yield func(hash, share uint64) bool) {
 		for r := range popular(c, plan) {
 			if !yield(r.hash, r.share) {
@@ -68,15 +68,15 @@ type Forecast struct {
 }
 
 // forecast adds up what a router gives each server.
-func forecast(c Config, plan *workload.Plan, router kvs.Router) Forecast {
-	shares, rest := make([]uint64, c.Servers()), uint64(kvs.WholeShare)
+func forecast(c Config, plan *workload.Plan, router route.Router) Forecast {
+	shares, rest := make([]uint64, c.Servers()), uint64(route.WholeShare)
 	for r := range popular(c, plan) {
 		shares[router.Server(r.key, r.hash)] += r.share
 		rest -= min(r.share, rest)
 	}
 	even := 1 / float64(c.Servers())
 	return Forecast{
-		Busiest: (float64(slices.Max(shares)) + float64(rest)*even) / kvs.WholeShare,
+		Busiest: (float64(slices.Max(shares)) + float64(rest)*even) / route.WholeShare,
 		Even:    even,
 		Record:  plan.Mass(0),
 	}

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"testing"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/workload"
 )
 
 // routed is a configuration with all its keys, the most popular first.
 type routed struct {
-	known  kvs.Popularity
+	known  route.Popularity
 	hashes []uint64
 	masses []float64 // by the closed form, not by the segments that routers are told of
 }
@@ -53,7 +53,7 @@ func newRouted(t *testing.T, change func(*Config)) routed {
 // over every key.
 func (r routed) balance(t *testing.T, router string, servers int) (ops, records float64) {
 	t.Helper()
-	by, err := kvs.NewRouter(router, servers, r.known)
+	by, err := route.New(router, servers, r.known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (r routed) testBalance(t *testing.T, servers int, near float64) {
 
 // A forecast says what all keys add up to.
 func TestForecast(t *testing.T) {
-	for _, router := range kvs.Routers {
+	for _, router := range route.Names {
 		for _, theta := range []float64{0.99, 1.2} {
 			c := DefaultConfig()
 			c.Workload.Records, c.Workload.Theta = 50_000, theta
@@ -157,7 +157,7 @@ func TestForecast(t *testing.T) {
 			var shares [5]float64
 			for rank := range c.Workload.Records {
 				key := strconv.AppendUint(nil, plan.Key(rank), 10)
-				shares[by.Server(key, kvs.KeyHash(key))] += plan.Mass(rank)
+				shares[by.Server(key, route.Hash(key))] += plan.Mass(rank)
 			}
 			got, want := forecast(c, plan, by), Forecast{slices.Max(shares[:]), 0.2, plan.Mass(0)}
 			if math.Abs(got.Busiest-want.Busiest) > 1e-4 || got.Even != want.Even || got.Record != want.Record {
@@ -261,7 +261,7 @@ func TestBalancedGoldenVectors(t *testing.T) {
 			for id := range owners {
 				owners[id] = "0123456789abcdef"[router.Server(keys.key(uint64(id)))]
 			}
-			if got, hash := string(owners[:10]), kvs.KeyHash(owners); got != test.owners || hash != test.hash {
+			if got, hash := string(owners[:10]), route.Hash(owners); got != test.owners || hash != test.hash {
 				t.Errorf("ids 0 to 9 go to %s, all hash to %#016x; want %s and %#016x", got, hash, test.owners, test.hash)
 			}
 		})

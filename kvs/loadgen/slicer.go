@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/kvs/check"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
 	"kvlab/workload"
@@ -57,7 +58,7 @@ func newSlicer(c Config, plan *workload.Plan, workers []*worker) (*slicer, error
 	s := &slicer{client: c.Index, clock: clock, sample: newSample(c, plan)}
 	s.found.Keys = len(s.sample.names)
 	for _, w := range workers {
-		w.tape = newTape(newWriter(c.Index, w.id), s)
+		w.tape = newTape(value.NewWriter(c.Index, w.id), s)
 		s.tapes = append(s.tapes, w.tape)
 	}
 	return s, nil

@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 )
@@ -19,7 +20,7 @@ type store struct {
 	name    string
 	addr    string
 	engine  kvs.Engine
-	service *kvs.Service
+	service *service.Service
 }
 
 func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
@@ -29,7 +30,7 @@ func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 
 func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 	t.Helper()
-	s := &store{name: name, engine: e, service: kvs.NewService(e)}
+	s := &store{name: name, engine: e, service: service.New(e)}
 	s.Server = wiretest.StartAt(t, addr, func(conn net.Conn) {
 		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service)
 	})

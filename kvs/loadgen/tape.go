@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
 
 // tape records one worker's operations on some keys, a slice at a time. Only its
 // worker uses it, but for what is atomic.
 type tape struct {
-	who    writer // with version 0
+	who    value.Writer // with version 0
 	sample *sample
 	slicer *slicer
 
@@ -28,7 +29,7 @@ type tape struct {
 	rounds  atomic.Int32 // sent in the slice
 }
 
-func newTape(who writer, s *slicer) *tape {
+func newTape(who value.Writer, s *slicer) *tape {
 	t := &tape{who: who, sample: s.sample, slicer: s, orders: make([]order, len(s.sample.names))}
 	for i := range t.orders {
 		t.orders[i].who = who
@@ -65,7 +66,7 @@ const most = 1024
 
 // turn is called when a round is about to be sent. latest is the writer's last
 // version, which this round's writes have.
-func (t *tape) turn(latest writer, now time.Time) {
+func (t *tape) turn(latest value.Writer, now time.Time) {
 	slice := t.slicer.slice.Load()
 	if t.part != nil && !t.over {
 		if slice != t.last || t.n >= most {
@@ -77,7 +78,7 @@ func (t *tape) turn(latest writer, now time.Time) {
 	if t.part == nil && slice > t.last {
 		t.last, t.over, t.n = slice, false, 0
 		t.part = &part{slice: slice, ops: make([][]metrics.HistoryOp, len(t.sample.names))}
-		t.span = metrics.WorkerSpan{Client: t.who.client(), Worker: t.who.worker(), First: t.version, BegunNs: t.slicer.ns(now)}
+		t.span = metrics.WorkerSpan{Client: t.who.Client(), Worker: t.who.Worker(), First: t.version, BegunNs: t.slicer.ns(now)}
 		t.rounds.Store(1)
 		t.slicer.recording.Add(1)
 	}
@@ -176,7 +177,7 @@ func (t *tape) lost(x *exchange) {
 
 // op is an operation of a call by the tape's worker.
 func (t *tape) op(x *exchange, returned int64) metrics.HistoryOp {
-	return metrics.HistoryOp{Client: t.who.client(), Worker: t.who.worker(), CallNs: t.slicer.ns(x.sent), ReturnNs: returned}
+	return metrics.HistoryOp{Client: t.who.Client(), Worker: t.who.Worker(), CallNs: t.slicer.ns(x.sent), ReturnNs: returned}
 }
 
 func (t *tape) put(key int32, o metrics.HistoryOp, wrote metrics.Value) {
@@ -210,7 +211,7 @@ func (t *tape) result(x *exchange, n notedOp, r kvs.Result, returned int64) {
 	if r.Read {
 		seen := metrics.NoValue
 		if r.Found {
-			if len(r.Value) < valueHeader || hashIn(r.Value) != x.hashes[n.at] {
+			if len(r.Value) < value.HeaderLen || value.HashIn(r.Value) != x.hashes[n.at] {
 				return // no value of this key
 			}
 			seen = valueIn(r.Value)
@@ -232,6 +233,6 @@ func (t *tape) result(x *exchange, n notedOp, r kvs.Result, returned int64) {
 func (t *tape) disorder(n notedOp, fault string) {
 	if fault != "" {
 		t.part.order = append(t.part.order, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
-			t.sample.names[n.key], t.who.worker(), t.who.client(), n.at, fault))
+			t.sample.names[n.key], t.who.Worker(), t.who.Client(), n.at, fault))
 	}
 }

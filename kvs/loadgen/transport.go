@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
@@ -22,7 +22,7 @@ type conn interface {
 
 // direct is the conn without a network: the embedded mode, and the ceiling of
 // the harness itself.
-type direct struct{ session *kvs.Session }
+type direct struct{ session *service.Conn }
 
 func (d direct) Send(call *kvs.Call) { call.Err = d.session.BatchPutGet(call.Batch, call.Reply) }
 
@@ -92,7 +92,7 @@ func (g *Generator) connectDirect() error {
 	if err != nil {
 		return err
 	}
-	service := kvs.NewService(e)
+	service := service.New(e)
 	for _, w := range g.workers {
 		session := service.Open(g.config.Node)
 		session.Coalesce = g.config.Coalesce

@@ -3,7 +3,8 @@ package loadgen
 import (
 	"sync"
 
-	"kvlab/kvs"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
@@ -16,12 +17,12 @@ type worker struct {
 	conns    []conn // one for each server
 	peers    []peer // likewise;
 	rounds   []round
-	router   kvs.Router
+	router   route.Router
 	source   *workload.Source
 	keys     keys
 	names    *names // nil where ids are too long for it
-	writer   writer
-	checker  checker
+	writer   value.Writer
+	checker  value.Checker
 	recorder *latency.Recorder
 	tape     *tape // nil without -check
 	block    block
@@ -46,7 +47,7 @@ type peer struct {
 	null     bool   // it has no store
 }
 
-func newWorker(c Config, id int, plan *workload.Plan, names *names, router kvs.Router, recorder *latency.Recorder) *worker {
+func newWorker(c Config, id int, plan *workload.Plan, names *names, router route.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
 		peers:    make([]peer, c.Servers()),
@@ -54,8 +55,8 @@ func newWorker(c Config, id int, plan *workload.Plan, names *names, router kvs.R
 		source:   plan.Source(c.Index, id),
 		keys:     newKeys(c.KeyPrefix),
 		names:    names,
-		writer:   newWriter(c.Index, id),
-		checker:  checker{size: c.ValueSize, clients: c.Clients, workers: c.Workers, every: c.Verify, until: 1},
+		writer:   value.NewWriter(c.Index, id),
+		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
 		counts:   make([]metrics.Counts, c.Servers()),
 	}

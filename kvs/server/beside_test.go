@@ -15,6 +15,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics/stats"
 )
@@ -77,7 +78,7 @@ func besideServer(b *testing.B) (*listener, func() error) {
 	}
 	engine.TuneCollector(8 << 30)
 	l := &listener{
-		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: kvs.NewService(engine.NewSyncMap()),
+		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(engine.NewSyncMap()),
 		most: 4096, logf: func(string, ...any) {}, conns: map[net.Conn]bool{},
 	}
 	go l.run(context.Background())

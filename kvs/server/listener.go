@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
@@ -18,7 +18,7 @@ import (
 type listener struct {
 	net.Listener
 	options wire.Options
-	service *kvs.Service
+	service *service.Service
 	most    int                   // connections at a time
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
@@ -88,7 +88,7 @@ func (l *listener) serve(conn net.Conn) {
 
 // Serve serves one client over socket until the connection ends, and closes it. It
 // returns nil when the client has closed the connection between two calls.
-func Serve(socket net.Conn, o wire.Options, service *kvs.Service) error {
+func Serve(socket net.Conn, o wire.Options, service *service.Service) error {
 	conn, err := wire.Accept(socket, o, service)
 	if err != nil {
 		return err

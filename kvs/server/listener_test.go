@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
@@ -59,7 +60,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 	}
 	lines := &log{}
 	l := &listener{
-		Listener: inner(socket), options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: kvs.NewService(e),
+		Listener: inner(socket), options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(e),
 		most: most, logf: lines.logf, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
@@ -161,7 +162,7 @@ func TestFirstConnection(t *testing.T) {
 	}
 	var told []net.Addr
 	l := &listener{
-		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: kvs.NewService(engine.NewMutex()),
+		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(engine.NewMutex()),
 		most: 10, logf: t.Logf, first: func(a net.Addr) { told = append(told, a) }, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -83,7 +83,7 @@ const busiest = 32
 
 // Seen is what a server can say of its operations by itself, given what was
 // sampled before the window and in it; either may be nil.
-func Seen(service *kvs.Service, before, window *kvs.Sample) *metrics.Seen {
+func Seen(service *service.Service, before, window *service.Sample) *metrics.Seen {
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
 		seen.Groups, seen.Values = window.Groups(), values(window)
@@ -97,7 +97,7 @@ func Seen(service *kvs.Service, before, window *kvs.Sample) *metrics.Seen {
 	return seen
 }
 
-func values(sample *kvs.Sample) metrics.Values {
+func values(sample *service.Sample) metrics.Values {
 	count, all := sample.Values()
 	return metrics.Values{Count: uint64(count), Bytes: uint64(len(all)), Compressed: compressed(all)}
 }

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
@@ -28,13 +29,13 @@ var Program = node.Program{
 type server struct {
 	config   Config
 	node     *node.Node
-	service  *kvs.Service
+	service  *service.Service
 	reporter *node.Reporter
 	injected *engine.Injected // nil without -inject
 	memory   uint64           // bytes that the process may have
 
 	inWindow       bool
-	before, window *kvs.Sample // of the operations before and in the window; nil while they go on
+	before, window *service.Sample // of the operations before and in the window; nil while they go on
 }
 
 func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
@@ -67,8 +68,8 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		defer func() { err = errors.Join(err, closer.Close()) }()
 	}
 	s := &server{config: config, node: n}
-	s.service = kvs.NewService(s.faulty(store))
-	s.service.Place(kvs.Shards{Server: config.Server, Servers: config.Servers})
+	s.service = service.New(s.faulty(store))
+	s.service.Place(service.Placement{Server: config.Server, Servers: config.Servers})
 	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
 		return err
 	}

@@ -6,13 +6,13 @@ import (
 	"io"
 	"net"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 )
 
 // Conn is a client's connection on a server, after the handshake. Next and Reply
 // belong to one goroutine; which goroutine executes a call is the server's choice.
 type Conn struct {
-	Session *kvs.Session // executes the calls; nil with RawCodec
+	Session *service.Conn // executes the calls; nil with RawCodec
 
 	socket net.Conn
 	conn   net.Conn // socket, under TLS or as it is
@@ -24,7 +24,7 @@ type Conn struct {
 
 // Accept shakes hands with the client that has connected to socket, and opens its
 // session. It closes the socket if that fails.
-func Accept(socket net.Conn, o Options, service *kvs.Service) (*Conn, error) {
+func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error) {
 	c := &Conn{socket: socket, leave: func() {}}
 	o.Instance = service.Instance()
 	var err error
@@ -55,7 +55,7 @@ func (o Options) accept(socket net.Conn, attach func(Hello) error) (net.Conn, He
 }
 
 // attach opens the session of a client that has proved the token.
-func (c *Conn) attach(o Options, client Hello, service *kvs.Service) error {
+func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 	leave, err := service.Agree(client.Node, client.Shards)
 	if err != nil {
 		return fmt.Errorf("the shards of the server (%s): %w", o.Node, err)
@@ -105,7 +105,7 @@ func (c *Conn) Next(r *Request) error {
 // Reply answers a request and frees its reply. The reply may wait for the next one
 // if the next request has already come.
 func (c *Conn) Reply(r *Request) error {
-	if r.Err == kvs.ErrSuperseded { // no answer, but the connection's end
+	if r.Err == service.ErrSuperseded { // no answer, but the connection's end
 		return c.cause(r.Err)
 	}
 	err := c.codec.write(r)
@@ -120,7 +120,7 @@ func (c *Conn) Reply(r *Request) error {
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {
 	if err = c.timer.cause(err); c.Session.Expelled() {
-		err = fmt.Errorf("%w has come", kvs.ErrSuperseded)
+		err = fmt.Errorf("%w has come", service.ErrSuperseded)
 	}
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 var binaryID = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
@@ -68,7 +69,7 @@ func TestServerMeetsBrokenFrames(t *testing.T) {
 			t.Errorf("cut to %d of %d bytes: Serve: error %v, want an unexpected end", cut, len(frame), err)
 		}
 	}
-	if counts := s.service.Counts()["node0"]; counts != (kvs.Counts{}) {
+	if counts := s.service.Counts()["node0"]; counts != (service.Counts{}) {
 		t.Errorf("%+v, want nothing applied", counts)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // What comes from the network is the part of a program that others write. These
@@ -97,7 +98,7 @@ func FuzzServer(f *testing.F) {
 		}
 		text := slices.Concat(storeAndRead("first", 1, crc), middle, storeAndRead("last", 3, crc))
 		conn := newClientTape(t, Options{Hello: Hello{Node: "fuzz", Codec: "binary", Features: Features{CRC: crc}}}, text)
-		err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}}, kvs.NewService(engine.NewMutex()))
+		err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}}, service.New(engine.NewMutex()))
 		all := conn.replies(t, crc)
 		if len(all) == 0 || all[0].seq != 1 || !slices.Equal(all[0].words, storedAndRead("first")) {
 			t.Fatalf("the first batch is answered %+v (%v)", all, err)
@@ -140,7 +141,7 @@ func FuzzHandshake(f *testing.F) {
 	f.Add([]byte("\x02\x00{}\x02\x00{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		conn := newTape(text)
-		if err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}, Token: "secret"}, kvs.NewService(engine.NewMutex())); err == nil {
+		if err := serve(conn, Options{Hello: Hello{Node: "server", Codec: "binary"}, Token: "secret"}, service.New(engine.NewMutex())); err == nil {
 			t.Fatal("a stranger is served")
 		}
 		if !conn.closed {
@@ -189,7 +190,7 @@ func FuzzGob(f *testing.F) {
 		if text == nil {
 			return
 		}
-		_ = serve(conn, Options{Hello: Hello{Node: "server", Codec: "gob"}}, kvs.NewService(engine.NewMutex()))
+		_ = serve(conn, Options{Hello: Hello{Node: "server", Codec: "gob"}}, service.New(engine.NewMutex()))
 		if !conn.closed {
 			t.Fatal("the connection stays open")
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/service"
 )
 
 // Before the first frame, client and server shake hands: small JSON messages,
@@ -31,7 +32,7 @@ import (
 // they were started by hand, the same exchange proves nothing and still compares
 // versions and codecs.
 //
-// With -retry (kvs.Lane), a new connection takes over from an earlier one: before
+// With -retry (service.Session), a new connection takes over from an earlier one: before
 // the welcome the server has ended the earlier connection and executes none of its
 // calls any more. Requests are numbered without gaps over all connections, in the
 // frames' seq; a request that was executed before is answered with its first reply.
@@ -166,7 +167,7 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 	if attach != nil {
 		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // attach may have to wait
 		switch err := attach(h.Hello); {
-		case errors.Is(err, kvs.ErrSuperseded):
+		case errors.Is(err, service.ErrSuperseded):
 			return Hello{}, err // the client may connect again
 		case err != nil:
 			return Hello{}, refused(conn, err, welcome{Error: err.Error()})
@@ -195,7 +196,7 @@ func (o Options) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
 	case features != nil:
 		return features.Error()
-	case h.Retry != (h.Lane != kvs.Lane{}):
+	case h.Retry != (h.Lane != service.Session{}):
 		return "a client with -retry names its session, and no other client does"
 	case h.Coalesce && o.Null:
 		return "the server (" + o.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"

@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // runs reports whether a goroutine has one of the functions on its stack.
@@ -74,7 +75,7 @@ func TestLaneIsFenced(t *testing.T) {
 		t.Fatal("a call of the old connection is applied behind the new one's welcome")
 	default:
 	}
-	if err := s.end(t); !errors.Is(err, kvs.ErrSuperseded) {
+	if err := s.end(t); !errors.Is(err, service.ErrSuperseded) {
 		t.Errorf("the old connection ends with %v", err)
 	}
 	in := newBinaryConn(conn, false)

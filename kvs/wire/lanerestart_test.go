@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire/wiretest"
 )
 
@@ -21,13 +21,13 @@ type revenant struct {
 	socket *wiretest.Server
 
 	mu      sync.Mutex
-	id      Options      // guarded by mu
-	service *kvs.Service // guarded by mu
+	id      Options          // guarded by mu
+	service *service.Service // guarded by mu
 }
 
 func newRevenant(t *testing.T, id Options) *revenant {
 	t.Helper()
-	r := &revenant{id: id, service: kvs.NewService(engine.NewMutex())}
+	r := &revenant{id: id, service: service.New(engine.NewMutex())}
 	r.socket = wiretest.Start(t, func(conn net.Conn) {
 		r.mu.Lock()
 		service, id := r.service, r.id
@@ -39,10 +39,10 @@ func newRevenant(t *testing.T, id Options) *revenant {
 }
 
 // restart ends every connection, and returns the service that follows.
-func (r *revenant) restart() *kvs.Service {
+func (r *revenant) restart() *service.Service {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.service = kvs.NewService(engine.NewMutex())
+	r.service = service.New(engine.NewMutex())
 	r.socket.Cut()
 	return r.service
 }

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 )
 
 // Hello is what one end of a connection tells the other in the handshake.
@@ -17,8 +17,8 @@ type Hello struct {
 
 	// Of a client.
 	Features
-	Lane   kvs.Lane   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
-	Shards kvs.Shards `json:"shards,omitzero"` // how it spreads the keys
+	Lane   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
+	Shards service.Placement `json:"shards,omitzero"` // how it spreads the keys
 
 	// Of a server.
 	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it

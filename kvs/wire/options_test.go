@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // Sizes that a socket cannot have are refused; others are set on both ends.
@@ -54,7 +54,7 @@ func granted(t *testing.T, bytes int) (client, server [2]int) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- serve(far, id, kvs.NewService(engine.NewMutex())) }()
+	go func() { ended <- serve(far, id, service.New(engine.NewMutex())) }()
 	if err := <-dialed; err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs"
+	"kvlab/kvs/service"
 )
 
 // rawServer serves one connection; the error is what Serve returned.
@@ -23,7 +23,7 @@ func rawServer(t *testing.T, id Options) (addr string, served <-chan error) {
 	go func() {
 		conn, err := l.Accept()
 		if err == nil {
-			err = serve(conn, id, kvs.NewService(nil))
+			err = serve(conn, id, service.New(nil))
 		}
 		done <- err
 	}()

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire/faultproxy"
 )
 
@@ -20,7 +21,7 @@ func laneID(number, window int) Options {
 	id := binaryID
 	id.Retries, id.Retry = new(Retries), true
 	id.CallTimeout = time.Minute
-	id.Lane = kvs.Lane{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
+	id.Lane = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
 	return id
 }
 

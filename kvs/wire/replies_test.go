@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // counting counts the writes of a server.
@@ -42,7 +43,7 @@ func serveCounting(t *testing.T) (conn net.Conn, done func() []int) {
 	}
 	server := &counting{Conn: <-accepted}
 	ended := make(chan error, 1)
-	go func() { ended <- serve(server, binaryID, kvs.NewService(engine.NewMutex())) }()
+	go func() { ended <- serve(server, binaryID, service.New(engine.NewMutex())) }()
 	if _, err := binaryID.greet(conn); err != nil {
 		t.Fatal(err)
 	}

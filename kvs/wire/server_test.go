@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 	"kvlab/kvs/wire/wiretest"
 )
 
@@ -27,12 +28,12 @@ func newRandom(t testing.TB) *rand.Rand {
 // server is a store on a loopback port for the length of one test.
 type server struct {
 	addr    string
-	service *kvs.Service
+	service *service.Service
 	ended   chan error // what Serve returned, one connection after another
 }
 
 // serve serves a connection as kvs/server does.
-func serve(socket net.Conn, id Options, service *kvs.Service) error {
+func serve(socket net.Conn, id Options, service *service.Service) error {
 	conn, err := Accept(socket, id, service)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func serve(socket net.Conn, id Options, service *kvs.Service) error {
 
 func startServer(t testing.TB, id Options, e kvs.Engine) *server {
 	t.Helper()
-	s := &server{service: kvs.NewService(e), ended: make(chan error, 1000)}
+	s := &server{service: service.New(e), ended: make(chan error, 1000)}
 	s.addr = wiretest.Start(t, func(conn net.Conn) {
 		err := serve(conn, id, s.service)
 		select {

@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // A client that takes a server for another than it is, or than the others do, is
 // refused, and both sides say in one line who believes what. A stranger's belief
 // counts for nothing, and a client's no longer than it is there.
 func TestShardsAreAgreed(t *testing.T) {
-	for _, told := range []kvs.Shards{{}, {Server: 0, Servers: 2}} {
+	for _, told := range []service.Placement{{}, {Server: 0, Servers: 2}} {
 		s := startServer(t, binaryID, engine.NewMutex())
 		s.service.Place(told)
 		as := func(node string, server int, token string) (*Client, error) {
 			id := binaryID
-			id.Node, id.Token, id.Shards = node, token, kvs.Shards{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
+			id.Node, id.Token, id.Shards = node, token, service.Placement{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
 			client, _, err := Dial(context.Background(), s.addr, id)
 			return client, err
 		}

@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/certs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // authority is a run's whose certificates are good for so long.
@@ -146,7 +147,7 @@ func TestEncryptionHides(t *testing.T) {
 		socket, far := connected(t)
 		near, host := &overheard{Conn: socket}, &overheard{Conn: far}
 		ended := make(chan error, 1)
-		go func() { ended <- serve(host, test.id, kvs.NewService(engine.NewMutex())) }()
+		go func() { ended <- serve(host, test.id, service.New(engine.NewMutex())) }()
 		conn, _, err := test.id.reach(near, "127.0.0.1:1")
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // each runs a test for every row of codecs, with every combination of the options
@@ -37,7 +38,7 @@ func TestCallsAgreeWithoutNetwork(t *testing.T) {
 	each(t, func(t *testing.T, id Options) {
 		random := newRandom(t)
 		far := startServer(t, id, engine.NewMutex())
-		near := kvs.NewService(engine.NewMutex()).Open("near")
+		near := service.New(engine.NewMutex()).Open("near")
 		client := far.dial(t, id)
 		sizes := []struct{ ops, longest int }{
 			{0, 0}, {1, 0}, {1, kvs.MaxValueLen}, {20, kvs.MaxValueLen}, {255, 100}, {256, 100}, {257, 100}, {20_000, 300}, {3, 10}, {0, 0},

@@ -41,7 +41,7 @@ import (
 // (0.1 ms; 5 ms in a virtual machine whose host has yet to find the memory).
 //
 // When the system grants no more memory, Apply panics, with all locks released
-// and every completed operation in place; kvs.Session turns that into the call's
+// and every completed operation in place; service.Conn turns that into the call's
 // error.
 type Engine struct {
 	hash   func(maphash.Seed, []byte) uint64

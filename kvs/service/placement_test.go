@@ -1,8 +1,10 @@
-package kvs
+package service
 
 import (
 	"strings"
 	"testing"
+
+	"kvlab/kvs/route"
 )
 
 // The owners that routers have given keys ever since: a change would send the
@@ -13,11 +15,11 @@ func TestOwnersDigest(t *testing.T) {
 		servers int
 		want    string
 	}{{"fnv", 1, "9c1bda7f8c872325"}, {"fnv", 4, "c282bda31a877657"}, {"seed", 4, "653d03737a8940d9"}, {"balanced", 4, "d82387d1ba92e879"}} {
-		router, err := NewRouter(test.router, test.servers, func(func(hash, share uint64) bool) {})
+		router, err := route.New(test.router, test.servers, func(func(hash, share uint64) bool) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := OwnersDigest(router); got != test.want {
+		if got := route.Fingerprint(router); got != test.want {
 			t.Errorf("%s of %d: %s, want %s", test.router, test.servers, got, test.want)
 		}
 	}
@@ -27,13 +29,13 @@ func TestOwnersDigest(t *testing.T) {
 // twice has one.
 func TestOwnersDigestTellsTablesApart(t *testing.T) {
 	digest := func(hot string) string {
-		router, err := NewRouter("balanced", 4, func(yield func(hash, share uint64) bool) {
-			yield(KeyHash([]byte(hot)), WholeShare/5)
+		router, err := route.New("balanced", 4, func(yield func(hash, share uint64) bool) {
+			yield(route.Hash([]byte(hot)), route.WholeShare/5)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return OwnersDigest(router)
+		return route.Fingerprint(router)
 	}
 	one, again, other := digest("a"), digest("a"), digest("bcd")
 	if one != again || one == other {
@@ -44,29 +46,29 @@ func TestOwnersDigestTellsTablesApart(t *testing.T) {
 // Clients that are there at a time must believe the same, and what the server was
 // told; when all have left, others may believe something else.
 func TestAgree(t *testing.T) {
-	first := Shards{Server: 0, Servers: 2, Router: "fnv", Owners: "x"}
-	other := func(change func(*Shards)) Shards {
+	first := Placement{Server: 0, Servers: 2, Router: "fnv", Owners: "x"}
+	other := func(change func(*Placement)) Placement {
 		s := first
 		change(&s)
 		return s
 	}
 	for _, test := range []struct {
 		name   string
-		told   Shards
-		second Shards
+		told   Placement
+		second Placement
 		want   string // in the error
 	}{
-		{"alike", Shards{}, first, ""},
-		{"alike, and as told", Shards{Server: 0, Servers: 2}, first, ""},
-		{"says nothing", Shards{}, Shards{}, ""},
-		{"another order", Shards{}, other(func(s *Shards) { s.Server = 1 }), "the client one takes it for server 0 of 2 of router fnv (x), and the client two for server 1 of 2 of router fnv (x): all must have one list of -hosts"},
-		{"another number", Shards{}, other(func(s *Shards) { s.Servers = 3 }), "the client two for server 0 of 3"},
-		{"another router", Shards{}, other(func(s *Shards) { s.Router = "seed" }), "the client two for server 0 of 2 of router seed (x)"},
-		{"another table", Shards{}, other(func(s *Shards) { s.Owners = "y" }), "of router fnv (y)"},
-		{"not as told", Shards{Server: 0, Servers: 2}, other(func(s *Shards) { s.Server = 1 }), "it is server 0 of 2, and the client (two) takes it for server 1 of 2"},
+		{"alike", Placement{}, first, ""},
+		{"alike, and as told", Placement{Server: 0, Servers: 2}, first, ""},
+		{"says nothing", Placement{}, Placement{}, ""},
+		{"another order", Placement{}, other(func(s *Placement) { s.Server = 1 }), "the client one takes it for server 0 of 2 of router fnv (x), and the client two for server 1 of 2 of router fnv (x): all must have one list of -hosts"},
+		{"another number", Placement{}, other(func(s *Placement) { s.Servers = 3 }), "the client two for server 0 of 3"},
+		{"another router", Placement{}, other(func(s *Placement) { s.Router = "seed" }), "the client two for server 0 of 2 of router seed (x)"},
+		{"another table", Placement{}, other(func(s *Placement) { s.Owners = "y" }), "of router fnv (y)"},
+		{"not as told", Placement{Server: 0, Servers: 2}, other(func(s *Placement) { s.Server = 1 }), "it is server 0 of 2, and the client (two) takes it for server 1 of 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := NewService(nil)
+			s := New(nil)
 			s.Place(test.told)
 			leave, err := s.Agree("one", first)
 			if err != nil {

@@ -1,20 +1,16 @@
-package kvs
+package service
 
 import (
 	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"kvlab/kvs"
+	"kvlab/kvs/route"
 )
 
 const (
-	// KeyGroups is how many groups KeyGroup sorts keys into.
-	KeyGroups = 64
-	// KeyCells is how many cells KeyCell sorts them into, a power of two: so many
-	// that a popular key is nearly alone in its own, and all of a sample's counters
-	// (128 KiB) stay in the second-level cache.
-	KeyCells = 1 << cellBits
-	cellBits = 14
 	// sampleEvery is of how many operations of a session one is sampled: few
 	// enough that hashing its key costs less than 1 ns an operation.
 	sampleEvery = 32
@@ -23,17 +19,10 @@ const (
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
 )
 
-// KeyGroup is the group of the keys with a KeyHash, from 0 to KeyGroups-1.
-func KeyGroup(hash uint64) int { return KeyCell(hash) / (KeyCells / KeyGroups) }
-
-// KeyCell is their cell, from 0 to KeyCells-1: Fibonacci hashing, because FNV's
-// highest bits know little of the last bytes.
-func KeyCell(hash uint64) int { return int(hash * goldenSection >> (64 - cellBits)) }
-
 // Sample is one operation in 32 of those that a service was sent, by its place
 // in its session and by nothing else. It is safe for concurrent use.
 type Sample struct {
-	cells [KeyCells]atomic.Uint64
+	cells [route.Cells]atomic.Uint64
 	full  atomic.Bool // values takes no more
 
 	mu     sync.Mutex
@@ -43,16 +32,16 @@ type Sample struct {
 
 // Groups returns how many operations were on keys of each group.
 func (s *Sample) Groups() []uint64 {
-	groups := make([]uint64, KeyGroups)
+	groups := make([]uint64, route.Groups)
 	for i := range s.cells {
-		groups[i/(KeyCells/KeyGroups)] += s.cells[i].Load()
+		groups[i/(route.Cells/route.Groups)] += s.cells[i].Load()
 	}
 	return groups
 }
 
 // CellCount is how many sampled operations were on keys of a cell.
 type CellCount struct {
-	Cell int // as KeyCell has it
+	Cell int // as route.Cell has it
 	Ops  uint64
 }
 
@@ -77,8 +66,8 @@ func (s *Sample) Values() (count int, all []byte) {
 	return s.count, append([]byte(nil), s.values...)
 }
 
-func (s *Sample) add(op *Op) {
-	s.cells[KeyCell(KeyHash(op.Key))].Add(1)
+func (s *Sample) add(op *kvs.Op) {
+	s.cells[route.Cell(route.Hash(op.Key))].Add(1)
 	if op.Kind.Writes() && !s.full.Load() {
 		s.keep(op.Value)
 	}
@@ -98,7 +87,7 @@ func (s *Sample) keep(value []byte) {
 
 // skip is how many of a batch's n operations come before the first that is
 // sampled.
-func (s *Session) skip(n int) int {
+func (s *Conn) skip(n int) int {
 	came := s.seen.Add(uint64(n)) - uint64(n)
 	return int(-came % sampleEvery)
 }
@@ -109,7 +98,7 @@ type picker struct {
 	skip   int // operations before the next one that is sampled
 }
 
-func (p *picker) pick(ops []Op) {
+func (p *picker) pick(ops []kvs.Op) {
 	for ; p.skip < len(ops); p.skip += sampleEvery {
 		p.sample.add(&ops[p.skip])
 	}

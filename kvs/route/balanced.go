@@ -1,4 +1,4 @@
-package kvs
+package route
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 )
 
 // Popularity yields what is known of the keys before a run, the most popular
-// key first: its KeyHash, and its share of all operations in 1/WholeShare. It
+// key first: its Hash, and its share of all operations in 1/WholeShare. It
 // yields the same each time that it is ranged over. Shares that sum to less than
 // WholeShare leave the rest to keys that it does not yield.
 type Popularity = iter.Seq2[uint64, uint64]

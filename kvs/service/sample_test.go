@@ -1,19 +1,22 @@
-package kvs
+package service
 
 import (
 	"fmt"
 	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/route"
 )
 
 // nothing is an engine that does nothing, so that what is left is the service's.
 type nothing struct{}
 
-func (nothing) Apply([]Op, *Reply) {}
-func (nothing) Len() int           { return 0 }
+func (nothing) Apply([]kvs.Op, *kvs.Reply) {}
+func (nothing) Len() int                   { return 0 }
 
 // gets is a batch of n Gets on different keys.
-func gets(n int) *Batch {
-	b := new(Batch)
+func gets(n int) *kvs.Batch {
+	b := new(kvs.Batch)
 	for i := range n {
 		b.Get(fmt.Appendf(nil, "key%d", i))
 	}
@@ -23,9 +26,9 @@ func gets(n int) *Batch {
 // A sample has one operation in 32, however the operations fall into batches.
 func TestSampleShare(t *testing.T) {
 	for _, size := range []int{1, 7, 32, 100, 256, 1000} {
-		service := NewService(nothing{})
+		service := New(nothing{})
 		session := service.Open("client")
-		var reply Reply
+		var reply kvs.Reply
 		batch := gets(size)
 		calls := 32 * sampleEvery
 		for range calls {
@@ -47,9 +50,9 @@ func TestSampleShare(t *testing.T) {
 // asked for most.
 func TestSampleBusiest(t *testing.T) {
 	for i := range 10_000 {
-		hash := KeyHash(fmt.Appendf(nil, "%d", i))
-		if cell := KeyCell(hash); cell < 0 || cell >= KeyCells || cell*KeyGroups/KeyCells != KeyGroup(hash) {
-			t.Fatalf("key %d is in cell %d and group %d", i, cell, KeyGroup(hash))
+		hash := route.Hash(fmt.Appendf(nil, "%d", i))
+		if cell := route.Cell(hash); cell < 0 || cell >= route.Cells || cell*route.Groups/route.Cells != route.Group(hash) {
+			t.Fatalf("key %d is in cell %d and group %d", i, cell, route.Group(hash))
 		}
 	}
 	sample := new(Sample)
@@ -57,9 +60,9 @@ func TestSampleBusiest(t *testing.T) {
 	for i := range uint64(100) {
 		key := fmt.Appendf(nil, "%d", i)
 		for range i {
-			sample.add(&Op{Kind: Get, Key: key})
+			sample.add(&kvs.Op{Kind: kvs.Get, Key: key})
 		}
-		want[KeyCell(KeyHash(key))] += i
+		want[route.Cell(route.Hash(key))] += i
 	}
 	busiest := sample.Busiest(20)
 	if len(busiest) != 20 {
@@ -83,9 +86,9 @@ func TestSampleBusiest(t *testing.T) {
 
 // BenchmarkSample is what sampling costs an operation, alone.
 func BenchmarkSample(b *testing.B) {
-	ops := make([]Op, chunk)
+	ops := make([]kvs.Op, chunk)
 	for i := range ops {
-		ops[i] = Op{Kind: Get, Key: fmt.Appendf(nil, "%d", i*3907)}
+		ops[i] = kvs.Op{Kind: kvs.Get, Key: fmt.Appendf(nil, "%d", i*3907)}
 	}
 	sample := new(Sample)
 	for b.Loop() {

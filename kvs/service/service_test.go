@@ -1,4 +1,4 @@
-package kvs_test
+package service_test
 
 import (
 	"errors"
@@ -10,23 +10,25 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/kvstest"
+	"kvlab/kvs/service"
 )
 
-func add(a, b kvs.Counts) kvs.Counts {
+func add(a, b service.Counts) service.Counts {
 	for k := range a.Ops {
 		a.Ops[k] += b.Ops[k]
 	}
-	return kvs.Counts{Ops: a.Ops, Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls}
+	return service.Counts{Ops: a.Ops, Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls}
 }
 
 // tally counts one call from the outside: by its operations and its results.
-func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) kvs.Counts {
+func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) service.Counts {
 	t.Helper()
-	counts := kvs.Counts{Calls: 1}
+	counts := service.Counts{Calls: 1}
 	for _, op := range ops {
 		counts.Ops[op.Kind]++
 	}
-	results, err := decodeReply(reply)
+	results, err := kvstest.DecodeReply(reply)
 	if err != nil || len(results) != len(ops) {
 		t.Errorf("%d results for %d operations, error %v", len(results), len(ops), err)
 	}
@@ -45,13 +47,13 @@ func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) kvs.Counts {
 // while others read them.
 func TestServiceCountsAreExact(t *testing.T) {
 	const peers, sessions, goroutines, calls = 3, 2, 3, 20
-	service, seeds := kvs.NewService(engine.NewMutex()), newRandom(t)
+	svc, seeds := service.New(engine.NewMutex()), kvstest.NewRandom(t)
 	done := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		last := kvs.Counts{}
+		last := service.Counts{}
 		for {
-			counts := service.Counts()["peer0"]
+			counts := svc.Counts()["peer0"]
 			if counts.Calls < last.Calls || counts.Ops[kvs.Get] < last.Ops[kvs.Get] || counts.Ops[kvs.Put] < last.Ops[kvs.Put] {
 				t.Errorf("counts went back from %+v to %+v", last, counts)
 			}
@@ -64,23 +66,23 @@ func TestServiceCountsAreExact(t *testing.T) {
 		}
 	})
 	var mu sync.Mutex
-	want := map[string]kvs.Counts{}
+	want := map[string]service.Counts{}
 	var workers sync.WaitGroup
 	for p := range peers {
 		peer := fmt.Sprintf("peer%d", p)
 		for range sessions {
-			session := service.Open(peer)
+			session := svc.Open(peer)
 			var calling sync.WaitGroup
 			for range goroutines {
 				random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
 				calling.Go(func() {
 					var batch kvs.Batch
 					var reply kvs.Reply
-					sum := kvs.Counts{}
+					sum := service.Counts{}
 					for range calls {
-						ops := randomOps(random, random.IntN(300))
+						ops := kvstest.RandomOps(random, random.IntN(300))
 						batch.Reset()
-						fill(&batch, ops)
+						kvstest.Fill(&batch, ops)
 						if err := session.BatchPutGet(&batch, &reply); err != nil {
 							t.Error(err)
 						}
@@ -101,9 +103,9 @@ func TestServiceCountsAreExact(t *testing.T) {
 	workers.Wait()
 	close(done)
 	reader.Wait()
-	got := service.Counts()
-	if len(got) != peers || service.Sessions() != 0 {
-		t.Errorf("%d peers and %d sessions, want %d and none", len(got), service.Sessions(), peers)
+	got := svc.Counts()
+	if len(got) != peers || svc.Sessions() != 0 {
+		t.Errorf("%d peers and %d sessions, want %d and none", len(got), svc.Sessions(), peers)
 	}
 	for peer := range want {
 		if got[peer] != want[peer] {
@@ -113,26 +115,26 @@ func TestServiceCountsAreExact(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
-	a, b, other := service.Open("a"), service.Open("a"), service.Open("b")
-	if n := service.Sessions(); n != 3 {
+	svc := service.New(engine.NewMutex())
+	a, b, other := svc.Open("a"), svc.Open("a"), svc.Open("b")
+	if n := svc.Sessions(); n != 3 {
 		t.Errorf("%d sessions, want 3", n)
 	}
-	for _, s := range []*kvs.Session{a, b, other} {
+	for _, s := range []*service.Conn{a, b, other} {
 		if err := s.BatchPutGet(new(kvs.Batch), new(kvs.Reply)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	a.Close()
-	if n := service.Sessions(); n != 2 {
+	if n := svc.Sessions(); n != 2 {
 		t.Errorf("%d sessions after a close, want 2", n)
 	}
-	counts := service.Counts()
+	counts := svc.Counts()
 	if counts["a"].Calls != 2 || counts["b"].Calls != 1 {
 		t.Errorf("calls %d and %d, want 2 and 1", counts["a"].Calls, counts["b"].Calls)
 	}
-	counts["a"] = kvs.Counts{} // the map is the caller's
-	if service.Counts()["a"].Calls != 2 {
+	counts["a"] = service.Counts{} // the map is the caller's
+	if svc.Counts()["a"].Calls != 2 {
 		t.Error("a caller's write to the counts reached the service")
 	}
 }
@@ -159,7 +161,7 @@ func (s *spy) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestServiceCutsBatches(t *testing.T) {
 	for _, n := range []int{0, 1, 255, 256, 257, 512, 1000} {
 		e := &spy{Engine: engine.NewMutex()}
-		session := kvs.NewService(e).Open("peer")
+		session := service.New(e).Open("peer")
 		var batch kvs.Batch
 		for i := range n {
 			batch.Get(fmt.Append(nil, i))
@@ -182,7 +184,7 @@ func TestServiceCutsBatches(t *testing.T) {
 // A panicking engine answers that call with an error, and no more: the next
 // call is served, and the counts stay consistent.
 func TestServicePanic(t *testing.T) {
-	service := kvs.NewService(&spy{Engine: engine.NewMutex()})
+	service := service.New(&spy{Engine: engine.NewMutex()})
 	session := service.Open("peer")
 	var batch kvs.Batch
 	for i := range 400 {
@@ -208,19 +210,19 @@ func TestServicePanic(t *testing.T) {
 	if err := session.BatchPutGet(&batch, &reply); err != nil {
 		t.Fatalf("the call after the panic: %v", err)
 	}
-	results, err := decodeReply(&reply)
+	results, err := kvstest.DecodeReply(&reply)
 	if err != nil || string(results[1].Value) != "value" {
 		t.Errorf("the call after the panic: results %v, error %v", results, err)
 	}
 }
 
 func TestServiceMalformedBatch(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	service := service.New(engine.NewMutex())
 	session := service.Open("peer")
 	var good kvs.Batch
 	good.Append(kvs.Put, []byte("key"), []byte("value"))
 	body := append(good.Frame()[kvs.Headroom:], 9, 9, 9)
-	err := session.BatchPutGet(received(body, 2), new(kvs.Reply))
+	err := session.BatchPutGet(kvstest.Received(body, 2), new(kvs.Reply))
 	if !errors.Is(err, kvs.ErrMalformed) {
 		t.Errorf("error %v, want one that wraps ErrMalformed", err)
 	}

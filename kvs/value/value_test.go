@@ -1,4 +1,4 @@
-package loadgen
+package value
 
 import (
 	"bytes"
@@ -9,29 +9,30 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 )
 
 const aHash = 0x0123456789abcdef
 
 // thorough is a checker of values of one size that compares each in full.
-func thorough(size int) *checker {
-	return &checker{size: size, clients: 4, workers: 8, every: 1, until: 1}
+func thorough(size int) *Checker {
+	return &Checker{Size: size, Clients: 4, Workers: 8, Every: 1, Until: 1}
 }
 
-func newValue(size int, hash uint64, w writer) []byte {
+func madeValue(size int, hash uint64, w Writer) []byte {
 	value := bytes.Repeat([]byte{0xee}, size) // putValue overwrites every byte
-	putValue(value, hash, w)
+	Put(value, hash, w)
 	return value
 }
 
 func TestValueRoundTrip(t *testing.T) {
-	w := newWriter(3, 7).next()
+	w := NewWriter(3, 7).Next()
 	sizes := []int{128, 1000, kvs.MaxValueLen}
-	for size := valueHeader; size < valueHeader+20; size++ {
+	for size := HeaderLen; size < HeaderLen+20; size++ {
 		sizes = append(sizes, size)
 	}
 	for _, size := range sizes {
-		compared, err := thorough(size).value(newValue(size, aHash, w), aHash)
+		compared, err := thorough(size).Check(madeValue(size, aHash, w), aHash)
 		if err != nil || !compared {
 			t.Errorf("%d bytes: compared %v, error %v", size, compared, err)
 		}
@@ -40,25 +41,25 @@ func TestValueRoundTrip(t *testing.T) {
 
 // The header's layout is what the comment on valueHeader says.
 func TestValueHeader(t *testing.T) {
-	w := newWriter(3, 7)
+	w := NewWriter(3, 7)
 	for range 5 {
-		w = w.next()
+		w = w.Next()
 	}
-	value, le := newValue(100, aHash, w), binary.LittleEndian
+	value, le := madeValue(100, aHash, w), binary.LittleEndian
 	hash, version := le.Uint64(value), le.Uint32(value[8:])
 	worker, client := le.Uint16(value[12:]), le.Uint16(value[14:])
 	if hash != aHash || version != 5 || worker != 7 || client != 3 {
 		t.Errorf("hash %x, version %d, worker %d, client %d", hash, version, worker, client)
 	}
-	if w.client() != 3 || w.worker() != 7 {
-		t.Errorf("the writer is worker %d of client %d", w.worker(), w.client())
+	if w.Client() != 3 || w.Worker() != 7 {
+		t.Errorf("the writer is worker %d of client %d", w.Worker(), w.Client())
 	}
 }
 
 // A version that overflows leaves the writer who it is.
 func TestVersionOverflow(t *testing.T) {
-	last := newWriter(65535, 65535) | (1<<32 - 1)
-	if next := last.next(); next != newWriter(65535, 65535) {
+	last := NewWriter(65535, 65535) | (1<<32 - 1)
+	if next := last.Next(); next != NewWriter(65535, 65535) {
 		t.Errorf("after version 2^32-1: %016x", next)
 	}
 }
@@ -67,17 +68,17 @@ func TestVersionOverflow(t *testing.T) {
 // value that is compared.
 func TestValueBitFlips(t *testing.T) {
 	const size = 67 // a body that ends within a word
-	right := newValue(size, aHash, newWriter(3, 7).next())
+	right := madeValue(size, aHash, NewWriter(3, 7).Next())
 	for bit := range 8 * size {
 		wrong := bytes.Clone(right)
 		wrong[bit/8] ^= 1 << (bit % 8)
-		if _, err := thorough(size).value(wrong, aHash); err == nil {
+		if _, err := thorough(size).Check(wrong, aHash); err == nil {
 			t.Errorf("bit %d of byte %d: not found in full comparison", bit%8, bit/8)
 		}
 		hasty := thorough(size)
-		hasty.every, hasty.until = 16, 2 // the next is not compared
-		compared, err := hasty.value(wrong, aHash)
-		if inHeader := bit/8 < valueHeader; compared || (err != nil) != inHeader {
+		hasty.Every, hasty.Until = 16, 2 // the next is not compared
+		compared, err := hasty.Check(wrong, aHash)
+		if inHeader := bit/8 < HeaderLen; compared || (err != nil) != inHeader {
 			t.Errorf("bit %d of byte %d, not compared in full: compared %v, error %v", bit%8, bit/8, compared, err)
 		}
 	}
@@ -85,9 +86,9 @@ func TestValueBitFlips(t *testing.T) {
 
 func TestValueErrors(t *testing.T) {
 	const size = 64
-	w := newWriter(3, 7).next()
+	w := NewWriter(3, 7).Next()
 	change := func(at int) []byte {
-		value := newValue(size, aHash, w)
+		value := madeValue(size, aHash, w)
 		value[at] ^= 1
 		return value
 	}
@@ -96,20 +97,20 @@ func TestValueErrors(t *testing.T) {
 		value []byte
 		want  string
 	}{
-		{"of another key", newValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0 where 0123456789abcdef was asked for"},
-		{"by a client who does not exist", newValue(size, aHash, newWriter(4, 0)), "written by worker 0 of client 4, who does not exist"},
-		{"by a worker who does not exist", newValue(size, aHash, newWriter(0, 8)), "written by worker 8 of client 0, who does not exist"},
+		{"of another key", madeValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0 where 0123456789abcdef was asked for"},
+		{"by a client who does not exist", madeValue(size, aHash, NewWriter(4, 0)), "written by worker 0 of client 4, who does not exist"},
+		{"by a worker who does not exist", madeValue(size, aHash, NewWriter(0, 8)), "written by worker 8 of client 0, who does not exist"},
 		{"empty", nil, "an empty value where all have 64 bytes"},
-		{"cut off", newValue(size, aHash, w)[:size-1], "a value of 63 bytes where all have 64"},
-		{"of a run with longer values", newValue(size+1, aHash, w), "a value of 65 bytes where all have 64"},
-		{"of a run with longer values, cut off", newValue(size+1, aHash, w)[:size], "check bytes"},
+		{"cut off", madeValue(size, aHash, w)[:size-1], "a value of 63 bytes where all have 64"},
+		{"of a run with longer values", madeValue(size+1, aHash, w), "a value of 65 bytes where all have 64"},
+		{"of a run with longer values, cut off", madeValue(size+1, aHash, w)[:size], "check bytes"},
 		{"with a wrong version", change(8), "check bytes"},
 		{"with a wrong body", change(40), "8 bytes at offset 40"},
 		{"of zeros", make([]byte, size), "another key"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := thorough(size).value(test.value, aHash); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := thorough(size).Check(test.value, aHash); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
@@ -120,14 +121,14 @@ func TestValueErrors(t *testing.T) {
 // distances that differ by chance.
 func TestCheckerShare(t *testing.T) {
 	const values = 16_000
-	value := newValue(64, aHash, newWriter(0, 0))
+	value := madeValue(64, aHash, NewWriter(0, 0))
 	for _, every := range []int{1, 2, 16} {
 		c := thorough(64)
-		c.every = every
+		c.Every = every
 		c.random.Seed(7)
 		last, full, distances := -1, 0, map[int]bool{}
 		for i := range values {
-			compared, err := c.value(value, aHash)
+			compared, err := c.Check(value, aHash)
 			if err != nil || i == 0 && !compared {
 				t.Fatalf("every %d, value %d: compared %v, error %v", every, i, compared, err)
 			}
@@ -146,10 +147,10 @@ func TestCheckerShare(t *testing.T) {
 
 func TestValuesCannotBeCompressed(t *testing.T) {
 	var values bytes.Buffer
-	w := newWriter(0, 0)
+	w := NewWriter(0, 0)
 	for i := range uint64(1000) {
-		w = w.next()
-		values.Write(newValue(1024, kvs.KeyHash([]byte{byte(i), byte(i >> 8)}), w)[16:]) // check bytes and body
+		w = w.Next()
+		values.Write(madeValue(1024, route.Hash([]byte{byte(i), byte(i >> 8)}), w)[16:]) // check bytes and body
 	}
 	size := values.Len()
 	var packed bytes.Buffer
@@ -171,17 +172,17 @@ func TestValuesCannotBeCompressed(t *testing.T) {
 func BenchmarkPutValue(b *testing.B) {
 	value := make([]byte, 128)
 	for b.Loop() {
-		putValue(value, aHash, 1)
+		Put(value, aHash, 1)
 	}
 }
 
 func BenchmarkCheckValue(b *testing.B) {
 	for name, every := range map[string]int{"verify=full": 1, "verify=16": 16} {
 		b.Run(name, func(b *testing.B) {
-			c, value := thorough(128), newValue(128, aHash, 1)
-			c.every = every
+			c, value := thorough(128), madeValue(128, aHash, 1)
+			c.Every = every
 			for b.Loop() {
-				if _, err := c.value(value, aHash); err != nil {
+				if _, err := c.Check(value, aHash); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -192,13 +193,13 @@ func BenchmarkCheckValue(b *testing.B) {
 // One value in 16 is compared in full, and not always the 16th.
 func TestComparedShare(t *testing.T) {
 	c := thorough(128)
-	c.every = 16
+	c.Every = 16
 	value := make([]byte, 128)
-	putValue(value, 7, newWriter(1, 2).next())
+	Put(value, 7, NewWriter(1, 2).Next())
 	const values = 160_000
 	compared, last, gaps := 0, 0, map[int]bool{}
 	for i := range values {
-		did, err := c.value(value, 7)
+		did, err := c.Check(value, 7)
 		if err != nil {
 			t.Fatal(err)
 		}

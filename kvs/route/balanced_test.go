@@ -1,4 +1,4 @@
-package kvs_test
+package route_test
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
+	"kvlab/kvs/route"
 )
 
 // popularity is a list of hashes and their shares.
@@ -26,13 +27,13 @@ func (p popularity) known(yield func(hash, share uint64) bool) {
 // They are whole numbers: no machine rounds them otherwise.
 func harmonic(n int) popularity {
 	var p popularity
-	unit, sum := uint64(kvs.WholeShare>>16), uint64(0)
+	unit, sum := uint64(route.WholeShare>>16), uint64(0)
 	for id := range n {
 		sum += unit / uint64(id+1)
 	}
 	for id := range n {
-		p.hashes = append(p.hashes, kvs.KeyHash(strconv.AppendInt(nil, int64(id), 10)))
-		p.shares = append(p.shares, unit/uint64(id+1)*(kvs.WholeShare/sum))
+		p.hashes = append(p.hashes, route.Hash(strconv.AppendInt(nil, int64(id), 10)))
+		p.shares = append(p.shares, unit/uint64(id+1)*(route.WholeShare/sum))
 	}
 	return p
 }
@@ -40,7 +41,7 @@ func harmonic(n int) popularity {
 // loads returns the share of the operations that each server gets.
 func (p popularity) loads(t *testing.T, servers int) []uint64 {
 	t.Helper()
-	r, err := kvs.NewRouter("balanced", servers, p.known)
+	r, err := route.New("balanced", servers, p.known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,16 +66,16 @@ func TestBalancedGoldenVectors(t *testing.T) {
 		{8, "0123456776547635", 0x5b3c5b0438a64bd7},
 		{16, "0123456789abcdef", 0xc202bd8a8717d1e3},
 	} {
-		r, err := kvs.NewRouter("balanced", test.servers, harmonic(10_000).known)
+		r, err := route.New("balanced", test.servers, harmonic(10_000).known)
 		if err != nil {
 			t.Fatal(err)
 		}
 		owners := make([]byte, 20_000)
 		for id := range owners {
 			key := strconv.AppendInt(nil, int64(id), 10)
-			owners[id] = "0123456789abcdef"[r.Server(key, kvs.KeyHash(key))]
+			owners[id] = "0123456789abcdef"[r.Server(key, route.Hash(key))]
 		}
-		if got, hash := string(owners[:16]), kvs.KeyHash(owners); got != test.owners || hash != test.hash {
+		if got, hash := string(owners[:16]), route.Hash(owners); got != test.owners || hash != test.hash {
 			t.Errorf("%d servers: ids 0 to 15 go to %s, all hash to %#016x; want %s and %#016x", test.servers, got, hash, test.owners, test.hash)
 		}
 	}
@@ -87,7 +88,7 @@ func TestBalancedLoads(t *testing.T) {
 		p := harmonic(keys)
 		for _, n := range []int{1, 2, 3, 5, 8, 13, 16} {
 			loads := p.loads(t, n)
-			most, bound := slices.Max(loads), max(kvs.WholeShare/uint64(n), p.shares[0])
+			most, bound := slices.Max(loads), max(route.WholeShare/uint64(n), p.shares[0])
 			t.Logf("%d keys, %d servers: %.4f of the least possible", keys, n, float64(most)/float64(bound))
 			if most > bound+bound/200 {
 				t.Errorf("%d keys, %d servers: one has %d, want %d and 0.5 %%", keys, n, most, bound)
@@ -99,15 +100,15 @@ func TestBalancedLoads(t *testing.T) {
 // The most popular keys never meet by chance: with as many servers as keys, each
 // server has one.
 func TestBalancedKeepsPopularKeysApart(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	for range 50 {
 		var p popularity
 		for range 64 {
-			p.hashes, p.shares = append(p.hashes, random.Uint64()), append(p.shares, kvs.WholeShare/64)
+			p.hashes, p.shares = append(p.hashes, random.Uint64()), append(p.shares, route.WholeShare/64)
 		}
 		for server, load := range p.loads(t, 64) {
-			if load != kvs.WholeShare/64 {
-				t.Fatalf("server %d has %d of 64 keys, want 1", server, load/(kvs.WholeShare/64))
+			if load != route.WholeShare/64 {
+				t.Fatalf("server %d has %d of 64 keys, want 1", server, load/(route.WholeShare/64))
 			}
 		}
 	}
@@ -116,9 +117,9 @@ func TestBalancedKeepsPopularKeysApart(t *testing.T) {
 // Two keys may share a hash: then they share an owner, and no search for a way to
 // part them goes on for ever.
 func TestBalancedEqualHashes(t *testing.T) {
-	p := popularity{hashes: []uint64{7, 7, 8}, shares: []uint64{kvs.WholeShare / 3, kvs.WholeShare / 3, kvs.WholeShare / 3}}
+	p := popularity{hashes: []uint64{7, 7, 8}, shares: []uint64{route.WholeShare / 3, route.WholeShare / 3, route.WholeShare / 3}}
 	loads := p.loads(t, 2)
-	if slices.Max(loads) != 2*(kvs.WholeShare/3) {
+	if slices.Max(loads) != 2*(route.WholeShare/3) {
 		t.Errorf("loads %v, want two thirds on one server", loads)
 	}
 }
@@ -126,13 +127,13 @@ func TestBalancedEqualHashes(t *testing.T) {
 // Keys without operations are spread by their number, and shares that sum to more
 // than the whole do no harm.
 func TestBalancedOddShares(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	for _, test := range []struct {
 		name  string
 		share func(i int) uint64
 	}{
-		{"one key has all", func(i int) uint64 { return kvs.WholeShare * uint64(1-min(i, 1)) }},
-		{"every key has all", func(int) uint64 { return kvs.WholeShare }},
+		{"one key has all", func(i int) uint64 { return route.WholeShare * uint64(1-min(i, 1)) }},
+		{"every key has all", func(int) uint64 { return route.WholeShare }},
 		{"none has any", func(int) uint64 { return 0 }},
 		{"more than fits", func(int) uint64 { return 1<<64 - 1 }},
 	} {
@@ -142,7 +143,7 @@ func TestBalancedOddShares(t *testing.T) {
 			for i := range keys {
 				p.hashes, p.shares = append(p.hashes, random.Uint64()), append(p.shares, test.share(i))
 			}
-			r, err := kvs.NewRouter("balanced", 4, p.known)
+			r, err := route.New("balanced", 4, p.known)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,10 +159,10 @@ func TestBalancedOddShares(t *testing.T) {
 }
 
 func TestBalancedServerLimit(t *testing.T) {
-	if _, err := kvs.NewRouter("balanced", 256, nil); err != nil {
+	if _, err := route.New("balanced", 256, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := kvs.NewRouter("balanced", 257, nil); err == nil || !strings.HasPrefix(err.Error(), "-router balanced") {
+	if _, err := route.New("balanced", 257, nil); err == nil || !strings.HasPrefix(err.Error(), "-router balanced") {
 		t.Errorf("257 servers: error %v, want one that names -router balanced", err)
 	}
 }
@@ -176,12 +177,12 @@ func BenchmarkRouter(b *testing.B) {
 	for i := range keys {
 		id := int64(ids * random.Float64() * random.Float64() * random.Float64())
 		keys[i] = strconv.AppendInt(nil, id, 10)
-		hashes[i] = kvs.KeyHash(keys[i])
+		hashes[i] = route.Hash(keys[i])
 	}
-	for _, name := range kvs.Routers {
+	for _, name := range route.Names {
 		for _, servers := range []int{4, 16} {
 			b.Run(fmt.Sprintf("%s/servers=%d", name, servers), func(b *testing.B) {
-				r, err := kvs.NewRouter(name, servers, p.known)
+				r, err := route.New(name, servers, p.known)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,5 @@
-package loadgen
+// Package value makes values that say whose they are, and checks them.
+package value
 
 import (
 	"encoding/binary"
@@ -11,7 +12,7 @@ import (
 // Every value says of itself what it is, so that a reader can tell a right one
 // from a wrong one without having written it:
 //
-//	0   key hash   uint64   kvs.KeyHash of the key that it was stored under
+//	0   key hash   uint64   route.Hash of the key that it was stored under
 //	8   version    uint32   counts its writer's writes, from 1
 //	12  worker     uint16 } its writer: someone
 //	14  client     uint16 } who exists
@@ -19,22 +20,22 @@ import (
 //	24  body                pseudo-random bytes grown from check
 //
 // The body cannot be compressed, and whoever knows the header knows it whole.
-const valueHeader = 24
+const HeaderLen = 24
 
-// writer is the 8 bytes at offset 8: who wrote a value, and which of its
+// Writer is the 8 bytes at offset 8: who wrote a value, and which of its
 // writes it was.
-type writer uint64
+type Writer uint64
 
-func newWriter(client, worker int) writer {
-	return writer(client)<<48 | writer(worker)<<32
+func NewWriter(client, worker int) Writer {
+	return Writer(client)<<48 | Writer(worker)<<32
 }
 
-// next returns the writer's following version. After 2^32 writes of one worker
+// Next returns the writer's following version. After 2^32 writes of one worker
 // versions begin again; the check bytes stay right.
-func (w writer) next() writer { return w&^0xffffffff | writer(uint32(w)+1) }
+func (w Writer) Next() Writer { return w&^0xffffffff | Writer(uint32(w)+1) }
 
-func (w writer) client() int { return int(w >> 48) }
-func (w writer) worker() int { return int(w >> 32 & 0xffff) }
+func (w Writer) Client() int { return int(w >> 48) }
+func (w Writer) Worker() int { return int(w >> 32 & 0xffff) }
 
 // Odd constants of the wyhash and wyrand functions (Wang Yi,
 // github.com/wangyi-fudan/wyhash, public domain).
@@ -50,19 +51,19 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-func checkBytes(hash uint64, w writer, size int) uint64 {
+func checkBytes(hash uint64, w Writer, size int) uint64 {
 	return mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^wy1)
 }
 
-// putValue fills value, of at least valueHeader bytes, for the key with the
+// Put fills value, of at least valueHeader bytes, for the key with the
 // given hash.
-func putValue(value []byte, hash uint64, w writer) {
+func Put(value []byte, hash uint64, w Writer) {
 	le := binary.LittleEndian
 	c := checkBytes(hash, w, len(value))
 	le.PutUint64(value[0:], hash)
 	le.PutUint64(value[8:], uint64(w))
 	le.PutUint64(value[16:], c)
-	body := value[valueHeader:]
+	body := value[HeaderLen:]
 	for ; len(body) >= 32; body = body[32:] {
 		four := (*[32]byte)(body)
 		le.PutUint64(four[0:], grow(&c))
@@ -86,69 +87,69 @@ func grow(state *uint64) uint64 {
 	return mix(*state, *state^wy1)
 }
 
-// checker says what is wrong with a value that came back. It belongs to one
+// Checker says what is wrong with a value that came back. It belongs to one
 // worker.
-type checker struct {
-	size    int // that every value has
-	clients int // who may have written it
-	workers int
-	every   int // one value in so many is compared in full, on average
-	until   int // values until the next such
+type Checker struct {
+	Size    int // that every value has
+	Clients int // who may have written it
+	Workers int
+	Every   int // one value in so many is compared in full, on average
+	Until   int // values until the next such
 	random  fastrand.RNG
 }
 
 // draw chooses the next value to compare in full. It is random, so that no pattern
 // of the operations decides which values are never compared.
-func (c *checker) draw() { c.until = 1 + int(c.random.Uint32n(uint32(2*c.every-1))) }
+func (c *Checker) draw() { c.Until = 1 + int(c.random.Uint32n(uint32(2*c.Every-1))) }
 
-// value checks what a Get of the key with the given hash returned, and says
+// Check checks what a Get of the key with the given hash returned, and says
 // whether it compared the body too.
-func (c *checker) value(value []byte, hash uint64) (compared bool, err error) {
+func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	switch len(value) {
-	case c.size:
+	case c.Size:
 	case 0:
-		return false, fmt.Errorf("an empty value where all have %d bytes: it has expired, or was never stored", c.size)
+		return false, fmt.Errorf("an empty value where all have %d bytes: it has expired, or was never stored", c.Size)
 	default:
-		return false, fmt.Errorf("a value of %d bytes where all have %d", len(value), c.size)
+		return false, fmt.Errorf("a value of %d bytes where all have %d", len(value), c.Size)
 	}
 	le := binary.LittleEndian
-	w := writer(le.Uint64(value[8:]))
+	w := Writer(le.Uint64(value[8:]))
 	sum := checkBytes(hash, w, len(value))
-	if le.Uint64(value[0:]) != hash || le.Uint64(value[16:]) != sum || w.client() >= c.clients || w.worker() >= c.workers {
+	if le.Uint64(value[0:]) != hash || le.Uint64(value[16:]) != sum || w.Client() >= c.Clients || w.Worker() >= c.Workers {
 		return false, c.fault(value, hash, w, sum)
 	}
-	if c.until--; c.until > 0 {
+	if c.Until--; c.Until > 0 {
 		return false, nil
 	}
 	c.draw()
-	return true, compareBody(value[valueHeader:], sum)
+	return true, compareBody(value[HeaderLen:], sum)
 }
 
-// hashIn is the key hash that a value says it belongs to: what it is checked
+// HashIn is the key hash that a value says it belongs to: what it is checked
 // against where there is no store, so that the check costs what it always does.
-func hashIn(value []byte) uint64 {
-	if len(value) < valueHeader {
+func HashIn(value []byte) uint64 {
+	if len(value) < HeaderLen {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(value)
 }
 
 // fault names the first thing that is wrong with a value's header.
-func (c *checker) fault(value []byte, hash uint64, w writer, sum uint64) error {
+func (c *Checker) fault(value []byte, hash uint64, w Writer, sum uint64) error {
 	le := binary.LittleEndian
 	switch {
 	case le.Uint64(value[0:]) != hash:
 		return fmt.Errorf("the value of another key: key hash %016x where %016x was asked for", le.Uint64(value[0:]), hash)
-	case w.client() >= c.clients || w.worker() >= c.workers:
-		return fmt.Errorf("a value written by worker %d of client %d, who does not exist", w.worker(), w.client())
+	case w.Client() >= c.Clients || w.Worker() >= c.Workers:
+		return fmt.Errorf("a value written by worker %d of client %d, who does not exist", w.Worker(), w.Client())
 	}
 	return fmt.Errorf("check bytes %016x where %016x are right (worker %d of client %d, version %d)",
-		le.Uint64(value[16:]), sum, w.worker(), w.client(), uint32(w))
+		le.Uint64(value[16:]), sum, w.Worker(), w.Client(), uint32(w))
 }
 
 func compareBody(body []byte, sum uint64) error {
 	le := binary.LittleEndian
-	at := valueHeader
+	at := HeaderLen
 	for ; len(body) >= 8; body = body[8:] {
 		if want := grow(&sum); le.Uint64(body) != want {
 			return fmt.Errorf("a value whose 8 bytes at offset %d are %016x where %016x were written", at, le.Uint64(body), want)

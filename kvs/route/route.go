@@ -1,4 +1,6 @@
-package kvs
+// Package route says which server owns a key, and sorts keys into cells by their
+// hash.
+package route
 
 import (
 	"fmt"
@@ -8,18 +10,18 @@ import (
 // Router says which of n servers owns a key. It is immutable, safe for
 // concurrent use, and the same on every node and in every release.
 type Router interface {
-	// Server returns the owner's index in [0, n) of a key whose KeyHash is
+	// Server returns the owner's index in [0, n) of a key whose Hash is
 	// hash.
 	Server(key []byte, hash uint64) int
 }
 
-// Routers are the names that NewRouter knows, the default first.
-var Routers = []string{"fnv", "seed", "balanced"}
+// Names are the names that New knows, the default first.
+var Names = []string{"fnv", "seed", "balanced"}
 
-// NewRouter returns the named router for a number of servers, or an error that
+// New returns the named router for a number of servers, or an error that
 // names the flag. Only balanced looks at what is known of the keys; nil knows of
 // none.
-func NewRouter(name string, servers int, known Popularity) (Router, error) {
+func New(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
 		return nil, fmt.Errorf("-hosts: a router needs at least one server")
 	}
@@ -31,26 +33,26 @@ func NewRouter(name string, servers int, known Popularity) (Router, error) {
 	case "balanced":
 		return newBalanced(servers, known)
 	}
-	return nil, fmt.Errorf("-router %q: want one of %q", name, Routers)
+	return nil, fmt.Errorf("-router %q: want one of %q", name, Names)
 }
 
-// KeyHash is the 64-bit FNV-1a hash of key (Fowler, Noll and Vo;
+// Hash is the 64-bit FNV-1a hash of key (Fowler, Noll and Vo;
 // draft-eastlake-fnv).
-func KeyHash(key []byte) uint64 {
+func Hash(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
-		h = KeyHashByte(h, c)
+		h = HashByte(h, c)
 	}
 	return h
 }
 
-// KeyHashByte returns the KeyHash of a key that is one byte longer than the one
+// HashByte returns the Hash of a key that is one byte longer than the one
 // with the given hash.
-func KeyHashByte(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
+func HashByte(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
 
-// KeyHashWithout is the inverse of KeyHashByte: it returns the hash that c turned
+// HashWithout is the inverse of HashByte: it returns the hash that c turned
 // into the one given. The factor's own inverse modulo 2^64 undoes it.
-func KeyHashWithout(hash uint64, c byte) uint64 { return hash*0xce965057aff6957b ^ uint64(c) }
+func HashWithout(hash uint64, c byte) uint64 { return hash*0xce965057aff6957b ^ uint64(c) }
 
 // fnvRouter takes the key's hash modulo the number of servers.
 type fnvRouter uint64

@@ -1,4 +1,6 @@
-package kvs
+// Package service is a server's share of the store: it applies batches, each call
+// once, counts exactly what each peer had applied, and samples the operations.
+package service
 
 import (
 	"crypto/rand"
@@ -6,18 +8,20 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"kvlab/kvs"
 )
 
 // Counts are exact numbers of operations that were applied.
 type Counts struct {
-	Ops    [Kinds]uint64
+	Ops    [kvs.Kinds]uint64
 	Hits   uint64 // operations that read and found their key
 	Misses uint64 // operations that read and did not
 	Calls  uint64
 }
 
 // Fields returns the fields in their order.
-func (c Counts) Fields() (ops [Kinds]uint64, hits, misses, calls uint64) {
+func (c Counts) Fields() (ops [kvs.Kinds]uint64, hits, misses, calls uint64) {
 	return c.Ops, c.Hits, c.Misses, c.Calls
 }
 
@@ -33,7 +37,7 @@ func (c *Counts) add(d Counts) {
 // Service is a server's share of the store: an engine, and the exact count of
 // what each peer had it do. It is safe for concurrent use.
 type Service struct {
-	engine   Engine
+	engine   kvs.Engine
 	instance string
 	sample   atomic.Pointer[Sample] // never nil
 
@@ -42,14 +46,14 @@ type Service struct {
 	agreement agreement
 
 	mu    sync.Mutex
-	open  map[*Session]bool   // guarded by mu
+	open  map[*Conn]bool      // guarded by mu
 	ended map[string]Counts   // by peer, of closed sessions; guarded by mu
 	lanes map[laneKey]*memory // guarded by mu
 }
 
-// NewService returns a service over engine.
-func NewService(engine Engine) *Service {
-	s := &Service{engine: engine, instance: rand.Text(), open: map[*Session]bool{}, ended: map[string]Counts{}, lanes: map[laneKey]*memory{}}
+// New returns a service over engine.
+func New(engine kvs.Engine) *Service {
+	s := &Service{engine: engine, instance: rand.Text(), open: map[*Conn]bool{}, ended: map[string]Counts{}, lanes: map[laneKey]*memory{}}
 	s.sample.Store(new(Sample))
 	return s
 }
@@ -72,8 +76,8 @@ func (s *Service) Sample() *Sample { return s.sample.Swap(new(Sample)) }
 func (s *Service) Records() int { return s.engine.Len() }
 
 // Open begins a session for one connection of the named peer.
-func (s *Service) Open(peer string) *Session {
-	session := &Session{service: s, peer: peer}
+func (s *Service) Open(peer string) *Conn {
+	session := &Conn{service: s, peer: peer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[session] = true
@@ -103,9 +107,9 @@ func (s *Service) Counts() map[string]Counts {
 	return peers
 }
 
-// Session is one connection's view of a service: it executes its calls. It is
+// Conn is one connection's view of a service: it executes its calls. It is
 // safe for concurrent use.
-type Session struct {
+type Conn struct {
 	service *Service
 	peer    string
 
@@ -113,7 +117,7 @@ type Session struct {
 	// first call.
 	Coalesce bool
 
-	ops                 [Kinds]atomic.Uint64
+	ops                 [kvs.Kinds]atomic.Uint64
 	hits, misses, calls atomic.Uint64
 
 	seen atomic.Uint64 // operations that came; some of them were sampled
@@ -122,7 +126,7 @@ type Session struct {
 }
 
 // Close ends the session and keeps its counts. No call may run any more.
-func (s *Session) Close() {
+func (s *Conn) Close() {
 	s.service.mu.Lock()
 	defer s.service.mu.Unlock()
 	if s.service.open[s] {
@@ -136,7 +140,7 @@ func (s *Session) Close() {
 	}
 }
 
-func (s *Session) counts() Counts {
+func (s *Conn) counts() Counts {
 	c := Counts{Hits: s.hits.Load(), Misses: s.misses.Load(), Calls: s.calls.Load()}
 	for k := range c.Ops {
 		c.Ops[k] = s.ops[k].Load()
@@ -149,21 +153,21 @@ func (s *Session) counts() Counts {
 // stay in the first-level cache.
 const chunk = 256
 
-var chunks = sync.Pool{New: func() any { return new([chunk]Op) }}
+var chunks = sync.Pool{New: func() any { return new([chunk]kvs.Op) }}
 
 // BatchPutGet applies a batch and fills reply with one result for each
 // operation, in order. It is the store's one remote method. After an error,
 // which a malformed batch, a reply of more than MaxBody bytes or a panic in the
 // engine causes, nothing is known of the batch's operations; those that the
 // engine is known to have applied are counted.
-func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
+func (s *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	var done applied
 	reply.Reset()
 	if s.Coalesce {
-		reply.coalesce(batch.Len())
-		defer reply.settle()
+		reply.Coalesce(batch.Len())
+		defer reply.Settle()
 	}
-	scratch := chunks.Get().(*[chunk]Op)
+	scratch := chunks.Get().(*[chunk]kvs.Op)
 	picker := picker{sample: s.service.sample.Load(), skip: s.skip(batch.Len())}
 	defer func() {
 		if p := recover(); p != nil {
@@ -181,13 +185,13 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 			for i := range ops {
 				done.ops[ops[i].Kind]++
 			}
-			done.hits, done.misses = reply.hits, reply.misses
+			done.hits, done.misses = reply.Hits, reply.Misses
 		}
 		if err != nil {
 			return fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
 		}
-		if reply.excess || reply.Size() > MaxBody {
-			return fmt.Errorf("apply a batch of %d operations: the values they read take more than a reply may: at most %d bytes", batch.Len(), MaxBody)
+		if reply.Excess || reply.Size() > kvs.MaxBody {
+			return fmt.Errorf("apply a batch of %d operations: the values they read take more than a reply may: at most %d bytes", batch.Len(), kvs.MaxBody)
 		}
 		if n < chunk {
 			return nil
@@ -197,11 +201,11 @@ func (s *Session) BatchPutGet(batch *Batch, reply *Reply) (err error) {
 
 // applied counts the operations of one batch.
 type applied struct {
-	ops          [Kinds]uint64
+	ops          [kvs.Kinds]uint64
 	hits, misses int
 }
 
-func (s *Session) count(a *applied) {
+func (s *Conn) count(a *applied) {
 	for k, n := range a.ops {
 		if n > 0 {
 			s.ops[k].Add(n)

@@ -1,6 +1,10 @@
-package kvs
+package service
 
-import "fmt"
+import (
+	"fmt"
+
+	"kvlab/kvs"
+)
 
 // memory is a lane's last answers. It has one owner at a time: the session of the
 // lane's connection.
@@ -17,7 +21,7 @@ type memory struct {
 
 // kept is the answer to one call.
 type kept struct {
-	reply Reply
+	reply kvs.Reply
 	err   error
 }
 
@@ -28,7 +32,7 @@ type kept struct {
 //
 // The reply's memory belongs to the lane until the reply is Freed or Reset. An
 // error that is ErrSuperseded is no answer, but the end of the connection.
-func (s *Session) Answer(number uint64, batch *Batch, reply *Reply) error {
+func (s *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 	if s.hold == nil {
 		return s.BatchPutGet(batch, reply)
 	}
@@ -43,14 +47,14 @@ func (s *Session) Answer(number uint64, batch *Batch, reply *Reply) error {
 	case number < m.next:
 		s.service.remembered.Add(1)
 		k := m.answer(number)
-		reply.borrow(&k.reply)
+		reply.Borrow(&k.reply)
 		return k.err
 	}
 	k := m.answer(number)
 	k.reply.Free() // now, so that this call's is written where that one's was
 	k.err = s.BatchPutGet(batch, reply)
 	k.reply = *reply
-	reply.borrowed = true
+	reply.Borrowed = true
 	m.next++
 	return k.err
 }
@@ -58,7 +62,7 @@ func (s *Session) Answer(number uint64, batch *Batch, reply *Reply) error {
 // Refuse notes that a call has come that is not applied, and says whether its
 // client is to be told why. A call of a lane that came broken, so that for good is
 // false, is not: it comes again, whole.
-func (s *Session) Refuse(number uint64, why error, forGood bool) (tell bool) {
+func (s *Conn) Refuse(number uint64, why error, forGood bool) (tell bool) {
 	if s.hold == nil {
 		return true
 	}

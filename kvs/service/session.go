@@ -1,4 +1,4 @@
-package kvs
+package service
 
 import (
 	"errors"
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Lane is how a client presents a connection that takes the place of others when
+// Session is how a client presents a connection that takes the place of others when
 // they break, so that every call is applied once however often it is sent: calls
 // are numbered over all connections of the lane, and the server remembers the
 // answers that may still be asked for. It is NFSv4.1's session (RFC 8881, section
 // 2.10.6) with one queue in place of slots. The zero Lane is none.
-type Lane struct {
+type Session struct {
 	Client     string        `json:"client"`               // random, of the client's process
 	Number     int           `json:"number,omitempty"`     // of the client's lanes to this server
 	Connection uint64        `json:"connection"`           // of the lane, from 1; a later one ends those before it
@@ -29,7 +29,7 @@ const (
 )
 
 // Validate returns an error that says what is wrong with a lane.
-func (l Lane) Validate() error {
+func (l Session) Validate() error {
 	switch {
 	case len(l.Client) < 16 || len(l.Client) > 64:
 		return fmt.Errorf("a lane's client has a name of %d bytes: want 16 to 64", len(l.Client))
@@ -67,7 +67,7 @@ type laneKey struct {
 type hold struct {
 	memory   *memory
 	key      laneKey
-	lane     Lane
+	lane     Session
 	expelled atomic.Bool
 	end      func()        // closes the session's connection
 	ended    chan struct{} // closed when the hold is given up
@@ -87,12 +87,12 @@ func (h *hold) expel() {
 //
 // The error wraps ErrSuperseded, or says why the lane cannot go on: the answers to
 // its calls are not remembered any more.
-func (s *Service) Resume(peer string, lane Lane, end func()) (*Session, error) {
+func (s *Service) Resume(peer string, lane Session, end func()) (*Conn, error) {
 	if err := lane.Validate(); err != nil {
 		return nil, err
 	}
 	h := &hold{key: laneKey{peer, lane.Client, lane.Number}, lane: lane, end: end, ended: make(chan struct{})}
-	session := &Session{service: s, peer: peer, hold: h}
+	session := &Conn{service: s, peer: peer, hold: h}
 	for waited := false; ; waited = true {
 		before, err := s.take(session, waited)
 		switch {
@@ -110,7 +110,7 @@ func (s *Service) Resume(peer string, lane Lane, end func()) (*Session, error) {
 }
 
 // take gives a session its lane, or returns who holds it, and is to be waited for.
-func (s *Service) take(session *Session, waited bool) (before *hold, err error) {
+func (s *Service) take(session *Conn, waited bool) (before *hold, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := session.hold
@@ -159,4 +159,4 @@ func (s *Service) leave(h *hold) {
 }
 
 // Expelled reports whether a later connection of the session's lane has ended it.
-func (s *Session) Expelled() bool { return s.hold != nil && s.hold.expelled.Load() }
+func (s *Conn) Expelled() bool { return s.hold != nil && s.hold.expelled.Load() }

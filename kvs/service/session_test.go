@@ -1,4 +1,4 @@
-package kvs_test
+package service_test
 
 import (
 	"errors"
@@ -10,14 +10,15 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
 )
 
 // aLane is connection n of a lane with two calls under way.
-func aLane(n uint64) kvs.Lane {
-	return kvs.Lane{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
+func aLane(n uint64) service.Session {
+	return service.Session{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
 }
 
-func resume(t *testing.T, s *kvs.Service, lane kvs.Lane) *kvs.Session {
+func resume(t *testing.T, s *service.Service, lane service.Session) *service.Conn {
 	t.Helper()
 	session, err := s.Resume("client", lane, func() {})
 	if err != nil {
@@ -50,7 +51,7 @@ func before(t *testing.T, reply *kvs.Reply) string {
 // Calls that come again, on the same connection or on a later one, are answered
 // as they were and applied no more; the counts say once.
 func TestAnswersAreRemembered(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	service := service.New(engine.NewMutex())
 	session := resume(t, service, aLane(1))
 	var reply kvs.Reply
 	ask := func(number uint64, version int, want string) {
@@ -86,7 +87,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 
 // A call that failed comes to the same end again.
 func TestErrorsAreRemembered(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	service := service.New(engine.NewMutex())
 	session := resume(t, service, aLane(1))
 	defer session.Close()
 	var half kvs.Batch
@@ -105,7 +106,7 @@ func TestErrorsAreRemembered(t *testing.T) {
 // been forgotten, a call before the lane's first, and one with others missing
 // before it.
 func TestBeyondTheMemory(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	service := service.New(engine.NewMutex())
 	lane := aLane(1)
 	lane.Next = 100
 	session := resume(t, service, lane)
@@ -129,15 +130,15 @@ func TestBeyondTheMemory(t *testing.T) {
 // A later connection ends the one before and waits for it; an earlier one that
 // comes late is refused, and so is one whose calls are not remembered.
 func TestConnectionsOfALane(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	svc := service.New(engine.NewMutex())
 	told := make(chan struct{})
-	first, err := service.Resume("client", aLane(2), func() { close(told) })
+	first, err := svc.Resume("client", aLane(2), func() { close(told) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken := make(chan *kvs.Session)
+	taken := make(chan *service.Conn)
 	go func() {
-		session, err := service.Resume("client", aLane(3), func() {})
+		session, err := svc.Resume("client", aLane(3), func() {})
 		if err != nil {
 			t.Error(err)
 		}
@@ -147,7 +148,7 @@ func TestConnectionsOfALane(t *testing.T) {
 	if !first.Expelled() {
 		t.Error("a session that is told to end does not know why")
 	}
-	if _, err := service.Resume("client", aLane(2), func() {}); !errors.Is(err, kvs.ErrSuperseded) {
+	if _, err := svc.Resume("client", aLane(2), func() {}); !errors.Is(err, service.ErrSuperseded) {
 		t.Errorf("an earlier connection: %v", err)
 	}
 	select {
@@ -156,7 +157,7 @@ func TestConnectionsOfALane(t *testing.T) {
 	default:
 	}
 	var reply kvs.Reply
-	if err := first.Answer(0, swap(1), &reply); err != kvs.ErrSuperseded { // it lay in a buffer
+	if err := first.Answer(0, swap(1), &reply); err != service.ErrSuperseded { // it lay in a buffer
 		t.Errorf("a call of the session that is told to end: %v", err)
 	}
 	first.Close()
@@ -169,18 +170,18 @@ func TestConnectionsOfALane(t *testing.T) {
 	ahead, narrow, stranger := aLane(4), aLane(5), aLane(6)
 	ahead.Next, narrow.Window = 7, 1
 	stranger.Number, stranger.Unanswered = 1, 1
-	for _, lane := range []kvs.Lane{ahead, narrow, stranger} {
-		if _, err := service.Resume("client", lane, func() {}); err == nil || errors.Is(err, kvs.ErrSuperseded) {
+	for _, lane := range []service.Session{ahead, narrow, stranger} {
+		if _, err := svc.Resume("client", lane, func() {}); err == nil || errors.Is(err, service.ErrSuperseded) {
 			t.Errorf("%+v: %v", lane, err)
 		}
 	}
-	resume(t, service, aLane(7)).Close()
+	resume(t, svc, aLane(7)).Close()
 }
 
 // A lane without a connection is forgotten when its time is over, and a call of
 // it that comes again then is refused.
 func TestLanesAreForgotten(t *testing.T) {
-	service := kvs.NewService(engine.NewMutex())
+	service := service.New(engine.NewMutex())
 	lane := aLane(1)
 	lane.Keep = time.Millisecond
 	session := resume(t, service, lane)
@@ -212,7 +213,7 @@ func TestLaneAgainstOneThatNeverBreaks(t *testing.T) {
 	const seed, calls, window = 20261121, 500, 4
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	service, oracle := kvs.NewService(engine.NewMutex()), kvs.NewService(engine.NewMutex()).Open("oracle")
+	service, oracle := service.New(engine.NewMutex()), service.New(engine.NewMutex()).Open("oracle")
 	lane := aLane(1)
 	lane.Window = window
 	session := resume(t, service, lane)

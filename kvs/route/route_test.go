@@ -1,4 +1,4 @@
-package kvs_test
+package route_test
 
 import (
 	"hash/fnv"
@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
+	"kvlab/kvs/route"
 )
 
-func newRouter(t *testing.T, name string, servers int) kvs.Router {
+func newRouter(t *testing.T, name string, servers int) route.Router {
 	t.Helper()
-	r, err := kvs.NewRouter(name, servers, nil)
+	r, err := route.New(name, servers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,13 +24,13 @@ func newRouter(t *testing.T, name string, servers int) kvs.Router {
 }
 
 func TestKeyHash(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	for n := range kvs.MaxKeyLen + 1 {
-		key := randomBytes(random, n)
+		key := kvstest.RandomBytes(random, n)
 		h := fnv.New64a()
 		h.Write(key)
-		if got, want := kvs.KeyHash(key), h.Sum64(); got != want {
-			t.Fatalf("KeyHash(%x) = %016x, hash/fnv says %016x", key, got, want)
+		if got, want := route.Hash(key), h.Sum64(); got != want {
+			t.Fatalf("Hash(%x) = %016x, hash/fnv says %016x", key, got, want)
 		}
 	}
 }
@@ -43,11 +45,11 @@ func slowSeed(key []byte, n int64) int {
 }
 
 func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	for range 500 {
-		key := randomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
+		key := kvstest.RandomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
 		n := 1 + random.IntN(100)
-		hash := kvs.KeyHash(key)
+		hash := route.Hash(key)
 		h := fnv.New64a()
 		h.Write(key)
 		if got, want := newRouter(t, "fnv", n).Server(key, hash), int(h.Sum64()%uint64(n)); got != want {
@@ -61,7 +63,7 @@ func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
 
 // Many keys at once go where each goes alone.
 func TestOwnersAreServers(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	hashes := []uint64{0, 1, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
 	for range 1000 {
 		hashes = append(hashes, random.Uint64())
@@ -118,7 +120,7 @@ func TestRouterGoldenVectors(t *testing.T) {
 	for _, test := range tests {
 		for i, n := range counts {
 			key := []byte(test.key)
-			if got := newRouter(t, test.router, n).Server(key, kvs.KeyHash(key)); got != test.owners[i] {
+			if got := newRouter(t, test.router, n).Server(key, route.Hash(key)); got != test.owners[i] {
 				t.Errorf("%s: key %q of %d servers goes to %d, want %d", test.router, test.key, n, got, test.owners[i])
 			}
 		}
@@ -129,13 +131,13 @@ func TestRouterGoldenVectors(t *testing.T) {
 // share is further from the mean than 5 of its standard deviations.
 func TestRouterBalance(t *testing.T) {
 	const records = 100_000
-	for _, name := range kvs.Routers {
+	for _, name := range route.Names {
 		for _, n := range []int{2, 3, 4, 8, 16} {
 			router, shares := newRouter(t, name, n), make([]int, n)
 			var key []byte
 			for id := range records {
 				key = strconv.AppendInt(key[:0], int64(id), 10)
-				shares[router.Server(key, kvs.KeyHash(key))]++
+				shares[router.Server(key, route.Hash(key))]++
 			}
 			even := float64(records) / float64(n)
 			for server, share := range shares {
@@ -158,8 +160,8 @@ func TestNewRouterErrors(t *testing.T) {
 		{"", 1, `-router ""`},
 		{"FNV", 2, `-router "FNV"`},
 	} {
-		if r, err := kvs.NewRouter(test.name, test.servers, nil); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("NewRouter(%q, %d) = %v, %v; want an error that names %s", test.name, test.servers, r, err, test.want)
+		if r, err := route.New(test.name, test.servers, nil); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("New(%q, %d) = %v, %v; want an error that names %s", test.name, test.servers, r, err, test.want)
 		}
 	}
 }
