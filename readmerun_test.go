@@ -129,6 +129,13 @@ func copyTree(t *testing.T) string {
 		if path == ".git" { // of a worktree, it leads to the repository
 			return nil
 		}
+		if d.Type() == os.ModeSymlink {
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(to, filepath.Join(dir, path))
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
