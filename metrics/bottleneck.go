@@ -1,7 +1,5 @@
 package metrics
 
-import "fmt"
-
 // Limit is what a run's throughput is limited by.
 type Limit string
 
@@ -53,57 +51,4 @@ type BottleneckFigures struct {
 	QueueShare       float64 `json:"queue_share"`  // until it was written
 	WireShare        float64 `json:"wire_share"`   // on the network and in both kernels
 	ServerShare      float64 `json:"server_share"` // in the server
-}
-
-// FindBottleneck says what limits a run that came to its end, and on which node,
-// from what is in it alone.
-func FindBottleneck(run Run) *Bottleneck {
-	machines := machinesOf(run)
-	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
-	b := &Bottleneck{Limit: LimitUnknown, Figures: d.f}
-	detail := "nothing is at its limit, and not everything idle"
-	for _, rule := range []func() (Limit, string, string){
-		d.offered, d.link, d.tooFew, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
-	} {
-		if limit, node, why := rule(); limit != "" {
-			b.Limit, b.Node, detail = limit, node, why
-			break
-		}
-	}
-	b.Sentence = fmt.Sprintf("limited by %s: %s", b.Limit, detail)
-	if b.Limit == LimitUnknown {
-		b.Sentence = "cannot tell what limits: " + detail
-	}
-	for _, figure := range d.f.words(b.Limit, run.Count(Server) > 1) {
-		b.Sentence += "; " + figure
-	}
-	return b
-}
-
-// diagnosis is a run that rules look at, each for one limit: which it is, "" when
-// it does not hold, the node, and what there is to say of it.
-type diagnosis struct {
-	run      Run
-	machines []*machineLoad
-	f        BottleneckFigures
-}
-
-// words are the figures that are worth a place in a sentence which says a limit
-// already.
-func (f BottleneckFigures) words(said Limit, servers bool) []string {
-	var words []string
-	add := func(worth bool, format string, args ...any) {
-		if worth {
-			words = append(words, fmt.Sprintf(format, args...))
-		}
-	}
-	add(said != LimitServerCPU && f.ServerCPUNode != "", "server CPU %.0f %% on %s", f.ServerCPUPercent, f.ServerCPUNode)
-	add(said != LimitClientCPU && f.ClientCPUNode != "", "client CPU %.0f %% on %s", f.ClientCPUPercent, f.ClientCPUNode)
-	add(said != LimitOther && f.OtherCPUPercent >= 5, "other work %.0f %% on %s", f.OtherCPUPercent, f.OtherCPUNode)
-	add(said != LimitLink && f.LinkNode != "", "link %.0f %% on %s", f.LinkPercent, f.LinkNode)
-	add(said != LimitHottest && servers && f.HottestServer > 1, "hottest server %.2fx the mean (%s)", f.HottestServer, f.HottestNode)
-	add(said != LimitGC && f.GCPercent >= 1, "garbage %.0f %% on %s", f.GCPercent, f.GCNode)
-	add(said != LimitRetransmits && f.LostPercent >= 0.05, "%.1f %% of segments sent again from %s", f.LostPercent, f.LostNode)
-	add(f.Runnable >= 2, "%.1f tasks for each core", f.Runnable)
-	return words
 }

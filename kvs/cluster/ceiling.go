@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -32,12 +33,12 @@ type ceilingKind struct {
 	name    string
 	folder  string // below the run's
 	plan    func(work, plan.Plan, *metrics.Preflight) (plan.Plan, error)
-	believe func(metrics.Run) metrics.Verdict // the verdict "ceiling" when its rate may be
+	believe func(*metrics.Run) metrics.Verdict // the verdict "ceiling" when its rate may be
 }
 
 var (
-	nullKind   = ceilingKind{"null engine", "ceiling-null", work.nullPlan, judge}
-	inprocKind = ceilingKind{"in process", "ceiling-inproc", work.inprocPlan, judgeInproc}
+	nullKind   = ceilingKind{"null engine", "ceiling-null", work.nullPlan, verdict.Judge}
+	inprocKind = ceilingKind{"in process", "ceiling-inproc", work.inprocPlan, verdict.JudgeInproc}
 )
 
 // measureCeiling measures the ceiling of a plan, on nodes that the preflight has
@@ -102,27 +103,14 @@ func (l *Launcher) tryCeiling(ctx context.Context, plan plan.Plan, own trialOpti
 	run := metrics.Run{ID: dir.id(), Started: c.entered}
 	err := c.run(ctx, dir)
 	c.fill(&run)
-	total(&run)
-	if run.Verdict = kind.believe(run); err != nil {
+	if run.Verdict = kind.believe(&run); err != nil {
 		run.Verdict = verdictOf(err)
 	}
 	if err := dir.writeRun(run); err != nil {
 		return 0, err
 	}
-	if run.Verdict != ceiling {
+	if run.Verdict != verdict.Ceiling {
 		return 0, errors.New(run.Verdict.String())
 	}
 	return run.OpsPerS, nil
-}
-
-// judgeInproc is the verdict on the run without servers: what a client says of its
-// own replies, and that it is no result. Each is the first of one client, so that
-// all draw the same operations.
-func judgeInproc(run metrics.Run) metrics.Verdict {
-	for _, check := range []func(metrics.Run) metrics.Verdict{checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses} {
-		if v := check(run); !v.Valid {
-			return v
-		}
-	}
-	return ceiling
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -64,7 +65,7 @@ func ceilingJSON(t *testing.T, tr *trial, name string) (run metrics.Run) {
 	if err := json.Unmarshal([]byte(tr.read(t, "ceiling-"+name+"/run.json")), &run); err != nil {
 		t.Fatal(err)
 	}
-	if run.Verdict != ceiling {
+	if run.Verdict != verdict.Ceiling {
 		t.Errorf("verdict on %s: %v", name, run.Verdict)
 	}
 	return run

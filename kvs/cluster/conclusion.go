@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -18,7 +19,7 @@ func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ende
 		return badArguments(f)
 	}
 	text := ""
-	if run.Verdict.Valid || run.Verdict == ceiling {
+	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		text = fmt.Sprintf("%s\n%s\n", labLines(run), plots.Summary(run))
 	}
 	text += togetherText(run) + soakText(run)
@@ -79,7 +80,7 @@ func labLines(run metrics.Run) string {
 		}
 	}
 	word := "total"
-	if run.Verdict == ceiling {
+	if run.Verdict == verdict.Ceiling {
 		word = "ceiling"
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)

@@ -10,7 +10,7 @@
 //  3. A backend (local, remote) puts the programs where they run and starts them.
 //  4. The conductor leads the members through the protocol of package node,
 //     and writes down what they report as it arrives.
-//  5. total and judge turn the members' summaries into a metrics.Run with a verdict.
+//  5. Package verdict turns the members' summaries into a metrics.Run with a verdict.
 //  6. The run folder gets run.json, summary.txt, latency.hlog and the pictures.
 //
 // Whatever goes wrong on the way, no process is left behind and the folder
@@ -35,6 +35,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -196,7 +197,7 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 	c, err := l.conduct(ctx, at, own, dir)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // also when the wall clock was set
 	c.fill(&run)
-	if run.Verdict = Judge(&run); run.Verdict.Valid && c.ceiling != nil {
+	if run.Verdict = verdict.Judge(&run); run.Verdict.Valid && c.ceiling != nil {
 		run.Ceiling = c.ceiling.Over(run.OpsPerS)
 	}
 	if err != nil {
@@ -204,8 +205,8 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 		c.explain(own.stderr, err)
 	}
 	run.Latency = c.quantiles(run)
-	if run.Verdict.Valid || run.Verdict == ceiling {
-		run.Bottleneck = metrics.FindBottleneck(run)
+	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
+		run.Bottleneck = verdict.FindBottleneck(run)
 	}
 	written := errors.Join(dir.writeRun(run), dir.write("summary.txt", []byte(experiment.Benchmark(run))), c.saveViolations(dir))
 	if err == nil && written != nil {

@@ -12,6 +12,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -65,7 +66,7 @@ type member struct {
 	rates    []float64           // operations per second of each interval in the window
 	warming  []float64           // likewise, of each that is worth it in the warm-up
 	warm     bool                // a client's warm-up is about to end
-	held     metrics.SoakSamples // in the window
+	held     verdict.SoakSamples // in the window
 	summary  *metrics.Summary
 	broken   *metrics.Violation // what -check found, nil for nothing
 	slices   []metrics.Slice    // that it recorded with all clients

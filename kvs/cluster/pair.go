@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -74,7 +75,7 @@ func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2
 	both.Wait()
 	if apart := experiment.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
 		for i := range runs {
-			if runs[i].Verdict.Valid || runs[i].Verdict == injected {
+			if runs[i].Verdict.Valid || runs[i].Verdict == verdict.Injected {
 				runs[i].Verdict = apart
 				dir := trials[i].dir
 				errs[i] = cmp.Or(errs[i], dir.writeRun(runs[i]), dir.write("summary.txt", []byte(experiment.Benchmark(runs[i]))))

@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
@@ -46,7 +47,7 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 func (l *Launcher) selfTest(ctx context.Context, cfg Config, found []nodes.Node, args []string) error {
 	cfg.NoCeiling = true
 	kind := experiment.SelfTest{
-		Form: cfg.SelfTest, Command: commandLine(args), GitCommit: l.commit(ctx), Seed: rand.Uint64(), Injected: injected,
+		Form: cfg.SelfTest, Command: commandLine(args), GitCommit: l.commit(ctx), Seed: rand.Uint64(), Injected: verdict.Injected,
 	}
 	if len(found) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
 		kind.Cores = halves()

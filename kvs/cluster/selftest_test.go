@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"kvlab/kvs/experiment"
-	"kvlab/metrics"
 )
 
 func TestSelfTestFlags(t *testing.T) {
@@ -27,19 +26,5 @@ func TestSelfTestFlags(t *testing.T) {
 		if _, err := ParseArgs(strings.Fields(args), "logs", io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", args, err, want)
 		}
-	}
-}
-
-// A run whose servers' speed was faulty is never valid, and says so only when it
-// holds in all else.
-func TestFaultySpeedIsNoResult(t *testing.T) {
-	run := goodRun()
-	run.Nodes[0].Config = &metrics.Config{Flags: map[string]string{"inject": "slowdown=5%"}}
-	if got := Judge(run); got != injected {
-		t.Errorf("verdict %s", got)
-	}
-	run.Nodes[1].Summary = nil
-	if got := Judge(run); got.Valid || got == injected {
-		t.Errorf("verdict %s on a run without a summary", got)
 	}
 }

@@ -44,19 +44,6 @@ func (c *conductor) collectEvery() time.Duration {
 	return min(max(c.soak/100, time.Second), 2*time.Minute)
 }
 
-// checkSoak: of a soak, every process held at its end what it held before.
-func checkSoak(run metrics.Run) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if node.Soak == nil {
-			continue
-		}
-		if fault := node.Soak.Fault(); fault != "" {
-			return invalid(node.Name, "%s in the soak: %s", node.Role, fault)
-		}
-	}
-	return valid
-}
-
 // soakText is a line for each process of a soak, and an empty one after them.
 func soakText(run metrics.Run) string {
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/cluster"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -119,7 +119,7 @@ func TestCommonWindow(t *testing.T) {
 	for i := range summaries {
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprintf("client%d", i), Role: metrics.Client, Summary: &summaries[i]})
 	}
-	cluster.Judge(&run)
+	verdict.Judge(&run)
 	shift := summaries[1].WindowStart.Sub(summaries[0].WindowStart).Abs()
 	if want := (c.Window - shift).Seconds(); math.Abs(run.WindowS-want) > 1e-6 {
 		t.Fatalf("the common window is %v s, want %v", run.WindowS, want)

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/cluster"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/value"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -187,7 +187,7 @@ func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 	if err != nil {
 		return metrics.Verdict{Node: c.Node, Reason: err.Error()}
 	}
-	return cluster.Judge(&run)
+	return verdict.Judge(&run)
 }
 
 // trial makes such a run. Its error is what ended it.
@@ -334,7 +334,7 @@ func TestVerifyNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := run.Nodes[0].Summary.Verification
-	if got := cluster.Judge(&run); got.Valid || !strings.Contains(got.Reason, "values were not checked at all (-verify none)") {
+	if got := verdict.Judge(&run); got.Valid || !strings.Contains(got.Reason, "values were not checked at all (-verify none)") {
 		t.Errorf("verdict %s", got)
 	}
 	if total := run.Nodes[0].Summary.Total; v.Checked != c.Workload.Records || v.Unchecked != total.Hits-v.Checked || v.Unchecked == 0 {

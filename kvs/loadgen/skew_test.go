@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"kvlab/kvs/cluster"
+	"kvlab/kvs/verdict"
 )
 
 // What the servers' samples have of the most popular records is what theory says,
@@ -20,7 +20,7 @@ func TestSkewIsSeen(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if v := cluster.Judge(&run); !v.Valid {
+				if v := verdict.Judge(&run); !v.Valid {
 					t.Fatal(v)
 				}
 				s := run.Skew

@@ -1,4 +1,6 @@
-package metrics
+package verdict
+
+import "kvlab/metrics"
 
 // SoakSamples are what a node's process held, sampled over a window of any
 // length, in less than 10 kB: when there are many, neighbours become one. The
@@ -20,26 +22,18 @@ type soakBlock struct {
 	rssBytes    float64 // their mean, as the next
 	heldBytes   float64
 	collections int // of garbage that ended meanwhile
-	goroutines  Range
-	openFiles   Range
+	goroutines  metrics.Range
+	openFiles   metrics.Range
 }
-
-// Range is the lowest and the highest of some numbers.
-type Range struct {
-	Min int `json:"min"`
-	Max int `json:"max"`
-}
-
-func (r Range) join(s Range) Range { return Range{min(r.Min, s.Min), max(r.Max, s.Max)} }
 
 // Add adds the next sample.
-func (s *SoakSamples) Add(u Usage) {
+func (s *SoakSamples) Add(u metrics.Usage) {
 	s.size = max(s.size, 1)
 	one := soakBlock{
 		samples: 1, startS: u.StartS, endS: u.StartS + u.LengthS, rssBytes: float64(u.Process.RSSBytes), heldBytes: float64(u.Process.HeldBytes),
 		collections: int(u.Process.GCCycles),
-		goroutines:  Range{u.Process.Goroutines, u.Process.Goroutines},
-		openFiles:   Range{u.Process.OpenFiles, u.Process.OpenFiles},
+		goroutines:  metrics.Range{Min: u.Process.Goroutines, Max: u.Process.Goroutines},
+		openFiles:   metrics.Range{Min: u.Process.OpenFiles, Max: u.Process.OpenFiles},
 	}
 	last := len(s.blocks) - 1
 	if last >= 0 && s.blocks[last].samples < s.size {
@@ -72,8 +66,8 @@ func (b soakBlock) join(next soakBlock) soakBlock {
 		rssBytes:    mean(b.rssBytes, next.rssBytes),
 		heldBytes:   mean(b.heldBytes, next.heldBytes),
 		collections: b.collections + next.collections,
-		goroutines:  b.goroutines.join(next.goroutines),
-		openFiles:   b.openFiles.join(next.openFiles),
+		goroutines:  joined(b.goroutines, next.goroutines),
+		openFiles:   joined(b.openFiles, next.openFiles),
 	}
 }
 
@@ -82,3 +76,8 @@ func (s *SoakSamples) settled() []soakBlock { return s.blocks[(len(s.blocks)+9)/
 
 // atS is the middle of the block's time.
 func (b soakBlock) atS() float64 { return (b.startS + b.endS) / 2 }
+
+// joined is the range of both.
+func joined(r, s metrics.Range) metrics.Range {
+	return metrics.Range{Min: min(r.Min, s.Min), Max: max(r.Max, s.Max)}
+}

@@ -1,4 +1,6 @@
-package cluster
+// Package verdict says whether the number of a run may be believed, and what limits
+// it: pure functions of a metrics.Run.
+package verdict
 
 import (
 	"fmt"
@@ -9,9 +11,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// total fills in what run's summaries add up to: the common window, the result
+// Total fills in what run's summaries add up to: the common window, the result
 // and the counts of both sides. A missing summary adds nothing; judge sees it.
-func total(run *metrics.Run) {
+func Total(run *metrics.Run) {
 	tables := make(map[metrics.Role][]metrics.Table)
 	for _, node := range run.Nodes {
 		s := node.Summary
@@ -36,23 +38,34 @@ func total(run *metrics.Run) {
 // Judge fills in what the summaries of a run that came to its end add up to, and
 // says whether its number may be believed.
 func Judge(run *metrics.Run) metrics.Verdict {
-	total(run)
+	Total(run)
 	run.Skew = skewOf(*run)
 	return judge(*run)
 }
 
-// judge reads what total has filled in. Of two checks that one mistake fails, that
+// judge reads what Total has filled in. Of two checks that one mistake fails, that
 // which names it comes first.
 func judge(run metrics.Run) metrics.Verdict {
-	for _, check := range []func(metrics.Run) metrics.Verdict{
-		checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
-		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed,
-	} {
+	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
+		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed)
+}
+
+// JudgeInproc is the verdict on the run without servers: what a client says of its
+// own replies, and that it is no result. Each is the first of one client, so that
+// all draw the same operations.
+func JudgeInproc(run *metrics.Run) metrics.Verdict {
+	Total(run)
+	return first(*run, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(metrics.Run) metrics.Verdict { return Ceiling })
+}
+
+// first is the verdict of the first check that fails.
+func first(run metrics.Run, checks ...func(metrics.Run) metrics.Verdict) metrics.Verdict {
+	for _, check := range checks {
 		if v := check(run); !v.Valid {
 			return v
 		}
 	}
-	return metrics.Verdict{Valid: true}
+	return valid
 }
 
 var valid = metrics.Verdict{Valid: true}
@@ -205,15 +218,15 @@ func byChanceReads(all metrics.Counts, missing uint64) bool {
 	return float64(missing)*math.Log(reads) > math.Log(1e-9)
 }
 
-// ceiling is the verdict on a run that is right in all but that its servers have
+// Ceiling is the verdict on a run that is right in all but that its servers have
 // no store (kvsserver -engine null).
-var ceiling = invalid("", "engine null answers without a store: this is a ceiling, not a result")
+var Ceiling = invalid("", "engine null answers without a store: this is a ceiling, not a result")
 
 // checkStore: the values that were checked were those of their keys. It comes
 // last: a ceiling must hold in all else.
 func checkStore(run metrics.Run) metrics.Verdict {
 	if slices.ContainsFunc(run.Nodes, withoutStore) {
-		return ceiling
+		return Ceiling
 	}
 	for _, node := range run.Nodes {
 		if n := node.Summary.Verification.Unchecked; n > 0 {
@@ -226,16 +239,16 @@ func checkStore(run metrics.Run) metrics.Verdict {
 	return valid
 }
 
-// injected is the verdict on a run that is right in all but that its servers' speed
+// Injected is the verdict on a run that is right in all but that its servers' speed
 // was faulty on purpose (kvsserver -inject).
-var injected = invalid("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
+var Injected = invalid("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
 
 // checkSpeed: the servers were as fast as they can be. It comes last, as a test of
 // the instrument must hold in all else.
 func checkSpeed(run metrics.Run) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["inject"] != "" {
-			return injected
+			return Injected
 		}
 	}
 	return valid

@@ -1,21 +1,25 @@
-package metrics
+package verdict
 
-import "slices"
+import (
+	"slices"
+
+	"kvlab/metrics"
+)
 
 // machineLoad is one machine of a run, and what was seen of it.
 type machineLoad struct {
-	nodes    []RunNode // on it, servers first
+	nodes    []metrics.RunNode // on it, servers first
 	cores    float64
-	cpu      float64          // per cent of all cores
-	process  map[Role]float64 // per cent of all cores, of the run's processes
-	network  float64          // per cent of all cores: interrupts
+	cpu      float64                  // per cent of all cores
+	process  map[metrics.Role]float64 // per cent of all cores, of the run's processes
+	network  float64                  // per cent of all cores: interrupts
 	runnable float64
 }
 
 // machinesOf puts a run's nodes on their machines, in the order of the first nodes.
 // Those that have said nothing are left out. The hosts of a virtual lab are one
 // machine, with a link each.
-func machinesOf(run Run) []*machineLoad {
+func machinesOf(run metrics.Run) []*machineLoad {
 	var machines []*machineLoad
 	known := make(map[string]*machineLoad)
 	for _, node := range run.Nodes {
@@ -29,7 +33,7 @@ func machinesOf(run Run) []*machineLoad {
 		}
 		m := known[name]
 		if m == nil {
-			m = &machineLoad{cores: float64(max(host.Cores, 1)), process: make(map[Role]float64)}
+			m = &machineLoad{cores: float64(max(host.Cores, 1)), process: make(map[metrics.Role]float64)}
 			known[name], machines = m, append(machines, m)
 		}
 		m.nodes = append(m.nodes, node)
@@ -45,21 +49,21 @@ func machinesOf(run Run) []*machineLoad {
 
 // shared reports whether servers and clients run on the same cores.
 func (m *machineLoad) shared() bool {
-	cores := make(map[Role][]string)
+	cores := make(map[metrics.Role][]string)
 	for _, node := range m.nodes {
 		cores[node.Role] = append(cores[node.Role], node.Config.Cores)
 	}
-	return slices.ContainsFunc(cores[Server], func(c string) bool { return slices.Contains(cores[Client], c) })
+	return slices.ContainsFunc(cores[metrics.Server], func(c string) bool { return slices.Contains(cores[metrics.Client], c) })
 }
 
 // other is what the machine did that was not for the run, in per cent of all its
 // cores, with what its hypervisor gave to other guests. What the kernel does for
 // the network in interrupts is the run's.
 func (m *machineLoad) other() float64 {
-	return max(0, m.cpu-m.network-m.process[Server]-m.process[Client])
+	return max(0, m.cpu-m.network-m.process[metrics.Server]-m.process[metrics.Client])
 }
 
 // has reports whether a node of that name is on the machine.
 func (m *machineLoad) has(name string) bool {
-	return slices.ContainsFunc(m.nodes, func(node RunNode) bool { return node.Name == name })
+	return slices.ContainsFunc(m.nodes, func(node metrics.RunNode) bool { return node.Name == name })
 }

@@ -1,10 +1,11 @@
-package metrics
+package verdict
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 
+	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
@@ -37,29 +38,29 @@ const (
 )
 
 // offered: an open loop that the store keeps up with.
-func (d diagnosis) offered() (Limit, string, string) {
+func (d diagnosis) offered() (metrics.Limit, string, string) {
 	o := d.run.Offered
 	if o == nil || o.Saturated(d.run.Ops) != "" {
 		return "", "", ""
 	}
-	return LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
+	return metrics.LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
 }
 
 // link: a node's link is full, whatever else is busy.
-func (d diagnosis) link() (Limit, string, string) {
+func (d diagnosis) link() (metrics.Limit, string, string) {
 	if d.f.LinkPercent < fullLink {
 		return "", "", ""
 	}
-	full := func(node RunNode) bool { return linkPercent(d.run, node) >= fullLink }
+	full := func(node metrics.RunNode) bool { return linkPercent(d.run, node) >= fullLink }
 	if d.hottestAlone(full) && d.f.LinkNode == d.f.HottestNode {
-		return LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
+		return metrics.LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
 	}
-	return LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
+	return metrics.LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
 }
 
 // tooFew: fewer calls can be under way than there are processors, of which a call
 // keeps one busy at most, whatever else the machines do.
-func (d diagnosis) tooFew() (Limit, string, string) {
+func (d diagnosis) tooFew() (metrics.Limit, string, string) {
 	cores := 0.0
 	for _, m := range d.machines {
 		if cores += m.cores; m.cpu-m.other() >= busyCPU {
@@ -69,32 +70,32 @@ func (d diagnosis) tooFew() (Limit, string, string) {
 	if d.f.InFlight == 0 || d.mostCalls() >= cores {
 		return "", "", ""
 	}
-	return LimitConcurrency, "", d.waiting()
+	return metrics.LimitConcurrency, "", d.waiting()
 }
 
 // otherWork: a machine is busy, with much that is not the run's, and no process of
 // the run's has all that it may use.
-func (d diagnosis) otherWork() (Limit, string, string) {
+func (d diagnosis) otherWork() (metrics.Limit, string, string) {
 	if slices.ContainsFunc(d.run.Nodes, saturates) {
 		return "", "", ""
 	}
 	for _, m := range d.machines {
 		if name := m.nodes[0].Name; m.cpu >= busyCPU && m.other() >= muchOther {
-			return LimitOther, name, fmt.Sprintf("it takes %.0f %% of the processors of %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
-				m.other(), name, m.process[Server], m.process[Client], m.network)
+			return metrics.LimitOther, name, fmt.Sprintf("it takes %.0f %% of the processors of %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
+				m.other(), name, m.process[metrics.Server], m.process[metrics.Client], m.network)
 		}
 	}
 	return "", "", ""
 }
 
 // garbage: a process collects it all the time, and its processors are busy.
-func (d diagnosis) garbage() (Limit, string, string) {
+func (d diagnosis) garbage() (metrics.Limit, string, string) {
 	for _, node := range d.run.Nodes {
 		if node.Summary == nil || node.Summary.Pressure == nil || busyPercent(node) < busyCPU {
 			continue
 		}
 		if percent := node.Summary.Pressure.GCPercent; percent >= muchGC {
-			return LimitGC, node.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", percent, node.Role, node.Name)
+			return metrics.LimitGC, node.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", percent, node.Role, node.Name)
 		}
 	}
 	return "", "", ""
@@ -102,12 +103,12 @@ func (d diagnosis) garbage() (Limit, string, string) {
 
 // hottestAlone: one server has clearly more to do than the mean, and it alone is
 // at a limit.
-func (d diagnosis) hottestAlone(atLimit func(RunNode) bool) bool {
+func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
 	if d.f.HottestServer < muchHotter {
 		return false
 	}
 	for _, node := range d.run.Nodes {
-		if node.Role == Server && node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
+		if node.Role == metrics.Server && node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
 			return false
 		}
 	}
@@ -115,18 +116,18 @@ func (d diagnosis) hottestAlone(atLimit func(RunNode) bool) bool {
 }
 
 // processors: those of servers, of clients, or of both.
-func (d diagnosis) processors() (Limit, string, string) {
-	busy := func(node RunNode) bool { return busyPercent(node) >= busyCPU }
+func (d diagnosis) processors() (metrics.Limit, string, string) {
+	busy := func(node metrics.RunNode) bool { return busyPercent(node) >= busyCPU }
 	switch limit, node, percent := d.busiest(); {
 	case percent < busyCPU:
 		return "", "", ""
-	case limit == LimitServerCPU && d.hottestAlone(busy):
-		return LimitHottest, node, fmt.Sprintf("%s with %.2fx the mean, its processors %.0f %%", node, d.f.HottestServer, percent)
+	case limit == metrics.LimitServerCPU && d.hottestAlone(busy):
+		return metrics.LimitHottest, node, fmt.Sprintf("%s with %.2fx the mean, its processors %.0f %%", node, d.f.HottestServer, percent)
 	default:
 		for _, m := range d.machines {
 			if m.shared() && m.has(node) {
-				return LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
-					percent, node, m.process[Server], m.process[Client], m.network)
+				return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
+					percent, node, m.process[metrics.Server], m.process[metrics.Client], m.network)
 			}
 		}
 		return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
@@ -134,38 +135,38 @@ func (d diagnosis) processors() (Limit, string, string) {
 }
 
 // busiest is the side whose busiest processors are the busier.
-func (d diagnosis) busiest() (Limit, string, float64) {
+func (d diagnosis) busiest() (metrics.Limit, string, float64) {
 	if d.f.ServerCPUPercent >= d.f.ClientCPUPercent {
-		return LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
+		return metrics.LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
 	}
-	return LimitClientCPU, d.f.ClientCPUNode, d.f.ClientCPUPercent
+	return metrics.LimitClientCPU, d.f.ClientCPUNode, d.f.ClientCPUPercent
 }
 
 // lost: TCP waits for segments that did not arrive.
-func (d diagnosis) lost() (Limit, string, string) {
+func (d diagnosis) lost() (metrics.Limit, string, string) {
 	if d.f.LostPercent < muchLost {
 		return "", "", ""
 	}
-	return LimitRetransmits, d.f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", d.f.LostPercent, d.f.LostNode)
+	return metrics.LimitRetransmits, d.f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", d.f.LostPercent, d.f.LostNode)
 }
 
 // concurrency: no processors are busy.
-func (d diagnosis) concurrency() (Limit, string, string) {
+func (d diagnosis) concurrency() (metrics.Limit, string, string) {
 	if _, _, busiest := d.busiest(); d.f.InFlight == 0 || busiest >= idleCPU {
 		return "", "", ""
 	}
-	return LimitConcurrency, "", d.waiting()
+	return metrics.LimitConcurrency, "", d.waiting()
 }
 
 // waiting says what operations wait for.
 func (d diagnosis) waiting() string {
-	where, share := d.f.longest()
+	where, share := longest(d.f)
 	return fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
 		d.f.InFlight, 100*share, d.f.OpMicros/1e3, where)
 }
 
 // longest is where an operation spends most of its time, and the share of it.
-func (f BottleneckFigures) longest() (where string, share float64) {
+func longest(f metrics.BottleneckFigures) (where string, share float64) {
 	for _, part := range []struct {
 		where string
 		share float64
@@ -186,5 +187,5 @@ func (f BottleneckFigures) longest() (where string, share float64) {
 func (d diagnosis) mostCalls() float64 {
 	workers, _ := strconv.ParseFloat(d.run.Workload["workers"], 64) // 0 of a client that has no such flag
 	rounds, _ := strconv.ParseFloat(d.run.Workload["inflight"], 64)
-	return float64(d.run.Count(Client)) * workers * max(rounds, 1) * float64(d.run.Count(Server))
+	return float64(d.run.Count(metrics.Client)) * workers * max(rounds, 1) * float64(d.run.Count(metrics.Server))
 }

@@ -1,9 +1,13 @@
-package metrics
+package verdict
 
-import "kvlab/metrics/stats"
+import (
+	"kvlab/metrics/stats"
+
+	"kvlab/metrics"
+)
 
 // busyPercent is how busy the cores were on which a node's process may run.
-func busyPercent(node RunNode) float64 {
+func busyPercent(node metrics.RunNode) float64 {
 	if p := node.Summary.Pressure; p != nil {
 		return p.OwnCoresPercent
 	}
@@ -12,15 +16,15 @@ func busyPercent(node RunNode) float64 {
 
 // saturates reports whether a node's process by itself takes all the processors
 // that it may.
-func saturates(node RunNode) bool {
+func saturates(node metrics.RunNode) bool {
 	return node.Summary != nil && node.Summary.Pressure != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
 		node.Summary.Pressure.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
 }
 
 // linkPercent is how full a node's data link was, in the direction that carried
 // more, in bits of frames over those that the link takes; 0 where that is not known.
-func linkPercent(run Run, node RunNode) float64 {
-	bits := run.Preflight.linkOf(node)
+func linkPercent(run metrics.Run, node metrics.RunNode) float64 {
+	bits := linkOf(run.Preflight, node)
 	if run.Lab != nil {
 		bits = run.Lab.LinkBitsPerS
 	}
@@ -32,7 +36,7 @@ func linkPercent(run Run, node RunNode) float64 {
 }
 
 // linkOf is the rate in bits per second of a node's data link; 0 unknown.
-func (p *Preflight) linkOf(node RunNode) uint64 {
+func linkOf(p *metrics.Preflight, node metrics.RunNode) uint64 {
 	if p == nil {
 		return 0
 	}
@@ -47,8 +51,8 @@ func (p *Preflight) linkOf(node RunNode) uint64 {
 }
 
 // figuresOf are the figures of a run.
-func figuresOf(run Run, machines []*machineLoad) BottleneckFigures {
-	var f BottleneckFigures
+func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigures {
+	var f metrics.BottleneckFigures
 	var perServer []uint64
 	most := func(value float64, node string, highest *float64, name *string) {
 		if value > *highest {
@@ -59,7 +63,7 @@ func figuresOf(run Run, machines []*machineLoad) BottleneckFigures {
 		most(m.other(), m.nodes[0].Name, &f.OtherCPUPercent, &f.OtherCPUNode)
 		f.Runnable = max(f.Runnable, m.runnable/m.cores)
 		for _, node := range m.nodes {
-			if node.Role == Server {
+			if node.Role == metrics.Server {
 				perServer = append(perServer, node.Summary.InWindow.Ops())
 				most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
 				most(float64(node.Summary.InWindow.Ops()), node.Name, &f.HottestServer, &f.HottestNode)
@@ -74,23 +78,23 @@ func figuresOf(run Run, machines []*machineLoad) BottleneckFigures {
 		}
 	}
 	f.HottestServer = 1 / stats.Balance(perServer)
-	f.times(run)
+	times(&f, run)
 	return f
 }
 
 // times fills in how long calls and operations took, and how many were under way:
 // their rate times their time (Little, Operations Research 9, 1961).
-func (f *BottleneckFigures) times(run Run) {
+func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	calls := 0.0
 	for _, node := range run.Nodes {
-		if s := node.Summary; node.Role == Client && s != nil {
-			calls += PerSecond(float64(s.InWindow.Calls), s.WindowLengthS)
+		if s := node.Summary; node.Role == metrics.Client && s != nil {
+			calls += metrics.PerSecond(float64(s.InWindow.Calls), s.WindowLengthS)
 		}
 	}
-	f.InFlight = calls * run.Latency[CallLatency].Mean / 1e6
-	f.OpMicros = run.Latency[OpLatency].Mean
+	f.InFlight = calls * run.Latency[metrics.CallLatency].Mean / 1e6
+	f.OpMicros = run.Latency[metrics.OpLatency].Mean
 	sum := 0.0
-	parts := map[string]*float64{WaitLatency: &f.WaitShare, QueueLatency: &f.QueueShare, WireLatency: &f.WireShare, ServerLatency: &f.ServerShare}
+	parts := map[string]*float64{metrics.WaitLatency: &f.WaitShare, metrics.QueueLatency: &f.QueueShare, metrics.WireLatency: &f.WireShare, metrics.ServerLatency: &f.ServerShare}
 	for name := range parts {
 		sum += run.Latency[name].Mean
 	}

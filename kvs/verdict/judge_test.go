@@ -1,4 +1,4 @@
-package cluster
+package verdict
 
 import (
 	"math"
@@ -41,7 +41,7 @@ func goodRun() *metrics.Run {
 
 func TestTotal(t *testing.T) {
 	run := goodRun()
-	total(run)
+	Total(run)
 	if run.Ops != 220 || math.Abs(run.OpsPerS-2.2) > 1e-9 || run.Total.Gets != 4*95 || run.Applied != run.Total {
 		t.Errorf("ops %d, %v ops/s, total %+v, applied %+v", run.Ops, run.OpsPerS, run.Total, run.Applied)
 	}
@@ -111,7 +111,7 @@ func TestJudge(t *testing.T) {
 				summaries = append(summaries, n.Summary)
 			}
 			test.spoil(summaries)
-			total(run)
+			Total(run)
 			if got := judge(*run).String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -148,7 +148,7 @@ func TestJudgeMissingSummary(t *testing.T) {
 		}
 		run := goodRun()
 		run.Nodes[i].Summary = nil
-		total(run)
+		Total(run)
 		if got := judge(*run).String(); got != want {
 			t.Errorf("verdict %s, want %s", got, want)
 		}
@@ -185,7 +185,7 @@ func TestJudgeCeiling(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			run := goodRun()
 			test.spoil(run)
-			total(run)
+			Total(run)
 			if got := judge(*run).String(); got != test.want {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -193,25 +193,16 @@ func TestJudgeCeiling(t *testing.T) {
 	}
 }
 
-func TestCommonPhase(t *testing.T) {
-	tests := []struct {
-		phases []metrics.Phase
-		want   metrics.Phase
-	}{
-		{[]metrics.Phase{metrics.WarmUp, metrics.WarmUp}, metrics.WarmUp},
-		{[]metrics.Phase{metrics.WarmUp, metrics.Window}, metrics.WarmUp},
-		{[]metrics.Phase{metrics.Window, metrics.Window}, metrics.Window},
-		{[]metrics.Phase{metrics.Window, metrics.Drain}, metrics.Drain},
-		{[]metrics.Phase{metrics.Drain, metrics.Drain}, metrics.Drain},
-		{[]metrics.Phase{metrics.Idle, metrics.WarmUp}, metrics.Idle},
+// A run whose servers' speed was faulty is never valid, and says so only when it
+// holds in all else.
+func TestFaultySpeedIsNoResult(t *testing.T) {
+	run := goodRun()
+	run.Nodes[0].Config = &metrics.Config{Flags: map[string]string{"inject": "slowdown=5%"}}
+	if got := Judge(run); got != Injected {
+		t.Errorf("verdict %s", got)
 	}
-	for _, test := range tests {
-		var clients []*member
-		for _, p := range test.phases {
-			clients = append(clients, &member{phase: p})
-		}
-		if got := commonPhase(clients); got != test.want {
-			t.Errorf("commonPhase(%v) = %s, want %s", test.phases, got, test.want)
-		}
+	run.Nodes[1].Summary = nil
+	if got := Judge(run); got.Valid || got == Injected {
+		t.Errorf("verdict %s on a run without a summary", got)
 	}
 }

@@ -1,0 +1,60 @@
+package verdict
+
+import (
+	"fmt"
+
+	"kvlab/metrics"
+)
+
+// FindBottleneck says what limits a run that came to its end, and on which node,
+// from what is in it alone.
+func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
+	machines := machinesOf(run)
+	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
+	b := &metrics.Bottleneck{Limit: metrics.LimitUnknown, Figures: d.f}
+	detail := "nothing is at its limit, and not everything idle"
+	for _, rule := range []func() (metrics.Limit, string, string){
+		d.offered, d.link, d.tooFew, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
+	} {
+		if limit, node, why := rule(); limit != "" {
+			b.Limit, b.Node, detail = limit, node, why
+			break
+		}
+	}
+	b.Sentence = fmt.Sprintf("limited by %s: %s", b.Limit, detail)
+	if b.Limit == metrics.LimitUnknown {
+		b.Sentence = "cannot tell what limits: " + detail
+	}
+	for _, figure := range words(d.f, b.Limit, run.Count(metrics.Server) > 1) {
+		b.Sentence += "; " + figure
+	}
+	return b
+}
+
+// diagnosis is a run that rules look at, each for one limit: which it is, "" when
+// it does not hold, the node, and what there is to say of it.
+type diagnosis struct {
+	run      metrics.Run
+	machines []*machineLoad
+	f        metrics.BottleneckFigures
+}
+
+// words are the figures that are worth a place in a sentence which says a limit
+// already.
+func words(f metrics.BottleneckFigures, said metrics.Limit, servers bool) []string {
+	var words []string
+	add := func(worth bool, layout string, args ...any) {
+		if worth {
+			words = append(words, fmt.Sprintf(layout, args...))
+		}
+	}
+	add(said != metrics.LimitServerCPU && f.ServerCPUNode != "", "server CPU %.0f %% on %s", f.ServerCPUPercent, f.ServerCPUNode)
+	add(said != metrics.LimitClientCPU && f.ClientCPUNode != "", "client CPU %.0f %% on %s", f.ClientCPUPercent, f.ClientCPUNode)
+	add(said != metrics.LimitOther && f.OtherCPUPercent >= 5, "other work %.0f %% on %s", f.OtherCPUPercent, f.OtherCPUNode)
+	add(said != metrics.LimitLink && f.LinkNode != "", "link %.0f %% on %s", f.LinkPercent, f.LinkNode)
+	add(said != metrics.LimitHottest && servers && f.HottestServer > 1, "hottest server %.2fx the mean (%s)", f.HottestServer, f.HottestNode)
+	add(said != metrics.LimitGC && f.GCPercent >= 1, "garbage %.0f %% on %s", f.GCPercent, f.GCNode)
+	add(said != metrics.LimitRetransmits && f.LostPercent >= 0.05, "%.1f %% of segments sent again from %s", f.LostPercent, f.LostNode)
+	add(f.Runnable >= 2, "%.1f tasks for each core", f.Runnable)
+	return words
+}
