@@ -1,39 +1,50 @@
 package kvlab_test
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
+
+	"kvlab/metrics"
 )
 
-// BenchmarkOfLimit runs kvlab and measures its limit in turn, b.N times each, and
-// reports the median of what each run reached of the limit measured right after it:
-// a machine that others use too moves between two measurements by more than a run
-// lacks to its limit. -benchtime 5x makes five pairs.
+// BenchmarkOfLimit runs kvlab b.N times, each time after its ceilings, and reports the
+// median share of the null engine's rate that the runs reach. -benchtime 5x makes five
+// runs.
 func BenchmarkOfLimit(b *testing.B) {
 	for _, engine := range []string{"slab", "syncmap"} {
 		b.Run("engine="+engine, func(b *testing.B) {
 			out := b.TempDir()
 			var reached []float64
 			for b.Loop() {
-				kvlabOps(b, out, "--server-args", "-engine "+engine)
-				reached = append(reached, percentReached(b, filepath.Join(out, "latest", "run.json")))
+				reached = append(reached, percentReached(b, out, "-engine "+engine))
 			}
-			b.Logf("per cent reached, pair by pair: %.1f", reached)
+			b.Logf("per cent reached, run by run: %.1f", reached)
 			b.ReportMetric(median(reached), "%-of-limit")
-			b.ReportMetric(0, "ns/op") // the time of a pair says nothing
+			b.ReportMetric(0, "ns/op") // the time of a run says nothing
 		})
 	}
 }
 
-// percentReached measures the limit of a run, and returns what the run reached of it.
-func percentReached(tb testing.TB, run string) float64 {
+// percentReached returns which share of its null engine's rate a run reaches.
+func percentReached(tb testing.TB, out, serverArgs string) float64 {
 	tb.Helper()
-	text, err := exec.Command("bin/kvsclient", "-ceiling", "-secs", "2", "-against", run).CombinedOutput()
-	m := regexp.MustCompile(`(?m)^reached +([0-9.]+) % of the limit`).FindSubmatch(text)
-	if err != nil || m == nil {
-		tb.Fatalf("kvsclient -ceiling: %v\n%s", err, text)
+	text, err := exec.Command("./run-cluster.sh", "--local", "--secs", "5", "--out", out, "--server-args", serverArgs).CombinedOutput()
+	if err != nil {
+		tb.Fatalf("%v\n%s", err, text)
 	}
-	return parse(tb, string(m[1]))
+	record, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var run metrics.Run
+	if err := json.Unmarshal(record, &run); err != nil {
+		tb.Fatal(err)
+	}
+	if run.Ceiling == nil || run.Ceiling.Headroom == 0 {
+		tb.Fatalf("the run has no ceiling: %v", run.Ceiling)
+	}
+	return 100 / run.Ceiling.Headroom
 }

@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"kvs":                    {},
 	"kvs/certs":              {},
 	"kvs/check":              {"metrics"},
-	"kvs/client":             {"kvs/certs", "kvs/check", "kvs/engine", "kvs/loadgen", "kvs/node", "kvs/route", "kvs/wire", "metrics", "metrics/format", "metrics/latency", "metrics/stats", "metrics/usage", "workload"},
+	"kvs/client":             {"kvs/certs", "kvs/check", "kvs/engine", "kvs/loadgen", "kvs/node", "kvs/route", "kvs/wire", "metrics", "metrics/format", "metrics/latency", "metrics/usage", "workload"},
 	"kvs/client/kvsclient":   {"kvs/client"},
 	"kvs/cluster":            {"kvs/certs", "kvs/check", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/cluster/virtual", "kvs/experiment", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "metrics/stats", "plots", "kvs/verdict"},
 	"kvs/cluster/faults":     {},

@@ -74,7 +74,7 @@ func planned(command string) (line, want string) {
 	case strings.HasPrefix(line, "bin/kvsplot "): // the folder of planFolder is small
 		return line, ""
 	case strings.HasPrefix(line, "bin/"):
-		program, args, _ := strings.Cut(strings.Replace(line, " -against logs/latest/run.json", "", 1), " ")
+		program, args, _ := strings.Cut(line, " ")
 		return program + " -settings " + args, ""
 	case !strings.HasPrefix(line, "./run-cluster.sh"):
 		return "set -n\n" + line, "" // only the syntax

@@ -40,9 +40,6 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	if n.Controlled() && config.Transport == loadgen.InProcess && servers { // without any it is a ceiling
 		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
-	if n.Controlled() && config.Ceiling.On {
-		return node.UsageError{Err: errors.New("-ceiling: it measures by itself and needs no launcher: run bin/kvsclient -ceiling")}
-	}
 	if config.Recheck != "" {
 		if n.Controlled() {
 			return node.UsageError{Err: errors.New("-recheck: it needs no launcher: run bin/kvsclient -recheck")}
@@ -56,9 +53,6 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if config.Ceiling.On {
-		return measureCeiling(ctx, n, config)
-	}
 	if config.Transport == loadgen.TCP {
 		if config.TLS, err = config.Trust.Config(n.Credentials()); err != nil {
 			return node.UsageError{Err: err}

@@ -20,7 +20,6 @@ type Config struct {
 	Trust    certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
 	Profile  node.Profile
 	Sampling node.Sampling
-	Ceiling  Ceiling
 	Recheck  string // -recheck: a saved history to verify, and nothing else
 }
 
@@ -78,7 +77,6 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	c.Trust.Define(flags)
-	c.Ceiling.flags(flags)
 	c.Sampling.Flags(flags)
 	c.Profile.Flags(flags)
 	if err := node.ParseFlags(flags, args, hints); err != nil {
@@ -86,9 +84,6 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	}
 	if c.AutoBatch && c.TargetLatency == 0 {
 		c.TargetLatency = loadgen.DefaultTargetLatency
-	}
-	if err := c.Ceiling.settle(&c.Config, flags); err != nil {
-		return c, flags, node.UsageError{Err: err}
 	}
 	if err := cmp.Or(c.Trust.Validate(), c.Config.Validate(), c.Sampling.Validate()); err != nil {
 		return c, flags, node.UsageError{Err: err}

@@ -347,3 +347,10 @@ func TestOrderIsKept(t *testing.T) {
 		t.Errorf("only %d operations", len(drawn))
 	}
 }
+
+// fixed is a schedule whose window is known from the beginning.
+func fixed(opens, closes time.Time) schedule {
+	s := newSchedule()
+	s.decide(opens, closes)
+	return s
+}

@@ -20,13 +20,6 @@ type span struct{ opens, closes time.Time }
 
 func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])} }
 
-// fixed is a schedule whose window is known from the beginning.
-func fixed(opens, closes time.Time) schedule {
-	s := newSchedule()
-	s.decide(opens, closes)
-	return s
-}
-
 func (s schedule) decide(opens, closes time.Time) { s.window.Store(&span{opens, closes}) }
 
 func (s schedule) decided() bool { return s.window.Load() != nil }

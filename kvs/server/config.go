@@ -51,7 +51,7 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are: a client that says otherwise is refused; 0 has only the clients agree")
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+engine.Usage())
-	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; or raw: no calls, for kvsclient -ceiling -hosts")
+	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", "))
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
@@ -94,10 +94,8 @@ func (c Config) Validate() error {
 	if err := c.Sampling.Validate(); err != nil {
 		return err
 	}
-	if c.Codec != wire.RawCodec {
-		if err := wire.CheckCodec(c.Codec, wire.Features{}); err != nil {
-			return err
-		}
+	if err := wire.CheckCodec(c.Codec, wire.Features{}); err != nil {
+		return err
 	}
 	if c.Servers < 0 || c.Server < 0 || c.Server >= max(c.Servers, 1) {
 		return fmt.Errorf("-server %d -servers %d: want a number of servers, and 0 to one less", c.Server, c.Servers)

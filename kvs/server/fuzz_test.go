@@ -18,7 +18,7 @@ func FuzzArgs(f *testing.F) {
 	f.Add("")
 	f.Add("-listen\n10.10.1.2:8080\n-engine=slab\n-node=a")
 	f.Add("-listen=[::ffff:8.8.8.8]:1\n-allow-public")
-	f.Add("-port=0\n-codec=raw\n-max-connections=1\n-socket-buffer\n65536")
+	f.Add("-port=0\n-codec=gob\n-max-connections=1\n-socket-buffer\n65536")
 	f.Add("-listen=0.0.0.0:80")
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\n")

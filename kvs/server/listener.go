@@ -94,9 +94,6 @@ func Serve(socket net.Conn, o wire.Options, service *service.Service) error {
 		return err
 	}
 	defer conn.Close()
-	if o.Codec == wire.RawCodec {
-		return conn.ServeRaw()
-	}
 	return perConn(conn)
 }
 

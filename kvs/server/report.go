@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -17,9 +16,6 @@ import (
 // the window's seconds are logged so, because the labs' report-tput.py takes
 // the median of every such line.
 func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
-	if s.config.Codec == wire.RawCodec {
-		return nil // no operations
-	}
 	if i.Phase == metrics.Window || !s.node.Controlled() {
 		fmt.Fprint(s.node, i.Lines())
 	} else if i.Counts.Ops() > 0 {

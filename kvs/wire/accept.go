@@ -12,7 +12,7 @@ import (
 // Conn is a client's connection on a server, after the handshake. Next and Reply
 // belong to one goroutine; which goroutine executes a call is the server's choice.
 type Conn struct {
-	Session *service.Conn // executes the calls; nil with RawCodec
+	Session *service.Conn // executes the calls
 
 	socket net.Conn
 	conn   net.Conn // socket, under TLS or as it is
@@ -61,12 +61,10 @@ func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 		return fmt.Errorf("the shards of the server (%s): %w", o.Node, err)
 	}
 	c.leave = leave
-	switch {
-	case o.Codec == RawCodec:
-	case !client.Retry:
-		c.Session = service.Open(client.Node)
-	default:
+	if client.Retry {
 		c.Session, err = service.Resume(client.Node, client.Lane, func() { c.socket.Close() })
+	} else {
+		c.Session = service.Open(client.Node)
 	}
 	return err
 }

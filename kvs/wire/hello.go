@@ -183,10 +183,7 @@ func refused(conn net.Conn, why error, message any) error {
 
 // objection is the server's reason to refuse a hello, "" for none.
 func (o Options) objection(h hello) string {
-	var features error
-	if h.Codec != RawCodec {
-		features = CheckCodec(h.Codec, h.Features)
-	}
+	features := CheckCodec(h.Codec, h.Features)
 	switch {
 	case h.Protocol != protocol:
 		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", o.Node, protocol, h.Protocol)

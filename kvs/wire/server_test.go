@@ -39,9 +39,6 @@ func serve(socket net.Conn, id Options, service *service.Service) error {
 		return err
 	}
 	defer conn.Close()
-	if id.Codec == RawCodec {
-		return conn.ServeRaw()
-	}
 	for r := new(Request); err == nil; {
 		if err = conn.Next(r); err == nil {
 			r.Err = conn.Session.Answer(r.Seq, &r.Batch, &r.Reply)

@@ -15,10 +15,6 @@ func Balance(ops []uint64) float64 {
 	return sum / float64(len(ops)) / most
 }
 
-// Together is the rate of operations that need two steps of the same processors,
-// given the rate of each step alone: the times add up.
-func Together(a, b float64) float64 { return 1 / (1/a + 1/b) }
-
 // BestBalance is the best Balance that any router can give a number of servers
 // when the most popular record has a share of all operations, above 0: that
 // record is on one server, which has no less. It is min(1, 1/(servers top)).

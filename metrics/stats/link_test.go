@@ -74,10 +74,3 @@ func TestBalance(t *testing.T) {
 		}
 	}
 }
-
-// Two steps of 1/3 s and 1/6 s take half a second.
-func TestTogether(t *testing.T) {
-	if got := Together(3, 6); math.Abs(got-2) > 1e-12 {
-		t.Errorf("Together(3, 6) = %v, want 2", got)
-	}
-}
