@@ -62,7 +62,7 @@ func TestSharedCountsAgree(t *testing.T) {
 	}{
 		{"binary", 1, false, 1, 1},
 		{"binary", 2, false, 3, 3},
-		{"binary", 5, false, 200, 2},
+		{"binary", 5, false, 40, 2}, // some rounds end in the window on a slow machine too
 		{"binary", 3, true, 500, 1},
 		{"binary", 1, true, 1, 4},
 		{"gob", 2, true, 100, 2},
