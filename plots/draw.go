@@ -1,3 +1,8 @@
+// Package plots draws a run's or a sweep's folder: figures as PNG and SVG, and one
+// HTML report.
+//
+// folder reads the folder, chart makes figures of what it read, figure draws them,
+// report makes the page. compare judges results instead of drawing them.
 package plots
 
 import (
@@ -6,22 +11,26 @@ import (
 	"os"
 	"path/filepath"
 
+	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/chart"
 	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+	"kvlab/plots/report"
 )
 
 // Draw writes the figures, as PNG and SVG, and report.html of a run's or a sweep's
 // folder into the folder itself, and returns the names of the files it wrote. A
 // sweep need not have ended.
 func Draw(dir string) ([]string, error) {
-	if IsSweep(dir) {
-		s, err := LoadSweep(dir)
+	if folder.IsSweep(dir) {
+		s, err := folder.LoadSweep(dir)
 		if err != nil {
 			return nil, err
 		}
 		return DrawSweep(s, dir)
 	}
-	r, err := LoadDir(dir)
+	r, err := folder.LoadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -29,21 +38,21 @@ func Draw(dir string) ([]string, error) {
 }
 
 // DrawRun is Draw of a run that is loaded, into the folder out.
-func DrawRun(r *Run, out string) ([]string, error) {
-	page, err := Report(r)
+func DrawRun(r *folder.Run, out string) ([]string, error) {
+	page, err := report.Report(r)
 	if err != nil {
 		return nil, err
 	}
-	return write(Figures(r), page, out)
+	return write(chart.Figures(r), page, out)
 }
 
 // DrawSweep is Draw of a sweep that is loaded, into the folder out.
-func DrawSweep(s *Sweep, out string) ([]string, error) {
-	page, err := SweepReport(s)
+func DrawSweep(s *folder.Sweep, out string) ([]string, error) {
+	page, err := report.SweepReport(s)
 	if err != nil {
 		return nil, err
 	}
-	return write(ScalingFigures(s), page, out)
+	return write(chart.ScalingFigures(s), page, out)
 }
 
 // DrawMany takes several run folders for the trials of one sweep, and a sweep's
@@ -52,20 +61,24 @@ func DrawSweep(s *Sweep, out string) ([]string, error) {
 // it left out because they are not valid. A folder that is named twice counts
 // once.
 func DrawMany(dirs []string, out string) (files, leftOut []string, err error) {
-	runs, err := LoadRuns(dirs)
+	runs, err := folder.LoadRuns(dirs)
 	if err != nil {
 		return nil, nil, err
 	}
-	sweep := SweepOf(runs)
+	sweep := folder.SweepOf(runs)
 	for _, trial := range sweep.Failed() {
 		leftOut = append(leftOut, format.Label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
 	}
 	if len(leftOut) == len(runs) {
-		return nil, leftOut, &InputError{errors.New("none of the runs is valid: there is nothing to draw")}
+		return nil, leftOut, &folder.InputError{Err: errors.New("none of the runs is valid: there is nothing to draw")}
 	}
-	files, err = write(ScalingFigures(sweep), nil, out)
+	files, err = write(chart.ScalingFigures(sweep), nil, out)
 	return files, leftOut, err
 }
+
+// Summary is a run as text for a terminal: what each node and each group used in
+// the window, the latencies, and the total. Every line ends with a line feed.
+func Summary(run metrics.Run) string { return report.RunSummary(run) }
 
 // write writes figures in both formats, and the page report.html unless it is nil,
 // into the folder out.

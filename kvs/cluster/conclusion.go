@@ -10,10 +10,11 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/plots"
+	"kvlab/plots/compare"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
-func (l *Launcher) conclude(scale plots.Scale, dir folder, run metrics.Run, ended error) error {
+func (l *Launcher) conclude(scale compare.Scale, dir folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return badArguments(f)

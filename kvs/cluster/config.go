@@ -12,7 +12,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
-	"kvlab/plots"
+	"kvlab/plots/compare"
 )
 
 // Config is what the command line asks for.
@@ -27,10 +27,10 @@ type Config struct {
 	JSON      bool   // what Check finds as JSON
 	Trials    Trials // how often, and with which settings
 
-	Grade     plots.Scale // what the result is judged on; nil for no grade
-	Reap      bool        // end what earlier runs have left, and nothing else
-	NoCeiling bool        // no ceiling is measured before the first trial
-	SelfTest  string      // test the instrument: fullSelfTest or quickSelfTest; "" does not
+	Grade     compare.Scale // what the result is judged on; nil for no grade
+	Reap      bool          // end what earlier runs have left, and nothing else
+	NoCeiling bool          // no ceiling is measured before the first trial
+	SelfTest  string        // test the instrument: fullSelfTest or quickSelfTest; "" does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
@@ -134,7 +134,7 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	fs.Func("grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", func(path string) (err error) {
-		cfg.Grade, err = plots.ReadScale(path)
+		cfg.Grade, err = compare.ReadScale(path)
 		return err
 	})
 	fs.BoolVar(&cfg.Check, "check", false, "look at every node and say what stands in the way of a run; start nothing")

@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
-	"kvlab/plots"
+	"kvlab/plots/compare"
 )
 
 // sweep carries out a run of several trials, or what is left of one. args are
@@ -98,10 +98,10 @@ func (s *series) open(cfg Config, plan *metrics.Sweep) (done []experiment.Trial,
 }
 
 // further is the comparison of variants, and the grade.
-func further(plan metrics.Sweep, dir folder, scale plots.Scale, done []metrics.Trial) string {
+func further(plan metrics.Sweep, dir folder, scale compare.Scale, done []metrics.Trial) string {
 	text := ""
 	if len(plan.Sides) > 0 {
-		if compared, err := plots.CompareSides(string(dir)); err != nil {
+		if compared, err := compare.CompareSides(string(dir)); err != nil {
 			text = fmt.Sprintf("\nno comparison: %v\n", err)
 		} else {
 			text = fmt.Sprintf("\n%s\n", compared)

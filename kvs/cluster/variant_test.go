@@ -14,6 +14,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/plots"
+	"kvlab/plots/compare"
 )
 
 // A variant has what both have, and its own settings, which win.
@@ -115,7 +116,7 @@ func TestABTrials(t *testing.T) {
 			t.Errorf("trial of side %s has the arguments %q", trial.Point[0], args)
 		}
 	}
-	again, err := plots.CompareSides(filepath.Join(tr.out, "latest"))
+	again, err := compare.CompareSides(filepath.Join(tr.out, "latest"))
 	if err != nil {
 		t.Fatal(err)
 	}

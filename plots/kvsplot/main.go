@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"kvlab/plots"
+	"kvlab/plots/compare"
+	"kvlab/plots/folder"
+	"kvlab/plots/report"
 )
 
 func main() {
@@ -66,9 +69,9 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	}
 	switch {
 	case flags.Arg(0) == "grade":
-		return grade(flags.Args()[1:], stdout)
+		return printGrade(flags.Args()[1:], stdout)
 	case flags.Arg(0) == "compare":
-		return compare(flags.Args()[1:], stdout)
+		return printComparison(flags.Args()[1:], stdout)
 	case flags.NArg() == 0:
 		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
 	case flags.NArg() == 1:
@@ -82,8 +85,8 @@ func drawOne(dir, out string, stdout, stderr io.Writer) error {
 	if out == "" {
 		out = dir
 	}
-	if plots.IsSweep(dir) {
-		s, err := plots.LoadSweep(dir)
+	if folder.IsSweep(dir) {
+		s, err := folder.LoadSweep(dir)
 		if err != nil {
 			return err
 		}
@@ -92,10 +95,10 @@ func drawOne(dir, out string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "\n%s", s)
+		fmt.Fprintf(stdout, "\n%s", report.SweepSummary(s))
 		return nil
 	}
-	r, err := plots.LoadDir(dir)
+	r, err := folder.LoadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -124,12 +127,12 @@ func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// grade prints what a run is worth on a scale.
-func grade(args []string, stdout io.Writer) error {
+// printGrade prints what a run is worth on a scale.
+func printGrade(args []string, stdout io.Writer) error {
 	if len(args) != 2 {
 		return usageError{errors.New("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.txt logs/latest")}
 	}
-	scale, err := plots.ReadScale(args[0])
+	scale, err := compare.ReadScale(args[0])
 	if err != nil {
 		return usageError{err}
 	}
@@ -141,10 +144,10 @@ func grade(args []string, stdout io.Writer) error {
 	return nil
 }
 
-// compare prints how two configurations compare.
-func compare(args []string, stdout io.Writer) error {
+// printComparison prints how two configurations compare.
+func printComparison(args []string, stdout io.Writer) error {
 	if len(args) == 1 {
-		c, err := plots.CompareSides(args[0])
+		c, err := compare.CompareSides(args[0])
 		if err != nil {
 			return err
 		}
@@ -158,7 +161,7 @@ func compare(args []string, stdout io.Writer) error {
 	if slices.Contains(a, "") || slices.Contains(b, "") {
 		return usageError{fmt.Errorf("a folder's name is empty in %q against %q: want names with commas between them", args[0], args[1])}
 	}
-	c, err := plots.Compare(a, b)
+	c, err := compare.Compare(a, b)
 	if err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func status(err error, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(stderr, "kvsplot: %v\n", err)
-	var input *plots.InputError
+	var input *folder.InputError
 	var usage usageError
 	if errors.As(err, &input) || errors.As(err, &usage) {
 		return 2

@@ -1,0 +1,192 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
+	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+)
+
+// nines returns where quantile q, in [0, 1), lies on a latency figure's x axis:
+// 0.9 at 1, 0.99 at 2, and so on.
+func nines(q float64) float64 { return -math.Log10(1 - q) }
+
+// supportedNines is how far on that axis n independent samples reach: to the
+// quantile q with 1 - q^n = 0.95. It is the inverse of latency.Samples, which
+// says why.
+func supportedNines(n int64) float64 {
+	if n <= 0 {
+		return 0
+	}
+	return -math.Log10(-math.Expm1(math.Log(0.05) / float64(n)))
+}
+
+// latencyCurve returns a latency in milliseconds for each place from 0 to reach
+// on a latency figure's x axis. An empty distribution has no points.
+func latencyCurve(d *latency.Distribution, reach float64) plotter.XYs {
+	const pointsPerNine = 100
+	if d.TotalCount() == 0 {
+		return nil
+	}
+	var curve plotter.XYs
+	steps := int(math.Ceil(reach * pointsPerNine))
+	median := nines(0.5) // which the steps would miss
+	for i := 0; i <= steps; i++ {
+		x := min(float64(i)/pointsPerNine, reach)
+		if i > 0 && curve[len(curve)-1].X < median && median < x {
+			curve = append(curve, plotter.XY{X: median, Y: latencyMs(d, median)})
+		}
+		curve = append(curve, plotter.XY{X: x, Y: latencyMs(d, x)})
+	}
+	return curve
+}
+
+// latencyMs reads a latency off d. Values below the histogram's unit, one
+// microsecond, count as one: a logarithmic axis has no zero.
+func latencyMs(d *latency.Distribution, nines float64) float64 {
+	percentile := 100 * (1 - math.Pow(10, -nines))
+	return float64(max(1, d.ValueAtPercentile(percentile))) / 1000
+}
+
+// LatencyFigure shows the window's latencies by percentile. Both curves end where
+// the number of calls stops supporting them: the operations of one call are not
+// independent samples.
+func LatencyFigure(r *folder.Run) figure.Figure {
+	loop := "closed loop"
+	if r.Offered != nil {
+		loop = "open loop"
+	}
+	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+loop)
+	p := figure.NewPanel("percentile", "latency (ms)")
+	reach := supportedNines(r.Latencies.Call.TotalCount())
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, max(1, math.Ceil(reach)), 1, 10
+	p.X.Tick.Marker, p.Y.Tick.Marker = percentileTicks{}, figure.LogTicks(format.Shortest)
+	p.Y.Scale = plot.LogScale{}
+	p.Place = percentile
+	group, saturated := figure.Group{}, saturation(r.Run)
+	low, high := math.Inf(1), 0.0
+	for _, kind := range latencyKinds {
+		d := kind.of(r.Latencies)
+		curve := latencyCurve(d, reach)
+		if len(curve) == 0 || saturated != "" {
+			continue
+		}
+		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
+		p.Line(kind.line, curve)
+		p.Add(milestones{curve: curve, kind: kind})
+		p.Tooltip(kind.name, curve, func(i int) string { return format.Milliseconds(curve[i].Y*1000) + " ms" })
+		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Line: kind.line})
+	}
+	if len(group.Entries) == 0 {
+		p.Notice(cmp.Or(saturated, "no latency was recorded in the window"))
+	} else {
+		f.Legend = []figure.Group{group}
+		p.Y.Min, p.Y.Max = figure.LogRange(low, high)
+	}
+	f.Panels = []*figure.Panel{p}
+	return f
+}
+
+// percentile names a place on a latency figure's x axis: "p99.5".
+func percentile(nines float64) string {
+	digits := max(1, int(nines)-1)
+	return fmt.Sprintf("p%.*f", digits, 100*(1-math.Pow(10, -nines)))
+}
+
+// saturation is why an open loop's latencies mean nothing, "" if they do.
+func saturation(run metrics.Run) string {
+	if run.Offered == nil {
+		return ""
+	}
+	return run.Offered.Saturated(run.Ops)
+}
+
+// latencyKind is one of the two latencies and its look.
+type latencyKind struct {
+	name, words string
+	of          func(*latency.Set) *latency.Distribution
+	line        draw.LineStyle
+	above       bool // its numbers are written above its curve
+}
+
+// latencyKinds are the two latencies in the order of the legend and of drawing.
+// The first line is the wider one and shows where the second covers it.
+var latencyKinds = []latencyKind{
+	{"op", "from the moment it was due to its reply",
+		func(l *latency.Set) *latency.Distribution { return l.Op }, figure.Stroke(figure.Warm[0], 4.2), true},
+	{"call", "from its send to its reply",
+		func(l *latency.Set) *latency.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
+}
+
+// describe is the kind's line in the legend.
+func (k latencyKind) describe(d *latency.Distribution) string {
+	words := fmt.Sprintf("%s: %s (%s %ss, max %s ms", k.name, k.words, format.Count(float64(d.TotalCount())), k.name, format.Milliseconds(float64(d.Max())))
+	if d.OutOfRange > 0 {
+		words += fmt.Sprintf(", %d out of range", d.OutOfRange)
+	}
+	return words + ")"
+}
+
+// percentileTicks label 0, 50, 90, 99, 99.9, ... percent.
+type percentileTicks struct{}
+
+// Ticks returns the ticks within [low, high] nines.
+func (percentileTicks) Ticks(low, high float64) []plot.Tick {
+	marks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: nines(0.5), Label: "50 %"}}
+	for n := 1; float64(n) <= high; n++ {
+		percent := strconv.FormatFloat(100-math.Pow(10, float64(2-n)), 'f', max(0, n-2), 64)
+		marks = append(marks, plot.Tick{Value: float64(n), Label: percent + " %"})
+	}
+	return marks
+}
+
+// milestones are dots with numbers on a curve, at p50, p90, p99, and so on.
+type milestones struct {
+	curve plotter.XYs
+	kind  latencyKind
+}
+
+// Plot draws the dots and their numbers.
+func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	last := m.curve[len(m.curve)-1].X
+	style := figure.Sans(12, m.kind.line.Color)
+	style.XAlign, style.YAlign = text.XRight, text.YBottom
+	shift := vg.Point{X: -5, Y: 4}
+	if !m.kind.above {
+		style.XAlign, style.YAlign = text.XLeft, text.YTop
+		shift = vg.Point{X: 5, Y: -5}
+	}
+	labels := figure.Labels{Canvas: c}
+	for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if tick.Value == 0 || tick.Value > last {
+			continue
+		}
+		at := m.at(tick.Value)
+		point := vg.Point{X: x(at.X), Y: y(at.Y)}
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
+		labels.Write(style, point.Add(shift), format.Milliseconds(at.Y*1000)+" ms")
+	}
+}
+
+// at is the curve's point nearest to a place on the x axis.
+func (m milestones) at(nines float64) plotter.XY {
+	best := m.curve[0]
+	for _, point := range m.curve {
+		if math.Abs(point.X-nines) < math.Abs(best.X-nines) {
+			best = point
+		}
+	}
+	return best
+}

@@ -1,0 +1,167 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+)
+
+// Line is throughput along one knob, with all the others fixed.
+type Line struct {
+	Name   string        // of what is fixed, as in "batch 8192"; "" when nothing is
+	Points []PointOnLine // in the order of their places on the axis
+	Law    *stats.USL    // nil when it was not fitted
+	NoLaw  string        // why not; "" where no law is looked for
+}
+
+// PointOnLine is a point of a line.
+type PointOnLine struct {
+	folder.Point
+	Value    string // of the line's knob
+	Place    float64
+	Estimate stats.Estimate // of a point that is OK; its Coverage is 0 without an interval
+	Ideal    float64        // ops/s if throughput grew in proportion from the smallest; 0 where there is no such hope
+	Step     float64        // the gain over the point before, over that of the knob; 0 unknown
+	Limit    float64        // ops/s that the links allow; 0 unknown
+}
+
+// Efficiency is the median's share of the ideal; 0 unknown.
+func (p PointOnLine) Efficiency() float64 {
+	if p.Ideal == 0 {
+		return 0
+	}
+	return p.Estimate.Median / p.Ideal
+}
+
+// LinesOf returns the sweep's points along a knob, one line for each combination
+// of the other knobs' values.
+func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
+	var all []Line
+	place := map[string]int{}
+	for _, point := range s.Points {
+		name := fixedName(s.Knobs, point.Values, along)
+		i, seen := place[name]
+		if !seen {
+			i = len(all)
+			place[name] = i
+			all = append(all, Line{Name: name})
+		}
+		value := point.Values[along]
+		all[i].Points = append(all[i].Points, onLine(point, value, x.Place(value)))
+	}
+	for i := range all {
+		slices.SortStableFunc(all[i].Points, func(a, b PointOnLine) int { return cmp.Compare(a.Place, b.Place) })
+		if x.Grows {
+			all[i].compareWithIdeal()
+			all[i].fit(s.Seed)
+		}
+	}
+	return all
+}
+
+// onLine is a sweep's point at a place of a line.
+func onLine(point folder.Point, value string, place float64) PointOnLine {
+	p := PointOnLine{Point: point, Value: value, Place: place, Limit: WireLimit(point)}
+	if point.OK() {
+		p.Estimate, _ = point.Estimate()
+	}
+	return p
+}
+
+// fixedName is the values of all knobs but one, for people.
+func fixedName(knobs []metrics.Knob, values []string, but int) string {
+	var words []string
+	for i, knob := range knobs {
+		if i != but && len(knob.Values) > 1 {
+			words = append(words, knob.Name+" "+values[i])
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// compareWithIdeal fills in Ideal and Step, from the first point with a result.
+func (l *Line) compareWithIdeal() {
+	var least, before *PointOnLine
+	for i := range l.Points {
+		point := &l.Points[i]
+		if point.Estimate.N == 0 {
+			continue
+		}
+		if least == nil {
+			least = point
+		}
+		point.Ideal = least.Estimate.Median / least.Place * point.Place
+		if before != nil && before.Estimate.Median > 0 {
+			point.Step = point.Estimate.Median / before.Estimate.Median / (point.Place / before.Place)
+		}
+		before = point
+	}
+}
+
+// fit looks for the Universal Scalability Law in the trials of the points with a
+// result.
+func (l *Line) fit(seed uint64) {
+	var n, x []float64
+	for _, point := range l.Points {
+		if point.Estimate.N == 0 {
+			continue
+		}
+		for _, rate := range point.Rates() {
+			n, x = append(n, point.Place), append(x, rate)
+		}
+	}
+	law, err := stats.FitUSL(n, x, seed)
+	if err != nil {
+		l.NoLaw = err.Error()
+		return
+	}
+	l.Law = &law
+}
+
+// Best is the point with the highest median, and false if no point has one.
+func Best(points []PointOnLine) (best PointOnLine, ok bool) {
+	for _, point := range points {
+		if point.Estimate.N > 0 && (best.Estimate.N == 0 || point.Estimate.Median > best.Estimate.Median) {
+			best = point
+		}
+	}
+	return best, best.Estimate.N > 0
+}
+
+// text is the point in a tooltip.
+func (p PointOnLine) text() string {
+	text := "no result"
+	if p.Estimate.N > 0 {
+		text = p.Estimate.String() + " ops/s"
+		if p.Ideal > 0 {
+			text += fmt.Sprintf(", %.1f %% of the ideal", 100*p.Efficiency())
+		}
+	}
+	if n := len(p.Failed); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	return text
+}
+
+// DescribeLaw is the law's parameters with their intervals, and where it peaks.
+func DescribeLaw(u stats.USL, knob string) string {
+	bounded := func(b stats.Bounded) string {
+		return fmt.Sprintf("%s [%s, %s]", format.Count(b.Value), format.Count(b.Low), format.Count(b.High))
+	}
+	peak := fmt.Sprintf("%s [%s, ", format.Tenths(u.Peak.Value), format.Tenths(u.Peak.Low))
+	if math.IsInf(u.Peak.High, 1) {
+		peak += "no bound)"
+	} else {
+		peak += format.Tenths(u.Peak.High) + "]"
+	}
+	return fmt.Sprintf("contention %s, coherency %s, peak of %s ops/s at %s %s",
+		bounded(u.Alpha), bounded(u.Beta), format.Count(u.At(u.Peak.Value)), peak, knob)
+}

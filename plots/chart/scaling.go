@@ -1,0 +1,279 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+)
+
+// ScalingFigures are throughput against each knob that has several values, and
+// against the first one if none has; without a knob, against the trials. Trials of
+// open loops are shown as latency against throughput too.
+func ScalingFigures(s *folder.Sweep) []figure.Figure {
+	var figures []figure.Figure
+	for along, knob := range s.Knobs {
+		if len(knob.Values) > 1 {
+			figures = append(figures, scalingFigure(s, along))
+		}
+	}
+	switch {
+	case len(s.Knobs) == 0:
+		figures = []figure.Figure{trialsFigure(s)}
+	case len(figures) == 0:
+		figures = []figure.Figure{scalingFigure(s, 0)}
+	}
+	if slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
+		figures = append(figures, latencyThroughputFigure(s))
+	}
+	return figures
+}
+
+// sweepFigure is a figure of a sweep without panels.
+func sweepFigure(s *folder.Sweep, name, title string) figure.Figure {
+	return figure.Figure{Name: name, Title: title, Subtitle: s.Describe(), Alarm: s.FailureWords()}
+}
+
+// knobWords are the names of well-known knobs: in a figure's title, and along its
+// axis.
+var knobWords = map[string][2]string{
+	folder.NodesKnob: {"number of nodes", "nodes (servers + clients)"},
+	"servers":        {"number of servers", "servers"},
+	"clients":        {"number of clients", "clients"},
+	"workers":        {"number of workers", "workers of each client"},
+	"rate":           {"offered rate", "offered operations per second, or their share of a closed loop's"},
+	"batch":          {"batch", "batch: operations of one call"},
+	"theta":          {"skew of the keys", "theta: skew of the keys"},
+	"records":        {"number of records", "records"},
+}
+
+// growing are the knobs with which throughput should grow in proportion.
+var growing = []string{folder.NodesKnob, "servers", "clients", "workers"}
+
+// AxisOf is the axis of a knob.
+func AxisOf(knob metrics.Knob) figure.Axis {
+	var numbers []float64
+	for _, value := range knob.Values {
+		numbers = append(numbers, folder.Number(value))
+	}
+	return figure.NewAxis(knob.Values, numbers, slices.Contains(growing, knob.Name))
+}
+
+// scalingFigure shows throughput along one knob: every valid trial a dot, the
+// medians with their intervals a line, and beside it the ideal, the scalability law
+// and the limit of the links.
+func scalingFigure(s *folder.Sweep, along int) figure.Figure {
+	knob := s.Knobs[along]
+	words := [2]string{format.Label(knob.Name, 40), format.Label(knob.Name, 40)}
+	if known, ok := knobWords[knob.Name]; ok {
+		words = known
+	}
+	name := "scaling_" + knob.Name
+	if knob.Name == folder.NodesKnob {
+		name = "throughput_scaling"
+	}
+	f := sweepFigure(s, name, "Throughput by "+words[0])
+	p := figure.NewPanel(words[1], "operations per second")
+	x := AxisOf(knob)
+	lines := LinesOf(s, along, x)
+	if !slices.ContainsFunc(lines, Line.hasResult) {
+		p.Notice("no point has a result")
+	}
+	for i, line := range lines {
+		line.draw(p, x, figure.Mixed(i, len(lines)), len(lines) > 1)
+	}
+	if len(lines) == 1 {
+		p.Add(medianLabels(lines[0].Points))
+	}
+	p.Add(failures(lines))
+	x.Apply(p, format.Label) // now, as what was added has widened the axes
+	value := p.Place
+	p.Place = func(x float64) string { return format.Label(knob.Name, 40) + " " + value(x) }
+	p.Y.Min, p.Y.Max = 0, top(lines)
+	p.Y.Tick.Marker = figure.Ticks(format.Count)
+	f.Legend = scalingLegend(lines, knob.Name)
+	f.Panels = []*figure.Panel{p}
+	return f
+}
+
+// hasResult reports whether any point of the line has a median.
+func (l Line) hasResult() bool { _, ok := Best(l.Points); return ok }
+
+// top is the upper end of the y axis: above all data, and above the ideal and the
+// limit unless they are so high that the data would look flat.
+func top(lines []Line) float64 {
+	const atMost = 1.6
+	measured, possible := 0.0, 0.0
+	for _, line := range lines {
+		for _, point := range line.Points {
+			for _, rate := range point.Rates() {
+				measured = max(measured, rate)
+			}
+			possible = max(possible, point.Ideal, point.Limit)
+		}
+	}
+	return figure.Top(max(measured, min(possible, atMost*measured)))
+}
+
+// The styles of what is drawn beside the data, when that is one line.
+var (
+	idealStroke = figure.Stroke(figure.Grey, 1.8, 7, 4)
+	lawStroke   = figure.Stroke(figure.Ink, 1.3, 2, 2.5)
+	limitStroke = figure.Stroke(figure.Alarm, 1.6, 9, 3, 2, 3)
+)
+
+// draw draws the line, and what belongs beside it: in the line's colour if there
+// are several lines.
+func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several bool) {
+	beside := func(own draw.LineStyle) draw.LineStyle {
+		if several {
+			own.Color, own.Width = style.Color, 0.9
+		}
+		return own
+	}
+	var all, medians, limit, dots plotter.XYs
+	for _, point := range l.Points {
+		all = append(all, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		if point.Limit > 0 {
+			limit = append(limit, plotter.XY{X: point.Place, Y: point.Limit})
+		}
+		if point.Estimate.N == 0 {
+			continue
+		}
+		medians = append(medians, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		for _, rate := range point.Rates() {
+			dots = append(dots, plotter.XY{X: point.Place, Y: rate})
+		}
+	}
+	if i := slices.IndexFunc(l.Points, func(p PointOnLine) bool { return p.Ideal > 0 }); i >= 0 {
+		slope := l.Points[i].Ideal / l.Points[i].Place
+		p.Function(beside(idealStroke), func(n float64) float64 { return slope * n })
+	}
+	p.Line(beside(limitStroke), limit)
+	if l.Law != nil {
+		p.Function(beside(lawStroke), l.Law.At)
+	}
+	p.Tooltip(format.Label(l.Name, 40), all, func(i int) string { return l.Points[i].text() })
+	if len(medians) == 0 {
+		return
+	}
+	if !x.Words { // there is nothing between words
+		p.Line(style, medians)
+	}
+	p.Glyphs(figure.Dot(style), dots)
+	style.Dashes = nil
+	p.Add(intervalBars{style, l.Points})
+	p.Glyphs(figure.Box(style), medians)
+}
+
+// scalingLegend names the lines and what is drawn beside them.
+func scalingLegend(lines []Line, knob string) []figure.Group {
+	var names, beside, law []figure.Entry
+	ideal, limit, interval := false, false, false
+	for i, line := range lines {
+		style := figure.Mixed(i, len(lines))
+		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: figure.Box(style)})
+		for _, point := range line.Points {
+			ideal, limit = ideal || point.Ideal > 0, limit || point.Limit > 0
+			interval = interval || point.Estimate.Coverage > 0
+		}
+	}
+	if interval {
+		names[0].Name += ", with 95 % intervals"
+	}
+	if ideal {
+		beside = append(beside, figure.Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
+	}
+	if limit {
+		beside = append(beside, figure.Entry{Name: "the links' limit", Line: limitStroke})
+	}
+	switch one := lines[0]; {
+	case slices.ContainsFunc(lines, func(l Line) bool { return l.Law != nil }):
+		entry := figure.Entry{Name: "Universal Scalability Law", Line: lawStroke}
+		if len(lines) == 1 {
+			entry.Name += ": " + DescribeLaw(*one.Law, knob)
+		}
+		law = []figure.Entry{entry}
+	case len(lines) == 1 && ideal && one.NoLaw != "":
+		law = []figure.Entry{{Name: "no Universal Scalability Law: " + one.NoLaw}}
+	}
+	return []figure.Group{{Entries: names}, {Entries: beside}, {Entries: law}}
+}
+
+// trialsFigure shows the trials of a sweep without knobs in the order of their
+// execution, with their median and its interval, so that a drift can be seen.
+func trialsFigure(s *folder.Sweep) figure.Figure {
+	f := sweepFigure(s, "throughput_trials", "Throughput by trial")
+	p := figure.NewPanel("trial, in the order of execution", "operations per second")
+	f.Panels = []*figure.Panel{p}
+	if len(s.Trials) == 0 {
+		p.Notice("no trial has ended")
+		return f
+	}
+	var values []string
+	var numbers []float64
+	var dots, all plotter.XYs
+	var failed Line
+	most := 0.0
+	for _, trial := range s.Trials {
+		number := float64(trial.Number)
+		values, numbers = append(values, strconv.Itoa(trial.Number)), append(numbers, number)
+		all = append(all, plotter.XY{X: number, Y: trial.OpsPerS})
+		if !trial.Verdict.Valid {
+			failed.Points = append(failed.Points, PointOnLine{Point: folder.Point{Point: metrics.Point{Failed: []metrics.Trial{trial}}}, Place: number})
+			continue
+		}
+		dots = append(dots, plotter.XY{X: number, Y: trial.OpsPerS})
+		most = max(most, trial.OpsPerS)
+	}
+	figure.NewAxis(values, numbers, false).Apply(p, format.Label)
+	value := p.Place
+	p.Place = func(x float64) string { return "trial " + value(x) }
+	p.Y.Tick.Marker = figure.Ticks(format.Count)
+	style := figure.Dot(figure.Stroke(figure.Warm[0], 0))
+	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one valid trial", Glyph: style}}}}
+	if point := s.Points[0]; point.OK() {
+		f.Legend[0].Entries = append(f.Legend[0].Entries, drawEstimate(p, point)...)
+	}
+	p.Glyphs(style, dots)
+	p.Add(failures{failed})
+	p.Tooltip("", all, func(i int) string { return trialText(s.Trials[i]) })
+	p.Y.Min, p.Y.Max = 0, figure.Top(most)
+	return f
+}
+
+// drawEstimate draws a point's median across a panel, and its interval as two
+// lines, and returns their entries in the legend.
+func drawEstimate(p *figure.Panel, point folder.Point) []figure.Entry {
+	estimate, bounded := point.Estimate()
+	level := func(y float64) plotter.XYs { return plotter.XYs{{X: p.X.Min, Y: y}, {X: p.X.Max, Y: y}} }
+	middle := figure.Stroke(figure.Cool[0], 2.4)
+	entries := []figure.Entry{{Name: "median: " + estimate.String(), Line: middle}}
+	if bounded {
+		band := figure.Stroke(figure.Cool[0], 1, 4, 3)
+		p.Line(band, level(estimate.Low))
+		p.Line(band, level(estimate.High))
+		entries = append(entries, figure.Entry{Name: "its interval", Line: band})
+	}
+	p.Line(middle, level(estimate.Median))
+	return entries
+}
+
+// trialText is a trial's result in a tooltip.
+func trialText(trial metrics.Trial) string {
+	if !trial.Verdict.Valid {
+		return format.Label(trial.Verdict.String(), 120)
+	}
+	text := format.Count(trial.OpsPerS) + " ops/s"
+	if trial.P99 != nil {
+		text += fmt.Sprintf(", p99 of a call %s ms", format.Milliseconds(*trial.P99))
+	}
+	return text
+}

@@ -1,0 +1,45 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kvlab/plots/folder/foldertest"
+)
+
+func TestCompareCosts(t *testing.T) {
+	for _, test := range []struct {
+		pairs  int
+		factor float64
+		want   string // of the servers
+	}{
+		{5, 1.05, "B costs more, by "},
+		{5, 0.9, "B costs less, by "},
+		{5, 1, "cannot tell apart: the interval holds 1"},
+		{2, 2, "but with 2 pairs it has no interval, which needs 3"},
+		{5, 0, "cannot tell: no pair of trials says what it used"},
+	} {
+		t.Run(fmt.Sprint(test.pairs, " pairs, ", test.factor), func(t *testing.T) {
+			dir := foldertest.MakeTogether(t, test.pairs, test.factor)
+			c, err := CompareSides(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(c.String(), "\n")
+			servers, clients := lines[len(lines)-2], lines[len(lines)-1]
+			if !strings.HasPrefix(servers, "processor time per operation, servers: ") || !strings.Contains(servers, test.want) {
+				t.Errorf("servers: %q, want %q", servers, test.want)
+			}
+			if !strings.HasPrefix(clients, "processor time per operation, clients: ") || !strings.Contains(clients, "cannot tell") {
+				t.Errorf("clients: %q", clients)
+			}
+			if ratio := c.Costs[0].Ratio; test.factor > 0 && test.pairs > 2 && (ratio.Low > test.factor || ratio.High < test.factor) {
+				t.Errorf("%+v misses %v", ratio, test.factor)
+			}
+			if c.Known {
+				t.Error("operations per second of trials at the same time were compared")
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+	"kvlab/plots/folder"
+)
+
+// Grade is what a result is worth on a scale, and why.
+type Grade struct {
+	Given   bool    // false: there is none, as the only reason says
+	Percent float64 // 0 when no step is reached
+	Reasons []string
+}
+
+// String is the grade and its reasons, a line each without a last line feed.
+func (g Grade) String() string {
+	if !g.Given {
+		return "no grade: " + strings.Join(g.Reasons, "; ")
+	}
+	return fmt.Sprintf("grade %g %%\n  %s", g.Percent, strings.Join(g.Reasons, "\n  "))
+}
+
+// GradeFolder judges a run's folder, or that of a sweep with one point.
+func (s Scale) GradeFolder(dir string) (Grade, error) {
+	if folder.IsSweep(dir) {
+		sweep, err := folder.LoadSweep(dir)
+		if err != nil {
+			return Grade{}, err
+		}
+		return s.GradeTrials(sweep.Sweep, sweep.Trials), nil
+	}
+	var run folder.Run
+	described, err := folder.ReadRun(os.DirFS(dir), &run)
+	if err != nil {
+		return Grade{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	if !described {
+		return Grade{}, &folder.InputError{Err: errors.New(dir + " is neither a run's folder nor a sweep's: neither run.json nor sweep.json is in it")}
+	}
+	return s.GradeRun(run.Run), nil
+}
+
+// GradeRun judges one run.
+func (s Scale) GradeRun(run metrics.Run) Grade {
+	if !run.Verdict.Valid {
+		return noGrade("the verdict is %s", run.Verdict)
+	}
+	return s.judge([]float64{run.OpsPerS}, run.Lab)
+}
+
+// GradeTrials judges the trials of a sweep that has one point and has ended.
+func (s Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
+	points := metrics.Summarize(sweep, trials)
+	switch {
+	case len(points) != 1:
+		return noGrade("%d points, and a grade is of one: grade a run, or trials without --sweep", len(points))
+	case len(trials) < len(sweep.Order):
+		return noGrade("only %d of %d trials have ended, and to stop at a good one would pay: go on with --resume", len(trials), len(sweep.Order))
+	case !points[0].OK():
+		return noGrade("%d of %s failed, and at most one in five may; the first: %s",
+			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
+	}
+	grade := s.judge(points[0].Rates(), sweep.Lab)
+	if n := len(points[0].Failed); n > 0 {
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("%d of %s failed and left out", n, format.Plural(len(trials), "trial")))
+	}
+	return grade
+}
+
+func noGrade(format string, args ...any) Grade {
+	return Grade{Reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+// judge finds the step that the rates of valid trials surely reach.
+func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
+	bound, why := sure(rates)
+	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", format.Count(bound), why)}}
+	reached := 0
+	for reached < len(s) && bound >= s[reached].OpsPerS {
+		reached++
+	}
+	if reached == 0 {
+		grade.Reasons = append(grade.Reasons, "no step is reached")
+	} else {
+		step := s[reached-1]
+		grade.Percent = step.Percent
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", format.Count(step.OpsPerS), 100*(bound/step.OpsPerS-1)))
+	}
+	if reached < len(s) {
+		next := s[reached]
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", format.Count(next.OpsPerS), next.Percent, next.OpsPerS/bound))
+	}
+	if lab != nil {
+		grade.Reasons = append(grade.Reasons, "measured in a "+lab.String()+": not a cluster's number")
+	}
+	return grade
+}
+
+// sure is the throughput that the trials surely have, and why it is that: the
+// lower end of the median's 95 % interval. Fewer than 6 trials have none, and
+// their lowest stands for it: the median of what was measured lies above the
+// lowest of n with probability 1 - 2^-n. One trial is taken as it is, since
+// nothing more is known.
+func sure(rates []float64) (float64, string) {
+	estimate, bounded := stats.MedianInterval(rates, 0.95)
+	switch {
+	case bounded:
+		return estimate.Low, fmt.Sprintf("the lower end of the %.1f %% interval of %d trials, whose median is %s",
+			100*estimate.Coverage, estimate.N, format.Count(estimate.Median))
+	case len(rates) == 1:
+		return rates[0], "one trial, no interval; 6 trials would have one"
+	}
+	return slices.Min(rates), fmt.Sprintf("the lowest of %d trials, which lies below their true median with %.1f %%; a 95 %% interval needs 6",
+		len(rates), 100*(1-math.Pow(2, -float64(len(rates)))))
+}

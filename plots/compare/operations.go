@@ -1,0 +1,115 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/plots/folder"
+)
+
+// operationFlags are the client flags that decide which operations a worker draws.
+var operationFlags = []string{"seed", "workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "scramble", "workers"}
+
+// sameOperations says in words whether all of some runs did the same operations:
+// as far as digests prove it, which each client keeps of all powers of two of its
+// workers' operations.
+func sameOperations(runs []*folder.Run) string {
+	if differ := unlikeOperations(runs); differ != "" {
+		return "different operations: " + differ
+	}
+	first, same, whole := runs[0], math.MaxInt, true
+	for _, r := range runs[1:] {
+		n, ends, known := sharedPrefix(first.Run, r.Run)
+		switch {
+		case !known:
+			return "cannot tell whether the operations are the same: a run has no digests of them"
+		case n == 0 || !ends:
+			return fmt.Sprintf("different operations, though the flags are the same: two runs share the first %s", operationsText(n))
+		}
+		same, whole = min(same, n), whole && equalDigests(first.Run, r.Run)
+	}
+	if whole {
+		return "same operations: all of each worker"
+	}
+	return fmt.Sprintf("same operations: the first %s of each worker", operationsText(same))
+}
+
+// operationsText is the number of operations that so many prefixes prove.
+func operationsText(prefixes int) string {
+	if prefixes == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("2^%d", prefixes-1)
+}
+
+// unlikeOperations names what makes the runs' operations different from the
+// beginning: "seed 1 and 2"; "" for nothing.
+func unlikeOperations(runs []*folder.Run) string {
+	var differ []string
+	note := func(name string, value func(*folder.Run) string) {
+		var values []string
+		for _, r := range runs {
+			if v := named(value(r)); !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > 1 {
+			differ = append(differ, name+" "+strings.Join(values, " and "))
+		}
+	}
+	for _, name := range operationFlags {
+		note(name, func(r *folder.Run) string { return r.Workload[name] })
+	}
+	note("clients", func(r *folder.Run) string { return fmt.Sprint(r.Count(metrics.Client)) })
+	return strings.Join(differ, ", ")
+}
+
+// sharedPrefix returns how many prefixes all clients of two runs share, and
+// whether they end there only because one run did no more. known is false when a
+// client kept none.
+func sharedPrefix(a, b metrics.Run) (n int, ends, known bool) {
+	n, ends = math.MaxInt, true
+	pa, pb := prefixesOf(a), prefixesOf(b)
+	if len(pa) == 0 || len(pa) != len(pb) {
+		return 0, false, false
+	}
+	for i := range pa {
+		most := min(len(pa[i]), len(pb[i]))
+		if most == 0 {
+			return 0, false, false
+		}
+		shared := 0
+		for shared < most && pa[i][shared] == pb[i][shared] {
+			shared++
+		}
+		n, ends = min(n, shared), ends && shared == most
+	}
+	return n, ends, true
+}
+
+// prefixesOf are the digests that each client of a run kept.
+func prefixesOf(run metrics.Run) (all [][]string) {
+	for _, node := range run.Nodes {
+		if node.Role == metrics.Client && node.Summary != nil {
+			all = append(all, node.Summary.Prefixes)
+		}
+	}
+	return all
+}
+
+// equalDigests reports whether every worker of two runs did the same operations to
+// the last.
+func equalDigests(a, b metrics.Run) bool {
+	digests := func(run metrics.Run) (all []string) {
+		for _, node := range run.Nodes {
+			if node.Role == metrics.Client && node.Summary != nil {
+				all = append(all, node.Summary.Digests...)
+			}
+		}
+		return all
+	}
+	return slices.Equal(digests(a), digests(b))
+}

@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/plots/folder"
+	"kvlab/plots/folder/foldertest"
+)
+
+func TestCompareSides(t *testing.T) {
+	second := func(number int, _ []string) bool { return number == 2 }
+	for _, test := range []struct {
+		name   string
+		trials int
+		factor float64
+		fails  func(int, []string) bool
+		pairs  int
+		want   []string
+	}{
+		{"faster", 8, 1.1, nil, 8, []string{"A  nothing of its own: ops/s ", "B  --client-args '-x <1>': ops/s ", "B is faster, by ", "(the mean of 8 pairs)", "they differ in side: A and B"}},
+		{"slower", 8, 0.9, nil, 8, []string{"B is slower, by "}},
+		{"alike", 8, 1, nil, 8, []string{"cannot tell apart: the interval holds 1"}},
+		{"few", 2, 2, nil, 2, []string{"cannot tell apart: B/A is ", "but with 2 pairs it has no interval, which needs 3"}},
+		{"a failed one", 7, 1.1, second, 6, []string{"B is faster, by ", "not valid, left out: ab/trial-002: INVALID(misses in the window, node1)"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := foldertest.MakeSides(t, test.trials, test.factor, test.fails)
+			c, err := CompareSides(dir)
+			if err != nil || c.Pairs != test.pairs {
+				t.Fatalf("%d pairs, %v", c.Pairs, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(c.String(), want) {
+					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
+				}
+			}
+			if c.Ratio.Value < 0.98*test.factor || c.Ratio.Value > 1.02*test.factor {
+				t.Errorf("B/A is %v, want about %v", c.Ratio.Value, test.factor)
+			}
+		})
+	}
+}
+
+func TestCompareSidesRefuses(t *testing.T) {
+	never := foldertest.MakeSides(t, 2, 1, func(number int, _ []string) bool { return number == 1 || number == 4 })
+	astray := foldertest.MakeSides(t, 2, 1, nil)
+	if err := os.WriteFile(filepath.Join(astray, metrics.TrialsFile), []byte(`[{"number":1}]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plain := foldertest.MakeSweep(t, t.TempDir(), foldertest.SweepPlan{ID: "plain", Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1})
+	for dir, want := range map[string]string{
+		plain:               "is not a folder of --ab: name two to compare",
+		filepath.Dir(plain): "is not a folder of --ab",
+		astray:              "trials.json: trial 1 is of neither side",
+		never:               "ab: no pair has two valid trials: there is nothing to compare",
+	} {
+		_, err := CompareSides(dir)
+		var input *folder.InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", dir, err, want)
+		}
+	}
+}

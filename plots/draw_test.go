@@ -1,0 +1,25 @@
+package plots
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"kvlab/plots/folder/foldertest"
+)
+
+func TestDrawOfASweep(t *testing.T) {
+	dir := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sweeps[0])
+	files, err := Draw(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, filepath.Base(file))
+	}
+	if want := []string{"throughput_scaling.png", "throughput_scaling.svg", "report.html"}; !slices.Equal(names, want) {
+		t.Errorf("Draw wrote %v, want %v", names, want)
+	}
+	checkPNG(t, filepath.Join(dir, "throughput_scaling.png"))
+}

@@ -1,0 +1,99 @@
+package plots
+
+import (
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/plots/folder/foldertest"
+)
+
+func TestDrawWritesEveryFigure(t *testing.T) {
+	for name, p := range foldertest.Gallery {
+		if name != "small" && *foldertest.Keep == "" {
+			continue // one run's PNGs are slow enough under the race detector
+		}
+		dir := filepath.Join(foldertest.Dir(t), name)
+		foldertest.WriteFolder(t, dir, foldertest.MakeRun(t, p))
+		files, err := Draw(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 2*5 + 1; len(files) != want {
+			t.Errorf("Draw wrote %d files, want %d: %v", len(files), want, files)
+		}
+		for _, name := range []string{"throughput", "latency", "cpu", "memory", "network"} {
+			checkPNG(t, filepath.Join(dir, name+".png"))
+			foldertest.CheckXML(t, name+".svg", foldertest.Read(t, filepath.Join(dir, name+".svg")))
+		}
+		foldertest.CheckXML(t, "report.html", foldertest.Read(t, filepath.Join(dir, "report.html")))
+	}
+}
+
+// checkPNG wants a picture of 1600 x 900 pixels with many that are not white.
+func checkPNG(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	picture, err := png.Decode(f)
+	if err != nil {
+		t.Fatalf("decode %s: %v", file, err)
+	}
+	size := picture.Bounds().Size()
+	if size.X != 1600 || size.Y != 900 {
+		t.Errorf("%s is %v, want 1600 x 900", file, size)
+	}
+	inked := 0
+	for y := 0; y < size.Y; y += 2 {
+		for x := 0; x < size.X; x += 2 {
+			if r, g, b, _ := picture.At(x, y).RGBA(); min(r, g, b) < 0xA000 {
+				inked++
+			}
+		}
+	}
+	if inked < 1000 {
+		t.Errorf("%s is nearly blank: %d dark pixels of %d", file, inked, size.X*size.Y/4)
+	}
+}
+
+func TestDrawMany(t *testing.T) {
+	root := foldertest.Dir(t)
+	var dirs []string
+	for i, nodes := range []int{2, 4, 8, 16} {
+		for trial := range 3 {
+			p := foldertest.Plan{
+				ID: fmt.Sprintf("run%d-%d", nodes, trial), Servers: nodes / 2, Clients: nodes / 2, WindowS: 3, Verdict: foldertest.Valid,
+				ClientOpsPerS: 3.2e6 * (1 - 0.07*float64(i)) * (1 + 0.05*float64(trial)), Seed: uint64(10*i + trial),
+			}
+			if nodes == 8 && trial == 2 {
+				p.Verdict = metrics.Verdict{Reason: "misses in the window", Node: "node5"}
+			}
+			dir := filepath.Join(root, "scaling", p.ID)
+			foldertest.WriteFolder(t, dir, foldertest.MakeRun(t, p))
+			dirs = append(dirs, dir)
+		}
+	}
+	latest := filepath.Join(root, "scaling", "latest")
+	_ = os.Remove(latest)
+	if err := os.Symlink("run16-2", latest); err != nil {
+		t.Fatal(err)
+	}
+	files, leftOut, err := DrawMany(append(dirs, latest), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 2 {
+		t.Errorf("DrawMany wrote %v, want two files", files)
+	}
+	if len(leftOut) != 1 || leftOut[0] != "run8-2: INVALID(misses in the window, node5)" {
+		t.Errorf("left out %q, want run8-2 with its reason", leftOut)
+	}
+	checkPNG(t, filepath.Join(root, "throughput_scaling.png"))
+	foldertest.CheckXML(t, "throughput_scaling.svg", foldertest.Read(t, filepath.Join(root, "throughput_scaling.svg")))
+}

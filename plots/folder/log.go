@@ -1,0 +1,80 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"kvlab/metrics"
+)
+
+// readLog adds one record file's log, and the window's latencies in it, to r. The
+// file may be of any length: it is never in memory whole.
+func (r *Run) readLog(folder fs.FS, file string) error {
+	f, err := folder.Open(file)
+	if err != nil {
+		return fmt.Errorf("read records: %w", err)
+	}
+	defer f.Close()
+	log := Log{}
+	intervals, usages := track[metrics.Interval]{join: joinIntervals}, track[metrics.Usage]{join: joinUsages}
+	records := metrics.NewReader(file, f)
+	for line := 1; records.Scan(); line++ {
+		record := records.Record()
+		if err := r.add(&log, record); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, line, err)
+		}
+		switch {
+		case record.Interval != nil:
+			intervals.add(At[metrics.Interval]{record.Time, *record.Interval})
+		case record.Usage != nil:
+			usages.add(At[metrics.Usage]{record.Time, ownInterface(*record.Usage)})
+		}
+	}
+	log.Intervals, log.Usages = intervals.points, usages.points
+	if err := records.Err(); errors.Is(err, metrics.ErrCutShort) {
+		r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
+	} else if err != nil {
+		return err
+	}
+	if log.Node != "" {
+		r.Logs = append(r.Logs, log)
+	}
+	return nil
+}
+
+// add checks one record of a node's file, and puts what it says once where it
+// belongs.
+func (r *Run) add(log *Log, record metrics.Record) error {
+	if log.Node == "" {
+		log.Node, log.Role = record.Node, record.Role
+	}
+	switch {
+	case record.Node != log.Node || record.Role != log.Role:
+		return fmt.Errorf("record of %s %q in the file of %s %q", record.Role, record.Node, log.Role, log.Node)
+	case record.Time.IsZero():
+		return errors.New("record without a time")
+	case record.Config != nil:
+		log.config = record.Config
+	case record.Interval != nil:
+		return checkLength(record.Interval.LengthS)
+	case record.Usage != nil:
+		return checkLength(record.Usage.LengthS)
+	case record.Histogram != nil:
+		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
+			return r.Latencies.Add(*record.Histogram)
+		}
+	case record.Summary != nil:
+		log.summary = record.Summary
+	}
+	return nil
+}
+
+// checkLength refuses what cannot be about one second's measurement.
+func checkLength(lengthS float64) error {
+	const hour = 3600
+	if lengthS < 0 || lengthS > hour {
+		return fmt.Errorf("length_s is %g: want 0 to %d", lengthS, hour)
+	}
+	return nil
+}

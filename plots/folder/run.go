@@ -1,0 +1,107 @@
+// Package folder reads run folders and sweep folders: records, summaries, and what
+// they say over time.
+//
+// Nodes are lined up by the wall clock of their records: second 0 is the start of
+// the run's common window.
+package folder
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/latency"
+)
+
+// Run is one run folder in memory. It is read-only after Load.
+type Run struct {
+	metrics.Run
+	Logs      []Log        // one per node, servers first, in run.json's order
+	Latencies *latency.Set // of the window, added up over clients; empty when there are none
+	Missing   []string     // what an aborted run did not leave behind, in words
+}
+
+// Log is what one node's .jsonl file says over time, in at most maxPoints steps of
+// each kind.
+type Log struct {
+	Node      string
+	Role      metrics.Role
+	Intervals []At[metrics.Interval]
+	Usages    []At[metrics.Usage]
+	config    *metrics.Config
+	summary   *metrics.Summary
+}
+
+// At is a value and the wall clock at the end of the time that it covers.
+type At[T any] struct {
+	Time  time.Time
+	Value T
+}
+
+// NodesOf returns the run's logs of one role.
+func (r *Run) NodesOf(role metrics.Role) []Log {
+	var some []Log
+	for _, log := range r.Logs {
+		if log.Role == role {
+			some = append(some, log)
+		}
+	}
+	return some
+}
+
+// origin is the moment that figures call second 0: the window's start, or the
+// first record of a run that never had a window.
+func (r *Run) origin() time.Time {
+	if !r.WindowStart.IsZero() {
+		return r.WindowStart
+	}
+	first := r.Started
+	for _, log := range r.Logs {
+		if len(log.Intervals) > 0 && (first.IsZero() || log.Intervals[0].Time.Before(first)) {
+			first = log.Intervals[0].Time
+		}
+	}
+	return first
+}
+
+// seconds returns when, in seconds after the origin.
+func (r *Run) seconds(when time.Time) float64 { return when.Sub(r.origin()).Seconds() }
+
+// sortLogs puts servers first and nodes in run.json's order.
+func (r *Run) sortLogs() {
+	place := map[string]int{}
+	for i, node := range r.Nodes {
+		place[node.Name] = i + 1
+	}
+	slices.SortStableFunc(r.Logs, func(a, b Log) int {
+		return cmp.Or(
+			-cmp.Compare(a.Role, b.Role), // "server" after "client"
+			cmp.Compare(place[a.Node], place[b.Node]),
+		)
+	})
+}
+
+// describe fills in, for a folder without run.json, what the logs alone tell.
+func (r *Run) describe() {
+	r.Verdict = metrics.Verdict{Reason: "the run did not end: there is no run.json"}
+	if r.HasLatencies() {
+		r.Run.Latency = r.Latencies.Quantiles()
+	}
+	for _, log := range r.Logs {
+		r.Nodes = append(r.Nodes, metrics.RunNode{
+			Name: log.Node, Role: log.Role, Config: log.config, Summary: log.summary,
+		})
+		if r.Workload == nil && log.Role == metrics.Client && log.config != nil {
+			r.Workload = log.config.Flags
+		}
+	}
+}
+
+// HasLatencies reports whether a call was timed in the window.
+func (r *Run) HasLatencies() bool { return r.Latencies.Call.TotalCount() > 0 }
+
+// IsSoak reports whether the run recorded what its processes held.
+func (r *Run) IsSoak() bool {
+	return slices.ContainsFunc(r.Nodes, func(node metrics.RunNode) bool { return node.Soak != nil })
+}

@@ -1,0 +1,90 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kvlab/metrics"
+)
+
+// LoadDir is Load on a folder of the file system; its errors name the folder.
+func LoadDir(dir string) (*Run, error) {
+	r, err := Load(os.DirFS(dir))
+	var input *InputError
+	if errors.As(err, &input) {
+		return nil, &InputError{fmt.Errorf("%s: %w", dir, input.Err)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// LoadRuns loads each run folder once, and all trials of a sweep's folder.
+func LoadRuns(dirs []string) ([]*Run, error) {
+	var runs []*Run
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		path, err := RealPath(dir)
+		if err != nil {
+			return nil, err
+		}
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		if !IsSweep(path) {
+			r, err := LoadDir(dir)
+			if err != nil {
+				return nil, err
+			}
+			if r.ID == "" {
+				r.ID = filepath.Base(path)
+			}
+			runs = append(runs, r)
+			continue
+		}
+		trials, err := LoadTrials(path)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, trials...)
+	}
+	return runs, nil
+}
+
+// LoadTrials loads the runs of a sweep's folder that have ended.
+func LoadTrials(dir string) ([]*Run, error) {
+	_, trials, err := metrics.ReadSweep(dir)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	var runs []*Run
+	for _, trial := range trials {
+		r, err := LoadDir(filepath.Join(dir, trial.Folder))
+		var input *InputError
+		if errors.As(err, &input) && !trial.Verdict.Valid { // it may have left nothing
+			r, err = &Run{Run: metrics.Run{Verdict: trial.Verdict}}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.ID = filepath.Base(dir) + "/" + trial.Folder
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// RealPath is the path of a folder without links.
+func RealPath(dir string) (string, error) {
+	path, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", &InputError{fmt.Errorf("find run folder: %w", err)}
+	}
+	return path, nil
+}

@@ -1,0 +1,215 @@
+package folder
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// Sweep is a sweep's folder in memory, or several runs taken for one.
+type Sweep struct {
+	metrics.Sweep
+	Trials []metrics.Trial // finished, in the order of their execution
+	Points []Point         // every planned one, in the order of the knobs' values
+	Dir    string          // "" of runs taken for a sweep
+}
+
+// Point is one combination of the knobs' values.
+type Point struct {
+	metrics.Point
+	Run *Run // run.json of its first valid trial; nil without one
+}
+
+// IsSweep reports whether dir is a sweep's folder.
+func IsSweep(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, metrics.SweepFile))
+	return err == nil
+}
+
+// LoadSweep reads a sweep's folder. Trials that were not finished are not there,
+// which is no error.
+func LoadSweep(dir string) (*Sweep, error) {
+	plan, trials, err := metrics.ReadSweep(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &InputError{fmt.Errorf("%s is not a sweep's folder: %s is not in it", dir, metrics.SweepFile)}
+	}
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	for _, trial := range trials {
+		if !Planned(plan.Knobs, trial.Point) {
+			return nil, &InputError{fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
+				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)}
+		}
+	}
+	s := &Sweep{Sweep: plan, Trials: trials, Dir: dir}
+	for _, point := range metrics.Summarize(plan, trials) {
+		p := Point{Point: point}
+		if len(point.Valid) > 0 {
+			p.Run = &Run{}
+			folder := filepath.Join(dir, point.Valid[0].Folder)
+			described, err := ReadRun(os.DirFS(folder), p.Run)
+			if err == nil && !described {
+				err = errors.New("run.json is not there")
+			}
+			if err != nil {
+				return nil, &InputError{fmt.Errorf("%s: %w", folder, err)}
+			}
+		}
+		s.Points = append(s.Points, p)
+	}
+	return s, nil
+}
+
+// Planned reports whether the knobs have such a point.
+func Planned(knobs []metrics.Knob, point []string) bool {
+	if len(point) != len(knobs) {
+		return false
+	}
+	for i, value := range point {
+		if !slices.Contains(knobs[i].Values, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// SweepOf takes runs for the trials of one sweep: its knobs are the number of
+// nodes and what else the runs differ in, except for seeds.
+func SweepOf(runs []*Run) *Sweep {
+	settings := make([]map[string]string, len(runs))
+	for i, r := range runs {
+		settings[i] = Configuration(r)
+	}
+	s := &Sweep{Sweep: metrics.Sweep{Seed: 1, Knobs: []metrics.Knob{knobOf(NodesKnob, settings)}}}
+	for _, name := range otherKnobs(settings) {
+		s.Knobs = append(s.Knobs, knobOf(name, settings))
+	}
+	first := make(map[string]*Run)
+	for i, r := range runs {
+		var point []string
+		for _, knob := range s.Knobs {
+			point = append(point, settings[i][knob.Name])
+		}
+		planned := metrics.PlannedTrial{Number: i + 1, Point: point}
+		s.Order = append(s.Order, planned)
+		s.Trials = append(s.Trials, metrics.TrialOf(planned, r.ID, r.Run))
+		if name := metrics.PointName(s.Knobs, point); r.Verdict.Valid && first[name] == nil {
+			first[name] = r
+		}
+	}
+	for _, point := range metrics.Summarize(s.Sweep, s.Trials) {
+		if point.Trials() > 0 {
+			s.Points = append(s.Points, Point{point, first[metrics.PointName(s.Knobs, point.Values)]})
+		}
+	}
+	return s
+}
+
+// otherKnobs names what the configurations differ in besides the nodes. More
+// than two differences become one knob, settings, whose values say it all.
+func otherKnobs(configurations []map[string]string) []string {
+	differ := slices.DeleteFunc(Differences(configurations), func(name string) bool { return name == NodesKnob })
+	if len(differ) <= 2 {
+		return differ
+	}
+	for _, c := range configurations {
+		var words []string
+		for _, name := range differ {
+			words = append(words, name+" "+cmp.Or(c[name], "unknown"))
+		}
+		c["settings"] = strings.Join(words, ", ")
+	}
+	return []string{"settings"}
+}
+
+const NodesKnob = "nodes"
+
+// Configuration is what a run was, by the names that a sweep's knobs would have:
+// the flags that define the work, the engine, and the nodes.
+func Configuration(r *Run) map[string]string {
+	all := map[string]string{NodesKnob: strconv.Itoa(r.Machines())}
+	for flag, value := range r.Workload {
+		if flag != "seed" {
+			all[flag] = value
+		}
+	}
+	if r.Symmetric {
+		all["symmetric"] = "yes"
+	}
+	if r.Lab != nil {
+		all["lab"] = r.Lab.String()
+	}
+	for _, node := range r.Nodes {
+		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["engine"] != "" {
+			all["engine"] = node.Config.Flags["engine"]
+			break
+		}
+	}
+	return all
+}
+
+// Differences names, in order, what is not the same in all configurations.
+func Differences(configurations []map[string]string) []string {
+	differ := map[string]bool{}
+	for _, c := range configurations {
+		for name, value := range c {
+			other := func(c map[string]string) bool { return c[name] != value }
+			if slices.ContainsFunc(configurations, other) {
+				differ[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(differ))
+}
+
+// knobOf is a knob with the values that the configurations have, numbers in
+// their order before words.
+func knobOf(name string, configurations []map[string]string) metrics.Knob {
+	knob := metrics.Knob{Name: name}
+	for _, c := range configurations {
+		if value := c[name]; !slices.Contains(knob.Values, value) {
+			knob.Values = append(knob.Values, value)
+		}
+	}
+	slices.SortFunc(knob.Values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(Number(a), Number(b)), cmp.Compare(a, b))
+	})
+	return knob
+}
+
+// Failed returns the trials that are no data.
+func (s *Sweep) Failed() []metrics.Trial {
+	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
+}
+
+// TrialName is a trial for people: "trial 3, nodes=8", or a run's id.
+func (s *Sweep) TrialName(t metrics.Trial) string {
+	name := fmt.Sprintf("trial %d", t.Number)
+	if s.ID == "" {
+		name = t.Folder
+	}
+	if point := metrics.PointName(s.Knobs, t.Point); point != "" {
+		name += ", " + point
+	}
+	return name
+}
+
+// Number is the number that a text is; +Inf for other text.
+func Number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
+}

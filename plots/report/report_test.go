@@ -1,0 +1,234 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"html"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
+	"kvlab/plots/folder"
+	"kvlab/plots/folder/foldertest"
+)
+
+// hostile is a node name that would break out of HTML, SVG and a terminal.
+const hostile = `</svg></td><script>alert("x")</script>&\x1b[31m`
+
+func TestReportEscapesForeignWords(t *testing.T) {
+	r := loadMade(t, foldertest.MakeRun(t, foldertest.Plan{
+		ID: hostile, Servers: 1, Clients: 1, WindowS: 3, ClientOpsPerS: 1e6, Seed: 8,
+		Verdict:  metrics.Verdict{Reason: "bad <b>bytes</b>\x1b[0m\x00", Node: hostile},
+		NodeName: func(i int) string { return string(rune('a'+i)) + hostile + "\x1b\x00" },
+	}))
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNoScripts(t, page)
+	for _, tag := range tags(t, page) {
+		if tag == "b" {
+			t.Errorf("the report has an element %q that a node named", tag)
+		}
+	}
+	if summary := RunSummary(r.Run); strings.ContainsAny(summary, "\x1b\x00") {
+		t.Errorf("the summary has control characters: %q", summary)
+	}
+}
+
+// wantNoScripts wants a page's scripts to be data, and its policy to let none run.
+func wantNoScripts(t *testing.T, page []byte) {
+	t.Helper()
+	if policy := `content="default-src 'none'; style-src 'unsafe-inline'"`; !bytes.Contains(page, []byte(policy)) {
+		t.Errorf("the page lacks the policy %s", policy)
+	}
+	for i, part := range bytes.Split(page, []byte("<script"))[1:] {
+		tag, rest, _ := bytes.Cut(part, []byte(">"))
+		if !bytes.Contains(tag, []byte(`type="application/json"`)) {
+			t.Errorf("script %d would run", i)
+			continue
+		}
+		if text, _, _ := bytes.Cut(rest, []byte("</script>")); !json.Valid(text) {
+			t.Errorf("script %d is no JSON: %.80q", i, text)
+		}
+	}
+}
+
+// tags returns the names of all elements of a well-formed page.
+func tags(t *testing.T, page []byte) []string {
+	t.Helper()
+	var names []string
+	for d := xml.NewDecoder(bytes.NewReader(page)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			names = append(names, start.Name.Local)
+		}
+	}
+}
+
+func TestReportSaysWhatMatters(t *testing.T) {
+	r := loadMade(t, foldertest.MakeRun(t, foldertest.Gallery["cluster"]))
+	r.Nodes[4].Summary.Peers = []metrics.PeerCounts{{Peer: "node0", Counts: metrics.Counts{Gets: 5}}, {Peer: "node1", Counts: metrics.Counts{Gets: 7}}}
+	r.Nodes[0].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 5}}}
+	r.Nodes[1].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 6}}}
+	r.Nodes[4].Summary.Verification = metrics.Verification{Checked: 1234567, Compared: 77160, Failures: 1, First: "key 7: wrong length"}
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"verdict VALID", format.Count(r.OpsPerS) + " ops/s", "4 servers + 4 clients", grouped(r.Ops) + " verified operations in a window of 30 s",
+		"<td>" + grouped(r.Total.Gets) + "</td><td>" + grouped(r.Applied.Gets) + "</td>",
+		"1 of 2 client-server pairs do not agree", "node4 at node1", "1,234,567", "key 7: wrong length",
+		"Intel(R) Xeon(R) D-1548", "64.0 GiB", "-theta", "0.99", "n/a", "<svg",
+	} {
+		if !strings.Contains(html.UnescapeString(string(page)), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, never := range []string{" src=", "<link", "@import", "url(", "http://", "https://"} {
+		if bytes.Contains(withoutNamespaces(page), []byte(never)) {
+			t.Errorf("the report has %q: it must need nothing else", never)
+		}
+	}
+	wantNoScripts(t, page)
+	if got := len(folder.Hardware(r.Nodes)); got != 1 {
+		t.Errorf("eight nodes alike take %d lines, want 1", got)
+	}
+}
+
+// What is taken out of the page as it says is run.json again.
+func TestReportHoldsItsData(t *testing.T) {
+	r := loadMade(t, foldertest.MakeRun(t, foldertest.Plan{ID: "x", Servers: 1, Clients: 1, WindowS: 3, ClientOpsPerS: 1e6, Seed: 9,
+		Verdict: metrics.Verdict{Reason: hostile}, NodeName: func(i int) string { return string(rune('a'+i)) + hostile }}))
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "report.html"), page, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(html.UnescapeString(string(page)), "sed -n")
+	command, _, _ := strings.Cut(rest, "</pre>")
+	extract := exec.Command("sh", "-c", "sed -n"+command)
+	extract.Dir = dir
+	if out, err := extract.CombinedOutput(); err != nil {
+		t.Fatalf("sed -n%s: %v\n%s", command, err, out)
+	}
+	var got metrics.Run
+	if err := json.Unmarshal(foldertest.Read(t, filepath.Join(dir, "run.json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, r.Run) {
+		t.Errorf("run.json out of the page is %+v, want %+v", got, r.Run)
+	}
+}
+
+// withoutNamespaces is a page without the names that look like addresses.
+func withoutNamespaces(page []byte) []byte {
+	return regexp.MustCompile(`xmlns(:xlink)?="[^"]*"`).ReplaceAll(page, nil)
+}
+
+func TestSummary(t *testing.T) {
+	p99 := 2500.0
+	run := metrics.Run{
+		Nodes: []metrics.RunNode{
+			{Name: "n0", Role: metrics.Server, Summary: &metrics.Summary{
+				WindowLengthS: 2, InWindow: metrics.Counts{Gets: 24.8e6},
+				Usage: metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50, Peak: 60}, MemoryBytes: metrics.AvgPeak{Avg: 1 << 30, Peak: 2 << 30},
+					RxBytesPerS: metrics.AvgPeak{Avg: 1.25e8, Peak: 2.5e8}, TxBytesPerS: metrics.AvgPeak{Avg: 1.25e9, Peak: 2.5e9}},
+			}},
+			{Name: "n1", Role: metrics.Client},
+		},
+		WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6,
+		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000,
+			CI95: &metrics.QuantileIntervals{P99: &[2]float64{2100, 2900}}}},
+	}
+	want := `  node    role  ops/s  CPU %  peak  memory GiB  peak  rx Gb/s   peak  tx Gb/s    peak
+    n0  server  12.4M   50.0  60.0        1.00  2.00    1.000  2.000   10.000  20.000
+    n1  client      -      -     -           -     -        -      -        -       -
+
+closed loop
+  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  2.5    n/a     n/a    3      300
+call, 95 % intervals in ms: p99 2.1 to 2.9
+
+1 server + 1 client: 12.4M ops/s in all, 24.8M ops in a 2 s window
+`
+	if got := RunSummary(run); got != want {
+		t.Errorf("Summary is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A saturated open loop has no percentiles, and says why.
+func TestSummaryOfSaturation(t *testing.T) {
+	const why = "saturated: 93.0 % of the offered rate"
+	run := metrics.Run{
+		WindowS: 2, Ops: 930, OpsPerS: 465, Offered: &metrics.Offered{Arrivals: "poisson", OpsPerS: 500, Ops: 1000},
+		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, Max: 3000, Refused: why}},
+	}
+	want := `
+open loop, 500 ops/s offered, Poisson: 93.0 % achieved
+  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  n/a    n/a     n/a    3      300
+n/a: saturated: 93.0 % of the offered rate
+`
+	if got := RunSummary(run); !strings.Contains(got, want) {
+		t.Errorf("Summary is\n%s\nwant in it\n%s", got, want)
+	}
+	if _, err := Report(&folder.Run{Run: run, Latencies: latency.NewSet()}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 66120704: "66,120,704"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// loadMade loads files or fails the test.
+func loadMade(t testing.TB, files fstest.MapFS) *folder.Run {
+	t.Helper()
+	r, err := folder.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A folder that lacks a file has a report that names the file.
+func TestReportOfAnIncompleteFolder(t *testing.T) {
+	for missing, words := range map[string]string{"run.json": "run.json", "kvsclient-node1.jsonl": "records of client node1; latencies of the window", "kvsserver-node0.jsonl": "records of server node0"} {
+		files := foldertest.MakeRun(t, foldertest.Plan{ID: "x", Servers: 1, Clients: 1, WindowS: 3, ClientOpsPerS: 1e6, Verdict: foldertest.Valid, Seed: 6})
+		delete(files, missing)
+		page, err := Report(loadMade(t, files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		foldertest.CheckXML(t, "report.html", page)
+		if !strings.Contains(string(page), words) {
+			t.Errorf("the report without %s lacks %q", missing, words)
+		}
+	}
+}

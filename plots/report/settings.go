@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/plots/folder"
+)
+
+// settings are what makes the run repeatable: the work's flags in order of name,
+// the servers' own, then how it was started. What is empty is left out.
+func settings(r *folder.Run) []setting {
+	var all []setting
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, setting{name, value})
+		}
+	}
+	for _, flag := range slices.Sorted(maps.Keys(r.Workload)) {
+		add("-"+flag, r.Workload[flag])
+	}
+	flags := serverFlags(r.Run)
+	for _, flag := range slices.Sorted(maps.Keys(flags)) {
+		add("servers' -"+flag, flags[flag])
+	}
+	for _, node := range r.Nodes {
+		if node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Engine != "" {
+			add("servers' engine", node.Config.Capabilities.Engine)
+			break
+		}
+	}
+	add("command", format.CommandLine(r.Command))
+	add("git commit", r.GitCommit)
+	if r.Seed != 0 {
+		add("run seed", fmt.Sprint(r.Seed))
+	}
+	if !r.Started.IsZero() {
+		add("started", r.Started.UTC().Format(time.DateTime+" UTC"))
+	}
+	if !r.Ended.IsZero() {
+		add("ended", r.Ended.UTC().Format(time.DateTime+" UTC"))
+	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		add(string(role)+"s' interface", r.Usage[role].DataInterface)
+	}
+	return all
+}
+
+// serverFlags are the flags that are the same on every server.
+func serverFlags(run metrics.Run) map[string]string {
+	var all map[string]string
+	for _, node := range run.Nodes {
+		switch {
+		case node.Role != metrics.Server || node.Config == nil:
+		case all == nil:
+			all = maps.Clone(node.Config.Flags)
+		default:
+			maps.DeleteFunc(all, func(flag, value string) bool { return node.Config.Flags[flag] != value })
+		}
+	}
+	for _, own := range []string{"node", "listen", "port"} {
+		delete(all, own)
+	}
+	return all
+}
+
+// hardwarePart is the table of the machines; nil when none is known.
+func hardwarePart(nodes []metrics.RunNode) any {
+	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
+	for _, row := range folder.Hardware(nodes) {
+		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory, row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return part{Tables: []table{t}}
+}
+
+// beginning is what people compare of a digest; run.json has the rest.
+func beginning(digest string) string {
+	const digits = 16
+	if len(digest) <= digits {
+		return digest
+	}
+	return digest[:digits] + "…"
+}
+
+// reproduceRun is what to type for the run again, and for what it lacks.
+func reproduceRun(r *folder.Run) []command {
+	return append(again(r.Command, r.GitCommit, fmt.Sprintf("The seed of the operations is in it, or is the default, %s: it gives every worker the same operations, whose digests are in run.json.", r.Workload["seed"])),
+		command{"One run is one sample. For a median with its 95 % interval, and for scaling from 2 to 8 nodes:",
+			[]string{"./run-cluster.sh --trials 6", "./run-cluster.sh --sweep nodes=2,4,6,8 --trials 6"}})
+}
+
+// again is what to type for the same once more; nil when the command is not known.
+func again(argv []string, commit, more string) []command {
+	if len(argv) == 0 {
+		return nil
+	}
+	var lines []string
+	if commit != "" {
+		lines = append(lines, "git checkout "+format.QuoteWord(commit))
+	}
+	lines = append(lines, format.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...)))
+	return []command{{"The exact command, in a clone of the repository. " + more, lines}}
+}

@@ -1,0 +1,301 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+	"kvlab/plots/chart"
+	"kvlab/plots/compare"
+	"kvlab/plots/folder"
+)
+
+// SweepReport is a whole sweep as one HTML page that needs nothing else, like
+// Report: verdict and headline first. What only a run has, such as usage over
+// time, is that of one trial of the best point: the one nearest to the median.
+func SweepReport(s *folder.Sweep) ([]byte, error) {
+	p := page{Kind: "sweep", ID: s.ID, What: sentence(s.Describe()) + "."}
+	if len(s.Knobs) == 0 {
+		p.Kind = "trials"
+	}
+	p.Verdict, p.Good = sweepVerdict(s)
+	p.Headline, p.Interval = headline(s)
+	p.Interval = sentence(p.Interval)
+	for _, trial := range s.Failed() {
+		p.Warnings = append(p.Warnings, s.TrialName(trial)+" failed: "+folder.InvalidReason(trial.Verdict)+".")
+	}
+	shown, trial, err := shownTrial(s)
+	if err != nil {
+		return nil, err
+	}
+	p.Warnings = append(p.Warnings, sweepWarnings(s)...)
+	if shown != nil {
+		p.Warnings = append(p.Warnings, placeWarnings(shown)...)
+	}
+	if p.Sections, err = sweepSections(s, shown, trial); err != nil {
+		return nil, err
+	}
+	files, err := rawFiles(s, shown)
+	if err != nil {
+		return nil, err
+	}
+	if shown != nil {
+		p.Sections = append(p.Sections, section{ID: "hardware", Brief: true, Title: "Hardware", Layout: "part", Data: hardwarePart(shown.Nodes)})
+	}
+	p.Sections = append(p.Sections,
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Layout: "commands", Data: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
+		section{ID: "raw", Brief: true, Title: "Raw data", Layout: "raw", Data: files})
+	return p.render()
+}
+
+// sweepWarnings are what lessens the results: how many trials are stamped, and a trend
+// from trial to trial, which their interval does not know of.
+func sweepWarnings(s *folder.Sweep) []string {
+	stamped, valid := map[string]int{}, 0
+	for _, trial := range s.Trials {
+		if !trial.Verdict.Valid {
+			continue
+		}
+		valid++
+		for _, stamp := range trial.Stamps() {
+			stamped[stamp]++
+		}
+	}
+	var all []string
+	for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
+		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], format.Plural(valid, "valid trial")))
+	}
+	for _, point := range s.Points {
+		const chance = 0.01 // that there is one such warning in a sweep without a trend
+		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
+			at := ""
+			if name := metrics.PointName(s.Knobs, point.Values); name != "" {
+				at = " at " + name
+			}
+			all = append(all, fmt.Sprintf("The rates%s have a trend in the order of the trials (Mann-Kendall p %.2g), and the interval takes them for independent.", at, p))
+		}
+	}
+	return all
+}
+
+// shownTrial is the valid trial of the best point that came nearest to its median, with
+// everything that its nodes recorded; nil when no point has a result.
+func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
+	var median metrics.Trial
+	top, ok := chart.Best(pointsOf(s))
+	if !ok || s.Dir == "" {
+		return nil, median, nil
+	}
+	off := math.Inf(1)
+	for _, trial := range top.Valid {
+		if d := math.Abs(trial.OpsPerS - top.Estimate.Median); d < off {
+			median, off = trial, d
+		}
+	}
+	r, err := folder.LoadDir(filepath.Join(s.Dir, median.Folder))
+	return r, median, err
+}
+
+// sweepSections are what the sweep measured: throughput of all, and the rest with what
+// one trial shows.
+func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]section, error) {
+	figures, err := drawAll(chart.ScalingFigures(s))
+	if err != nil {
+		return nil, err
+	}
+	throughput := part{Figures: figures, Tables: lineTables(s), Notes: []string{"The interval is that of order statistics, which assumes nothing about the distribution and needs 6 trials. Efficiency is the median's share of growth in proportion from the smallest; of this step, that from the point before. The links' limit follows from their rate and the measured bytes of an operation. A failed trial is never a data point, and a point of which more than a fifth failed has no result."}}
+	title := "Scaling"
+	if len(s.Knobs) == 0 {
+		title = "Throughput"
+	}
+	sections := []section{
+		{ID: "method", Title: "How it was measured", Layout: "part", Data: sweepMethodPart(s, shown, trial)},
+	}
+	if len(s.Sides) > 0 {
+		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Layout: "part", Data: part{Lead: compared(s)}})
+	}
+	sections = append(sections, section{ID: "throughput", Title: title, Layout: "part", Data: throughput})
+	if shown != nil {
+		over, err := runFigures(shown)
+		if err != nil {
+			return nil, err
+		}
+		of := "Of " + s.TrialName(trial) + ", the one nearest to the median."
+		single := []section{
+			{ID: "trial", Title: "One trial", Layout: "part", Data: throughputPart(shown, over)},
+			{ID: "latency", Title: "Latency", Layout: "part", Data: sweepLatencyPart(s, shown, over)},
+			{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(shown, over)},
+		}
+		for _, one := range append(single, limitSections(shown)...) {
+			if body, ok := one.Data.(part); ok {
+				body.Lead = append([]string{of}, body.Lead...)
+				one.Data = body
+				sections = append(sections, one)
+			}
+		}
+	}
+	return append(sections,
+		section{ID: "trials", Title: "Trials", Layout: "part", Data: part{Tables: []table{trialTable(s)}}},
+		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: sweepSettings(s, shown)}), nil
+}
+
+// sweepMethodPart says how the trials were made, and how the one that is shown was.
+func sweepMethodPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) part {
+	order := ""
+	if len(s.Points) > 1 {
+		order = fmt.Sprintf(" The order of the %d points was random, in blocks that have every point once.", len(s.Points))
+	}
+	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each point. Each had fresh processes and a fresh load.%s", s.Progress(), s.Sweep.Trials, order)}
+	if s.Until > 0 {
+		steps = append(steps, fmt.Sprintf("Further trials followed until the interval's half-width was %g %% of the median, or there were 30.", 100*s.Until))
+	}
+	steps = append(steps, "Result of a point: the median of its valid trials, with the order-statistic interval of 95 % or more. Nothing was left out for being slow.")
+	if shown == nil {
+		return part{List: steps}
+	}
+	p := methodPart(shown)
+	p.List = append(append(steps, "One trial in full: "+s.TrialName(trial)+", the one nearest to the median, of which the rest of this section speaks."), p.List...)
+	for i := range p.Tables {
+		p.Tables[i].Caption += ", " + s.TrialName(trial)
+	}
+	return p
+}
+
+// sweepLatencyPart is what all trials say of latency, and the shown one in full.
+func sweepLatencyPart(s *folder.Sweep, shown *folder.Run, over drawings) any {
+	full := latencyPart(shown, over)
+	if full == nil {
+		return nil
+	}
+	p := full.(part)
+	t := table{Caption: "Medians of the valid trials, in milliseconds, each with its 95 % interval where there are 6", Columns: []string{"point", "call p50", "call p99", "op p50", "op p99"}, Names: []int{0}}
+	for _, point := range s.Points {
+		cells := []string{cmp.Or(metrics.PointName(s.Knobs, point.Values), "all trials")}
+		for _, of := range []func(metrics.Trial) *float64{
+			func(t metrics.Trial) *float64 { return t.P50 }, func(t metrics.Trial) *float64 { return t.P99 },
+			func(t metrics.Trial) *float64 { return t.OpP50 }, func(t metrics.Trial) *float64 { return t.OpP99 },
+		} {
+			cells = append(cells, medianOf(point.Valid, of))
+		}
+		t.add(cells...)
+	}
+	p.Tables = append([]table{t}, p.Tables...)
+	return p
+}
+
+// medianOf is the median of a latency over trials and its interval; n/a when one
+// of them has too few calls for it.
+func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
+	var values []float64
+	for _, trial := range trials {
+		us := of(trial)
+		if us == nil {
+			return "n/a"
+		}
+		values = append(values, *us)
+	}
+	if len(values) == 0 {
+		return absent
+	}
+	e, bounded := stats.MedianInterval(values, 0.95)
+	if !bounded {
+		return format.Milliseconds(e.Median)
+	}
+	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
+}
+
+// rawFiles are the sweep's JSON files, and that of the trial that is shown.
+func rawFiles(s *folder.Sweep, shown *folder.Run) ([]rawFile, error) {
+	sweep, err := rawOf("sweep.json", metrics.SweepFile, s.Sweep)
+	if err != nil {
+		return nil, err
+	}
+	trials, err := rawOf("trials.json", metrics.TrialsFile, s.Trials)
+	if err != nil || shown == nil {
+		return []rawFile{sweep, trials}, err
+	}
+	run, err := rawOf("run.json", "run.json", shown.Run)
+	return []rawFile{sweep, trials, run}, err
+}
+
+// SweepSummary is the sweep's result and verdict for a terminal, a line each.
+func SweepSummary(s *folder.Sweep) string {
+	verdict, _ := sweepVerdict(s)
+	median, more := headline(s)
+	if more != "" {
+		median += ", " + more
+	}
+	return fmt.Sprintf("%s\nverdict %s\n", median, verdict)
+}
+
+// sweepVerdict says whether the whole may be believed: every trial that was planned
+// has ended, and is valid.
+func sweepVerdict(s *folder.Sweep) (words string, good bool) {
+	failed, left := len(s.Failed()), len(s.Order)-len(s.Trials)
+	switch {
+	case failed > 0:
+		return fmt.Sprintf("INVALID(%d of %s failed)", failed, format.Plural(len(s.Trials), "trial")), false
+	case left > 0:
+		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.Progress()), false
+	}
+	return fmt.Sprintf("VALID (%s)", format.Plural(len(s.Trials), "trial")), true
+}
+
+// headline is the median of the best point, and what more there is to say of it:
+// its interval, and where it is.
+func headline(s *folder.Sweep) (median, more string) {
+	top, ok := chart.Best(pointsOf(s))
+	if !ok {
+		return "no result", ""
+	}
+	more = fmt.Sprintf("the median of %s without an interval, which needs 6", format.Plural(top.Estimate.N, "trial"))
+	if top.Estimate.Coverage > 0 {
+		more = fmt.Sprintf("the median of %s; %.1f %% interval %s, half-width %.2g %%", format.Plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate), 100*top.Estimate.HalfWidth())
+	}
+	if len(s.Points) > 1 {
+		more += "; at " + top.Value + ", the best point"
+	}
+	return format.Count(top.Estimate.Median) + " ops/s", more
+}
+
+// spots are the points with their medians.
+func pointsOf(s *folder.Sweep) (spots []chart.PointOnLine) {
+	for _, point := range s.Points {
+		spot := chart.PointOnLine{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
+		if point.OK() {
+			spot.Estimate, _ = point.Estimate()
+		}
+		spots = append(spots, spot)
+	}
+	return spots
+}
+
+// intervalWords is an estimate's interval, or that there is none.
+func intervalWords(e stats.Estimate) string {
+	if e.Coverage == 0 {
+		return absent
+	}
+	return format.Count(e.Low) + " to " + format.Count(e.High)
+}
+
+// compared is the comparison of the two sides for the report, in sentences, the
+// answer first.
+func compared(s *folder.Sweep) []string {
+	c, err := compare.CompareSides(s.Dir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	lines := strings.Split(c.String(), "\n")
+	slices.Reverse(lines)
+	for i, line := range lines {
+		lines[i] = sentence(line) + "."
+	}
+	return lines
+}
