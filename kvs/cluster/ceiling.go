@@ -1,14 +1,16 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"strings"
+	"slices"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -28,19 +30,6 @@ type reached struct {
 	why     error
 }
 
-// ceilingKind is one of the two runs of a ceiling.
-type ceilingKind struct {
-	name    string
-	folder  string // below the run's
-	plan    func(work, plan.Plan, *metrics.Preflight) (plan.Plan, error)
-	believe func(*metrics.Run) metrics.Verdict // the verdict "ceiling" when its rate may be
-}
-
-var (
-	nullKind   = ceilingKind{"null engine", "ceiling-null", work.nullPlan, verdict.Judge}
-	inprocKind = ceilingKind{"in process", "ceiling-inproc", work.inprocPlan, verdict.JudgeInproc}
-)
-
 // measureCeiling measures the ceiling of a plan, on nodes that the preflight has
 // found fit, before the plan itself is carried out. It is nil for a run that is a
 // ceiling itself. What goes wrong is said in the result and fails nothing; the only
@@ -56,26 +45,27 @@ func (l *Launcher) measureCeiling(ctx context.Context, at configuration, own tri
 	if err != nil {
 		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
 	}
-	if work.engine == nullEngine {
+	if work.Engine == experiment.NullEngine {
 		return nil, nil
 	}
-	var missing []string
-	rate := func(kind ceilingKind) float64 {
-		r := l.reach(ctx, work, kind, at, own, c, dir)
+	kinds := work.Ceilings()
+	runner := experiment.Runner{Next: kinds, Keep: func([]experiment.Trial) error { return nil }}
+	runner.Make = func(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
+		r := l.reach(ctx, kinds[group[0].Number-1], at, own, c, dir)
+		trial := metrics.Trial{OpsPerS: r.opsPerS, Verdict: metrics.Verdict{Valid: r.why == nil}}
 		if r.why != nil {
-			missing = append(missing, fmt.Sprintf("no %s: %v", kind.name, r.why))
+			trial.Verdict.Reason = r.why.Error()
 		}
-		return r.opsPerS
+		return []experiment.Trial{{Trial: trial}}, nil
 	}
-	measured := &metrics.Ceiling{NullOpsPerS: rate(nullKind), InprocOpsPerS: rate(inprocKind)}
-	measured.Note = strings.Join(missing, "; ")
-	return measured, ctx.Err()
+	done, err := runner.Run(ctx, nil)
+	return kinds.Conclude(done), cmp.Or(ctx.Err(), err)
 }
 
 // reach measures one ceiling of a plan, unless that has been done.
-func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, at configuration, own trialOptions, trial *conductor, dir folder) (r reached) {
+func (l *Launcher) reach(ctx context.Context, kind experiment.Overlay, at configuration, own trialOptions, trial *conductor, dir folder) (r reached) {
 	var plan plan.Plan
-	plan, r.why = kind.plan(work, at.plan, trial.preflight)
+	plan, r.why = overlaid(at.plan, kind, trial.preflight)
 	if r.why == nil {
 		r.why = ctx.Err()
 	}
@@ -86,15 +76,16 @@ func (l *Launcher) reach(ctx context.Context, work work, kind ceilingKind, at co
 	if known, ok := l.ceilings[key]; ok {
 		return known
 	}
-	fmt.Fprintf(own.stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.name)
-	r.opsPerS, r.why = l.tryCeiling(ctx, work.short(plan), own, kind, trial, folder(dir.path(kind.folder)))
+	plan.ClientArgs = slices.Concat(plan.ClientArgs, kind.Lengths)
+	fmt.Fprintf(own.stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.Name)
+	r.opsPerS, r.why = l.tryCeiling(ctx, plan, own, kind, trial, folder(dir.path(kind.Folder)))
 	l.ceilings[key] = r
 	return r
 }
 
 // tryCeiling carries a ceiling's plan out, with the trial's nodes and clocks. Its
 // logs and its run.json stay in dir.
-func (l *Launcher) tryCeiling(ctx context.Context, plan plan.Plan, own trialOptions, kind ceilingKind, trial *conductor, dir folder) (float64, error) {
+func (l *Launcher) tryCeiling(ctx context.Context, plan plan.Plan, own trialOptions, kind experiment.Overlay, trial *conductor, dir folder) (float64, error) {
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
 		return 0, err
 	}
@@ -103,7 +94,11 @@ func (l *Launcher) tryCeiling(ctx context.Context, plan plan.Plan, own trialOpti
 	run := metrics.Run{ID: dir.id(), Started: c.entered}
 	err := c.run(ctx, dir)
 	c.fill(&run)
-	if run.Verdict = kind.believe(&run); err != nil {
+	judge := verdict.Judge
+	if kind.NoServers {
+		judge = verdict.JudgeInproc
+	}
+	if run.Verdict = judge(&run); err != nil {
 		run.Verdict = verdictOf(err)
 	}
 	if err := dir.writeRun(run); err != nil {

@@ -6,11 +6,12 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
@@ -152,17 +153,6 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-func TestCeilingWindow(t *testing.T) {
-	for window, want := range map[time.Duration]string{
-		0: "-secs=0.5", 100 * time.Millisecond: "-secs=0.1", 5 * time.Second: "-secs=0.5", 8 * time.Second: "-secs=0.8", time.Hour: "-secs=1",
-	} {
-		args := work{window: window}.short(plan.Plan{}).ClientArgs
-		if got := args[len(args)-1]; got != want {
-			t.Errorf("a window of %v gives %s, want %s", window, got, want)
-		}
-	}
-}
-
 // The stores of the clients in process must leave half of a machine's free memory.
 func TestInprocPlanFitsMemory(t *testing.T) {
 	plan := plan.Plan{Places: []plan.Place{
@@ -172,18 +162,19 @@ func TestInprocPlanFitsMemory(t *testing.T) {
 		facts := &metrics.Facts{Host: metrics.Host{MemoryAvailableBytes: free}}
 		return &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"m", "m", "m"}, Roles: []metrics.Role{metrics.Server, metrics.Client, metrics.Client}, Facts: facts}}}
 	}
-	w := work{engine: "slab", records: 2001, valueSize: 800}
-	got, err := w.inprocPlan(plan, machine(4_004_000)) // 2 clients x 1001 records x (800 + 200) bytes, twice
+	w := experiment.Work{Engine: "slab", Servers: 2, Records: 2001, ValueBytes: 800}
+	inProcess := w.Ceilings()[1]
+	got, err := overlaid(plan, inProcess, machine(4_004_000)) // 2 clients x 1001 records x (800 + 200) bytes, twice
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Places) != 2 || len(plan.Places) != 4 || got.ClientArgs[len(got.ClientArgs)-1] != "-records=1001" {
+	if len(got.Places) != 2 || len(plan.Places) != 4 || !slices.Contains(got.ClientArgs, "-records=1001") {
 		t.Errorf("plan %+v", got)
 	}
-	if _, err := w.inprocPlan(plan, machine(4_003_999)); err == nil || !strings.Contains(err.Error(), "of stores on m") {
+	if _, err := overlaid(plan, inProcess, machine(4_003_999)); err == nil || !strings.Contains(err.Error(), "of stores on m") {
 		t.Errorf("error %v, want one that says what does not fit where", err)
 	}
-	if _, err := w.inprocPlan(plan, nil); err != nil {
+	if _, err := overlaid(plan, inProcess, nil); err != nil {
 		t.Error(err)
 	}
 }
