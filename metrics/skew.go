@@ -1,11 +1,5 @@
 package metrics
 
-import (
-	"fmt"
-
-	"kvlab/metrics/stats"
-)
-
 // Skew is how unevenly a run's operations fall on records and servers: what
 // theory says of it, and what the servers saw.
 type Skew struct {
@@ -97,40 +91,3 @@ func (s Skew) Busiest() ServerShare {
 	}
 	return most
 }
-
-// Explain says in sentences what the workload means for its servers, and for
-// other numbers of them; nil where operations are not drawn independently.
-func (s Skew) Explain() []string {
-	if s.TopShare == 0 {
-		return nil
-	}
-	first := fmt.Sprintf("%s on %d records gives the most popular record %s of all operations", s.Law, s.Records, shareText(s.TopShare))
-	if n := len(s.Head); n > 1 {
-		first += fmt.Sprintf(", and the first %d together %s", n, shareText(s.HeadTotal().Theory))
-	}
-	text := []string{first + ".", s.explainTop()}
-	for _, b := range s.Balances {
-		if b.Servers == len(s.Servers) && b.Servers > 1 {
-			text = append(text, fmt.Sprintf("With %d servers, -router fnv, which gives all equally many records, reaches a balance of %.3f, and -router balanced, which gives all equally many operations, %.3f; the best possible is %.3f. A balance is the mean server's share over the busiest's: what it is below 1 is lost while the others wait.",
-				b.Servers, b.FNV, b.Balanced, b.Best))
-		}
-	}
-	return text
-}
-
-// explainTop says what the most popular record means for any router.
-func (s Skew) explainTop() string {
-	even := stats.MostEven(s.TopShare)
-	if even >= maxExplained {
-		return fmt.Sprintf("A record is on one server, but none here has enough to stand in the way of any %d servers.", maxExplained)
-	}
-	return fmt.Sprintf("A record is on one server. So %d servers at most can be equally busy, whatever the router; of %d, the busiest has %s at least, and together they make %.0f %% of what %d can, at best.",
-		even, 2*even, shareText(s.TopShare), 100*stats.BestBalance(2*even, s.TopShare), 2*even)
-}
-
-// maxExplained is the number of servers beyond which nobody is told that they
-// cannot be even.
-const maxExplained = 1000
-
-// shareText writes a share as a percentage with three significant digits.
-func shareText(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

@@ -5,6 +5,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
 )
 
@@ -27,7 +28,6 @@ func throughputPart(r *folder.Run, over drawings) part {
 		t.add(cells...)
 	}
 	p.Tables = []table{t}
-	p.Notes = []string{"The last column is the figure that the labs add up over servers; the result is the clients'."}
 	return p
 }
 
@@ -46,7 +46,6 @@ func latencyPart(r *folder.Run, over drawings) any {
 	for _, note := range latencyNotes(r.Run) {
 		p.Notes = append(p.Notes, sentence(note)+".")
 	}
-	p.Notes = append(p.Notes, "A call is timed from its send to its reply; an operation (op) from the moment it was due, in a closed loop when its round was begun, to its reply. Its wait until the send, and the call's time in the client's queue, on the wire and in the server, add up to it; late is how long the generator overslept. n/a: too few calls for that percentile.")
 	p.Figures = over.named("latency")
 	return p
 }
@@ -58,7 +57,7 @@ func usagePart(r *folder.Run, over drawings) part {
 	for _, node := range nodeRows(r.Run) {
 		t.Rows = append(t.Rows, row{Group: node.Group, Cells: cells(append([]string{node.Name, node.Role, node.OpsPerS}, node.Usage...)...)})
 	}
-	p := part{Tables: []table{t}, Notes: []string{"CPU is of all cores of a machine together, memory is the whole machine's, and network is the interface that carries the run's traffic. Group lines are means over the nodes and the highest peak of any."}}
+	p := part{Tables: []table{t}}
 	for _, node := range r.Nodes {
 		if node.Soak != nil {
 			p.List = append(p.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
@@ -115,13 +114,16 @@ func ceilingPart(r *folder.Run) part {
 		}
 	}
 	p.Tables = []table{t}
-	p.Notes = []string{"Measured on the same nodes before the run, in a closed loop. Below 1.5 times, a result says more of the clients and the network than of the store, and is stamped CLIENT-BOUND."}
 	return p
 }
 
-// skewPart explains how unevenly operations fall on records and servers.
+// skewPart says how unevenly operations fall on records and servers.
 func skewPart(s metrics.Skew) part {
-	p := part{Lead: s.Explain()}
+	var p part
+	if s.TopShare > 0 {
+		p.Lead = []string{fmt.Sprintf("%s, %s records: the most popular record has %.3g %% of all operations, so at most %s can be equally busy.",
+			s.Law, grouped(s.Records), 100*s.TopShare, format.Plural(stats.MostEven(s.TopShare), "server"))}
+	}
 	shares := func(caption, what string, name func(i int) string, n int, of func(i int) metrics.Share) {
 		t := table{Caption: caption, Columns: []string{what, "theory", "observed at the servers"}, Names: []int{0}}
 		for i := range n {
@@ -138,7 +140,7 @@ func skewPart(s metrics.Skew) part {
 		func(i int) metrics.Share { return s.Servers[i].Share })
 	shares("Kinds of operations", "kind", func(i int) string { return s.Kinds[i].Kind }, len(s.Kinds), func(i int) metrics.Share { return s.Kinds[i].Share })
 	if len(s.Balances) > 0 {
-		t := table{Caption: "What other numbers of servers would make of it: mean share over the busiest's", Columns: []string{"servers", "best possible", "-router fnv", "-router balanced"}}
+		t := table{Caption: "Balance with other numbers of servers", Columns: []string{"servers", "best possible", "-router fnv", "-router balanced"}}
 		for _, b := range s.Balances {
 			t.add(fmt.Sprint(b.Servers), fmt.Sprintf("%.3f", b.Best), fmt.Sprintf("%.3f", b.FNV), fmt.Sprintf("%.3f", b.Balanced))
 		}

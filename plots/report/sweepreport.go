@@ -110,7 +110,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 	if err != nil {
 		return nil, err
 	}
-	throughput := part{Figures: figures, Tables: lineTables(s), Notes: []string{"The interval is that of order statistics, which assumes nothing about the distribution and needs 6 trials. Efficiency is the median's share of growth in proportion from the smallest; of this step, that from the point before. The links' limit follows from their rate and the measured bytes of an operation. A failed trial is never a data point, and a point of which more than a fifth failed has no result."}}
+	throughput := part{Figures: figures, Tables: lineTables(s)}
 	title := "Scaling"
 	if len(s.Knobs) == 0 {
 		title = "Throughput"
@@ -146,22 +146,17 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: sweepSettings(s, shown)}), nil
 }
 
-// sweepMethodPart says how the trials were made, and how the one that is shown was.
+// sweepMethodPart says how the trials were measured, and the shown one in full.
 func sweepMethodPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) part {
-	order := ""
-	if len(s.Points) > 1 {
-		order = fmt.Sprintf(" The order of the %d points was random, in blocks that have every point once.", len(s.Points))
-	}
-	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each point. Each had fresh processes and a fresh load.%s", s.Progress(), s.Sweep.Trials, order)}
+	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each of %s.", s.Progress(), s.Sweep.Trials, format.Plural(len(s.Points), "point"))}
 	if s.Until > 0 {
-		steps = append(steps, fmt.Sprintf("Further trials followed until the interval's half-width was %g %% of the median, or there were 30.", 100*s.Until))
+		steps = append(steps, fmt.Sprintf("Until: a half-width of %g %% of the median, or 30 trials.", 100*s.Until))
 	}
-	steps = append(steps, "Result of a point: the median of its valid trials, with the order-statistic interval of 95 % or more. Nothing was left out for being slow.")
 	if shown == nil {
 		return part{List: steps}
 	}
 	p := methodPart(shown)
-	p.List = append(append(steps, "One trial in full: "+s.TrialName(trial)+", the one nearest to the median, of which the rest of this section speaks."), p.List...)
+	p.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), p.List...)
 	for i := range p.Tables {
 		p.Tables[i].Caption += ", " + s.TrialName(trial)
 	}
