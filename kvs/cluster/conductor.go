@@ -7,6 +7,7 @@ import (
 
 	"kvlab/kvs/certs"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -17,7 +18,7 @@ import (
 // control. One goroutine owns it.
 type conductor struct {
 	plan    plan.Plan
-	backend backend
+	backend *remote.Runner
 	limits  limits
 	token   string
 	force   <-chan struct{} // closed to kill instead of waiting; may be nil
@@ -51,7 +52,7 @@ type conductor struct {
 	broken   *metrics.Violation  // in them, nil for nothing
 }
 
-func newConductor(plan plan.Plan, b backend, l limits, token string, force <-chan struct{}, d *display) *conductor {
+func newConductor(plan plan.Plan, b *remote.Runner, l limits, token string, force <-chan struct{}, d *display) *conductor {
 	return &conductor{
 		plan: plan, backend: b, limits: l, token: token, force: force, display: d,
 		inbox:   make(chan message, 1024),
@@ -71,7 +72,7 @@ func (c *conductor) run(ctx context.Context, dir folder) error {
 			return &plan.Fault{Reason: format.OneLine(err.Error())}
 		}
 		defer log.close()
-		c.members = append(c.members, &member{Place: place, log: log, death: c.backend.Death, phase: metrics.Idle})
+		c.members = append(c.members, &member{Place: place, log: log, way: c.backend.Way(place.Node), phase: metrics.Idle})
 	}
 	var err error
 	if c.latency, err = createLatencyLog(dir); err != nil {
@@ -132,7 +133,7 @@ func (c *conductor) start(role metrics.Role) error {
 		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	for i, m := range c.of(role) {
-		if err := m.start(c.backend.Command(m.Place, asNode), c.inbox); err != nil {
+		if err := m.start(c.backend.Command(m.Place, remote.AsNode), c.inbox); err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
 		args := c.plan.Args(m.Place, i, hosts)

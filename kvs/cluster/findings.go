@@ -87,17 +87,7 @@ func (j *judgement) unreached() {
 // on is a command as it is typed here to run on the site's machine.
 func (j *judgement) on(command string) string { return j.site.on(command) }
 
-func (s *site) on(command string) string {
-	switch {
-	case s.place.Way.Kind == nodes.Srun:
-		return "srun --overlap -w " + s.place.Node.Name + " " + command
-	case s.place.Way.Kind == nodes.Local:
-		return command
-	case s.place.Way.Port != "":
-		return "ssh -p " + s.place.Way.Port + " " + s.place.Way.To + " " + command
-	}
-	return "ssh " + s.place.Way.To + " " + command
-}
+func (s *site) on(command string) string { return s.way.Typed(s.place.Node, command) }
 
 // adviceOnReach is what to type when a machine cannot be reached or prepared.
 func (j *judgement) adviceOnReach(reason string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
 )
 
@@ -47,23 +48,23 @@ func TestWriteReplaces(t *testing.T) {
 
 func TestLineWriter(t *testing.T) {
 	var lines []string
-	w := &lineWriter{take: func(line []byte) error { lines = append(lines, string(line)); return nil }}
+	w := &remote.LineWriter{Take: func(line []byte) error { lines = append(lines, string(line)); return nil }}
 	for _, part := range []string{"a", "b\nc\r\n\nd", "e", "f\n", "rest"} {
 		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatalf("Write(%q) = %d, %v", part, n, err)
 		}
 	}
-	if err := w.flush(); err != nil {
+	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := strings.Join(lines, "|"), "ab|c||def|rest"; got != want {
 		t.Errorf("lines %q, want %q", got, want)
 	}
-	if _, err := w.Write(make([]byte, maxLine+1)); err == nil {
+	if _, err := w.Write(make([]byte, remote.MaxLine+1)); err == nil {
 		t.Error("a line without end is taken")
 	}
 	broken := errors.New("disk full")
-	w = &lineWriter{take: func([]byte) error { return broken }}
+	w = &remote.LineWriter{Take: func([]byte) error { return broken }}
 	if _, err := w.Write([]byte("x\n")); !errors.Is(err, broken) {
 		t.Errorf("Write = %v, want %v", err, broken)
 	}

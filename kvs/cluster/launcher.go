@@ -33,6 +33,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
@@ -219,7 +220,7 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 // conduct prepares the nodes and leads them through the run.
 func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptions, dir folder) (*conductor, error) {
 	defer own.barrier.drop()
-	nodes, err := l.backend(at)
+	nodes, err := l.runner(at.cfg, at.programs)
 	c := newConductor(at.plan, nodes, l.limits, newToken(), l.Force, newDisplay(own.stderr))
 	if err != nil {
 		return c, err
@@ -253,20 +254,9 @@ func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptio
 	return c, explain(ctx, at.plan.Source(), err)
 }
 
-// backend is what runs the nodes of a configuration.
-func (l *Launcher) backend(at configuration) (backend, error) {
-	if at.plan.Local {
-		return local{at.programs}, nil
-	}
-	return l.remote(at.cfg, at.programs, at.plan.Places[0].Node)
-}
-
-// remote is the way to nodes such as node.
-func (l *Launcher) remote(cfg Config, programs plan.Programs, node nodes.Node) (*remote, error) {
-	if node.Way.Kind == nodes.Srun {
-		return newRemote(srun{l.Slurm.Srun}, programs, remoteTimeout) // a step may wait for its turn
-	}
-	return newRemote(ssh{l.SSH, cfg.SSHConfig}, programs, loginTimeout)
+// runner runs a configuration's programs on its nodes.
+func (l *Launcher) runner(cfg Config, programs plan.Programs) (*remote.Runner, error) {
+	return remote.New(remote.Programs{SSH: l.SSH, SSHConfig: cfg.SSHConfig, Srun: l.Slurm.Srun}, programs)
 }
 
 // newToken is a run's secret of 128 bits.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -46,7 +47,7 @@ const leaveDelay = time.Second
 type member struct {
 	plan.Place
 	log   *nodeLog
-	death func(status syscall.WaitStatus, log []string) string // the backend's
+	way   remote.Way
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 
@@ -87,8 +88,8 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 	if err != nil {
 		return err
 	}
-	stdout := &lineWriter{take: func(line []byte) error { return m.read(line, inbox) }}
-	stderr := &lineWriter{take: func(line []byte) error { return m.log.line("stderr: " + string(line)) }}
+	stdout := &remote.LineWriter{Take: func(line []byte) error { return m.read(line, inbox) }}
+	stderr := &remote.LineWriter{Take: func(line []byte) error { return m.log.line("stderr: " + string(line)) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = leaveDelay
 	if err := cmd.Start(); err != nil {
@@ -97,7 +98,7 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 	m.cmd, m.stdin = cmd, stdin
 	go func() {
 		err := cmd.Wait()
-		if broken := errors.Join(stdout.flush(), stderr.flush()); broken != nil {
+		if broken := errors.Join(stdout.Flush(), stderr.Flush()); broken != nil {
 			inbox <- message{from: m, err: broken}
 		}
 		inbox <- message{from: m, err: err, ended: true}
@@ -253,5 +254,5 @@ func (m *member) exitReason(err error) string {
 		return "left before its work was done"
 	}
 	status, _ := exit.Sys().(syscall.WaitStatus)
-	return m.death(status, m.log.last())
+	return m.way.Death(status, m.log.last())
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -87,49 +86,4 @@ func (l *nodeLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(l.text.Close(), l.file.Close())
-}
-
-// maxLine is the longest line that a node may send: a record with a histogram
-// has some kilobytes, a few megabytes at the very most.
-const maxLine = 16 << 20
-
-// lineWriter cuts what is written to it into lines. Not safe for concurrent
-// use. The line it passes on is valid only during the call.
-type lineWriter struct {
-	take    func(line []byte) error
-	partial []byte
-}
-
-// Write passes complete lines on. An error of take, or a line beyond maxLine,
-// ends the reading of the node's output.
-func (w *lineWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		line, rest, found := bytes.Cut(p, []byte{'\n'})
-		if !found {
-			break
-		}
-		if len(w.partial) > 0 {
-			line = append(w.partial, line...)
-			w.partial = w.partial[:0]
-		}
-		if err := w.take(bytes.TrimSuffix(line, []byte{'\r'})); err != nil {
-			return 0, err
-		}
-		p = rest
-	}
-	if w.partial = append(w.partial, p...); len(w.partial) > maxLine {
-		return 0, fmt.Errorf("a line of more than %d bytes", maxLine)
-	}
-	return n, nil
-}
-
-// flush passes on what the node left without an end of line.
-func (w *lineWriter) flush() error {
-	if len(w.partial) == 0 {
-		return nil
-	}
-	line := w.partial
-	w.partial = nil
-	return w.take(line)
 }

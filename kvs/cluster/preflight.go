@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -27,15 +28,15 @@ const (
 // preflight puts the programs on the plan's machines, and finds out whether a
 // run may start there. Its error is made of a fault for every failure, or is
 // errInterrupted.
-func (l *Launcher) preflight(ctx context.Context, at configuration, b backend) (metrics.Preflight, error) {
+func (l *Launcher) preflight(ctx context.Context, at configuration, b *remote.Runner) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
 	needs, err := at.programs.Needs(ctx, at.plan)
 	if err != nil {
 		return p, err
 	}
 	p.Findings = append(p.Findings, outFindings(at.cfg.Out)...)
-	s := &survey{backend: b, limits: l.limits, sites: sitesOf(at.plan)}
-	if err := s.blame(b.Prepare(ctx, at.plan.Places)); err != nil {
+	s := &survey{backend: b, limits: l.limits, sites: sitesOf(at.plan, b)}
+	if err := s.blame(b.Deploy(ctx, at.plan.Places)); err != nil {
 		return p, err
 	}
 	rtts, err := s.run(ctx)
@@ -127,7 +128,7 @@ func outFindings(out string) []metrics.Finding {
 
 // check is --check: the preflight alone, with its whole table, or as JSON.
 func (l *Launcher) check(ctx context.Context, at configuration) error {
-	b, err := l.backend(at)
+	b, err := l.runner(at.cfg, at.programs)
 	if err != nil {
 		return err
 	}
@@ -176,8 +177,8 @@ func report(w io.Writer, p metrics.Preflight) {
 
 // clocksAfter asks the clocks once more, so that run.json says how they went.
 // Nothing depends on an answer that does not come.
-func (l *Launcher) clocksAfter(ctx context.Context, plan plan.Plan, b backend, p *metrics.Preflight) {
-	s := &survey{backend: b, limits: l.limits, sites: sitesOf(plan)}
+func (l *Launcher) clocksAfter(ctx context.Context, plan plan.Plan, b *remote.Runner, p *metrics.Preflight) {
+	s := &survey{backend: b, limits: l.limits, sites: sitesOf(plan, b)}
 	s.clocks(ctx)
 	for i, site := range s.sites {
 		if site.ClockAfter != nil {

@@ -13,6 +13,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
 )
 
@@ -47,9 +48,21 @@ while read -r question; do
 done
 `
 
+// runnerHere runs a script as the server of this machine.
+func runnerHere(t *testing.T, text string) *remote.Runner {
+	t.Helper()
+	r, err := remote.New(remote.Programs{}, plan.Programs{metrics.Server: script(t, "kvsserver", text)})
+	if err == nil {
+		err = r.Deploy(t.Context(), []plan.Place{{Role: metrics.Server}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestShiftedClock(t *testing.T) {
-	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", shiftedProbe)}}
-	p, err := startProber(nodes, plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProber(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +77,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 func TestProbeThatEnds(t *testing.T) {
-	nodes := local{map[metrics.Role]string{metrics.Server: script(t, "kvsserver", "echo no such thing >&2; exit 3")}}
-	p, err := startProber(nodes, plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProber(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +89,14 @@ func TestProbeThatEnds(t *testing.T) {
 
 // fit is a machine that nothing is wrong with.
 func fit(name string, role metrics.Role) *site {
+	at := nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}
+	runner, err := remote.New(remote.Programs{}, nil)
+	if err != nil {
+		panic(err)
+	}
 	return &site{
-		place: plan.Place{Node: nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}, Name: name, Role: role, Data: "10.10.1.1"},
+		way:   runner.Way(at),
+		place: plan.Place{Node: at, Name: name, Role: role, Data: "10.10.1.1"},
 		Machine: metrics.Machine{
 			Nodes: []string{name}, Roles: []metrics.Role{role}, ClockBefore: &metrics.ClockOffset{OffsetS: 0.001, BoundS: 0.0001},
 			Facts: &metrics.Facts{

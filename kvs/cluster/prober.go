@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
@@ -34,7 +35,7 @@ type prober struct {
 	answers chan reply
 	ended   chan struct{}
 	limit   time.Duration // for the next answer
-	death   func(syscall.WaitStatus, []string) string
+	way     remote.Way
 }
 
 // reply is an answer, and when it came.
@@ -45,14 +46,14 @@ type reply struct {
 
 // startProber starts a probe at a place. connect is how long it may take to
 // answer for the first time: start-up files of a shell may be slow.
-func startProber(b backend, place plan.Place, connect time.Duration) (*prober, error) {
+func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*prober, error) {
 	// More answers than questions mean a program that is no probe of ours.
-	p := &prober{cmd: b.Command(place, asProbe), death: b.Death, answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
+	p := &prober{cmd: b.Command(place, remote.AsProbe), way: b.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	stdout := &lineWriter{take: p.take}
+	stdout := &remote.LineWriter{Take: p.take}
 	p.cmd.Stdout, p.cmd.Stderr = stdout, &p.stderr
 	p.cmd.WaitDelay = leaveDelay
 	if err := p.cmd.Start(); err != nil {
@@ -111,7 +112,7 @@ func (p *prober) ask(ctx context.Context, q node.Question) (reply, error) {
 func (p *prober) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	said := cmp.Or(plan.LastLine(p.stderr.String()), "without a word")
-	return fmt.Errorf("its probe %s: %s", p.death(status, strings.Split(p.stderr.String(), "\n")), said)
+	return fmt.Errorf("its probe %s: %s", p.way.Death(status, strings.Split(p.stderr.String(), "\n")), said)
 }
 
 // end makes the probe leave, by force after a while.

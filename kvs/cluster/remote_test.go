@@ -1,21 +1,13 @@
 package cluster
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/cluster/plan"
-	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
@@ -152,14 +144,6 @@ func TestRemoteFaults(t *testing.T) {
 			t.Errorf("verdict %v, %v", v, err)
 		}
 	})
-	t.Run("another machine", func(t *testing.T) {
-		tr, _, _ := newRemoteTrial(t)
-		r := &remote{login: loginTimeout, carrier: ssh{program: tr.SSH}, programs: tr.Programs, system: "Plan9 mips", paths: map[copyKey]string{}}
-		err := r.Prepare(context.Background(), []plan.Place{{Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}, Name: "node0", Role: metrics.Server}})
-		if err == nil || !strings.Contains(err.Error(), `node0: is a "Linux`) || !strings.Contains(err.Error(), `built for "Plan9 mips"`) {
-			t.Errorf("error %v", err)
-		}
-	})
 	t.Run("foreign folder", func(t *testing.T) {
 		tr, _, dir := newRemoteTrial(t)
 		if err := os.Symlink(t.TempDir(), dir); err != nil {
@@ -180,74 +164,4 @@ func TestRemoteFaults(t *testing.T) {
 		}
 		tr.checkGone(t, 2)
 	})
-}
-
-// A program that does not arrive whole leaves nothing behind, also when nobody
-// is there any more to hear of it.
-func TestReceive(t *testing.T) {
-	content := strings.Repeat("0123456789abcdef", 10000)
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
-	for _, test := range []struct {
-		name, arrives string
-		gone          bool // the launcher
-		want          []string
-	}{
-		{"whole", content, false, []string{"p"}},
-		{"half", content[:len(content)/2], false, nil},
-		{"half of a launcher that is killed", content[:len(content)/2], true, nil},
-		{"nothing", "", true, nil},
-	} {
-		dir := t.TempDir()
-		cmd := exec.Command("sh", "-s")
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, answers, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stdout, cmd.Stderr = answers, answers
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		answers.Close()
-		fmt.Fprintf(stdin, "program=p\nsum=%s\npath=%s/p\nlimit=20\n%s", sum, dir, receiveScript)
-		said := bufio.NewReader(stdout)
-		if line, err := said.ReadString('\n'); line != "kvlab send\n" {
-			t.Errorf("%s: answer %q, %v", test.name, line, err)
-		}
-		if test.gone {
-			stdout.Close()
-		}
-		io.WriteString(stdin, test.arrives)
-		stdin.Close()
-		end, _ := said.ReadString('\n')
-		cmd.Wait()
-		stdout.Close()
-		var files []string
-		entries, err := os.ReadDir(dir)
-		for _, entry := range entries {
-			files = append(files, entry.Name())
-		}
-		if err != nil || !slices.Equal(files, test.want) || (end == "kvlab installed\n") != (test.want != nil) {
-			t.Errorf("%s: files %q, %v, answer %q", test.name, files, err, end)
-		}
-	}
-}
-
-// The scripts that run on the nodes are plain POSIX shell.
-func TestScriptsAreClean(t *testing.T) {
-	checker, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Skip("shellcheck is not installed")
-	}
-	vars := "program=p\nsum=s\nfolder=f\npath=p\nlimit=9\nexport program sum folder path limit\n"
-	for name, text := range map[string]string{"probe": probeScript, "receive": receiveScript} {
-		cmd := exec.Command(checker, "-s", "sh", "-e", "SC3067", "-")
-		cmd.Stdin = strings.NewReader(vars + text)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s script: %v\n%s", name, err, out)
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
@@ -21,7 +22,7 @@ type resolver struct {
 	cfg      Config        // what all trials share
 	nodes    []nodes.Node
 	flags    plan.Flags               // of programs, once they are known
-	builds   builds                   // the programs of other commits
+	builds   remote.Builds            // the programs of other commits
 	resolved map[string]configuration // by their specs
 }
 
@@ -55,7 +56,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		return at, err
 	}
 	if v.rev != "" {
-		if at.commit, at.programs, err = r.builds.programs(ctx, r.root, v.rev); err != nil {
+		if at.commit, at.programs, err = r.builds.Programs(ctx, r.root, v.rev); err != nil {
 			return at, err
 		}
 	}

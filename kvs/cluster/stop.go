@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
+	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
 )
 
@@ -72,7 +72,7 @@ func (c *conductor) endStrays() error {
 // nodes can be reached.
 func (c *conductor) signal(members []*member, signal syscall.Signal) {
 	var group errgroup.Group
-	group.SetLimit(remoteParallel)
+	group.SetLimit(remote.Parallel)
 	for _, m := range members {
 		if m.lost != nil || m.config == nil || m.config.Process == (metrics.ProcessID{}) {
 			continue

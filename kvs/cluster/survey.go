@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
@@ -20,16 +21,17 @@ const rttPeers = 16
 type site struct {
 	metrics.Machine
 	place   plan.Place
-	listen  []string // where its servers are to listen
-	prober  *prober  // nil when there is none
-	reached string   // where other probes reach this one; "" where they do not
-	err     error    // why nothing is known of the machine
-	dataErr string   // what is wrong with its data address
+	way     remote.Way // how a program is run there
+	listen  []string   // where its servers are to listen
+	prober  *prober    // nil when there is none
+	reached string     // where other probes reach this one; "" where they do not
+	err     error      // why nothing is known of the machine
+	dataErr string     // what is wrong with its data address
 }
 
 // sitesOf are the plan's machines, in the order of their first places. On this
 // machine there is one, whatever the nodes are called.
-func sitesOf(p plan.Plan) []*site {
+func sitesOf(p plan.Plan, runner *remote.Runner) []*site {
 	var sites []*site
 	known := make(map[string]*site)
 	for _, place := range p.Places {
@@ -39,7 +41,7 @@ func sitesOf(p plan.Plan) []*site {
 		}
 		s := known[name]
 		if s == nil {
-			s = &site{place: place, Machine: metrics.Machine{Address: place.Data}}
+			s = &site{place: place, way: runner.Way(place.Node), Machine: metrics.Machine{Address: place.Data}}
 			known[name], sites = s, append(sites, s)
 		}
 		s.Nodes = append(s.Nodes, place.Name)
@@ -54,7 +56,7 @@ func sitesOf(p plan.Plan) []*site {
 // survey asks all of a plan's machines at once, and leaves nothing running on
 // them.
 type survey struct {
-	backend backend
+	backend *remote.Runner
 	limits  limits
 	sites   []*site
 }
@@ -92,7 +94,7 @@ func (s *survey) clocks(ctx context.Context) {
 // for its clock: the first sign of life.
 func (s *survey) start(ctx context.Context, note func(*site, metrics.ClockOffset)) {
 	var group errgroup.Group
-	group.SetLimit(remoteParallel)
+	group.SetLimit(remote.Parallel)
 	for _, site := range s.sites {
 		if site.err != nil {
 			continue

@@ -20,7 +20,7 @@ func (l *Launcher) sweep(ctx context.Context, cfg Config, found []nodes.Node, ar
 	plan := planSweep(cfg, args)
 	plan.GitCommit = l.commit(ctx)
 	r := &resolver{programs: l.Programs, root: l.Root, commit: plan.GitCommit, cfg: cfg, nodes: found}
-	defer func() { err = cmp.Or(err, r.builds.remove()) }()
+	defer func() { err = cmp.Or(err, r.builds.Remove()) }()
 	if err := r.addSides(ctx, &plan); err != nil {
 		return &UsageError{err}
 	}

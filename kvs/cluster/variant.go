@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 )
 
 // variant is what a trial has of its own, as launcher flags: what is added to the rest
@@ -26,9 +27,6 @@ var variantFlags = []string{
 	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", plan.EncryptionFlag,
 }
 
-// commitPrefix is how a variant names a revision.
-const commitPrefix = "commit:"
-
 // parseVariant reads the text of a variant. Its errors say what is wrong and the right
 // form.
 func parseVariant(text string) (variant, error) {
@@ -38,7 +36,7 @@ func parseVariant(text string) (variant, error) {
 		return v, err
 	}
 	if len(words) > 0 {
-		if rev, ok := strings.CutPrefix(words[0], commitPrefix); ok {
+		if rev, ok := strings.CutPrefix(words[0], remote.CommitPrefix); ok {
 			if v.rev, words = rev, words[1:]; rev == "" {
 				return v, errors.New("commit: needs a git revision, as in commit:HEAD~1")
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
 	"kvlab/plots"
 	"kvlab/plots/compare"
@@ -240,7 +241,7 @@ func TestABCommits(t *testing.T) {
 
 func gitSays(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, err := git(context.Background(), dir, args...)
+	out, err := remote.Git(context.Background(), dir, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

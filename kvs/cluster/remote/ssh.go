@@ -1,4 +1,4 @@
-package cluster
+package remote
 
 import (
 	"cmp"
@@ -21,10 +21,10 @@ type ssh struct {
 	config  string // -F; "" for the user's own
 }
 
-// command is one connection of its own, so that its end is the node's end. A
+// Command is one connection of its own, so that its end is the node's end. A
 // first contact's host key is accepted and kept, a changed one is not; with
 // --ssh-config that file decides.
-func (s ssh) command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
+func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{"-T", "-x", "-a",
 		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
 		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
@@ -43,8 +43,8 @@ func (s ssh) command(ctx context.Context, node nodes.Node, words ...string) *exe
 	return cmd
 }
 
-// failure tells ssh's own failures from the remote command's.
-func (s ssh) failure(err error, stderr string) error {
+// Failure tells ssh's own failures from the remote command's.
+func (s ssh) Failure(err error, stderr string) error {
 	said := plan.LastLine(stderr)
 	var exit *exec.ExitError
 	switch {
@@ -56,10 +56,18 @@ func (s ssh) failure(err error, stderr string) error {
 	return err
 }
 
-// death reads ssh's exit status, which is the remote shell's.
-func (s ssh) death(status syscall.WaitStatus, _ []string) string {
+// Death reads ssh's exit status, which is the remote shell's.
+func (s ssh) Death(status syscall.WaitStatus, _ []string) string {
 	if status.ExitStatus() == sshFailed {
 		return "died of a signal, or its connection was lost (exit status 255 of ssh)"
 	}
 	return shellDeath(status)
+}
+
+// Typed logs in.
+func (s ssh) Typed(node nodes.Node, command string) string {
+	if node.Way.Port != "" {
+		return "ssh -p " + node.Way.Port + " " + node.Way.To + " " + command
+	}
+	return "ssh " + node.Way.To + " " + command
 }

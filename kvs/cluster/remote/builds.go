@@ -1,4 +1,4 @@
-package cluster
+package remote
 
 import (
 	"cmp"
@@ -13,21 +13,21 @@ import (
 	"kvlab/metrics"
 )
 
-// builds are the programs of other commits than the checkout's. They lie in one
+// Builds are the programs of other commits than the checkout's. They lie in one
 // temporary folder, which remove removes; on the nodes they are kept under the hash
 // of their content, as all programs are. The zero builds has none.
-type builds struct {
+type Builds struct {
 	dir   string
 	ready map[string]plan.Programs // by commit
 }
 
-// programs builds the node programs of a revision of the checkout at root, static
+// Programs builds the node programs of a revision of the checkout at root, static
 // as run-cluster.sh builds its own, and returns the commit that it names and their
 // paths. The build is the same to the last byte each time, for the same Go.
-func (b *builds) programs(ctx context.Context, root, rev string) (commit string, paths plan.Programs, err error) {
-	commit, err = git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string, paths plan.Programs, err error) {
+	commit, err = Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
-		return "", nil, fmt.Errorf("%s%s: no such commit in %s", commitPrefix, rev, root)
+		return "", nil, fmt.Errorf("%s%s: no such commit in %s", CommitPrefix, rev, root)
 	}
 	if paths, ok := b.ready[commit]; ok {
 		return commit, paths, nil
@@ -42,14 +42,14 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 	// A clone of its own, which shares the objects: the checkout stays as it is, and
 	// the programs carry the commit.
 	source := filepath.Join(dir, "source")
-	if _, err := git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+	if _, err := Git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err != nil {
+		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
 	}
-	if _, err := git(ctx, source, "checkout", "--quiet", "--detach", commit); err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+	if _, err := Git(ctx, source, "checkout", "--quiet", "--detach", commit); err != nil {
+		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
 	}
 	if err := buildNodes(ctx, source, filepath.Join(dir, "bin")); err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", commitPrefix, rev, err)
+		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
 	}
 	paths = make(plan.Programs)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
@@ -59,17 +59,17 @@ func (b *builds) programs(ctx context.Context, root, rev string) (commit string,
 	return commit, paths, os.RemoveAll(source)
 }
 
-// remove removes all programs.
-func (b *builds) remove() error {
+// Remove removes all programs.
+func (b *Builds) Remove() error {
 	if b.dir == "" {
 		return nil
 	}
 	return os.RemoveAll(b.dir)
 }
 
-// git runs git in a folder and returns what it prints. Its error is git's own last
+// Git runs git in a folder and returns what it prints. Its error is git's own last
 // line.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
 	return strings.TrimSpace(out), err
 }
@@ -86,3 +86,6 @@ func buildNodes(ctx context.Context, source, bin string) error {
 	}
 	return nil
 }
+
+// CommitPrefix is how a variant names a revision.
+const CommitPrefix = "commit:"

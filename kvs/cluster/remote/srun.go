@@ -1,4 +1,4 @@
-package cluster
+package remote
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 // task. When srun dies, slurmstepd ends the task.
 type srun struct{ program string }
 
-// command is a step beside those that the node has already (--overlap), with
+// Command is a step beside those that the node has already (--overlap), with
 // all of the job's memory there (--mem=0), on any of its cores. Its output is not
 // labelled, and not through a terminal (--unbuffered would be).
-func (s srun) command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
+func (s srun) Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{
 		"--jobid=" + node.Way.To, "--nodelist=" + node.Name, "--nodes=1", "--ntasks=1",
 		"--overlap", "--mem=0", "--cpu-bind=none", "--mpi=none",
@@ -50,8 +50,8 @@ func stepEnvironment(environment []string) []string {
 // taskEnd is what srun says of a task that fails, after the task's own words.
 var taskEnd = regexp.MustCompile(`^srun: error: \S+: task 0: `)
 
-// failure tells srun's own failures from the remote command's.
-func (s srun) failure(err error, stderr string) error {
+// Failure tells srun's own failures from the remote command's.
+func (s srun) Failure(err error, stderr string) error {
 	lines := strings.Split(stderr, "\n")
 	for _, line := range lines {
 		if strings.HasPrefix(line, "srun: error: ") && !taskEnd.MatchString(line) {
@@ -65,9 +65,9 @@ func (s srun) failure(err error, stderr string) error {
 	return err
 }
 
-// death reads srun's exit status, which is the task's, and what Slurm has
+// Death reads srun's exit status, which is the task's, and what Slurm has
 // printed: the most telling is slurmstepd's word between stars.
-func (s srun) death(status syscall.WaitStatus, log []string) string {
+func (s srun) Death(status syscall.WaitStatus, log []string) string {
 	if status.Signaled() {
 		return "lost its srun, which " + death(status)
 	}
@@ -84,4 +84,9 @@ func (s srun) death(status syscall.WaitStatus, log []string) string {
 		return shellDeath(status)
 	}
 	return shellDeath(status) + " (" + said + ")"
+}
+
+// Typed is a step beside the others, from a shell of the job.
+func (s srun) Typed(node nodes.Node, command string) string {
+	return "srun --overlap -w " + node.Name + " " + command
 }

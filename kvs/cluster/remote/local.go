@@ -1,0 +1,35 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"syscall"
+
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
+)
+
+// local runs programs as processes on this machine.
+type local struct{}
+
+// Command runs the words themselves.
+func (local) Command(ctx context.Context, _ nodes.Node, words ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// Failure is the command's last word.
+func (local) Failure(err error, stderr string) error {
+	if said := plan.LastLine(stderr); said != "" {
+		return errors.New(said)
+	}
+	return err
+}
+
+// Death is what the kernel says.
+func (local) Death(status syscall.WaitStatus, _ []string) string { return death(status) }
+
+// Typed is the command itself.
+func (local) Typed(_ nodes.Node, command string) string { return command }

@@ -1,0 +1,215 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Parallel is how many nodes are asked at a time. A jump host's sshd drops
+// connections at random from its tenth unauthenticated one on (MaxStartups
+// 10:30:100 in sshd_config(5)).
+const Parallel = 8
+
+// remoteTimeout bounds one step of a node's preparation, the copy of a program
+// of some ten megabytes included.
+const remoteTimeout = 2 * time.Minute
+
+// Runner runs the programs of a launcher on nodes. Remote command lines are plain
+// constant words, as the login shell may be any; scripts go to a sh over its
+// standard input, and a node's arguments through the control pipe.
+type Runner struct {
+	ways     map[nodes.Kind]Way
+	programs plan.Programs
+	system   string        // uname -sm of this machine
+	login    time.Duration // how long a node may take to its first word; 0 for what its way needs
+
+	mu    sync.Mutex
+	paths map[copyKey]string // guarded by mu
+}
+
+// copyKey tells the copies of the programs on the nodes apart.
+type copyKey struct {
+	node string
+	role metrics.Role
+}
+
+// New returns a Runner of programs that reaches nodes through ways.
+func New(ways Programs, programs plan.Programs) (*Runner, error) {
+	system, err := exec.Command("uname", "-sm").Output()
+	if err != nil {
+		return nil, fmt.Errorf("uname -sm: %w", err)
+	}
+	return &Runner{
+		ways: ways.ways(), programs: programs,
+		system: strings.TrimSpace(string(system)),
+		paths:  make(map[copyKey]string),
+	}, nil
+}
+
+// Way is how the node's programs are run.
+func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
+
+// Deploy makes sure that every place can run its program, and copies it to the
+// nodes that do not have it yet. Its errors are faults that name the node.
+func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
+	sums, err := r.sums(places)
+	if err != nil {
+		return err
+	}
+	places = onePerCopy(places)
+	faults := make([]error, len(places))
+	var group errgroup.Group
+	group.SetLimit(Parallel)
+	for i, place := range places {
+		group.Go(func() error {
+			path, err := r.deploy(ctx, place, sums[place.Role])
+			if err != nil {
+				faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
+				return nil
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.paths[copyKey{place.Node.Name, place.Role}] = path
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are each place's own
+	return errors.Join(faults...)
+}
+
+// sums are the programs' checksums, where a place is on another machine.
+func (r *Runner) sums(places []plan.Place) (map[metrics.Role]string, error) {
+	if !slices.ContainsFunc(places, func(p plan.Place) bool { return p.Way.Kind != nodes.Local }) {
+		return nil, nil
+	}
+	sums, err := r.programs.Sums()
+	if err != nil {
+		return nil, &plan.Fault{Reason: format.OneLine(err.Error())}
+	}
+	return sums, nil
+}
+
+// onePerCopy leaves out the places whose node has its program by an earlier one.
+func onePerCopy(places []plan.Place) []plan.Place {
+	var first []plan.Place
+	seen := make(map[copyKey]bool)
+	for _, place := range places {
+		if key := (copyKey{place.Node.Name, place.Role}); !seen[key] {
+			seen[key] = true
+			first = append(first, place)
+		}
+	}
+	return first
+}
+
+// Mode is what a program is started for: the only word of its command line.
+type Mode string
+
+// The modes.
+const (
+	AsNode  Mode = "-control" // to take part in the run; see package node
+	AsProbe Mode = "-probe"   // to tell what its machine is; see package node
+)
+
+// Command is the process, not yet started, that runs a place's program in a mode,
+// with the mode's pipe as its standard input and output.
+func (r *Runner) Command(place plan.Place, as Mode) *exec.Cmd {
+	return r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), string(as))
+}
+
+// Signal sends a signal to a place's process itself, which may be beyond the
+// reach of signals to its Command. After SIGKILL it has gone. On another machine
+// the node's copy of the program sends it, over a connection of its own.
+func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.ProcessID, signal syscall.Signal) error {
+	if place.Way.Kind == nodes.Local {
+		return node.Signal(id, signal)
+	}
+	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
+	return err
+}
+
+// Reap has a node's copy of the server's program end what earlier runs of this
+// user have left there, and returns what that was.
+func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
+	place := plan.Place{Node: n, Name: n.Name, Role: metrics.Server}
+	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {
+		return nil, err
+	}
+	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapWords()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", n.Name, err)
+	}
+	return slices.Sorted(maps.Values(answer)), nil
+}
+
+// path is where the place's program lies on its node.
+func (r *Runner) path(place plan.Place) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paths[copyKey{place.Node.Name, place.Role}]
+}
+
+// plainPath is what a remote path may look like to stand in a command line.
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
+
+// deploy makes sure that the node has the program with the checksum sum, and
+// returns its path there.
+func (r *Runner) deploy(ctx context.Context, place plan.Place, sum string) (string, error) {
+	if place.Way.Kind == nodes.Local {
+		return exec.LookPath(r.programs[place.Role])
+	}
+	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\n", place.Program(), sum, sum[:16])
+	answer, err := r.run(ctx, place, strings.NewReader(vars+probeScript), "sh", "-s")
+	if err != nil {
+		return "", err
+	}
+	system, dir := answer["system"], answer["dir"]
+	if system != r.system {
+		return "", fmt.Errorf("is a %q machine, and the programs are built for %q", system, r.system)
+	}
+	if !plainPath.MatchString(dir) {
+		return "", fmt.Errorf("unusable folder %q", dir)
+	}
+	path := dir + "/" + sum[:16] + "/" + place.Program()
+	if _, ok := answer["have"]; ok {
+		return path, nil
+	}
+	return path, r.push(ctx, place, path, vars)
+}
+
+// push copies the program under another name first, so that a run beside this
+// one never starts half a file.
+func (r *Runner) push(ctx context.Context, place plan.Place, path, vars string) error {
+	program, err := os.Open(r.programs[place.Role])
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	vars += fmt.Sprintf("path=%s\nlimit=%d\n", path, int(remoteTimeout.Seconds()))
+	answer, err := r.converse(ctx, place, strings.NewReader(vars+receiveScript), program, "sh", "-s")
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", place.Program(), err)
+	}
+	if _, ok := answer["installed"]; !ok {
+		return fmt.Errorf("copy %s: no answer", place.Program())
+	}
+	return nil
+}

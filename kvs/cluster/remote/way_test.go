@@ -1,0 +1,176 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics"
+)
+
+// script writes an executable shell script.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The fakes skip their options as ssh and srun do. sshd has a login shell run the
+// words, and dies of a command's signal with the shell's status; srun runs them
+// itself.
+const (
+	fakeSSH = `
+while [ $# -gt 2 ] && [ "$1" != -- ]; do
+	case $1 in -o|-F|-p) shift ;; -T|-x|-a) ;; *) break ;; esac
+	shift
+done
+[ "$1" = -- ] && shift
+shift
+sh -c "$*"
+exit $?
+`
+	fakeSrun = `
+while :; do
+	case $1 in -w) shift ;; -*) ;; *) break ;; esac
+	shift
+done
+"$@"
+exit $?
+`
+)
+
+// wayTest is one way with a node that it reaches.
+type wayTest struct {
+	name string
+	way  Way
+	node nodes.Node
+	path string // of the folder with its fake
+}
+
+// everyWay returns the ways over fakes that run everything here.
+func everyWay(t *testing.T) []wayTest {
+	t.Helper()
+	fakeSSH, fakeSrun := script(t, "ssh", fakeSSH), script(t, "srun", fakeSrun)
+	ways := Programs{SSH: fakeSSH, Srun: fakeSrun}.ways()
+	return []wayTest{
+		{"local", ways[nodes.Local], nodes.Node{Name: "node0"}, "/"},
+		{"ssh", ways[nodes.SSH], nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "me@host", Port: "2222"}}, filepath.Dir(fakeSSH)},
+		{"srun", ways[nodes.Srun], nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.Srun, To: "12"}}, filepath.Dir(fakeSrun)},
+	}
+}
+
+// TestWays holds what every Way must do.
+func TestWays(t *testing.T) {
+	for _, w := range everyWay(t) {
+		run := func(ctx context.Context, script string) (stdout, stderr string, state *os.ProcessState, err error) {
+			var out, said bytes.Buffer
+			cmd := w.way.Command(ctx, w.node, "sh", "-s")
+			cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(script), &out, &said, time.Second
+			err = cmd.Run()
+			return out.String(), said.String(), cmd.ProcessState, err
+		}
+		t.Run(w.name, func(t *testing.T) {
+			if out, said, _, err := run(t.Context(), "echo out; echo said >&2"); out != "out\n" || said != "said\n" || err != nil {
+				t.Errorf("a command says %q and %q, %v", out, said, err)
+			}
+			_, said, state, err := run(t.Context(), "echo 'first' >&2; echo 'no such thing' >&2; exit 3")
+			if got := w.way.Failure(err, said); got == nil || got.Error() != "no such thing" {
+				t.Errorf("Failure = %v, want the command's last word", got)
+			}
+			if got := w.way.Death(state.Sys().(syscall.WaitStatus), nil); got != "died with exit status 3" {
+				t.Errorf("Death = %q after exit 3", got)
+			}
+			_, _, state, err = run(t.Context(), "exit 7")
+			if got := w.way.Failure(err, ""); !errors.Is(got, err) {
+				t.Errorf("Failure = %v of a command that says nothing, want %v", got, err)
+			}
+			_, _, state, _ = run(t.Context(), "kill -9 $$")
+			if got := w.way.Death(state.Sys().(syscall.WaitStatus), nil); got != "died of signal 9 (killed)" {
+				t.Errorf("Death = %q after SIGKILL", got)
+			}
+			typed := exec.Command("sh", "-c", w.way.Typed(w.node, "echo typed"))
+			typed.Env = append(os.Environ(), "PATH="+w.path+":"+os.Getenv("PATH"))
+			if out, err := typed.CombinedOutput(); string(out) != "typed\n" || err != nil {
+				t.Errorf("%s says %q, %v", w.way.Typed(w.node, "echo typed"), out, err)
+			}
+			testWayEnds(t, w)
+		})
+	}
+}
+
+// testWayEnds: the end of the context ends the Command, which leads a process
+// group of its own.
+func testWayEnds(t *testing.T, w wayTest) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := w.way.Command(ctx, w.node, "cat")
+	cmd.WaitDelay = time.Second
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if group, err := syscall.Getpgid(cmd.Process.Pid); group != cmd.Process.Pid || err != nil {
+		t.Errorf("the command is in process group %d, %v, want its own", group, err)
+	}
+	cancel()
+	if err := cmd.Wait(); err == nil {
+		t.Error("a command ends well although its context has ended")
+	}
+}
+
+// TestDeployElsewhere: a program is not copied to a machine that cannot run it.
+func TestDeployElsewhere(t *testing.T) {
+	for _, w := range everyWay(t)[1:] {
+		r := &Runner{ways: map[nodes.Kind]Way{w.node.Way.Kind: w.way}, programs: plan.Programs{metrics.Server: script(t, "kvsserver", "")}, system: "Plan9 mips"}
+		user := "test-" + filepath.Base(filepath.Dir(t.TempDir()))
+		t.Cleanup(func() { os.RemoveAll("/tmp/kvlab-" + user) })
+		t.Setenv("PATH", filepath.Dir(script(t, "id", "echo "+user))+":"+os.Getenv("PATH"))
+		err := r.Deploy(t.Context(), []plan.Place{{Node: w.node, Name: "node0", Role: metrics.Server}})
+		if err == nil || !strings.Contains(err.Error(), `node0: is a "Linux`) || !strings.Contains(err.Error(), `built for "Plan9 mips"`) {
+			t.Errorf("%s: error %v", w.name, err)
+		}
+	}
+}
+
+// A node that lets ssh in and then says nothing cannot be reached, and what its
+// login said until then is told. One that has spoken has more time.
+func TestLoginThatHangs(t *testing.T) {
+	const limit = 5 * time.Second
+	program := script(t, "kvsserver", "exit 0")
+	for name, tt := range map[string]struct{ node, want string }{
+		"mute":  {"echo 'quota: no answer from the file server' >&2; exec sleep 60", "cannot be reached: the login gets no further within 5s: quota: no answer from the file server"},
+		"spoke": {"echo kvlab system; sleep 6", `is a "" machine`},
+	} {
+		ways := Programs{SSH: script(t, "ssh", tt.node)}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := New(ways, plan.Programs{metrics.Server: program})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.login = limit
+			begun := time.Now()
+			err = r.Deploy(t.Context(), []plan.Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || time.Since(begun) > 50*time.Second {
+				t.Errorf("%v after %v, want %q", err, time.Since(begun), tt.want)
+			}
+		})
+	}
+}
