@@ -50,7 +50,7 @@ func TestHistories(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		name := engine.Names[i%len(engine.Names)]
 		t.Run(fmt.Sprintf("%s %s %d", name, fault, seed), func(t *testing.T) {
-			found := history(t, name, fault, random)
+			found := runRecorded(t, name, fault, random)
 			if found.Illegal+found.Order+found.Unknown > 0 {
 				t.Errorf("%s %s", found.Text(), found.Fault())
 			}
@@ -67,8 +67,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history runs one client with a fault, and returns what its check found.
-func history(t *testing.T, name, fault string, random *rand.Rand) metrics.Check {
+// runRecorded runs one client with a fault, and returns what its check found.
+func runRecorded(t *testing.T, name, fault string, random *rand.Rand) metrics.Check {
 	c, s, slow := historyRun(t, name, fault, random)
 	g := connected(t, c)
 	if err := g.Load(context.Background()); err != nil {
