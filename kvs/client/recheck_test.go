@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -21,11 +21,11 @@ func TestRecheck(t *testing.T) {
 		{Read: &old, CallNs: 50, ReturnNs: 60},
 	}
 	dir := t.TempDir()
-	bad, err := check.Save(dir, "bad", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops}, Part: ops})
+	bad, err := history.Save(dir, "bad", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops}, Part: ops})
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, err := check.Save(dir, "good", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops[:2]}, Part: ops})
+	good, err := history.Save(dir, "good", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops[:2]}, Part: ops})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
@@ -82,7 +82,7 @@ func (c *client) reportViolation(v metrics.Violation) error {
 	if c.node.Controlled() {
 		return c.node.Report(metrics.Record{Violation: &v})
 	}
-	path, err := check.Save(".", c.config.Node, v)
+	path, err := history.Save(".", c.config.Node, v)
 	if err == nil {
 		c.node.Logf("saved %s and its picture; bin/kvsclient -recheck %s verifies it again", path, path)
 	}
@@ -91,17 +91,17 @@ func (c *client) reportViolation(v metrics.Violation) error {
 
 // recheck verifies a saved history again, and draws its picture beside it.
 func recheck(out io.Writer, path string) error {
-	v, err := check.Read(path)
+	v, err := history.Read(path)
 	if err != nil {
 		return fmt.Errorf("-recheck: %w", err)
 	}
 	fmt.Fprintf(out, "key %s, slice %d: %d operations of %d workers\n", v.History.Key, v.History.Slice, len(v.History.Ops), len(v.History.Spans))
-	r := check.Verify(v.History)
-	if r.Outcome == check.OK {
+	r := history.Verify(v.History)
+	if r.Outcome == history.OK {
 		fmt.Fprintln(out, r.Outcome)
 		return nil
 	}
-	if err := check.SavePicture(path, r.Part); err != nil {
+	if err := history.SavePicture(path, r.Part); err != nil {
 		return fmt.Errorf("-recheck: %w", err)
 	}
 	return fmt.Errorf("%s: %s: %s", path, r.Outcome, r.Why)

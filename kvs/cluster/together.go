@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -45,7 +45,7 @@ func (c *conductor) checkTogether(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, togetherLimit)
 	defer cancel()
-	var joint check.Joint
+	var joint history.Joint
 	ahead := make(map[int]metrics.Ahead)
 	for i, m := range c.of(metrics.Client) {
 		for _, s := range m.slices {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/check"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -45,9 +45,9 @@ func TestTogether(t *testing.T) {
 				}
 				return
 			}
-			v, err := check.Read(path)
-			if err != nil || check.Verify(v.History).Outcome != check.Illegal {
-				t.Errorf("the saved history is %s, %v", check.Verify(v.History).Outcome, err)
+			v, err := history.Read(path)
+			if err != nil || history.Verify(v.History).Outcome != history.Illegal {
+				t.Errorf("the saved history is %s, %v", history.Verify(v.History).Outcome, err)
 			}
 			if page := tr.read(t, "history-clients.html"); !strings.Contains(page, "put 0.0#2") {
 				t.Errorf("a picture of %d bytes without the put", len(page))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -27,7 +27,7 @@ func (c *conductor) saveViolation(dir folder, of string, v *metrics.Violation) e
 	if v == nil {
 		return nil
 	}
-	path, err := check.Save(string(dir), of, *v)
+	path, err := history.Save(string(dir), of, *v)
 	if err == nil {
 		c.display.clear()
 		fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -recheck %s verifies it again\n", path, path)

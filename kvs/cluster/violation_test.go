@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -19,7 +19,7 @@ func unlinear() metrics.Violation {
 		{Read: &old, CallNs: 50, ReturnNs: 60},
 	}
 	h := metrics.History{Key: "7", Slice: 1, Ops: ops}
-	r := check.Verify(h)
+	r := history.Verify(h)
 	return metrics.Violation{Why: r.Why, History: h, Part: r.Part}
 }
 
@@ -38,11 +38,11 @@ func TestViolationIsSaved(t *testing.T) {
 	if err := tr.stderr.String(); !strings.Contains(err, "bin/kvsclient -recheck ") {
 		t.Errorf("no command to verify it again:\n%s", err)
 	}
-	v, err := check.Read(filepath.Join(tr.out, "latest", "history-node2.json"))
+	v, err := history.Read(filepath.Join(tr.out, "latest", "history-node2.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := check.Verify(v.History); r.Outcome != check.Illegal || r.Why != v.Why {
+	if r := history.Verify(v.History); r.Outcome != history.Illegal || r.Why != v.Why {
 		t.Errorf("the saved history is %s: %s", r.Outcome, r.Why)
 	}
 	if page := tr.read(t, "history-node2.html"); !strings.Contains(page, "0.1: put 0.1#1") {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/check"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -23,7 +23,7 @@ type ensemble struct {
 	clients []*Generator
 	plan    metrics.SlicePlan
 	apart   time.Duration // how far each client's clock is ahead of that of the one before; 0 when they share one
-	joint   check.Joint
+	joint   history.Joint
 	mu      sync.Mutex // guards joint
 }
 
@@ -47,7 +47,7 @@ func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 // measure runs all clients at once, and returns what each made of it.
 func (e *ensemble) measure(t testing.TB) []error {
 	t.Helper()
-	e.joint = check.Joint{}
+	e.joint = history.Joint{}
 	errs := make([]error, len(e.clients))
 	begins := time.Now().Add(10 * time.Millisecond)
 	var running sync.WaitGroup
@@ -263,7 +263,7 @@ func TestJointMutants(t *testing.T) {
 				t.Logf("seed %d: %s %.120s", c.Workload.Seed, found.Text(), found.First)
 				if found.Illegal == 0 || bad == nil || !strings.Contains(bad.Why, test.want) {
 					t.Errorf("seed %d: found %q, want %q", c.Workload.Seed, found.First, test.want)
-				} else if r := check.Verify(bad.History); r.Outcome != check.Illegal {
+				} else if r := history.Verify(bad.History); r.Outcome != history.Illegal {
 					t.Errorf("seed %d: verified again the history is %s", c.Workload.Seed, r.Outcome)
 				}
 			}

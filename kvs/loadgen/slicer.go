@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kvlab/kvs/check"
+	"kvlab/kvs/history"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
@@ -202,11 +202,11 @@ func (s *slicer) verify() {
 
 // judge verifies one key's history.
 func (s *slicer) judge(h metrics.History) {
-	r := check.Verify(h)
+	r := history.Verify(h)
 	switch r.Outcome {
-	case check.OK:
+	case history.OK:
 		return
-	case check.Illegal:
+	case history.Illegal:
 		s.found.Illegal++
 	default:
 		s.found.Unknown++

@@ -1,4 +1,4 @@
-// Package check verifies that recorded histories are linearizable: that each
+// Package history verifies that recorded histories are linearizable: that each
 // operation can be given a moment between its call and its return so that, in
 // the order of these moments, every read sees the last write before it.
 // Linearizability is local (Herlihy and Wing, "Linearizability: a correctness
@@ -23,7 +23,7 @@
 // porcupine judges what was found: the operations of the blocks that contradict
 // each other, which are few, or else a few blocks of a history that is right. If it does not agree,
 // the outcome is Unknown.
-package check
+package history
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package check
+package history
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ func (j *Joint) Add(s metrics.Slice) {
 // other; those who share a clock need none. It also returns the first history that
 // is not linearizable, or not certainly. The end of ctx leaves the rest unverified.
 func (j *Joint) Verify(ctx context.Context, ahead map[int]metrics.Ahead) (metrics.JointCheck, *metrics.Violation) {
-	v := joining{ahead: ahead}
+	v := merger{ahead: ahead}
 	for _, number := range slices.Sorted(maps.Keys(j.parts)) {
 		if v.slice(ctx, j.parts[number]) {
 			v.found.Slices++
@@ -49,8 +49,8 @@ func (j *Joint) Verify(ctx context.Context, ahead map[int]metrics.Ahead) (metric
 	return v.found, v.bad
 }
 
-// joining is the work of Verify.
-type joining struct {
+// merger is the work of Verify.
+type merger struct {
 	ahead map[int]metrics.Ahead
 	found metrics.JointCheck
 	bad   *metrics.Violation
@@ -58,7 +58,7 @@ type joining struct {
 
 // slice verifies one slice, and reports whether it could: all clients together,
 // and once more without widening those who share a clock, where not all do.
-func (v *joining) slice(ctx context.Context, parts []metrics.Slice) bool {
+func (v *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
 	clocks := make(map[string][]metrics.Slice)
 	for _, p := range parts {
 		clocks[p.Clock] = append(clocks[p.Clock], p)
@@ -86,7 +86,7 @@ func (v *joining) slice(ctx context.Context, parts []metrics.Slice) bool {
 
 // together verifies several clients' parts of one slice, key by key, and returns
 // how many operations they have; false when it could not.
-func (v *joining) together(ctx context.Context, parts []metrics.Slice, widen bool) (ops int, ok bool) {
+func (v *merger) together(ctx context.Context, parts []metrics.Slice, widen bool) (ops int, ok bool) {
 	if len(parts) < 2 {
 		return 0, false
 	}
@@ -120,7 +120,7 @@ func (v *joining) together(ctx context.Context, parts []metrics.Slice, widen boo
 }
 
 // judge verifies one key's history.
-func (v *joining) judge(h metrics.History) {
+func (v *merger) judge(h metrics.History) {
 	r := Verify(h)
 	switch r.Outcome {
 	case OK:
@@ -141,7 +141,7 @@ type widening struct {
 	earlier, later int64 // subtracted from what cannot be later, or earlier, than was read
 }
 
-func (v *joining) widening(p metrics.Slice, widen bool) widening {
+func (v *merger) widening(p metrics.Slice, widen bool) widening {
 	a := metrics.Ahead{}
 	if widen {
 		a = v.ahead[p.Client]

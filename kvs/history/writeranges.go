@@ -1,14 +1,14 @@
-package check
+package history
 
 import "kvlab/metrics"
 
-// spans are a slice's spans by writer.
-type spans map[writer]metrics.WorkerSpan
+// writeRanges are a slice's spans by writer.
+type writeRanges map[writer]metrics.WorkerSpan
 
 type writer struct{ client, worker int }
 
-func newSpans(list []metrics.WorkerSpan) spans {
-	s := make(spans, len(list))
+func newWriteRanges(list []metrics.WorkerSpan) writeRanges {
+	s := make(writeRanges, len(list))
 	for _, span := range list {
 		s[writer{span.Client, span.Worker}] = span
 	}
@@ -17,7 +17,7 @@ func newSpans(list []metrics.WorkerSpan) spans {
 
 // write stands for the write of a value that is not in the history, at any time
 // when it can have been; false when it must be in the history if it was one.
-func (s spans) write(v metrics.Value) (op, bool) {
+func (s writeRanges) write(v metrics.Value) (op, bool) {
 	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
 	span, known := s[writer{v.Client(), v.Worker()}]
 	switch {

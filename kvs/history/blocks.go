@@ -1,4 +1,4 @@
-package check
+package history
 
 import (
 	"cmp"
@@ -138,7 +138,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *contradiction) {
 		}
 		cells[o.Wrote] = &cell{value: o.Wrote, write: o, first: o, last: o, tied: o.Read != nil}
 	}
-	spans := newSpans(h.Spans)
+	spans := newWriteRanges(h.Spans)
 	for i := range h.Ops {
 		o := &h.Ops[i]
 		if o.Read == nil {
