@@ -101,7 +101,7 @@ func (s *series) open(cfg Config, plan *metrics.Sweep) (done []experiment.Trial,
 func further(plan metrics.Sweep, dir folder, scale compare.Scale, done []metrics.Trial) string {
 	text := ""
 	if len(plan.Sides) > 0 {
-		if compared, err := compare.CompareSides(string(dir)); err != nil {
+		if compared, err := compare.Variants(string(dir)); err != nil {
 			text = fmt.Sprintf("\nno comparison: %v\n", err)
 		} else {
 			text = fmt.Sprintf("\n%s\n", compared)

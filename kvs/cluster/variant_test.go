@@ -117,11 +117,11 @@ func TestABTrials(t *testing.T) {
 			t.Errorf("trial of side %s has the arguments %q", trial.Point[0], args)
 		}
 	}
-	again, err := compare.CompareSides(filepath.Join(tr.out, "latest"))
+	again, err := compare.Variants(filepath.Join(tr.out, "latest"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := tr.stdout.String(); again.Pairs != 3 || !strings.Contains(out, "\n\n"+again.String()+"\n\nlogs ") || !strings.HasSuffix(out, "\nverdict VALID\n") {
+	if out := tr.stdout.String(); again.Results[0].A != 3 || !strings.Contains(out, "\n\n"+again.String()+"\n\nlogs ") || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output has no\n%s\nit is\n%s", again, out)
 	}
 	if report := tr.read(t, "report.html"); !strings.Contains(report, "id=\"comparison\"") {

@@ -47,11 +47,11 @@ func TestCompare(t *testing.T) {
 					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
 				}
 			}
-			if ratio := c.Ratio.Value / test.factor; ratio < 0.98 || ratio > 1.02 {
-				t.Errorf("B/A is %v, want about %v", c.Ratio.Value, test.factor)
+			if ratio := c.Results[0].Ratio.Value / test.factor; ratio < 0.98 || ratio > 1.02 {
+				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio.Value, test.factor)
 			}
-			if c.Known && (c.Ratio.Low > test.factor || c.Ratio.High < test.factor) {
-				t.Errorf("the interval %v to %v misses %v", c.Ratio.Low, c.Ratio.High, test.factor)
+			if c.Results[0].Known && (c.Results[0].Ratio.Low > test.factor || c.Results[0].Ratio.High < test.factor) {
+				t.Errorf("the interval %v to %v misses %v", c.Results[0].Ratio.Low, c.Results[0].Ratio.High, test.factor)
 			}
 		})
 	}

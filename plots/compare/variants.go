@@ -15,12 +15,12 @@ import (
 	"kvlab/plots/folder"
 )
 
-// CompareSides compares the two sides of a folder of --ab, by the pairs in which
+// Variants compares the two variants of a folder of --ab, by the pairs in which
 // their trials were made. It need not have ended. An InputError says that it is not
-// such a folder, or that a side has no valid trial.
-func CompareSides(dir string) (Comparison, error) {
-	c := Comparison{Paired: true}
-	dir, err := folder.RealPath(dir) // trials are called by their folder's name
+// such a folder, or that a variant has no valid trial.
+func Variants(dir string) (Comparison, error) {
+	var c Comparison
+	dir, err := folder.RealPath(dir) // a trial's name has the folder's
 	if err != nil {
 		return c, err
 	}
@@ -33,46 +33,46 @@ func CompareSides(dir string) (Comparison, error) {
 	}
 	for _, trial := range trials {
 		if !folder.Planned(plan.Knobs, trial.Point) {
-			return c, &folder.InputError{Err: fmt.Errorf("%s: trial %d is of neither side", filepath.Join(dir, metrics.TrialsFile), trial.Number)}
+			return c, &folder.InputError{Err: fmt.Errorf("%s: trial %d is of neither variant", filepath.Join(dir, metrics.TrialsFile), trial.Number)}
 		}
 	}
 	runs, err := folder.LoadTrials(dir)
 	if err != nil {
 		return c, err
 	}
-	for i, side := range []*Side{&c.A, &c.B} {
+	for i, variant := range []*Variant{&c.A, &c.B} {
 		var own []*folder.Run
 		for at, trial := range trials {
 			if trial.Point[0] == metrics.SideNames[i] {
 				own = append(own, runs[at])
 			}
 		}
-		side.Name = sideName(plan, i)
-		if _, err := side.take(own); err != nil {
+		variant.Name = format.Label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
+		if _, err := variant.add(own); err != nil {
 			return c, err
 		}
 	}
 	a, b := pairs(trials, func(i int) float64 { return trials[i].OpsPerS })
-	if c.Pairs = len(a); c.Pairs == 0 {
+	if len(a) == 0 {
 		return c, &folder.InputError{Err: errors.New(filepath.Base(dir) + ": no pair has two valid trials: there is nothing to compare")}
 	}
+	c.Results = []Result{resultOf(a, b, true, 0.95)}
 	if plan.Together {
-		c.compareCosts(trials, runs)
-	} else {
-		c.Ratio, c.Known = stats.RatioOf(a, b, true, 0.95)
+		c.Results = nil // each variant has the throughput that the other leaves it
+		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+			a, b := pairs(trials, func(i int) float64 { return runs[i].CPUPerOp(role) })
+			cost := resultOf(a, b, true, stats.TogetherConfidence)
+			cost.CostOf = role
+			c.Results = append(c.Results, cost)
+		}
 	}
 	c.differ()
 	return c, nil
 }
 
-// sideName is what a side was told, for people.
-func sideName(plan metrics.Sweep, i int) string {
-	return format.Label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
-}
-
-// pairs are a figure of the trials of A and B in those pairs that have two valid ones,
-// in their order, where it is above 0. A pair is a block of a sweep's order: trials 1
-// and 2, 3 and 4, and so on.
+// pairs returns a figure of the trials of A and B, in the order of their pairs. Only
+// pairs with two valid trials count, and figures above 0. A pair is a block of the
+// sweep's order: trials 1 and 2, 3 and 4, and so on.
 func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) {
 	figures := make(map[int]map[string]float64)
 	for i, trial := range trials {

@@ -12,7 +12,7 @@ import (
 	"kvlab/plots/folder/foldertest"
 )
 
-func TestCompareSides(t *testing.T) {
+func TestVariants(t *testing.T) {
 	second := func(number int, _ []string) bool { return number == 2 }
 	for _, test := range []struct {
 		name   string
@@ -30,23 +30,23 @@ func TestCompareSides(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := foldertest.MakeSides(t, test.trials, test.factor, test.fails)
-			c, err := CompareSides(dir)
-			if err != nil || c.Pairs != test.pairs {
-				t.Fatalf("%d pairs, %v", c.Pairs, err)
+			c, err := Variants(dir)
+			if err != nil || c.Results[0].A != test.pairs {
+				t.Fatalf("%d pairs, %v", c.Results[0].A, err)
 			}
 			for _, want := range test.want {
 				if !strings.Contains(c.String(), want) {
 					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
 				}
 			}
-			if c.Ratio.Value < 0.98*test.factor || c.Ratio.Value > 1.02*test.factor {
-				t.Errorf("B/A is %v, want about %v", c.Ratio.Value, test.factor)
+			if c.Results[0].Ratio.Value < 0.98*test.factor || c.Results[0].Ratio.Value > 1.02*test.factor {
+				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio.Value, test.factor)
 			}
 		})
 	}
 }
 
-func TestCompareSidesRefuses(t *testing.T) {
+func TestVariantsRefuses(t *testing.T) {
 	never := foldertest.MakeSides(t, 2, 1, func(number int, _ []string) bool { return number == 1 || number == 4 })
 	astray := foldertest.MakeSides(t, 2, 1, nil)
 	if err := os.WriteFile(filepath.Join(astray, metrics.TrialsFile), []byte(`[{"number":1}]`), 0o644); err != nil {
@@ -56,10 +56,10 @@ func TestCompareSidesRefuses(t *testing.T) {
 	for dir, want := range map[string]string{
 		plain:               "is not a folder of --ab: name two to compare",
 		filepath.Dir(plain): "is not a folder of --ab",
-		astray:              "trials.json: trial 1 is of neither side",
+		astray:              "trials.json: trial 1 is of neither variant",
 		never:               "ab: no pair has two valid trials: there is nothing to compare",
 	} {
-		_, err := CompareSides(dir)
+		_, err := Variants(dir)
 		var input *folder.InputError
 		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", dir, err, want)

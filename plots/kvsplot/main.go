@@ -147,7 +147,7 @@ func printGrade(args []string, stdout io.Writer) error {
 // printComparison prints how two configurations compare.
 func printComparison(args []string, stdout io.Writer) error {
 	if len(args) == 1 {
-		c, err := compare.CompareSides(args[0])
+		c, err := compare.Variants(args[0])
 		if err != nil {
 			return err
 		}

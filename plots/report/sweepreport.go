@@ -283,7 +283,7 @@ func intervalWords(e stats.Estimate) string {
 // compared is the comparison of the two sides for the report, in sentences, the
 // answer first.
 func compared(s *folder.Sweep) []string {
-	c, err := compare.CompareSides(s.Dir)
+	c, err := compare.Variants(s.Dir)
 	if err != nil {
 		return []string{err.Error()}
 	}

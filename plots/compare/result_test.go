@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/metrics"
 	"kvlab/plots/folder/foldertest"
 )
 
@@ -22,7 +23,7 @@ func TestCompareCosts(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.pairs, " pairs, ", test.factor), func(t *testing.T) {
 			dir := foldertest.MakeTogether(t, test.pairs, test.factor)
-			c, err := CompareSides(dir)
+			c, err := Variants(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,10 +35,10 @@ func TestCompareCosts(t *testing.T) {
 			if !strings.HasPrefix(clients, "processor time per operation, clients: ") || !strings.Contains(clients, "cannot tell") {
 				t.Errorf("clients: %q", clients)
 			}
-			if ratio := c.Costs[0].Ratio; test.factor > 0 && test.pairs > 2 && (ratio.Low > test.factor || ratio.High < test.factor) {
+			if ratio := c.Results[0].Ratio; test.factor > 0 && test.pairs > 2 && (ratio.Low > test.factor || ratio.High < test.factor) {
 				t.Errorf("%+v misses %v", ratio, test.factor)
 			}
-			if c.Known {
+			if len(c.Results) != 2 || c.Results[0].CostOf != metrics.Server || c.Results[1].CostOf != metrics.Client {
 				t.Error("operations per second of trials at the same time were compared")
 			}
 		})
