@@ -54,10 +54,11 @@ type Record struct {
 
 // Config is what a node was told and where it runs; its first record.
 type Config struct {
-	Args   []string          `json:"args"`
-	Flags  map[string]string `json:"flags"` // every flag's final value, by name
-	Host   Host              `json:"host"`
-	Binary string            `json:"binary_sha256"`
+	Args    []string          `json:"args"`
+	Flags   map[string]string `json:"flags"`                  // every flag's final value, by name
+	Classes *FlagClasses      `json:"flag_classes,omitempty"` // of Flags; nil in older records
+	Host    Host              `json:"host"`
+	Binary  string            `json:"binary_sha256"`
 
 	Process  ProcessID `json:"process"`
 	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)

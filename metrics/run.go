@@ -14,7 +14,7 @@ type Run struct {
 	Command      []string          `json:"command"` // the launcher's argv
 	GitCommit    string            `json:"git_commit"`
 	Seed         uint64            `json:"seed"`
-	Workload     map[string]string `json:"workload"`            // the client flags that define the work, by flag name
+	Workload     map[string]string `json:"workload"`            // the client flags of the classes work and shape, by flag name
 	Lab          *Lab              `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight    *Preflight        `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes        []RunNode         `json:"nodes"`
@@ -79,6 +79,16 @@ func (v Verdict) String() string {
 
 // Encrypted reports whether calls were: such a run is of a class of its own.
 func (r Run) Encrypted() bool { return r.Workload["tls"] == "true" }
+
+// Config is that of the first node of a role; nil when none has said it.
+func (r Run) Config(role Role) *Config {
+	for _, node := range r.Nodes {
+		if node.Role == role && node.Config != nil {
+			return node.Config
+		}
+	}
+	return nil
+}
 
 // Machines returns the number of nodes that the run's processes shared.
 func (r Run) Machines() int {

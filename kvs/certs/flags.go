@@ -17,9 +17,13 @@ type Flags struct {
 	Authority   string // -tls-ca
 }
 
-// Define defines f's flags.
+// Define defines the flag that says whether.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.BoolVar(&f.On, "tls", f.On, "encrypt calls (TLS 1.3), and have both sides show a certificate: the launcher's, which makes some for each run, or that of the next three flags")
+}
+
+// DefineFiles defines the flags that name files.
+func (f *Flags) DefineFiles(flags *flag.FlagSet) {
 	flags.StringVar(&f.Certificate, "tls-cert", f.Certificate, "with -tls: `file` with this node's certificate in PEM; a server's has to name the host that clients dial")
 	flags.StringVar(&f.Key, "tls-key", f.Key, "with -tls: `file` with its key")
 	flags.StringVar(&f.Authority, "tls-ca", f.Authority, "with -tls: `file` with the certificate of the authority that the other side's must be from")

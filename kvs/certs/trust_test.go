@@ -146,6 +146,7 @@ func TestFlags(t *testing.T) {
 		var f Flags
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		f.Define(flags)
+		f.DefineFiles(flags)
 		if err := flags.Parse(test.args); err != nil {
 			t.Fatal(err)
 		}

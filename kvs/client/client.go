@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"time"
@@ -20,7 +19,7 @@ import (
 // Program is kvsclient.
 var Program = node.Program{
 	Name: "kvsclient", Role: metrics.Client, Run: run,
-	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
+	Parse: func(args []string) (*node.Flags, error) { _, flags, err := parse(args); return flags, err },
 }
 
 // client is the running process.

@@ -4,7 +4,6 @@ package client
 
 import (
 	"cmp"
-	"flag"
 	"strings"
 
 	"kvlab/kvs/certs"
@@ -12,6 +11,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 // Config is a client's command line.
@@ -35,9 +35,10 @@ var hints = map[string]string{
 }
 
 // parse reads a command line; its errors are control.UsageErrors.
-func parse(args []string) (Config, *flag.FlagSet, error) {
+func parse(args []string) (Config, *node.Flags, error) {
 	c := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
-	flags := flag.NewFlagSet("kvsclient", flag.ContinueOnError)
+	flags := node.NewFlags("kvsclient")
+	flags.Class(metrics.WorkFlag)
 	w := &c.Workload
 	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
 	flags.Var((*share)(&w.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
@@ -49,36 +50,42 @@ func parse(args []string) (Config, *flag.FlagSet, error) {
 	flags.BoolVar(&w.Scramble, "scramble", w.Scramble, "spread the popular records over all ids")
 	flags.Uint64Var(&w.Records, "records", w.Records, "`number` of records, loaded before the run")
 	flags.Uint64Var(&w.Seed, "seed", w.Seed, "root of all random choices: the same seed gives the same operations")
-	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
-	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
-	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
-	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
-	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
-	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
-	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
-	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(route.Names, ", ")+"; balanced spreads the operations evenly, the others the keys")
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
+	flags.Class(metrics.ShapeFlag)
+	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
+	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
-	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
-	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.BoolVar(&c.Coalesce, "coalesce", c.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
-	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")
-	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
-	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are. none checks no value of the workload, to see what the checks cost, and ends in INVALID")
-	flags.BoolVar(&c.Check, "check", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
-	flags.StringVar(&c.Recheck, "recheck", c.Recheck, "verify a history `file` that -check has saved, draw its picture beside it, and do nothing else")
+	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
-	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
+	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(route.Names, ", ")+"; balanced spreads the operations evenly, the others the keys")
+	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
+	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
+	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are. none checks no value of the workload, to see what the checks cost, and ends in INVALID")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
-	c.Trust.Define(flags)
-	c.Sampling.Flags(flags)
-	c.Profile.Flags(flags)
+	c.Trust.Define(flags.FlagSet)
+	flags.Class(metrics.StoreFlag)
+	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
+	flags.Class(metrics.OwnFlag)
+	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
+	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
+	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
+	flags.StringVar(&c.Recheck, "recheck", c.Recheck, "verify a history `file` that -check has saved, draw its picture beside it, and do nothing else")
+	flags.Class(metrics.OtherFlag)
+	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
+	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
+	flags.BoolVar(&c.Check, "check", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
+	c.Trust.DefineFiles(flags.FlagSet)
+	c.Sampling.Flags(flags.FlagSet)
+	c.Profile.Flags(flags.FlagSet)
+	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	if err := node.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
+	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -197,6 +198,30 @@ func TestFlagsPrintAsTyped(t *testing.T) {
 		})
 		if got, _, err := parse(typed); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", typed, got, err, want)
+		}
+	}
+}
+
+// Every flag has a class, and what names a benchmark is a flag.
+func TestFlagClasses(t *testing.T) {
+	_, flags, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := flags.Classes()
+	for name := range flags.Values() {
+		if classes.Of[name] == "" {
+			t.Errorf("-%s has no class", name)
+		}
+	}
+	for _, name := range classes.Main {
+		if flags.Lookup(name) == nil {
+			t.Errorf("there is no main flag -%s", name)
+		}
+	}
+	for name, want := range map[string]metrics.FlagClass{"batch": metrics.ShapeFlag, "seed": metrics.WorkFlag, "workers": metrics.WorkFlag, "tls": metrics.ShapeFlag, "tls-cert": metrics.OtherFlag, "hosts": metrics.OwnFlag, "engine": metrics.StoreFlag} {
+		if got := classes.Of[name]; got != want {
+			t.Errorf("-%s is of class %q, want %q", name, got, want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func FuzzArgs(f *testing.F) {
 			}
 			return
 		}
-		again, _, err := parse(given(flags))
+		again, _, err := parse(given(flags.FlagSet))
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Fatalf("%q is %+v, and its values are %+v (%v)", args, c, again, err)
 		}

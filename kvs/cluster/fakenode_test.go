@@ -37,6 +37,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-settings" {
 		fakeSettings(os.Args[2:])
 	}
+	if len(os.Args) == 2 && os.Args[1] == "-flags" {
+		json.NewEncoder(os.Stdout).Encode([]metrics.Flag{
+			{Name: "batch"}, {Name: "theta"}, {Name: "engine"}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
+		})
+		os.Exit(0)
+	}
 	// A node built with -race would stay for a second when it is done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())

@@ -306,10 +306,8 @@ func (c *conductor) fill(run *metrics.Run) {
 		}
 		run.Seed = m.settings().Seed
 		run.Workload = make(map[string]string)
-		for _, flag := range workloadFlags {
-			if value, ok := m.config.Flags[flag]; ok {
-				run.Workload[flag] = value
-			}
+		for _, flag := range m.config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag) {
+			run.Workload[flag] = m.config.Flags[flag]
 		}
 		return
 	}
@@ -329,10 +327,4 @@ func (l *Launcher) commit(ctx context.Context) string {
 		return strings.TrimSpace(string(head)) + "-dirty"
 	}
 	return strings.TrimSpace(string(head))
-}
-
-// workloadFlags are the client flags that define the work.
-var workloadFlags = []string{
-	"workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "value-size", "key-prefix", "scramble",
-	"batch", "target-latency", "workers", "connections", "socket-buffer", "inflight", "coalesce", "crc", "retry", "tls", "rate", "seed", "router", "codec", "transport", "verify", "warmup", "secs",
 }

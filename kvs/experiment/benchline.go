@@ -11,12 +11,6 @@ import (
 	"kvlab/metrics"
 )
 
-// benchmarkFlags are the client flags that tell one benchmark from another in
-// summary.txt.
-var benchmarkFlags = []string{
-	"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs",
-}
-
 // Benchmark is summary.txt: a run in the Go benchmark format
 // (https://go.dev/design/14313-benchmark-format), for benchstat. A run whose
 // verdict is INVALID has no line in it, so that no median contains it.
@@ -112,15 +106,16 @@ func benchmarkName(run metrics.Run, knobs []metrics.Knob) []nameWord {
 	if n := run.Machines(); n < len(run.Nodes) {
 		name = append(name, nameWord{"nodes", strconv.Itoa(n)})
 	}
-	for _, flag := range benchmarkFlags {
+	named := run.Config(metrics.Client).MainFlags()
+	for _, flag := range named {
 		if value := run.Workload[flag]; value != "" {
 			name = append(name, nameWord{flag, value})
 		}
 	}
-	name = append(name, nameWord{"engine", cmp.Or(flagOf(run, metrics.Server, "engine"), "unknown")})
+	name = append(name, nameWord{metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown")})
 	for _, knob := range knobs {
-		value := cmp.Or(flagOf(run, metrics.Client, knob.Name), flagOf(run, metrics.Server, knob.Name))
-		if value != "" && knob.Name != "engine" && !slices.Contains(benchmarkFlags, knob.Name) {
+		value := cmp.Or(run.Setting(metrics.Client, knob.Name), run.Setting(metrics.Server, knob.Name))
+		if value != "" && knob.Name != metrics.EngineFlag && !slices.Contains(named, knob.Name) {
 			name = append(name, nameWord{knob.Name, value})
 		}
 	}
@@ -169,17 +164,6 @@ func cpuModel(run metrics.Run) string {
 	for _, node := range run.Nodes {
 		if node.Config != nil {
 			return node.Config.Host.CPUModel
-		}
-	}
-	return ""
-}
-
-// flagOf is the value of a flag on the first node of a role that has said what
-// its flags are; "" without one.
-func flagOf(run metrics.Run, role metrics.Role, flag string) string {
-	for _, node := range run.Nodes {
-		if node.Role == role && node.Config != nil {
-			return node.Config.Flags[flag]
 		}
 	}
 	return ""

@@ -3,11 +3,69 @@ package node
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
+
+	"kvlab/metrics"
 )
 
+// Flags are a program's flags, each with its class.
+type Flags struct {
+	*flag.FlagSet
+	class metrics.FlagClass // of the flags that are defined now
+	of    map[string]metrics.FlagClass
+	main  []string
+}
+
+// NewFlags returns the flags of a program that has none yet.
+func NewFlags(program string) *Flags {
+	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), of: map[string]metrics.FlagClass{}}
+}
+
+// Class gives the flags that are defined after it a class.
+func (f *Flags) Class(class metrics.FlagClass) {
+	f.VisitAll(func(g *flag.Flag) {
+		if _, ok := f.of[g.Name]; !ok {
+			f.of[g.Name] = f.class
+		}
+	})
+	f.class = class
+}
+
+// Main names the flags that people set often: a launcher's short help shows them,
+// and a benchmark's name has them in this order.
+func (f *Flags) Main(names ...string) { f.main = names }
+
+// Classes are the classes of the flags, for a node's Config record.
+func (f *Flags) Classes() *metrics.FlagClasses {
+	f.Class(f.class)
+	return &metrics.FlagClasses{Of: f.of, Main: f.main}
+}
+
+// Values returns every flag's final value by its name, for a node's Config
+// record.
+func (f *Flags) Values() map[string]string {
+	values := map[string]string{}
+	f.VisitAll(func(g *flag.Flag) { values[g.Name] = g.Value.String() })
+	return values
+}
+
+// List describes the flags, in order of their names.
+func (f *Flags) List() []metrics.Flag {
+	var all []metrics.Flag
+	classes := f.Classes()
+	f.VisitAll(func(g *flag.Flag) {
+		b, ok := g.Value.(interface{ IsBoolFlag() bool })
+		all = append(all, metrics.Flag{
+			Name: g.Name, Class: classes.Of[g.Name], Main: slices.Contains(f.main, g.Name),
+			Bool: ok && b.IsBoolFlag(), Default: g.DefValue, Usage: g.Usage,
+		})
+	})
+	return all
+}
+
 // usageText is the flag set's own list, with its one-line title.
-func usageText(flags *flag.FlagSet) string {
+func usageText(flags *Flags) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s [-%s] [flags]\n\n", flags.Name(), settingsFlag)
 	fmt.Fprintf(&b, "-%s, in front, prints what the flags come to as JSON, and does no more.\n\n", settingsFlag)
@@ -27,12 +85,4 @@ func hint(message string, hints map[string]string) string {
 		return ": here it is " + right
 	}
 	return ""
-}
-
-// Values returns every flag's final value by its name, for a node's Config
-// record.
-func Values(flags *flag.FlagSet) map[string]string {
-	values := map[string]string{}
-	flags.VisitAll(func(f *flag.Flag) { values[f.Name] = f.Value.String() })
-	return values
 }

@@ -16,7 +16,7 @@ import (
 // Introduce reports and logs what the node is: its machine, which it returns,
 // its process and binary, and the final value of every flag. Under a launcher it
 // leaves a pid file as well, so that the process can be found whatever happens.
-func Introduce(n *Node, args []string, flags *flag.FlagSet, can metrics.Capabilities) (metrics.Host, error) {
+func Introduce(n *Node, args []string, flags *Flags, can metrics.Capabilities) (metrics.Host, error) {
 	host, err := usage.HostFacts()
 	if err != nil {
 		return host, err
@@ -40,7 +40,7 @@ func Introduce(n *Node, args []string, flags *flag.FlagSet, can metrics.Capabili
 		return host, err
 	}
 	n.register(flags.Name())
-	config := metrics.Config{Process: id, Args: args, Flags: Values(flags), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
+	config := metrics.Config{Process: id, Args: args, Flags: flags.Values(), Classes: flags.Classes(), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
 	return host, n.Report(metrics.Record{Config: &config})
 }
 

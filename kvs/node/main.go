@@ -44,7 +44,7 @@ type Program struct {
 	Role metrics.Role
 	// Parse reads a command line and does nothing else. Its errors are those of
 	// ParseFlags, or UsageErrors that name the wrong flag and its right form.
-	Parse func(args []string) (*flag.FlagSet, error)
+	Parse func(args []string) (*Flags, error)
 	// Run does the node's work until it is done or ctx ends. It reads args
 	// with ParseFlags. token is the run's secret, empty by hand.
 	Run func(ctx context.Context, node *Node, args []string, token string) error
@@ -53,7 +53,8 @@ type Program struct {
 // Main runs p with the process's own arguments and streams, under a launcher
 // when the only argument is -control, and returns the exit status. An error
 // goes to the launcher as the last event, or to stderr as one line. When the
-// first argument is -settings, it only prints the others' effect. With the only
+// first argument is -settings, it only prints the others' effect; when the only one
+// is -flags, it describes its flags. With the only
 // argument -probe it is the launcher's eye on the machine: see package node. See
 // tidy for -reap and -signal.
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -64,6 +65,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	}
 	if len(args) > 0 && strings.TrimLeft(args[0], "-") == settingsFlag && strings.HasPrefix(args[0], "-") {
 		return p.exit(p.settings(args[1:], stdout), stderr, stderr)
+	}
+	if len(args) == 1 && args[0] == flagsFlag {
+		return p.exit(p.list(stdout), stderr, stderr)
 	}
 	if len(args) == 1 && args[0] == "-probe" {
 		return p.exit(Serve(ctx, stdin, stdout), stderr, stderr)
@@ -153,7 +157,7 @@ func (helpError) Error() string {
 // ParseFlags parses args with flags, whose output it takes over, and refuses
 // stray words. Its errors are UsageErrors of one line; asking for help is one
 // that Main prints.
-func ParseFlags(flags *flag.FlagSet, args []string, hints map[string]string) error {
+func ParseFlags(flags *Flags, args []string, hints map[string]string) error {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

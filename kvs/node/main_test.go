@@ -5,8 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,12 +18,16 @@ import (
 	"kvlab/metrics"
 )
 
-// echo is a program with one flag; what else it does is work's.
+// echo is a program with three flags; what else it does is work's.
 func echo(work func(ctx context.Context, node *Node, word, token string) error) Program {
-	parse := func(args []string) (*flag.FlagSet, error) {
-		flags := flag.NewFlagSet("echo", flag.ContinueOnError)
+	parse := func(args []string) (*Flags, error) {
+		flags := NewFlags("echo")
+		flags.Class(metrics.WorkFlag)
 		flags.String("word", "hello", "what to `say`")
+		flags.Class(metrics.ShapeFlag)
 		flags.Int("times", 1, "how often")
+		flags.Bool("loud", false, "in capitals")
+		flags.Main("word")
 		return flags, ParseFlags(flags, args, map[string]string{"text": "-word"})
 	}
 	return Program{Name: "echo", Role: metrics.Server, Parse: parse, Run: func(ctx context.Context, node *Node, args []string, token string) error {
@@ -92,8 +96,8 @@ func TestSettings(t *testing.T) {
 		status         int
 		stdout, stderr string // all of them
 	}{
-		{[]string{"-settings"}, 0, `{"times":"1","word":"hello"}`, ""},
-		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"times":"3","word":"a b"}`, ""},
+		{[]string{"-settings"}, 0, `{"loud":"false","times":"1","word":"hello"}`, ""},
+		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"loud":"false","times":"3","word":"a b"}`, ""},
 		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: parse error (-help lists the flags)`},
 		{[]string{"-settings", "-help"}, 2, "", "echo: -help is for the program itself, not for a run: type it after the program's name"},
 		{[]string{"-times", "2", "-settings"}, 2, "", "echo: flag provided but not defined: -settings (-help lists the flags)"},
@@ -103,6 +107,27 @@ func TestSettings(t *testing.T) {
 		if status != test.status || strings.TrimSpace(stdout.String()) != test.stdout || strings.TrimSpace(stderr.String()) != test.stderr {
 			t.Errorf("%q: status %d, %q, %q", test.args, status, &stdout, &stderr)
 		}
+	}
+}
+
+// -flags describes every flag.
+func TestListFlags(t *testing.T) {
+	program := echo(say)
+	var stdout, stderr bytes.Buffer
+	if status := program.Main([]string{"-flags"}, strings.NewReader(""), &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+		t.Fatalf("status %d, %q", status, &stderr)
+	}
+	var flags []metrics.Flag
+	if err := json.Unmarshal(stdout.Bytes(), &flags); err != nil {
+		t.Fatal(err)
+	}
+	want := []metrics.Flag{
+		{Name: "loud", Class: metrics.ShapeFlag, Bool: true, Default: "false", Usage: "in capitals"},
+		{Name: "times", Class: metrics.ShapeFlag, Default: "1", Usage: "how often"},
+		{Name: "word", Class: metrics.WorkFlag, Main: true, Default: "hello", Usage: "what to `say`"},
+	}
+	if !slices.Equal(flags, want) {
+		t.Errorf("the flags are %+v, want %+v", flags, want)
 	}
 }
 
@@ -249,7 +274,7 @@ func TestIntroduce(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
 	node, _ := Attach(context.Background(), stdin, stdout)
 	node.Identify("node1", metrics.Server)
-	flags := flag.NewFlagSet("echo", flag.ContinueOnError)
+	flags := NewFlags("echo")
 	flags.String("word", "hello", "")
 	flags.Int("times", 1, "")
 	args := []string{"-times", "3"}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	var p Profile
-	flags := flag.NewFlagSet("node", flag.ContinueOnError)
-	p.Flags(flags)
+	flags := NewFlags("node")
+	p.Flags(flags.FlagSet)
 	if err := ParseFlags(flags, []string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-trace", filepath.Join(dir, "trace")}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 
 var waiter = Program{Name: "waiter", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, _ string) error {
 	node.Identify("node7", metrics.Server)
-	if _, err := Introduce(node, args, flag.NewFlagSet("waiter", flag.ContinueOnError), metrics.AllCapabilities); err != nil {
+	if _, err := Introduce(node, args, NewFlags("waiter"), metrics.AllCapabilities); err != nil {
 		return err
 	}
 	_, err := node.Await(ctx, Stop)

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"flag"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 // Config says how a server runs. The comments name the flags.
@@ -41,29 +41,35 @@ var hints = map[string]string{
 }
 
 // parse reads a command line; its errors are control.UsageErrors.
-func parse(args []string) (Config, *flag.FlagSet, error) {
+func parse(args []string) (Config, *node.Flags, error) {
 	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
 	var port string
-	flags := flag.NewFlagSet("kvsserver", flag.ContinueOnError)
+	flags := node.NewFlags("kvsserver")
+	flags.Class(metrics.OwnFlag)
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` to listen on; port 0 takes a free one")
 	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are: a client that says otherwise is refused; 0 has only the clients agree")
+	flags.Class(metrics.StoreFlag)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+engine.Usage())
+	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", "))
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
+	c.Trust.Define(flags.FlagSet)
+	flags.Class(metrics.OtherFlag)
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
 	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server gives up with an error: a share of the machine's or the control group's, or a size such as 12GiB")
 	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "`bytes` of a request")
 	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "`operations` of a request")
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this long")
-	c.Trust.Define(flags)
+	c.Trust.DefineFiles(flags.FlagSet)
 	flags.StringVar(&c.Inject, "inject", "", "make the server's speed faulty, for run-cluster.sh --selftest: `fault` is slowdown=5% (of processor time burnt on top), pause=100ms@10s (nothing is applied for so long, once in each period) or service=1ms (longer for each call); never VALID")
-	c.Sampling.Flags(flags)
-	c.Profile.Flags(flags)
+	c.Sampling.Flags(flags.FlagSet)
+	c.Profile.Flags(flags.FlagSet)
+	flags.Main("engine")
 	if err := node.ParseFlags(flags, args, hints); err != nil {
 		return c, flags, err
 	}

@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 func TestParse(t *testing.T) {
@@ -110,6 +111,30 @@ func TestHints(t *testing.T) {
 		}
 		if flags.Lookup(theirs) != nil {
 			t.Errorf("%s is a flag itself", theirs)
+		}
+	}
+}
+
+// Every flag has a class, and what names a benchmark is a flag.
+func TestFlagClasses(t *testing.T) {
+	_, flags, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := flags.Classes()
+	for name := range flags.Values() {
+		if classes.Of[name] == "" {
+			t.Errorf("-%s has no class", name)
+		}
+	}
+	for _, name := range classes.Main {
+		if flags.Lookup(name) == nil {
+			t.Errorf("there is no main flag -%s", name)
+		}
+	}
+	for name, want := range map[string]metrics.FlagClass{"engine": metrics.StoreFlag, "codec": metrics.ShapeFlag, "listen": metrics.OwnFlag, "server": metrics.OwnFlag, "inject": metrics.OtherFlag} {
+		if got := classes.Of[name]; got != want {
+			t.Errorf("-%s is of class %q, want %q", name, got, want)
 		}
 	}
 }

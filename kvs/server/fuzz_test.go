@@ -41,7 +41,7 @@ func FuzzArgs(f *testing.F) {
 				t.Fatalf("%q listens on %s", args, addr)
 			}
 		}
-		again, _, err := parse(given(flags))
+		again, _, err := parse(given(flags.FlagSet))
 		if err != nil || again != c {
 			t.Fatalf("%q is %+v, and its values are %+v (%v)", args, c, again, err)
 		}

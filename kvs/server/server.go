@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -22,7 +21,7 @@ import (
 // Program is kvsserver.
 var Program = node.Program{
 	Name: "kvsserver", Role: metrics.Server, Run: run,
-	Parse: func(args []string) (*flag.FlagSet, error) { _, flags, err := parse(args); return flags, err },
+	Parse: func(args []string) (*node.Flags, error) { _, flags, err := parse(args); return flags, err },
 }
 
 // server is the running process.

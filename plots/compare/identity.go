@@ -9,10 +9,6 @@ import (
 	"kvlab/plots/folder"
 )
 
-// ownFlags are the flags that the launcher gives each node for itself, and those
-// that configuration has under their own names.
-var ownFlags = []string{"node", "listen", "port", "hosts", "client", "clients", "seed", "engine"}
-
 // identity is a run's configuration with what it ran on: every flag of its programs,
 // their commit, their cores, and the machines.
 func identity(r *folder.Run) map[string]string {
@@ -25,13 +21,13 @@ func identity(r *folder.Run) map[string]string {
 		all["other trials on the nodes"] = "1 at the same time"
 	}
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		config := configOf(r, role)
+		config := r.Config(role)
 		if config == nil {
 			continue
 		}
-		for flag, value := range config.Flags {
-			if _, known := all[flag]; (!known || role == metrics.Server) && !slices.Contains(ownFlags, flag) {
-				all[string(role)+" -"+flag] = value
+		for _, flag := range config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag, metrics.OtherFlag) {
+			if _, known := all[flag]; (!known || role == metrics.Server) && flag != folder.SeedFlag {
+				all[string(role)+" -"+flag] = config.Flags[flag]
 			}
 		}
 		if config.Cores != "" {
@@ -46,14 +42,4 @@ func identity(r *folder.Run) map[string]string {
 		all["machines"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")
 	}
 	return all
-}
-
-// configOf is that of the first node of a role; nil when none has said it.
-func configOf(r *folder.Run, role metrics.Role) *metrics.Config {
-	for _, node := range r.Nodes {
-		if node.Role == role && node.Config != nil {
-			return node.Config
-		}
-	}
-	return nil
 }

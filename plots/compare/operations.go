@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,9 +10,6 @@ import (
 	"kvlab/metrics"
 	"kvlab/plots/folder"
 )
-
-// operationFlags are the client flags that decide which operations a worker draws.
-var operationFlags = []string{"seed", "workload", "reads", "distribution", "zipfian", "theta", "hot-ops", "hot-keys", "records", "scramble", "workers"}
 
 // sameOperations says in words whether all of some runs did the same operations:
 // as far as digests prove it, which each client keeps of all powers of two of its
@@ -60,11 +58,25 @@ func unlikeOperations(runs []*folder.Run) string {
 			differ = append(differ, name+" "+strings.Join(values, " and "))
 		}
 	}
-	for _, name := range operationFlags {
+	for _, name := range workFlags(runs) {
 		note(name, func(r *folder.Run) string { return r.Workload[name] })
 	}
 	note("clients", func(r *folder.Run) string { return fmt.Sprint(r.Count(metrics.Client)) })
 	return strings.Join(differ, ", ")
+}
+
+// workFlags are the flags that decide which operations a worker draws.
+func workFlags(runs []*folder.Run) []string {
+	all := make(map[string]bool)
+	for _, r := range runs {
+		config := r.Config(metrics.Client)
+		for name := range r.Workload {
+			if config.ClassOf(name) == metrics.WorkFlag {
+				all[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // sharedPrefix returns how many prefixes all clients of two runs share, and

@@ -135,12 +135,15 @@ func otherKnobs(configurations []map[string]string) []string {
 
 const NodesKnob = "nodes"
 
+// SeedFlag is no part of a configuration: trials of one may have different seeds.
+const SeedFlag = "seed"
+
 // Configuration is what a run was, by the names that a sweep's knobs would have:
 // the flags that define the work, the engine, and the nodes.
 func Configuration(r *Run) map[string]string {
 	all := map[string]string{NodesKnob: strconv.Itoa(r.Machines())}
 	for flag, value := range r.Workload {
-		if flag != "seed" {
+		if flag != SeedFlag {
 			all[flag] = value
 		}
 	}
@@ -150,11 +153,8 @@ func Configuration(r *Run) map[string]string {
 	if r.Lab != nil {
 		all["lab"] = r.Lab.String()
 	}
-	for _, node := range r.Nodes {
-		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["engine"] != "" {
-			all["engine"] = node.Config.Flags["engine"]
-			break
-		}
+	if engine := r.Setting(metrics.Server, metrics.EngineFlag); engine != "" {
+		all[metrics.EngineFlag] = engine
 	}
 	return all
 }

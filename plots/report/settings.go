@@ -63,8 +63,10 @@ func serverFlags(run metrics.Run) map[string]string {
 			maps.DeleteFunc(all, func(flag, value string) bool { return node.Config.Flags[flag] != value })
 		}
 	}
-	for _, own := range []string{"node", "listen", "port"} {
-		delete(all, own)
+	if config := run.Config(metrics.Server); config != nil {
+		for _, own := range config.FlagsOf(metrics.OwnFlag) {
+			delete(all, own)
+		}
 	}
 	return all
 }

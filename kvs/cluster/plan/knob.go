@@ -9,11 +9,13 @@ import (
 	"kvlab/metrics"
 )
 
-// ownFlags are the nodes' flags that the launcher sets.
-var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
+// Flags are the flags that each program has.
+type Flags map[metrics.Role][]metrics.Flag
 
-// Flags are the names of the flags that each program has.
-type Flags map[metrics.Role][]string
+// has reports whether a role's program has a flag that is not its own.
+func (f Flags) has(role metrics.Role, name string) bool {
+	return slices.ContainsFunc(f[role], func(g metrics.Flag) bool { return g.Name == name && g.Class != metrics.OwnFlag })
+}
 
 // Set sets one knob.
 func (s *Spec) Set(name, value string, flags Flags) (err error) {
@@ -32,8 +34,8 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 		return err
 	}
 	arg := "-" + name + "=" + value
-	ofServer, ofClient := slices.Contains(flags[metrics.Server], name), slices.Contains(flags[metrics.Client], name)
-	if slices.Contains(ownFlags, name) || !ofServer && !ofClient {
+	ofServer, ofClient := flags.has(metrics.Server, name), flags.has(metrics.Client, name)
+	if !ofServer && !ofClient {
 		return fmt.Errorf("no such knob: there are nodes, servers, clients, and the flags %s", strings.Join(flags.knobs(), ", "))
 	}
 	if ofServer {
@@ -48,13 +50,12 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 // knobs are the flags that may be swept, in order.
 func (f Flags) knobs() []string {
 	all := make(map[string]bool)
-	for _, names := range f {
-		for _, name := range names {
-			all[name] = true
+	for _, flags := range f {
+		for _, flag := range flags {
+			if flag.Class != metrics.OwnFlag {
+				all[flag.Name] = true
+			}
 		}
-	}
-	for _, name := range ownFlags {
-		delete(all, name)
 	}
 	return slices.Sorted(maps.Keys(all))
 }

@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,26 +40,27 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 // Settings asks this machine's program of a role for the settings that its
 // arguments give. The error is the program's own word on a wrong one.
 func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
-	flags, err := p.read(ctx, role, args)
-	return ReadSettings(flags), err
+	var values map[string]string
+	err := p.ask(ctx, role, &values, append([]string{"-settings"}, args...)...)
+	return ReadSettings(values), err
 }
 
-// read asks a program for the final value of every flag.
-func (p Programs) read(ctx context.Context, role metrics.Role, args []string) (map[string]string, error) {
+// ask has a program answer with JSON. The error is the program's own word on what is
+// wrong.
+func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	answer, err := Output(exec.CommandContext(ctx, p[role], append([]string{"-settings"}, args...)...))
+	text, err := Output(exec.CommandContext(ctx, p[role], args...))
 	if said := (saidError{}); errors.As(err, &said) {
-		return nil, said
+		return said
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for its settings: %w", Program(role), err)
+		return fmt.Errorf("ask %s for its %s: %w", Program(role), args[0][1:], err)
 	}
-	var values map[string]string
-	if err := json.Unmarshal([]byte(answer), &values); err != nil {
-		return nil, fmt.Errorf("%s -settings: %w", Program(role), err)
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		return fmt.Errorf("%s %s: %w", Program(role), args[0], err)
 	}
-	return values, nil
+	return nil
 }
 
 // saidError is a failed program's own last word.
@@ -85,11 +84,11 @@ func Output(cmd *exec.Cmd) (string, error) {
 func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		values, err := p.read(ctx, role, nil)
-		if err != nil {
+		var answer []metrics.Flag
+		if err := p.ask(ctx, role, &answer, "-flags"); err != nil {
 			return nil, err
 		}
-		flags[role] = slices.Sorted(maps.Keys(values))
+		flags[role] = answer
 	}
 	return flags, nil
 }
@@ -109,7 +108,7 @@ func (p Programs) Check(ctx context.Context, plan Plan) error {
 			continue
 		}
 		seen[place.Role] = true
-		if _, err := p.read(ctx, place.Role, plan.Args(place, 0, hosts)); err != nil {
+		if _, err := p.Settings(ctx, place.Role, plan.Args(place, 0, hosts)); err != nil {
 			return err
 		}
 	}

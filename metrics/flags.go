@@ -1,0 +1,91 @@
+package metrics
+
+import "slices"
+
+// FlagClass says what a program's flag is about.
+type FlagClass string
+
+// The classes of flags.
+const (
+	WorkFlag  FlagClass = "work"  // which operations each worker draws
+	ShapeFlag FlagClass = "shape" // how the operations are offered and carried
+	StoreFlag FlagClass = "store" // where keys live
+	OwnFlag   FlagClass = "own"   // differs from process to process; the launcher sets it
+	OtherFlag FlagClass = "other" // the rest: limits, faults, files
+)
+
+// Flag is a flag of a program, as the program describes it.
+type Flag struct {
+	Name    string    `json:"name"`
+	Old     string    `json:"old,omitempty"` // an earlier name, which the program takes too
+	Class   FlagClass `json:"class"`
+	Main    bool      `json:"main,omitempty"` // people set it often
+	Bool    bool      `json:"bool,omitempty"` // it needs no value
+	Default string    `json:"default"`
+	Usage   string    `json:"usage"`
+}
+
+// FlagClasses are the classes of a program's flags.
+type FlagClasses struct {
+	Of   map[string]FlagClass `json:"of"`             // by the flag's name
+	Main []string             `json:"main,omitempty"` // the flags that people set often and that name a benchmark, in their order
+}
+
+// FlagsOf returns the names of the flags of some classes, in order.
+func (c *Config) FlagsOf(classes ...FlagClass) []string {
+	var names []string
+	for name := range c.Flags {
+		if slices.Contains(classes, c.ClassOf(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ClassOf is the class of a flag. A nil Config is an earlier record.
+func (c *Config) ClassOf(flag string) FlagClass {
+	if class, ok := c.classes().Of[flag]; ok {
+		return class
+	}
+	return OtherFlag
+}
+
+// MainFlags are the flags that name a benchmark, in their order.
+func (c *Config) MainFlags() []string { return c.classes().Main }
+
+func (c *Config) classes() *FlagClasses {
+	if c == nil || c.Classes == nil {
+		return &earlierClasses
+	}
+	return c.Classes
+}
+
+// earlierClasses are those of records without classes.
+var earlierClasses = FlagClasses{
+	Of: map[string]FlagClass{
+		"workload": WorkFlag, "reads": WorkFlag, "distribution": WorkFlag, "zipfian": WorkFlag, "theta": WorkFlag, "hot-ops": WorkFlag,
+		"hot-keys": WorkFlag, "scramble": WorkFlag, "records": WorkFlag, "seed": WorkFlag, "workers": WorkFlag,
+
+		"value-size": ShapeFlag, "key-prefix": ShapeFlag, "batch": ShapeFlag, "target-latency": ShapeFlag, "connections": ShapeFlag,
+		"socket-buffer": ShapeFlag, "inflight": ShapeFlag, "coalesce": ShapeFlag, "dedup": ShapeFlag, "crc": ShapeFlag, "retry": ShapeFlag,
+		"tls": ShapeFlag, "rate": ShapeFlag, "router": ShapeFlag, "codec": ShapeFlag, "transport": ShapeFlag, "verify": ShapeFlag,
+		"warmup": ShapeFlag, "secs": ShapeFlag,
+
+		"engine": StoreFlag,
+
+		"node": OwnFlag, "listen": OwnFlag, "port": OwnFlag, "server": OwnFlag, "servers": OwnFlag, "hosts": OwnFlag, "client": OwnFlag, "clients": OwnFlag,
+	},
+	Main: []string{"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs"},
+}
+
+// Setting is the value of a flag on the first node of a role; "" where it is not known.
+func (r Run) Setting(role Role, flag string) string {
+	if config := r.Config(role); config != nil {
+		return config.Flags[flag]
+	}
+	return ""
+}
+
+// EngineFlag is the servers' flag that says where keys live.
+const EngineFlag = "engine"
