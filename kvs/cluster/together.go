@@ -45,17 +45,15 @@ func (c *conductor) checkTogether(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, togetherLimit)
 	defer cancel()
-	var joint history.Joint
+	var shared []metrics.Slice
 	ahead := make(map[int]metrics.Ahead)
 	for i, m := range c.of(metrics.Client) {
-		for _, s := range m.slices {
-			joint.Add(s)
-		}
+		shared = append(shared, m.slices...)
 		if a, ok := c.preflight.MonotonicAhead(m.Name); ok {
 			ahead[i] = a
 		}
 	}
-	found, bad := joint.Verify(ctx, ahead)
+	found, bad := history.VerifyTogether(ctx, shared, ahead)
 	c.together, c.broken = &found, bad
 }
 

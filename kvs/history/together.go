@@ -9,70 +9,67 @@ import (
 	"kvlab/metrics"
 )
 
-// Joint puts together what several clients have recorded of the same keys in the
-// same slices. It finds what no client sees by itself: a value that one read
-// after another's replacement of it had been acknowledged, an update by one
-// that another overwrote without having seen it.
+// VerifyTogether verifies what several clients have recorded of the same keys in the
+// same slices, slice by slice; of the packed slices it unpacks one at a time. It finds
+// what no client sees by itself: a value that one client read after another's
+// replacement of it had been acknowledged, and an update that another client
+// overwrote without having seen it.
 //
-// What it says is sound: the history of a linearizable store is never Illegal.
-// A client's call is moved to the earliest moment that it can have had by the
-// common clock, its return to the latest. Writes before the slice, after it,
-// beyond a client's share of it, and by whoever is missing from it are taken to
-// have happened at any time that the spans allow, see Verify; so the key's first
-// value may be any that was not certainly replaced. The zero Joint is empty. Not
-// safe for concurrent use.
-type Joint struct {
-	parts map[int][]metrics.Slice // by number
-}
-
-// Add keeps a slice, packed as it is.
-func (j *Joint) Add(s metrics.Slice) {
-	if j.parts == nil {
-		j.parts = make(map[int][]metrics.Slice)
+// It is sound: the history of a linearizable store is never Illegal. A client's call
+// is moved to the earliest moment that it can have had by the common clock, its
+// return to the latest. Writes before the slice, after it, beyond a client's part of
+// it, and by clients that are missing from it may have happened at any time that the
+// write ranges allow, see Verify; so the key's first value may be any that was not
+// certainly replaced.
+//
+// offsets bounds how far the clients' clocks are ahead of one common clock, as far as
+// that is known; clients that share a clock need none. VerifyTogether also returns the
+// first history that is not linearizable, or not certainly. When ctx ends, it leaves
+// the remaining slices unverified.
+func VerifyTogether(ctx context.Context, all []metrics.Slice, offsets map[int]metrics.Ahead) (metrics.JointCheck, *metrics.Violation) {
+	byNumber := make(map[int][]metrics.Slice)
+	for _, s := range all {
+		byNumber[s.Number] = append(byNumber[s.Number], s)
 	}
-	j.parts[s.Number] = append(j.parts[s.Number], s)
-}
-
-// Verify verifies slice by slice, and unpacks no other meanwhile. ahead has, of the
-// clients of which it is known, how far their clocks are ahead of one and the same
-// other; those who share a clock need none. It also returns the first history that
-// is not linearizable, or not certainly. The end of ctx leaves the rest unverified.
-func (j *Joint) Verify(ctx context.Context, ahead map[int]metrics.Ahead) (metrics.JointCheck, *metrics.Violation) {
-	v := merger{ahead: ahead}
-	for _, number := range slices.Sorted(maps.Keys(j.parts)) {
-		if v.slice(ctx, j.parts[number]) {
-			v.found.Slices++
+	m := merger{offsets: offsets}
+	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
+		if m.slice(ctx, byNumber[number]) {
+			m.found.Slices++
 		} else {
-			v.found.Unverified++
+			m.found.Unverified++
 		}
 	}
-	return v.found, v.bad
+	m.found.Illegal, m.found.Unknown = m.verdicts.illegal, m.verdicts.unknown
+	if v := m.verdicts.first; v != nil {
+		m.found.First = v.Why
+	}
+	return m.found, m.verdicts.first
 }
 
-// merger is the work of Verify.
+// merger is the state of VerifyTogether.
 type merger struct {
-	ahead map[int]metrics.Ahead
-	found metrics.JointCheck
-	bad   *metrics.Violation
+	offsets  map[int]metrics.Ahead
+	found    metrics.JointCheck
+	verdicts verdicts
 }
 
-// slice verifies one slice, and reports whether it could: all clients together,
-// and once more without widening those who share a clock, where not all do.
-func (v *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
+// slice verifies one slice, and reports whether it could. It verifies all clients
+// together and, unless all share a clock, those that share one again without widening.
+func (m *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
 	clocks := make(map[string][]metrics.Slice)
 	for _, p := range parts {
 		clocks[p.Clock] = append(clocks[p.Clock], p)
 	}
 	verified, most := false, 0
 	try := func(parts []metrics.Slice, widen bool) {
-		if ops, ok := v.together(ctx, parts, widen); ok {
+		if ops, ok := m.together(ctx, parts, widen); ok {
 			most, verified = max(most, ops), true
 		}
 	}
 	if len(clocks) > 1 || clocks[""] != nil {
-		known := slices.DeleteFunc(slices.Clone(parts), func(p metrics.Slice) bool { _, ok := v.ahead[p.Client]; return !ok })
+		known := slices.DeleteFunc(slices.Clone(parts), func(p metrics.Slice) bool { _, ok := m.offsets[p.Client]; return !ok })
 		if len(known) < len(parts) {
-			v.found.First = cmp.Or(v.found.First, "how far the clients' clocks are apart is not known")
+			m.found.First = cmp.Or(m.found.First, "how far the clients' clocks are apart is not known")
 		}
 		try(known, true)
 	}
@@ -80,13 +77,13 @@ func (v *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
 	for _, id := range slices.Sorted(maps.Keys(clocks)) {
 		try(clocks[id], false)
 	}
-	v.found.Ops += uint64(most)
+	m.found.Ops += uint64(most)
 	return verified
 }
 
-// together verifies several clients' parts of one slice, key by key, and returns
-// how many operations they have; false when it could not.
-func (v *merger) together(ctx context.Context, parts []metrics.Slice, widen bool) (ops int, ok bool) {
+// together verifies several clients' parts of one slice, key by key, and returns the
+// number of their operations; false when it could not.
+func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool) (ops int, ok bool) {
 	if len(parts) < 2 {
 		return 0, false
 	}
@@ -94,46 +91,29 @@ func (v *merger) together(ctx context.Context, parts []metrics.Slice, widen bool
 	for _, p := range parts {
 		histories, err := p.Histories()
 		if err != nil {
-			v.found.First = cmp.Or(v.found.First, err.Error())
+			m.found.First = cmp.Or(m.found.First, err.Error())
 			return 0, false
 		}
 		ops += p.Ops
-		w := v.widening(p, widen)
+		w := m.widening(p, widen)
 		for _, h := range histories {
-			m := merged[h.Key]
-			if m == nil {
-				m = &metrics.History{Key: h.Key, Slice: h.Slice}
-				merged[h.Key] = m
+			all := merged[h.Key]
+			if all == nil {
+				all = &metrics.History{Key: h.Key, Slice: h.Slice}
+				merged[h.Key] = all
 			}
-			w.add(m, h)
+			w.add(all, h)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(merged)) {
 		if ctx.Err() != nil {
-			v.found.First = cmp.Or(v.found.First, "there was no time for it")
+			m.found.First = cmp.Or(m.found.First, "there was no time for it")
 			return 0, false
 		}
-		v.judge(*merged[key])
+		m.verdicts.verify(*merged[key])
 	}
-	v.found.Clients = max(v.found.Clients, len(parts))
+	m.found.Clients = max(m.found.Clients, len(parts))
 	return ops, true
-}
-
-// judge verifies one key's history.
-func (v *merger) judge(h metrics.History) {
-	r := Verify(h)
-	switch r.Outcome {
-	case OK:
-		return
-	case Illegal:
-		v.found.Illegal++
-	default:
-		v.found.Unknown++
-	}
-	if v.bad == nil {
-		v.found.First = r.Why
-		v.bad = &metrics.Violation{Why: r.Why, History: h, Part: r.Part}
-	}
 }
 
 // widening moves a client's times to a common clock.
@@ -141,26 +121,26 @@ type widening struct {
 	earlier, later int64 // subtracted from what cannot be later, or earlier, than was read
 }
 
-func (v *merger) widening(p metrics.Slice, widen bool) widening {
+func (m *merger) widening(p metrics.Slice, widen bool) widening {
 	a := metrics.Ahead{}
 	if widen {
-		a = v.ahead[p.Client]
-		v.found.WidenedS = max(v.found.WidenedS, float64(a.MostNs-a.LeastNs)/1e9)
+		a = m.offsets[p.Client]
+		m.found.WidenedS = max(m.found.WidenedS, float64(a.MostNs-a.LeastNs)/1e9)
 	}
 	return widening{earlier: a.MostNs + p.ErrorNs, later: a.LeastNs - p.ErrorNs}
 }
 
-// add appends a client's history to what there is of the key.
-func (w widening) add(m *metrics.History, h metrics.History) {
+// add appends a client's history of a key to the others'.
+func (w widening) add(all *metrics.History, h metrics.History) {
 	for _, o := range h.Ops {
 		o.CallNs -= w.earlier
 		o.ReturnNs = w.end(o.ReturnNs)
-		m.Ops = append(m.Ops, o)
+		all.Ops = append(all.Ops, o)
 	}
 	for _, s := range h.Spans {
 		s.BegunNs = w.end(s.BegunNs)
 		s.EndedNs -= w.earlier
-		m.Spans = append(m.Spans, s)
+		all.Spans = append(all.Spans, s)
 	}
 }
 

@@ -11,10 +11,9 @@ import (
 	"kvlab/metrics"
 )
 
-// shared are clients' slices of one key, each by a clock that is so far ahead of
+// recordedBy is clients' slices of one key, each by a clock that is so far ahead of
 // the others' common one. All of a client's writes are in its slice.
-func shared(ops []op, clocks []string, ahead []int64) *Joint {
-	var j Joint
+func recordedBy(ops []op, clocks []string, ahead []int64) (all []metrics.Slice) {
 	for client, clock := range clocks {
 		h := metrics.History{Key: "k", Spans: []metrics.WorkerSpan{{Client: client, Last: 1 << 20, BegunNs: -1 << 20, EndedNs: 1 << 20}}}
 		for _, o := range ops {
@@ -31,9 +30,9 @@ func shared(ops []op, clocks []string, ahead []int64) *Joint {
 		if err := s.Pack([]metrics.History{h}); err != nil {
 			panic(err)
 		}
-		j.Add(s)
+		all = append(all, s)
 	}
-	return &j
+	return all
 }
 
 func by(client int, o op) op {
@@ -43,9 +42,9 @@ func by(client int, o op) op {
 
 // What one client reads is held against what another has written, as far as their
 // clocks allow.
-func TestJoint(t *testing.T) {
-	stale := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(value(0, 1), 150, 160))}
-	lost := []op{put(0, 1, 110, 120), modify(value(0, 1), 0, 2, 130, 190), modify(value(0, 1), 1, 1, 130, 190)}
+func TestTogether(t *testing.T) {
+	stale := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(valueOf(0, 1), 150, 160))}
+	lost := []op{put(0, 1, 110, 120), modify(valueOf(0, 1), 0, 2, 130, 190), modify(valueOf(0, 1), 1, 1, 130, 190)}
 	known := func(least, most int64) map[int]metrics.Ahead {
 		return map[int]metrics.Ahead{0: {}, 1: {LeastNs: least, MostNs: most}}
 	}
@@ -68,7 +67,7 @@ func TestJoint(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			found, bad := shared(test.ops, []string{"a", test.clock}, []int64{0, test.ahead}).Verify(context.Background(), test.known)
+			found, bad := VerifyTogether(context.Background(), recordedBy(test.ops, []string{"a", test.clock}, []int64{0, test.ahead}), test.known)
 			if fault := found.Fault(); (fault == "") != (test.want == "") || !strings.Contains(fault, test.want) {
 				t.Errorf("%q, want %q", fault, test.want)
 			}
@@ -84,20 +83,20 @@ func TestJoint(t *testing.T) {
 
 // Two of three clients share a clock: with the third, a little stale is not too
 // stale, but between the two it is.
-func TestJointOfSharedAndOther(t *testing.T) {
-	ops := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(value(0, 1), 150, 160)), by(2, get(value(0, 2), 170, 180))}
+func TestTogetherOfSharedAndOther(t *testing.T) {
+	ops := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(valueOf(0, 1), 150, 160)), by(2, get(valueOf(0, 2), 170, 180))}
 	wide := metrics.Ahead{LeastNs: -100, MostNs: 100}
-	found, _ := shared(ops, []string{"a", "a", "b"}, make([]int64, 3)).Verify(context.Background(), map[int]metrics.Ahead{0: wide, 1: wide, 2: wide})
+	found, _ := VerifyTogether(context.Background(), recordedBy(ops, []string{"a", "a", "b"}, make([]int64, 3)), map[int]metrics.Ahead{0: wide, 1: wide, 2: wide})
 	if found.Illegal != 1 || found.Clients != 3 || found.Ops != 4 {
 		t.Errorf("%s %s", found.Text(), found.First)
 	}
 }
 
 // Without time nothing is verified, and that is no good result.
-func TestJointWithoutTime(t *testing.T) {
+func TestTogetherWithoutTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	found, _ := shared([]op{put(0, 1, 110, 120)}, []string{"a", "a"}, make([]int64, 2)).Verify(ctx, nil)
+	found, _ := VerifyTogether(ctx, recordedBy([]op{put(0, 1, 110, 120)}, []string{"a", "a"}, make([]int64, 2)), nil)
 	if found.Ops != 0 || found.Unverified != 1 || !strings.Contains(found.Fault(), "no time") {
 		t.Errorf("%s %q", found.Text(), found.Fault())
 	}
@@ -106,7 +105,7 @@ func TestJointWithoutTime(t *testing.T) {
 // Random histories of three clients whose clocks are apart: what is
 // linearizable by a common clock is so by theirs, as long as the bounds hold; and
 // by one clock the answer is that of the search.
-func TestJointAgainstSearch(t *testing.T) {
+func TestTogetherAgainstSearch(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -125,7 +124,7 @@ func TestJointAgainstSearch(t *testing.T) {
 			before, after := random.Int64N(20), random.Int64N(20)
 			known[client] = metrics.Ahead{LeastNs: ahead[client] - before, MostNs: ahead[client] + after}
 		}
-		found, _ := shared(ops, clocks, ahead).Verify(context.Background(), known)
+		found, _ := VerifyTogether(context.Background(), recordedBy(ops, clocks, ahead), known)
 		if i%2 == 0 && (found.Illegal > 0) != (want == Illegal) || found.Illegal > 0 && want == OK || found.Unknown > 0 {
 			for _, o := range ops {
 				t.Logf("%s [%d, %d]", describe(o), o.CallNs, o.ReturnNs)

@@ -1,4 +1,4 @@
-// Package history verifies that recorded histories are linearizable: that each
+// Package history records operations of a run and verifies that they are linearizable: that each
 // operation can be given a moment between its call and its return so that, in
 // the order of these moments, every read sees the last write before it.
 // Linearizability is local (Herlihy and Wing, "Linearizability: a correctness
@@ -88,4 +88,27 @@ func confirm(r Result, key string) Result {
 	}
 	r.Why = fmt.Sprintf("key %s: %s", key, r.Why)
 	return r
+}
+
+// verdicts counts the histories that are not linearizable, or not certainly, and
+// keeps the first of them.
+type verdicts struct {
+	illegal, unknown uint64
+	first            *metrics.Violation
+}
+
+// verify verifies one key's history.
+func (v *verdicts) verify(h metrics.History) {
+	r := Verify(h)
+	switch r.Outcome {
+	case OK:
+		return
+	case Illegal:
+		v.illegal++
+	default:
+		v.unknown++
+	}
+	if v.first == nil {
+		v.first = &metrics.Violation{Why: r.Why, History: h, Part: r.Part}
+	}
 }

@@ -24,7 +24,7 @@ func modify(v metrics.Value, client int, version uint32, call, back int64) op {
 	return o
 }
 
-func value(client int, version uint32) metrics.Value { return metrics.MakeValue(client, 0, version) }
+func valueOf(client int, version uint32) metrics.Value { return metrics.MakeValue(client, 0, version) }
 
 func TestVerify(t *testing.T) {
 	spans := []metrics.WorkerSpan{
@@ -37,27 +37,27 @@ func TestVerify(t *testing.T) {
 		want string // in Why; "" for OK
 	}{
 		{"nothing", nil, ""},
-		{"in order", []op{put(0, 11, 110, 120), get(value(0, 11), 121, 130)}, ""},
-		{"stale", []op{put(0, 11, 110, 120), put(1, 11, 121, 130), get(value(0, 11), 131, 140)}, "each there after the other"},
-		{"stale, but beside the second put", []op{put(0, 11, 110, 120), put(1, 11, 121, 140), get(value(0, 11), 131, 139)}, ""},
-		{"back and forth", []op{put(0, 11, 110, 190), put(1, 11, 110, 190), get(value(0, 11), 111, 112), get(value(1, 11), 113, 114), get(value(0, 11), 115, 116)}, "each there after the other"},
-		{"before it was written", []op{get(value(0, 11), 111, 112), put(0, 11, 113, 114)}, "read before it was written"},
-		{"never written", []op{get(value(0, 11), 111, 112)}, "0.0#11 was read, which was not written"},
-		{"written before the slice", []op{get(value(0, 9), 150, 160)}, ""},
-		{"written before the slice, and gone", []op{put(1, 11, 101, 110), get(value(0, 9), 150, 160)}, "each there after the other"},
-		{"written after the slice", []op{get(value(0, 20), 190, 210)}, ""},
-		{"read before it can have been written", []op{get(value(0, 20), 190, 199)}, "read before it was written"},
-		{"a stranger's", []op{put(0, 11, 101, 110), get(value(7, 1), 150, 160), get(value(7, 2), 161, 170)}, ""},
-		{"a stranger's, and back again", []op{get(value(7, 1), 150, 160), get(value(7, 2), 161, 170), get(value(7, 1), 171, 180)}, "each there after the other"},
-		{"missing", []op{get(metrics.NoValue, 150, 160), put(0, 11, 155, 170), get(value(0, 11), 171, 180)}, ""},
+		{"in order", []op{put(0, 11, 110, 120), get(valueOf(0, 11), 121, 130)}, ""},
+		{"stale", []op{put(0, 11, 110, 120), put(1, 11, 121, 130), get(valueOf(0, 11), 131, 140)}, "each there after the other"},
+		{"stale, but beside the second put", []op{put(0, 11, 110, 120), put(1, 11, 121, 140), get(valueOf(0, 11), 131, 139)}, ""},
+		{"back and forth", []op{put(0, 11, 110, 190), put(1, 11, 110, 190), get(valueOf(0, 11), 111, 112), get(valueOf(1, 11), 113, 114), get(valueOf(0, 11), 115, 116)}, "each there after the other"},
+		{"before it was written", []op{get(valueOf(0, 11), 111, 112), put(0, 11, 113, 114)}, "read before it was written"},
+		{"never written", []op{get(valueOf(0, 11), 111, 112)}, "0.0#11 was read, which was not written"},
+		{"written before the slice", []op{get(valueOf(0, 9), 150, 160)}, ""},
+		{"written before the slice, and gone", []op{put(1, 11, 101, 110), get(valueOf(0, 9), 150, 160)}, "each there after the other"},
+		{"written after the slice", []op{get(valueOf(0, 20), 190, 210)}, ""},
+		{"read before it can have been written", []op{get(valueOf(0, 20), 190, 199)}, "read before it was written"},
+		{"a stranger's", []op{put(0, 11, 101, 110), get(valueOf(7, 1), 150, 160), get(valueOf(7, 2), 161, 170)}, ""},
+		{"a stranger's, and back again", []op{get(valueOf(7, 1), 150, 160), get(valueOf(7, 2), 161, 170), get(valueOf(7, 1), 171, 180)}, "each there after the other"},
+		{"missing", []op{get(metrics.NoValue, 150, 160), put(0, 11, 155, 170), get(valueOf(0, 11), 171, 180)}, ""},
 		{"lost", []op{put(0, 11, 101, 110), get(metrics.NoValue, 150, 160)}, "each there after the other"},
-		{"outcome unknown, seen late", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(value(1, 11), 104, 105), get(value(0, 11), 190, 195)}, ""},
-		{"outcome unknown, never seen", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(value(1, 11), 190, 195)}, ""},
-		{"modified in order", []op{put(0, 11, 101, 190), modify(value(0, 11), 1, 11, 101, 190), modify(value(1, 11), 0, 12, 101, 190), get(value(1, 11), 150, 155)}, ""},
-		{"modified twice", []op{put(0, 11, 101, 190), modify(value(0, 11), 1, 11, 101, 190), modify(value(0, 11), 0, 12, 101, 190)}, "two read-modify-writes replaced 0.0#11"},
-		{"there after it was modified", []op{put(0, 11, 101, 190), modify(value(0, 11), 1, 11, 101, 190), get(value(1, 11), 120, 130), get(value(0, 11), 131, 140)}, "which replaced it"},
-		{"put between a modification", []op{put(0, 11, 101, 110), put(1, 11, 111, 120), modify(value(0, 11), 1, 12, 121, 130)}, "each there after the other"},
-		{"modified in a circle", []op{modify(value(0, 11), 1, 11, 101, 190), modify(value(1, 11), 0, 11, 101, 190)}, "each read what another of them wrote"},
+		{"outcome unknown, seen late", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(valueOf(1, 11), 104, 105), get(valueOf(0, 11), 190, 195)}, ""},
+		{"outcome unknown, never seen", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(valueOf(1, 11), 190, 195)}, ""},
+		{"modified in order", []op{put(0, 11, 101, 190), modify(valueOf(0, 11), 1, 11, 101, 190), modify(valueOf(1, 11), 0, 12, 101, 190), get(valueOf(1, 11), 150, 155)}, ""},
+		{"modified twice", []op{put(0, 11, 101, 190), modify(valueOf(0, 11), 1, 11, 101, 190), modify(valueOf(0, 11), 0, 12, 101, 190)}, "two read-modify-writes replaced 0.0#11"},
+		{"there after it was modified", []op{put(0, 11, 101, 190), modify(valueOf(0, 11), 1, 11, 101, 190), get(valueOf(1, 11), 120, 130), get(valueOf(0, 11), 131, 140)}, "which replaced it"},
+		{"put between a modification", []op{put(0, 11, 101, 110), put(1, 11, 111, 120), modify(valueOf(0, 11), 1, 12, 121, 130)}, "each there after the other"},
+		{"modified in a circle", []op{modify(valueOf(0, 11), 1, 11, 101, 190), modify(valueOf(1, 11), 0, 11, 101, 190)}, "each read what another of them wrote"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -154,13 +154,13 @@ func randomHistory(random *rand.Rand) []op {
 func TestVerifyCrowd(t *testing.T) {
 	var ops []op
 	for i := range 1000 {
-		v := value(i, 1)
+		v := valueOf(i, 1)
 		ops = append(ops, put(i, 1, 0, 1_000_000), get(v, int64(1000*i), int64(1000*i+1)), get(v, int64(1000*i+500), int64(1000*i+501)))
 	}
 	if r := Verify(metrics.History{Key: "k", Ops: ops}); r.Outcome != OK {
 		t.Errorf("%s: %s", r.Outcome, r.Why)
 	}
-	ops = append(ops, get(value(500, 1), 600_700, 600_710))
+	ops = append(ops, get(valueOf(500, 1), 600_700, 600_710))
 	r := Verify(metrics.History{Key: "k", Ops: ops})
 	if r.Outcome != Illegal || len(r.Part) > 6 {
 		t.Errorf("%s: %s, %d operations", r.Outcome, r.Why, len(r.Part))

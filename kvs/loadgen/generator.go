@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/history"
 	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -42,7 +43,7 @@ type Generator struct {
 	latency *latency.Collector
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
-	slicer  *slicer          // nil without -check
+	slices  *history.Slices  // nil without -check
 
 	instance string       // random, of this client's run
 	retries  wire.Retries // with -retry
@@ -68,8 +69,12 @@ func New(c Config) (*Generator, error) {
 		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
 	}
 	if c.Check {
-		if g.slicer, err = newSlicer(c, plan, g.workers); err != nil {
-			return nil, err
+		var recorders []*history.Recorder
+		if g.slices, recorders, err = history.New(c.Index, c.Workers, recordedKeys(c, plan)); err != nil {
+			return nil, fmt.Errorf("-check: %w", err)
+		}
+		for i, w := range g.workers {
+			w.history = recorders[i]
 		}
 	}
 	return g, nil

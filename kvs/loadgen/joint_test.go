@@ -22,9 +22,9 @@ import (
 type ensemble struct {
 	clients []*Generator
 	plan    metrics.SlicePlan
-	apart   time.Duration // how far each client's clock is ahead of that of the one before; 0 when they share one
-	joint   history.Joint
-	mu      sync.Mutex // guards joint
+	apart   time.Duration   // how far each client's clock is ahead of that of the one before; 0 when they share one
+	shared  []metrics.Slice // guarded by mu
+	mu      sync.Mutex
 }
 
 // newEnsemble connects clients, each to hosts of its own, and loads the records.
@@ -47,7 +47,7 @@ func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 // measure runs all clients at once, and returns what each made of it.
 func (e *ensemble) measure(t testing.TB) []error {
 	t.Helper()
-	e.joint = history.Joint{}
+	e.shared = nil
 	errs := make([]error, len(e.clients))
 	begins := time.Now().Add(10 * time.Millisecond)
 	var running sync.WaitGroup
@@ -58,7 +58,7 @@ func (e *ensemble) measure(t testing.TB) []error {
 			if e.apart > 0 {
 				s = shifted(t, s, int64(e.apart)*int64(s.Client))
 			}
-			e.joint.Add(s)
+			e.shared = append(e.shared, s)
 			return nil
 		}
 		g.Slices = e.plan
@@ -106,7 +106,7 @@ func (e *ensemble) verify() (metrics.JointCheck, *metrics.Violation) {
 		at := int64(e.apart) * int64(i)
 		ahead[i] = metrics.Ahead{LeastNs: at - within, MostNs: at + within}
 	}
-	return e.joint.Verify(context.Background(), ahead)
+	return history.VerifyTogether(context.Background(), e.shared, ahead)
 }
 
 // Whatever engine, batch, workers and keys, and with one fault or none, what

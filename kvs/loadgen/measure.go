@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -40,8 +41,8 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 
 // drive has every worker run from the beginning until the schedule ends.
 func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err error) {
-	if g.slicer != nil {
-		stop := g.slicer.start(joint{plan: g.Slices, begins: begin, share: g.Share, next: 1})
+	if g.slices != nil {
+		stop := g.slices.Start(history.Shared{Plan: g.Slices, Begins: begin, Share: g.Share})
 		defer func() { err = cmp.Or(err, stop()) }()
 	}
 	for _, w := range g.workers {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/history"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
@@ -31,8 +32,8 @@ type exchange struct {
 	kinds  []kvs.Kind      // the operations' kinds, likewise
 	due    []time.Duration // open loop: when the operations were due, likewise; empty in a closed loop, where it is when the round begun
 	sent   time.Time
-	queued time.Duration // from then until it was written
-	noted  noted         // for -check
+	queued time.Duration   // from then until it was written
+	record history.Pending // for -check
 
 	// What follows is for worker.add alone: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix
@@ -47,6 +48,11 @@ func (x *exchange) extend(n int) {
 	x.hashes = slices.Grow(x.hashes, n)[:at+n]
 	x.kinds = slices.Grow(x.kinds, n)[:at+n]
 	x.newHashes, x.newKinds = x.hashes[at:], x.kinds[at:]
+}
+
+// historyCall is the call as its recorder takes it.
+func (x *exchange) historyCall() history.Call {
+	return history.Call{Batch: &x.batch, Reply: &x.reply, Hashes: x.hashes, Kinds: x.kinds, Sent: x.sent}
 }
 
 func newRound(servers int) round {
@@ -82,14 +88,14 @@ func (r *round) grow(n int) {
 func (w *worker) send(r *round) {
 	w.opening.note(w.source)
 	now := time.Now()
-	if w.tape != nil {
-		w.tape.turn(w.writer, now)
+	if w.history != nil {
+		w.history.BeginRound(uint32(w.writer), now)
 	}
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
 			x.sent = now
-			if w.tape != nil {
-				w.tape.note(x)
+			if w.history != nil {
+				w.history.Sending(&x.record, x.historyCall())
 			}
 			w.conns[i].Send(&x.call)
 			now = time.Now()
@@ -109,8 +115,8 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			continue
 		}
 		err := w.conns[i].Wait(&x.call)
-		if w.tape != nil {
-			w.tape.take(x, err)
+		if w.history != nil {
+			w.history.Completed(&x.record, x.historyCall(), err)
 		}
 		if err == nil && first == nil {
 			err = w.take(i, r, at)

@@ -52,8 +52,9 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
 	s.Retries = g.retried()
-	if g.slicer != nil {
-		s.Check = &g.slicer.found
+	if g.slices != nil {
+		found := g.slices.Found()
+		s.Check = &found
 	}
 	s.Prefixes = g.prefixes()
 	s.Workers = g.accounts()
@@ -67,4 +68,13 @@ func (g *Generator) Summary() metrics.Summary {
 		}
 	}
 	return s
+}
+
+// Violation is the first history that is not linearizable, or not certainly; nil
+// when there is none. It is called after Measure.
+func (g *Generator) Violation() *metrics.Violation {
+	if g.slices == nil {
+		return nil
+	}
+	return g.slices.Violation()
 }

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"sync"
 
+	"kvlab/kvs/history"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
@@ -24,7 +25,7 @@ type worker struct {
 	writer   value.Writer
 	checker  value.Checker
 	recorder *latency.Recorder
-	tape     *tape // nil without -check
+	history  *history.Recorder // nil without -check
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 	opening  opening

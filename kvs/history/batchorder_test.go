@@ -1,4 +1,4 @@
-package loadgen
+package history
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 // What a batch of worker 1 of client 0 may see of a key, and what not.
-func TestOrder(t *testing.T) {
+func TestBatchOrder(t *testing.T) {
 	type step struct {
 		wrote bool
 		value metrics.Value
@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := order{who: value.NewWriter(0, 1)}
+			o := batchOrder{writer: value.NewWriter(0, 1)}
 			o.begin()
 			got := ""
 			for _, s := range test.steps {

@@ -1,0 +1,49 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"kvlab/kvs/value"
+	"kvlab/metrics"
+)
+
+// batchOrder is what the operations of one batch on one key have seen so far. The
+// server executes them in order, but they share one interval of time: a check of
+// intervals alone would treat them as concurrent.
+type batchOrder struct {
+	writer value.Writer    // of the batch, with version 0
+	seen   []metrics.Value // the values that the key has had, in order
+	own    metrics.Value   // the batch's last write so far; NoValue without one
+}
+
+func (o *batchOrder) begin() { o.seen, o.own = o.seen[:0], metrics.NoValue }
+
+// read adds a value that an operation read. fresh reports whether the value is not
+// the one that the operation before it left. No value is written twice, so one that
+// was replaced never comes back.
+func (o *batchOrder) read(v metrics.Value) (fresh bool, violation string) {
+	last := len(o.seen) - 1
+	if last >= 0 && o.seen[last] == v {
+		return false, ""
+	}
+	switch mine := v != metrics.NoValue && o.writer == value.NewWriter(v.Client(), v.Worker()); {
+	case slices.Contains(o.seen, v):
+		violation = fmt.Sprintf("%s is back after %s", v, o.seen[last])
+	case o.own != metrics.NoValue && v == metrics.NoValue:
+		violation = fmt.Sprintf("nothing is there after %s was put", o.own)
+	case o.own != metrics.NoValue && mine:
+		violation = fmt.Sprintf("%s was read after %s was put", v, o.own)
+	}
+	o.seen = append(o.seen, v)
+	return true, violation
+}
+
+// wrote adds a write.
+func (o *batchOrder) wrote(v metrics.Value) (violation string) {
+	if slices.Contains(o.seen, v) {
+		violation = fmt.Sprintf("%s was read before it was put", v)
+	}
+	o.seen, o.own = append(o.seen, v), v
+	return violation
+}

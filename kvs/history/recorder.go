@@ -1,0 +1,249 @@
+package history
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/value"
+	"kvlab/metrics"
+)
+
+// Call is one call of a worker: a batch, the hashes of its keys and the kinds of its
+// operations in the batch's order, and when it was sent.
+type Call struct {
+	Batch  *kvs.Batch
+	Reply  *kvs.Reply
+	Hashes []uint64
+	Kinds  []kvs.Kind
+	Sent   time.Time
+}
+
+// Pending is what a Recorder keeps of a call under way. The caller holds it, and
+// reuses it for later calls.
+type Pending struct {
+	recorded bool
+	ops      []pendingOp
+}
+
+// pendingOp is an operation on a recorded key.
+type pendingOp struct {
+	at    int32 // in the batch
+	key   int32 // in the keySet
+	kind  kvs.Kind
+	wrote metrics.Value
+}
+
+// Recorder records one worker's operations on some keys, a slice at a time. Only
+// its worker uses it, except for rounds.
+type Recorder struct {
+	writer value.Writer // with version 0
+	keys   *keySet
+	slices *Slices
+
+	version uint32 // the worker's last write when its last round was sent
+	span    metrics.WorkerSpan
+	part    *fragment // of the slice being recorded; nil outside a slice
+	last    int32     // the last slice that was begun
+	over    bool      // the part is complete, except for calls under way
+	pending int       // recorded calls under way
+	n       int       // operations recorded in the slice
+	orders  []batchOrder
+	rounds  atomic.Int32 // sent in the slice
+}
+
+func newRecorder(writer value.Writer, s *Slices) *Recorder {
+	r := &Recorder{writer: writer, keys: s.keys, slices: s, orders: make([]batchOrder, len(s.keys.names))}
+	for i := range r.orders {
+		r.orders[i].writer = writer
+	}
+	return r
+}
+
+// fragment is what one worker recorded in one slice.
+type fragment struct {
+	slice      int32
+	span       metrics.WorkerSpan
+	ops        [][]metrics.HistoryOp // by key
+	violations []string              // operations that contradict the order of their batch
+}
+
+// maxFragment is how many operations a recorder takes in a slice, not counting the
+// rest of the round that reaches it. 64 workers' fragments of large batches, half of
+// them puts, then take some 10 MB.
+const maxFragment = 1024
+
+// BeginRound begins a round, before any of its calls is sent. version is the
+// worker's last write, the round's own included.
+func (r *Recorder) BeginRound(version uint32, now time.Time) {
+	slice := r.slices.slice.Load()
+	if r.part != nil && !r.over {
+		if slice != r.last || r.n >= maxFragment {
+			r.end(now)
+		} else {
+			r.rounds.Add(1)
+		}
+	}
+	if r.part == nil && slice > r.last {
+		r.last, r.over, r.n = slice, false, 0
+		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.names))}
+		r.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.ns(now)}
+		r.rounds.Store(1)
+		r.slices.recording.Add(1)
+	}
+	r.version = version
+}
+
+// end ends the worker's part of the slice: later calls are not recorded in it.
+func (r *Recorder) end(now time.Time) {
+	r.over = true
+	r.rounds.Store(sliceRounds)
+	r.span.Last, r.span.EndedNs = r.version, r.slices.ns(now)
+	r.deliver()
+}
+
+// deliver hands the fragment over once no recorded call is under way.
+func (r *Recorder) deliver() {
+	if r.over && r.pending == 0 && r.part != nil {
+		r.part.span = r.span
+		r.slices.receive(r.part)
+		r.part = nil
+	}
+}
+
+// finish delivers what there is, after the worker's last call.
+func (r *Recorder) finish() {
+	if r.part != nil && !r.over {
+		r.end(time.Now())
+	}
+}
+
+// Sending keeps a call's operations on recorded keys, before it is sent.
+func (r *Recorder) Sending(p *Pending, c Call) {
+	p.recorded = r.part != nil && !r.over
+	if !p.recorded {
+		return
+	}
+	r.pending++
+	p.ops = p.ops[:0]
+	var op [1]kvs.Op
+	ops := c.Batch.Ops()
+	for i, hash := range c.Hashes {
+		if _, err := ops.Next(op[:]); err != nil {
+			return // never: the batch is our own
+		}
+		key, ok := r.keys.find(hash)
+		if !ok {
+			continue
+		}
+		n := pendingOp{at: int32(i), key: key, kind: c.Kinds[i]}
+		if n.kind.Writes() {
+			n.wrote = valueIn(op[0].Value)
+		}
+		p.ops = append(p.ops, n)
+	}
+}
+
+// valueIn is the value that a header names.
+func valueIn(value []byte) metrics.Value {
+	return metrics.Value(binary.LittleEndian.Uint64(value[8:]))
+}
+
+// Completed records a finished call. If it failed, its reads are dropped, and its
+// writes may take effect at any later time.
+func (r *Recorder) Completed(p *Pending, c Call, err error) {
+	now := time.Now()
+	if !p.recorded {
+		// A call that was sent before the slice may have been executed inside it. A
+		// worker's calls complete in order, so this one completes before those of the
+		// slice, and before the fragment is delivered.
+		if r.part != nil && r.slices.ns(c.Sent) < r.span.BegunNs {
+			r.span.BegunNs = r.slices.ns(now)
+			if err != nil {
+				r.span.BegunNs = metrics.Never
+			}
+		}
+		return
+	}
+	p.recorded = false
+	r.pending--
+	if err != nil {
+		r.failed(p, c)
+	} else {
+		r.results(p, c, r.slices.ns(now))
+	}
+	r.deliver()
+}
+
+// failed records the writes of a call that failed.
+func (r *Recorder) failed(p *Pending, c Call) {
+	for _, n := range p.ops {
+		if n.wrote != metrics.NoValue {
+			r.add(n.key, r.op(c, metrics.Never), n.wrote)
+		}
+	}
+}
+
+// op returns an operation of a call.
+func (r *Recorder) op(c Call, returned int64) metrics.HistoryOp {
+	return metrics.HistoryOp{Client: r.writer.Client(), Worker: r.writer.Worker(), CallNs: r.slices.ns(c.Sent), ReturnNs: returned}
+}
+
+func (r *Recorder) add(key int32, o metrics.HistoryOp, wrote metrics.Value) {
+	o.Wrote = wrote
+	r.part.ops[key] = append(r.part.ops[key], o)
+	r.n++
+}
+
+// results records a reply, and checks it against its batch's order. A malformed
+// reply or value is not reported here: the worker's own check does that.
+func (r *Recorder) results(p *Pending, c Call, returned int64) {
+	for i := range r.orders {
+		r.orders[i].begin()
+	}
+	results := c.Reply.Results()
+	next := int32(0)
+	for _, n := range p.ops {
+		var result kvs.Result
+		for ; next <= n.at; next++ {
+			var err error
+			if result, err = results.Next(); err != nil {
+				return
+			}
+		}
+		r.result(c, n, result, returned)
+	}
+}
+
+func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64) {
+	o, order := r.op(c, returned), &r.orders[n.key]
+	if result.Read {
+		seen := metrics.NoValue
+		if result.Found {
+			if len(result.Value) < value.HeaderLen || value.HashIn(result.Value) != c.Hashes[n.at] {
+				return // not a value of this key
+			}
+			seen = valueIn(result.Value)
+		}
+		fresh, violation := order.read(seen)
+		r.orderViolation(n, violation)
+		if !fresh && n.kind == kvs.Get {
+			return // like the one before it in this batch
+		}
+		o.Read = &seen
+	}
+	if n.wrote != metrics.NoValue {
+		r.orderViolation(n, order.wrote(n.wrote))
+	}
+	r.add(n.key, o, n.wrote)
+}
+
+// orderViolation records what contradicts the order of a batch, unless it is "".
+func (r *Recorder) orderViolation(n pendingOp, what string) {
+	if what != "" {
+		r.part.violations = append(r.part.violations, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
+			r.keys.names[n.key], r.writer.Worker(), r.writer.Client(), n.at, what))
+	}
+}

@@ -1,0 +1,118 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/clock"
+)
+
+// Shared says which slices all clients of a run record at the same time, and takes
+// this client's part of each.
+type Shared struct {
+	Plan   metrics.SlicePlan         // no slices when the client is the only one
+	Begins time.Time                 // the first one
+	Share  func(metrics.Slice) error // not called by a worker
+}
+
+// shared is the state of the slices that all clients record.
+type shared struct {
+	Shared
+	next   int // the number of the next one, from 1
+	number int // of the one being recorded; 0 when the slice is not shared
+}
+
+// until is the time until the next shared slice; unlimited when none follows.
+func (s *shared) until(now time.Time) time.Duration {
+	if s.next > s.Plan.Count {
+		return unlimited
+	}
+	return s.Begins.Add(time.Duration(s.next-1) * s.Plan.Every()).Sub(now)
+}
+
+// unlimited is longer than any run.
+const unlimited time.Duration = 1 << 62
+
+// open decides whether the slice that begins now is a shared one. If so, it is the
+// latest one that is due: earlier ones would have little in common with the other
+// clients'. Every client records the first, however late it begins.
+func (s *shared) open(now time.Time) {
+	s.number = 0
+	if s.until(now) > 0 {
+		return
+	}
+	s.number = s.next
+	if s.next > 1 {
+		s.number = min(s.Plan.Count, 1+int(now.Sub(s.Begins)/s.Plan.Every()))
+	}
+	s.next = s.number + 1
+}
+
+// give shares the fragments of a shared slice: at most as many operations as the
+// plan allows, those that were called first.
+func (s *shared) give(client int, clock clock.Clock, names []string, fragments []*fragment) error {
+	if s.number == 0 {
+		return nil
+	}
+	kept := earliest(fragments, len(names), s.Plan.Ops)
+	histories := make([]metrics.History, len(names))
+	for key, name := range names {
+		h := &histories[key]
+		h.Key = name
+		for i, f := range fragments {
+			ops := f.ops[key]
+			h.Ops = append(h.Ops, ops[:kept[i][key]]...)
+			h.Spans = append(h.Spans, f.spanOf(key, kept[i][key]))
+		}
+	}
+	slice := metrics.Slice{Number: s.number, Client: client, Clock: clock.ID, ErrorNs: clock.ErrorNs}
+	if err := slice.Pack(histories); err != nil {
+		return err
+	}
+	return s.Share(slice)
+}
+
+// earliest returns how many operations of each fragment and key are among the n that
+// were called first. A worker's operations on a key are in the order of their calls,
+// so these are the first ones of each.
+func earliest(fragments []*fragment, keys, n int) [][]int {
+	type recorded struct {
+		call          int64
+		fragment, key int
+	}
+	var all []recorded
+	kept := make([][]int, len(fragments))
+	for i, f := range fragments {
+		kept[i] = make([]int, keys)
+		for key, ops := range f.ops {
+			for _, o := range ops {
+				all = append(all, recorded{o.CallNs, i, key})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b recorded) int { return cmp.Compare(a.call, b.call) })
+	for _, r := range all[:min(n, len(all))] {
+		kept[r.fragment][r.key]++
+	}
+	return kept
+}
+
+// spanOf is the fragment's span for the first n of its operations on a key. Later
+// writes to the key were called no sooner than the first write that is left out,
+// also when a batch is cut in two.
+func (f *fragment) spanOf(key, n int) metrics.WorkerSpan {
+	span, last := f.span, f.span.First
+	for i, o := range f.ops[key] {
+		switch {
+		case o.Wrote == metrics.NoValue:
+		case i >= n:
+			span.Last, span.EndedNs = last, o.CallNs
+			return span
+		default:
+			last = o.Wrote.Version()
+		}
+	}
+	return span
+}

@@ -1,0 +1,218 @@
+package history
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kvlab/kvs/value"
+	"kvlab/metrics"
+	"kvlab/metrics/clock"
+)
+
+// A slice lasts until every worker has sent sliceRounds rounds in it, at least
+// minSlice, and at most maxSlice, which is for workers that have little to do.
+const (
+	sliceRounds = 3
+	minSlice    = 20 * time.Millisecond
+	maxSlice    = time.Second
+)
+
+// pauseFactor is the pause after a slice, as a multiple of the time that its
+// recording and verification took: together they take a fifth of the time.
+const pauseFactor = 4
+
+// Slices has a client's workers record a slice of the run now and then, verifies
+// each while they go on, and discards it: the memory is that of one slice, however
+// long the run is. Fragments of the slices that all clients record are also shared.
+type Slices struct {
+	client    int
+	clock     clock.Clock
+	keys      *keySet
+	recorders []*Recorder
+	slice     atomic.Int32 // being recorded; 0 between slices
+	recording atomic.Int32 // recorders with a fragment that is not delivered
+
+	mu        sync.Mutex
+	number    int32       // of the slice that fragments belong to; guarded by mu
+	fragments []*fragment // guarded by mu
+
+	// Used by the goroutine that Start starts, and after stop.
+	found    metrics.Check
+	verdicts verdicts
+	shared   shared
+	err      error // of sharing a slice
+}
+
+// New returns the slices of a client that records operations on keys, and a
+// Recorder for each of its workers.
+func New(client, workers int, keys []string) (*Slices, []*Recorder, error) {
+	clock, err := clock.New()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Slices{client: client, clock: clock, keys: newKeySet(keys), shared: shared{next: 1}}
+	s.found.Keys = len(keys)
+	for id := range workers {
+		s.recorders = append(s.recorders, newRecorder(value.NewWriter(client, id), s))
+	}
+	return s, s.recorders, nil
+}
+
+// ns is a time as histories count it.
+func (s *Slices) ns(t time.Time) int64 { return s.clock.Ns(t) }
+
+// receive takes a fragment of the current slice. One of an earlier slice is dropped,
+// as if its worker had not recorded.
+func (s *Slices) receive(f *fragment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.slice == s.number {
+		s.fragments = append(s.fragments, f)
+	}
+	s.recording.Add(-1)
+}
+
+// Start begins to record slices, the first before it returns, and shares those that
+// all clients record. stop ends that and verifies the last slice; it is called after
+// the workers have ended, and returns the first error of sharing a slice.
+func (s *Slices) Start(with Shared) (stop func() error) {
+	s.shared, s.err = shared{Shared: with, next: 1}, nil
+	s.open()
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		s.run(over)
+	}()
+	return func() error {
+		close(over)
+		<-done
+		for _, r := range s.recorders {
+			r.finish()
+		}
+		s.verify()
+		return s.err
+	}
+}
+
+func (s *Slices) run(over <-chan struct{}) {
+	for ; ; s.open() {
+		begun := time.Now()
+		if !poll(over, begun, s.full) {
+			return
+		}
+		s.slice.Store(0)
+		if !poll(over, time.Now(), func(time.Duration) bool { return s.recording.Load() == 0 }) {
+			return
+		}
+		s.verify()
+		took := time.Since(begun)
+		if !poll(over, time.Now(), func(waited time.Duration) bool { return s.due(took, waited) }) {
+			return
+		}
+	}
+}
+
+// due reports whether the next slice begins, given how long the last one took and
+// how long ago it ended. A slice that would delay a shared one does not begin.
+func (s *Slices) due(took, waited time.Duration) bool {
+	left := s.shared.until(time.Now())
+	return left <= 0 || waited > pauseFactor*took && left > 2*took
+}
+
+// open begins the next slice.
+func (s *Slices) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shared.open(time.Now())
+	s.number++
+	s.fragments = nil
+	for _, r := range s.recorders {
+		r.rounds.Store(0)
+	}
+	s.slice.Store(s.number)
+}
+
+// full reports whether the slice has enough operations after some time.
+func (s *Slices) full(since time.Duration) bool {
+	least, sent := int32(sliceRounds), false // the fewest rounds of a worker, and whether any was sent
+	for _, r := range s.recorders {
+		rounds := r.rounds.Load()
+		least, sent = min(least, rounds), sent || rounds > 0
+	}
+	switch {
+	case s.shared.number > 0 && since > s.shared.Plan.Every()/(1+pauseFactor):
+		return sent // the next shared slice is near
+	case s.shared.number == 0 && s.shared.until(time.Now()) <= 0:
+		return true
+	}
+	return since >= minSlice && (least >= sliceRounds || since > maxSlice)
+}
+
+// poll waits until f, given the time waited, returns true. It returns false if over
+// is closed first.
+func poll(over <-chan struct{}, since time.Time, f func(waited time.Duration) bool) bool {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !f(time.Since(since)) {
+		select {
+		case <-tick.C:
+		case <-over:
+			return false
+		}
+	}
+	return true
+}
+
+// verify verifies the slice's fragments and discards them.
+func (s *Slices) verify() {
+	s.mu.Lock()
+	fragments := s.fragments
+	s.fragments = nil
+	s.mu.Unlock()
+	if len(fragments) == 0 {
+		return
+	}
+	if err := s.shared.give(s.client, s.clock, s.keys.names, fragments); err != nil {
+		s.err = cmp.Or(s.err, err)
+	}
+	s.found.Slices++
+	h := metrics.History{Slice: s.found.Slices}
+	for _, f := range fragments {
+		h.Spans = append(h.Spans, f.span)
+		for _, violation := range f.violations {
+			s.found.Order++
+			s.found.First = cmp.Or(s.found.First, violation)
+		}
+	}
+	for key, name := range s.keys.names {
+		h.Key, h.Ops = name, nil
+		for _, f := range fragments {
+			h.Ops = append(h.Ops, f.ops[key]...)
+		}
+		s.found.Ops += uint64(len(h.Ops))
+		s.verdicts.verify(h)
+	}
+	s.found.Illegal, s.found.Unknown = s.verdicts.illegal, s.verdicts.unknown
+	if v := s.verdicts.first; v != nil {
+		s.found.First = cmp.Or(s.found.First, v.Why)
+	}
+}
+
+// Found is what the verification has found. It is called after stop.
+func (s *Slices) Found() metrics.Check { return s.found }
+
+// maxViolation is the length of the longest history that a Violation has as a whole:
+// it travels to the launcher as one record.
+const maxViolation = 10_000
+
+// Violation is the first history that is not linearizable, or not certainly; nil
+// when there is none. It is called after stop.
+func (s *Slices) Violation() *metrics.Violation {
+	v := s.verdicts.first
+	if v != nil && len(v.History.Ops) > maxViolation {
+		v.History.Ops = v.Part
+	}
+	return v
+}
