@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"kvs/server/kvsserver":    {"kvs/server"},
 	"kvs/service":             {"kvs", "kvs/route"},
 	"kvs/value":               {},
-	"kvs/verdict":             {"metrics", "metrics/format", "metrics/stats"},
+	"kvs/verdict":             {"kvs/route", "metrics", "metrics/format", "metrics/stats", "workload"},
 	"kvs/wire":                {"kvs", "kvs/service"},
 	"kvs/wire/faultproxy":     {},
 	"kvs/wire/wiretest":       {},

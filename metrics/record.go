@@ -148,7 +148,6 @@ type Summary struct {
 	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order
 	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, as far as all have drawn so many
 	Workers       []WorkerCounts       `json:"workers,omitempty"`  // of a client, in worker order
-	Law           *Law                 `json:"law,omitempty"`      // of the first client, for all
 	Seen          *Seen                `json:"seen,omitempty"`     // of a server
 }
 

@@ -39,17 +39,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	c := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
 	flags := node.NewFlags("kvsclient")
 	flags.Class(metrics.WorkFlag)
-	w := &c.Workload
-	flags.StringVar(&w.Workload, "workload", w.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
-	flags.Var((*share)(&w.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
-	flags.StringVar(&w.Distribution, "distribution", w.Distribution, "zipfian, uniform, sequential, latest or hotspot (default the workload's own: zipfian)")
-	flags.StringVar(&w.Zipfian, "zipfian", w.Zipfian, "the `law` of zipfian and latest: ycsb (as YCSB's generator draws) or exact (Zipf's law)")
-	flags.Float64Var(&w.Theta, "theta", w.Theta, "the `exponent` of zipfian and latest, above 0")
-	flags.Float64Var(&w.HotOps, "hot-ops", w.HotOps, "hotspot: `share` of the operations that go to hot records")
-	flags.Float64Var(&w.HotKeys, "hot-keys", w.HotKeys, "hotspot: `share` of the records that are hot")
-	flags.BoolVar(&w.Scramble, "scramble", w.Scramble, "spread the popular records over all ids")
-	flags.Uint64Var(&w.Records, "records", w.Records, "`number` of records, loaded before the run")
-	flags.Uint64Var(&w.Seed, "seed", w.Seed, "root of all random choices: the same seed gives the same operations")
+	c.Workload.Define(flags.FlagSet)
 	flags.IntVar(&c.Workers, "workers", c.Workers, "worker goroutines")
 	flags.Class(metrics.ShapeFlag)
 	flags.IntVar(&c.ValueSize, "value-size", c.ValueSize, "`bytes` of every value")

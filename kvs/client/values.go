@@ -8,30 +8,10 @@ import (
 	"time"
 
 	"kvlab/kvs/loadgen"
-	"kvlab/workload"
 )
 
 // The flag values that package flag has no type for. Each prints as it is
 // typed, because every flag's final value is logged.
-
-// share is a number from 0 to 1, or not given.
-type share float64
-
-func (s *share) Set(text string) error {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 0 && n <= 1) {
-		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
-	}
-	*s = share(n)
-	return nil
-}
-
-func (s *share) String() string {
-	if *s == workload.StandardMix {
-		return ""
-	}
-	return strconv.FormatFloat(float64(*s), 'g', -1, 64)
-}
 
 // list is words with commas between them.
 type list []string

@@ -61,7 +61,7 @@ func fakeSettings(args []string) {
 }
 
 // The invented counts between one client and one server.
-var fakePair = metrics.Counts{Gets: 950, Puts: 50, ReadModifyWrites: 7, Hits: 957, Calls: 10}
+var fakePair = metrics.Counts{Gets: 950, Puts: 50, Hits: 950, Calls: 10}
 
 // Of them, those of the load: a record, which was stored and read back.
 var fakeLoad = metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
@@ -94,6 +94,11 @@ func runFakeNode() {
 	n.log("token %s", start.Token)
 	n.at("start")
 	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	if n.role == metrics.Client {
+		clients, _ := strconv.Atoi(n.arg("-clients"))
+		servers := strings.Count(n.arg("-hosts"), ",") + 1
+		flags["distribution"], flags["records"] = "sequential", fmt.Sprint(clients*servers*int(fakeLoad.Puts))
+	}
 	can := metrics.AllCapabilities
 	if n.has("null") || slices.Contains(n.args, "-engine=null") {
 		flags["engine"], can.Store = "null", false
@@ -216,14 +221,6 @@ func (n *fakeNode) account(s *metrics.Summary) {
 	s.Edges = new(metrics.Edges)
 	s.Workers = []metrics.WorkerCounts{{Loaded: servers * fakeLoad.Ops(), Drawn: s.Total.Ops() - servers*fakeLoad.Ops(), Verified: s.Total.Ops(),
 		OpeningOps: 1024, Opening: n.name, Redrawn: n.name}}
-	if n.arg("-client") != "0" {
-		return
-	}
-	clients, _ := strconv.ParseUint(n.arg("-clients"), 10, 64)
-	drawn := fakePair.Sub(fakeLoad)
-	ops := float64(drawn.Ops())
-	s.Law = &metrics.Law{Name: "-theta 0.99", Records: clients * servers * fakeLoad.Puts, Heaviest: 0.5,
-		Gets: float64(drawn.Gets) / ops, Puts: float64(drawn.Puts) / ops, ReadModifyWrites: float64(drawn.ReadModifyWrites) / ops}
 }
 
 // finish reports the summary, with the numbers that the faults ask for.

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -230,7 +231,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 		m.count(g)
 	}
 	summary := g.Summary()
-	run = metrics.Run{Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
+	run = metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
 	for i, s := range stores {
 		applied := metrics.CountsOf(s.service.Counts()[c.Node].Fields())
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
@@ -340,4 +341,13 @@ func TestVerifyNone(t *testing.T) {
 	if total := run.Nodes[0].Summary.Total; v.Checked != c.Workload.Records || v.Unchecked != total.Hits-v.Checked || v.Unchecked == 0 {
 		t.Errorf("%d values checked, %d not, of %d hits", v.Checked, v.Unchecked, total.Hits)
 	}
+}
+
+// flagsOf are the flags of a run's work, as the launcher records them.
+func flagsOf(c Config) map[string]string {
+	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix}
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	c.Workload.Define(fs)
+	fs.VisitAll(func(f *flag.Flag) { flags[f.Name] = f.Value.String() })
+	return flags
 }

@@ -3,17 +3,11 @@ package loadgen
 import (
 	"fmt"
 	"iter"
-	"math/bits"
 	"slices"
 
 	"kvlab/kvs/route"
 	"kvlab/workload"
 )
-
-// knownRanks is how many of the most popular records a router is told of. What
-// the others do is well enough known as a mean: each is too rare to matter, and
-// their number evens them out.
-const knownRanks = 1 << 20
 
 // newRouter returns the configuration's router. Every client of a run, and
 // every phase of it, routes by the same.
@@ -43,16 +37,10 @@ type ranked struct {
 func popular(c Config, plan *workload.Plan) iter.Seq[ranked] {
 	return func(yield func(ranked) bool) {
 		keys := newKeys(c.KeyPrefix)
-		for s := range plan.Segments() {
-			r := ranked{share: coarse(s.Weight / s.Width)}
-			for rank := s.First; rank < s.First+s.Width; rank++ {
-				if rank == knownRanks {
-					return
-				}
-				r.key, r.hash = keys.key(plan.Key(rank))
-				if !yield(r) {
-					return
-				}
+		for id, share := range plan.Popular() {
+			r := ranked{share: share}
+			if r.key, r.hash = keys.key(id); !yield(r) {
+				return
 			}
 		}
 	}
@@ -89,13 +77,4 @@ func (f Forecast) String() string {
 		text += fmt.Sprintf("; one record alone has %.1f %%, so no router can make it even", 100*f.Record)
 	}
 	return text
-}
-
-// coarse keeps the first 16 bits of a share. The weights of one plan in 3,000
-// differ in their 24th bit between machines that compute a power differently:
-// clients on such machines would look for some keys on different servers. Of the
-// bits kept here, they differ in one plan in a million.
-func coarse(share uint64) uint64 {
-	drop := max(bits.Len64(share), 16) - 16
-	return share >> drop << drop
 }

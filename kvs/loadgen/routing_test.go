@@ -185,7 +185,7 @@ func TestForecastInWords(t *testing.T) {
 // What routers know of ends somewhere; half of the records lie behind it here.
 func TestBalanceOfUnknownRecords(t *testing.T) {
 	r := newRouted(t, func(c *Config) {
-		c.Workload.Distribution, c.Workload.Records = workload.Uniform, 2*knownRanks
+		c.Workload.Distribution, c.Workload.Records = workload.Uniform, 2*workload.KnownRanks
 	})
 	for _, n := range []int{4, 16} {
 		r.testBalance(t, n, 0.99)

@@ -58,9 +58,6 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	s.Prefixes = g.prefixes()
 	s.Workers = g.accounts()
-	if g.config.Index == 0 {
-		s.Law = g.law()
-	}
 	if g.offered != nil {
 		s.Offered = g.offered
 		if why := s.Offered.Saturated(s.InWindow.Ops()); why != "" {

@@ -35,17 +35,28 @@ func Total(run *metrics.Run) {
 	totalWindow(run)
 }
 
+// judged is a run and what its flags say of it.
+type judged struct {
+	metrics.Run
+	expected   *expectation
+	unexpected error // why there is none
+}
+
 // Judge fills in what the summaries of a run that came to its end add up to, and
 // says whether its number may be believed.
 func Judge(run *metrics.Run) metrics.Verdict {
 	Total(run)
-	run.Skew = skewOf(*run)
-	return judge(*run)
+	r := judged{Run: *run}
+	if checkReports(r).Valid {
+		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
+	}
+	run.Skew = skewOf(r)
+	return judge(r)
 }
 
 // judge reads what Total has filled in. Of two checks that one mistake fails, that
 // which names it comes first.
-func judge(run metrics.Run) metrics.Verdict {
+func judge(run judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
 		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed)
 }
@@ -55,11 +66,11 @@ func judge(run metrics.Run) metrics.Verdict {
 // all draw the same operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
 	Total(run)
-	return first(*run, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(metrics.Run) metrics.Verdict { return Ceiling })
+	return first(judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(judged) metrics.Verdict { return Ceiling })
 }
 
 // first is the verdict of the first check that fails.
-func first(run metrics.Run, checks ...func(metrics.Run) metrics.Verdict) metrics.Verdict {
+func first(run judged, checks ...func(judged) metrics.Verdict) metrics.Verdict {
 	for _, check := range checks {
 		if v := check(run); !v.Valid {
 			return v
@@ -75,7 +86,7 @@ func invalid(node, format string, args ...any) metrics.Verdict {
 }
 
 // checkReports: every node has reported.
-func checkReports(run metrics.Run) metrics.Verdict {
+func checkReports(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Summary == nil {
 			return invalid(node.Name, "%s sent no summary", node.Role)
@@ -85,7 +96,7 @@ func checkReports(run metrics.Run) metrics.Verdict {
 }
 
 // checkAccounts: the nodes have said what the other checks go by.
-func checkAccounts(run metrics.Run) metrics.Verdict {
+func checkAccounts(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		switch s := node.Summary; {
 		case node.Role == metrics.Server && s.Seen == nil:
@@ -96,17 +107,14 @@ func checkAccounts(run metrics.Run) metrics.Verdict {
 			return invalid(node.Name, "the client does not say when in its window its replies came")
 		}
 	}
-	switch law := lawOf(run); {
-	case law == nil:
-		return invalid("", "no client says what its workload predicts")
-	case law.Cells != nil && len(law.Cells) != run.Count(metrics.Server):
-		return invalid("", "the clients know of %d servers, and %d have reported", len(law.Cells), run.Count(metrics.Server))
+	if run.expected == nil {
+		return invalid("", "the clients' flags do not say what to expect: %v", run.unexpected)
 	}
 	return valid
 }
 
 // checkReplies: every reply that was checked was right.
-func checkReplies(run metrics.Run) metrics.Verdict {
+func checkReplies(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Role != metrics.Client {
 			continue
@@ -119,7 +127,7 @@ func checkReplies(run metrics.Run) metrics.Verdict {
 }
 
 // checkHistory: what was recorded was linearizable, by each client and together.
-func checkHistory(run metrics.Run) metrics.Verdict {
+func checkHistory(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if c := node.Summary.Check; c != nil && c.Fault() != "" {
 			return invalid(node.Name, "%s", format.OneLine(c.Fault()))
@@ -132,7 +140,7 @@ func checkHistory(run metrics.Run) metrics.Verdict {
 }
 
 // checkWindow: the clients measured at the same time, and something.
-func checkWindow(run metrics.Run) metrics.Verdict {
+func checkWindow(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Role != metrics.Client {
 			continue
@@ -148,7 +156,7 @@ func checkWindow(run metrics.Run) metrics.Verdict {
 }
 
 // checkTotals: what a node did with its peers adds up to what it did.
-func checkTotals(run metrics.Run) metrics.Verdict {
+func checkTotals(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		var sum metrics.Counts
 		for _, peer := range node.Summary.Peers {
@@ -164,7 +172,7 @@ func checkTotals(run metrics.Run) metrics.Verdict {
 // checkPairs: between each client and each server, verified equals applied, kind
 // by kind. Of two nodes that disagree the client is named, for its figure is
 // the result.
-func checkPairs(run metrics.Run) metrics.Verdict {
+func checkPairs(run judged) metrics.Verdict {
 	applied := make(map[[2]string]metrics.Counts) // by client and server
 	for _, node := range run.Nodes {
 		for _, peer := range node.Summary.Peers {
@@ -224,7 +232,7 @@ var Ceiling = invalid("", "engine null answers without a store: this is a ceilin
 
 // checkStore: the values that were checked were those of their keys. It comes
 // last: a ceiling must hold in all else.
-func checkStore(run metrics.Run) metrics.Verdict {
+func checkStore(run judged) metrics.Verdict {
 	if slices.ContainsFunc(run.Nodes, withoutStore) {
 		return Ceiling
 	}
@@ -245,7 +253,7 @@ var Injected = invalid("", "-inject makes the servers' speed faulty: this tests 
 
 // checkSpeed: the servers were as fast as they can be. It comes last, as a test of
 // the instrument must hold in all else.
-func checkSpeed(run metrics.Run) metrics.Verdict {
+func checkSpeed(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["inject"] != "" {
 			return Injected

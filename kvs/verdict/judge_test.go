@@ -12,11 +12,11 @@ import (
 // goodRun is a run of 2 servers and 2 clients in which everything agrees: two
 // records, one on each server, the rest of the operations drawn by one worker
 // each. Client i's window begins i seconds after the first and has 100 s.
-func goodRun() *metrics.Run {
+func goodRun() *judged {
 	base := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	pair := metrics.Counts{Gets: 95, Puts: 5, ReadModifyWrites: 2, Hits: 97, Calls: 3}
 	twice := pair.Add(pair)
-	run := &metrics.Run{}
+	run := &judged{}
 	for _, name := range []string{"s0", "s1"} {
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Server, Summary: &metrics.Summary{
 			Total: twice, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: pair}, {Peer: "c1", Counts: pair}},
@@ -34,14 +34,14 @@ func goodRun() *metrics.Run {
 		s.Peers[i].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: s})
 	}
-	run.Nodes[2].Summary.Law = &metrics.Law{Name: "-theta 1", Records: 2, Gets: 0.93, Puts: 0.05, ReadModifyWrites: 0.02, Heaviest: 0.5,
-		Cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
+	run.expected = &expectation{name: "-theta 1", records: 2, gets: 0.93, puts: 0.05, readModifyWrites: 0.02, topShare: 0.5,
+		cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
 	return run
 }
 
 func TestTotal(t *testing.T) {
 	run := goodRun()
-	Total(run)
+	Total(&run.Run)
 	if run.Ops != 220 || math.Abs(run.OpsPerS-2.2) > 1e-9 || run.Total.Gets != 4*95 || run.Applied != run.Total {
 		t.Errorf("ops %d, %v ops/s, total %+v, applied %+v", run.Ops, run.OpsPerS, run.Total, run.Applied)
 	}
@@ -72,8 +72,6 @@ func TestJudge(t *testing.T) {
 		{"no account", func(s []*metrics.Summary) { s[3].Workers = nil }, "INVALID(the client gives no account of its workers, c1)"},
 		{"no edges", func(s []*metrics.Summary) { s[2].Edges = nil }, "INVALID(the client does not say when in its window its replies came, c0)"},
 		{"nothing seen", func(s []*metrics.Summary) { s[1].Seen = nil }, "INVALID(the server does not say what it saw of its operations, s1)"},
-		{"no law", func(s []*metrics.Summary) { s[2].Law = nil }, "INVALID(no client says what its workload predicts)"},
-		{"a law for three servers", func(s []*metrics.Summary) { s[2].Law.Cells = make([][]float64, 3) }, "INVALID(the clients know of 3 servers, and 2 have reported)"},
 		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(110 operations in a window of 0 s, c0)"},
 		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(0 operations in a window of 100 s, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},
@@ -111,7 +109,7 @@ func TestJudge(t *testing.T) {
 				summaries = append(summaries, n.Summary)
 			}
 			test.spoil(summaries)
-			Total(run)
+			Total(&run.Run)
 			if got := judge(*run).String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -148,7 +146,7 @@ func TestJudgeMissingSummary(t *testing.T) {
 		}
 		run := goodRun()
 		run.Nodes[i].Summary = nil
-		Total(run)
+		Total(&run.Run)
 		if got := judge(*run).String(); got != want {
 			t.Errorf("verdict %s, want %s", got, want)
 		}
@@ -160,24 +158,24 @@ func TestJudgeMissingSummary(t *testing.T) {
 func TestJudgeCeiling(t *testing.T) {
 	tests := []struct {
 		name  string
-		spoil func(run *metrics.Run)
+		spoil func(run *judged)
 		want  string
 	}{
-		{"the server says so", func(run *metrics.Run) {
+		{"the server says so", func(run *judged) {
 			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 		}, "INVALID(engine null answers without a store: this is a ceiling, not a result)"},
-		{"and a count differs", func(run *metrics.Run) {
+		{"and a count differs", func(run *judged) {
 			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 			run.Nodes[2].Summary.Peers[1].Counts.Gets++
 			run.Nodes[2].Summary.Total.Gets++
 		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
-		{"only a client says so", func(run *metrics.Run) {
+		{"only a client says so", func(run *judged) {
 			run.Nodes[3].Summary.Verification.AnyKey = 7
 		}, "INVALID(7 values were not checked against their keys, c1)"},
-		{"nothing was checked", func(run *metrics.Run) {
+		{"nothing was checked", func(run *judged) {
 			run.Nodes[3].Summary.Verification.Unchecked = 9
 		}, "INVALID(9 values were not checked at all (-verify none): no result, c1)"},
-		{"a client's own engine says nothing", func(run *metrics.Run) {
+		{"a client's own engine says nothing", func(run *judged) {
 			run.Nodes[2].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 		}, "VALID"},
 	}
@@ -185,7 +183,7 @@ func TestJudgeCeiling(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			run := goodRun()
 			test.spoil(run)
-			Total(run)
+			Total(&run.Run)
 			if got := judge(*run).String(); got != test.want {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -198,11 +196,27 @@ func TestJudgeCeiling(t *testing.T) {
 func TestFaultySpeedIsNoResult(t *testing.T) {
 	run := goodRun()
 	run.Nodes[0].Config = &metrics.Config{Flags: map[string]string{"inject": "slowdown=5%"}}
-	if got := Judge(run); got != Injected {
+	if got := run.verdict(); got != Injected {
 		t.Errorf("verdict %s", got)
 	}
 	run.Nodes[1].Summary = nil
-	if got := Judge(run); got.Valid || got == Injected {
+	if got := run.verdict(); got.Valid || got == Injected {
 		t.Errorf("verdict %s on a run without a summary", got)
+	}
+}
+
+// verdict judges a run by its own expectation.
+func (r *judged) verdict() metrics.Verdict {
+	Total(&r.Run)
+	r.Skew = skewOf(*r)
+	return judge(*r)
+}
+
+// Flags that no client could have had say nothing of what to expect.
+func TestJudgeUnknownWorkload(t *testing.T) {
+	run := goodRun()
+	run.Workload = map[string]string{"workload": "YCSB-Z"}
+	if v := Judge(&run.Run); !strings.HasPrefix(v.Reason, "the clients' flags do not say what to expect: -workload") {
+		t.Errorf("verdict %s", v)
 	}
 }

@@ -6,24 +6,24 @@ import (
 
 // skewOf lays what the servers saw of a run beside what its clients' flags
 // predict; nil when a node has not said its part.
-func skewOf(run metrics.Run) *metrics.Skew {
-	law := lawOf(run)
+func skewOf(run judged) *metrics.Skew {
+	e := run.expected
 	servers := serversOf(run)
-	if law == nil || !checkReports(run).Valid || law.Cells != nil && len(law.Cells) != len(servers) {
+	if e == nil || !checkReports(run).Valid {
 		return nil
 	}
-	s := &metrics.Skew{Law: law.Name, Router: law.Router, Records: law.Records, Balances: law.Balances}
-	if law.Cells != nil {
-		s.TopShare = law.Heaviest
-		s.Servers = serverShares(run, law)
-		s.Head, s.SampledOps = headOf(law.Head, servers, s.Servers)
+	s := &metrics.Skew{Law: e.name, Router: e.router, Records: e.records, Balances: e.balances}
+	if e.cells != nil {
+		s.TopShare = e.topShare
+		s.Servers = serverShares(run)
+		s.Head, s.SampledOps = headOf(e.top, servers, s.Servers)
 	}
 	done := workDone(run)
-	for _, kind := range kindsOf(done, law) {
+	for _, kind := range kindsOf(done, e) {
 		s.Kinds = append(s.Kinds, metrics.KindShare{Kind: kind.name, Share: metrics.Share{Theory: kind.share, Observed: ratio(kind.count, done.Ops())}})
 	}
 	var inWindow metrics.Counts
-	for _, c := range measurers(&run) {
+	for _, c := range measurers(&run.Run) {
 		inWindow = inWindow.Add(c.InWindow)
 	}
 	s.HitRate = 1
@@ -40,7 +40,7 @@ func ratio(a, b uint64) float64 { return float64(a) / float64(max(1, b)) }
 // were sampled. A record's share of its server's sample times that server's of all
 // operations is its own of these: the servers' windows need not be alike. Of its
 // cell what theory gives the other keys in it is taken away.
-func headOf(head []metrics.HeadRecord, servers []metrics.RunNode, shares []metrics.ServerShare) (seen []metrics.HeadShare, sampled uint64) {
+func headOf(head []topRecord, servers []metrics.RunNode, shares []metrics.ServerShare) (seen []metrics.HeadShare, sampled uint64) {
 	sampledAt := make([]uint64, len(servers))
 	for i, node := range servers {
 		if node.Summary.Seen != nil {
@@ -51,10 +51,10 @@ func headOf(head []metrics.HeadRecord, servers []metrics.RunNode, shares []metri
 		sampled += sampledAt[i]
 	}
 	for i, h := range head {
-		share := metrics.Share{Theory: h.Share}
-		if at := h.Server; at < len(servers) && servers[at].Summary.Seen != nil {
-			cell := ratio(opsIn(servers[at].Summary.Seen.Busiest, h.Cell), sampledAt[at]) * shares[at].Observed
-			share.Observed = max(0, cell-(h.CellShare-h.Share))
+		share := metrics.Share{Theory: h.share}
+		if at := h.server; at < len(servers) && servers[at].Summary.Seen != nil {
+			cell := ratio(opsIn(servers[at].Summary.Seen.Busiest, h.cell), sampledAt[at]) * shares[at].Observed
+			share.Observed = max(0, cell-(h.cellShare-h.share))
 		}
 		seen = append(seen, metrics.HeadShare{Rank: i + 1, Share: share})
 	}
@@ -72,8 +72,8 @@ func opsIn(cells []metrics.CellOps, cell int) uint64 {
 }
 
 // serverShares are the servers' shares of the operations after the load.
-func serverShares(run metrics.Run, law *metrics.Law) []metrics.ServerShare {
-	counts := countsByServer(run, len(law.Cells))
+func serverShares(run judged) []metrics.ServerShare {
+	counts := countsByServer(run, len(run.expected.cells))
 	var all uint64
 	for _, n := range counts {
 		all += n
@@ -81,7 +81,7 @@ func serverShares(run metrics.Run, law *metrics.Law) []metrics.ServerShare {
 	var shares []metrics.ServerShare
 	for i, node := range serversOf(run) {
 		theory := 0.0
-		for _, share := range law.Cells[i] {
+		for _, share := range run.expected.cells[i] {
 			theory += share
 		}
 		shares = append(shares, metrics.ServerShare{Server: node.Name, Share: metrics.Share{Theory: theory, Observed: ratio(counts[i], all)}})

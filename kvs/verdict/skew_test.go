@@ -11,19 +11,19 @@ import (
 // had, without what else is in the records' cells.
 func TestSkewOf(t *testing.T) {
 	run := goodRun()
-	law := run.Nodes[2].Summary.Law
-	law.Router, law.Heaviest = "fnv", 0.3
-	law.Head = []metrics.HeadRecord{{Server: 1, Cell: 7, Share: 0.3, CellShare: 0.31}, {Server: 0, Cell: 9, Share: 0.1, CellShare: 0.1}, {Server: 0, Cell: 2, Share: 0.05, CellShare: 0.05}}
+	e := run.expected
+	e.router, e.topShare = "fnv", 0.3
+	e.top = []topRecord{{server: 1, cell: 7, share: 0.3, cellShare: 0.31}, {server: 0, cell: 9, share: 0.1, cellShare: 0.1}, {server: 0, cell: 2, share: 0.05, cellShare: 0.05}}
 	run.Nodes[0].Summary.Seen.Busiest = []metrics.CellOps{{Cell: 9, Ops: 250}, {Cell: 3, Ops: 20}}
 	run.Nodes[1].Summary.Seen.Groups = []uint64{100, 100} // a shorter window
 	run.Nodes[1].Summary.Seen.Busiest = []metrics.CellOps{{Cell: 7, Ops: 120}}
-	if v := Judge(run); !v.Valid {
+	if v := run.verdict(); !v.Valid {
 		t.Fatal(v)
 	}
 	s := run.Skew
 	want := []float64{0.6*0.5 - 0.01, 0.25 * 0.5, 0}
 	for i, h := range s.Head {
-		if math.Abs(h.Observed-want[i]) > 1e-9 || h.Theory != law.Head[i].Share || h.Rank != i+1 {
+		if math.Abs(h.Observed-want[i]) > 1e-9 || h.Theory != e.top[i].share || h.Rank != i+1 {
 			t.Errorf("head %+v, want %v observed", h, want[i])
 		}
 	}
@@ -42,12 +42,12 @@ func TestSkewOf(t *testing.T) {
 func TestSkewOfLess(t *testing.T) {
 	run := goodRun()
 	run.Nodes[3].Summary = nil
-	if Judge(run); run.Skew != nil {
+	if run.verdict(); run.Skew != nil {
 		t.Errorf("without a summary: %+v", run.Skew)
 	}
 	run = goodRun()
-	run.Nodes[2].Summary.Law.Cells = nil // sequential
-	if Judge(run); run.Skew == nil || run.Skew.TopShare != 0 || run.Skew.Head != nil || run.Skew.Servers != nil || len(run.Skew.Kinds) != 3 {
+	run.expected.cells = nil // sequential
+	if run.verdict(); run.Skew == nil || run.Skew.TopShare != 0 || run.Skew.Head != nil || run.Skew.Servers != nil || len(run.Skew.Kinds) != 3 {
 		t.Errorf("sequential: %+v", run.Skew)
 	}
 }

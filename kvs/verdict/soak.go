@@ -105,7 +105,7 @@ func SoakFault(s metrics.Soak) string {
 }
 
 // checkSoak: of a soak, every process held at its end what it held before.
-func checkSoak(run metrics.Run) metrics.Verdict {
+func checkSoak(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Soak == nil {
 			continue

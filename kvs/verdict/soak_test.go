@@ -137,12 +137,12 @@ func TestJudgeSoak(t *testing.T) {
 	for i := range run.Nodes {
 		run.Nodes[i].Soak = new(soakOf(600, (&resting{rng: rand.New(rand.NewPCG(1, 6))}).at))
 	}
-	if v := Judge(run); !v.Valid {
+	if v := run.verdict(); !v.Valid {
 		t.Errorf("verdict %s", v)
 	}
 	run.Nodes[1].Soak.OpenFiles.Rise = 60
 	run.Ops, run.OpsPerS = 0, 0
-	if v := Judge(run); v.Node != "s1" || !strings.HasPrefix(v.Reason, "server in the soak: open descriptors rise by 60") {
+	if v := run.verdict(); v.Node != "s1" || !strings.HasPrefix(v.Reason, "server in the soak: open descriptors rise by 60") {
 		t.Errorf("verdict %s", v)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // checkLoad: the clients stored every record once and read each back, and a
 // server holds in the end what was stored on it, no key more and none less.
-func checkLoad(run metrics.Run) metrics.Verdict {
+func checkLoad(run judged) metrics.Verdict {
 	stored := make(map[string]uint64) // by server
 	var load metrics.Counts
 	for _, node := range run.Nodes {
@@ -23,8 +23,8 @@ func checkLoad(run metrics.Run) metrics.Verdict {
 			load = load.Add(peer.Load)
 		}
 	}
-	if law := lawOf(run); !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != law.Records || load.Hits != law.Records) {
-		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, law.Records, load.Hits)
+	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.records || load.Hits != e.records) {
+		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
 	}
 	for _, node := range run.Nodes {
 		if node.Role != metrics.Server || withoutStore(node) {
@@ -42,7 +42,7 @@ func checkLoad(run metrics.Run) metrics.Verdict {
 
 // checkWorkers: what a worker drew was sent and came back, and is what its seed
 // says.
-func checkWorkers(run metrics.Run) metrics.Verdict {
+func checkWorkers(run judged) metrics.Verdict {
 	openings := make(map[string]string) // digest -> whose
 	for _, node := range run.Nodes {
 		if node.Role != metrics.Client {
@@ -57,7 +57,7 @@ func checkWorkers(run metrics.Run) metrics.Verdict {
 			case sent > w.Drawn:
 				return invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
 			case w.Drawn == 0:
-			case known && !byChance(lawOf(run), w.OpeningOps):
+			case known && !byChance(run.expected, w.OpeningOps):
 				return invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
 			default:
 				openings[w.Opening] = who
@@ -70,13 +70,13 @@ func checkWorkers(run metrics.Run) metrics.Verdict {
 // byChance reports whether two of a run's workers may draw the same operations,
 // so many of them, without a generator in common: more often than once in 10^15
 // pairs. The likeliest operation bounds how often one is drawn twice.
-func byChance(law *metrics.Law, ops uint64) bool {
-	likeliest := law.Heaviest * max(law.Gets, law.Puts, law.ReadModifyWrites)
+func byChance(e *expectation, ops uint64) bool {
+	likeliest := e.topShare * max(e.gets, e.puts, e.readModifyWrites)
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
 }
 
 // checkStreams: the operations are those of the seed and the workload.
-func checkStreams(run metrics.Run) metrics.Verdict {
+func checkStreams(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		for i, w := range node.Summary.Workers {
 			if w.Opening != w.Redrawn {
@@ -101,7 +101,7 @@ func furthestOff(n, share float64) float64 {
 }
 
 // workDone are the operations that the servers applied after the load.
-func workDone(run metrics.Run) metrics.Counts {
+func workDone(run judged) metrics.Counts {
 	done := run.Applied
 	for _, node := range run.Nodes {
 		for _, peer := range node.Summary.Peers {
@@ -118,20 +118,20 @@ type kindCount struct {
 	share float64
 }
 
-func kindsOf(done metrics.Counts, law *metrics.Law) []kindCount {
-	return []kindCount{{"gets", done.Gets, law.Gets}, {"puts", done.Puts, law.Puts}, {"read-modify-writes", done.ReadModifyWrites, law.ReadModifyWrites}}
+func kindsOf(done metrics.Counts, e *expectation) []kindCount {
+	return []kindCount{{"gets", done.Gets, e.gets}, {"puts", done.Puts, e.puts}, {"read-modify-writes", done.ReadModifyWrites, e.readModifyWrites}}
 }
 
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
-func checkMix(run metrics.Run) metrics.Verdict {
-	law := lawOf(run)
+func checkMix(run judged) metrics.Verdict {
+	e := run.expected
 	done := workDone(run)
 	n := float64(done.Ops())
-	for _, kind := range kindsOf(done, law) {
+	for _, kind := range kindsOf(done, e) {
 		if math.Abs(float64(kind.count)-n*kind.share) > furthestOff(n, kind.share) {
 			return invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
-				100*float64(kind.count)/n, kind.name, law.Name, 100*kind.share)
+				100*float64(kind.count)/n, kind.name, e.name, 100*kind.share)
 		}
 	}
 	return valid
@@ -140,42 +140,42 @@ func checkMix(run metrics.Run) metrics.Verdict {
 // checkKeys: each server got its share of the operations, and within it the keys
 // that it was sampled with are as popular as the workload has them. The servers'
 // samples together then tell a wrong skew from keys that went astray.
-func checkKeys(run metrics.Run) metrics.Verdict {
-	law := lawOf(run)
-	if law.Cells == nil {
+func checkKeys(run judged) metrics.Verdict {
+	e := run.expected
+	if e.cells == nil {
 		return valid
 	}
-	counts, shares := countsByServer(run, len(law.Cells)), make([]float64, len(law.Cells))
+	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
 	var routed, skewed, together stats.Fit
 	var seenGroups [][]uint64
 	for i, node := range serversOf(run) {
-		for _, share := range law.Cells[i] {
+		for _, share := range e.cells[i] {
 			shares[i] += share
 		}
-		if seen := node.Summary.Seen; len(seen.Groups) == len(law.Cells[i]) {
-			skewed.Add(seen.Groups, law.Cells[i], law.Spread)
+		if seen := node.Summary.Seen; len(seen.Groups) == len(e.cells[i]) {
+			skewed.Add(seen.Groups, e.cells[i], e.variance)
 			seenGroups = append(seenGroups, seen.Groups)
 		}
 	}
-	routed.Add(counts, shares, law.Spread*float64(len(law.Cells[0])))
+	routed.Add(counts, shares, e.variance*float64(len(e.cells[0])))
 	if routed.Fits() && skewed.Fits() {
 		return valid
 	}
-	groups, of := columns(seenGroups), columns(law.Cells)
-	together.Add(groups, of, law.Spread*float64(len(law.Cells)))
+	groups, of := columns(seenGroups), columns(e.cells)
+	together.Add(groups, of, e.variance*float64(len(e.cells)))
 	if together.Fits() {
 		at := furthest(counts, shares)
 		return invalid(serversOf(run)[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
-			percent(counts, at), law.Name, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
+			percent(counts, at), e.name, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
 	}
 	at := furthest(groups, of)
 	return invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
-		len(groups), percent(groups, at), law.Name, 100*of[at], together.Statistic, together.Limit())
+		len(groups), percent(groups, at), e.name, 100*of[at], together.Statistic, together.Limit())
 }
 
 // countsByServer are the operations after the load that the clients had each
 // server do, which are those that it applied: checkPairs.
-func countsByServer(run metrics.Run, servers int) []uint64 {
+func countsByServer(run judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
 	for _, node := range run.Nodes {
 		if node.Role == metrics.Client {
@@ -239,7 +239,7 @@ const (
 
 // checkValues: what was stored could not be compressed, so that no part of the
 // path was spared work.
-func checkValues(run metrics.Run) metrics.Verdict {
+func checkValues(run judged) metrics.Verdict {
 	for _, node := range serversOf(run) {
 		seen := node.Summary.Seen
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
@@ -255,7 +255,7 @@ func checkValues(run metrics.Run) metrics.Verdict {
 }
 
 // checkMisses: what was loaded was found.
-func checkMisses(run metrics.Run) metrics.Verdict {
+func checkMisses(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if n := node.Summary.InWindow.Misses; n > 0 && node.Role == metrics.Client {
 			return invalid(node.Name, "%d misses in the window after a full load: data was lost, or expired", n)
@@ -264,18 +264,8 @@ func checkMisses(run metrics.Run) metrics.Verdict {
 	return valid
 }
 
-// lawOf is what the run's clients were to do, or nil.
-func lawOf(run metrics.Run) *metrics.Law {
-	for _, node := range run.Nodes {
-		if node.Summary != nil && node.Summary.Law != nil {
-			return node.Summary.Law
-		}
-	}
-	return nil
-}
-
 // serversOf are the run's servers, in the order in which clients number them.
-func serversOf(run metrics.Run) []metrics.RunNode {
+func serversOf(run judged) []metrics.RunNode {
 	var servers []metrics.RunNode
 	for _, node := range run.Nodes {
 		if node.Role == metrics.Server {

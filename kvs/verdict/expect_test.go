@@ -1,0 +1,148 @@
+package verdict
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+
+	"kvlab/kvs/route"
+	"kvlab/metrics/stats"
+	"kvlab/workload"
+)
+
+// planned is the plan of a configuration, and the flags that it is typed with.
+func planned(t testing.TB, c workload.Config, router, prefix string) (*workload.Plan, map[string]string) {
+	t.Helper()
+	plan, err := workload.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string]string{"router": router, "key-prefix": prefix, "batch": "8192"}
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	c.Define(fs)
+	fs.VisitAll(func(f *flag.Flag) { flags[f.Name] = f.Value.String() })
+	return plan, flags
+}
+
+// owners is the server of each record, by rank, and the hash of its key.
+func owners(t testing.TB, plan *workload.Plan, records uint64, router, prefix string, servers int) (owner []int, hashes []uint64) {
+	t.Helper()
+	by, err := route.New(router, servers, func(yield func(hash, share uint64) bool) {
+		for id, share := range plan.Popular() {
+			if !yield(route.Hash([]byte(prefix+strconv.FormatUint(id, 10))), share) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank := range records {
+		key := []byte(prefix + strconv.FormatUint(plan.Key(rank), 10))
+		hashes = append(hashes, route.Hash(key))
+		owner = append(owner, by.Server(key, route.Hash(key)))
+	}
+	return owner, hashes
+}
+
+// The expected shares are what adding all records up one by one gives.
+func TestExpectedShares(t *testing.T) {
+	for _, router := range route.Names {
+		for _, prefix := range []string{"", "user"} {
+			t.Run(fmt.Sprintf("%s %q", router, prefix), func(t *testing.T) {
+				c := workload.DefaultConfig()
+				c.Records, c.Scramble = 5000, true
+				plan, flags := planned(t, c, router, prefix)
+				e, err := expect(flags, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(e.top) != topRecords || e.router != router || e.gets != 0.95 || e.records != 5000 || e.topShare != plan.Mass(0) || e.name != "-workload YCSB-B -theta 0.99" {
+					t.Fatalf("expected %+v", e)
+				}
+				owner, hashes := owners(t, plan, c.Records, router, prefix, 3)
+				near := func(what string, got, want float64) {
+					if math.Abs(got/want-1) > 1e-3 { // the router's shares are rounded
+						t.Errorf("%s %v, want %v", what, got, want)
+					}
+				}
+				for rank, h := range e.top {
+					if h.server != owner[rank] || h.cell != route.Cell(hashes[rank]) || h.share != plan.Mass(uint64(rank)) {
+						t.Errorf("rank %d: %+v", rank, h)
+					}
+					want := 0.0
+					for other := range hashes {
+						if owner[other] == h.server && route.Cell(hashes[other]) == h.cell {
+							want += plan.Mass(uint64(other))
+						}
+					}
+					near(fmt.Sprintf("cell of rank %d", rank), h.cellShare, want)
+				}
+				cells := make([][route.Groups]float64, 3)
+				for rank := range hashes {
+					cells[owner[rank]][route.Group(hashes[rank])] += plan.Mass(uint64(rank))
+				}
+				for server := range cells {
+					for group, want := range cells[server] {
+						near(fmt.Sprintf("server %d, group %d:", server, group), e.cells[server][group], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The balance of a router is that of its servers' shares.
+func TestExpectedBalances(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Records = 20_000
+	plan, flags := planned(t, c, "fnv", "")
+	e, err := expect(flags, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numbers []int
+	for _, b := range e.balances {
+		numbers = append(numbers, b.Servers)
+		for router, got := range map[string]float64{"fnv": b.FNV, "balanced": b.Balanced} {
+			owner, _ := owners(t, plan, c.Records, router, "", b.Servers)
+			shares := make([]uint64, b.Servers)
+			for rank, server := range owner {
+				shares[server] += uint64(plan.Mass(uint64(rank)) * route.WholeShare)
+			}
+			if want := stats.Balance(shares); math.Abs(got-want) > 1e-3 || got > b.Best+1e-3 {
+				t.Errorf("%s, %d servers: %v, the shares say %v, the best is %v", router, b.Servers, got, want, b.Best)
+			}
+		}
+	}
+	if len(numbers) != 6 || numbers[1] != 3 {
+		t.Errorf("balances of %v servers", numbers)
+	}
+}
+
+// No record of a flat workload stands out.
+func TestExpectNoTopRecord(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Distribution = workload.Uniform
+	_, flags := planned(t, c, "fnv", "")
+	if e, err := expect(flags, 2); err != nil || e.top != nil || e.topShare != 1e-6 || e.balances == nil {
+		t.Errorf("expected %+v, %v", e, err)
+	}
+	c.Distribution = workload.Sequential
+	_, flags = planned(t, c, "fnv", "")
+	if e, err := expect(flags, 2); err != nil || e.top != nil || e.cells != nil || e.balances != nil || e.topShare != 1 {
+		t.Errorf("expected %+v, %v", e, err)
+	}
+}
+
+// BenchmarkExpect is what the launcher spends on it at the end of a run.
+func BenchmarkExpect(b *testing.B) {
+	_, flags := planned(b, workload.DefaultConfig(), "fnv", "")
+	for b.Loop() {
+		if _, err := expect(flags, 4); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

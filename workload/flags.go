@@ -1,0 +1,40 @@
+package workload
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+)
+
+// Define adds the flags of the configuration to fs, with its values as defaults.
+func (c *Config) Define(fs *flag.FlagSet) {
+	fs.StringVar(&c.Workload, "workload", c.Workload, "YCSB-A, YCSB-B, YCSB-C, YCSB-F, or mix with -reads")
+	fs.Var((*share)(&c.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
+	fs.StringVar(&c.Distribution, "distribution", c.Distribution, "zipfian, uniform, sequential, latest or hotspot (default the workload's own: zipfian)")
+	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `law` of zipfian and latest: ycsb (as YCSB's generator draws) or exact (Zipf's law)")
+	fs.Float64Var(&c.Theta, "theta", c.Theta, "the `exponent` of zipfian and latest, above 0")
+	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
+	fs.Float64Var(&c.HotKeys, "hot-keys", c.HotKeys, "hotspot: `share` of the records that are hot")
+	fs.BoolVar(&c.Scramble, "scramble", c.Scramble, "spread the popular records over all ids")
+	fs.Uint64Var(&c.Records, "records", c.Records, "`number` of records, loaded before the run")
+	fs.Uint64Var(&c.Seed, "seed", c.Seed, "root of all random choices: the same seed gives the same operations")
+}
+
+// share is a number from 0 to 1, or not given: "".
+type share float64
+
+func (s *share) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= 1) {
+		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
+	}
+	*s = share(n)
+	return nil
+}
+
+func (s *share) String() string {
+	if *s == StandardMix {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*s), 'g', -1, 64)
+}
