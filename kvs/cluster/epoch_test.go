@@ -23,18 +23,18 @@ const stepVariable = "KVLAB_TEST_STEP"
 
 const step = time.Hour
 
-// steppedClock is the output of a probe, on whose machine somebody sets the wall
+// steppedClock is the output of a node, on whose machine somebody sets the wall
 // clock.
 type steppedClock struct{ io.Writer }
 
 func (s steppedClock) Write(line []byte) (int, error) {
-	var a node.Answer
-	if _, err := os.Stat(os.Getenv(stepVariable)); err != nil || json.Unmarshal(line, &a) != nil || a.ReceivedNS == 0 {
+	var e node.Event
+	if _, err := os.Stat(os.Getenv(stepVariable)); err != nil || json.Unmarshal(line, &e) != nil || e.Answer == nil || e.Answer.ReceivedNS == 0 {
 		return s.Writer.Write(line)
 	}
-	a.ReceivedNS += int64(step)
-	a.SentNS += int64(step)
-	answer, err := json.Marshal(a)
+	e.Answer.ReceivedNS += int64(step)
+	e.Answer.SentNS += int64(step)
+	answer, err := json.Marshal(e)
 	if err != nil {
 		return 0, err
 	}

@@ -44,7 +44,7 @@ const shiftedProbe = `echo 'Welcome to {this} machine'
 while read -r question; do
 	now=$(($(date +%s%N) + 7000000000))
 	monotonic=",\"received_monotonic_ns\":5000000000,\"sent_monotonic_ns\":5000000000"
-	echo "{\"probe\":\"kvlab 1\",\"received_ns\":$now,\"sent_ns\":$now$monotonic}"
+	echo "{\"event\":\"answered\",\"answer\":{\"received_ns\":$now,\"sent_ns\":$now$monotonic}}"
 done
 `
 

@@ -26,6 +26,10 @@ import (
 // handshakes with peers that do not answer.
 const probeTimeout = 15 * time.Second
 
+// probeSilence is how long a node stays when it is asked nothing and its standard
+// input stays open.
+const probeSilence = 2 * time.Minute
+
 // prober is a node's program as it tells what its machine is: the launcher's
 // half of package node. One goroutine owns it.
 type prober struct {
@@ -38,10 +42,11 @@ type prober struct {
 	way     remote.Way
 }
 
-// reply is an answer, and when it came.
+// reply is an answer, or the error of a node that has none, and when it came.
 type reply struct {
 	node.Answer
-	at time.Time
+	err error
+	at  time.Time
 }
 
 // startProber starts a probe at a place. connect is how long it may take to
@@ -69,8 +74,16 @@ func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*pr
 // take passes answers on. Other lines are the chatter of a login shell's
 // start-up files.
 func (p *prober) take(line []byte) error {
+	var e node.Event
 	r := reply{at: time.Now()}
-	if json.Unmarshal(line, &r.Answer) != nil || r.Probe != node.Protocol {
+	switch {
+	case json.Unmarshal(line, &e) != nil:
+		return nil
+	case e.Event == node.Answered && e.Answer != nil:
+		r.Answer = *e.Answer
+	case e.Event == node.Error:
+		r.err = errors.New(e.Text)
+	default:
 		return nil
 	}
 	select {
@@ -83,8 +96,8 @@ func (p *prober) take(line []byte) error {
 
 // ask puts a question and waits for its answer. An interrupted ctx is
 // errInterrupted.
-func (p *prober) ask(ctx context.Context, q node.Question) (reply, error) {
-	line, err := json.Marshal(q)
+func (p *prober) ask(ctx context.Context, do string, q node.Question) (reply, error) {
+	line, err := json.Marshal(node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
 	if err != nil {
 		return reply{}, err
 	}
@@ -94,8 +107,8 @@ func (p *prober) ask(ctx context.Context, q node.Question) (reply, error) {
 	defer patience.Stop()
 	select {
 	case r := <-p.answers:
-		if r.Error != "" {
-			return r, errors.New(r.Error)
+		if r.err != nil {
+			return r, r.err
 		}
 		p.limit = probeTimeout
 		return r, nil
@@ -141,7 +154,7 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var zeros []int64
 	for i := range clockQuestions {
 		asked := time.Now()
-		r, err := p.ask(ctx, node.Question{Ask: node.Clock})
+		r, err := p.ask(ctx, node.Clock, node.Question{})
 		if err != nil {
 			return best, err
 		}

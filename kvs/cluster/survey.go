@@ -67,11 +67,11 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	defer s.end()
 	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockBefore = &at })
 	s.each(len(s.sites), func(i int, site *site) {
-		question := node.Question{Ask: node.Facts, Data: site.place.Data, Listen: site.listen}
+		question := node.Question{Data: site.place.Data, Listen: site.listen}
 		if len(s.sites) > 1 {
 			question.Route = s.sites[(i+1)%len(s.sites)].place.Data
 		}
-		answer, err := site.prober.ask(ctx, question)
+		answer, err := site.prober.ask(ctx, node.Facts, question)
 		if err == nil && answer.Facts == nil {
 			err = errors.New("its probe said nothing about the machine")
 		}
@@ -147,11 +147,11 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 
 // measure has the site's probe measure its way to others.
 func (s *site) measure(ctx context.Context, peers []*site) ([]metrics.RTT, error) {
-	question := node.Question{Ask: node.Dial}
+	question := node.Question{}
 	for _, peer := range peers {
 		question.Peers = append(question.Peers, peer.reached)
 	}
-	answer, err := s.prober.ask(ctx, question)
+	answer, err := s.prober.ask(ctx, node.Dial, question)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@
 // argument through a remote shell.
 //
 //	launcher                     server            client
+//	clock, facts, dial   ------>  answered <-->  (before a run; see probe.go)
 //	start(args, token)   ------>  listen
 //	                     <------  ready(addr)
 //	start(args, token)   ------------------------>  dial every server
@@ -39,7 +40,7 @@ import (
 
 // The commands a launcher sends.
 const (
-	Start  = "start"  // Args and Token; always first
+	Start  = "start"  // Args and Token; before the others
 	Load   = "load"   // to clients
 	Go     = "go"     // to clients
 	Phase  = "phase"  // to servers: the clients have entered Phase
@@ -49,6 +50,12 @@ const (
 	// These may come at any time, and programs never see them.
 	Beat = "beat" // the launcher is there
 	Dump = "dump" // log every goroutine's stack
+
+	// These ask about the machine, each for an Answered event. Programs never see
+	// them either.
+	Clock = "clock" // what time is it?
+	Facts = "facts" // what is this machine?
+	Dial  = "dial"  // how far away are Peers?
 )
 
 // Command is one line from the launcher to a node.
@@ -65,6 +72,8 @@ type Command struct {
 	At     time.Time          `json:"at,omitzero"`      // a date: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease             `json:"lease,omitempty"`  // with any command: from now on
 
+	Question *Question `json:"question,omitempty"` // with Facts and Dial
+
 	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -check, when there are several
 }
 
@@ -77,6 +86,7 @@ const (
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
+	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log
 	Error     = "error"     // Text says why the node gives up; it will exit non-zero
 )
@@ -91,4 +101,5 @@ type Event struct {
 	Peer   string          `json:"peer,omitempty"`  // with Error: the node that it lies with, when that is another
 	Lost   bool            `json:"lost,omitempty"`  // with Peer: that one answers, and has lost what it held
 	Record *metrics.Record `json:"record,omitempty"`
+	Answer *Answer         `json:"answer,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,17 +51,24 @@ type Program struct {
 	Run func(ctx context.Context, node *Node, args []string, token string) error
 }
 
+// The only argument of a program under a launcher: -control for a run, -probe for
+// questions about the machine. The protocol is the same; the words tell one from
+// the other in a list of processes.
+const (
+	controlFlag = "-control"
+	probeFlag   = "-probe"
+)
+
 // Main runs p with the process's own arguments and streams, under a launcher
-// when the only argument is -control, and returns the exit status. An error
+// when the only argument is -control or -probe, and returns the exit status. An error
 // goes to the launcher as the last event, or to stderr as one line. When the
 // first argument is -settings, it only prints the others' effect; when the only one
-// is -flags, it describes its flags. With the only
-// argument -probe it is the launcher's eye on the machine: see package node. See
+// is -flags, it describes its flags. See
 // tidy for -reap and -signal.
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if len(args) == 1 && (args[0] == "-control" || args[0] == "--control") {
+	if len(args) == 1 && slices.Contains([]string{controlFlag, "-" + controlFlag, probeFlag}, args[0]) {
 		return p.controlled(ctx, stdin, stdout, stderr)
 	}
 	if len(args) > 0 && strings.TrimLeft(args[0], "-") == settingsFlag && strings.HasPrefix(args[0], "-") {
@@ -68,9 +76,6 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	}
 	if len(args) == 1 && args[0] == flagsFlag {
 		return p.exit(p.list(stdout), stderr, stderr)
-	}
-	if len(args) == 1 && args[0] == "-probe" {
-		return p.exit(Serve(ctx, stdin, stdout), stderr, stderr)
 	}
 	if len(args) > 0 && (args[0] == reapFlag || args[0] == signalFlag) {
 		return p.exit(tidy(args, stdout), stderr, stderr)

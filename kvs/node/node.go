@@ -61,10 +61,14 @@ func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Co
 
 // listen passes commands on until in or ctx ends, and returns why it ended.
 func (n *Node) listen(ctx context.Context, in io.Reader) error {
+	var asked probe
+	defer asked.close()
 	lines := json.NewDecoder(bufio.NewReader(in))
 	for {
 		var c Command
-		if err := lines.Decode(&c); err == io.EOF {
+		err := lines.Decode(&c)
+		at := time.Now()
+		if err == io.EOF {
 			return ErrControllerGone
 		} else if err != nil {
 			return fmt.Errorf("read a command from standard input: %w", err)
@@ -75,6 +79,15 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 			continue
 		case Dump:
 			n.dump()
+			continue
+		case Clock, Facts, Dial:
+			answer, err := asked.answer(ctx, c, at)
+			if err == nil {
+				err = n.Send(Event{Event: Answered, Answer: &answer})
+			}
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		select {

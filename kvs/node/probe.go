@@ -1,21 +1,13 @@
-// A probe is what a program finds out about its machine before a run.
-//
-// The launcher starts the program with the single flag -probe, here or through
-// ssh, and owns its standard input and output. Each line on either is one JSON
-// object: a Question towards the node, an Answer from it, in the same order.
-// The probe changes nothing on the machine. From the first question about facts
-// it listens on the addresses that servers will use, so that the other nodes
-// can try them; when its standard input closes it stops listening and ends.
+// A probe is what a node finds out about its machine before a run. It changes
+// nothing on the machine. From the first question about facts the node listens
+// on the addresses that servers will use, so that the other nodes can try them;
+// when its standard input closes it stops listening and ends.
 
 package node
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"time"
@@ -25,29 +17,16 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// The questions.
-const (
-	Clock = "clock" // what time is it?
-	Facts = "facts" // what is this machine?
-	Dial  = "dial"  // how far away are Peers?
-)
-
-// Question is one line from the launcher to a node.
+// Question is what a Clock, Facts or Dial command asks.
 type Question struct {
-	Ask    string   `json:"ask"`
 	Data   string   `json:"data,omitempty"`   // with Facts: the node's data address, without a port
 	Route  string   `json:"route,omitempty"`  // with Facts: another node's data address; "" when there is none
 	Listen []string `json:"listen,omitempty"` // with Facts: host:port of the servers to be
-	Peers  []string `json:"peers,omitempty"`  // with Dial: host:port of other nodes' probes
+	Peers  []string `json:"peers,omitempty"`  // with Dial: host:port where other nodes listen
 }
 
-// Answer is one line from a node to the launcher.
+// Answer is what an Answered event says.
 type Answer struct {
-	// Probe is Protocol in every answer: it tells an answer from what a login
-	// shell prints.
-	Probe string `json:"probe"`
-	Error string `json:"error,omitempty"` // why there is no answer; the probe ends
-
 	ReceivedNS int64 `json:"received_ns,omitempty"` // to Clock: when the question came, in Unix time
 	SentNS     int64 `json:"sent_ns,omitempty"`     // to Clock: when the answer goes
 
@@ -57,7 +36,7 @@ type Answer struct {
 	SentMonotonicNS     int64 `json:"sent_monotonic_ns,omitempty"`
 
 	Facts     *metrics.Facts `json:"facts,omitempty"`
-	Listening string         `json:"listening,omitempty"`  // with Facts: where other probes reach this one
+	Listening string         `json:"listening,omitempty"`  // with Facts: where other nodes reach this one
 	DataError string         `json:"data_error,omitempty"` // with Facts: why Data or the way to Route will not do
 
 	RTTs []RTT `json:"rtts,omitempty"` // to Dial: of every peer, in order
@@ -69,116 +48,47 @@ type RTT struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// Protocol is the Probe of every Answer.
-const Protocol = "kvlab 1"
-
-// lifetime is how long a probe stays when its launcher neither asks nor goes.
-const lifetime = 2 * time.Minute
-
-// Serve answers the questions on in until it closes, ctx ends, or nothing has
-// been asked for two minutes. The error is of a question that it cannot
-// read or answer.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	questions := make(chan arrival)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go read(ctx, in, questions)
-	clock, err := clock.New()
-	if err != nil {
-		return err
-	}
-	s := session{clock: clock}
-	defer s.close()
-	for {
-		select {
-		case a := <-questions:
-			if errors.Is(a.err, io.EOF) {
-				return nil
-			}
-			answer, err := s.answer(ctx, a)
-			if err != nil {
-				answer = Answer{Error: err.Error()}
-			}
-			if err := errors.Join(err, s.send(out, answer)); err != nil {
-				return err
-			}
-		case <-time.After(lifetime):
-			return fmt.Errorf("the launcher has asked nothing for %v", lifetime)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// arrival is a question, or the error that reading it has met.
-type arrival struct {
-	question Question
-	at       time.Time
-	err      error
-}
-
-func read(ctx context.Context, in io.Reader, questions chan<- arrival) {
-	lines := json.NewDecoder(bufio.NewReader(in))
-	for {
-		var a arrival
-		a.err = lines.Decode(&a.question)
-		a.at = time.Now()
-		select {
-		case questions <- a:
-		case <-ctx.Done():
-			return
-		}
-		if a.err != nil {
-			return
-		}
-	}
-}
-
-func (s *session) send(out io.Writer, a Answer) error {
-	a.Probe = Protocol
-	if a.ReceivedNS != 0 {
-		now := time.Now()
-		a.SentNS, a.SentMonotonicNS = now.UnixNano(), s.clock.Ns(now)-s.clock.ErrorNs
-	}
-	line, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("encode an answer: %w", err)
-	}
-	if _, err := out.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("send an answer: %w", err)
-	}
-	return nil
-}
-
-// session is what a probe holds between questions.
-type session struct {
-	clock     clock.Clock
+// probe is what a node holds between questions. One goroutine uses it.
+type probe struct {
 	listeners []net.Listener
 }
 
-func (s *session) close() {
-	for _, l := range s.listeners {
+func (p *probe) close() {
+	for _, l := range p.listeners {
 		l.Close()
 	}
 }
 
-func (s *session) answer(ctx context.Context, a arrival) (Answer, error) {
-	q := a.question
-	switch {
-	case a.err != nil:
-		return Answer{}, fmt.Errorf("read a question: %w", a.err)
-	case q.Ask == Clock:
-		return Answer{ReceivedNS: a.at.UnixNano(), ReceivedMonotonicNS: s.clock.Ns(a.at) + s.clock.ErrorNs}, nil
-	case q.Ask == Facts:
-		return s.facts(q)
-	case q.Ask == Dial:
-		return Answer{RTTs: dial(ctx, q.Peers)}, nil
+// answer answers the question of a command that came at a time.
+func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, error) {
+	var q Question
+	if c.Question != nil {
+		q = *c.Question
 	}
-	return Answer{}, fmt.Errorf("unknown question %q", q.Ask)
+	switch c.Do {
+	case Clock:
+		return clocks(at)
+	case Facts:
+		return p.facts(q)
+	}
+	return Answer{RTTs: dial(ctx, q.Peers)}, nil
+}
+
+// clocks reads both clocks, for a question that came at a time.
+func clocks(at time.Time) (Answer, error) {
+	c, err := clock.New()
+	if err != nil {
+		return Answer{}, err
+	}
+	now := time.Now()
+	return Answer{
+		ReceivedNS: at.UnixNano(), ReceivedMonotonicNS: c.Ns(at) + c.ErrorNs,
+		SentNS: now.UnixNano(), SentMonotonicNS: c.Ns(now) - c.ErrorNs,
+	}, nil
 }
 
 // facts listens and looks around.
-func (s *session) facts(q Question) (Answer, error) {
+func (p *probe) facts(q Question) (Answer, error) {
 	facts, err := thisMachine.facts(q)
 	if err != nil {
 		return Answer{}, err
@@ -186,29 +96,29 @@ func (s *session) facts(q Question) (Answer, error) {
 	answer := Answer{Facts: &facts}
 	for _, address := range q.Listen {
 		port := metrics.Port{Address: address}
-		if err := s.listen(address); err != nil {
+		if err := p.listen(address); err != nil {
 			port.Error = err.Error()
 			port.Owners = thisMachine.listeners(address)
 		}
 		facts.Ports = append(facts.Ports, port)
 	}
-	if err := s.checkData(q, facts.Data.Name); err != nil {
+	if err := p.checkData(q, facts.Data.Name); err != nil {
 		answer.DataError = err.Error()
 	}
-	if len(s.listeners) > 0 {
-		answer.Listening = s.listeners[0].Addr().String()
+	if len(p.listeners) > 0 {
+		answer.Listening = p.listeners[0].Addr().String()
 	}
 	return answer, nil
 }
 
 // checkData makes sure that the data address is this machine's, where the other
-// nodes reach this probe, and that its interface carries what is sent to them.
-func (s *session) checkData(q Question, data string) error {
+// nodes reach this one, and that its interface carries what is sent to them.
+func (p *probe) checkData(q Question, data string) error {
 	if q.Route == "" {
 		return nil
 	}
-	if len(s.listeners) == 0 {
-		if err := s.listen(net.JoinHostPort(q.Data, "0")); err != nil {
+	if len(p.listeners) == 0 {
+		if err := p.listen(net.JoinHostPort(q.Data, "0")); err != nil {
 			return err
 		}
 	}
@@ -225,12 +135,12 @@ func (s *session) checkData(q Question, data string) error {
 
 // listen takes an address. Whoever connects wants no more than the handshake,
 // and closes first: the address stays free of connections in TIME_WAIT.
-func (s *session) listen(address string) error {
+func (p *probe) listen(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err // it says listen, the address and why
 	}
-	s.listeners = append(s.listeners, l)
+	p.listeners = append(p.listeners, l)
 	go func() {
 		for {
 			conn, err := l.Accept()

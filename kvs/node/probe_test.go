@@ -1,9 +1,10 @@
 package node
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -17,73 +18,64 @@ import (
 	"kvlab/metrics"
 )
 
-// conversation is a probe in this process, and the launcher's end of its pipe.
-type conversation struct {
-	in    *io.PipeWriter
-	lines *bufio.Scanner
-	ended chan error
+// asked is a node in this process that answers questions about its machine.
+type asked struct {
+	*launcher
+	ctx context.Context // the node's
 }
 
-func startProbe(t *testing.T) *conversation {
+func startProbe(t *testing.T) asked {
 	t.Helper()
-	in, toProbe := io.Pipe()
-	fromProbe, out := io.Pipe()
-	c := &conversation{in: toProbe, lines: bufio.NewScanner(fromProbe), ended: make(chan error, 1)}
-	go func() {
-		c.ended <- Serve(context.Background(), in, out)
-		out.Close()
-	}()
-	t.Cleanup(func() { toProbe.Close(); fromProbe.Close() })
-	return c
+	l, stdin, stdout := newLauncher(t)
+	_, ctx := Attach(t.Context(), stdin, stdout)
+	return asked{l, ctx}
 }
 
-func (c *conversation) ask(t *testing.T, q Question) Answer {
+func (a asked) ask(t *testing.T, do string, q Question) Answer {
 	t.Helper()
-	line, err := json.Marshal(q)
-	if err != nil {
-		t.Fatal(err)
+	a.send(t, Command{Do: do, Question: &q})
+	e := a.next(t)
+	if e.Event != Answered || e.Answer == nil {
+		t.Fatalf("%s %+v: event %+v", do, q, e)
 	}
-	if _, err := c.in.Write(append(line, '\n')); err != nil {
-		t.Fatal(err)
-	}
-	if !c.lines.Scan() {
-		t.Fatalf("no answer to %s: %v", line, c.lines.Err())
-	}
-	var a Answer
-	if err := json.Unmarshal(c.lines.Bytes(), &a); err != nil || a.Probe != Protocol {
-		t.Fatalf("answer %s: %v", c.lines.Bytes(), err)
-	}
-	return a
+	return *e.Answer
 }
 
 func TestClock(t *testing.T) {
 	c := startProbe(t)
 	before := time.Now().UnixNano()
-	a := c.ask(t, Question{Ask: Clock})
+	a := c.ask(t, Clock, Question{})
 	after := time.Now().UnixNano()
 	if !slices.IsSorted([]int64{before, a.ReceivedNS, a.SentNS, after}) {
 		t.Errorf("received at %d and sent at %d, outside of %d to %d", a.ReceivedNS, a.SentNS, before, after)
 	}
-	c.in.Close()
-	if err := <-c.ended; err != nil {
-		t.Errorf("its launcher goes, and the probe ends with %v", err)
+	if a.SentMonotonicNS < a.ReceivedMonotonicNS-int64(time.Second) {
+		t.Errorf("received at %d and sent at %d of the monotonic clock", a.ReceivedMonotonicNS, a.SentMonotonicNS)
+	}
+	c.commands.Close()
+	if err := ended(t, c.ctx); !errors.Is(err, ErrControllerGone) {
+		t.Errorf("the launcher goes, and the node ends with %v", err)
 	}
 }
 
+// A question that a node cannot answer is the last thing that it hears.
 func TestQuestionErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"ask":"dance"}`:                    `unknown question "dance"`,
-		`hello`:                              "read a question",
-		`{"ask":"facts","data":"300.1.1.1"}`: "data address",
-		`{"ask":"facts","data":"localhost"}`: "data address",
-		`{"ask":"dial","peers":"127.0.0.1"}`: "read a question",
+		`hello`: "read a command",
+		`{"do":"facts","question":{"data":"300.1.1.1"}}`: "data address",
+		`{"do":"facts","question":{"data":"localhost"}}`: "data address",
+		`{"do":"dial","question":{"peers":"127.0.0.1"}}`: "read a command",
 	} {
-		var out strings.Builder
-		err := Serve(context.Background(), strings.NewReader(line+"\n"), &out)
-		var a Answer
-		if jsonErr := json.Unmarshal([]byte(out.String()), &a); err == nil || jsonErr != nil || !strings.Contains(a.Error, want) {
-			t.Errorf("%s: answer %q (%v), error %v; want %q", line, out.String(), jsonErr, err, want)
+		program := Program{Name: "kvsserver", Role: metrics.Server}
+		var out, stderr strings.Builder
+		in, commands := io.Pipe() // stays open
+		go fmt.Fprintln(commands, line)
+		status := program.Main([]string{"-control"}, in, &out, &stderr)
+		var e Event
+		if err := json.Unmarshal([]byte(out.String()), &e); err != nil || status != exitFailed || e.Event != Error || !strings.Contains(e.Text, want) {
+			t.Errorf("%s: status %d, event %q (%v); want %q", line, status, out.String(), err, want)
 		}
+		commands.Close()
 	}
 }
 
@@ -93,22 +85,20 @@ func TestQuestionErrors(t *testing.T) {
 func TestFactsAndDial(t *testing.T) {
 	port := freePort(t)
 	near, far := startProbe(t), startProbe(t)
-	answer := far.ask(t, Question{Ask: Facts, Data: "127.0.0.1", Route: "127.0.0.1", Listen: []string{port}})
+	answer := far.ask(t, Facts, Question{Data: "127.0.0.1", Route: "127.0.0.1", Listen: []string{port}})
 	if answer.Listening != port || answer.DataError != "" || len(answer.Facts.Ports) != 1 || answer.Facts.Ports[0].Error != "" {
 		t.Errorf("listening on %q, error %q, ports %+v", answer.Listening, answer.DataError, answer.Facts.Ports)
 	}
-	client := near.ask(t, Question{Ask: Facts, Data: "127.0.0.1", Route: "127.0.0.1"})
+	client := near.ask(t, Facts, Question{Data: "127.0.0.1", Route: "127.0.0.1"})
 	if client.Listening == "" || client.Facts.Ports != nil {
 		t.Errorf("without a server: listening on %q, ports %+v", client.Listening, client.Facts.Ports)
 	}
-	rtts := near.ask(t, Question{Ask: Dial, Peers: []string{port, freePort(t)}}).RTTs
+	rtts := near.ask(t, Dial, Question{Peers: []string{port, freePort(t)}}).RTTs
 	if len(rtts) != 2 || rtts[0].Error != "" || rtts[0].US <= 0 || rtts[0].US > 1e6 || !strings.Contains(rtts[1].Error, "refused") {
 		t.Errorf("round-trip times %+v", rtts)
 	}
-	far.in.Close()
-	if err := <-far.ended; err != nil {
-		t.Fatal(err)
-	}
+	far.commands.Close()
+	_ = ended(t, far.ctx)
 	sockets, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +125,7 @@ func freePort(t *testing.T) string {
 
 // The facts that this machine tells by other ways too.
 func TestFactsOfThisMachine(t *testing.T) {
-	f := startProbe(t).ask(t, Question{Ask: Facts, Data: "127.0.0.1"}).Facts
+	f := startProbe(t).ask(t, Facts, Question{Data: "127.0.0.1"}).Facts
 	system, err := exec.Command("uname", "-m").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +152,7 @@ func TestForeignListener(t *testing.T) {
 			continue
 		}
 		_, port, _ := net.SplitHostPort(l.Addr().String())
-		a := startProbe(t).ask(t, Question{Ask: Facts, Data: "127.0.0.1", Listen: []string{ask + ":" + port}})
+		a := startProbe(t).ask(t, Facts, Question{Data: "127.0.0.1", Listen: []string{ask + ":" + port}})
 		p := a.Facts.Ports[0]
 		if !strings.Contains(p.Error, "address already in use") || len(p.Owners) != 1 || p.Owners[0].PID != os.Getpid() {
 			t.Errorf("listener on %q: %+v", listen, p)
@@ -178,7 +168,7 @@ func TestForeignListener(t *testing.T) {
 
 // An address of another machine is no data address.
 func TestForeignAddress(t *testing.T) {
-	a := startProbe(t).ask(t, Question{Ask: Facts, Data: "192.0.2.7", Route: "127.0.0.1", Listen: []string{"192.0.2.7:8080"}})
+	a := startProbe(t).ask(t, Facts, Question{Data: "192.0.2.7", Route: "127.0.0.1", Listen: []string{"192.0.2.7:8080"}})
 	if a.Facts.Data != (metrics.Link{}) || !strings.Contains(a.Facts.Ports[0].Error, "cannot assign") || !strings.Contains(a.DataError, "cannot assign") {
 		t.Errorf("data %+v, ports %+v, error %q", a.Facts.Data, a.Facts.Ports, a.DataError)
 	}

@@ -47,7 +47,7 @@ func (m machine) programs(folder string) []metrics.Process {
 
 // questions are the first words of command lines by which a launcher asks a node's
 // program something.
-var questions = []string{"-probe", "-settings"}
+var questions = []string{probeFlag, "-" + settingsFlag}
 
 // answers reports whether a process was started for such a question: for the other
 // trial's at the same time, say.
