@@ -47,7 +47,7 @@ func TestSoakFigureIsOfSoaksAlone(t *testing.T) {
 // loadRun loads files or fails the test.
 func loadRun(t testing.TB, files fstest.MapFS) *folder.Run {
 	t.Helper()
-	r, err := folder.Load(files)
+	r, err := folder.Read(files)
 	if err != nil {
 		t.Fatal(err)
 	}

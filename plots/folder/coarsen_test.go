@@ -72,7 +72,7 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 		Interfaces: []metrics.InterfaceUsage{{Name: "lo"}, {Name: "eth0", RxBytesPerS: 5}}}
 	folder := tapeFolder{fstest.MapFS{"kvsclient-n.jsonl": file("")}, &tape{seconds: seconds, usage: usage}}
 	before := heap()
-	r, err := Load(folder)
+	r, err := Read(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func (e *InputError) Error() string { return e.Err.Error() }
 // Unwrap returns the fault.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// Load reads a run folder: run.json and the nodes' .jsonl files. What an
+// Read reads a run folder: run.json and the nodes' .jsonl files. What an
 // aborted run did not write is listed in Run.Missing and is no error; what is
 // there and cannot be read is, with file and line. A folder with neither is not
 // a run folder.
-func Load(folder fs.FS) (*Run, error) {
+func Read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}
 	described, err := ReadRun(folder, run)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 		{"unknown histogram", fstest.MapFS{client: file(badName)}, client + ":1: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Load(test.files)
+			_, err := Read(test.files)
 			var input *InputError
 			if !errors.As(err, &input) {
 				t.Fatalf("Load gives %v, want an InputError", err)
@@ -106,7 +106,7 @@ func TestLogsStandInRunJSONsOrder(t *testing.T) {
 // load loads files or fails the test.
 func load(t testing.TB, files fstest.MapFS) *Run {
 	t.Helper()
-	r, err := Load(files)
+	r, err := Read(files)
 	if err != nil {
 		t.Fatal(err)
 	}

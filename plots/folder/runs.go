@@ -11,7 +11,7 @@ import (
 
 // LoadDir is Load on a folder of the file system; its errors name the folder.
 func LoadDir(dir string) (*Run, error) {
-	r, err := Load(os.DirFS(dir))
+	r, err := Read(os.DirFS(dir))
 	var input *InputError
 	if errors.As(err, &input) {
 		return nil, &InputError{fmt.Errorf("%s: %w", dir, input.Err)}

@@ -102,7 +102,7 @@ func resultSections(r *folder.Run) ([]section, error) {
 		return nil, err
 	}
 	sections := []section{
-		{ID: "method", Title: "How it was measured", Layout: "part", Data: methodPart(r)},
+		{ID: "method", Title: "How it was measured", Layout: "part", Data: measurementPart(r)},
 		{ID: "throughput", Title: "Throughput", Layout: "part", Data: throughputPart(r, over)},
 		{ID: "latency", Title: "Latency", Layout: "part", Data: latencyPart(r, over)},
 		{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(r, over)},

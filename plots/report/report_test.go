@@ -210,7 +210,7 @@ func TestGrouped(t *testing.T) {
 // loadMade loads files or fails the test.
 func loadMade(t testing.TB, files fstest.MapFS) *folder.Run {
 	t.Helper()
-	r, err := folder.Load(files)
+	r, err := folder.Read(files)
 	if err != nil {
 		t.Fatal(err)
 	}

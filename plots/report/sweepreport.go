@@ -116,7 +116,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 		title = "Throughput"
 	}
 	sections := []section{
-		{ID: "method", Title: "How it was measured", Layout: "part", Data: sweepMethodPart(s, shown, trial)},
+		{ID: "method", Title: "How it was measured", Layout: "part", Data: sweepMeasurementPart(s, shown, trial)},
 	}
 	if len(s.Sides) > 0 {
 		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Layout: "part", Data: part{Lead: compared(s)}})
@@ -146,8 +146,8 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: sweepSettings(s, shown)}), nil
 }
 
-// sweepMethodPart says how the trials were measured, and the shown one in full.
-func sweepMethodPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) part {
+// sweepMeasurementPart says how the trials were measured, and the shown one in full.
+func sweepMeasurementPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) part {
 	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each of %s.", s.Progress(), s.Sweep.Trials, format.Plural(len(s.Points), "point"))}
 	if s.Until > 0 {
 		steps = append(steps, fmt.Sprintf("Until: a half-width of %g %% of the median, or 30 trials.", 100*s.Until))
@@ -155,7 +155,7 @@ func sweepMethodPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) pa
 	if shown == nil {
 		return part{List: steps}
 	}
-	p := methodPart(shown)
+	p := measurementPart(shown)
 	p.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), p.List...)
 	for i := range p.Tables {
 		p.Tables[i].Caption += ", " + s.TrialName(trial)

@@ -24,7 +24,7 @@ func lineTables(s *folder.Sweep) []table {
 		}
 	}
 	if len(s.Knobs) == 0 {
-		return []table{tableOf("", figure.Axis{}, chart.Line{Points: trialSpots(s)})}
+		return []table{tableOf("", figure.Axis{}, chart.Line{Points: trialPoints(s)})}
 	}
 	x := chart.AxisOf(s.Knobs[along])
 	var tables []table
@@ -34,8 +34,8 @@ func lineTables(s *folder.Sweep) []table {
 	return tables
 }
 
-// trialSpots is the only point of a sweep without knobs.
-func trialSpots(s *folder.Sweep) []chart.PointOnLine {
+// trialPoints is the only point of a sweep without knobs.
+func trialPoints(s *folder.Sweep) []chart.PointOnLine {
 	spot := chart.PointOnLine{Point: s.Points[0], Value: "all trials", Limit: chart.WireLimit(s.Points[0])}
 	if spot.OK() {
 		spot.Estimate, _ = spot.Point.Estimate()

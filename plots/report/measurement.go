@@ -10,9 +10,9 @@ import (
 	"kvlab/plots/folder"
 )
 
-// methodPart says how a run was measured and what was checked.
-func methodPart(r *folder.Run) part {
-	p := part{List: method(r)}
+// measurementPart says how a run was measured and what was checked.
+func measurementPart(r *folder.Run) part {
+	p := part{List: measurement(r)}
 	if r.Total.Ops()+r.Applied.Ops() > 0 {
 		p.Tables = []table{accountTable(r.Run)}
 	} else {
@@ -38,9 +38,9 @@ func methodPart(r *folder.Run) part {
 	return p
 }
 
-// method is what was measured and checked, in the order of the run. docs/measuring.md
+// measurement is what was measured and checked, in the order of the run. docs/measuring.md
 // explains each line.
-func method(r *folder.Run) []string {
+func measurement(r *folder.Run) []string {
 	lines := []string{"Nodes: " + folder.DescribeTopology(r.Run) + "."}
 	add := func(line string, args ...any) { lines = append(lines, fmt.Sprintf(line, args...)) }
 	flag := func(name string) string { return cmp.Or(r.Workload[name], "unknown") }
