@@ -1,8 +1,8 @@
 // Package plots draws a run's or a sweep's folder: figures as PNG and SVG, and one
 // HTML report.
 //
-// folder reads the folder, chart makes figures of what it read, figure draws them,
-// report makes the page. compare judges results instead of drawing them.
+// folder reads the folder, chart makes figures of it, figure draws them, report makes
+// the page. compare judges results instead of drawing them.
 package plots
 
 import (
@@ -30,7 +30,7 @@ func Draw(dir string) ([]string, error) {
 		}
 		return DrawSweep(s, dir)
 	}
-	r, err := folder.LoadDir(dir)
+	r, err := folder.Load(dir)
 	if err != nil {
 		return nil, err
 	}

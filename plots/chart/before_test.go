@@ -49,7 +49,7 @@ func TestOlderFoldersKeepTheirCurves(t *testing.T) {
 func curvesBelow(t *testing.T, dir string) map[string]plotter.XYs {
 	t.Helper()
 	curves := map[string]plotter.XYs{}
-	r, err := folder.LoadDir(filepath.Join(dir, "run"))
+	r, err := folder.Load(filepath.Join(dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 const rateKnob = "rate"
 
 // rateCurve is the open-loop trials of one combination of all other knobs, in the
-// order of what they achieved.
+// order of their throughput.
 type rateCurve struct {
 	name   string
 	trials []metrics.Trial

@@ -16,10 +16,10 @@ import (
 
 // Line is throughput along one knob, with all the others fixed.
 type Line struct {
-	Name   string        // of what is fixed, as in "batch 8192"; "" when nothing is
+	Name   string        // the fixed knobs, as in "batch 8192"; "" for none
 	Points []PointOnLine // in the order of their places on the axis
 	Law    *stats.USL    // nil when it was not fitted
-	NoLaw  string        // why not; "" where no law is looked for
+	NoLaw  string        // why not; "" if no law is expected
 }
 
 // PointOnLine is a point of a line.
@@ -28,7 +28,7 @@ type PointOnLine struct {
 	Value    string // of the line's knob
 	Place    float64
 	Estimate stats.Estimate // of a point that is OK; its Coverage is 0 without an interval
-	Ideal    float64        // ops/s if throughput grew in proportion from the smallest; 0 where there is no such hope
+	Ideal    float64        // ops/s if throughput grew in proportion from the smallest; 0 if the knob does not grow it
 	Step     float64        // the gain over the point before, over that of the knob; 0 unknown
 	Limit    float64        // ops/s that the links allow; 0 unknown
 }

@@ -122,7 +122,7 @@ func top(lines []Line) float64 {
 	return figure.Top(max(measured, min(possible, atMost*measured)))
 }
 
-// The styles of what is drawn beside the data, when that is one line.
+// The styles of the curves beside the data, if the data is one line.
 var (
 	idealStroke = figure.Stroke(figure.Grey, 1.8, 7, 4)
 	lawStroke   = figure.Stroke(figure.Ink, 1.3, 2, 2.5)

@@ -23,7 +23,7 @@ type Comparison struct {
 type Variant struct {
 	Name     string
 	Estimate stats.Estimate
-	Failed   []string // the trials that are no data, with why
+	Failed   []string // the trials that are not valid, with the reason
 	settings map[string]string
 	runs     []*folder.Run // the valid ones
 }
@@ -53,7 +53,7 @@ func (c *Comparison) differ() {
 	}
 }
 
-// named is a setting's value, or that it has none.
+// named is a setting's value, "none" if it is empty.
 func named(value string) string {
 	if value == "" {
 		return "none"

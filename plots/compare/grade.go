@@ -14,14 +14,14 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Grade is what a result is worth on a scale, and why.
+// Grade is the grade of a result on a scale, with reasons.
 type Grade struct {
-	Given   bool    // false: there is none, as the only reason says
+	Given   bool    // if not, the only reason says why
 	Percent float64 // 0 when no step is reached
 	Reasons []string
 }
 
-// String is the grade and its reasons, a line each without a last line feed.
+// String is the grade and its reasons, a line each, without a final line feed.
 func (g Grade) String() string {
 	if !g.Given {
 		return "no grade: " + strings.Join(g.Reasons, "; ")
@@ -80,7 +80,7 @@ func noGrade(format string, args ...any) Grade {
 	return Grade{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
-// judge finds the step that the rates of valid trials surely reach.
+// judge finds the step that the rates of valid trials reach.
 func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	bound, why := sure(rates)
 	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", format.Count(bound), why)}}
@@ -105,11 +105,10 @@ func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	return grade
 }
 
-// sure is the throughput that the trials surely have, and why it is that: the
-// lower end of the median's 95 % interval. Fewer than 6 trials have none, and
-// their lowest stands for it: the median of what was measured lies above the
-// lowest of n with probability 1 - 2^-n. One trial is taken as it is, since
-// nothing more is known.
+// sure is the throughput that a grade counts, and the reason: the lower end of the
+// median's 95 % interval. Fewer than 6 trials have no interval, and their lowest
+// counts: the true median is above the lowest of n with probability 1 - 2^-n. One
+// trial counts as it is.
 func sure(rates []float64) (float64, string) {
 	estimate, bounded := stats.MedianInterval(rates, 0.95)
 	switch {

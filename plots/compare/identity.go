@@ -9,8 +9,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// identity is a run's configuration with what it ran on: every flag of its programs,
-// their commit, their cores, and the machines.
+// identity is a run's configuration with every flag of its programs, their commit,
+// their cores, and the machines.
 func identity(r *folder.Run) map[string]string {
 	all := folder.Configuration(r)
 	all["servers + clients"] = folder.DescribeTopology(r.Run)

@@ -11,9 +11,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// sameOperations says in words whether all of some runs did the same operations:
-// as far as digests prove it, which each client keeps of all powers of two of its
-// workers' operations.
+// sameOperations says in words how many operations the runs have in common. A client
+// keeps a digest of its workers' first 2^k operations, for each k.
 func sameOperations(runs []*folder.Run) string {
 	if differ := unlikeOperations(runs); differ != "" {
 		return "different operations: " + differ
@@ -35,7 +34,7 @@ func sameOperations(runs []*folder.Run) string {
 	return fmt.Sprintf("same operations: the first %s of each worker", operationsText(same))
 }
 
-// operationsText is the number of operations that so many prefixes prove.
+// operationsText is the number of operations that a number of equal digests prove.
 func operationsText(prefixes int) string {
 	if prefixes == 0 {
 		return "none"
@@ -43,8 +42,8 @@ func operationsText(prefixes int) string {
 	return fmt.Sprintf("2^%d", prefixes-1)
 }
 
-// unlikeOperations names what makes the runs' operations different from the
-// beginning: "seed 1 and 2"; "" for nothing.
+// unlikeOperations names the settings that make the runs' operations different:
+// "seed 1 and 2"; "" for none.
 func unlikeOperations(runs []*folder.Run) string {
 	var differ []string
 	note := func(name string, value func(*folder.Run) string) {
@@ -79,9 +78,8 @@ func workFlags(runs []*folder.Run) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// sharedPrefix returns how many prefixes all clients of two runs share, and
-// whether they end there only because one run did no more. known is false when a
-// client kept none.
+// sharedPrefix returns how many prefix digests all clients of two runs share, and
+// whether one of the runs has no further ones. known is false if a client kept none.
 func sharedPrefix(a, b metrics.Run) (n int, ends, known bool) {
 	n, ends = math.MaxInt, true
 	pa, pb := prefixesOf(a), prefixesOf(b)
@@ -112,8 +110,8 @@ func prefixesOf(run metrics.Run) (all [][]string) {
 	return all
 }
 
-// equalDigests reports whether every worker of two runs did the same operations to
-// the last.
+// equalDigests reports whether every worker of two runs did exactly the same
+// operations.
 func equalDigests(a, b metrics.Run) bool {
 	digests := func(run metrics.Run) (all []string) {
 		for _, node := range run.Nodes {

@@ -27,7 +27,7 @@ func resultOf(a, b []float64, paired bool, confidence float64) Result {
 	return r
 }
 
-// String says whether B is better or worse than A, if that can be told.
+// String says whether B is better or worse than A, or that they cannot be told apart.
 func (r Result) String() string {
 	what, more, less, next := "", "B is faster", "B is slower", "\n"
 	if r.CostOf != "" {

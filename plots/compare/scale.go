@@ -15,7 +15,7 @@ import (
 // Scale says which throughput earns which grade.
 type Scale []Step
 
-// Step is one line of a scale: whoever reaches the throughput has the grade.
+// Step is one line of a scale: a throughput and the grade for reaching it.
 type Step struct {
 	OpsPerS float64 // above 0, and above that of the step before
 	Percent float64 // 0 to 100, not below that of the step before

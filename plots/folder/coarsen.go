@@ -62,8 +62,8 @@ func joinIntervals(a, b metrics.Interval) (metrics.Interval, bool) {
 	return a, same
 }
 
-// joinUsages returns the means of two neighbours of one phase, of what the figures
-// show.
+// joinUsages returns the means of two neighbours of one phase, of the values that
+// figures show.
 func joinUsages(a, b metrics.Usage) (metrics.Usage, bool) {
 	share := 0.5
 	if sum := a.LengthS + b.LengthS; sum > 0 {
@@ -84,8 +84,8 @@ func joinUsages(a, b metrics.Usage) (metrics.Usage, bool) {
 	return joined, a.Phase == b.Phase
 }
 
-// ownInterface leaves out what no figure shows and most of a record is: the single
-// cores and the other interfaces.
+// ownInterface removes the single cores and the other interfaces, which are most of
+// a record and in no figure.
 func ownInterface(u metrics.Usage) metrics.Usage {
 	u.CorePercent = nil
 	data, ok := u.Data()

@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Hardware lists the nodes' machines, those that are alike in one row.
+// Hardware lists the nodes' machines. Machines that are alike share a row.
 func Hardware(nodes []metrics.RunNode) []hardwareRow {
 	var rows []hardwareRow
 	place := map[metrics.Host]map[string]int{}

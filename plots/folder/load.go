@@ -13,19 +13,19 @@ import (
 	"kvlab/metrics/latency"
 )
 
-// InputError says that a run folder, not this program, is at fault.
+// InputError is a fault of a run folder, not of this program.
 type InputError struct{ Err error }
 
-// Error returns the fault's own words.
+// Error returns the fault's text.
 func (e *InputError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the fault.
 func (e *InputError) Unwrap() error { return e.Err }
 
 // Read reads a run folder: run.json and the nodes' .jsonl files. What an
-// aborted run did not write is listed in Run.Missing and is no error; what is
-// there and cannot be read is, with file and line. A folder with neither is not
-// a run folder.
+// aborted run did not write is listed in Run.Missing and is no error. A file that
+// cannot be read is an error, with file and line. A folder with neither is not a
+// run folder.
 func Read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}
 	described, err := ReadRun(folder, run)
@@ -99,7 +99,7 @@ func recordFiles(folder fs.FS) ([]string, error) {
 	return files, nil
 }
 
-// noteMissing lists the nodes of run.json that left nothing or did not finish.
+// noteMissing lists the nodes of run.json without records or without a summary.
 func (r *Run) noteMissing() {
 	for _, node := range r.Nodes {
 		logged := slices.ContainsFunc(r.Logs, func(l Log) bool { return l.Node == node.Name && l.Role == node.Role })

@@ -43,8 +43,8 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	return nil
 }
 
-// add checks one record of a node's file, and puts what it says once where it
-// belongs.
+// add checks one record of a node's file, and stores it unless it is an interval or
+// a usage.
 func (r *Run) add(log *Log, record metrics.Record) error {
 	if log.Node == "" {
 		log.Node, log.Role = record.Node, record.Role
@@ -70,7 +70,7 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 	return nil
 }
 
-// checkLength refuses what cannot be about one second's measurement.
+// checkLength refuses a length that no measurement has.
 func checkLength(lengthS float64) error {
 	const hour = 3600
 	if lengthS < 0 || lengthS > hour {

@@ -1,5 +1,5 @@
-// Package folder reads run folders and sweep folders: records, summaries, and what
-// they say over time.
+// Package folder reads run folders and sweep folders: their records and summaries,
+// and values over time.
 //
 // Nodes are lined up by the wall clock of their records: second 0 is the start of
 // the run's common window.
@@ -19,11 +19,10 @@ type Run struct {
 	metrics.Run
 	Logs      []Log        // one per node, servers first, in run.json's order
 	Latencies *latency.Set // of the window, added up over clients; empty when there are none
-	Missing   []string     // what an aborted run did not leave behind, in words
+	Missing   []string     // what an aborted run did not write, in words
 }
 
-// Log is what one node's .jsonl file says over time, in at most maxPoints steps of
-// each kind.
+// Log is one node's .jsonl file over time, in at most maxPoints steps of each kind.
 type Log struct {
 	Node      string
 	Role      metrics.Role
@@ -82,7 +81,7 @@ func (r *Run) sortLogs() {
 	})
 }
 
-// describe fills in, for a folder without run.json, what the logs alone tell.
+// describe fills in a run without run.json from its logs.
 func (r *Run) describe() {
 	r.Verdict = metrics.Verdict{Reason: "the run did not end: there is no run.json"}
 	if r.HasLatencies() {
@@ -101,7 +100,7 @@ func (r *Run) describe() {
 // HasLatencies reports whether a call was timed in the window.
 func (r *Run) HasLatencies() bool { return r.Latencies.Call.TotalCount() > 0 }
 
-// IsSoak reports whether the run recorded what its processes held.
+// IsSoak reports whether the run was a soak.
 func (r *Run) IsSoak() bool {
 	return slices.ContainsFunc(r.Nodes, func(node metrics.RunNode) bool { return node.Soak != nil })
 }

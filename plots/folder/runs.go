@@ -9,8 +9,8 @@ import (
 	"kvlab/metrics"
 )
 
-// LoadDir is Load on a folder of the file system; its errors name the folder.
-func LoadDir(dir string) (*Run, error) {
+// Load is Read of a folder of the file system. Its errors name the folder.
+func Load(dir string) (*Run, error) {
 	r, err := Read(os.DirFS(dir))
 	var input *InputError
 	if errors.As(err, &input) {
@@ -36,7 +36,7 @@ func LoadRuns(dirs []string) ([]*Run, error) {
 		}
 		seen[path] = true
 		if !IsSweep(path) {
-			r, err := LoadDir(dir)
+			r, err := Load(dir)
 			if err != nil {
 				return nil, err
 			}
@@ -63,9 +63,9 @@ func LoadTrials(dir string) ([]*Run, error) {
 	}
 	var runs []*Run
 	for _, trial := range trials {
-		r, err := LoadDir(filepath.Join(dir, trial.Folder))
+		r, err := Load(filepath.Join(dir, trial.Folder))
 		var input *InputError
-		if errors.As(err, &input) && !trial.Verdict.Valid { // it may have left nothing
+		if errors.As(err, &input) && !trial.Verdict.Valid { // it may have written nothing
 			r, err = &Run{Run: metrics.Run{Verdict: trial.Verdict}}, nil
 		}
 		if err != nil {

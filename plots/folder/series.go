@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics"
 )
 
-// Series is one line of a figure over time. X is seconds after the window's
-// start, at the middle of what was measured; Y is in the figure's unit.
+// Series is one line of a figure over time. X is seconds after the window's start,
+// at the middle of a measurement; Y is in the figure's unit.
 type Series struct {
 	Node   string
 	Role   metrics.Role
@@ -22,8 +22,8 @@ type Series struct {
 // Span is a stretch of time in seconds after the window's start.
 type Span struct{ Start, End float64 }
 
-// middle is where a value that was made at end and covers lengthS seconds
-// stands in a figure.
+// middle is the place in a figure of a value that covers the lengthS seconds before
+// end.
 func (r *Run) middle(end time.Time, lengthS float64) float64 {
 	return r.seconds(end) - lengthS/2
 }
@@ -88,8 +88,8 @@ func Memory(r *Run) []Series {
 	return Usages(r, func(u metrics.Usage) (float64, bool) { return float64(u.MemoryUsedBytes) / (1 << 30), true })
 }
 
-// Received returns what each node's data interface took in, in Gb/s (10^9
-// bits per second). A sample without that interface leaves no point.
+// Received returns the traffic that each node's data interface received, in Gb/s
+// (10^9 bits per second). A sample without that interface has no point.
 func Received(r *Run) []Series {
 	return Usages(r, func(u metrics.Usage) (float64, bool) {
 		data, ok := u.Data()
@@ -97,7 +97,7 @@ func Received(r *Run) []Series {
 	})
 }
 
-// Sent returns what each node's data interface sent, as Received does.
+// Sent returns the traffic that each node's data interface sent, as Received does.
 func Sent(r *Run) []Series {
 	return Usages(r, func(u metrics.Usage) (float64, bool) {
 		data, ok := u.Data()
@@ -105,7 +105,8 @@ func Sent(r *Run) []Series {
 	})
 }
 
-// Usages returns one series per node of what value reads off a usage.
+// Usages returns one series per node, of the values that a function reads from a
+// usage.
 func Usages(r *Run, value func(metrics.Usage) (float64, bool)) []Series {
 	var all []Series
 	for _, log := range r.Logs {

@@ -16,12 +16,12 @@ import (
 	"kvlab/metrics"
 )
 
-// Sweep is a sweep's folder in memory, or several runs taken for one.
+// Sweep is a sweep's folder in memory, or several runs as if they were a sweep.
 type Sweep struct {
 	metrics.Sweep
 	Trials []metrics.Trial // finished, in the order of their execution
 	Points []Point         // every planned one, in the order of the knobs' values
-	Dir    string          // "" of runs taken for a sweep
+	Dir    string          // "" for runs as if they were a sweep
 }
 
 // Point is one combination of the knobs' values.
@@ -36,8 +36,7 @@ func IsSweep(dir string) bool {
 	return err == nil
 }
 
-// LoadSweep reads a sweep's folder. Trials that were not finished are not there,
-// which is no error.
+// LoadSweep reads a sweep's folder. A trial that did not finish is left out.
 func LoadSweep(dir string) (*Sweep, error) {
 	plan, trials, err := metrics.ReadSweep(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,8 +83,8 @@ func Planned(knobs []metrics.Knob, point []string) bool {
 	return true
 }
 
-// SweepOf takes runs for the trials of one sweep: its knobs are the number of
-// nodes and what else the runs differ in, except for seeds.
+// SweepOf makes a sweep whose trials are the runs. Its knobs are the number of nodes
+// and the settings in which the runs differ, except for seeds.
 func SweepOf(runs []*Run) *Sweep {
 	settings := make([]map[string]string, len(runs))
 	for i, r := range runs {
@@ -116,8 +115,8 @@ func SweepOf(runs []*Run) *Sweep {
 	return s
 }
 
-// otherKnobs names what the configurations differ in besides the nodes. More
-// than two differences become one knob, settings, whose values say it all.
+// otherKnobs names the settings in which the configurations differ, besides the
+// nodes. More than two become one knob, settings, whose values name them all.
 func otherKnobs(configurations []map[string]string) []string {
 	differ := slices.DeleteFunc(Differences(configurations), func(name string) bool { return name == NodesKnob })
 	if len(differ) <= 2 {
@@ -138,8 +137,8 @@ const NodesKnob = "nodes"
 // SeedFlag is no part of a configuration: trials of one may have different seeds.
 const SeedFlag = "seed"
 
-// Configuration is what a run was, by the names that a sweep's knobs would have:
-// the flags that define the work, the engine, and the nodes.
+// Configuration is a run's settings by the names of a sweep's knobs: the flags that
+// define the work, the engine, and the number of nodes.
 func Configuration(r *Run) map[string]string {
 	all := map[string]string{NodesKnob: strconv.Itoa(r.Machines())}
 	for flag, value := range r.Workload {
@@ -159,7 +158,7 @@ func Configuration(r *Run) map[string]string {
 	return all
 }
 
-// Differences names, in order, what is not the same in all configurations.
+// Differences names, in order, the settings that differ between configurations.
 func Differences(configurations []map[string]string) []string {
 	differ := map[string]bool{}
 	for _, c := range configurations {
@@ -173,8 +172,8 @@ func Differences(configurations []map[string]string) []string {
 	return slices.Sorted(maps.Keys(differ))
 }
 
-// knobOf is a knob with the values that the configurations have, numbers in
-// their order before words.
+// knobOf is a knob with the configurations' values: numbers in their order, then
+// words.
 func knobOf(name string, configurations []map[string]string) metrics.Knob {
 	knob := metrics.Knob{Name: name}
 	for _, c := range configurations {
@@ -188,7 +187,7 @@ func knobOf(name string, configurations []map[string]string) metrics.Knob {
 	return knob
 }
 
-// Failed returns the trials that are no data.
+// Failed returns the trials that are not valid.
 func (s *Sweep) Failed() []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
 }

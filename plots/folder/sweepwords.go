@@ -51,7 +51,7 @@ func (s *Sweep) sample() *Run {
 	return nil
 }
 
-// Progress is how many trials there are, and of how many when some are missing.
+// Progress is the number of trials, as in "3/6 trials" if some have not ended.
 func (s *Sweep) Progress() string {
 	if done, planned := len(s.Trials), len(s.Order); done < planned {
 		return fmt.Sprintf("%d/%d trials", done, planned)
@@ -71,7 +71,7 @@ func (s *Sweep) fewest() int {
 	return fewest
 }
 
-// FailureWords names the trials that are no data; "" for none.
+// FailureWords names the trials that are not valid; "" for none.
 func (s *Sweep) FailureWords() string {
 	failed := s.Failed()
 	if len(failed) == 0 {

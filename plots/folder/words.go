@@ -23,7 +23,7 @@ func (r *Run) Describe() string {
 	}
 	if r.Offered != nil {
 		offered := *r.Offered
-		offered.PeakOpsPerS = 0 // there is no room for it
+		offered.PeakOpsPerS = 0 // it does not fit
 		parts = append(parts, "open loop, "+offered.String())
 	}
 	parts = append(parts, ResultOf(r.Run))
@@ -44,7 +44,7 @@ func (r *Run) Describe() string {
 	return format.Label(strings.Join(parts, " · "), 300)
 }
 
-// ResultOf is a run's throughput, or that it has none.
+// ResultOf is a run's throughput, or "no result".
 func ResultOf(run metrics.Run) string {
 	if run.WindowS <= 0 {
 		return "no result"

@@ -31,9 +31,9 @@ const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
 One run folder: its figures (PNG and SVG) and report.html go into the folder
 itself, or into DIR, and its table is printed.
 A sweep's folder (of --sweep or --trials): the figures and the report of all its
-trials, likewise. It need not have ended.
+trials. The sweep need not have ended.
 Several runs: only throughput_scaling.png and .svg, throughput against the number
-of nodes, or scaling_FLAG.png and .svg of what else the runs differ in, go into the
+of nodes, or scaling_FLAG.png and .svg for a flag in which the runs differ, go into the
 current folder, or into DIR. A run that is not valid is never a point; it is named
 on standard error.
 grade: what the run, or the trials of one configuration, are worth on the scale in
@@ -64,7 +64,7 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	}
 	for _, arg := range flags.Args() {
 		if strings.HasPrefix(arg, "-") {
-			return usageError{fmt.Errorf("%s stands after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
+			return usageError{fmt.Errorf("%s is after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
 		}
 	}
 	switch {
@@ -98,7 +98,7 @@ func drawOne(dir, out string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "\n%s", report.SweepSummary(s))
 		return nil
 	}
-	r, err := folder.LoadDir(dir)
+	r, err := folder.Load(dir)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type accountRow struct {
 	Client, Applied uint64
 }
 
-// Equal reports whether both sides say the same.
+// Equal reports whether both counts are equal.
 func (a accountRow) Equal() bool { return a.Client == a.Applied }
 
 // accounts compare the run's operations per kind, from load to drain.
@@ -28,8 +28,8 @@ func accounts(run metrics.Run) []accountRow {
 // pair is a client and a server.
 type pair struct{ client, server string }
 
-// disagreements returns, for each client-server pair whose two sides count
-// differently, both counts, and the number of pairs compared.
+// disagreements returns both counts of each client-server pair whose counts differ,
+// and the number of pairs compared.
 func disagreements(run metrics.Run) (rows []accountRow, pairs int) {
 	sides := map[metrics.Role]map[pair]metrics.Counts{metrics.Client: {}, metrics.Server: {}}
 	var order []pair
@@ -58,7 +58,7 @@ func disagreements(run metrics.Run) (rows []accountRow, pairs int) {
 	return rows, len(order)
 }
 
-// counted reports whether either side has named the pair already.
+// counted reports whether the client or the server has named the pair already.
 func counted(sides map[metrics.Role]map[pair]metrics.Counts, key pair) bool {
 	_, byClient := sides[metrics.Client][key]
 	_, byServer := sides[metrics.Server][key]

@@ -20,23 +20,22 @@ import (
 //go:embed page.html sections.html style.css
 var layoutFiles embed.FS
 
-// page is a report: what is said first, and sections, each with its entry in the
-// table of contents.
+// page is a report: a header, and sections with a table of contents.
 type page struct {
 	Kind, ID string // "run" or "sweep", and its name
 	Verdict  string
 	Good     bool
 	Headline string
 	Interval string   // how sure the headline is
-	What     string   // was measured, in a sentence
-	Warnings []string // what lessens the result
+	What     string   // what was measured, in a sentence
+	Warnings []string // weaken the result
 	Sections []section
 }
 
 // section is one section of a page. One without data is left out.
 type section struct {
 	ID, Title string
-	Brief     bool   // on paper, it needs no page of its own
+	Brief     bool   // on paper, it shares a page
 	Layout    string // its template
 	Data      any
 	Body      template.HTML // what the template made of the data
@@ -87,7 +86,7 @@ type table struct {
 	Rows    []row
 }
 
-// row is one line of a table; a group's stands out.
+// row is one line of a table. A group's is bold.
 type row struct {
 	Group bool
 	Cells []cell
@@ -136,8 +135,8 @@ type rawFile struct {
 	Size       string
 }
 
-// maxRaw is the size beyond which a JSON file stays out of the page: a run of
-// hundreds of nodes has an account for each pair of them.
+// maxRaw is the size of the largest JSON file in a page. A run of hundreds of nodes
+// has counts for each pair of them.
 const maxRaw = 8 << 20
 
 // rawOf is a value as a JSON file inside a page.
@@ -182,8 +181,8 @@ func (p page) render() ([]byte, error) {
 	return bytes.Map(printable, out.Bytes()), nil
 }
 
-// printable replaces what no document may hold: control characters but line
-// feed and tab, which escaping leaves as they are.
+// printable replaces the control characters that no document may hold and that
+// escaping leaves as they are.
 func printable(c rune) rune {
 	if c != '\n' && c != '\t' && (unicode.IsControl(c) || c == unicode.ReplacementChar) {
 		return '?'

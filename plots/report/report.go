@@ -11,9 +11,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Report is the whole run as one HTML page that needs nothing else, from no disk
-// and no network: figures, data and the script that reads values off figures are
-// in it. Everything that came from a node is escaped.
+// Report is a run as one HTML page, with its figures and its data.
 func Report(r *folder.Run) ([]byte, error) {
 	p := page{
 		Kind: "run", ID: r.ID,
@@ -55,7 +53,7 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// warnings are what lessens a run's result, each in a sentence.
+// warnings weaken a run's result, each in a sentence.
 func warnings(r *folder.Run) []string {
 	var all []string
 	if len(r.Missing) > 0 {
@@ -94,8 +92,7 @@ func oneMachine(nodes []metrics.RunNode) bool {
 	return len(nodes) > 1
 }
 
-// resultSections are the sections of what a run measured, in the order in which a
-// reviewer asks for it.
+// resultSections are the sections of a run's results.
 func resultSections(r *folder.Run) ([]section, error) {
 	over, err := runFigures(r)
 	if err != nil {
@@ -110,7 +107,7 @@ func resultSections(r *folder.Run) ([]section, error) {
 	return append(sections, limitSections(r)...), nil
 }
 
-// limitSections say what limited a run, as far as that is known.
+// limitSections say what limited a run, if that is known.
 func limitSections(r *folder.Run) []section {
 	var sections []section
 	if b := r.Bottleneck; b != nil {

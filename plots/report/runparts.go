@@ -97,7 +97,7 @@ func bottleneckPart(b metrics.Bottleneck) part {
 	return part{Lead: []string{sentence(b.Sentence) + "."}, Tables: []table{t}}
 }
 
-// ceilingPart sets a run beside what its clients and network could do.
+// ceilingPart compares a run with its ceilings.
 func ceilingPart(r *folder.Run) part {
 	c := r.Ceiling
 	p := part{Lead: []string{sentence(c.String()) + "."}}

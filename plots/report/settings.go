@@ -12,8 +12,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// settings are what makes the run repeatable: the work's flags in order of name,
-// the servers' own, then how it was started. What is empty is left out.
+// settings repeat the run: the flags of the work, the servers' flags, the command.
+// Empty ones are left out.
 func settings(r *folder.Run) []setting {
 	var all []setting
 	add := func(name, value string) {
@@ -83,7 +83,7 @@ func hardwarePart(nodes []metrics.RunNode) any {
 	return part{Tables: []table{t}}
 }
 
-// beginning is what people compare of a digest; run.json has the rest.
+// beginning is the first digits of a digest; run.json has the rest.
 func beginning(digest string) string {
 	const digits = 16
 	if len(digest) <= digits {
@@ -92,14 +92,14 @@ func beginning(digest string) string {
 	return digest[:digits] + "…"
 }
 
-// reproduceRun is what to type for the run again, and for what it lacks.
+// reproduceRun is the commands that repeat the run, and those for an interval.
 func reproduceRun(r *folder.Run) []command {
 	return append(again(r.Command, r.GitCommit, fmt.Sprintf("The seed of the operations is in it, or is the default, %s: it gives every worker the same operations, whose digests are in run.json.", r.Workload["seed"])),
 		command{"One run is one sample. For a median with its 95 % interval, and for scaling from 2 to 8 nodes:",
 			[]string{"./run-cluster.sh --trials 6", "./run-cluster.sh --sweep nodes=2,4,6,8 --trials 6"}})
 }
 
-// again is what to type for the same once more; nil when the command is not known.
+// again is the commands that repeat a run or sweep; nil if its command is not known.
 func again(argv []string, commit, more string) []command {
 	if len(argv) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// skewLines are what the servers saw of the workload, with theory's figures in
-// brackets, in at most three lines.
+// skewLines are the shares that the servers observed, with theory's in brackets, in
+// at most three lines.
 func skewLines(s *metrics.Skew) []string {
 	if s == nil {
 		return nil
@@ -34,7 +34,7 @@ func skewLines(s *metrics.Skew) []string {
 	return lines
 }
 
-// bracketed writes a share as it was and, in brackets, as it is in theory.
+// bracketed writes a share as it was observed and, in brackets, in theory.
 func bracketed(s metrics.Share) string {
 	return fmt.Sprintf("%.2f %% (%.2f %%)", 100*s.Observed, 100*s.Theory)
 }

@@ -96,7 +96,7 @@ func nodeRows(run metrics.Run) []nodeRow {
 	return rows
 }
 
-// absent stands where nothing was measured.
+// absent is the text of a value that was not measured.
 const absent = "-"
 
 // usageCells writes the averages and peaks of a usage table.
@@ -155,8 +155,8 @@ func latencyRows(run metrics.Run) []latencyRow {
 	return rows
 }
 
-// latencyNotes are what the table of latencies has no room for: why it has no
-// percentiles, and how well the main ones are known.
+// latencyNotes say why the table of latencies has no percentiles, or give the
+// intervals of the main ones.
 func latencyNotes(run metrics.Run) []string {
 	var notes []string
 	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {

@@ -17,9 +17,9 @@ import (
 	"kvlab/plots/folder"
 )
 
-// SweepReport is a whole sweep as one HTML page that needs nothing else, like
-// Report: verdict and headline first. What only a run has, such as usage over
-// time, is that of one trial of the best point: the one nearest to the median.
+// SweepReport is a sweep as one HTML page, like Report. The sections that only a run
+// has, such as usage over time, show one trial of the best point: the one nearest to
+// the median.
 func SweepReport(s *folder.Sweep) ([]byte, error) {
 	p := page{Kind: "sweep", ID: s.ID, What: sentence(s.Describe()) + "."}
 	if len(s.Knobs) == 0 {
@@ -55,8 +55,8 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	return p.render()
 }
 
-// sweepWarnings are what lessens the results: how many trials are stamped, and a trend
-// from trial to trial, which their interval does not know of.
+// sweepWarnings weaken the results: the numbers of stamped trials, and a trend from
+// trial to trial, which the interval ignores.
 func sweepWarnings(s *folder.Sweep) []string {
 	stamped, valid := map[string]int{}, 0
 	for _, trial := range s.Trials {
@@ -73,7 +73,7 @@ func sweepWarnings(s *folder.Sweep) []string {
 		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], format.Plural(valid, "valid trial")))
 	}
 	for _, point := range s.Points {
-		const chance = 0.01 // that there is one such warning in a sweep without a trend
+		const chance = 0.01 // of such a warning in a sweep without a trend
 		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
 			at := ""
 			if name := metrics.PointName(s.Knobs, point.Values); name != "" {
@@ -85,8 +85,8 @@ func sweepWarnings(s *folder.Sweep) []string {
 	return all
 }
 
-// shownTrial is the valid trial of the best point that came nearest to its median, with
-// everything that its nodes recorded; nil when no point has a result.
+// shownTrial is the valid trial of the best point that is nearest to its median, with
+// its nodes' records; nil if no point has a result.
 func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 	var median metrics.Trial
 	top, ok := chart.Best(pointsOf(s))
@@ -99,12 +99,12 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 			median, off = trial, d
 		}
 	}
-	r, err := folder.LoadDir(filepath.Join(s.Dir, median.Folder))
+	r, err := folder.Load(filepath.Join(s.Dir, median.Folder))
 	return r, median, err
 }
 
-// sweepSections are what the sweep measured: throughput of all, and the rest with what
-// one trial shows.
+// sweepSections are the throughput of all trials, and the other sections of one
+// trial.
 func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]section, error) {
 	figures, err := drawAll(chart.ScalingFigures(s))
 	if err != nil {
@@ -163,7 +163,7 @@ func sweepMeasurementPart(s *folder.Sweep, shown *folder.Run, trial metrics.Tria
 	return p
 }
 
-// sweepLatencyPart is what all trials say of latency, and the shown one in full.
+// sweepLatencyPart is the latency of all trials, and of the shown one in full.
 func sweepLatencyPart(s *folder.Sweep, shown *folder.Run, over drawings) any {
 	full := latencyPart(shown, over)
 	if full == nil {
@@ -206,7 +206,7 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
 }
 
-// rawFiles are the sweep's JSON files, and that of the trial that is shown.
+// rawFiles are the sweep's JSON files, and the shown trial's.
 func rawFiles(s *folder.Sweep, shown *folder.Run) ([]rawFile, error) {
 	sweep, err := rawOf("sweep.json", metrics.SweepFile, s.Sweep)
 	if err != nil {
@@ -230,8 +230,7 @@ func SweepSummary(s *folder.Sweep) string {
 	return fmt.Sprintf("%s\nverdict %s\n", median, verdict)
 }
 
-// sweepVerdict says whether the whole may be believed: every trial that was planned
-// has ended, and is valid.
+// sweepVerdict is VALID if every planned trial has ended and is valid.
 func sweepVerdict(s *folder.Sweep) (words string, good bool) {
 	failed, left := len(s.Failed()), len(s.Order)-len(s.Trials)
 	switch {
@@ -243,8 +242,7 @@ func sweepVerdict(s *folder.Sweep) (words string, good bool) {
 	return fmt.Sprintf("VALID (%s)", format.Plural(len(s.Trials), "trial")), true
 }
 
-// headline is the median of the best point, and what more there is to say of it:
-// its interval, and where it is.
+// headline is the median of the best point, and then its interval and the point.
 func headline(s *folder.Sweep) (median, more string) {
 	top, ok := chart.Best(pointsOf(s))
 	if !ok {
@@ -260,7 +258,7 @@ func headline(s *folder.Sweep) (median, more string) {
 	return format.Count(top.Estimate.Median) + " ops/s", more
 }
 
-// spots are the points with their medians.
+// pointsOf are the points with their medians.
 func pointsOf(s *folder.Sweep) (spots []chart.PointOnLine) {
 	for _, point := range s.Points {
 		spot := chart.PointOnLine{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
@@ -272,7 +270,7 @@ func pointsOf(s *folder.Sweep) (spots []chart.PointOnLine) {
 	return spots
 }
 
-// intervalWords is an estimate's interval, or that there is none.
+// intervalWords is an estimate's interval; absent if it has none.
 func intervalWords(e stats.Estimate) string {
 	if e.Coverage == 0 {
 		return absent
@@ -280,8 +278,7 @@ func intervalWords(e stats.Estimate) string {
 	return format.Count(e.Low) + " to " + format.Count(e.High)
 }
 
-// compared is the comparison of the two sides for the report, in sentences, the
-// answer first.
+// compared is the comparison of the two variants, in sentences, the answer first.
 func compared(s *folder.Sweep) []string {
 	c, err := compare.Variants(s.Dir)
 	if err != nil {

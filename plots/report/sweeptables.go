@@ -43,7 +43,7 @@ func trialPoints(s *folder.Sweep) []chart.PointOnLine {
 	return []chart.PointOnLine{spot}
 }
 
-// tableOf is one line's table, and what the law says of it.
+// tableOf is one line's table, with the law's parameters.
 func tableOf(knob string, x figure.Axis, line chart.Line) table {
 	head := strings.Trim(line.Name+": "+knob, ": ")
 	t := table{Names: []int{0}, Columns: []string{head, "servers + clients", "valid trials", "failed", "median ops/s", "95 % interval", "half-width"}}
@@ -141,8 +141,8 @@ func trialTable(s *folder.Sweep) table {
 	return t
 }
 
-// sweepSettings are what makes the sweep repeatable, and what was the same in all
-// of its trials.
+// sweepSettings are the settings that repeat the sweep, and those that all of its
+// trials share.
 func sweepSettings(s *folder.Sweep, shown *folder.Run) []setting {
 	all := []setting{{"command", format.CommandLine(s.Command)}, {"git commit", s.GitCommit}, {"seed of the order", fmt.Sprint(s.Seed)},
 		{"started", s.Started.UTC().Format(time.DateTime + " UTC")}, {"trials of a point", fmt.Sprint(s.Sweep.Trials)}}
