@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/plots/compare"
 )
@@ -19,6 +19,7 @@ import (
 type Config struct {
 	nodes.Request
 	plan.Spec
+	Given []experiment.Setting // the programs' flags that stand among the launcher's
 
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
@@ -35,91 +36,11 @@ type Config struct {
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
 
-const usageHead = `usage: run-cluster.sh [flags] [servers [clients [server-args [client-args]]]]
-
-Starts servers and clients, loads the store, runs the workload, checks every
-count and leaves everything in a new folder under logs/. Without flags the nodes
-of the Slurm job or of the CloudLab experiment are used, half of them as servers;
-elsewhere one server and one client run on this machine.
-
-`
-
-const usageTail = `
-examples:
-  run-cluster.sh                                  every node, half serve, half load
-  run-cluster.sh --secs 5                         a quick look
-  run-cluster.sh 2 2 "" "-workload YCSB-A"        2 servers, 2 clients, arguments for the clients
-  run-cluster.sh --local 1 2 --client-args "-theta 0.5"
-  run-cluster.sh --nodes node0,node1,node2,node3 --dry-run
-  salloc -N 4 --exclusive ./run-cluster.sh        in a Slurm job: 2 servers, 2 clients
-  run-cluster.sh --reap                           ends what kvlab has left on the nodes
-  run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
-  sudo run-cluster.sh --virtual 4 --link-rate 1gbit
-  run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
-  run-cluster.sh --check                          is every node fit for a run? starts nothing
-  run-cluster.sh --trials 6                       six trials, their median and its interval
-  run-cluster.sh --trials 6 --grade plots/grades.txt
-  run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
-  run-cluster.sh --curve --client-args "-batch auto"
-  run-cluster.sh --ab "" '--client-args "-batch 1024"' --trials 6
-  run-cluster.sh --ab commit:HEAD~1 "" --server-args "-engine slab"
-  run-cluster.sh --soak 30m                       half an hour in which no process may grow
-  run-cluster.sh --selftest                       is the instrument right on these nodes?
-  run-cluster.sh --slo p99=5ms --client-args "-batch auto"
-
-exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted
-`
-
-// argsText holds the unsplit texts until all words are seen.
-type argsText struct {
-	server, client, nodes string
-	words                 []string // positional
-}
-
-// ParseArgs reads a command line without its program's name. Flags may stand
-// before, between and after the positional words. The usage text goes to help
-// when it is asked for; the error is then flag.ErrHelp.
-func ParseArgs(args []string, defaultOut string, help io.Writer) (Config, error) {
-	cfg, _, err := parseWords(args, defaultOut, help)
-	return cfg, err
-}
-
-// parseWords is ParseArgs that returns the flags too, which know what was set.
-func parseWords(args []string, defaultOut string, help io.Writer) (Config, *flag.FlagSet, error) {
-	var cfg Config
-	var text argsText
-	fs := newFlagSet(&cfg, &text, defaultOut)
-	args, err := pairAB(fs, args)
-	if err != nil {
-		return cfg, fs, err
-	}
-	for len(args) > 0 {
-		if isText(fs, args[0], len(text.words)) {
-			text.words, args = append(text.words, args[0]), args[1:]
-			continue
-		}
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) || isHelp(fs.Arg(0), text.words) {
-			printUsage(fs, help)
-			return cfg, fs, flag.ErrHelp
-		} else if err != nil {
-			return cfg, fs, fmt.Errorf("%w (see --help)", err)
-		}
-		if args = fs.Args(); len(args) > 0 {
-			text.words, args = append(text.words, args[0]), args[1:]
-		}
-	}
-	if err := text.apply(&cfg); err != nil {
-		return cfg, fs, err
-	}
-	return cfg, fs, cfg.Validate(fs)
-}
-
-func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
+// newFlagSet defines the launcher's flags, and those of the programs among them.
+func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut string) *flag.FlagSet {
 	fs := flag.NewFlagSet("run-cluster.sh", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.StringVar(&text.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
-	fs.StringVar(&text.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
 	fs.StringVar(&text.nodes, "nodes", "", "comma-separated `names` of nodes to reach by ssh; the first ones serve")
 	fs.StringVar(&cfg.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
 	fs.BoolVar(&cfg.Local, "local", false, "run every node as a process on this machine")
@@ -129,7 +50,6 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 		cfg.Lab.LinkBitsPerS, err = virtual.ParseRate(text)
 		return err
 	})
-	fs.IntVar(&cfg.Secs, "secs", 0, "length of the measured window in `seconds` (default: the client's -secs)")
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
@@ -139,78 +59,14 @@ func newFlagSet(cfg *Config, text *argsText, defaultOut string) *flag.FlagSet {
 	})
 	fs.BoolVar(&cfg.Check, "check", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.JSON, "json", false, "with --check: print what is found as JSON")
-	cfg.Trials.flags(fs)
-	cfg.topologyFlags(fs)
-	cfg.encryptionFlags(fs)
+	cfg.Trials.flags(fs, programs)
+	text.specFlags(fs, &cfg.Spec)
 	cfg.lifetimeFlags(fs)
 	cfg.soakFlags(fs)
 	cfg.selfTestFlags(fs)
 	cfg.ceilingFlags(fs)
+	defineProgramFlags(fs, programs, &text.given)
 	return fs
-}
-
-// isText reports whether a word is one of the labs' quoted argument strings,
-// although it begins with a dash: `2 2 "" "-secs 5"`.
-func isText(fs *flag.FlagSet, word string, seen int) bool {
-	if (seen != 2 && seen != 3) || !strings.HasPrefix(word, "-") {
-		return false
-	}
-	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	if strings.ContainsAny(name, " \t\n") {
-		return true
-	}
-	return !strings.HasPrefix(word, "--") && name != "h" && name != "help" && fs.Lookup(name) == nil
-}
-
-// isHelp reports whether the first positional word is the labs' "help".
-func isHelp(word string, seen []string) bool { return word == "help" && len(seen) == 0 }
-
-func printUsage(fs *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, usageHead)
-	fs.SetOutput(w)
-	fs.PrintDefaults()
-	fmt.Fprint(w, usageTail)
-}
-
-// apply turns the texts into cfg's fields.
-func (t argsText) apply(cfg *Config) error {
-	for i, word := range t.words {
-		var err error
-		switch i {
-		case 0:
-			cfg.Servers, err = plan.ParseCount("servers", word)
-		case 1:
-			cfg.Clients, err = plan.ParseCount("clients", word)
-		case 2:
-			err = setOnce(&t.server, word, "server-args")
-		case 3:
-			err = setOnce(&t.client, word, "client-args")
-		default:
-			err = fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var err error
-	if cfg.ServerArgs, err = splitWords(t.server); err != nil {
-		return fmt.Errorf("--server-args %q: %w", t.server, err)
-	}
-	if cfg.ClientArgs, err = splitWords(t.client); err != nil {
-		return fmt.Errorf("--client-args %q: %w", t.client, err)
-	}
-	if t.nodes != "" {
-		cfg.Nodes = strings.Split(t.nodes, ",")
-	}
-	return nil
-}
-
-func setOnce(text *string, word, name string) error {
-	if *text != "" && word != "" {
-		return fmt.Errorf("%s are given twice: as a word and as --%s", name, name)
-	}
-	*text += word
-	return nil
 }
 
 // Validate checks the configuration against the flags that were set. Errors
@@ -219,8 +75,6 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 	set := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	switch {
-	case set["secs"] && c.Secs <= 0:
-		return fmt.Errorf("--secs %d: must be a positive number of seconds", c.Secs)
 	case set["nodes"] && set["hosts"]:
 		return errors.New("--nodes and --hosts both name the nodes: give one of them")
 	case c.Local && (set["nodes"] || set["hosts"] || set["ssh-config"]):
@@ -259,7 +113,7 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 	if err := c.validateSelfTest(set); err != nil {
 		return err
 	}
-	if err := c.validateTopology(set); err != nil {
+	if err := validateSpec(c.Spec, set); err != nil {
 		return err
 	}
 	for i, name := range c.Nodes {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestParseArgs(t *testing.T) {
 			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},
 	}
 	for _, test := range tests {
-		got, err := ParseArgs(test.args, "logs", io.Discard)
+		got, err := ParseArgs(test.args, "logs", nil, io.Discard)
 		if test.want.Out == "" {
 			test.want.Out = "logs"
 		}
@@ -55,14 +56,14 @@ func TestParseArgsErrors(t *testing.T) {
 		want string // part of the error
 	}{
 		{[]string{"0"}, `servers "0"`},
-		{[]string{"-1"}, "not defined: -1"},
+		{[]string{"-1"}, "--1: unknown flag"},
 		{[]string{"two"}, `servers "two": must be a positive whole number`},
 		{[]string{"1", "1.5"}, `clients "1.5"`},
 		{[]string{"+1"}, `servers "+1"`},
 		{[]string{""}, `servers ""`},
 		{[]string{"1", "1", "", "", "x"}, `unexpected word "x": the form is [servers [clients`},
-		{[]string{"--trails", "5"}, "not defined: -trails"},
-		{[]string{"1", "1", "--trails", "5"}, "not defined: -trails"},
+		{[]string{"--trails", "5"}, "--trails: unknown flag; did you mean --trials?"},
+		{[]string{"1", "1", "--trails", "5"}, "--trails: unknown flag; did you mean --trials?"},
 		{[]string{"--virtual", "1"}, "--virtual 1: must be a number of hosts from 2 to 64"},
 		{[]string{"--virtual", "0"}, "--virtual 0: "},
 		{[]string{"--virtual", "65"}, "--virtual 65: "},
@@ -118,7 +119,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--soak", "30m", "--deadline", "30m"}, "--deadline 30m0s: the window of --soak 30m0s is as long already"},
 	}
 	for _, test := range tests {
-		_, err := ParseArgs(test.args, "logs", io.Discard)
+		_, err := ParseArgs(test.args, "logs", nil, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("ParseArgs(%q): error %v, want one line with %q", test.args, err, test.want)
 		}
@@ -126,15 +127,79 @@ func TestParseArgsErrors(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}, {"--help", "all"}, {"help", "all"}} {
 		var text bytes.Buffer
-		if _, err := ParseArgs(args, "logs", &text); !errors.Is(err, flag.ErrHelp) {
+		if _, err := ParseArgs(args, "logs", testFlags, &text); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("ParseArgs(%q): error %v, want help", args, err)
 		}
-		newFlagSet(&Config{}, &argsText{}, "").VisitAll(func(f *flag.Flag) {
-			if !strings.Contains(text.String(), "  -"+f.Name) {
-				t.Errorf("ParseArgs(%q): help has no -%s", args, f.Name)
+		newFlagSet(&Config{}, &argsText{}, testFlags, "").VisitAll(func(f *flag.Flag) {
+			main := slices.Contains(mainFlags, f.Name) || f.Name == "batch"
+			if shown := strings.Contains(text.String(), "  -"+f.Name+"\n") || strings.Contains(text.String(), "  -"+f.Name+" "); shown != (main || args[len(args)-1] == "all") {
+				t.Errorf("ParseArgs(%q): help has -%s: %t", args, f.Name, shown)
 			}
 		})
+	}
+}
+
+// testFlags are some flags of the programs.
+var testFlags = plan.Flags{
+	metrics.Server: {
+		{Name: "engine", Class: metrics.StoreFlag}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
+		{Name: "listen", Class: metrics.OwnFlag},
+	},
+	metrics.Client: {
+		{Name: "batch", Class: metrics.ShapeFlag, Main: true}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
+		{Name: "crc", Class: metrics.ShapeFlag, Bool: true}, {Name: "rate", Class: metrics.ShapeFlag}, {Name: "secs", Class: metrics.ShapeFlag},
+		{Name: "seed", Class: metrics.WorkFlag}, {Name: "hosts", Class: metrics.OwnFlag},
+	},
+}
+
+// A flag of a program is taken among the launcher's, and given to each program that
+// has it.
+func TestProgramFlags(t *testing.T) {
+	for _, test := range []struct {
+		args           string
+		server, client string // their arguments
+	}{
+		{"--batch 64", "", "-batch=64"},
+		{"-batch=64 2 2", "", "-batch=64"},
+		{"2 2 --engine slab", "-engine=slab", ""},
+		{"--codec gob --tls", "-codec=gob -tls=true", "-codec=gob -tls=true"},
+		{"--crc=false --batch 1", "", "-crc=false -batch=1"},
+		{"--batch 64 --server-args -engine=slab --client-args -crc", "-engine=slab", "-crc -batch=64"},
+		{"2 2 -codec=gob -crc", "-codec=gob", "-crc"}, // the labs' form: one text for each
+		{"2 2 -batch 64", "", "-batch=64"},
+		{"--ab= --ab= --batch 64", "", "-batch=64"},
+		{"--secs 5", "", ""},
+	} {
+		cfg, err := ParseArgs(strings.Fields(test.args), "logs", testFlags, io.Discard)
+		if err != nil || strings.Join(cfg.ServerArgs, " ") != test.server || strings.Join(cfg.ClientArgs, " ") != test.client {
+			t.Errorf("%q: servers %q, clients %q, %v; want %q, %q", test.args, cfg.ServerArgs, cfg.ClientArgs, err, test.server, test.client)
+		}
+	}
+	for args, want := range map[string]string{
+		"--btach 64":                         "--btach: unknown flag; did you mean --batch? (see --help)",
+		"--listen x":                         "--listen: unknown flag",
+		"--codec gob --server-args -codec=x": "--codec: --server-args says it too: give one of them",
+		"--codec gob --client-args --codec":  "--codec: --client-args says it too: give one of them",
+		"--batch 64 --sweep batch=1,2":       "--sweep batch: --batch says it too: give one of them",
+		"--rate 5 --slo p99=5ms":             "--slo: it searches for the rate: leave -rate out",
+		"--ab= --ab=--btach":                 "--btach: unknown flag; did you mean --batch?",
+	} {
+		if _, err := ParseArgs(strings.Fields(args), "logs", testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// The flags of a side of --ab come after what both sides have, and win.
+func TestProgramFlagsOfSides(t *testing.T) {
+	cfg, err := ParseArgs([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, "logs", testFlags, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := cfg.Trials.AB[1].apply(cfg.Spec)
+	if got := strings.Join(b.ClientArgs, " ") + " " + strings.Join(b.ServerArgs, " "); err != nil || got != "-batch=64 -batch=1024 -engine=slab" {
+		t.Errorf("side B has %q, %v", got, err)
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+
+	"golang.org/x/sys/unix"
 )
 
 // plainEvery is the time between two progress lines where there is no terminal.

@@ -1,17 +1,11 @@
 package cluster
 
 import (
-	"flag"
 	"net/netip"
 
 	"kvlab/kvs/certs"
 	"kvlab/kvs/cluster/plan"
 )
-
-// encryptionFlags defines the flag that says whether calls are encrypted.
-func (c *Config) encryptionFlags(fs *flag.FlagSet) {
-	fs.BoolVar(&c.TLS, plan.EncryptionFlag, false, "encrypt all calls (TLS 1.3), with an authority and certificates of this run's own, which servers and clients verify: the same as -tls in the arguments of both; such a run compares only with its like")
-}
 
 // credentials are what a place gets for its arguments, nil when they do not ask
 // for any. They go through the control pipe, and nobody writes them down.

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 2 && os.Args[1] == "-flags" {
 		json.NewEncoder(os.Stdout).Encode([]metrics.Flag{
-			{Name: "batch"}, {Name: "theta"}, {Name: "engine"}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
+			{Name: "batch"}, {Name: "theta"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
 		})
 		os.Exit(0)
 	}

@@ -54,6 +54,7 @@ type Launcher struct {
 	Stderr   io.Writer       // progress and explanations
 	Force    <-chan struct{} // closed: kill the nodes instead of waiting for them to leave; may be nil
 
+	flags    plan.Flags // of Programs, since Run began
 	limits   limits
 	ceilings ceilings // that Run has measured so far
 	draw     drawer   // a run's folder
@@ -85,7 +86,11 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 // It prints results on Stdout, the verdict last. When ctx ends, so does the
 // run, and no process is left. ExitStatus gives the meaning of the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
-	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.Stdout)
+	var err error
+	if l.flags, err = l.Programs.Flags(ctx); err != nil {
+		return err
+	}
+	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}

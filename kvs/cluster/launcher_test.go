@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/perf/benchfmt"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/plots"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // trial is one run of the real launcher over fake nodes on this machine.

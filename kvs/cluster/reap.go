@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // reap ends what earlier runs of this user have left on the nodes, and prints

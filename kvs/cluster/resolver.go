@@ -21,7 +21,7 @@ type resolver struct {
 	commit   string        // its commit
 	cfg      Config        // what all trials share
 	nodes    []nodes.Node
-	flags    plan.Flags               // of programs, once they are known
+	flags    plan.Flags               // of programs
 	builds   remote.Builds            // the programs of other commits
 	resolved map[string]configuration // by their specs
 }
@@ -51,7 +51,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	at := configuration{cfg: r.cfg, programs: r.programs, commit: r.commit}
-	v, err := parseVariant(spec.Args)
+	v, err := parseVariant(spec.Args, r.flags)
 	if err != nil {
 		return at, err
 	}
@@ -60,11 +60,8 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 			return at, err
 		}
 	}
-	at.cfg.Spec = v.apply(r.cfg.Spec)
-	if len(spec.Set) > 0 && r.flags == nil {
-		if r.flags, err = r.programs.Flags(ctx); err != nil {
-			return at, err
-		}
+	if at.cfg.Spec, err = v.apply(r.cfg.Spec); err != nil {
+		return at, err
 	}
 	if at.cfg.Spec, err = setAll(at.cfg.Spec, spec.Set, r.flags); err != nil {
 		return at, err

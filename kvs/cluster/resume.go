@@ -33,7 +33,7 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
-	if cfg, err = ParseArgs(rest, filepath.Join(l.Root, "logs"), io.Discard); err != nil {
+	if cfg, err = ParseArgs(rest, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
 	cfg.Trials.Resume = dir

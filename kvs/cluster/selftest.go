@@ -52,7 +52,7 @@ func (l *Launcher) selfTest(ctx context.Context, cfg Config, found []nodes.Node,
 	if len(found) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
 		kind.Cores = halves()
 	}
-	r := &resolver{programs: l.Programs, root: l.Root, commit: kind.GitCommit, cfg: cfg, nodes: found}
+	r := &resolver{programs: l.Programs, flags: l.flags, root: l.Root, commit: kind.GitCommit, cfg: cfg, nodes: found}
 	s := &series{l: l, kind: kind, resolver: r, command: kind.Command}
 	if only, err := s.prepare(ctx, cfg); only || err != nil {
 		return err

@@ -12,7 +12,7 @@ func TestSelfTestFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--selftest": experiment.FullSelfTest, "--selftest=quick": experiment.QuickSelfTest, "--selftest --local": experiment.FullSelfTest, "": "",
 	} {
-		if cfg, err := ParseArgs(strings.Fields(args), "logs", io.Discard); err != nil || cfg.SelfTest != want {
+		if cfg, err := ParseArgs(strings.Fields(args), "logs", nil, io.Discard); err != nil || cfg.SelfTest != want {
 			t.Errorf("%q: %q, %v", args, cfg.SelfTest, err)
 		}
 	}
@@ -23,7 +23,7 @@ func TestSelfTestFlags(t *testing.T) {
 		"--selftest --client-args -theta=0.5":   "--selftest: it has its own arguments",
 		"--selftest --grade plots/no-such-file": "no such file",
 	} {
-		if _, err := ParseArgs(strings.Fields(args), "logs", io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := ParseArgs(strings.Fields(args), "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", args, err, want)
 		}
 	}

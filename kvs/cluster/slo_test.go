@@ -107,7 +107,7 @@ func TestSLORefusals(t *testing.T) {
 		{"--curve --sweep rate=5", "--sweep rate: is swept twice"},
 		{"--curve --client-args -rate=5", "--sweep rate: --client-args says it too"},
 	} {
-		if _, err := ParseArgs(strings.Fields(test.args), "logs", &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := ParseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q in it", test.args, err, test.want)
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // stop ends every process that still runs: a node whose standard input closes

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // rttPeers is how many others each machine measures its way to: the next ones

@@ -19,7 +19,7 @@ import (
 func (l *Launcher) sweep(ctx context.Context, cfg Config, found []nodes.Node, args []string) (err error) {
 	plan := planSweep(cfg, args)
 	plan.GitCommit = l.commit(ctx)
-	r := &resolver{programs: l.Programs, root: l.Root, commit: plan.GitCommit, cfg: cfg, nodes: found}
+	r := &resolver{programs: l.Programs, flags: l.flags, root: l.Root, commit: plan.GitCommit, cfg: cfg, nodes: found}
 	defer func() { err = cmp.Or(err, r.builds.Remove()) }()
 	if err := r.addSides(ctx, &plan); err != nil {
 		return &UsageError{err}

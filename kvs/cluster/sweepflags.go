@@ -30,7 +30,7 @@ type Trials struct {
 // together where a queue's latency rises.
 var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
 
-func (t *Trials) flags(fs *flag.FlagSet) {
+func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 	fs.Func("sweep", "measure with each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep make every combination", func(text string) error {
 		knob, err := experiment.ParseKnob(text)
 		t.Knobs = append(t.Knobs, knob)
@@ -45,7 +45,7 @@ func (t *Trials) flags(fs *flag.FlagSet) {
 		return err
 	})
 	fs.Func("ab", "compare two configurations, `A B`: two strings of arguments, each with what that side alone has (counts, --server-args, --client-args and what else says what is run), or \"\", and with commit:REV in front where the programs are another commit's; trials of both in random order within pairs", func(text string) error {
-		v, err := parseVariant(text)
+		v, err := parseVariant(text, programs)
 		t.AB = append(t.AB, v)
 		return err
 	})
@@ -109,7 +109,7 @@ func (t Trials) validate(c Config, set map[string]bool) error {
 	case t.SLO != nil && (t.many() || t.Resume != ""):
 		return errors.New("--slo: it makes one trial of each rate that it tries, and goes without --sweep, --curve, --trials, --until and --resume")
 	case t.SLO != nil && plan.HasFlag(c.ClientArgs, "rate"):
-		return errors.New("--slo: it searches for the rate: leave -rate out of --client-args")
+		return errors.New("--slo: it searches for the rate: leave -rate out")
 	case t.SLO != nil && c.Grade != nil:
 		return errors.New("--slo: a promise is kept or not: leave --grade out")
 	case set["trials"] && t.Each < 1:
@@ -147,8 +147,8 @@ func (t Trials) rival(name string, c Config) string {
 		return "--sweep clients"
 	case name == "secs" && c.Secs > 0:
 		return "--secs"
-	case name == plan.EncryptionFlag && c.TLS:
-		return "--tls"
+	case slices.ContainsFunc(c.Given, func(g experiment.Setting) bool { return g.Name == name }):
+		return "--" + name
 	case plan.HasFlag(c.ServerArgs, name):
 		return "--server-args"
 	case plan.HasFlag(c.ClientArgs, name):

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
@@ -15,22 +14,16 @@ import (
 // variant is what a trial has of its own, as launcher flags: what is added to the rest
 // of the command line, and the commit of its programs.
 type variant struct {
-	text string // as it was typed
-	rev  string // the git revision of the programs; "" for this checkout's
-	own  Config // of the flags in set alone
-	set  map[string]bool
-}
-
-// variantFlags are the launcher's flags that a variant may have: those that say what
-// runs. Where it runs, and how often, is the same for all variants.
-var variantFlags = []string{
-	"server-args", "client-args", "secs", "symmetric", "servers-per-node", "clients-per-node", "server-cores", "client-cores", plan.EncryptionFlag,
+	text     string // as it was typed
+	rev      string // the git revision of the programs; "" for this checkout's
+	words    []string
+	programs plan.Flags
 }
 
 // parseVariant reads the text of a variant. Its errors say what is wrong and the right
 // form.
-func parseVariant(text string) (variant, error) {
-	v := variant{text: text, set: make(map[string]bool)}
+func parseVariant(text string, programs plan.Flags) (variant, error) {
+	v := variant{text: text, programs: programs}
 	words, err := splitWords(text)
 	if err != nil {
 		return v, err
@@ -42,48 +35,36 @@ func parseVariant(text string) (variant, error) {
 			}
 		}
 	}
-	own, fs, err := parseWords(words, ".", io.Discard)
-	if errors.Is(err, flag.ErrHelp) {
-		err = errors.New("--help stands alone")
-	}
-	if err != nil {
-		return v, err
-	}
-	v.own = own
-	fs.Visit(func(f *flag.Flag) { v.set[f.Name] = true })
-	for name := range v.set {
-		if !slices.Contains(variantFlags, name) {
-			return v, fmt.Errorf("--%s is not a side's: a side has the number of servers and clients, commit:REV, and the flags --%s", name, strings.Join(variantFlags, ", --"))
-		}
-	}
-	return v, nil
+	v.words = words
+	_, err = v.apply(plan.Spec{})
+	return v, err
 }
 
-// apply overlays the variant's settings. Its arguments come last, so they win.
-func (v variant) apply(s plan.Spec) plan.Spec {
-	s.ServerArgs = append(slices.Clone(s.ServerArgs), v.own.ServerArgs...)
-	s.ClientArgs = append(slices.Clone(s.ClientArgs), v.own.ClientArgs...)
-	if v.own.Servers > 0 {
-		s.Servers = v.own.Servers
+// apply overlays the variant's settings. Its arguments come last, so they win. A variant
+// has the flags that say what runs: where it runs, and how often, is the same for all
+// variants.
+func (v variant) apply(s plan.Spec) (plan.Spec, error) {
+	var text argsText
+	fs := flag.NewFlagSet("side", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	text.specFlags(fs, &s)
+	defineProgramFlags(fs, v.programs, &text.given)
+	err := text.parse(fs, v.words)
+	if errors.Is(err, flag.ErrHelp) {
+		return s, errors.New("--help stands alone")
 	}
-	if v.own.Clients > 0 {
-		s.Clients = v.own.Clients
+	if err != nil {
+		return s, fmt.Errorf("%w: %s", err, sideForm)
 	}
-	for name, take := range map[string]func(){
-		"secs":              func() { s.Secs = v.own.Secs },
-		"symmetric":         func() { s.Symmetric = v.own.Symmetric },
-		"servers-per-node":  func() { s.ServersPerNode = v.own.ServersPerNode },
-		"clients-per-node":  func() { s.ClientsPerNode = v.own.ClientsPerNode },
-		"server-cores":      func() { s.ServerCores = v.own.ServerCores },
-		"client-cores":      func() { s.ClientCores = v.own.ClientCores },
-		plan.EncryptionFlag: func() { s.TLS = v.own.TLS },
-	} {
-		if v.set[name] {
-			take()
-		}
+	set := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	if err := validateSpec(s, set); err != nil {
+		return s, err
 	}
-	return s
+	return s, text.apply(&s, v.programs)
 }
+
+const sideForm = "a side has the number of servers and clients, commit:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
 
 // pairAB makes --ab A B, which has two values, --ab=A --ab=B, as a flag has one.
 // A word that is another flag's value is not looked at.

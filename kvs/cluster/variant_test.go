@@ -23,11 +23,18 @@ func TestVariantApplies(t *testing.T) {
 	cfg, err := ParseArgs([]string{
 		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
 		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
-	}, "logs", io.Discard)
+	}, "logs", nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := cfg.Trials.AB[0].apply(cfg.Spec), cfg.Trials.AB[1].apply(cfg.Spec)
+	a, err := cfg.Trials.AB[0].apply(cfg.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := cfg.Trials.AB[1].apply(cfg.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got, want := strings.Join(a.ClientArgs, " "), "-batch 9 -theta 0.5 -batch 7"; got != want {
 		t.Errorf("client arguments of A are %q, want %q", got, want)
 	}
@@ -54,7 +61,7 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
 		{[]string{"--ab", "commit:no-such", ""}, "--ab, side A: commit:no-such: no such commit in "},
-		{[]string{"--ab", "", "--trials 3"}, "--trials is not a side's: a side has "},
+		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a side has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, side B: kvsclient: -theta 0: want more than 0"},

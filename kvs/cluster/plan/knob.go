@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Flags are the flags that each program has.
@@ -36,7 +37,9 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 	arg := "-" + name + "=" + value
 	ofServer, ofClient := flags.has(metrics.Server, name), flags.has(metrics.Client, name)
 	if !ofServer && !ofClient {
-		return fmt.Errorf("no such knob: there are nodes, servers, clients, and the flags %s", strings.Join(flags.knobs(), ", "))
+		knobs := flags.knobs()
+		return fmt.Errorf("no such knob%s (there are nodes, servers, clients, and the flags %s)",
+			format.DidYouMean(name, "", append(knobs, "nodes", "servers", "clients")), strings.Join(knobs, ", "))
 	}
 	if ofServer {
 		s.ServerArgs = append(s.ServerArgs, arg)

@@ -50,7 +50,7 @@ func Program(role metrics.Role) string { return "kvs" + string(role) }
 // Make gives nodes their roles. No nodes means processes on this machine.
 func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	plan := Plan{
-		Local: len(found) == 0, ServerArgs: spec.encrypted(spec.ServerArgs), ClientArgs: spec.encrypted(spec.ClientArgs), Symmetric: spec.Symmetric, Trusted: spec.Trusted(),
+		Local: len(found) == 0, ServerArgs: spec.ServerArgs, ClientArgs: spec.ClientArgs, Symmetric: spec.Symmetric, Trusted: spec.Trusted(),
 		Cores: map[metrics.Role]string{metrics.Server: spec.ServerCores, metrics.Client: spec.ClientCores},
 	}
 	if window := spec.window(); window > 0 {

@@ -24,8 +24,6 @@ type Spec struct {
 	ClientsPerNode int    // on each node that loads; 0 is 1
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
-
-	TLS bool // calls are encrypted
 }
 
 // window is the length of the window that the command line asks for; 0 for the
@@ -35,14 +33,6 @@ func (s Spec) window() time.Duration {
 		return s.Soak
 	}
 	return time.Duration(s.Secs) * time.Second
-}
-
-// encrypted is a plan's arguments for either role under --tls.
-func (s Spec) encrypted(args []string) []string {
-	if s.TLS {
-		args = append(slices.Clone(args), "-"+EncryptionFlag)
-	}
-	return args
 }
 
 // Trusted is how long a run's certificates are good for: as long as is known of

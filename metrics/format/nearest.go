@@ -1,0 +1,63 @@
+package format
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+)
+
+// Nearest is the choice that differs from a word by the fewest changed, added or
+// missing letters, two at most; "" without one.
+func Nearest(word string, choices []string) string {
+	best, least := "", min(2, len(word)-1)+1
+	for _, choice := range choices {
+		if d := distance(strings.ToLower(word), strings.ToLower(choice)); d < least {
+			best, least = choice, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// DidYouMean is "; did you mean X?" for the nearest choice; "" without one.
+func DidYouMean(word, dashes string, choices []string) string {
+	near := Nearest(word, choices)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + dashes + near + "?"
+}
+
+// UnknownFlag returns the name of the flag that flags does not have, and an error that
+// names it and the nearest, if err, of flags.Parse, is about such a one. dashes are what
+// people type in front.
+func UnknownFlag(err error, flags *flag.FlagSet, dashes string) (name string, unknown error) {
+	_, name, ok := strings.Cut(err.Error(), "provided but not defined: -")
+	if !ok {
+		return "", nil
+	}
+	name = strings.TrimPrefix(name, "-")
+	var choices []string
+	flags.VisitAll(func(f *flag.Flag) { choices = append(choices, f.Name) })
+	return name, fmt.Errorf("%s%s: unknown flag%s", dashes, name, DidYouMean(name, dashes, choices))
+}
