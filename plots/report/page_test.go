@@ -178,7 +178,7 @@ func (b *browser) checkFigures(name string, page shown, want int, v view) {
 		b.t.Errorf("%s has %d figures, want %d", name, len(page.Figures), want)
 	}
 	const paper = 1009 // pixels of 267 mm
-	for _, f := range page.Figures {
+	for i, f := range page.Figures {
 		least := 9.0
 		if v.media == "print" {
 			least = 8
@@ -193,7 +193,7 @@ func (b *browser) checkFigures(name string, page shown, want int, v view) {
 		case strings.Contains(name, "invalid") != strings.Contains(f.Words, "INVALID: "):
 			b.t.Errorf("%s, %s says %q", name, f.Name, f.Words)
 		}
-		if v.media == "print" {
+		if v.media == "print" || i > 0 { // one picture of a page is enough, and slow
 			continue
 		}
 		mean, contrast := b.pixels(f.Left, f.Top, f.Width, f.Height)
