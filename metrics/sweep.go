@@ -39,20 +39,20 @@ type Sweep struct {
 	// Together: the trials of a pair are made at the same time.
 	Together bool `json:"together,omitempty"`
 
-	// Sides are A and B of a comparison, the values of its only knob, SideKnob; nil
-	// of any other sweep. Each block of Order is a pair.
-	Sides []Side `json:"sides,omitempty"`
+	// Variants are A and B of a comparison, the values of its only knob, VariantKnob;
+	// other sweeps have none. Each block of Order is a pair.
+	Variants []Variant `json:"sides,omitempty"`
 }
 
-// SideKnob is the knob of a comparison. Its values are the sides' names.
-const SideKnob = "side"
+// VariantKnob is the knob of a comparison. Its values are VariantNames.
+const VariantKnob = "side"
 
-// SideNames are the sides of a comparison.
-var SideNames = []string{"A", "B"}
+// VariantNames name the variants of a comparison.
+var VariantNames = []string{"A", "B"}
 
-// Side is one of the two configurations that a comparison has.
-type Side struct {
-	Args      string          `json:"args"` // what the launcher was told of this side alone
+// Variant is one of the two configurations of a comparison.
+type Variant struct {
+	Args      string          `json:"args"` // launcher flags of this variant alone
 	GitCommit string          `json:"git_commit"`
 	Programs  map[Role]string `json:"programs_sha256"`
 }

@@ -60,7 +60,7 @@ func (l *Launcher) runGroup(ctx context.Context, trials []groupedTrial) (runs []
 // A do not use. The errors are those of Launcher.trial.
 func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
 	for i, t := range trials {
-		if t.variant == metrics.SideNames[1] {
+		if t.variant == metrics.VariantNames[1] {
 			trials[i].at.plan = t.at.plan.OffsetPorts(trials[1-i].at.plan)
 		}
 	}

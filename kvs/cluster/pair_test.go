@@ -24,7 +24,7 @@ func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, std
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := metrics.SideNames[i]
+		name := metrics.VariantNames[i]
 		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
 		if trials[i].at.plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestPair(t *testing.T) {
 	t.Parallel()
 	runs, errs, stderr := pairOf(t, "")
 	for i, run := range runs {
-		if errs[i] != nil || !run.Verdict.Valid || run.Together != metrics.SideNames[1-i] {
+		if errs[i] != nil || !run.Verdict.Valid || run.Together != metrics.VariantNames[1-i] {
 			t.Errorf("%s, beside %q: %v, %v", run.ID, run.Together, run.Verdict, errs[i])
 		}
 	}

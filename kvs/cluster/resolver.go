@@ -34,7 +34,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 		return at, nil
 	}
 	at, err := r.configure(ctx, spec)
-	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.SideKnob+"="); {
+	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.VariantKnob+"="); {
 	case err != nil && ctx.Err() != nil:
 		return at, plan.ErrInterrupted
 	case err != nil && ofPair:

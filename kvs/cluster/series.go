@@ -105,7 +105,7 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 			return nil, err
 		}
 		t.run = metrics.Run{ID: s.dir.id() + "/" + p.Folder(), GitCommit: at.commit, Command: s.command}
-		fmt.Fprintln(s.l.Stderr, strings.Join(experiment.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
+		fmt.Fprintln(s.l.Stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
 		trials = append(trials, t)
 	}
 	runs, errs := s.l.runGroup(ctx, trials)

@@ -52,7 +52,7 @@ func planSweep(cfg Config, args []string) metrics.Sweep {
 	}
 	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
 	for _, v := range t.AB {
-		plan.Sides = append(plan.Sides, metrics.Side{Args: v.text})
+		plan.Variants = append(plan.Variants, metrics.Variant{Args: v.text})
 	}
 	return plan
 }
@@ -61,15 +61,15 @@ func planSweep(cfg Config, args []string) metrics.Sweep {
 // another commit's.
 func (r *resolver) addSides(ctx context.Context, plan *metrics.Sweep) error {
 	var variants []configuration
-	for i, spec := range (experiment.Sweep{Plan: *plan}).Specs()[:len(plan.Sides)] {
+	for i, spec := range (experiment.Sweep{Plan: *plan}).Specs()[:len(plan.Variants)] {
 		at, err := r.resolve(ctx, spec)
 		if err != nil {
 			return err
 		}
-		if plan.Sides[i].Programs, err = at.programs.Sums(); err != nil {
+		if plan.Variants[i].Programs, err = at.programs.Sums(); err != nil {
 			return err
 		}
-		plan.Sides[i].GitCommit = at.commit
+		plan.Variants[i].GitCommit = at.commit
 		variants = append(variants, at)
 	}
 	if plan.Together {
@@ -100,7 +100,7 @@ func (s *series) open(cfg Config, plan *metrics.Sweep) (done []experiment.Trial,
 // further is the comparison of variants, and the grade.
 func further(plan metrics.Sweep, dir folder, scale compare.Scale, done []metrics.Trial) string {
 	text := ""
-	if len(plan.Sides) > 0 {
+	if len(plan.Variants) > 0 {
 		if compared, err := compare.Variants(string(dir)); err != nil {
 			text = fmt.Sprintf("\nno comparison: %v\n", err)
 		} else {

@@ -75,7 +75,7 @@ func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until >
 // knobs are what is varied: --sweep's, or the side of --ab.
 func (t Trials) knobs() []metrics.Knob {
 	if len(t.AB) > 0 {
-		return []metrics.Knob{{Name: metrics.SideKnob, Values: metrics.SideNames}}
+		return []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 	}
 	return t.Knobs
 }
@@ -100,7 +100,7 @@ func (t Trials) perPoint() int {
 // validate checks the flags against each other and the rest of the command line.
 func (t Trials) validate(c Config, set map[string]bool) error {
 	switch {
-	case len(t.AB) > 0 && len(t.AB) != len(metrics.SideNames):
+	case len(t.AB) > 0 && len(t.AB) != len(metrics.VariantNames):
 		return errors.New("--ab: " + abForm)
 	case len(t.AB) > 0 && (len(t.Knobs) > 0 || t.Until > 0 || t.SLO != nil || c.Grade != nil):
 		return errors.New("--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade")

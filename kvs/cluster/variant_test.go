@@ -106,7 +106,7 @@ func TestABTrials(t *testing.T) {
 		t.Fatalf("resume: %v\n%s", err, tr.stderr.String())
 	}
 	plan, trials := tr.sweepFolder(t)
-	if len(trials) != 6 || plan.Seed != 5 || len(plan.Sides) != 2 || plan.Sides[1].Args != "--client-args '-batch 9'" || len(plan.Sides[0].Programs["client"]) != 64 {
+	if len(trials) != 6 || plan.Seed != 5 || len(plan.Variants) != 2 || plan.Variants[1].Args != "--client-args '-batch 9'" || len(plan.Variants[0].Programs["client"]) != 64 {
 		t.Fatalf("%d trials of %+v", len(trials), plan)
 	}
 	for pair := range slices.Chunk(trials, 2) {
@@ -215,7 +215,7 @@ func TestABCommits(t *testing.T) {
 		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
 	}
 	plan, trials := tr.sweepFolder(t)
-	a, b := plan.Sides[0], plan.Sides[1]
+	a, b := plan.Variants[0], plan.Variants[1]
 	if a.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD~1") || b.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD") {
 		t.Errorf("the sides are of %s and %s", a.GitCommit, b.GitCommit)
 	}
@@ -227,7 +227,7 @@ func TestABCommits(t *testing.T) {
 		if err := json.Unmarshal([]byte(tr.read(t, trial.Folder+"/run.json")), &run); err != nil {
 			t.Fatal(err)
 		}
-		if side := map[string]metrics.Side{"A": a, "B": b}[trial.Point[0]]; run.GitCommit != side.GitCommit {
+		if side := map[string]metrics.Variant{"A": a, "B": b}[trial.Point[0]]; run.GitCommit != side.GitCommit {
 			t.Errorf("trial of side %s is of commit %s", trial.Point[0], run.GitCommit)
 		}
 	}

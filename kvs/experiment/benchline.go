@@ -75,12 +75,12 @@ func (s Sweep) benchmarks(done []Trial) string {
 		points = append(points, runs)
 	}
 	for i, runs := range points {
-		if len(s.Plan.Sides) > 0 && len(runs) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", metrics.SideKnob, metrics.SideNames[i])
+		if len(s.Plan.Variants) > 0 && len(runs) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", metrics.VariantKnob, metrics.VariantNames[i])
 		}
 		for _, run := range runs {
 			name := common
-			if len(s.Plan.Sides) == 0 {
+			if len(s.Plan.Variants) == 0 {
 				name = benchmarkName(run, s.Plan.Knobs)
 			}
 			b.WriteString(benchmarkLine(name, run))

@@ -148,7 +148,7 @@ func (s Sweep) verdict(done []metrics.Trial) metrics.Verdict {
 	if failed == 0 {
 		return metrics.Verdict{Valid: true}
 	}
-	which := strings.Join(NonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(s.Plan.Knobs, first.Point)), " ")
+	which := strings.Join(format.NonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(s.Plan.Knobs, first.Point)), " ")
 	reason := fmt.Sprintf("%d of %s failed, first %s: %s", failed, format.Plural(len(done), "trial"), which, first.Verdict.Reason)
 	return metrics.Verdict{Reason: reason, Node: first.Verdict.Node}
 }

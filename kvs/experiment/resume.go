@@ -23,13 +23,13 @@ func CheckSame(begun, today metrics.Sweep) error {
 	if err := samePrograms(begun.Programs, today.Programs); err != nil {
 		return err
 	}
-	for i := range min(len(begun.Sides), len(today.Sides)) {
-		then, now := begun.Sides[i], today.Sides[i]
+	for i := range min(len(begun.Variants), len(today.Variants)) {
+		then, now := begun.Variants[i], today.Variants[i]
 		if then.GitCommit != now.GitCommit {
-			return fmt.Errorf("side %s's git commit was another: %s, and here it is %s", metrics.SideNames[i], known(then.GitCommit), known(now.GitCommit))
+			return fmt.Errorf("side %s's git commit was another: %s, and here it is %s", metrics.VariantNames[i], known(then.GitCommit), known(now.GitCommit))
 		}
 		if err := samePrograms(then.Programs, now.Programs); err != nil {
-			return fmt.Errorf("of side %s %w", metrics.SideNames[i], err)
+			return fmt.Errorf("of side %s %w", metrics.VariantNames[i], err)
 		}
 	}
 	return nil

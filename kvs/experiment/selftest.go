@@ -127,7 +127,7 @@ func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, 
 	order = random.Perm(2)
 	for i, variant := range order {
 		p := s.planned(t.workloads[variant], number+1+i)
-		p.Variant = metrics.SideNames[variant]
+		p.Variant = metrics.VariantNames[variant]
 		if t.comparisons > 0 {
 			p.Label += fmt.Sprintf(", comparison %d of %d", n/t.pairs+1, t.comparisons)
 		}

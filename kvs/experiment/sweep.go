@@ -25,7 +25,7 @@ func (s Sweep) Next(done []Trial) ([]Group, error) {
 	var groups []Group
 	for i, p := range left {
 		planned := PlannedTrial{PlannedTrial: p, Of: left[0].Number + len(left) - 1, Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
-		if len(s.Plan.Sides) > 0 {
+		if len(s.Plan.Variants) > 0 {
 			planned.Variant = p.Point[0]
 		}
 		if s.Plan.Together && i%2 == 1 {
@@ -49,8 +49,8 @@ func (s Sweep) Specs() []Spec {
 // spec is a point's.
 func (s Sweep) spec(point []string) Spec {
 	spec := Spec{Name: metrics.PointName(s.Plan.Knobs, point)}
-	if len(s.Plan.Sides) > 0 {
-		spec.Args = s.Plan.Sides[slices.Index(metrics.SideNames, point[0])].Args
+	if len(s.Plan.Variants) > 0 {
+		spec.Args = s.Plan.Variants[slices.Index(metrics.VariantNames, point[0])].Args
 		return spec
 	}
 	for i, knob := range s.Plan.Knobs {
@@ -69,7 +69,7 @@ func (s Sweep) Outline() string {
 	fmt.Fprintf(&b, "%s of each of %s, %d in all%s, ordered by --seed %d\n",
 		format.Plural(s.Plan.Trials, "trial"), format.Plural(len(metrics.Points(s.Plan.Knobs)), "point"), len(s.Plan.Order), when, s.Plan.Seed)
 	for _, planned := range s.Plan.Order {
-		fmt.Fprintln(&b, strings.Join(NonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(s.Plan.Knobs, planned.Point)), "  "))
+		fmt.Fprintln(&b, strings.Join(format.NonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(s.Plan.Knobs, planned.Point)), "  "))
 	}
 	return b.String()
 }
@@ -77,13 +77,8 @@ func (s Sweep) Outline() string {
 // Record returns the trial's point, rate and verdict.
 func (s Sweep) Record(t *Trial) string {
 	label, rate := fmt.Sprintf("trial %d/%d", t.Number, t.Of), fmt.Sprintf("%.0f op/s", t.OpsPerS)
-	words := NonEmpty(label, metrics.PointName(s.Plan.Knobs, t.Point), rate, t.Verdict.String())
+	words := format.NonEmpty(label, metrics.PointName(s.Plan.Knobs, t.Point), rate, t.Verdict.String())
 	return strings.Join(append(words, t.Stamps()...), "  ")
-}
-
-// NonEmpty returns the words that are not empty.
-func NonEmpty(words ...string) []string {
-	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
 }
 
 // Files are the sweep and its trials, and in the end summary.txt.

@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +13,11 @@ func Plural[N int | uint64](n N, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// NonEmpty returns the words that are not empty.
+func NonEmpty(words ...string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
 }
 
 // OneLine joins a text's lines.

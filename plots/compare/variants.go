@@ -28,7 +28,7 @@ func Variants(dir string) (Comparison, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, &folder.InputError{Err: err}
 	}
-	if len(plan.Sides) != len(metrics.SideNames) {
+	if len(plan.Variants) != len(metrics.VariantNames) {
 		return c, &folder.InputError{Err: fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)}
 	}
 	for _, trial := range trials {
@@ -43,11 +43,11 @@ func Variants(dir string) (Comparison, error) {
 	for i, variant := range []*Variant{&c.A, &c.B} {
 		var own []*folder.Run
 		for at, trial := range trials {
-			if trial.Point[0] == metrics.SideNames[i] {
+			if trial.Point[0] == metrics.VariantNames[i] {
 				own = append(own, runs[at])
 			}
 		}
-		variant.Name = format.Label(cmp.Or(plan.Sides[i].Args, "nothing of its own"), 120)
+		variant.Name = format.Label(cmp.Or(plan.Variants[i].Args, "nothing of its own"), 120)
 		if _, err := variant.add(own); err != nil {
 			return c, err
 		}
@@ -77,7 +77,7 @@ func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) 
 	figures := make(map[int]map[string]float64)
 	for i, trial := range trials {
 		if trial.Verdict.Valid && figure(i) > 0 {
-			pair := (trial.Number - 1) / len(metrics.SideNames)
+			pair := (trial.Number - 1) / len(metrics.VariantNames)
 			if figures[pair] == nil {
 				figures[pair] = make(map[string]float64)
 			}
@@ -85,8 +85,8 @@ func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) 
 		}
 	}
 	for _, pair := range slices.Sorted(maps.Keys(figures)) {
-		if both := figures[pair]; len(both) == len(metrics.SideNames) {
-			a, b = append(a, both[metrics.SideNames[0]]), append(b, both[metrics.SideNames[1]])
+		if both := figures[pair]; len(both) == len(metrics.VariantNames) {
+			a, b = append(a, both[metrics.VariantNames[0]]), append(b, both[metrics.VariantNames[1]])
 		}
 	}
 	return a, b

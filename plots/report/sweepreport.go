@@ -118,7 +118,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 	sections := []section{
 		{ID: "method", Title: "How it was measured", Layout: "part", Data: sweepMeasurementPart(s, shown, trial)},
 	}
-	if len(s.Sides) > 0 {
+	if len(s.Variants) > 0 {
 		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Layout: "part", Data: part{Lead: compared(s)}})
 	}
 	sections = append(sections, section{ID: "throughput", Title: title, Layout: "part", Data: throughput})

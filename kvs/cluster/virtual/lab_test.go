@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/kvs/cluster/cgroup"
 )
 
 // inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
@@ -132,12 +134,12 @@ func (p *process) checkGone(t *testing.T, namespaces []string) {
 // groups lists the cgroups of labs by the number of a pid namespace, where
 // there is a controller.
 func groups(namespaces []string) (all []string) {
-	c, err := ownController()
+	c, err := cgroup.Find()
 	if err != nil {
 		return nil
 	}
 	for _, namespace := range namespaces {
-		found, _ := filepath.Glob(filepath.Join(c.folder, "kvlab-lab-"+strings.Trim(namespace, "pid:[]")))
+		found, _ := filepath.Glob(filepath.Join(c.Folder, "kvlab-lab-"+strings.Trim(namespace, "pid:[]")))
 		all = append(all, found...)
 	}
 	return all
@@ -202,7 +204,7 @@ func TestLab(t *testing.T) {
 	if f.Tmcc != Hostnames(3) || !f.Reaped {
 		t.Errorf("tmcc says %q; orphan reaped: %v", f.Tmcc, f.Reaped)
 	}
-	if _, err := ownController(); f.Lab.CPUShares != (err == nil) {
+	if _, err := cgroup.Find(); f.Lab.CPUShares != (err == nil) {
 		t.Errorf("CPU shares %v, controller %v", f.Lab.CPUShares, err)
 	}
 	// The bucket of each of the two links on the way is full at first.

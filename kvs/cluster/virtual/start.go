@@ -7,24 +7,24 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kvlab/kvs/cluster/cgroup"
 	"kvlab/metrics"
 )
 
-// startTimeout bounds the start of all hosts: seconds, on a machine that has
-// nothing else to do.
+// startTimeout bounds the start of all hosts, which takes an idle machine seconds.
 const startTimeout = time.Minute
 
-// Lab is a lab that is up. It ends with the process.
+// Lab is a running lab. It ends with the process.
 type Lab struct {
 	metrics.Lab
 	SSHConfig string // for ssh -F: reaches every host by its name
-	NoShares  error  // why the hosts have no CPU shares; nil when they have
+	NoShares  error  // why the hosts have no CPU shares; nil if they have
 
 	hosts []*host
 }
 
-// Start makes the hosts of a lab and their networks, and returns when all of
-// them answer. It wants to be Inside one, and to be called once.
+// Start makes the hosts of a lab and their networks, and returns when all of them
+// answer. Only a process that is Inside a lab may call it, once.
 func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -39,8 +39,11 @@ func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 		}
 		l.hosts = append(l.hosts, h)
 	}
-	l.NoShares = share(l.hosts)
-	l.CPUShares = l.NoShares == nil
+	controller, err := cgroup.Find()
+	if err == nil {
+		err = share(controller, l.hosts)
+	}
+	l.NoShares, l.CPUShares = err, err == nil
 	if err := connect(l.hosts); err != nil {
 		return nil, err
 	}

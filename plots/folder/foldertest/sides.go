@@ -12,14 +12,14 @@ import (
 // MakeSides makes up a folder of --ab, in which B is faster by a factor.
 func MakeSides(t *testing.T, trials int, factor float64, fails func(number int, point []string) bool) string {
 	t.Helper()
-	p := SweepPlan{ID: "ab", Knobs: []metrics.Knob{Knob(metrics.SideKnob, metrics.SideNames...)}, Trials: trials, Law: Law{4e6, 0, 0},
+	p := SweepPlan{ID: "ab", Knobs: []metrics.Knob{Knob(metrics.VariantKnob, metrics.VariantNames...)}, Trials: trials, Law: Law{4e6, 0, 0},
 		Factor: map[string]float64{"B": factor}, Noise: 0.01, Seed: 4, Fails: fails}
 	dir := MakeSweep(t, t.TempDir(), p)
 	plan, _, err := metrics.ReadSweep(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Sides = []metrics.Side{{}, {Args: "--client-args '-x <1>'"}}
+	plan.Variants = []metrics.Variant{{}, {Args: "--client-args '-x <1>'"}}
 	WriteJSON(t, filepath.Join(dir, metrics.SweepFile), plan)
 	return dir
 }

@@ -1,0 +1,93 @@
+// Package cgroup divides processor time among processes by the kernel's cpu
+// controller, version 1 or 2 (cgroups(7)).
+package cgroup
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Controller is a mounted cpu controller.
+type Controller struct {
+	Folder  string // the root of its hierarchy
+	Unified bool   // cgroup v2
+}
+
+// errNoController means that this machine mounts no usable cpu controller.
+var errNoController = errors.New("no cpu controller for cgroups is mounted here")
+
+// Find returns the cpu controller that this process sees.
+func Find() (Controller, error) {
+	table, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return Controller{}, err
+	}
+	defer table.Close()
+	return find(table)
+}
+
+// find looks for the cpu controller in a table of mounts (proc_pid_mountinfo(5)).
+// Version 2 counts only if the controller is enabled for the root's children, as
+// systemd enables it. That setting belongs to the whole machine, and find does not
+// change it.
+func find(table io.Reader) (Controller, error) {
+	lines := bufio.NewScanner(table)
+	for lines.Scan() {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		where, how := strings.Fields(before), strings.Fields(after)
+		if len(where) < 5 || len(how) < 3 {
+			continue
+		}
+		c := Controller{Folder: where[4], Unified: how[0] == "cgroup2"}
+		switch {
+		case how[0] == "cgroup" && slices.Contains(strings.Split(how[2], ","), "cpu"):
+			return c, nil
+		case c.Unified:
+			enabled, _ := os.ReadFile(filepath.Join(c.Folder, "cgroup.subtree_control"))
+			if slices.Contains(strings.Fields(string(enabled)), "cpu") {
+				return c, nil
+			}
+		}
+	}
+	return Controller{}, errNoController
+}
+
+// Add makes a cgroup with a multiple of the default weight, and moves processes into
+// it. The kernel's cgroup-v2.rst and sched-design-CFS.rst give the defaults.
+func (c Controller) Add(group string, weights int, processes ...int) error {
+	if err := os.Mkdir(group, 0o755); err != nil {
+		return err
+	}
+	file, weight := "cpu.shares", 1024
+	if c.Unified {
+		file, weight = "cpu.weight", 100
+	}
+	if err := write(group, file, strconv.Itoa(weights*weight)); err != nil {
+		return err
+	}
+	for _, pid := range processes {
+		if err := write(group, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Divide lets the children of a cgroup have weights of their own.
+func (c Controller) Divide(group string) error {
+	if !c.Unified {
+		return nil // version 1 does so without being asked
+	}
+	return write(group, "cgroup.subtree_control", "+cpu")
+}
+
+// write sets one of a cgroup's files.
+func write(group, file, value string) error {
+	return os.WriteFile(filepath.Join(group, file), []byte(value), 0o644)
+}

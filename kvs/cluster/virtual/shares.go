@@ -1,0 +1,98 @@
+package virtual
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"kvlab/kvs/cluster/cgroup"
+)
+
+// labGroup is the folder of the cgroup of the lab that a process is in. The number of
+// its pid namespace names it inside and outside of the lab.
+func labGroup(c cgroup.Controller, process string) (string, error) {
+	link, err := os.Readlink("/proc/" + process + "/ns/pid")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(c.Folder, "kvlab-lab-"+strings.Trim(link, "pid:[]")), nil
+}
+
+// share puts every host, by its pid 1, into its own cgroup, all with the same weight.
+// The launcher and its ssh processes weigh as much as all hosts together, though they
+// use little: a barrier's message that waits for a core moves one node's window
+// against the others'. The lab weighs as much as one ordinary process for each host.
+func share(c cgroup.Controller, hosts []*host) error {
+	group, err := labGroup(c, "self")
+	if err != nil {
+		return err
+	}
+	if err := c.Add(group, len(hosts)); err != nil {
+		return err
+	}
+	if err := c.Divide(group); err != nil {
+		return err
+	}
+	if err := c.Add(filepath.Join(group, "hub"), len(hosts), 1, os.Getpid()); err != nil { // 1 is init
+		return err
+	}
+	for _, h := range hosts {
+		if err := c.Add(filepath.Join(group, h.name), 1, h.pid()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guard is a process outside of the lab that removes the lab's cgroups after this
+// process closes a pipe to it, or ends in any way.
+type guard struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// guardScript takes the group as its argument. The kernel frees a group some
+// milliseconds after its processes are killed.
+const guardScript = `cat >/dev/null
+for try in $(seq 200); do
+	[ -d "$1" ] || exit 0
+	rmdir "$1"/*/ "$1" 2>/dev/null && exit 0
+	sleep 0.05
+done
+`
+
+// startGuard starts the guard of the lab with this init. Without a controller there
+// is nothing to remove, and startGuard returns nil.
+func startGuard(init int) (*guard, error) {
+	c, err := cgroup.Find()
+	if err != nil {
+		return nil, nil
+	}
+	group, err := labGroup(c, strconv.Itoa(init))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "kvlab-lab-guard", group)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of reach of Ctrl-C
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("--virtual: %w", err)
+	}
+	return &guard{cmd, stdin}, nil
+}
+
+// end waits until the guard has removed the cgroups.
+func (g *guard) end() {
+	if g != nil {
+		g.stdin.Close()
+		g.cmd.Wait()
+	}
+}
