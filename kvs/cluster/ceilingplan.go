@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // workOf asks the programs for the settings that a plan's arguments give.
@@ -64,7 +65,7 @@ func fits(bytes uint64, preflight *metrics.Preflight) error {
 			}
 		}
 		if free := m.Facts.Host.MemoryAvailableBytes; clients*bytes > free/2 {
-			return fmt.Errorf("%s of stores on %s, of which %s are free", gigabytes(clients*bytes), m.Name(), gigabytes(free))
+			return fmt.Errorf("%s of stores on %s, of which %s are free", format.Bytes(clients*bytes), m.Name(), format.Bytes(free))
 		}
 	}
 	return nil

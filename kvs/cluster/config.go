@@ -24,7 +24,7 @@ type Config struct {
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
 	DryRun    bool   // print the plan, start nothing
-	Check     bool   // look at the nodes, start nothing
+	Preflight bool   // look at the nodes, start nothing
 	JSON      bool   // what Check finds as JSON
 	Trials    Trials // how often, and with which settings
 
@@ -57,8 +57,9 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		cfg.Grade, err = compare.ReadScale(path)
 		return err
 	})
-	fs.BoolVar(&cfg.Check, "check", false, "look at every node and say what stands in the way of a run; start nothing")
-	fs.BoolVar(&cfg.JSON, "json", false, "with --check: print what is found as JSON")
+	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
+	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
+	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
 	cfg.Trials.flags(fs, programs)
 	text.specFlags(fs, &cfg.Spec)
 	cfg.lifetimeFlags(fs)
@@ -89,10 +90,10 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		return errors.New("--link-rate shapes the links of virtual hosts: it goes with --virtual N")
 	case c.Grade != nil && len(c.Trials.Knobs) > 0:
 		return errors.New("--grade judges one configuration: use it with --trials, without --sweep")
-	case c.JSON && !c.Check:
-		return errors.New("--json: it is --check that prints JSON: --check --json")
-	case c.Check && c.DryRun:
-		return errors.New("--check asks the nodes and --dry-run does not: give one of them")
+	case c.JSON && !c.Preflight:
+		return errors.New("--json: it is --preflight that prints JSON: --preflight --json")
+	case c.Preflight && c.DryRun:
+		return errors.New("--preflight asks the nodes and --dry-run does not: give one of them")
 	case c.Out == "":
 		return errors.New("--out: needs the name of a folder")
 	}

@@ -33,6 +33,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
@@ -137,7 +138,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		}
 		return plan.Print(l.Stdout)
 	}
-	if cfg.Check {
+	if cfg.Preflight {
 		return l.check(ctx, configuration{cfg: cfg, plan: plan, programs: l.Programs})
 	}
 	dir, err := createFolder(cfg.Out, time.Now())
@@ -233,13 +234,14 @@ func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptio
 	c.soak, c.barrier = at.cfg.Soak, own.barrier
 	limited, cancel := c.withDeadline(ctx, at.cfg.Deadline)
 	defer cancel()
-	preflight, err := l.preflight(limited, at, nodes)
+	target := l.target(at, nodes)
+	found, err := preflight.Run(limited, target)
 	if limited.Err() != nil {
 		err = c.cut(limited, nil, started)
 	}
-	if len(preflight.Machines) > 0 {
-		c.preflight = &preflight
-		report(own.stderr, preflight)
+	if len(found.Machines) > 0 {
+		c.preflight = &found
+		preflight.Report(own.stderr, found)
 	}
 	if err == nil && own.barrier.wait(limited) != nil {
 		err = c.cut(limited, nil, started)
@@ -253,7 +255,7 @@ func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptio
 		err = c.run(limited, dir)
 	}
 	if err == nil {
-		l.clocksAfter(ctx, at.plan, nodes, &preflight)
+		preflight.ClocksAfter(ctx, target, &found)
 		c.checkTogether(ctx)
 	}
 	return c, explain(ctx, at.plan.Source(), err)

@@ -38,10 +38,6 @@ var stageOf = map[string]stage{
 	node.Done:      done,
 }
 
-// leaveDelay is how long the pipes of an ended process are read on: a child
-// that it left behind may hold them open for ever.
-const leaveDelay = time.Second
-
 // member is one node of a running run. The goroutines that read its output
 // write its log and send messages; every other field belongs to the conductor.
 type member struct {
@@ -91,7 +87,7 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 	stdout := &remote.LineWriter{Take: func(line []byte) error { return m.read(line, inbox) }}
 	stderr := &remote.LineWriter{Take: func(line []byte) error { return m.log.line("stderr: " + string(line)) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.WaitDelay = leaveDelay
+	cmd.WaitDelay = remote.LeaveDelay
 	if err := cmd.Start(); err != nil {
 		return err
 	}

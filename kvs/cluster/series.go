@@ -40,7 +40,7 @@ func (s *series) prepare(ctx context.Context, cfg Config) (only bool, err error)
 		return false, &UsageError{err}
 	case cfg.DryRun:
 		return true, s.dryRun(ctx, s.l.Stdout)
-	case cfg.Check:
+	case cfg.Preflight:
 		return true, s.l.check(ctx, largest)
 	}
 	return false, nil

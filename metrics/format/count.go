@@ -22,3 +22,11 @@ func Count(n float64) string {
 	}
 	return round(n) + unit
 }
+
+// Bytes writes a number of bytes in MB or GB.
+func Bytes(n uint64) string {
+	if n < 1e9 {
+		return strconv.FormatFloat(float64(n)/1e6, 'f', 0, 64) + " MB"
+	}
+	return strconv.FormatFloat(float64(n)/1e9, 'f', 1, 64) + " GB"
+}

@@ -1,4 +1,4 @@
-package cluster
+package preflight
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// preflightTable is a preflight for people: a row a machine with what differs
+// Table is a preflight for people: a row a machine with what differs
 // between them, then what all have in common, then what is not as it should be.
-func preflightTable(p metrics.Preflight) string {
+func Table(p metrics.Preflight) string {
 	var b strings.Builder
 	columns := columnsOf(p)
 	head, common := []string{"node", "role", "address"}, [][2]string{}
@@ -48,12 +48,15 @@ func preflightTable(p metrics.Preflight) string {
 			fmt.Fprintf(&b, "     type: %s\n", f.Type)
 		}
 	}
-	b.WriteString(preflightLine(p) + "\n")
+	if len(p.Findings) > 0 {
+		b.WriteString("what to do about each: " + page + "\n")
+	}
+	b.WriteString(line(p) + "\n")
 	return b.String()
 }
 
-// preflightLine sums a preflight up.
-func preflightLine(p metrics.Preflight) string {
+// line sums a preflight up.
+func line(p metrics.Preflight) string {
 	text := fmt.Sprintf("preflight: %s in %.1f s, ", format.Plural(len(p.Machines), "machine"), p.LengthS)
 	failures := len(p.Failures())
 	switch warnings := len(p.Findings) - failures; {
@@ -121,14 +124,14 @@ func cellsOf(p metrics.Preflight, m metrics.Machine) []string {
 	}
 	return []string{
 		f.Architecture + " " + cpuText(f),
-		fmt.Sprintf("%s of %s", gigabytes(f.Host.MemoryAvailableBytes), gigabytes(f.Host.MemoryTotalBytes)),
+		fmt.Sprintf("%s of %s", format.Bytes(f.Host.MemoryAvailableBytes), format.Bytes(f.Host.MemoryTotalBytes)),
 		f.Host.Kernel,
 		cmp.Or(strings.Join(f.Governors, ","), unknown),
 		cmp.Or(f.Data.Name, unknown) + " " + linkText(f.Data),
 		clock,
 		rttText(p.RTTs, m.Name()),
 		fmt.Sprint(f.OpenFilesLimit),
-		fmt.Sprintf("%s (%s)", gigabytes(f.FreeBytes), f.FileSystem),
+		fmt.Sprintf("%s (%s)", format.Bytes(f.FreeBytes), f.FileSystem),
 	}
 }
 

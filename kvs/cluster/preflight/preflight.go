@@ -1,8 +1,8 @@
-package cluster
+// Package preflight finds out whether every machine of a plan is fit for a run.
+package preflight
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,18 +25,28 @@ const (
 	lowOut   = uint64(1_000_000_000)
 )
 
-// preflight puts the programs on the plan's machines, and finds out whether a
-// run may start there. Its error is made of a fault for every failure, or is
-// errInterrupted.
-func (l *Launcher) preflight(ctx context.Context, at configuration, b *remote.Runner) (metrics.Preflight, error) {
+// Target is what a preflight looks at.
+type Target struct {
+	Plan     plan.Plan
+	Programs plan.Programs // their settings say what the plan needs
+	Runner   *remote.Runner
+	Out      string        // folder of the run's files
+	Start    time.Duration // how long a program may take to its first answer
+	Leave    time.Duration // how long it may take to leave
+}
+
+// Run puts the programs on the plan's machines, and finds out whether a run
+// may start there. Its error is made of a fault for every failure, or is
+// plan.ErrInterrupted.
+func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs, err := at.programs.Needs(ctx, at.plan)
+	needs, err := t.Programs.Needs(ctx, t.Plan)
 	if err != nil {
 		return p, err
 	}
-	p.Findings = append(p.Findings, outFindings(at.cfg.Out)...)
-	s := &survey{backend: b, limits: l.limits, sites: sitesOf(at.plan, b)}
-	if err := s.blame(b.Deploy(ctx, at.plan.Places)); err != nil {
+	p.Findings = append(p.Findings, outFindings(t.Out)...)
+	s := t.survey()
+	if err := s.blame(t.Runner.Deploy(ctx, t.Plan.Places)); err != nil {
 		return p, err
 	}
 	rtts, err := s.run(ctx)
@@ -54,6 +64,11 @@ func (l *Launcher) preflight(ctx context.Context, at configuration, b *remote.Ru
 	})
 	p.LengthS = time.Since(p.Started).Seconds()
 	return p, failure(p)
+}
+
+// survey has not begun yet.
+func (t Target) survey() *survey {
+	return &survey{runner: t.Runner, start: t.Start, leave: t.Leave, sites: sitesOf(t.Plan, t.Runner)}
 }
 
 // rank orders grades, the worst first.
@@ -82,8 +97,8 @@ func (s *survey) blame(err error) error {
 }
 
 // at is the site with a node, or nil.
-func (s *survey) at(node string) *site {
-	i := slices.IndexFunc(s.sites, func(site *site) bool { return slices.Contains(site.Nodes, node) })
+func (s *survey) at(node string) *machine {
+	i := slices.IndexFunc(s.sites, func(site *machine) bool { return slices.Contains(site.Nodes, node) })
 	if i < 0 {
 		return nil
 	}
@@ -112,73 +127,34 @@ func outFindings(out string) []metrics.Finding {
 		return []metrics.Finding{{Fact: "disk", Grade: metrics.Fail, Text: format.OneLine(fmt.Sprintf("--out: %v", err))}}
 	}
 	_, free, err := node.Disk(folder)
-	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + format.QuoteWord(folder) + ", and give another folder with --out"}
+	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + format.QuoteWord(folder)}
 	switch {
 	case err != nil:
 		found.Grade, found.Text = metrics.Fail, format.OneLine(fmt.Sprintf("--out: %v", err))
 	case free < leastOut:
-		found.Grade, found.Text = metrics.Fail, fmt.Sprintf("--out: only %s are free in %s", gigabytes(free), folder)
+		found.Grade, found.Text = metrics.Fail, fmt.Sprintf("--out: only %s are free in %s", format.Bytes(free), folder)
 	case free < lowOut:
-		found.Text = fmt.Sprintf("--out: only %s are free in %s", gigabytes(free), folder)
+		found.Text = fmt.Sprintf("--out: only %s are free in %s", format.Bytes(free), folder)
 	default:
 		return nil
 	}
 	return []metrics.Finding{found}
 }
 
-// check is --check: the preflight alone, with its whole table, or as JSON.
-func (l *Launcher) check(ctx context.Context, at configuration) error {
-	b, err := l.runner(at.cfg, at.programs)
-	if err != nil {
-		return err
-	}
-	p, err := l.preflight(ctx, at, b)
-	if errors.Is(err, plan.ErrInterrupted) {
-		return plan.ErrInterrupted
-	}
-	var f *plan.Fault
-	switch {
-	case err == nil:
-	case errors.As(err, &f) && f.Kind == plan.BadArgs:
-		return badArguments(f)
-	case p.Machines == nil:
-		return explain(ctx, at.plan.Source(), err)
-	}
-	text := []byte(preflightTable(p))
-	if at.cfg.JSON {
-		var jsonErr error
-		if text, jsonErr = json.MarshalIndent(p, "", "  "); jsonErr != nil {
-			return jsonErr
-		}
-		text = append(text, '\n')
-	}
-	if _, err := l.Stdout.Write(text); err != nil {
-		return err
-	}
-	if err == nil {
-		return nil
-	}
-	verdict := verdictOf(explain(ctx, at.plan.Source(), err))
-	if !at.cfg.JSON {
-		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
-	}
-	return &InvalidError{Verdict: verdict, Err: err}
-}
-
-// report tells the user what a run's preflight has found: in a line when there
+// Report tells the user what a run's preflight has found: in a line when there
 // is nothing to do about it, else all of it.
-func report(w io.Writer, p metrics.Preflight) {
+func Report(w io.Writer, p metrics.Preflight) {
 	if len(p.Findings) == 0 {
-		fmt.Fprintln(w, preflightLine(p))
+		fmt.Fprintln(w, line(p))
 		return
 	}
-	fmt.Fprint(w, preflightTable(p))
+	fmt.Fprint(w, Table(p))
 }
 
-// clocksAfter asks the clocks once more, so that run.json says how they went.
+// ClocksAfter asks the clocks once more, so that run.json says how they went.
 // Nothing depends on an answer that does not come.
-func (l *Launcher) clocksAfter(ctx context.Context, plan plan.Plan, b *remote.Runner, p *metrics.Preflight) {
-	s := &survey{backend: b, limits: l.limits, sites: sitesOf(plan, b)}
+func ClocksAfter(ctx context.Context, t Target, p *metrics.Preflight) {
+	s := t.survey()
 	s.clocks(ctx)
 	for i, site := range s.sites {
 		if site.ClockAfter != nil {

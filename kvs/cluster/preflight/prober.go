@@ -1,4 +1,4 @@
-package cluster
+package preflight
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*pr
 	}
 	stdout := &remote.LineWriter{Take: p.take}
 	p.cmd.Stdout, p.cmd.Stderr = stdout, &p.stderr
-	p.cmd.WaitDelay = leaveDelay
+	p.cmd.WaitDelay = remote.LeaveDelay
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package cluster
+package preflight
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// unlike finds the machines that are not like the first: a benchmark of unequal
+// differences finds the machines that are not like the first: a benchmark of unequal
 // nodes measures the slowest.
-func unlike(sites []*site) []metrics.Finding {
+func differences(sites []*machine) []metrics.Finding {
 	var found []metrics.Finding
-	var first *site
+	var first *machine
 	for _, s := range sites {
 		switch {
 		case s.err != nil:
@@ -29,7 +29,7 @@ func unlike(sites []*site) []metrics.Finding {
 			{"link", linkText(s.Facts.Data), linkText(first.Facts.Data)},
 		} {
 			if fact.mine != fact.firsts {
-				found = append(found, s.finding(metrics.Warn, fact.name, "name only nodes of one kind: --nodes",
+				found = append(found, s.finding(metrics.Warn, fact.name,
 					"has %s, and %s has %s", fact.mine, first.Name(), fact.firsts))
 			}
 		}
@@ -51,7 +51,7 @@ func linkText(l metrics.Link) string {
 
 // clockFindings holds the wall clocks against the one in their middle. No figure
 // depends on them, but nobody can compare what else the machines have logged.
-func clockFindings(sites []*site) []metrics.Finding {
+func clockFindings(sites []*machine) []metrics.Finding {
 	var offsets []float64
 	for _, s := range sites {
 		if s.ClockBefore != nil {
@@ -71,8 +71,7 @@ func clockFindings(sites []*site) []metrics.Finding {
 			way = "behind"
 		}
 		if sure > warnClockS {
-			found = append(found, s.finding(metrics.Warn, "clock", s.on("'sudo chronyc makestep || sudo systemctl restart ntp systemd-timesyncd'"),
-				"its wall clock is %.3f s %s the others: the run does not mind, but the system's logs cannot be compared", math.Abs(ahead), way))
+			found = append(found, s.finding(metrics.Warn, "clock", "its wall clock is %.3f s %s the others", math.Abs(ahead), way))
 		}
 	}
 	return found
@@ -80,8 +79,8 @@ func clockFindings(sites []*site) []metrics.Finding {
 
 // rttFindings finds ways that are not there, and those that take much longer
 // than the others.
-func rttFindings(sites []*site, rtts []metrics.RTT) []metrics.Finding {
-	at := make(map[string]*site)
+func rttFindings(sites []*machine, rtts []metrics.RTT) []metrics.Finding {
+	at := make(map[string]*machine)
 	for _, s := range sites {
 		at[s.Name()] = s
 	}
@@ -93,13 +92,13 @@ func rttFindings(sites []*site, rtts []metrics.RTT) []metrics.Finding {
 	}
 	var found []metrics.Finding
 	for _, r := range rtts {
-		from, to := at[r.From], at[r.To]
+		from := at[r.From]
 		switch {
 		case r.Err != "":
-			found = append(found, from.finding(metrics.Fail, "rtt", from.on("ping -c 3 "+to.place.Data),
+			found = append(found, from.finding(metrics.Fail, "rtt",
 				"cannot reach %s over the data network: %s", r.To, r.Err))
 		case r.US > fastRTT && r.US > slowRTT*stats.Median(times):
-			found = append(found, from.finding(metrics.Warn, "rtt", from.on("ping -c 20 "+to.place.Data),
+			found = append(found, from.finding(metrics.Warn, "rtt",
 				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, stats.Median(times)/1e3))
 		}
 	}

@@ -1,10 +1,8 @@
-package cluster
+package preflight
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +49,11 @@ done
 // runnerHere runs a script as the server of this machine.
 func runnerHere(t *testing.T, text string) *remote.Runner {
 	t.Helper()
-	r, err := remote.New(remote.Programs{}, plan.Programs{metrics.Server: script(t, "kvsserver", text)})
+	path := filepath.Join(t.TempDir(), "kvsserver")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r, err := remote.New(remote.Programs{}, plan.Programs{metrics.Server: path})
 	if err == nil {
 		err = r.Deploy(t.Context(), []plan.Place{{Role: metrics.Server}})
 	}
@@ -88,13 +90,13 @@ func TestProbeThatEnds(t *testing.T) {
 }
 
 // fit is a machine that nothing is wrong with.
-func fit(name string, role metrics.Role) *site {
+func fit(name string, role metrics.Role) *machine {
 	at := nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}
 	runner, err := remote.New(remote.Programs{}, nil)
 	if err != nil {
 		panic(err)
 	}
-	return &site{
+	return &machine{
 		way:   runner.Way(at),
 		place: plan.Place{Node: at, Name: name, Role: role, Data: "10.10.1.1"},
 		Machine: metrics.Machine{
@@ -113,40 +115,40 @@ func TestFindings(t *testing.T) {
 	rtts := []metrics.RTT{{From: "a", To: "b", US: 90}, {From: "b", To: "c", US: 100}, {From: "c", To: "a", US: 95}}
 	for _, tt := range []struct {
 		name  string
-		spoil func(b *site, rtts []metrics.RTT, n *plan.Needs)
+		spoil func(b *machine, rtts []metrics.RTT, n *plan.Needs)
 		want  string // grade, fact, a part of the text; "" for no finding
 	}{
-		{"nothing", func(*site, []metrics.RTT, *plan.Needs) {}, ""},
-		{"clock", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = -3 }, "warn clock 3.001 s behind"},
-		{"clock, a little", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 0.9 }, ""},
-		{"clock, an hour", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 3600 }, "warn clock 3599.999 s ahead of"},
-		{"clock within its bound", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+		{"nothing", func(*machine, []metrics.RTT, *plan.Needs) {}, ""},
+		{"clock", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = -3 }, "warn clock 3.001 s behind"},
+		{"clock, a little", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 0.9 }, ""},
+		{"clock, an hour", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.ClockBefore.OffsetS = 3600 }, "warn clock 3599.999 s ahead of"},
+		{"clock within its bound", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			*b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2}
 		}, ""},
-		{"control", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
-		{"control, guessed", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+		{"control", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
+		{"control, guessed", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Control.Name, b.Facts.ControlGuessed = "eno1d1", true
 		}, "warn data default route"},
-		{"control, allowed", func(b *site, _ []metrics.RTT, n *plan.Needs) { b.Facts.Control.Name, n.Public = "eno1d1", true }, "warn data control network"},
-		{"governor", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+		{"control, allowed", func(b *machine, _ []metrics.RTT, n *plan.Needs) { b.Facts.Control.Name, n.Public = "eno1d1", true }, "warn data control network"},
+		{"governor", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Governors = []string{"performance", "powersave"}
 		}, "warn governor powersave"},
-		{"files", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
-		{"memory", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
-		{"kernel", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
-		{"disk", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
-		{"nfs", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},
-		{"port", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+		{"files", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
+		{"memory", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
+		{"kernel", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
+		{"disk", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
+		{"nfs", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},
+		{"port", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Ports = []metrics.Port{{Address: "10.10.1.1:8080", Error: "in use", Owners: []metrics.Process{{PID: 7, Name: "nc", User: "eve"}}}}
 		}, "fail port 10.10.1.1:8080 is taken by process 7 (nc of eve)"},
-		{"orphan", func(b *site, _ []metrics.RTT, _ *plan.Needs) {
+		{"orphan", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Processes = []metrics.Process{{PID: 7, Orphaned: true}}
 		}, "fail leftover an earlier run has left process 7"},
-		{"other run", func(b *site, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
-		{"no way", func(_ *site, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
-		{"long way", func(_ *site, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
+		{"other run", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
+		{"no way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
+		{"long way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
 	} {
-		sites := []*site{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
+		sites := []*machine{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
 		ways, n := append([]metrics.RTT(nil), rtts...), need
 		tt.spoil(sites[1], ways, &n)
 		got := findings(sites, ways, n)
@@ -164,54 +166,15 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A port that is taken stops a run before anything is started; --check says so
-// too, as a table and as JSON, and makes no folder.
-func TestPreflightFailure(t *testing.T) {
-	tr, _, _ := newRemoteTrial(t)
-	taken, err := net.Listen("tcp", "127.0.0.78:8080")
+// The page says what to do about every fact that a finding can have.
+func TestEveryFactIsExplained(t *testing.T) {
+	text, err := os.ReadFile("../../../" + page)
 	if err != nil {
-		t.Skipf("not free here: %v", err)
+		t.Fatal(err)
 	}
-	defer taken.Close()
-	hosts := writeHosts(t, "node0 addr=127.0.0.78", "node1 addr=127.0.0.79")
-	err = tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
-	run := tr.runJSON(t)
-	if v := run.Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "127.0.0.78:8080 is taken by process") {
-		t.Errorf("verdict %v, %v", v, err)
-	}
-	logs, _ := filepath.Glob(filepath.Join(tr.out, "latest", "*.log"))
-	if len(logs) != 0 || !run.Preflight.Failed() || len(run.Preflight.Machines) != 2 || run.Preflight.Machines[1].Facts == nil {
-		t.Errorf("logs %q, preflight %+v", logs, run.Preflight)
-	}
-	if said := tr.stderr.String(); strings.Count(said, "is taken by") != 1 || !strings.Contains(said, "type: ssh node0 kill") {
-		t.Errorf("the user is told:\n%s", said)
-	}
-
-	check, _, _ := newRemoteTrial(t)
-	out := filepath.Join(check.out, "none")
-	err = check.Run(context.Background(), []string{"--hosts", hosts, "--out", out, "--check", "--json"})
-	var p metrics.Preflight
-	if jsonErr := json.Unmarshal([]byte(check.stdout.String()), &p); jsonErr != nil || ExitStatus(err) != 1 || len(p.Failures()) != 1 {
-		t.Errorf("--check --json: %v, %v, %s", err, jsonErr, check.stdout.String())
-	}
-	taken.Close()
-	check, _, _ = newRemoteTrial(t)
-	err = check.Run(context.Background(), []string{"--hosts", hosts, "--out", out, "--check"})
-	if text := check.stdout.String(); err != nil || !strings.Contains(text, "127.0.0.79") || !strings.Contains(text, "2 machines") {
-		t.Errorf("--check: %v\n%s", err, text)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("--check has made a folder")
-	}
-}
-
-// A node's programs are not put on a network file system: here stat says so.
-func TestNoNFS(t *testing.T) {
-	tr, _, _ := newRemoteTrial(t)
-	stat := script(t, "stat", "echo 6969")
-	t.Setenv("PATH", filepath.Dir(stat)+":"+os.Getenv("PATH"))
-	err := tr.Run(context.Background(), []string{"--hosts", writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3"), "--check", "--out", tr.out})
-	if ExitStatus(err) != 1 || !strings.Contains(tr.stdout.String(), "network file system") || !strings.Contains(tr.stdout.String(), "mount -t tmpfs") {
-		t.Errorf("%v\n%s", err, tr.stdout.String())
+	for fact := range look {
+		if !strings.Contains(string(text), "\n| "+fact+" | ") {
+			t.Errorf("%s has no row for %q", page, fact)
+		}
 	}
 }

@@ -1,9 +1,10 @@
-package cluster
+package preflight
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
@@ -18,8 +19,8 @@ import (
 // their square.
 const rttPeers = 16
 
-// site is one machine in a survey, with the probe on it while there is one.
-type site struct {
+// machine is one machine in a survey, with the probe on it while there is one.
+type machine struct {
 	metrics.Machine
 	place   plan.Place
 	way     remote.Way // how a program is run there
@@ -32,9 +33,9 @@ type site struct {
 
 // sitesOf are the plan's machines, in the order of their first places. On this
 // machine there is one, whatever the nodes are called.
-func sitesOf(p plan.Plan, runner *remote.Runner) []*site {
-	var sites []*site
-	known := make(map[string]*site)
+func sitesOf(p plan.Plan, runner *remote.Runner) []*machine {
+	var sites []*machine
+	known := make(map[string]*machine)
 	for _, place := range p.Places {
 		name := place.Node.Name
 		if p.Local {
@@ -42,7 +43,7 @@ func sitesOf(p plan.Plan, runner *remote.Runner) []*site {
 		}
 		s := known[name]
 		if s == nil {
-			s = &site{place: place, way: runner.Way(place.Node), Machine: metrics.Machine{Address: place.Data}}
+			s = &machine{place: place, way: runner.Way(place.Node), Machine: metrics.Machine{Address: place.Data}}
 			known[name], sites = s, append(sites, s)
 		}
 		s.Nodes = append(s.Nodes, place.Name)
@@ -57,17 +58,18 @@ func sitesOf(p plan.Plan, runner *remote.Runner) []*site {
 // survey asks all of a plan's machines at once, and leaves nothing running on
 // them.
 type survey struct {
-	backend *remote.Runner
-	limits  limits
-	sites   []*site
+	runner *remote.Runner
+	start  time.Duration // for a program's first answer
+	leave  time.Duration
+	sites  []*machine
 }
 
 // run asks about everything and returns the round-trip times. What is known of
 // each machine, or why nothing is, is in its site. The error is errInterrupted.
 func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	defer s.end()
-	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockBefore = &at })
-	s.each(len(s.sites), func(i int, site *site) {
+	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockBefore = &at })
+	s.each(len(s.sites), func(i int, site *machine) {
 		question := node.Question{Data: site.place.Data, Listen: site.listen}
 		if len(s.sites) > 1 {
 			question.Route = s.sites[(i+1)%len(s.sites)].place.Data
@@ -88,12 +90,12 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 // clocks asks only for the clocks, after a run.
 func (s *survey) clocks(ctx context.Context) {
 	defer s.end()
-	s.start(ctx, func(site *site, at metrics.ClockOffset) { site.ClockAfter = &at })
+	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockAfter = &at })
 }
 
-// start starts a probe on every machine that nothing speaks against, and asks
+// begin starts a probe on every machine that nothing speaks against, and asks
 // for its clock: the first sign of life.
-func (s *survey) start(ctx context.Context, note func(*site, metrics.ClockOffset)) {
+func (s *survey) begin(ctx context.Context, note func(*machine, metrics.ClockOffset)) {
 	var group errgroup.Group
 	group.SetLimit(remote.Parallel)
 	for _, site := range s.sites {
@@ -101,7 +103,7 @@ func (s *survey) start(ctx context.Context, note func(*site, metrics.ClockOffset
 			continue
 		}
 		group.Go(func() error {
-			if site.prober, site.err = startProber(s.backend, site.place, s.limits.connect); site.err != nil {
+			if site.prober, site.err = startProber(s.runner, site.place, s.start); site.err != nil {
 				return nil
 			}
 			var at metrics.ClockOffset
@@ -116,7 +118,7 @@ func (s *survey) start(ctx context.Context, note func(*site, metrics.ClockOffset
 
 // each has so many machines at a time do something, but for those of which
 // nothing is known.
-func (s *survey) each(atOnce int, do func(i int, site *site)) {
+func (s *survey) each(atOnce int, do func(i int, site *machine)) {
 	var group errgroup.Group
 	group.SetLimit(max(atOnce, 1))
 	for i, site := range s.sites {
@@ -129,7 +131,7 @@ func (s *survey) each(atOnce int, do func(i int, site *site)) {
 
 // measure measures the ways between the machines.
 func (s *survey) measure(ctx context.Context) []metrics.RTT {
-	peers := make([][]*site, len(s.sites))
+	peers := make([][]*machine, len(s.sites))
 	for i := range s.sites {
 		for n := 1; n < len(s.sites) && n <= rttPeers; n++ {
 			if peer := s.sites[(i+n)%len(s.sites)]; peer.err == nil && peer.reached != "" {
@@ -138,7 +140,7 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 		}
 	}
 	rtts := make([][]metrics.RTT, len(s.sites))
-	s.each(len(s.sites), func(i int, from *site) {
+	s.each(len(s.sites), func(i int, from *machine) {
 		if len(peers[i]) > 0 {
 			rtts[i], from.err = from.measure(ctx, peers[i])
 		}
@@ -147,7 +149,7 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 }
 
 // measure has the site's probe measure its way to others.
-func (s *site) measure(ctx context.Context, peers []*site) ([]metrics.RTT, error) {
+func (s *machine) measure(ctx context.Context, peers []*machine) ([]metrics.RTT, error) {
 	question := node.Question{}
 	for _, peer := range peers {
 		question.Peers = append(question.Peers, peer.reached)
@@ -172,7 +174,7 @@ func (s *survey) end() {
 	for _, site := range s.sites {
 		if p := site.prober; p != nil {
 			site.prober = nil
-			group.Go(func() error { p.end(s.limits.leave); return nil })
+			group.Go(func() error { p.end(s.leave); return nil })
 		}
 	}
 	_ = group.Wait() // no errors

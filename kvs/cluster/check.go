@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/preflight"
+	"kvlab/kvs/cluster/remote"
+)
+
+// check is --preflight: the preflight alone, with its whole table, or as JSON.
+func (l *Launcher) check(ctx context.Context, at configuration) error {
+	runner, err := l.runner(at.cfg, at.programs)
+	if err != nil {
+		return err
+	}
+	p, err := preflight.Run(ctx, l.target(at, runner))
+	if errors.Is(err, plan.ErrInterrupted) {
+		return plan.ErrInterrupted
+	}
+	var f *plan.Fault
+	switch {
+	case err == nil:
+	case errors.As(err, &f) && f.Kind == plan.BadArgs:
+		return badArguments(f)
+	case p.Machines == nil:
+		return explain(ctx, at.plan.Source(), err)
+	}
+	text := []byte(preflight.Table(p))
+	if at.cfg.JSON {
+		var jsonErr error
+		if text, jsonErr = json.MarshalIndent(p, "", "  "); jsonErr != nil {
+			return jsonErr
+		}
+		text = append(text, '\n')
+	}
+	if _, err := l.Stdout.Write(text); err != nil {
+		return err
+	}
+	if err == nil {
+		return nil
+	}
+	verdict := verdictOf(explain(ctx, at.plan.Source(), err))
+	if !at.cfg.JSON {
+		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
+	}
+	return &InvalidError{Verdict: verdict, Err: err}
+}
+
+// target is what a configuration's preflight looks at.
+func (l *Launcher) target(at configuration, runner *remote.Runner) preflight.Target {
+	return preflight.Target{Plan: at.plan, Programs: at.programs, Runner: runner, Out: at.cfg.Out, Start: l.limits.connect, Leave: l.limits.leave}
+}
