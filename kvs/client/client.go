@@ -7,13 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Program is kvsclient.
@@ -36,7 +38,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	servers := slices.ContainsFunc(config.Hosts, func(host string) bool { return host != "" })
-	if n.Controlled() && config.Transport == loadgen.InProcess && servers { // without any it is a ceiling
+	if n.Controlled() && config.Transport == driver.InProcess && servers { // without any it is a ceiling
 		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
 	if config.Recheck != "" {
@@ -52,7 +54,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if config.Transport == loadgen.TCP {
+	if config.Transport == driver.TCP {
 		if config.TLS, err = config.Trust.Config(n.Credentials()); err != nil {
 			return node.UsageError{Err: err}
 		}
@@ -68,11 +70,11 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	c.reporter.Sample(config.Sampling)
-	host, err := node.Introduce(n, args, flags, metrics.AllCapabilities)
+	host, err := node.Introduce(n, args, flags, c.generator.Capabilities())
 	if err != nil {
 		return err
 	}
-	if config.Transport == loadgen.InProcess {
+	if config.Transport == driver.InProcess {
 		engine.TuneCollector(host.MemoryTotalBytes)
 	}
 	return c.report(ctx)

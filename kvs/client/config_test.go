@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
@@ -33,7 +34,7 @@ func TestParse(t *testing.T) {
 		{"-seed 18446744073709551615", func(c *loadgen.Config) { c.Workload.Seed = 1<<64 - 1 }},
 		{"-node node3 -client 1 -clients 2", func(c *loadgen.Config) { c.Node, c.Index, c.Clients = "node3", 1, 2 }},
 		{"-hosts a:1,b:2", func(c *loadgen.Config) { c.Hosts = []string{"a:1", "b:2"} }},
-		{"-transport inproc -engine mutex", func(c *loadgen.Config) { c.Transport, c.Engine = loadgen.InProcess, "mutex" }},
+		{"-transport inproc -engine mutex", func(c *loadgen.Config) { c.Transport, c.Engine = driver.InProcess, "mutex" }},
 		{"-codec gob", func(c *loadgen.Config) { c.Codec = "gob" }},
 		{"-router seed", func(c *loadgen.Config) { c.Router = "seed" }},
 		{"-workers 8 -batch 100 -inflight 3", func(c *loadgen.Config) { c.Workers, c.Batch, c.InFlight = 8, 100, 3 }},
@@ -96,7 +97,7 @@ func TestParseErrors(t *testing.T) {
 		{"-rate 50% -warmup 0", "-rate 50%: the peak is measured in the warm-up"},
 		{"-retry -codec gob", "-retry: -codec gob does not support it"},
 		{"-retry -transport inproc", "-retry: -transport inproc has no connection that could break"},
-		{"-retry -workers 4096 -connections 1 -inflight 64 -batch 1", "at most 65536 calls under way; want more -connections"},
+		{"-retry -workers 4096 -connections 1 -inflight 64 -batch 1", "want at most 65536, and so more -connections"},
 		{"-call-timeout 0", "-call-timeout 0s: want more than 0 seconds"},
 		{"-qps 8", "here it is -rate"},
 		{"-connections -1", "-connections -1: want 1 to 64 (-workers), or 0"},

@@ -30,7 +30,7 @@ func BenchmarkRound(b *testing.B) {
 	}{
 		{"route", func(w *worker, _ *round, ops []workload.Op) {
 			w.names.of(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
-			if len(w.peers) > 1 {
+			if len(w.servers) > 1 {
 				w.route(len(ops))
 			}
 		}},

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/metrics/stats"
 )
@@ -19,11 +20,11 @@ import (
 // so that whatever else a machine does meets both. What pairs vary by, the interval
 // of their median shows.
 func BenchmarkChecks(b *testing.B) {
-	for _, transport := range []string{InProcess, TCP} {
+	for _, transport := range []string{driver.InProcess, driver.TCP} {
 		b.Run("transport="+transport, func(b *testing.B) {
 			c := DefaultConfig()
 			c.Transport, c.Engine = transport, "slab"
-			if transport == TCP {
+			if transport == driver.TCP {
 				slab, err := engine.Open("slab", engine.Options{})
 				if err != nil {
 					b.Fatal(err)

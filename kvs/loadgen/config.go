@@ -9,43 +9,31 @@
 package loadgen
 
 import (
-	"crypto/tls"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
-	"kvlab/kvs/wire"
 	"kvlab/workload"
 )
 
 // Config says what one client node does. Start from DefaultConfig. The comments
 // name the flags.
 type Config struct {
+	driver.Options
 	Workload      workload.Config
-	Node          string        // -node: this client's name
 	Index         int           // -client: which client this is, from 0
 	Clients       int           // -clients: how many there are
-	Hosts         []string      // -hosts: every server's address, in the order that the router numbers them
-	Token         string        // the run's secret
-	Transport     string        // -transport: TCP, or InProcess
-	Engine        string        // -engine: of InProcess
-	Codec         string        // -codec
 	Router        string        // -router
 	Workers       int           // -workers: worker goroutines
 	Connections   int           // -connections: to every server, which workers share in turn; 0 is what suits the batch
-	SocketBuffer  int           // -socket-buffer: bytes; 0 is the kernel's choice
 	Batch         int           // -batch: mean operations per call
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency, and Batch is the load phase's alone
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
-	CallTimeout   time.Duration // -call-timeout: for every call; above 0
-	wire.Features               // -coalesce, -crc, -retry
-	TLS           *tls.Config   // -tls: how what travels is encrypted; nil for not
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
 	Verify        int           // -verify: one value in so many is compared in full; 1 is every value, VerifyNone none, not even by its header
@@ -55,12 +43,6 @@ type Config struct {
 	WarmUp        time.Duration // -warmup: before the window
 	Window        time.Duration // -secs: the measured window
 }
-
-// The transports.
-const (
-	TCP       = "tcp"    // net/rpc to the hosts
-	InProcess = "inproc" // straight to an engine in this process
-)
 
 // VerifyNone in Config.Verify leaves the values of the workload unchecked: what the
 // checks cost can so be measured. Such a run is never VALID.
@@ -72,13 +54,9 @@ const DefaultTargetLatency = time.Millisecond
 // DefaultConfig is the run that DESIGN section 4 describes, against one server.
 func DefaultConfig() Config {
 	return Config{
+		Options:   driver.DefaultOptions(),
 		Workload:  workload.DefaultConfig(),
-		Node:      "client",
 		Clients:   1,
-		Hosts:     []string{"127.0.0.1:8080"},
-		Transport: TCP,
-		Engine:    engine.Names[0],
-		Codec:     wire.Codecs[0],
 		Router:    route.Names[0],
 		Workers:   64,
 		Batch:     8192,
@@ -87,19 +65,13 @@ func DefaultConfig() Config {
 		Verify:    16,
 		Arrivals:  workload.Poisson,
 
-		CallTimeout: 10 * time.Second,
-		WarmUp:      5 * time.Second,
-		Window:      30 * time.Second,
+		WarmUp: 5 * time.Second,
+		Window: 30 * time.Second,
 	}
 }
 
 // Servers is the number of servers that keys are spread over.
-func (c Config) Servers() int {
-	if c.Transport == InProcess {
-		return 1
-	}
-	return len(c.Hosts)
-}
+func (c Config) Servers() int { return len(c.Addresses()) }
 
 // maxWorkers is what a value's header has room for.
 const maxWorkers = 1 << 16
@@ -118,7 +90,6 @@ func (c Config) Validate() error {
 		got  any
 		want string
 	}{
-		{c.Transport == TCP || c.Transport == InProcess, "-transport", c.Transport, fmt.Sprintf("%s or %s", TCP, InProcess)},
 		{c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, fmt.Sprintf("1 to %d", maxWorkers)},
 		{c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, fmt.Sprintf("0 to %d, one less than -clients", c.Clients-1)},
 		{c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, fmt.Sprintf("1 to %d", maxWorkers)},
@@ -127,7 +98,6 @@ func (c Config) Validate() error {
 		{c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"},
 		{!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"},
 		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
-		{c.CallTimeout > 0, "-call-timeout", c.CallTimeout, "more than 0 seconds, such as 10"},
 		{c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
@@ -150,24 +120,8 @@ func (c Config) validateParts() error {
 	if err := c.validateRate(); err != nil {
 		return err
 	}
-	row, err := engine.Find(c.Engine)
-	if err != nil && c.Transport == InProcess {
+	if err := c.Options.Validate(c.use("")); err != nil {
 		return err
-	}
-	if err := wire.CheckCodec(c.Codec, c.Features); err != nil {
-		return err
-	}
-	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
-		return err
-	}
-	if err := c.validateRetry(); err != nil {
-		return err
-	}
-	if c.Coalesce && c.Transport == InProcess && row.NoStore {
-		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", c.Engine)
-	}
-	if c.Transport == TCP && slices.Contains(c.Hosts, "") || c.Servers() < 1 {
-		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", c.Hosts)
 	}
 	if _, err := route.New(c.Router, c.Servers(), nil); err != nil {
 		return err
@@ -185,7 +139,7 @@ func (c Config) validateFrames() error {
 		batch = "auto"
 	}
 	return fmt.Errorf("-batch %v: with -value-size %d and %d servers at most %d operations fit a frame of %d bytes",
-		batch, c.ValueSize, c.Servers(), most, wire.MaxBody)
+		batch, c.ValueSize, c.Servers(), most, driver.MaxCall)
 }
 
 // perOp bounds the bytes of an operation in a request and in a reply.
@@ -193,4 +147,4 @@ func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID 
 
 // most is the largest batch: all of a round may go to one server, whose reply
 // must fit a frame.
-func (c Config) most() int { return wire.MaxBody / c.perOp() / c.Servers() }
+func (c Config) most() int { return driver.MaxCall / c.perOp() / c.Servers() }

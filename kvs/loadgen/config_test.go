@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/value"
 	"kvlab/workload"
 )
@@ -52,7 +53,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-crc: -codec gob does not support it", func(c *Config) { c.Codec, c.CRC = "gob", true }},
 		{"-codec \"json\"", func(c *Config) { c.Codec = "json" }},
 		{"-router \"ring\"", func(c *Config) { c.Router = "ring" }},
-		{"-engine \"redis\"", func(c *Config) { c.Transport, c.Engine = InProcess, "redis" }},
+		{"-engine \"redis\"", func(c *Config) { c.Transport, c.Engine = driver.InProcess, "redis" }},
 		{"-hosts", func(c *Config) { c.Hosts = nil }},
 		{"-hosts", func(c *Config) { c.Hosts = []string{"a:1", ""} }},
 		{"-theta 0", func(c *Config) { c.Workload.Theta = 0 }},
@@ -83,7 +84,7 @@ func TestConfigBorders(t *testing.T) {
 		"smallest value":                 func(c *Config) { c.ValueSize = value.HeaderLen },
 		"largest value":                  func(c *Config) { c.ValueSize, c.Batch = kvs.MaxValueLen, 1 },
 		"longest prefix":                 func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
-		"in process, without hosts":      func(c *Config) { c.Transport, c.Hosts = InProcess, nil },
+		"in process, without hosts":      func(c *Config) { c.Transport, c.Hosts = driver.InProcess, nil },
 		"a batch that adapts":            func(c *Config) { c.AutoBatch, c.TargetLatency, c.ValueSize = true, time.Nanosecond, kvs.MaxValueLen },
 		"as many connections as workers": func(c *Config) { c.Connections = c.Workers },
 		"seed's batch":                   func(c *Config) { c.Batch = 8092 * 32 },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
@@ -57,17 +58,17 @@ type came struct {
 
 // logged is a conn that writes down when its replies came.
 type logged struct {
-	conn
+	driver.Conn
 	log *[]came
 }
 
 func (c logged) Send(call *kvs.Call) {
 	c.next()
-	c.conn.Send(call)
+	c.Conn.Send(call)
 }
 
 func (c logged) Wait(call *kvs.Call) error {
-	err := c.conn.Wait(call)
+	err := c.Conn.Wait(call)
 	*c.log = append(*c.log, came{after: time.Now(), ops: uint64(call.Batch.Len())})
 	return err
 }
@@ -100,7 +101,7 @@ func TestCommonWindow(t *testing.T) {
 			loaded.Done()
 			loaded.Wait()
 			logs[i] = make([][]came, 0, c.Workers*len(c.Hosts))
-			everyConn(func(_ *worker, inner conn) conn {
+			everyConn(func(_ *worker, inner driver.Conn) driver.Conn {
 				logs[i] = append(logs[i], nil)
 				return logged{inner, &logs[i][len(logs[i])-1]}
 			})(g)

@@ -2,17 +2,19 @@ package loadgen
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"kvlab/kvs/driver"
 	"kvlab/kvs/history"
 	"kvlab/kvs/route"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
@@ -37,6 +39,7 @@ type Generator struct {
 	Share  func(metrics.Slice) error
 
 	config  Config
+	driver  driver.Driver
 	plan    *workload.Plan
 	router  route.Router
 	workers []*worker
@@ -44,9 +47,6 @@ type Generator struct {
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
 	slices  *history.Slices  // nil without -check
-
-	instance string       // random, of this client's run
-	retries  wire.Retries // with -retry
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -63,8 +63,11 @@ func New(c Config) (*Generator, error) {
 		return nil, err
 	}
 	latency, recorders := latency.NewCollector(c.Workers)
-	g := &Generator{config: c, plan: plan, router: router, latency: latency, instance: rand.Text()}
+	g := &Generator{config: c, plan: plan, router: router, latency: latency}
 	names := newNames(c.KeyPrefix, c.Workload.Records)
+	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {
+		return nil, err
+	}
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
 	}
@@ -84,21 +87,59 @@ func New(c Config) (*Generator, error) {
 // some 20 ms.
 func (g *Generator) Forecast() Forecast { return forecast(g.config, g.plan, g.router) }
 
+// Capabilities are what the driver can do.
+func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
+
 // Peer is the address of the first server, for finding the interface that the
 // run's traffic takes.
 func (g *Generator) Peer() (netip.Addr, error) {
-	if g.config.Transport == InProcess {
-		return netip.MustParseAddr("127.0.0.1"), nil
-	}
-	addr, err := net.ResolveTCPAddr("tcp", g.config.Hosts[0])
+	host := g.config.Addresses()[0]
+	addr, err := net.ResolveTCPAddr("tcp", host)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("-hosts %s: %w", g.config.Hosts[0], err)
+		return netip.Addr{}, fmt.Errorf("-hosts %s: %w", host, err)
 	}
 	return addr.AddrPort().Addr().Unmap(), nil
 }
 
-// Close closes all connections. Calls under way fail.
-func (g *Generator) Close() error {
+// Connect gives every worker a connection to every server, its own or one that it
+// shares with others: lane by lane, so that a server has few handshakes at a time.
+func (g *Generator) Connect(ctx context.Context) error {
+	lanes := g.config.Lanes()
+	for i, w := range g.workers {
+		if i >= lanes {
+			w.conns, w.servers = g.workers[i%lanes].conns, g.workers[i%lanes].servers
+			continue
+		}
+		if err := g.connect(ctx, w, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect gives a worker the connections of a lane, all at once.
+func (g *Generator) connect(ctx context.Context, w *worker, lane int) error {
+	servers := g.config.Servers()
+	conns := make([]driver.Conn, servers)
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range conns {
+		group.Go(func() (err error) {
+			if conns[i], w.servers[i], err = g.driver.Dial(ctx, i, lane); err != nil {
+				return fmt.Errorf("connect to server %d of %d: %w", i+1, servers, err)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	w.conns = slices.DeleteFunc(conns, func(c driver.Conn) bool { return c == nil })
+	return err
+}
+
+// Close closes all connections, and then the driver. Calls under way fail.
+func (g *Generator) Close() error { return errors.Join(g.disconnect(), g.driver.Close()) }
+
+// disconnect closes all connections.
+func (g *Generator) disconnect() error {
 	var errs []error
 	for _, w := range g.workers[:g.config.Lanes()] { // the others share theirs
 		for _, c := range w.conns {
@@ -108,13 +149,39 @@ func (g *Generator) Close() error {
 	return errors.Join(errs...)
 }
 
+// CallError is why a call failed. Nothing is known of its operations.
+type CallError struct {
+	Server string // its node name
+	Ops    int    // operations of the call
+	Err    error
+
+	server int
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("call of %d operations to server %s: %v", e.Ops, e.Server, e.Err)
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// explain returns a better reason for err if it is a call's and the driver knows one.
+func (g *Generator) explain(ctx context.Context, err error) error {
+	var call *CallError
+	if errors.As(err, &call) && ctx.Err() == nil {
+		if why := g.driver.Explain(ctx, call.server, call.Err); why != nil {
+			return &CallError{call.Server, call.Ops, why, call.server}
+		}
+	}
+	return err
+}
+
 // each runs f for every worker at once and returns the first error. With it, or
 // when ctx ends, all connections are closed, so that no worker waits for ever;
 // what the others then say of closed connections is not the reason.
 func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) error) error {
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	stop := context.AfterFunc(inner, func() { _ = g.Close() }) // the cause says more
+	stop := context.AfterFunc(inner, func() { _ = g.disconnect() }) // the cause says more
 	defer stop()
 	var group sync.WaitGroup
 	for _, w := range g.workers {

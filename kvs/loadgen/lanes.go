@@ -1,30 +1,37 @@
 package loadgen
 
-import "kvlab/kvs/wire"
+import "kvlab/kvs/driver"
 
-// sharers is how many workers share a connection by default when calls are small.
-// Of 64 workers with one operation per call, over 1, 2, 4, 8 and 64 connections,
-// the sixteen of each of 4 made most on two cores (3.4, 3.8, 3.9, 3.7 and 1 times
-// the last); fewer connections have the shorter tail, but busy fewer cores.
-const sharers = 16
+// laneWorkers is how many workers share a connection by default when calls are
+// small. With 64 workers and one operation per call, over 1, 2, 4, 8 and 64
+// connections, 4 connections made most on two cores (3.4, 3.8, 3.9, 3.7 and 1 times
+// the last); fewer connections have the shorter tail, but use fewer cores.
+const laneWorkers = 16
 
-// Lanes is how many connections the client has to every server; its workers
-// share them in turn. Unless -connections says it, every worker has its own, but
-// sharers of them share one when a batch and its reply are small enough to be sent
+// Lanes is how many connections the client has to every server; its workers share
+// them in turn. -connections sets it. By default every worker has its own, but
+// laneWorkers share one when a batch and its reply are small enough to be sent
 // together with others, and with -batch auto, which looks for such batches.
 func (c Config) Lanes() int {
 	switch {
-	case c.Transport == InProcess:
+	case c.Transport == driver.InProcess:
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.AutoBatch || c.Batch <= wire.MaxGroup/c.perOp():
-		return (c.Workers + sharers - 1) / sharers
+	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp():
+		return (c.Workers + laneWorkers - 1) / laneWorkers
 	}
 	return c.Workers
 }
 
-// link is what the client's end of every connection does, but for its hello.
-func (c Config) link() wire.Options {
-	return wire.Options{Token: c.Token, TLS: c.TLS, SocketBuffer: c.SocketBuffer, Shared: c.Lanes() < c.Workers, CallTimeout: c.CallTimeout}
+// use is how the generator uses its driver, given the router's Fingerprint.
+func (c Config) use(owners string) driver.Use {
+	lanes := c.Lanes()
+	return driver.Use{
+		Shared:        lanes < c.Workers,
+		CallsUnderWay: (c.Workers + lanes - 1) / lanes * c.InFlight,
+		Records:       c.Workload.Records,
+		Router:        c.Router,
+		Owners:        owners,
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -33,7 +34,7 @@ func TestLanes(t *testing.T) {
 		{"auto", auto, 4},
 		{"said", func(c *Config) { c.Connections = 5 }, 5},
 		{"said, one operation", func(c *Config) { c.Batch, c.Connections = 1, 64 }, 64},
-		{"no network", func(c *Config) { c.Transport, c.Batch = InProcess, 1 }, 64},
+		{"no network", func(c *Config) { c.Transport, c.Batch = driver.InProcess, 1 }, 64},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -42,8 +43,8 @@ func TestLanes(t *testing.T) {
 			if err := c.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Lanes(); got != test.want || c.link().Shared != (got < c.Workers) {
-				t.Errorf("%d connections, shared %t; want %d", got, c.link().Shared, test.want)
+			if got := c.Lanes(); got != test.want || c.use("").Shared != (got < c.Workers) {
+				t.Errorf("%d connections, shared %t; want %d", got, c.use("").Shared, test.want)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/kvs/driver"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -27,8 +28,8 @@ const nullLoad = 64
 func (w *worker) share(c Config) (first, last uint64) {
 	from, to := share(c.Workload.Records, c.Index, c.Clients)
 	first, last = share(to-from, w.id, c.Workers)
-	if !slices.ContainsFunc(w.peers, func(p peer) bool { return !p.null }) {
-		last = min(last, first+nullLoad*uint64(len(w.peers)))
+	if !slices.ContainsFunc(w.servers, func(s driver.Server) bool { return !s.NoStore }) {
+		last = min(last, first+nullLoad*uint64(len(w.servers)))
 	}
 	return first + from, last + from
 }

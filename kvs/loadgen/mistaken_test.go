@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 )
@@ -12,7 +13,7 @@ import (
 // rewriting is a conn that has something else done than it was asked to, and
 // answers as if it had not.
 type rewriting struct {
-	conn
+	driver.Conn
 	// forward is what the server gets in place of an operation; false for nothing.
 	forward func(op kvs.Op) (kvs.Op, bool)
 	// restore changes a result that came back for an operation; nil for none.
@@ -41,13 +42,13 @@ func (c *rewriting) Send(call *kvs.Call) {
 	}
 	c.inner = kvs.Call{Batch: &c.batch, Reply: &c.reply}
 	if c.batch.Len() > 0 {
-		c.conn.Send(&c.inner)
+		c.Conn.Send(&c.inner)
 	}
 }
 
 func (c *rewriting) Wait(call *kvs.Call) error {
 	if c.batch.Len() > 0 {
-		if err := c.conn.Wait(&c.inner); err != nil {
+		if err := c.Conn.Wait(&c.inner); err != nil {
 			return err
 		}
 	}
@@ -90,23 +91,23 @@ func ops(b *kvs.Batch) []kvs.Op {
 // twice sends every tenth call again, as a client does that retries without
 // knowing what became of its call.
 type twice struct {
-	conn
+	driver.Conn
 	calls int
 }
 
 func (c *twice) Wait(call *kvs.Call) error {
-	err := c.conn.Wait(call)
+	err := c.Conn.Wait(call)
 	if c.calls++; err != nil || c.calls%10 != 0 {
 		return err
 	}
-	c.conn.Send(call)
-	return c.conn.Wait(call)
+	c.Conn.Send(call)
+	return c.Conn.Wait(call)
 }
 
 // discarding is a conn in front of which operations are discarded while its queue
 // is full, every tenth time.
 type discarding struct {
-	conn
+	driver.Conn
 	worker *worker
 	calls  int
 }
@@ -115,7 +116,7 @@ func (c *discarding) Send(call *kvs.Call) {
 	if c.calls++; c.calls%10 == 0 {
 		c.worker.source.Next()
 	}
-	c.conn.Send(call)
+	c.Conn.Send(call)
 }
 
 // anywhere is a router without a memory.

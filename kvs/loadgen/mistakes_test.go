@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
 	"kvlab/kvs/server"
@@ -36,10 +37,10 @@ type mistake struct {
 }
 
 // everyConn wraps each worker's conns.
-func everyConn(wrap func(w *worker, c conn) conn) func(*Generator) {
+func everyConn(wrap func(w *worker, c driver.Conn) driver.Conn) func(*Generator) {
 	return func(g *Generator) {
 		for _, w := range g.workers {
-			wrapped := make([]conn, len(w.conns))
+			wrapped := make([]driver.Conn, len(w.conns))
 			for i, c := range w.conns {
 				wrapped[i] = wrap(w, c)
 			}
@@ -79,8 +80,8 @@ func randomRoutes(g *Generator) {
 // bodies has values written with bodies that a function makes of the right ones,
 // and read as if these had been kept.
 func bodies(spoil func(body []byte)) func(*Generator) {
-	return everyConn(func(_ *worker, c conn) conn {
-		return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+	return everyConn(func(_ *worker, c driver.Conn) driver.Conn {
+		return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 			if op.Kind.Writes() {
 				op.Value = append([]byte(nil), op.Value...)
 				spoil(op.Value[value.HeaderLen:])
@@ -97,9 +98,9 @@ func bodies(spoil func(body []byte)) func(*Generator) {
 }
 
 // cached answers Gets from what it has seen, whatever others have written since.
-func cached(_ *worker, c conn) conn {
+func cached(_ *worker, c driver.Conn) driver.Conn {
 	seen := map[string]bool{}
-	return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 		hit := seen[string(op.Key)] && op.Kind == kvs.Get
 		seen[string(op.Key)] = true
 		return op, !hit
@@ -119,7 +120,7 @@ func expire(_ *Generator, engines []kvs.Engine) {
 func mistakes() []mistake {
 	return []mistake{
 		{name: "operations dropped when queues are full", want: "operations and",
-			lie: afterLoad(everyConn(func(w *worker, c conn) conn { return &discarding{conn: c, worker: w} }))},
+			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn { return &discarding{Conn: c, worker: w} }))},
 		{name: "random routing", want: "random routing", lie: afterLoad(randomRoutes)},
 		{name: "random routing of reads", want: "random routing", config: func(c *Config) { c.Workload.Workload = workload.YCSBC }, lie: afterLoad(randomRoutes)},
 		{name: "another router", want: "wrong or random routing", load: func(g *Generator) {
@@ -131,8 +132,8 @@ func mistakes() []mistake {
 		{name: "values that expire", want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
 		{name: "values that expire and leave nothing", want: "an empty value where all have 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
 		{name: "reads sent as writes", want: "sent as another kind (reads as writes?)",
-			lie: afterLoad(everyConn(func(w *worker, c conn) conn {
-				return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn {
+				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 					op.Kind, op.Value = kvs.Put, newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
 					return op, true
 				}}
@@ -140,14 +141,14 @@ func mistakes() []mistake {
 		{name: "reads drawn as writes", want: "the mix is wrong (reads sent as writes?)",
 			lie: sources(func(c *workload.Config) { c.Workload = workload.YCSBA }, itself)},
 		{name: "counted when sent", want: "counted before they were done (when sent, or dropped on the way",
-			lie: afterLoad(everyConn(func(_ *worker, c conn) conn {
+			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn {
 				n := 0
-				return &rewriting{conn: c, forward: func(op kvs.Op) (kvs.Op, bool) { n++; return op, n%100 != 0 }}
+				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) { n++; return op, n%100 != 0 }}
 			}))},
 		{name: "one worker's result lost", want: "results that did not reach the count (a worker's",
 			count: func(g *Generator) { g.workers = g.workers[:len(g.workers)-1] }},
 		{name: "calls sent twice", want: "results that did not reach the count",
-			lie: afterLoad(everyConn(func(_ *worker, c conn) conn { return &twice{conn: c} }))},
+			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn { return &twice{Conn: c} }))},
 		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
 			return &liar{Engine: engine.NewMutex(), after: swapped}
 		}, lie: func(_ *Generator, engines []kvs.Engine) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
@@ -76,7 +77,7 @@ func TestNullServer(t *testing.T) {
 func TestNullInProcess(t *testing.T) {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch = 1000, 2, 100
-	c.Transport, c.Engine = InProcess, "null"
+	c.Transport, c.Engine = driver.InProcess, "null"
 	c.WarmUp, c.Window = 0, 20*time.Millisecond
 	summary, err := runAll(t, c)
 	if v := summary.Verification; err != nil || v.Checked == 0 || v.AnyKey != v.Checked {
@@ -124,7 +125,7 @@ func TestNullIsNotCoalesced(t *testing.T) {
 	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "-coalesce") {
 		t.Errorf("error %v, want one that names -coalesce", err)
 	}
-	c.Transport, c.Engine = InProcess, "null"
+	c.Transport, c.Engine = driver.InProcess, "null"
 	if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), "-coalesce: ") {
 		t.Errorf("in process: error %v, want one that names -coalesce", err)
 	}

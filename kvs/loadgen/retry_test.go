@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/faultproxy"
@@ -20,13 +21,13 @@ import (
 
 // writes is a conn of one worker that remembers what was written through it.
 type writes struct {
-	conn
+	driver.Conn
 	acknowledged map[string][]byte   // the last value of each key
 	unknown      map[string][][]byte // values that were sent and not acknowledged, after that
 }
 
-func newWrites(c conn) *writes {
-	return &writes{conn: c, acknowledged: make(map[string][]byte), unknown: make(map[string][][]byte)}
+func newWrites(c driver.Conn) *writes {
+	return &writes{Conn: c, acknowledged: make(map[string][]byte), unknown: make(map[string][][]byte)}
 }
 
 // each calls f for every operation of a batch that writes.
@@ -42,7 +43,7 @@ func each(batch *kvs.Batch, f func(key string, value []byte)) {
 }
 
 func (w *writes) Wait(call *kvs.Call) error {
-	err := w.conn.Wait(call)
+	err := w.Conn.Wait(call)
 	each(call.Batch, func(key string, value []byte) {
 		if err != nil {
 			w.unknown[key] = append(w.unknown[key], value)
@@ -266,24 +267,6 @@ func TestServerRestarted(t *testing.T) {
 				t.Errorf("%d records were stored on the empty server", n)
 			}
 		})
-	}
-}
-
-// A server that is started again while a client connects is noticed as well.
-func TestServerRestartedWhileConnecting(t *testing.T) {
-	s := newStore(t, "server0", "binary", engine.NewMutex())
-	c := brief()
-	c.Hosts, c.Workers = []string{s.addr}, 2
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.workers[0].peers[0].instance = "another"
-	defer g.Close()
-	o := g.options()
-	var restarted *wire.RestartedError
-	if err := g.connect(context.Background(), g.workers[1], o); !errors.As(err, &restarted) {
-		t.Errorf("error %v, want a RestartedError", err)
 	}
 }
 

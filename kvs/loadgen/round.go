@@ -122,33 +122,18 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			err = w.take(i, r, at)
 		}
 		if err != nil && first == nil {
-			first = &CallError{Server: w.peers[i].name, Ops: x.batch.Len(), Err: err, server: w.peers[i]}
+			first = &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
 	}
 	r.underway = false
 	return first
 }
 
-// CallError is why a call failed. Of its operations nothing is known.
-type CallError struct {
-	Server string // its node name
-	Ops    int    // operations that the call carried
-	Err    error
-
-	server peer
-}
-
-func (e *CallError) Error() string {
-	return fmt.Sprintf("call of %d operations to server %s: %v", e.Ops, e.Server, e.Err)
-}
-
-func (e *CallError) Unwrap() error { return e.Err }
-
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	x := &r.exchanges[i]
 	came, served := time.Now(), x.reply.Served()
-	tally, err := w.check(x, w.peers[i].null)
+	tally, err := w.check(x, w.servers[i].NoStore)
 	if err != nil {
 		return err
 	}

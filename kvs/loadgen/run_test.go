@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -163,7 +164,7 @@ func TestRunInProcess(t *testing.T) {
 	for _, name := range engine.Names {
 		t.Run(name, func(t *testing.T) {
 			c := small()
-			c.Transport, c.Engine = InProcess, name
+			c.Transport, c.Engine = driver.InProcess, name
 			summary, err := runAll(t, c)
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +195,7 @@ func TestFewRecords(t *testing.T) {
 // whose replies came inside it: no more, no fewer.
 func TestWindow(t *testing.T) {
 	c := small()
-	c.Transport = InProcess
+	c.Transport = driver.InProcess
 	g := connected(t, c)
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
@@ -274,7 +275,7 @@ func TestRoundIsInFlightTogether(t *testing.T) {
 // A round of Gets allocates nothing once its memory is there.
 func TestRoundAllocations(t *testing.T) {
 	c := small()
-	c.Workload.Workload, c.Workload.Records, c.Workers, c.Transport, c.Engine = workload.YCSBC, 500, 1, InProcess, "mutex"
+	c.Workload.Workload, c.Workload.Records, c.Workers, c.Transport, c.Engine = workload.YCSBC, 500, 1, driver.InProcess, "mutex"
 	g := connected(t, c)
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)

@@ -34,8 +34,8 @@ func (g *Generator) Summary() metrics.Summary {
 		Edges:         g.edges(),
 		Latency:       g.latency.Quantiles(),
 	}
-	for i, server := range g.workers[0].peers {
-		peer := metrics.PeerCounts{Peer: server.name}
+	for i, server := range g.workers[0].servers {
+		peer := metrics.PeerCounts{Peer: server.Name}
 		for _, w := range g.workers {
 			peer.Counts = peer.Counts.Add(w.counts[i])
 			if w.loaded != nil {
@@ -51,7 +51,7 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
 	}
-	s.Retries = g.retried()
+	s.Retries = g.driver.Info().Retries
 	if g.slices != nil {
 		found := g.slices.Found()
 		s.Check = &found

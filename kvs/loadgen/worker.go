@@ -3,6 +3,7 @@ package loadgen
 import (
 	"sync"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/history"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
@@ -15,8 +16,8 @@ import (
 // by others, once a second; the worker takes the lock once per call.
 type worker struct {
 	id       int
-	conns    []conn // one for each server
-	peers    []peer // likewise;
+	conns    []driver.Conn // one for each server
+	servers  []driver.Server
 	rounds   []round
 	router   route.Router
 	source   *workload.Source
@@ -40,18 +41,10 @@ type worker struct {
 	verify  metrics.Verification // guarded by mu
 }
 
-// peer is one server as a client knows it.
-type peer struct {
-	name     string // its node name, as its handshake told
-	addr     string
-	instance string // its store's, likewise
-	null     bool   // it has no store
-}
-
 func newWorker(c Config, id int, plan *workload.Plan, names *names, router route.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
-		peers:    make([]peer, c.Servers()),
+		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
 		source:   plan.Source(c.Index, id),
 		keys:     newKeys(c.KeyPrefix),

@@ -1,0 +1,166 @@
+// Package driver is what a client can talk to: kvlab's servers by TCP, or an engine
+// in this process. To add a store takes a file with a Driver and a row of rows; it
+// then passes the suite in driver/drivertest.
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// Driver connects a client to its servers, Options.Addresses, which it numbers from
+// 0. It is safe for concurrent use.
+type Driver interface {
+	// Dial connects to a server. The workers that share a connection are a lane:
+	// lanes are numbered from 0, and dial in that order.
+	Dial(ctx context.Context, server, lane int) (Conn, Server, error)
+	// Explain returns a better reason for the error of a call to a server, or nil if
+	// it knows none.
+	Explain(ctx context.Context, server int, err error) error
+	Info() Info
+	// Close releases what the driver holds, after its connections are closed.
+	Close() error
+}
+
+// Conn carries calls to one server. A call belongs to its Conn from Send until Wait
+// returns. Workers that share a Conn may use it at the same time.
+type Conn interface {
+	Send(*kvs.Call)       // begins a call
+	Wait(*kvs.Call) error // waits for its reply
+	Close() error         // calls under way fail
+}
+
+// Server is a server as Dial met it.
+type Server struct {
+	Name    string // in reports
+	NoStore bool   // it has one value for every key: a ceiling, not a store
+}
+
+// Info is what a driver can do, and what it did.
+type Info struct {
+	Capabilities metrics.Capabilities
+	Retries      *metrics.Retries // what broken connections cost so far; nil when none broke
+}
+
+// Options say what a client talks to. The comments name the flags.
+type Options struct {
+	Transport     string        // -transport: the driver, TCP or InProcess
+	Node          string        // -node: this client's name
+	Hosts         []string      // -hosts: every server's address, in the order that the router numbers them
+	Token         string        // the run's secret
+	Engine        string        // -engine: of InProcess
+	Codec         string        // -codec
+	SocketBuffer  int           // -socket-buffer: bytes; 0 is the kernel's choice
+	CallTimeout   time.Duration // -call-timeout: for every call; above 0
+	wire.Features               // -coalesce, -crc, -retry
+	TLS           *tls.Config   // -tls: how connections are encrypted; nil for not
+}
+
+// DefaultOptions are a client's of one server on this machine.
+func DefaultOptions() Options {
+	return Options{
+		Transport:   TCP,
+		Node:        "client",
+		Hosts:       []string{"127.0.0.1:8080"},
+		Engine:      engine.Names[0],
+		Codec:       wire.Codecs[0],
+		CallTimeout: 10 * time.Second,
+	}
+}
+
+// Use is how a client will use a driver.
+type Use struct {
+	Shared        bool   // several workers send on a connection
+	CallsUnderWay int    // on a connection, at most
+	Records       uint64 // a hint for the engine of InProcess
+	Router        string // its name
+	Owners        string // its route.Fingerprint
+}
+
+// The sizes that bound a client's batches, in bytes.
+const (
+	MaxCall  = wire.MaxBody  // a call, or its reply
+	MaxGroup = wire.MaxGroup // calls that a shared connection sends together
+)
+
+// row is a driver.
+type row struct {
+	name      string
+	addresses func(Options) []string
+	check     func(Options, Use) error
+	open      func(Options, Use) (Driver, error)
+}
+
+// The drivers' names.
+const (
+	TCP       = "tcp"    // kvlab's servers
+	InProcess = "inproc" // an engine in this process
+)
+
+var rows = []row{
+	{TCP, func(o Options) []string { return o.Hosts }, checkNetwork, openNetwork},
+	{InProcess, func(Options) []string { return []string{"127.0.0.1:0"} }, checkDirect, openDirect},
+}
+
+// find returns the options' driver.
+func (o Options) find() (row, error) {
+	var names []string
+	for _, r := range rows {
+		if r.name == o.Transport {
+			return r, nil
+		}
+		names = append(names, r.name)
+	}
+	return row{}, fmt.Errorf("-transport %s: want %s", o.Transport, strings.Join(names, " or "))
+}
+
+// Addresses are those of the servers; none when there is no such driver.
+func (o Options) Addresses() []string {
+	r, err := o.find()
+	if err != nil {
+		return nil
+	}
+	return r.addresses(o)
+}
+
+// Validate returns an error that names the first wrong flag and its right form.
+func (o Options) Validate(u Use) error {
+	r, err := o.find()
+	if err != nil {
+		return err
+	}
+	if o.CallTimeout <= 0 {
+		return fmt.Errorf("-call-timeout %v: want more than 0 seconds, such as 10", o.CallTimeout)
+	}
+	if err := wire.CheckCodec(o.Codec, o.Features); err != nil {
+		return err
+	}
+	if err := wire.CheckSocketBuffer(o.SocketBuffer); err != nil {
+		return err
+	}
+	if err := r.check(o, u); err != nil {
+		return err
+	}
+	if a := r.addresses(o); len(a) == 0 || slices.Contains(a, "") {
+		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", o.Hosts)
+	}
+	return nil
+}
+
+// Open returns the driver that valid options name. It does not connect.
+func Open(o Options, u Use) (Driver, error) {
+	r, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	return r.open(o, u)
+}

@@ -1,0 +1,116 @@
+package driver_test
+
+import (
+	"errors"
+	"net"
+	"net/rpc"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+	"kvlab/kvs/driver/drivertest"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/server"
+	"kvlab/kvs/service"
+	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
+)
+
+// serve starts a server over an engine, and returns its address.
+func serve(t *testing.T, e kvs.Engine) string {
+	s := service.New(e)
+	id := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, s) }).Addr().String()
+}
+
+// drivers opens each driver over an engine.
+var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
+	"inproc": func(_ *testing.T, e kvs.Engine) driver.Driver { return driver.OpenEngine(e) },
+	"tcp":    func(t *testing.T, e kvs.Engine) driver.Driver { return dialing(t, serve(t, e), driver.Use{}) },
+	"tcp shared": func(t *testing.T, e kvs.Engine) driver.Driver {
+		return dialing(t, serve(t, e), driver.Use{Shared: true})
+	},
+	"tcp retry": func(t *testing.T, e kvs.Engine) driver.Driver {
+		o := driver.DefaultOptions()
+		o.Hosts, o.Retry = []string{serve(t, e)}, true
+		return opened(t, o, driver.Use{CallsUnderWay: 64})
+	},
+}
+
+// dialing is the driver of kvlab's server at an address.
+func dialing(t *testing.T, addr string, u driver.Use) driver.Driver {
+	o := driver.DefaultOptions()
+	o.Hosts = []string{addr}
+	return opened(t, o, u)
+}
+
+func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
+	t.Helper()
+	if err := o.Validate(u); err != nil {
+		t.Fatal(err)
+	}
+	d, err := driver.Open(o, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDrivers(t *testing.T) {
+	for name, open := range drivers {
+		t.Run(name, func(t *testing.T) {
+			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewMutex()) })
+		})
+	}
+}
+
+// failing is an engine that panics on a batch with the key "panic".
+type failing struct{ kvs.Engine }
+
+func (e failing) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	if string(ops[0].Key) == "panic" {
+		panic("as the test wants it")
+	}
+	e.Engine.Apply(ops, reply)
+}
+
+// An error of the server ends a call, and leaves its connection usable.
+func TestServerError(t *testing.T) {
+	for name, open := range drivers {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, failing{engine.NewMutex()})
+			conn := drivertest.Dial(t, d, 0)
+			_, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("panic")})
+			if err == nil || !strings.Contains(err.Error(), "as the test wants it") {
+				t.Errorf("error %v, want the server's", err)
+			}
+			var answered rpc.ServerError
+			if name != "inproc" && !errors.As(err, &answered) {
+				t.Errorf("error %T, want rpc.ServerError", err)
+			}
+			if why := d.Explain(t.Context(), 0, err); why != nil {
+				t.Errorf("the error is explained by %v", why)
+			}
+			if _, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Put, Key: []byte("k")}); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
+}
+
+// A server that was restarted between the Dials of two lanes is noticed.
+func TestRestartedBetweenDials(t *testing.T) {
+	var store atomic.Pointer[service.Service]
+	store.Store(service.New(engine.NewMutex()))
+	id := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, store.Load()) }).Addr().String()
+	d := dialing(t, addr, driver.Use{})
+	drivertest.Dial(t, d, 0)
+	store.Store(service.New(engine.NewMutex()))
+	var restarted *wire.RestartedError
+	if _, _, err := d.Dial(t.Context(), 0, 1); !errors.As(err, &restarted) || restarted.Node != "server0" {
+		t.Errorf("error %v, want a RestartedError", err)
+	}
+}

@@ -1,0 +1,9 @@
+package driver
+
+import (
+	"kvlab/kvs"
+	"kvlab/kvs/service"
+)
+
+// OpenEngine is the driver of InProcess over an engine.
+func OpenEngine(e kvs.Engine) Driver { return &direct{engine: e, service: service.New(e)} }

@@ -1,0 +1,92 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"kvlab/kvs"
+	"kvlab/kvs/engine"
+	"kvlab/kvs/service"
+	"kvlab/metrics"
+)
+
+// direct is an engine in this process: what remains of a run without a network.
+type direct struct {
+	node    string
+	dedup   bool
+	row     engine.Row
+	engine  kvs.Engine
+	service *service.Service
+}
+
+func checkDirect(o Options, _ Use) error {
+	row, err := engine.Find(o.Engine)
+	switch {
+	case err != nil:
+		return err
+	case o.Retry:
+		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
+	case o.Coalesce && row.NoStore:
+		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", o.Engine)
+	}
+	return nil
+}
+
+func openDirect(o Options, u Use) (Driver, error) {
+	row, err := engine.Find(o.Engine)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.Open(o.Engine, engine.Options{Records: u.Records})
+	if err != nil {
+		return nil, err
+	}
+	return &direct{node: o.Node, dedup: o.Coalesce, row: row, engine: e, service: service.New(e)}, nil
+}
+
+func (d *direct) Dial(context.Context, int, int) (Conn, Server, error) {
+	conn := d.service.Open(d.node)
+	conn.Coalesce = d.dedup
+	return &directConn{conn: conn}, Server{Name: InProcess, NoStore: d.row.NoStore}, nil
+}
+
+func (d *direct) Explain(context.Context, int, error) error { return nil }
+
+func (d *direct) Info() Info {
+	return Info{Capabilities: metrics.Capabilities{Engine: d.row.Name + ": " + d.row.Description, Store: !d.row.NoStore}}
+}
+
+func (d *direct) Close() error {
+	if closer, ok := d.engine.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
+// directConn executes each call in Send.
+type directConn struct {
+	conn   *service.Conn
+	closed atomic.Bool
+}
+
+func (c *directConn) Send(call *kvs.Call) {
+	if c.closed.Load() {
+		call.Err = errClosed
+		return
+	}
+	call.Err = c.conn.BatchPutGet(call.Batch, call.Reply)
+}
+
+var errClosed = errors.New("the connection was closed")
+
+func (c *directConn) Wait(call *kvs.Call) error { return call.Err }
+
+func (c *directConn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.conn.Close()
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package driver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/rpc"
+	"sync"
+	"syscall"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/service"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// network is kvlab's servers by TCP.
+type network struct {
+	options Options
+	use     Use
+	client  string // random, of this client's run
+	retries wire.Retries
+
+	mu        sync.Mutex
+	instances []string // of the servers, as the first Dial of each met them; guarded by mu
+}
+
+func checkNetwork(o Options, u Use) error {
+	if o.Retry && u.CallsUnderWay > service.MaxWindow {
+		return fmt.Errorf("-retry: the workers that share a connection have %d calls under way: want at most %d, and so more -connections",
+			u.CallsUnderWay, service.MaxWindow)
+	}
+	return nil
+}
+
+func openNetwork(o Options, u Use) (Driver, error) {
+	return &network{options: o, use: u, client: rand.Text(), instances: make([]string, len(o.Hosts))}, nil
+}
+
+// dial connects to a server that must be the instance given, unless that is "".
+func (n *network) dial(ctx context.Context, server, lane int, instance string) (*wire.Client, wire.Hello, error) {
+	o := n.options
+	w := wire.Options{
+		Hello: wire.Hello{Node: o.Node, Codec: o.Codec, Features: o.Features,
+			Shards: service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}},
+		Token: o.Token, TLS: o.TLS, SocketBuffer: o.SocketBuffer, Shared: n.use.Shared, CallTimeout: o.CallTimeout,
+		KnownInstance: instance,
+	}
+	if o.Retry {
+		w.Retries = &n.retries
+		w.Lane = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
+	}
+	return wire.Dial(ctx, o.Hosts[server], w)
+}
+
+func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, error) {
+	client, hello, err := n.dial(ctx, server, lane, n.instance(server))
+	if err != nil {
+		return nil, Server{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.instances[server] = hello.Instance
+	return client, Server{Name: hello.Node, NoStore: hello.Null}, nil
+}
+
+func (n *network) instance(server int) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.instances[server]
+}
+
+func (n *network) Info() Info {
+	info := Info{Capabilities: metrics.AllCapabilities}
+	if lost := n.retries.Connections.Load(); lost > 0 {
+		info.Retries = &metrics.Retries{Connections: lost, Calls: n.retries.Calls.Load()}
+		if first := n.retries.First.Load(); first != nil {
+			info.Retries.First = (*first).Error()
+		}
+	}
+	return info
+}
+
+func (n *network) Close() error { return nil }
+
+// restartTimeout is how long Explain waits for a server that is being restarted.
+const restartTimeout = 500 * time.Millisecond
+
+// Explain finds out whether the server was restarted, if the connection of the call
+// broke. Only a new connection shows it.
+func (n *network) Explain(ctx context.Context, server int, err error) error {
+	var answered rpc.ServerError
+	if n.options.Retry || errors.As(err, &answered) || errors.Is(err, wire.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
+	defer cancel()
+	for {
+		client, _, err := n.dial(ctx, server, 0, n.instance(server))
+		var restarted *wire.RestartedError
+		switch {
+		case err == nil:
+			_ = client.Close() // it is not needed
+			return nil
+		case errors.As(err, &restarted):
+			return restarted
+		case !errors.Is(err, syscall.ECONNREFUSED):
+			return nil
+		}
+		select {
+		case <-time.After(restartTimeout / 20):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
