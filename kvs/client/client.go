@@ -135,12 +135,11 @@ func (c *client) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.generator.Begins = c.node.Moment(start.At)
+	hooks := loadgen.Hooks{Begins: c.node.Moment(start.At), Enter: c.enter, Slices: start.Slices, Share: c.share}
 	if c.node.Controlled() {
-		c.generator.Settle = c.settle
+		hooks.Settle = c.settle
 	}
-	c.generator.Slices, c.generator.Share = start.Slices, c.share
-	if err := c.generator.Measure(ctx, c.enter); err != nil {
+	if err := c.generator.Measure(ctx, hooks); err != nil {
 		return err
 	}
 	return c.enter(metrics.Done)
