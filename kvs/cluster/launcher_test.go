@@ -305,12 +305,15 @@ func TestPanicIsKept(t *testing.T) {
 	}
 }
 
+// A program that is not there is named before a run begins.
 func TestMissingProgram(t *testing.T) {
 	tr := newTrial(t)
 	tr.Programs[metrics.Client] = "/nonexistent/kvsclient"
-	err := tr.run(context.Background())
-	if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node2" || !strings.Contains(v.Reason, "/nonexistent/kvsclient") {
-		t.Errorf("verdict %v (%v)", v, err)
+	if err := tr.run(context.Background()); ExitStatus(err) == 0 || !strings.Contains(err.Error(), "/nonexistent/kvsclient") {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(tr.out); err == nil && len(left) > 0 {
+		t.Errorf("a run that never began left %v", left)
 	}
 }
 
