@@ -10,16 +10,22 @@ import (
 	"testing"
 )
 
+// pages are README.md and the pages in docs.
+func pages(tb testing.TB) []string {
+	tb.Helper()
+	docs, err := filepath.Glob("docs/*.md")
+	if err != nil || len(docs) == 0 {
+		tb.Fatalf("docs has no pages: %v", err)
+	}
+	return append([]string{"README.md"}, docs...)
+}
+
 // readmeCommands returns the lines of the ```sh blocks of README.md and of the pages in
 // docs, without comments.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var commands []string
-	for _, page := range append([]string{"README.md"}, pages...) {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -42,6 +48,25 @@ func readmeCommands(t *testing.T) []string {
 		t.Fatalf("README.md and docs show only %d commands: %q", len(commands), commands)
 	}
 	return commands
+}
+
+// TestReadmeLinks: every link to a file leads to one, and README.md stays short.
+func TestReadmeLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^):#]+)\)`)
+	for _, page := range append(pages(t), "CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(match[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		if lines := bytes.Count(text, []byte("\n")); page == "README.md" && lines > 150 {
+			t.Errorf("README.md has %d lines, 150 at most: the rest belongs to docs", lines)
+		}
+	}
 }
 
 // TestReadmeCommands has the programs parse and plan every command that README.md and

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md")
+var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md and docs")
 
 // redisRecords is the peer's load: as many records as kvlab's default, of as
 // many bytes.
@@ -72,7 +72,7 @@ var (
 	single = []string{"-P", "1", "-c", "64", "-n", "300000"}
 )
 
-// row is a line of the README's table.
+// row is a line of the table in README.md and docs/performance.md.
 func (c comparison) row(redis, kvlab []float64) string {
 	args := "(defaults)"
 	if len(c.kvlab) > 0 {
@@ -194,20 +194,27 @@ func median(x []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// writeTable puts a table into the README, between the lines that bear its name.
+// writeTable puts a table between the lines that bear its name, on every page that has them.
 func writeTable(tb testing.TB, name, table string) {
 	tb.Helper()
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
-	head, rest, ok1 := strings.Cut(string(readme), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		tb.Fatalf("README.md has no lines %q and %q", begin, end)
+	written := false
+	for _, page := range pages(tb) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		head, rest, ok1 := strings.Cut(string(text), begin)
+		_, tail, ok2 := strings.Cut(rest, end)
+		if !ok1 || !ok2 {
+			continue
+		}
+		if err := os.WriteFile(page, []byte(head+begin+table+end+tail), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+		written = true
 	}
-	if err := os.WriteFile("README.md", []byte(head+begin+table+end+tail), 0o644); err != nil {
-		tb.Fatal(err)
+	if !written {
+		tb.Fatalf("neither README.md nor a page of docs has the lines %q and %q", begin, end)
 	}
 }

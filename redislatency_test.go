@@ -18,10 +18,10 @@ import (
 // Redis's rate, with batches of what is due.
 const steady = "-batch auto -workers 16"
 
-// latencyHead stands before the rows in the README.
-const latencyHead = `And latency, at the rate at which single requests saturate Redis, carried by kvlab in an open loop (each p99 against Redis's, which is
-from send to reply in a closed loop; below 1 is shorter). From the moment when an operation was due is the harder measure: a machine
-that stands still for 50 ms delays 64 requests of the closed loop, and everything that was due meanwhile in the open one.
+// latencyHead stands before the rows in docs/performance.md.
+const latencyHead = `The latency below is measured at the rate at which single requests saturate Redis. kvlab carries that rate in an open loop. Each p99
+is relative to Redis's p99, which a closed loop measures from send to reply; below 1 is shorter. From due to reply is the harder
+measure: if the machine stops for 50 ms, it delays 64 requests of the closed loop, and all that became due meanwhile in the open one.
 
 | ` + "`--client-args` | `redis-benchmark -t get`" + ` | pairs of runs | p99 from due to reply | p99 from send to reply |
 |---|---|---|---|---|

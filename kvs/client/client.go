@@ -135,11 +135,12 @@ func (c *client) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hooks := loadgen.Hooks{Begins: c.node.Moment(start.At), Enter: c.enter, Slices: start.Slices, Share: c.share}
+	c.generator.Begins = c.node.Moment(start.At)
 	if c.node.Controlled() {
-		hooks.Settle = c.settle
+		c.generator.Settle = c.settle
 	}
-	if err := c.generator.Measure(ctx, hooks); err != nil {
+	c.generator.Slices, c.generator.Share = start.Slices, c.share
+	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
 	return c.enter(metrics.Done)

@@ -66,7 +66,7 @@ func TestMeasureEndsEarly(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)
 				err := within(t, "Measure", func() error {
-					return g.Measure(ctx, Hooks{Enter: func(p metrics.Phase) error { return test.stop(cancel, servers, p) }})
+					return g.Measure(ctx, func(p metrics.Phase) error { return test.stop(cancel, servers, p) })
 				})
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error %v, want %q", err, test.want)

@@ -20,10 +20,24 @@ import (
 	"kvlab/workload"
 )
 
-// Generator is one client node's run. Its methods are called in the order Connect,
-// Load (or Store and ReadBack), Measure, Close, from one goroutine. Counts and Latency
-// may be called at any time.
+// Generator is one client node's run. Its methods are called in the order
+// Connect, Load (or its two halves), Measure, Close, from one goroutine; Counts and Latency may be
+// used beside them.
 type Generator struct {
+	// Begins is when the warm-up begins, the same moment for all clients of a run
+	// however late each hears of it; zero for at once. It is set before Measure.
+	Begins time.Time
+	// Settle, when it is not nil, is asked shortly before the warm-up's end when
+	// the window opens; zero is at that end. It is asked once, and not without a
+	// warm-up; until it answers, the warm-up goes on. Its error ends the run. It is
+	// set before Measure.
+	Settle func(context.Context) (opens time.Time, err error)
+	// With -check, Share is given this client's part of each slice that all clients
+	// record at the same time, as Slices plans it from Begins on. It is not called
+	// by a worker; its error ends the run. Both are set before Measure.
+	Slices metrics.SlicePlan
+	Share  func(metrics.Slice) error
+
 	config  Config
 	driver  driver.Driver
 	plan    *workload.Plan

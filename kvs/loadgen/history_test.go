@@ -75,7 +75,7 @@ func runRecorded(t *testing.T, name, fault string, random *rand.Rand) metrics.Ch
 		t.Fatal(err)
 	}
 	defer strike(fault, s, slow, random)()
-	err := within(t, "Measure", func() error { return g.Measure(context.Background(), Hooks{}) })
+	err := within(t, "Measure", func() error { return g.Measure(context.Background(), func(metrics.Phase) error { return nil }) })
 	if (err != nil) != (fault == "cut") {
 		t.Errorf("error %v with the fault %q", err, fault)
 	}

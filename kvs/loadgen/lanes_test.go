@@ -105,12 +105,12 @@ func TestSharedConnectionIsCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := within(t, "Measure", func() error {
-				return g.Measure(context.Background(), Hooks{Enter: func(p metrics.Phase) error {
+				return g.Measure(context.Background(), func(p metrics.Phase) error {
 					if p == metrics.Window {
 						servers[1].Cut()
 					}
 					return nil
-				}})
+				})
 			})
 			if err == nil || !strings.Contains(err.Error(), "to server server1: ") {
 				t.Errorf("error %v, want one that names server1", err)

@@ -11,30 +11,12 @@ import (
 	"kvlab/metrics"
 )
 
-// Hooks are a caller's part in Measure. An error of a function ends the run. The zero
-// Hooks are those of a client by itself.
-type Hooks struct {
-	// Begins is when the warm-up begins, the same moment for all clients of a run;
-	// zero is at once.
-	Begins time.Time
-	// Enter is called as each phase begins.
-	Enter func(metrics.Phase) error
-	// Settle is called once, shortly before the warm-up ends, and returns when the
-	// window opens; zero is the warm-up's end. The warm-up goes on until it returns.
-	// Without a warm-up it is not called.
-	Settle func(context.Context) (opens time.Time, err error)
-	// Slices plans the slices that all clients record with -check, from Begins on.
-	// Share gets this client's part of each; no worker calls it.
-	Slices metrics.SlicePlan
-	Share  func(metrics.Slice) error
-}
-
 // Measure runs the workload: warm-up, window, and the calls still under way at
-// its end.
-func (g *Generator) Measure(ctx context.Context, hooks Hooks) error {
+// its end. enter is called as each phase begins.
+func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	begin := hooks.Begins
+	begin := g.Begins
 	if begin.IsZero() {
 		begin = time.Now()
 	}
@@ -45,11 +27,11 @@ func (g *Generator) Measure(ctx context.Context, hooks Hooks) error {
 	announced := make(chan struct{})
 	go func() {
 		defer close(announced)
-		if err := g.announce(ctx, begin, s, hooks); err != nil {
+		if err := g.announce(ctx, begin, s, enter); err != nil {
 			cancel(err)
 		}
 	}()
-	err := g.drive(ctx, begin, s, hooks)
+	err := g.drive(ctx, begin, s)
 	if err != nil {
 		cancel(err)
 	}
@@ -58,9 +40,9 @@ func (g *Generator) Measure(ctx context.Context, hooks Hooks) error {
 }
 
 // drive has every worker run from the beginning until the schedule ends.
-func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule, hooks Hooks) (err error) {
+func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err error) {
 	if g.slices != nil {
-		stop := g.slices.Start(history.Shared{Plan: hooks.Slices, Begins: begin, Share: hooks.Share})
+		stop := g.slices.Start(history.Shared{Plan: g.Slices, Begins: begin, Share: g.Share})
 		defer func() { err = cmp.Or(err, stop()) }()
 	}
 	for _, w := range g.workers {
@@ -72,28 +54,29 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule, hook
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
-// announce decides when the window opens, and calls Enter as each phase begins.
-func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, hooks Hooks) error {
-	if err := at(ctx, begin, metrics.WarmUp, hooks.Enter); err != nil {
+// announce decides when the window opens, and calls enter at the beginning of
+// each phase.
+func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, enter func(metrics.Phase) error) error {
+	if err := at(ctx, begin, metrics.WarmUp, enter); err != nil {
 		return err
 	}
-	opens, err := g.settle(ctx, begin, hooks.Settle)
+	opens, err := g.settle(ctx, begin)
 	if err != nil {
 		return err
 	}
 	g.opened = opens
 	closes := opens.Add(g.config.Window)
 	s.decide(opens, closes)
-	if err := at(ctx, opens, metrics.Window, hooks.Enter); err != nil {
+	if err := at(ctx, opens, metrics.Window, enter); err != nil {
 		return err
 	}
-	return at(ctx, closes, metrics.Drain, hooks.Enter)
+	return at(ctx, closes, metrics.Drain, enter)
 }
 
 // at calls enter for a phase when its time has come, and not at all when the
 // context ends before.
 func at(ctx context.Context, when time.Time, phase metrics.Phase, enter func(metrics.Phase) error) error {
-	if !wait(ctx, when) || enter == nil {
+	if !wait(ctx, when) {
 		return nil
 	}
 	if err := enter(phase); err != nil {
@@ -114,17 +97,18 @@ func wait(ctx context.Context, when time.Time) bool {
 	}
 }
 
-// askLead is how long before the warm-up's end Settle is called: longer than a
-// launcher takes to answer.
-const askLead = 250 * time.Millisecond
+// askBefore is how long before the warm-up's end it is asked whether that is to
+// be: longer than a launcher takes to answer, however far away.
+const askBefore = 250 * time.Millisecond
 
-// settle returns when the window opens: when ask says, but not before it returns.
-func (g *Generator) settle(ctx context.Context, begin time.Time, ask func(context.Context) (time.Time, error)) (time.Time, error) {
+// settle returns when the window opens: at the warm-up's end, or when Settle
+// says, or as soon as its answer comes when it comes late.
+func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
 	opens := begin.Add(g.config.WarmUp)
-	if ask == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
+	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askBefore, g.config.WarmUp/4))) {
 		return opens, nil
 	}
-	said, err := ask(ctx)
+	said, err := g.Settle(ctx)
 	if err != nil {
 		return opens, fmt.Errorf("end the warm-up: %w", err)
 	}

@@ -250,7 +250,7 @@ func (g *Generator) measureOps(n uint64) error {
 	s := fixed(g.opened, g.opened.Add(time.Hour))
 	done := make(chan error, 1)
 	until := g.Counts().Ops() + n
-	go func() { done <- g.drive(context.Background(), g.opened, s, Hooks{}) }()
+	go func() { done <- g.drive(context.Background(), g.opened, s) }()
 	for poll := time.NewTicker(time.Millisecond); ; {
 		select {
 		case err := <-done:

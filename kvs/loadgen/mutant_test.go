@@ -200,7 +200,7 @@ func mislead(t *testing.T, c Config, e kvs.Engine) (metrics.Summary, error) {
 		l.lying.Store(true)
 	}
 	for {
-		err := g.Measure(context.Background(), Hooks{})
+		err := g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 		if s := g.Summary(); catcher(s, err) != "" || s.Check.Ops > mutantOps {
 			return s, err
 		}
@@ -235,7 +235,7 @@ func TestMutantRouting(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := clients[1].Measure(context.Background(), Hooks{})
+		err := clients[1].Measure(context.Background(), func(metrics.Phase) error { return nil })
 		if got := catcher(clients[1].Summary(), err); got != "misses" {
 			t.Errorf("seed %d: caught by %q, want misses", c.Workload.Seed, got)
 		}

@@ -109,7 +109,7 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	if err := g.Load(ctx); err != nil {
 		return metrics.Summary{}, err
 	}
-	err = g.Measure(ctx, Hooks{})
+	err = g.Measure(ctx, func(metrics.Phase) error { return nil })
 	return g.Summary(), err
 }
 

@@ -32,7 +32,7 @@ func measured(t *testing.T, c Config) (metrics.Summary, *Generator) {
 		t.Fatal(err)
 	}
 	if err := within(t, "Measure", func() error {
-		return g.Measure(context.Background(), Hooks{})
+		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestOpenLoopSeesAPause(t *testing.T) {
 			}
 			return nil
 		}
-		if err := within(t, "Measure", func() error { return g.Measure(context.Background(), Hooks{Enter: enter}) }); err != nil {
+		if err := within(t, "Measure", func() error { return g.Measure(context.Background(), enter) }); err != nil {
 			t.Fatal(err)
 		}
 		histograms, err := g.Latency().Collect(0, 1)
@@ -225,12 +225,12 @@ func TestOpenLoopIsInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	err := within(t, "Measure", func() error {
-		return g.Measure(ctx, Hooks{Enter: func(phase metrics.Phase) error {
+		return g.Measure(ctx, func(phase metrics.Phase) error {
 			if phase == metrics.Window {
 				cancel()
 			}
 			return nil
-		}})
+		})
 	})
 	if err != context.Canceled {
 		t.Errorf("error %v, want that of the context", err)

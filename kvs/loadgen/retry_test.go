@@ -88,7 +88,7 @@ func remembered(ctx context.Context, c Config) (metrics.Summary, *writes, error)
 	w := newWrites(g.workers[0].conns[0])
 	g.workers[0].conns[0] = w
 	if err = g.Load(ctx); err == nil {
-		err = g.Measure(ctx, Hooks{})
+		err = g.Measure(ctx, func(metrics.Phase) error { return nil })
 	}
 	return g.Summary(), w, err
 }
@@ -252,12 +252,12 @@ func TestServerRestarted(t *testing.T) {
 			}
 			var next *store
 			err := within(t, "the run", func() error {
-				return g.Measure(context.Background(), Hooks{Enter: func(p metrics.Phase) error {
+				return g.Measure(context.Background(), func(p metrics.Phase) error {
 					if p == metrics.Window {
 						next = s.restart(t, test.codec)
 					}
 					return nil
-				}})
+				})
 			})
 			var restarted *wire.RestartedError
 			if !errors.As(err, &restarted) || restarted.Node != "server0" || !strings.Contains(restarted.Error(), "server restarted: server0") {
@@ -280,13 +280,13 @@ func TestServerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := within(t, "the run", func() error {
-		return g.Measure(context.Background(), Hooks{Enter: func(p metrics.Phase) error {
+		return g.Measure(context.Background(), func(p metrics.Phase) error {
 			if p == metrics.Window {
 				s.Close()
 				s.Cut()
 			}
 			return nil
-		}})
+		})
 	})
 	var call *CallError
 	var restarted *wire.RestartedError

@@ -90,7 +90,7 @@ func runClients(t *testing.T, c Config) ([]*Generator, []metrics.Summary) {
 			loaded.Done()
 			loaded.Wait()
 			if err == nil {
-				err = g.Measure(context.Background(), Hooks{})
+				err = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 			}
 			if err != nil {
 				t.Error(err)
@@ -203,12 +203,12 @@ func TestWindow(t *testing.T) {
 	loaded := g.Counts()
 	var entered []metrics.Phase
 	var warmed metrics.Counts
-	err := g.Measure(context.Background(), Hooks{Enter: func(p metrics.Phase) error {
+	err := g.Measure(context.Background(), func(p metrics.Phase) error {
 		if entered = append(entered, p); p == metrics.Window {
 			warmed = g.Counts()
 		}
 		return nil
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

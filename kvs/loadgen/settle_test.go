@@ -50,11 +50,10 @@ func TestSettle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
 			g := &Generator{config: Config{WarmUp: 200 * time.Millisecond}}
-			var settle func(context.Context) (time.Time, error)
 			if test.settle != nil {
-				settle = func(context.Context) (time.Time, error) { return test.settle(begin), nil }
+				g.Settle = func(context.Context) (time.Time, error) { return test.settle(begin), nil }
 			}
-			opens, err := g.settle(context.Background(), begin, settle)
+			opens, err := g.settle(context.Background(), begin)
 			if got := opens.Sub(begin); got != test.opens || err != nil {
 				t.Errorf("%s: the window opens after %v, %v; want %v", test.name, got, err, test.opens)
 			}
@@ -73,26 +72,27 @@ func settleOnce(t *testing.T, test settleCase) {
 	t.Helper()
 	g := settling(t, nil)
 	asked := 0
-	hooks := Hooks{Begins: time.Now().Add(50 * time.Millisecond)}
+	g.Begins = time.Now().Add(50 * time.Millisecond)
 	if test.settle != nil {
-		hooks.Settle = func(context.Context) (time.Time, error) { asked++; return test.settle(hooks.Begins), nil }
+		g.Settle = func(context.Context) (time.Time, error) { asked++; return test.settle(g.Begins), nil }
 	}
 	var phases []metrics.Phase
 	var opened time.Time
-	hooks.Enter = func(p metrics.Phase) error {
-		if phases = append(phases, p); p == metrics.Window {
-			opened = time.Now()
-		}
-		return nil
-	}
-	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), hooks) }); err != nil {
+	if err := within(t, "Measure", func() error {
+		return g.Measure(context.Background(), func(p metrics.Phase) error {
+			if phases = append(phases, p); p == metrics.Window {
+				opened = time.Now()
+			}
+			return nil
+		})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s := g.Summary()
 	if len(phases) != 3 || phases[1] != metrics.Window || asked > 1 || (asked == 1) != (test.settle != nil) {
 		t.Errorf("phases %v, asked %d times", phases, asked)
 	}
-	if got := s.WindowStart.Sub(hooks.Begins); got < test.opens || opened.Before(s.WindowStart) {
+	if got := s.WindowStart.Sub(g.Begins); got < test.opens || opened.Before(s.WindowStart) {
 		t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.opens, opened.Sub(s.WindowStart))
 	}
 	if s.InWindow.Ops() == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Sent >= s.Bytes.Sent {
@@ -104,18 +104,19 @@ func settleOnce(t *testing.T, test settleCase) {
 func TestSettleFails(t *testing.T) {
 	why := errors.New("no answer")
 	g := settling(t, nil)
-	fail := Hooks{Settle: func(context.Context) (time.Time, error) { return time.Time{}, why }}
-	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), fail) }); !errors.Is(err, why) || !strings.HasPrefix(err.Error(), "end the warm-up: ") {
+	g.Settle = func(context.Context) (time.Time, error) { return time.Time{}, why }
+	nothing := func(metrics.Phase) error { return nil }
+	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), nothing) }); !errors.Is(err, why) || !strings.HasPrefix(err.Error(), "end the warm-up: ") {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	g = settling(t, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	wait := Hooks{Settle: func(ctx context.Context) (time.Time, error) {
+	g.Settle = func(ctx context.Context) (time.Time, error) {
 		cancel(why)
 		<-ctx.Done()
 		return time.Time{}, context.Cause(ctx)
-	}}
-	if err := within(t, "Measure", func() error { return g.Measure(ctx, wait) }); !errors.Is(err, why) {
+	}
+	if err := within(t, "Measure", func() error { return g.Measure(ctx, nothing) }); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
 }
@@ -124,12 +125,12 @@ func TestSettleFails(t *testing.T) {
 // that was decided on while it slept.
 func TestOpenLoopEndsWithItsWindow(t *testing.T) {
 	g := settling(t, func(c *Config) { c.Rate.OpsPerS = 0.001 })
-	settle := func(context.Context) (time.Time, error) {
+	g.Settle = func(context.Context) (time.Time, error) {
 		time.Sleep(300 * time.Millisecond)
 		return time.Time{}, nil
 	}
 	if err := within(t, "Measure", func() error {
-		return g.Measure(context.Background(), Hooks{Settle: settle})
+		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 	}); err != nil {
 		t.Fatal(err)
 	}
