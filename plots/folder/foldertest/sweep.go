@@ -120,7 +120,7 @@ func WriteJSON(t testing.TB, name string, value any) {
 	}
 }
 
-// Sweeps are those of the shapes that people draw.
+// Sweeps has a sweep of each shape.
 var Sweeps = []SweepPlan{
 	{ID: "nodes", Knobs: []metrics.Knob{Knob("nodes", "2", "4", "6", "8", "12", "16")}, Trials: 10, Law: Law{4e6, 0.03, 0.0015}, Noise: 0.02, Gbps: 10, Seed: 1},
 	{ID: "far", Knobs: []metrics.Knob{Knob("nodes", "2", "4", "8", "16", "32", "64")}, Trials: 3, Law: Law{1e6, 0.08, 0.0004}, Noise: 0.03, Seed: 2},
@@ -133,7 +133,6 @@ var Sweeps = []SweepPlan{
 		Factor: map[string]float64{"slab": 1.6, "null": 2.2}, Noise: 0.03, Seed: 6},
 	{ID: "plain", Trials: 10, Law: Law{4e6, 0, 0}, Noise: 0.02, Fails: func(n int, _ []string) bool { return n == 4 }, Seed: 7},
 	{ID: "one", Trials: 1, Law: Law{4e6, 0, 0}, Seed: 8},
-	{ID: "two-points", Knobs: []metrics.Knob{Knob("nodes", "2", "4")}, Trials: 3, Law: Law{4e6, 0.1, 0}, Noise: 0.05, Seed: 9},
 	{ID: "one-point", Knobs: []metrics.Knob{Knob("nodes", "4")}, Trials: 6, Law: Law{4e6, 0, 0}, Noise: 0.05, Seed: 10},
 	{ID: "failures", Knobs: []metrics.Knob{Knob("nodes", "2", "4", "6", "8", "10")}, Trials: 6, Law: Law{4e6, 0.05, 0.001}, Noise: 0.03, Seed: 11, Done: 29,
 		Fails: func(n int, point []string) bool { return point[0] == "8" && n > 9 || n == 3 }},
