@@ -12,7 +12,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// workOf asks the programs for the settings that a plan's arguments give.
+// workOf asks the programs for the work that a plan's arguments describe.
 func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Work, error) {
 	server, err := p.Settings(ctx, metrics.Server, plan.ServerArgs)
 	if err != nil {
@@ -28,14 +28,14 @@ func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Wo
 	}, nil
 }
 
-// overlaid is the plan with the changes of a ceiling, if every machine has room for
-// its clients' stores.
+// overlaid returns the plan with a ceiling's changes, or an error if a machine has no
+// room for its clients' stores.
 func overlaid(p plan.Plan, o experiment.Overlay, preflight *metrics.Preflight) (plan.Plan, error) {
 	if o.Impossible != nil {
 		return p, o.Impossible
 	}
-	p.ServerArgs = changed(p.ServerArgs, o.Server)
-	p.ClientArgs = changed(p.ClientArgs, o.Client)
+	p.ServerArgs = append(without(p.ServerArgs, o.Server.Drop...), o.Server.Add...)
+	p.ClientArgs = append(without(p.ClientArgs, o.Client.Drop...), o.Client.Add...)
 	if o.NoServers {
 		isServer := func(p plan.Place) bool { return p.Role == metrics.Server }
 		p.Places, p.ServerArgs = slices.DeleteFunc(slices.Clone(p.Places), isServer), nil
@@ -43,13 +43,8 @@ func overlaid(p plan.Plan, o experiment.Overlay, preflight *metrics.Preflight) (
 	return p, fits(o.StoreBytes, preflight)
 }
 
-// changed is a command line with other flags.
-func changed(args []string, f experiment.Flags) []string {
-	return append(without(args, f.Drop...), f.Add...)
-}
-
-// fits says whether every machine has room for its clients' stores, in half of the
-// memory that it has to spare.
+// fits returns an error if the stores of a machine's clients take more than half of its
+// available memory.
 func fits(bytes uint64, preflight *metrics.Preflight) error {
 	if preflight == nil {
 		return nil
@@ -58,12 +53,8 @@ func fits(bytes uint64, preflight *metrics.Preflight) error {
 		if m.Facts == nil {
 			continue
 		}
-		clients := uint64(0)
-		for _, role := range m.Roles {
-			if role == metrics.Client {
-				clients++
-			}
-		}
+		isServer := func(role metrics.Role) bool { return role == metrics.Server }
+		clients := uint64(len(slices.DeleteFunc(slices.Clone(m.Roles), isServer)))
 		if free := m.Facts.Host.MemoryAvailableBytes; clients*bytes > free/2 {
 			return fmt.Errorf("%s of stores on %s, of which %s are free", format.Bytes(clients*bytes), m.Name(), format.Bytes(free))
 		}
@@ -71,7 +62,7 @@ func fits(bytes uint64, preflight *metrics.Preflight) error {
 	return nil
 }
 
-// without takes flags and their values off a command line.
+// without returns a command line without some flags and their values.
 func without(args []string, flags ...string) []string {
 	var rest []string
 	for i := 0; i < len(args); i++ {

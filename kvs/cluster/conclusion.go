@@ -14,7 +14,7 @@ import (
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
-func (l *Launcher) conclude(scale compare.Scale, dir folder, run metrics.Run, ended error) error {
+func conclude(w io.Writer, scale compare.Scale, dir folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return badArguments(f)
@@ -27,27 +27,27 @@ func (l *Launcher) conclude(scale compare.Scale, dir folder, run metrics.Run, en
 	if scale != nil {
 		text += fmt.Sprintf("%s\n\n", scale.GradeRun(run))
 	}
-	return l.finish(text, dir, run.Verdict, ended)
+	return finish(w, text, dir, run.Verdict, ended)
 }
 
-// finish prints a result, its folder and its verdict, and returns the error that the
-// exit status is made of.
-func (l *Launcher) finish(result string, dir folder, verdict metrics.Verdict, ended error) error {
-	fmt.Fprintf(l.Stdout, "%slogs %s\nverdict %s\n", result, dir, verdict)
+// finish prints a result, its folder and its verdict, and returns the error behind the
+// exit status.
+func finish(w io.Writer, result string, dir folder, verdict metrics.Verdict, ended error) error {
+	fmt.Fprintf(w, "%slogs %s\nverdict %s\n", result, dir, verdict)
 	if verdict.Valid {
 		return nil
 	}
 	return &InvalidError{Verdict: verdict, Err: ended}
 }
 
-// badArguments is what the user is told of arguments that a node refuses.
+// badArguments is the error for arguments that a node refuses.
 func badArguments(f *plan.Fault) error {
 	return &UsageError{fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason)}
 }
 
-// explain writes every fault, and the end of the log of the node that the
-// verdict names. An interrupt needs no explanation, a failed preflight has told
-// all, and wrong arguments are the command line's affair, which conclude says.
+// explain writes every fault, and the end of the log of the node that the verdict
+// names. It writes nothing after an interrupt or a failed preflight, which has printed
+// its findings, and nothing about wrong arguments, which conclude reports.
 func (c *conductor) explain(w io.Writer, ended error) {
 	var f *plan.Fault
 	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.preflight.Failed() {
@@ -65,10 +65,9 @@ func (c *conductor) explain(w io.Writer, ended error) {
 	}
 }
 
-// labLines are the labs' lines: each server's median, and the total. The
-// median is that of the server's own seconds in the window; the total is the
-// run's result, the clients' verified operations. A ceiling is not called total,
-// so that nobody's script takes it for one.
+// labLines are the labs' lines: the median of each server's seconds in the window, and
+// the total of the clients' verified operations. A ceiling is not called total, so that
+// no script takes it for one.
 func labLines(run metrics.Run) string {
 	var b strings.Builder
 	for _, node := range run.Nodes {

@@ -58,8 +58,7 @@ type Launcher struct {
 	flags    plan.Flags // of Programs, since Run began
 	limits   limits
 	ceilings ceilings // that Run has measured so far
-	draw     drawer   // a run's folder
-	drawMany drawer   // a sweep's folder
+	draw     drawer
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -79,7 +78,6 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 		limits:   defaultLimits(),
 		ceilings: make(ceilings),
 		draw:     plots.Draw,
-		drawMany: plots.Draw,
 	}
 }
 
@@ -103,7 +101,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	}
 	given := args
 	if cfg.Trials.Resume != "" {
-		if cfg, args, err = l.recorded(cfg, args); err != nil {
+		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
 			return &UsageError{err}
 		}
 	}
@@ -119,14 +117,10 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	if cfg.Trials.many() {
-		return l.sweep(ctx, cfg, nodes, args)
-	}
-	if cfg.Trials.SLO != nil {
-		return l.searchSLO(ctx, cfg, nodes, args)
-	}
-	if cfg.SelfTest != "" {
-		return l.selfTest(ctx, cfg, nodes, args)
+	if cfg.isSeries() {
+		r := &resolver{programs: l.Programs, root: l.Root, commit: l.commit(ctx), cfg: cfg, nodes: nodes, flags: l.flags}
+		s := &series{resolver: r, stdout: l.Stdout, stderr: l.Stderr, check: l.check, trial: l.trial, draw: l.draw}
+		return s.run(ctx, args)
 	}
 	plan, err := plan.Make(ctx, cfg.Spec, nodes)
 	if err != nil {
@@ -150,18 +144,19 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 		ID: dir.id(), GitCommit: at.commit, Command: commandLine(args),
 	})
 	if err == nil {
-		l.picture(l.draw, dir)
+		picture(l.draw, dir, l.Stderr)
 	}
-	return l.conclude(cfg.Grade, dir, run, err)
+	return conclude(l.Stdout, cfg.Grade, dir, run, err)
 }
 
 // drawer makes a folder's figures and report.
 type drawer func(dir string) (files []string, err error)
 
-// picture draws, if it can: what was measured stands without it.
-func (l *Launcher) picture(draw drawer, dir folder) {
+// picture draws a folder. A failure is only reported: the measurement stands without
+// figures.
+func picture(draw drawer, dir folder, stderr io.Writer) {
 	if _, err := draw(string(dir)); err != nil {
-		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+		fmt.Fprintf(stderr, "no pictures: %v\n", err)
 	}
 }
 
@@ -247,7 +242,7 @@ func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptio
 		err = c.cut(limited, nil, started)
 	}
 	if err == nil {
-		if c.ceiling, err = l.measureCeiling(limited, at, own, c, dir); err != nil {
+		if c.ceiling, err = l.ceilings.measure(limited, at, own, c, dir); err != nil {
 			err = c.cut(limited, nil, started)
 		}
 	}

@@ -74,7 +74,6 @@ func newTrial(t testing.TB) *trial {
 	tr.limits.exit = 5 * time.Second
 	tr.limits.grace = 300 * time.Millisecond
 	tr.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
-	tr.drawMany = tr.draw
 	return tr
 }
 

@@ -14,8 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// sameLengths refuses variants that are to run at the same time and whose warm-ups or
-// windows differ in length.
+// sameLengths refuses --together for variants whose warm-ups or windows differ in length.
 func sameLengths(ctx context.Context, a, b configuration) error {
 	ofA, err := a.programs.Settings(ctx, metrics.Client, a.plan.ClientArgs)
 	if err != nil {
@@ -45,32 +44,32 @@ type groupedTrial struct {
 }
 
 // runGroup runs one trial, or a pair.
-func (l *Launcher) runGroup(ctx context.Context, trials []groupedTrial) (runs []metrics.Run, errs []error) {
+func runGroup(ctx context.Context, trial trialFunc, stderr io.Writer, trials []groupedTrial) (runs []metrics.Run, errs []error) {
 	if len(trials) == 2 {
-		r, e := l.runPair(ctx, [2]groupedTrial(trials))
+		r, e := runPair(ctx, trial, stderr, [2]groupedTrial(trials))
 		return r[:], e[:]
 	}
 	t := trials[0]
-	run, err := l.trial(ctx, t.at, trialOptions{stderr: l.Stderr}, t.dir, t.run)
+	run, err := trial(ctx, t.at, trialOptions{stderr: stderr}, t.dir, t.run)
 	return []metrics.Run{run}, []error{err}
 }
 
 // runPair runs two trials at the same time on the same nodes, with one window, so that
-// what happens on the nodes happens to both. The servers of B have ports that those of
-// A do not use. The errors are those of Launcher.trial.
-func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
+// a disturbance of the nodes meets both. The servers of B use other ports than those of
+// A. The errors are trial's.
+func runPair(ctx context.Context, trial trialFunc, stderr io.Writer, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
 	for i, t := range trials {
 		if t.variant == metrics.VariantNames[1] {
 			trials[i].at.plan = t.at.plan.OffsetPorts(trials[1-i].at.plan)
 		}
 	}
 	barriers := newBarriers()
-	var stderr sync.Mutex
+	var writing sync.Mutex
 	var both sync.WaitGroup
 	for i, t := range trials {
-		own := trialOptions{stderr: &namedWriter{mu: &stderr, w: l.Stderr, name: t.variant}, barrier: barriers[i]}
+		own := trialOptions{stderr: &namedWriter{mu: &writing, w: stderr, name: t.variant}, barrier: barriers[i]}
 		t.run.Together = trials[1-i].run.ID
-		both.Go(func() { runs[i], errs[i] = l.trial(ctx, t.at, own, t.dir, t.run) })
+		both.Go(func() { runs[i], errs[i] = trial(ctx, t.at, own, t.dir, t.run) })
 	}
 	both.Wait()
 	if apart := experiment.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
@@ -85,13 +84,13 @@ func (l *Launcher) runPair(ctx context.Context, trials [2]groupedTrial) (runs [2
 	return runs, errs
 }
 
-// namedWriter writes lines with a name in front of each, whole ones, so that several
-// may write at a time.
+// namedWriter puts a name in front of each line. It writes whole lines, so that two may
+// share a terminal.
 type namedWriter struct {
 	mu   *sync.Mutex
 	w    io.Writer
 	name string
-	rest []byte // of a line that has not ended
+	rest []byte // an incomplete line
 }
 
 func (n *namedWriter) Write(text []byte) (int, error) {

@@ -30,7 +30,7 @@ func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, std
 			t.Fatal(err)
 		}
 	}
-	runs, errs = tr.runPair(context.Background(), trials)
+	runs, errs = runPair(context.Background(), tr.trial, tr.Stderr, trials)
 	return runs, errs, tr.stderr.String()
 }
 

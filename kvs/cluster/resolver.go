@@ -13,21 +13,20 @@ import (
 	"kvlab/metrics"
 )
 
-// resolver turns the specs of an experiment into configurations on the nodes there
-// are.
+// resolver turns an experiment's specs into configurations on the nodes.
 type resolver struct {
 	programs plan.Programs // of the checkout
 	root     string        // the checkout
 	commit   string        // its commit
-	cfg      Config        // what all trials share
+	cfg      Config        // of all trials
 	nodes    []nodes.Node
 	flags    plan.Flags               // of programs
 	builds   remote.Builds            // the programs of other commits
-	resolved map[string]configuration // by their specs
+	resolved map[string]configuration // by spec
 }
 
-// resolve returns a spec's configuration: enough nodes, and arguments that the
-// programs take.
+// resolve returns a spec's configuration. There are nodes enough for it, and the
+// programs accept its arguments.
 func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	key := fmt.Sprintf("%q", spec)
 	if at, ok := r.resolved[key]; ok {
@@ -49,6 +48,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	return at, nil
 }
 
+// configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	at := configuration{cfg: r.cfg, programs: r.programs, commit: r.commit}
 	v, err := parseVariant(spec.Args, r.flags)
@@ -63,8 +63,11 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.cfg.Spec, err = v.apply(r.cfg.Spec); err != nil {
 		return at, err
 	}
-	if at.cfg.Spec, err = setAll(at.cfg.Spec, spec.Set, r.flags); err != nil {
-		return at, err
+	at.cfg.ServerArgs, at.cfg.ClientArgs = slices.Clone(at.cfg.ServerArgs), slices.Clone(at.cfg.ClientArgs)
+	for _, setting := range spec.Set {
+		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.flags); err != nil {
+			return at, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
+		}
 	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		err = at.programs.Check(ctx, at.plan)
@@ -73,16 +76,4 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		err = fmt.Errorf("--sweep, at %s: %w", spec.Name, err)
 	}
 	return at, err
-}
-
-// setAll is the spec with knobs' values in their places, a flag that both programs have
-// in both.
-func setAll(s plan.Spec, settings []experiment.Setting, flags plan.Flags) (plan.Spec, error) {
-	s.ServerArgs, s.ClientArgs = slices.Clone(s.ServerArgs), slices.Clone(s.ClientArgs)
-	for _, setting := range settings {
-		if err := s.Set(setting.Name, setting.Value, flags); err != nil {
-			return s, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
-		}
-	}
-	return s, nil
 }

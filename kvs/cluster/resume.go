@@ -1,19 +1,21 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
 
-// recorded replaces a --resume command line by the one that began the sweep. Typed
-// with other words than --resume, they must be that one's.
-func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error) {
+// recorded replaces a --resume command line by the one that began the sweep. Any other
+// words of the command line must be those of that one. out is the default of --out.
+func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, []string, error) {
 	dir, err := filepath.EvalSymlinks(cfg.Trials.Resume)
 	if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
@@ -33,16 +35,16 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
-	if cfg, err = ParseArgs(rest, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
+	if cfg, err = ParseArgs(rest, out, flags, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
 	cfg.Trials.Resume = dir
 	return cfg, rest, nil
 }
 
-// reopen finds what is done of the plan that stands in a sweep's folder, and makes it
-// the plan, if the command line, the git commit and the programs are still the same.
-func reopen(dir folder, plan *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
+// reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
+// that are done. The command line, the git commit and the programs must be the same.
+func reopen(dir folder, today *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
 	refuse := func(err error) ([]experiment.Trial, *os.File, error) {
 		return nil, nil, &UsageError{fmt.Errorf("--resume %s: %w", dir, err)}
 	}
@@ -51,7 +53,7 @@ func reopen(dir folder, plan *metrics.Sweep) (done []experiment.Trial, lock *os.
 	}
 	begun, trials, err := metrics.ReadSweep(string(dir))
 	if err == nil {
-		err = experiment.CheckSame(begun, *plan)
+		err = experiment.CheckSame(begun, *today)
 	}
 	if err == nil {
 		done, err = finished(dir, trials)
@@ -63,6 +65,25 @@ func reopen(dir folder, plan *metrics.Sweep) (done []experiment.Trial, lock *os.
 		lock.Close()
 		return refuse(err)
 	}
-	*plan = begun
+	*today = begun
 	return done, lock, nil
+}
+
+// finished completes the trials of an earlier launcher with the runs of the valid ones.
+func finished(dir folder, trials []metrics.Trial) ([]experiment.Trial, error) {
+	var done []experiment.Trial
+	for _, trial := range trials {
+		t := experiment.Trial{Trial: trial}
+		if trial.Verdict.Valid {
+			text, err := os.ReadFile(filepath.Join(string(dir), trial.Folder, "run.json"))
+			if err != nil {
+				return nil, err
+			}
+			if err := json.Unmarshal(text, &t.Run); err != nil {
+				return nil, fmt.Errorf("%s/run.json: %w", trial.Folder, err)
+			}
+		}
+		done = append(done, t)
+	}
+	return done, nil
 }

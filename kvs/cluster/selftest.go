@@ -1,20 +1,14 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/verdict"
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
@@ -27,6 +21,7 @@ func (c *Config) selfTestFlags(fs *flag.FlagSet) {
 		default:
 			return errors.New("want --selftest or --selftest=quick")
 		}
+		c.NoCeiling = true
 		return nil
 	})
 }
@@ -43,32 +38,9 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 	return nil
 }
 
-// selfTest carries out --selftest.
-func (l *Launcher) selfTest(ctx context.Context, cfg Config, found []nodes.Node, args []string) error {
-	cfg.NoCeiling = true
-	kind := experiment.SelfTest{
-		Form: cfg.SelfTest, Command: commandLine(args), GitCommit: l.commit(ctx), Seed: rand.Uint64(), Injected: verdict.Injected,
-	}
-	if len(found) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
-		kind.Cores = halves()
-	}
-	r := &resolver{programs: l.Programs, flags: l.flags, root: l.Root, commit: kind.GitCommit, cfg: cfg, nodes: found}
-	s := &series{l: l, kind: kind, resolver: r, command: kind.Command}
-	if only, err := s.prepare(ctx, cfg); only || err != nil {
-		return err
-	}
-	var err error
-	if s.dir, err = createFolder(cfg.Out, time.Now()); err != nil {
-		return &UsageError{err}
-	}
-	fmt.Fprintf(l.Stderr, "self-test, %s; the order within pairs has seed %d\n", cfg.SelfTest, kind.Seed)
-	return s.run(ctx, nil)
-}
-
-// halves are the flags that give servers and clients on this machine processors of
-// their own, if there are two at least. Without them, from one moment to the next, an
-// operation costs more or less as its two ends run on one processor or on two, and
-// each variant of a pair has its own luck.
+// halves are launcher flags that bind servers and clients to different halves of this
+// machine's processors; "" with a single processor. Otherwise the cost of an operation
+// changes from moment to moment, as its two ends share a processor or not.
 func halves() string {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {

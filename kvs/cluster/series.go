@@ -3,93 +3,178 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/compare"
 )
 
-// series is an experiment that is carried out in one folder.
+// trialFunc makes one trial. run names it; the result is complete.
+type trialFunc func(ctx context.Context, at configuration, own trialOptions, dir folder, run metrics.Run) (metrics.Run, error)
+
+// series runs an experiment in one folder: a sweep, a comparison, a search or the
+// self-test.
 type series struct {
-	l        *Launcher
-	kind     experiment.Experiment
-	resolver *resolver
-	command  []string
-	dir      folder
-	resumes  bool // the folder can be resumed
-	draws    bool // the folder has figures
-	began    time.Time
-	made     int // trials since then
+	resolver       *resolver
+	stdout, stderr io.Writer
+	check          func(context.Context, configuration) error // of --preflight
+	trial          trialFunc
+	draw           drawer
+
+	plan  metrics.Sweep
+	kind  experiment.Experiment
+	dir   folder
+	began time.Time
+	made  int // trials since began
 }
 
-// prepare resolves every spec that is known. only says that the command line asks for
-// that alone, as --dry-run and --check do.
-func (s *series) prepare(ctx context.Context, cfg Config) (only bool, err error) {
-	largest, err := s.largest(ctx)
-	switch {
-	case err != nil:
-		return false, &UsageError{err}
-	case cfg.DryRun:
-		return true, s.dryRun(ctx, s.l.Stdout)
-	case cfg.Preflight:
-		return true, s.l.check(ctx, largest)
+// isSeries reports whether the command line asks for more than a plain run.
+func (c Config) isSeries() bool { return c.Trials.many() || c.Trials.SLO != nil || c.SelfTest != "" }
+
+// run makes the trials of the experiment that a command line asks for, or those that an
+// interrupted one has left. With --dry-run it only prints the plans, and with
+// --preflight it only checks the machines.
+func (s *series) run(ctx context.Context, args []string) (err error) {
+	cfg := s.resolver.cfg
+	defer func() { err = cmp.Or(err, s.resolver.builds.Remove()) }()
+	s.plan = planSeries(cfg, args, s.resolver.commit)
+	s.kind = s.experiment(cfg)
+	known, err := s.resolveAll(ctx)
+	if err != nil {
+		return &UsageError{err}
 	}
-	return false, nil
+	switch {
+	case cfg.DryRun:
+		return s.dryRun(known)
+	case cfg.Preflight: // the largest plan has the most machines
+		return s.check(ctx, slices.MaxFunc(known, func(a, b configuration) int { return len(a.plan.Places) - len(b.plan.Places) }))
+	}
+	if s.plan.Programs, err = s.resolver.programs.Sums(); err != nil {
+		return err
+	}
+	done, lock, err := s.open(cfg)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // a nil lock is ignored
+	s.kind = s.experiment(cfg)
+	s.began = time.Now()
+	keep := func(done []experiment.Trial) error { return s.keep(done, false) }
+	done, err = experiment.Runner{Next: s.kind, Make: s.make, Keep: keep}.Run(ctx, done)
+	return s.conclude(done, err)
+}
+
+// planSeries is the plan that a command line asks for. A search has no order.
+func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
+	t := cfg.Trials
+	plan := metrics.Sweep{
+		Started: time.Now(), Command: commandLine(args), GitCommit: commit, Lab: cfg.lab(),
+		Seed: t.Seed, Knobs: t.knobs(), Trials: t.perPoint(), Until: t.Until, Together: t.Together,
+	}
+	if t.SLO != nil {
+		return plan
+	}
+	for plan.Seed == 0 {
+		plan.Seed = uint64(rand.Uint32()) // short enough to type
+	}
+	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
+	for _, v := range t.AB {
+		plan.Variants = append(plan.Variants, metrics.Variant{Args: v.text})
+	}
+	return plan
+}
+
+// experiment is what the command line asks for, with the plan as it is now.
+func (s *series) experiment(cfg Config) experiment.Experiment {
+	switch {
+	case cfg.SelfTest != "":
+		kind := experiment.SelfTest{Form: cfg.SelfTest, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed, Injected: verdict.Injected}
+		if len(s.resolver.nodes) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
+			kind.Cores = halves()
+		}
+		return kind
+	case cfg.Trials.SLO != nil:
+		return experiment.Search{SLO: *cfg.Trials.SLO, Plan: s.plan}
+	}
+	return experiment.Sweep{Plan: s.plan, Further: func(done []metrics.Trial) string { return further(s.plan, s.dir, cfg.Grade, done) }}
+}
+
+// resolveAll resolves every spec that is known, and completes the plan's variants. The
+// programs of other commits are built here.
+func (s *series) resolveAll(ctx context.Context) (known []configuration, err error) {
+	for _, spec := range s.kind.Specs() {
+		at, err := s.resolver.resolve(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, at)
+	}
+	for i := range s.plan.Variants {
+		s.plan.Variants[i].GitCommit = known[i].commit
+		if s.plan.Variants[i].Programs, err = known[i].programs.Sums(); err != nil {
+			return nil, err
+		}
+	}
+	if s.plan.Together {
+		err = sameLengths(ctx, known[0], known[1])
+	}
+	return known, err
 }
 
 // dryRun prints the order of the trials and the plan of each spec.
-func (s *series) dryRun(ctx context.Context, w io.Writer) error {
+func (s *series) dryRun(known []configuration) error {
 	outline := s.kind.Outline()
-	fmt.Fprint(w, outline)
-	var first configuration
+	fmt.Fprint(s.stdout, outline)
 	for i, spec := range s.kind.Specs() {
-		at, err := s.resolver.resolve(ctx, spec)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			first = at
-		} else if at.cfg.Trials.Together {
-			at.plan = at.plan.OffsetPorts(first.plan)
+		p := known[i].plan
+		if i > 0 && s.plan.Together {
+			p = p.OffsetPorts(known[0].plan)
 		}
 		if outline != "" {
-			fmt.Fprintf(w, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
+			fmt.Fprintf(s.stdout, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
 		}
-		if err := at.plan.Print(w); err != nil {
+		if err := p.Print(s.stdout); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// largest is the configuration with the most places.
-func (s *series) largest(ctx context.Context) (largest configuration, err error) {
-	for _, spec := range s.kind.Specs() {
-		at, err := s.resolver.resolve(ctx, spec)
-		if err != nil {
-			return at, err
-		}
-		if len(at.plan.Places) > len(largest.plan.Places) {
-			largest = at
-		}
-	}
-	return largest, nil
-}
+// resumes reports whether an interrupted experiment can go on: its plan is then in its
+// folder from the start.
+func (s *series) resumes() bool { return s.resolver.cfg.Trials.many() }
 
-// run makes the trials that are left after those that are done, and concludes.
-func (s *series) run(ctx context.Context, done []experiment.Trial) error {
-	s.began = time.Now()
-	done, err := experiment.Runner{Next: s.kind, Make: s.make, Keep: func(done []experiment.Trial) error { return s.keep(done, false) }}.Run(ctx, done)
-	return s.conclude(done, err)
+// open makes the experiment's folder and writes the plan, or finds the trials that are
+// done in the folder of --resume. No other launcher works in the folder before lock,
+// which may be nil, is closed.
+func (s *series) open(cfg Config) (done []experiment.Trial, lock *os.File, err error) {
+	if cfg.Trials.Resume != "" {
+		s.dir = folder(cfg.Trials.Resume)
+		return reopen(s.dir, &s.plan)
+	}
+	if s.dir, err = createFolder(cfg.Out, s.plan.Started); err != nil {
+		return nil, nil, &UsageError{err}
+	}
+	s.plan.ID = s.dir.id()
+	if !s.resumes() {
+		return nil, nil, nil
+	}
+	if err := s.dir.writeJSON(metrics.SweepFile, s.plan); err != nil {
+		return nil, nil, err
+	}
+	lock, err = s.dir.lock()
+	return nil, lock, err
 }
 
 // make makes the trials of a group.
@@ -104,11 +189,11 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 		if err := t.dir.clear(); err != nil {
 			return nil, err
 		}
-		t.run = metrics.Run{ID: s.dir.id() + "/" + p.Folder(), GitCommit: at.commit, Command: s.command}
-		fmt.Fprintln(s.l.Stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
+		t.run = metrics.Run{ID: s.dir.id() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
+		fmt.Fprintln(s.stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
 		trials = append(trials, t)
 	}
-	runs, errs := s.l.runGroup(ctx, trials)
+	runs, errs := runGroup(ctx, s.trial, s.stderr, trials)
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
 		return nil, plan.ErrInterrupted
 	}
@@ -116,7 +201,7 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 	for i, p := range group {
 		trial := experiment.Trial{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i]), Of: p.Of, Label: p.Label, Run: runs[i]}
 		if line := s.kind.Record(&trial); line != "" {
-			fmt.Fprintln(s.l.Stdout, line)
+			fmt.Fprintln(s.stdout, line)
 		}
 		made = append(made, trial)
 	}
@@ -124,7 +209,7 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 	return made, nil
 }
 
-// timeLeft says how long a number of trials may take, by those made so far; "" before
+// timeLeft estimates how long a number of trials takes from those made so far; "" before
 // the first.
 func (s *series) timeLeft(trials int) string {
 	if s.made == 0 || trials < 1 {
@@ -160,18 +245,18 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 		err = plan.ErrInterrupted
 	}
 	err = cmp.Or(err, s.keep(done, true))
-	if s.draws && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
-		s.l.picture(s.l.drawMany, s.dir)
+	if s.resolver.cfg.SelfTest == "" && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
+		picture(s.draw, s.dir, s.stderr)
 	}
 	text, verdict := s.kind.Conclude(done, err)
 	var failed *experiment.TrialError
 	if err != nil && !errors.As(err, &failed) {
 		verdict = verdictOf(err)
-		if s.resumes {
+		if s.resumes() {
 			s.explainResume(done)
 		}
 	}
-	return s.l.finish(text, s.dir, verdict, err)
+	return finish(s.stdout, text, s.dir, verdict, err)
 }
 
 // explainResume says how the experiment goes on.
@@ -181,24 +266,21 @@ func (s *series) explainResume(done []experiment.Trial) {
 	for _, group := range groups {
 		left += len(group)
 	}
-	fmt.Fprintf(s.l.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
+	fmt.Fprintf(s.stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
 }
 
-// finished are the trials of an earlier launcher, with the runs of the valid ones.
-func finished(dir folder, trials []metrics.Trial) ([]experiment.Trial, error) {
-	var done []experiment.Trial
-	for _, trial := range trials {
-		t := experiment.Trial{Trial: trial}
-		if trial.Verdict.Valid {
-			text, err := os.ReadFile(filepath.Join(string(dir), trial.Folder, "run.json"))
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Unmarshal(text, &t.Run); err != nil {
-				return nil, fmt.Errorf("%s/run.json: %w", trial.Folder, err)
-			}
+// further is the comparison of variants, and the grade.
+func further(plan metrics.Sweep, dir folder, scale compare.Scale, done []metrics.Trial) string {
+	text := ""
+	if len(plan.Variants) > 0 {
+		if compared, err := compare.Variants(string(dir)); err != nil {
+			text = fmt.Sprintf("\nno comparison: %v\n", err)
+		} else {
+			text = fmt.Sprintf("\n%s\n", compared)
 		}
-		done = append(done, t)
 	}
-	return done, nil
+	if scale != nil {
+		text += fmt.Sprintf("\n%s\n", scale.GradeTrials(plan, done))
+	}
+	return text
 }

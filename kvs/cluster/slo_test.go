@@ -52,7 +52,7 @@ func (tr *trial) search(ctx context.Context, promise string, more ...string) err
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.drawMany = plots.Draw
+	tr.draw = plots.Draw
 	if err := tr.search(context.Background(), "p99=4ms"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
@@ -81,7 +81,7 @@ func TestSearchSLO(t *testing.T) {
 func TestSearchSLOEnds(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.drawMany = func(string) ([]string, error) { return nil, nil }
+	tr.draw = func(string) ([]string, error) { return nil, nil }
 	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(tr.stdout.String(), "\nslo p50=1µs: broken at every rate down to ") {
 		t.Errorf("error %v, output:\n%s", err, tr.stdout.String())
 	}
@@ -90,7 +90,7 @@ func TestSearchSLOEnds(t *testing.T) {
 		"--server-args=-fake-clients node2,node3":                   `verdict INVALID\(--slo p99.99=5ms: 2000 calls at .* are too few for p99.99: want a longer --secs\)\n$`,
 	} {
 		tr := newTrial(t)
-		tr.drawMany = func(string) ([]string, error) { return nil, nil }
+		tr.draw = func(string) ([]string, error) { return nil, nil }
 		err := tr.Run(context.Background(), []string{"2", "2", "--slo", "p99.99=5ms", "--out", tr.out, fault})
 		if ExitStatus(err) != exitInvalid || !regexp.MustCompile(verdict).MatchString(tr.stdout.String()) {
 			t.Errorf("%s: error %v, output:\n%s", fault, err, tr.stdout.String())

@@ -91,7 +91,7 @@ func (tr *trial) compared(ctx context.Context, args ...string) error {
 func TestABTrials(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.drawMany = plots.Draw
+	tr.draw = plots.Draw
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	once := filepath.Join(tr.out, "once")
