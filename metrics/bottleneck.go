@@ -1,27 +1,27 @@
 package metrics
 
-// Limit is what a run's throughput is limited by.
-type Limit string
+// BottleneckKind is what a run's throughput is limited by.
+type BottleneckKind string
 
 // The limits, in the order in which they are looked for: the first that holds
 // is the answer.
 const (
-	LimitOffered     Limit = "offered rate"    // an open loop, which the store keeps up with
-	LimitLink        Limit = "network link"    // a node's link carries what it can
-	LimitHottest     Limit = "hottest server"  // one server is busy while the others wait for it
-	LimitOther       Limit = "other work"      // processes that are not the run's
-	LimitGC          Limit = "garbage"         // collecting it
-	LimitServerCPU   Limit = "server CPU"      // the processors of the servers
-	LimitClientCPU   Limit = "client CPU"      // the processors of the clients
-	LimitShared      Limit = "shared machine"  // processors that servers and clients share
-	LimitRetransmits Limit = "retransmits"     // segments that are lost
-	LimitConcurrency Limit = "too little load" // nothing is busy: too few operations are under way
-	LimitUnknown     Limit = "cannot tell"     // nothing is at its limit, and not all is idle
+	LimitOffered     BottleneckKind = "offered rate"    // an open loop, which the store keeps up with
+	LimitLink        BottleneckKind = "network link"    // a node's link carries what it can
+	LimitHottest     BottleneckKind = "hottest server"  // one server is busy while the others wait for it
+	LimitOther       BottleneckKind = "other work"      // processes that are not the run's
+	LimitGC          BottleneckKind = "garbage"         // collecting it
+	LimitServerCPU   BottleneckKind = "server CPU"      // the processors of the servers
+	LimitClientCPU   BottleneckKind = "client CPU"      // the processors of the clients
+	LimitShared      BottleneckKind = "shared machine"  // processors that servers and clients share
+	LimitRetransmits BottleneckKind = "retransmits"     // segments that are lost
+	LimitConcurrency BottleneckKind = "too little load" // nothing is busy: too few operations are under way
+	LimitUnknown     BottleneckKind = "cannot tell"     // nothing is at its limit, and not all is idle
 )
 
 // Bottleneck is what limits a run, and where.
 type Bottleneck struct {
-	Limit    Limit             `json:"limit"`
+	Kind     BottleneckKind    `json:"limit"`
 	Node     string            `json:"node,omitempty"` // "" where it is not one node
 	Sentence string            `json:"sentence"`       // for people: the limit and the figures
 	Figures  BottleneckFigures `json:"figures"`

@@ -12,10 +12,10 @@ func (r Run) CPUPerOp(roles ...Role) float64 {
 			if node.Role != role {
 				continue
 			}
-			if node.Summary == nil || node.Summary.Pressure == nil {
+			if node.Summary == nil || node.Summary.Saturation == nil {
 				return 0
 			}
-			seconds += node.Summary.Pressure.ProcessCPUPercent / 100 * node.Summary.WindowLengthS
+			seconds += node.Summary.Saturation.ProcessCPUPercent / 100 * node.Summary.WindowLengthS
 			ops += node.Summary.InWindow.Ops()
 		}
 		if ops == 0 {

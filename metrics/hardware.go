@@ -1,8 +1,8 @@
 package metrics
 
-// Pressure is how near a node's machine and process came to what they can do, over
+// Saturation is how near a node's machine and process came to what they can do, over
 // the window. Per cents of processors are of time.
-type Pressure struct {
+type Saturation struct {
 	ProcessCPUPercent  float64 `json:"process_cpu_percent"`      // 100 is one core busy
 	OwnCoresPercent    float64 `json:"own_cores_cpu_percent"`    // busy share of the cores that the process may run on, whoever kept them busy
 	BusiestCorePercent float64 `json:"busiest_core_cpu_percent"` // of all

@@ -107,16 +107,16 @@ func (p Point) Headroom() float64 {
 	return stats.Median(headrooms)
 }
 
-// LimitedBy is what limits most of the valid trials, the first of several, and how
+// Bottleneck is what limits most of the valid trials, the first of several, and how
 // many of them; "" where no trial says it.
-func (p Point) LimitedBy() (limit Limit, trials int) {
-	count := make(map[Limit]int)
+func (p Point) Bottleneck() (limit BottleneckKind, trials int) {
+	count := make(map[BottleneckKind]int)
 	for _, trial := range p.Valid {
-		count[trial.Limit]++
+		count[trial.Bottleneck]++
 	}
 	for _, trial := range p.Valid {
-		if n := count[trial.Limit]; n > trials && trial.Limit != "" {
-			limit, trials = trial.Limit, n
+		if n := count[trial.Bottleneck]; n > trials && trial.Bottleneck != "" {
+			limit, trials = trial.Bottleneck, n
 		}
 	}
 	return limit, trials

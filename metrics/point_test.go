@@ -54,13 +54,13 @@ func TestPoints(t *testing.T) {
 
 func TestPointLimit(t *testing.T) {
 	p := Point{Valid: []Trial{
-		{Headroom: 3, Limit: LimitOther}, {Headroom: 1, Limit: LimitServerCPU}, {Limit: LimitServerCPU}, {Headroom: 2, Limit: LimitOther}, {Headroom: 9},
+		{Headroom: 3, Bottleneck: LimitOther}, {Headroom: 1, Bottleneck: LimitServerCPU}, {Bottleneck: LimitServerCPU}, {Headroom: 2, Bottleneck: LimitOther}, {Headroom: 9},
 	}}
-	if limit, n := p.LimitedBy(); limit != LimitOther || n != 2 || p.Headroom() != 2.5 {
+	if limit, n := p.Bottleneck(); limit != LimitOther || n != 2 || p.Headroom() != 2.5 {
 		t.Errorf("%s in %d trials, headroom %v; want the first of two limits in 2, and 2.5", limit, n, p.Headroom())
 	}
 	none := Point{Valid: make([]Trial, 2)}
-	if limit, n := none.LimitedBy(); limit != "" || n != 0 || none.Headroom() != 0 {
+	if limit, n := none.Bottleneck(); limit != "" || n != 0 || none.Headroom() != 0 {
 		t.Errorf("%q in %d trials, headroom %v of none", limit, n, none.Headroom())
 	}
 }

@@ -49,10 +49,10 @@ func (p *Preflight) slowestLink() uint64 {
 	return slowest
 }
 
-// Ahead is how far the monotonic clock of a node's machine was found to be ahead
+// ClockOffset is how far the monotonic clock of a node's machine was found to be ahead
 // of the launcher's before the run, at most half the width of what bounds it away
 // from the truth; 0 where that is not known.
-func (p *Preflight) Ahead(node string) time.Duration {
+func (p *Preflight) ClockOffset(node string) time.Duration {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil {
 		bounds := m.ClockBefore.Monotonic
 		return time.Duration(bounds.LeastNs + (bounds.MostNs-bounds.LeastNs)/2)
@@ -81,14 +81,14 @@ func (p *Preflight) StepText() string {
 	return "wall clocks were set during the run: " + strings.Join(set, ", ") + "; nothing is measured by them"
 }
 
-// MonotonicAhead bounds how far the monotonic clock of a node's machine was ahead
+// ClockOffsetBounds bounds how far the monotonic clock of a node's machine was ahead
 // of the launcher's during the run; false where it was not measured before and
 // after it.
-func (p *Preflight) MonotonicAhead(node string) (Ahead, bool) {
+func (p *Preflight) ClockOffsetBounds(node string) (ClockOffsetBounds, bool) {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil && m.ClockAfter != nil {
 		return m.ClockBefore.Monotonic.Between(m.ClockAfter.Monotonic), true
 	}
-	return Ahead{}, false
+	return ClockOffsetBounds{}, false
 }
 
 // machine is a node's machine, or nil.
@@ -197,9 +197,9 @@ type Process struct {
 // exchange of four timestamps (RFC 5905, section 8). The true offset is at most
 // BoundS away from OffsetS, whatever way the two messages took.
 type ClockOffset struct {
-	OffsetS   float64 `json:"offset_s"`
-	BoundS    float64 `json:"bound_s"`
-	Monotonic Ahead   `json:"monotonic"` // of CLOCK_MONOTONIC, which nobody sets
+	OffsetS   float64           `json:"offset_s"`
+	BoundS    float64           `json:"bound_s"`
+	Monotonic ClockOffsetBounds `json:"monotonic"` // of CLOCK_MONOTONIC, which nobody sets
 
 	// Zero is what the node's wall clock says of the moment when its CLOCK_MONOTONIC
 	// was 0. Both run at the same rate (adjtimex(2)), so that only a step of the wall
@@ -216,19 +216,19 @@ type RTT struct {
 	Err  string  `json:"error,omitempty"` // why there was no connection
 }
 
-// Ahead bounds how far one clock is ahead of another.
-type Ahead struct {
+// ClockOffsetBounds bounds how far one clock is ahead of another.
+type ClockOffsetBounds struct {
 	LeastNs int64 `json:"least_ns"`
 	MostNs  int64 `json:"most_ns"`
 }
 
 // Between bounds it from one measurement to another, for clocks of which one
 // gains on the other all the time, or never.
-func (a Ahead) Between(b Ahead) Ahead {
-	return Ahead{LeastNs: min(a.LeastNs, b.LeastNs), MostNs: max(a.MostNs, b.MostNs)}
+func (a ClockOffsetBounds) Between(b ClockOffsetBounds) ClockOffsetBounds {
+	return ClockOffsetBounds{LeastNs: min(a.LeastNs, b.LeastNs), MostNs: max(a.MostNs, b.MostNs)}
 }
 
 // Both is what two measurements of the same moment say together.
-func (a Ahead) Both(b Ahead) Ahead {
-	return Ahead{LeastNs: max(a.LeastNs, b.LeastNs), MostNs: min(a.MostNs, b.MostNs)}
+func (a ClockOffsetBounds) Both(b ClockOffsetBounds) ClockOffsetBounds {
+	return ClockOffsetBounds{LeastNs: max(a.LeastNs, b.LeastNs), MostNs: min(a.MostNs, b.MostNs)}
 }

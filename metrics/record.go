@@ -142,7 +142,7 @@ type Summary struct {
 	Check         *Check               `json:"check,omitempty"`    // of a client with -check
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
 	Usage         Table                `json:"usage"`              // over the window
-	Pressure      *Pressure            `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
+	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order

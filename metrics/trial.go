@@ -30,7 +30,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		trial.Headroom, trial.ClientBound = run.Ceiling.Headroom, run.Ceiling.ClientBound
 	}
 	if run.Bottleneck != nil {
-		trial.Limit = run.Bottleneck.Limit
+		trial.Bottleneck = run.Bottleneck.Kind
 	}
 	if ops, ok := run.Latency[OpLatency]; ok {
 		trial.OpP50, trial.OpP99 = ops.P50, ops.P99

@@ -17,12 +17,12 @@ func TestTrialOf(t *testing.T) {
 		Nodes:   []RunNode{{Role: Server}, client(60, 1000, 9000), client(40, 500, 500), {Role: Client}},
 		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P99: &op99}}, Offered: &Offered{OpsPerS: 55},
 		Verdict: Verdict{Reason: "r", Node: "n"},
-		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Limit: LimitClientCPU}, WarmUp: &stats.Stationarity{},
+		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Kind: LimitClientCPU}, WarmUp: &stats.Stationarity{},
 	}
 	want := Trial{
 		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
 		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP99: &op99, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
-		NonStationary: true, Headroom: 1.2, ClientBound: true, Limit: LimitClientCPU,
+		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU,
 	}
 	if got := TrialOf(want.PlannedTrial, "f", run); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -20,7 +20,7 @@ func (c *conductor) epochs(role metrics.Role) ([]*node.Epoch, error) {
 	for _, m := range c.of(role) {
 		e := node.Epoch{Date: c.began.Round(0), MonotonicNS: here.Ns(c.began)}
 		if !c.plan.Local { // where all have one clock
-			e.MonotonicNS += int64(c.preflight.Ahead(m.Name))
+			e.MonotonicNS += int64(c.preflight.ClockOffset(m.Name))
 		}
 		epochs = append(epochs, &e)
 	}

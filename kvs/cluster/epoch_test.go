@@ -84,7 +84,7 @@ func TestEpochs(t *testing.T) {
 	c := newConductor(plan.Plan{}, nil, defaultLimits(), "", nil, newDisplay(io.Discard))
 	c.members = []*member{client("near", near), client("far", far)}
 	machine := func(name string, least, most int64) metrics.Machine {
-		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.Ahead{LeastNs: least, MostNs: most}}}
+		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.ClockOffsetBounds{LeastNs: least, MostNs: most}}}
 	}
 	c.preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
 	epochs, err := c.epochs(metrics.Client)

@@ -46,10 +46,10 @@ func (c *conductor) checkTogether(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, togetherLimit)
 	defer cancel()
 	var shared []metrics.Slice
-	ahead := make(map[int]metrics.Ahead)
+	ahead := make(map[int]metrics.ClockOffsetBounds)
 	for i, m := range c.of(metrics.Client) {
 		shared = append(shared, m.slices...)
-		if a, ok := c.preflight.MonotonicAhead(m.Name); ok {
+		if a, ok := c.preflight.ClockOffsetBounds(m.Name); ok {
 			ahead[i] = a
 		}
 	}

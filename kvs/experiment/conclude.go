@@ -124,7 +124,7 @@ func headroom(point metrics.Point) string {
 
 // limitedBy is what limits a point's trials, or most of them.
 func limitedBy(point metrics.Point) string {
-	limit, n := point.LimitedBy()
+	limit, n := point.Bottleneck()
 	switch {
 	case limit == "":
 		return "-"

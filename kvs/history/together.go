@@ -26,7 +26,7 @@ import (
 // that is known; clients that share a clock need none. VerifyTogether also returns the
 // first history that is not linearizable, or not certainly. When ctx ends, it leaves
 // the remaining slices unverified.
-func VerifyTogether(ctx context.Context, all []metrics.Slice, offsets map[int]metrics.Ahead) (metrics.JointCheck, *metrics.Violation) {
+func VerifyTogether(ctx context.Context, all []metrics.Slice, offsets map[int]metrics.ClockOffsetBounds) (metrics.JointCheck, *metrics.Violation) {
 	byNumber := make(map[int][]metrics.Slice)
 	for _, s := range all {
 		byNumber[s.Number] = append(byNumber[s.Number], s)
@@ -48,7 +48,7 @@ func VerifyTogether(ctx context.Context, all []metrics.Slice, offsets map[int]me
 
 // merger is the state of VerifyTogether.
 type merger struct {
-	offsets  map[int]metrics.Ahead
+	offsets  map[int]metrics.ClockOffsetBounds
 	found    metrics.JointCheck
 	verdicts verdicts
 }
@@ -122,7 +122,7 @@ type widening struct {
 }
 
 func (m *merger) widening(p metrics.Slice, widen bool) widening {
-	a := metrics.Ahead{}
+	a := metrics.ClockOffsetBounds{}
 	if widen {
 		a = m.offsets[p.Client]
 		m.found.WidenedS = max(m.found.WidenedS, float64(a.MostNs-a.LeastNs)/1e9)

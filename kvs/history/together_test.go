@@ -45,15 +45,15 @@ func by(client int, o op) op {
 func TestTogether(t *testing.T) {
 	stale := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(valueOf(0, 1), 150, 160))}
 	lost := []op{put(0, 1, 110, 120), modify(valueOf(0, 1), 0, 2, 130, 190), modify(valueOf(0, 1), 1, 1, 130, 190)}
-	known := func(least, most int64) map[int]metrics.Ahead {
-		return map[int]metrics.Ahead{0: {}, 1: {LeastNs: least, MostNs: most}}
+	known := func(least, most int64) map[int]metrics.ClockOffsetBounds {
+		return map[int]metrics.ClockOffsetBounds{0: {}, 1: {LeastNs: least, MostNs: most}}
 	}
 	tests := []struct {
 		name  string
 		ops   []op
 		clock string // the second client's; the first one's is "a"
 		ahead int64
-		known map[int]metrics.Ahead
+		known map[int]metrics.ClockOffsetBounds
 		want  string // in Fault
 	}{
 		{"one clock, right", stale[:2], "a", 0, nil, ""},
@@ -85,8 +85,8 @@ func TestTogether(t *testing.T) {
 // stale, but between the two it is.
 func TestTogetherOfSharedAndOther(t *testing.T) {
 	ops := []op{put(0, 1, 110, 120), put(0, 2, 130, 140), by(1, get(valueOf(0, 1), 150, 160)), by(2, get(valueOf(0, 2), 170, 180))}
-	wide := metrics.Ahead{LeastNs: -100, MostNs: 100}
-	found, _ := VerifyTogether(context.Background(), recordedBy(ops, []string{"a", "a", "b"}, make([]int64, 3)), map[int]metrics.Ahead{0: wide, 1: wide, 2: wide})
+	wide := metrics.ClockOffsetBounds{LeastNs: -100, MostNs: 100}
+	found, _ := VerifyTogether(context.Background(), recordedBy(ops, []string{"a", "a", "b"}, make([]int64, 3)), map[int]metrics.ClockOffsetBounds{0: wide, 1: wide, 2: wide})
 	if found.Illegal != 1 || found.Clients != 3 || found.Ops != 4 {
 		t.Errorf("%s %s", found.Text(), found.First)
 	}
@@ -117,12 +117,12 @@ func TestTogetherAgainstSearch(t *testing.T) {
 	for i := range rounds {
 		ops := randomHistory(random)
 		want := judge(ops)
-		clocks, ahead, known := make([]string, 3), make([]int64, 3), make(map[int]metrics.Ahead)
+		clocks, ahead, known := make([]string, 3), make([]int64, 3), make(map[int]metrics.ClockOffsetBounds)
 		for client := range clocks {
 			clocks[client] = fmt.Sprint(client * (i % 2))
 			ahead[client] = int64(i%2) * (random.Int64N(2000) - 1000)
 			before, after := random.Int64N(20), random.Int64N(20)
-			known[client] = metrics.Ahead{LeastNs: ahead[client] - before, MostNs: ahead[client] + after}
+			known[client] = metrics.ClockOffsetBounds{LeastNs: ahead[client] - before, MostNs: ahead[client] + after}
 		}
 		found, _ := VerifyTogether(context.Background(), recordedBy(ops, clocks, ahead), known)
 		if i%2 == 0 && (found.Illegal > 0) != (want == Illegal) || found.Illegal > 0 && want == OK || found.Unknown > 0 {

@@ -101,10 +101,10 @@ func shifted(t testing.TB, s metrics.Slice, ns int64) metrics.Slice {
 // apart is known to 0.1 ms.
 func (e *ensemble) verify() (metrics.JointCheck, *metrics.Violation) {
 	const within = int64(100 * time.Microsecond)
-	ahead := make(map[int]metrics.Ahead)
+	ahead := make(map[int]metrics.ClockOffsetBounds)
 	for i := range e.clients {
 		at := int64(e.apart) * int64(i)
-		ahead[i] = metrics.Ahead{LeastNs: at - within, MostNs: at + within}
+		ahead[i] = metrics.ClockOffsetBounds{LeastNs: at - within, MostNs: at + within}
 	}
 	return history.VerifyTogether(context.Background(), e.shared, ahead)
 }

@@ -40,7 +40,7 @@ func (s *server) summarize() error {
 		Total:         s.counts(),
 		InWindow:      window.Counts,
 		Usage:         window.Table,
-		Pressure:      &window.Pressure,
+		Saturation:    &window.Saturation,
 		Seen:          Seen(s.service, s.before, s.window),
 	}
 	for peer, counts := range s.service.Counts() {

@@ -11,21 +11,21 @@ import (
 func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	machines := machinesOf(run)
 	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
-	b := &metrics.Bottleneck{Limit: metrics.LimitUnknown, Figures: d.f}
+	b := &metrics.Bottleneck{Kind: metrics.LimitUnknown, Figures: d.f}
 	detail := "nothing is at its limit, and not everything idle"
-	for _, rule := range []func() (metrics.Limit, string, string){
+	for _, rule := range []func() (metrics.BottleneckKind, string, string){
 		d.offered, d.link, d.tooFew, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
 	} {
 		if limit, node, why := rule(); limit != "" {
-			b.Limit, b.Node, detail = limit, node, why
+			b.Kind, b.Node, detail = limit, node, why
 			break
 		}
 	}
-	b.Sentence = fmt.Sprintf("limited by %s: %s", b.Limit, detail)
-	if b.Limit == metrics.LimitUnknown {
+	b.Sentence = fmt.Sprintf("limited by %s: %s", b.Kind, detail)
+	if b.Kind == metrics.LimitUnknown {
 		b.Sentence = "cannot tell what limits: " + detail
 	}
-	for _, figure := range words(d.f, b.Limit, run.Count(metrics.Server) > 1) {
+	for _, figure := range words(d.f, b.Kind, run.Count(metrics.Server) > 1) {
 		b.Sentence += "; " + figure
 	}
 	return b
@@ -41,7 +41,7 @@ type diagnosis struct {
 
 // words are the figures that are worth a place in a sentence which says a limit
 // already.
-func words(f metrics.BottleneckFigures, said metrics.Limit, servers bool) []string {
+func words(f metrics.BottleneckFigures, said metrics.BottleneckKind, servers bool) []string {
 	var words []string
 	add := func(worth bool, layout string, args ...any) {
 		if worth {

@@ -24,8 +24,8 @@ func strained() *metrics.Run {
 			Config: &metrics.Config{Host: metrics.Host{Hostname: name, Cores: 4}, Cores: "0-3", MaxProcs: 4},
 			Summary: &metrics.Summary{
 				WindowLengthS: 10, InWindow: metrics.Counts{Gets: 1e6, Calls: 1e4},
-				Usage:    metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50}, RxBytesPerS: metrics.AvgPeak{Avg: 125e6}},
-				Pressure: &metrics.Pressure{ProcessCPUPercent: 160, OwnCoresPercent: 50, BusiestCorePercent: 60, InterruptPercent: 8, Runnable: 2, GCPercent: 2, Segments: 1e6, Retransmits: 100},
+				Usage:      metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50}, RxBytesPerS: metrics.AvgPeak{Avg: 125e6}},
+				Saturation: &metrics.Saturation{ProcessCPUPercent: 160, OwnCoresPercent: 50, BusiestCorePercent: 60, InterruptPercent: 8, Runnable: 2, GCPercent: 2, Segments: 1e6, Retransmits: 100},
 			},
 		})
 		run.Preflight.Machines = append(run.Preflight.Machines, metrics.Machine{
@@ -39,8 +39,8 @@ func strained() *metrics.Run {
 // work.
 func busy(r *metrics.Run, node int, own, all float64) {
 	s := r.Nodes[node].Summary
-	s.Usage.CPUPercent.Avg, s.Pressure.OwnCoresPercent = all, all
-	s.Pressure.ProcessCPUPercent = 4 * (own - s.Pressure.InterruptPercent)
+	s.Usage.CPUPercent.Avg, s.Saturation.OwnCoresPercent = all, all
+	s.Saturation.ProcessCPUPercent = 4 * (own - s.Saturation.InterruptPercent)
 }
 
 // together puts all nodes on one machine, with as many goroutines at a time.
@@ -54,7 +54,7 @@ func TestFindBottleneck(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		strain func(*metrics.Run)
-		limit  metrics.Limit
+		limit  metrics.BottleneckKind
 		node   string
 		want   string // in the sentence
 	}{
@@ -78,7 +78,7 @@ func TestFindBottleneck(t *testing.T) {
 				busy(r, i, 31, 60)
 			}
 			r.Nodes[0].Config.Cores, r.Nodes[1].Config.Cores = "0", "0"
-			r.Nodes[1].Summary.Pressure.OwnCoresPercent = 100
+			r.Nodes[1].Summary.Saturation.OwnCoresPercent = 100
 		}, metrics.LimitServerCPU, "node1", "100 % on node1"},
 		{"a lab", func(r *metrics.Run) { r.Lab = &metrics.Lab{Hosts: 4}; busy(r, 2, 60, 96) }, metrics.LimitShared, "node2", ""},
 		{"another's work", func(r *metrics.Run) { busy(r, 2, 50, 98) }, metrics.LimitOther, "node2", "limited by other work: it takes 48 % of the processors of node2, servers 0 %, clients 42 %, network 8 %; server CPU 50 % on node0"},
@@ -86,12 +86,12 @@ func TestFindBottleneck(t *testing.T) {
 		{"another's work on other cores", func(r *metrics.Run) {
 			busy(r, 2, 50, 98)
 			r.Nodes[1].Config.Cores, r.Nodes[1].Config.MaxProcs = "0", 1
-			r.Nodes[1].Summary.Pressure.ProcessCPUPercent, r.Nodes[1].Summary.Pressure.OwnCoresPercent = 97, 99
+			r.Nodes[1].Summary.Saturation.ProcessCPUPercent, r.Nodes[1].Summary.Saturation.OwnCoresPercent = 97, 99
 		}, metrics.LimitServerCPU, "node1", "limited by server CPU: 99 % on node1"},
 		{"another's work beside an idle run", func(r *metrics.Run) { busy(r, 2, 20, 60) }, metrics.LimitConcurrency, "", "other work 40 % on node2"},
-		{"stolen time", func(r *metrics.Run) { busy(r, 1, 60, 95); r.Nodes[1].Summary.Pressure.StolenPercent = 35 }, metrics.LimitOther, "node1", "35 %"},
-		{"garbage", func(r *metrics.Run) { busy(r, 1, 97, 97); r.Nodes[1].Summary.Pressure.GCPercent = 31 }, metrics.LimitGC, "node1", "limited by garbage: collecting it takes 31 % of the server's time on node1; server CPU 97 %"},
-		{"garbage of an idle process", func(r *metrics.Run) { r.Nodes[1].Summary.Pressure.GCPercent = 31 }, metrics.LimitConcurrency, "", "garbage 31 % on node1"},
+		{"stolen time", func(r *metrics.Run) { busy(r, 1, 60, 95); r.Nodes[1].Summary.Saturation.StolenPercent = 35 }, metrics.LimitOther, "node1", "35 %"},
+		{"garbage", func(r *metrics.Run) { busy(r, 1, 97, 97); r.Nodes[1].Summary.Saturation.GCPercent = 31 }, metrics.LimitGC, "node1", "limited by garbage: collecting it takes 31 % of the server's time on node1; server CPU 97 %"},
+		{"garbage of an idle process", func(r *metrics.Run) { r.Nodes[1].Summary.Saturation.GCPercent = 31 }, metrics.LimitConcurrency, "", "garbage 31 % on node1"},
 		{"link, received", func(r *metrics.Run) { r.Nodes[2].Summary.Usage.RxBytesPerS.Avg = 1.17e9 }, metrics.LimitLink, "node2", "limited by network link: 94 % of what it carries on node2; server CPU 50 %"},
 		{"link, sent", func(r *metrics.Run) { r.Nodes[1].Summary.Usage.TxBytesPerS.Avg = 1.18e9 }, metrics.LimitLink, "node1", "94 %"},
 		{"a lab's link", func(r *metrics.Run) {
@@ -114,17 +114,17 @@ func TestFindBottleneck(t *testing.T) {
 			r.Nodes[0].Summary.InWindow.Gets = 15e5
 		}, metrics.LimitServerCPU, "node0", "hottest server 1.20x the mean (node0)"},
 		{"hotter, and its client is busy", func(r *metrics.Run) { busy(r, 2, 97, 97); r.Nodes[0].Summary.InWindow.Gets = 15e5 }, metrics.LimitClientCPU, "node2", "hottest server 1.20x"},
-		{"retransmits", func(r *metrics.Run) { r.Nodes[2].Summary.Pressure.Retransmits = 20408 }, metrics.LimitRetransmits, "node2", "limited by retransmits: 2.0 % of the segments from node2 were sent again; server CPU"},
+		{"retransmits", func(r *metrics.Run) { r.Nodes[2].Summary.Saturation.Retransmits = 20408 }, metrics.LimitRetransmits, "node2", "limited by retransmits: 2.0 % of the segments from node2 were sent again; server CPU"},
 		{"open loop", func(r *metrics.Run) {
 			r.Offered = &metrics.Offered{Ops: 1000, OpsPerS: 50e3}
 			r.Ops = 999
 			busy(r, 0, 95, 95)
 		}, metrics.LimitOffered, "", "limited by offered rate: 50k ops/s, of which 99.9 % were achieved; server CPU 95 % on node0"},
 		{"saturated open loop", func(r *metrics.Run) { r.Offered = &metrics.Offered{Ops: 1000}; r.Ops = 900; busy(r, 0, 95, 95) }, metrics.LimitServerCPU, "node0", ""},
-		{"crowded", func(r *metrics.Run) { busy(r, 0, 95, 95); r.Nodes[0].Summary.Pressure.Runnable = 34 }, metrics.LimitServerCPU, "node0", "8.5 tasks for each core"},
+		{"crowded", func(r *metrics.Run) { busy(r, 0, 95, 95); r.Nodes[0].Summary.Saturation.Runnable = 34 }, metrics.LimitServerCPU, "node0", "8.5 tasks for each core"},
 		{"an earlier release's folder", func(r *metrics.Run) {
 			for i := range r.Nodes {
-				r.Nodes[i].Summary.Pressure = nil
+				r.Nodes[i].Summary.Saturation = nil
 			}
 			r.Nodes[1].Summary.Usage.CPUPercent.Avg = 60
 		}, metrics.LimitConcurrency, "", "server CPU 60 % on node1"},
@@ -136,8 +136,8 @@ func TestFindBottleneck(t *testing.T) {
 			run := strained()
 			test.strain(run)
 			b := FindBottleneck(*run)
-			if b.Limit != test.limit || b.Node != test.node || !strings.Contains(b.Sentence, test.want) {
-				t.Errorf("%s on %q: %s\nwant %s on %q: %s", b.Limit, b.Node, b.Sentence, test.limit, test.node, test.want)
+			if b.Kind != test.limit || b.Node != test.node || !strings.Contains(b.Sentence, test.want) {
+				t.Errorf("%s on %q: %s\nwant %s on %q: %s", b.Kind, b.Node, b.Sentence, test.limit, test.node, test.want)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestFindBottleneck(t *testing.T) {
 func TestBottleneckFigures(t *testing.T) {
 	run := strained()
 	run.Nodes[1].Summary.InWindow.Gets = 3e6
-	run.Nodes[3].Summary.Pressure.Runnable = 12
+	run.Nodes[3].Summary.Saturation.Runnable = 12
 	got := FindBottleneck(*run).Figures
 	want := metrics.BottleneckFigures{
 		ServerCPUPercent: 50, ServerCPUNode: "node0", ClientCPUPercent: 50, ClientCPUNode: "node2",

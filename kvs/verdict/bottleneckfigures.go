@@ -8,7 +8,7 @@ import (
 
 // busyPercent is how busy the cores were on which a node's process may run.
 func busyPercent(node metrics.RunNode) float64 {
-	if p := node.Summary.Pressure; p != nil {
+	if p := node.Summary.Saturation; p != nil {
 		return p.OwnCoresPercent
 	}
 	return node.Summary.Usage.CPUPercent.Avg
@@ -17,8 +17,8 @@ func busyPercent(node metrics.RunNode) float64 {
 // saturates reports whether a node's process by itself takes all the processors
 // that it may.
 func saturates(node metrics.RunNode) bool {
-	return node.Summary != nil && node.Summary.Pressure != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
-		node.Summary.Pressure.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
+	return node.Summary != nil && node.Summary.Saturation != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
+		node.Summary.Saturation.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
 }
 
 // linkPercent is how full a node's data link was, in the direction that carried
@@ -71,7 +71,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 				most(busyPercent(node), node.Name, &f.ClientCPUPercent, &f.ClientCPUNode)
 			}
 			most(linkPercent(run, node), node.Name, &f.LinkPercent, &f.LinkNode)
-			if p := node.Summary.Pressure; p != nil {
+			if p := node.Summary.Saturation; p != nil {
 				most(p.GCPercent, node.Name, &f.GCPercent, &f.GCNode)
 				most(100*portion(float64(p.Retransmits), float64(p.Segments+p.Retransmits)), node.Name, &f.LostPercent, &f.LostNode)
 			}

@@ -38,7 +38,7 @@ const (
 )
 
 // offered: an open loop that the store keeps up with.
-func (d diagnosis) offered() (metrics.Limit, string, string) {
+func (d diagnosis) offered() (metrics.BottleneckKind, string, string) {
 	o := d.run.Offered
 	if o == nil || o.Saturated(d.run.Ops) != "" {
 		return "", "", ""
@@ -47,7 +47,7 @@ func (d diagnosis) offered() (metrics.Limit, string, string) {
 }
 
 // link: a node's link is full, whatever else is busy.
-func (d diagnosis) link() (metrics.Limit, string, string) {
+func (d diagnosis) link() (metrics.BottleneckKind, string, string) {
 	if d.f.LinkPercent < fullLink {
 		return "", "", ""
 	}
@@ -60,7 +60,7 @@ func (d diagnosis) link() (metrics.Limit, string, string) {
 
 // tooFew: fewer calls can be under way than there are processors, of which a call
 // keeps one busy at most, whatever else the machines do.
-func (d diagnosis) tooFew() (metrics.Limit, string, string) {
+func (d diagnosis) tooFew() (metrics.BottleneckKind, string, string) {
 	cores := 0.0
 	for _, m := range d.machines {
 		if cores += m.cores; m.cpu-m.other() >= busyCPU {
@@ -75,7 +75,7 @@ func (d diagnosis) tooFew() (metrics.Limit, string, string) {
 
 // otherWork: a machine is busy, with much that is not the run's, and no process of
 // the run's has all that it may use.
-func (d diagnosis) otherWork() (metrics.Limit, string, string) {
+func (d diagnosis) otherWork() (metrics.BottleneckKind, string, string) {
 	if slices.ContainsFunc(d.run.Nodes, saturates) {
 		return "", "", ""
 	}
@@ -89,12 +89,12 @@ func (d diagnosis) otherWork() (metrics.Limit, string, string) {
 }
 
 // garbage: a process collects it all the time, and its processors are busy.
-func (d diagnosis) garbage() (metrics.Limit, string, string) {
+func (d diagnosis) garbage() (metrics.BottleneckKind, string, string) {
 	for _, node := range d.run.Nodes {
-		if node.Summary == nil || node.Summary.Pressure == nil || busyPercent(node) < busyCPU {
+		if node.Summary == nil || node.Summary.Saturation == nil || busyPercent(node) < busyCPU {
 			continue
 		}
-		if percent := node.Summary.Pressure.GCPercent; percent >= muchGC {
+		if percent := node.Summary.Saturation.GCPercent; percent >= muchGC {
 			return metrics.LimitGC, node.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", percent, node.Role, node.Name)
 		}
 	}
@@ -116,7 +116,7 @@ func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
 }
 
 // processors: those of servers, of clients, or of both.
-func (d diagnosis) processors() (metrics.Limit, string, string) {
+func (d diagnosis) processors() (metrics.BottleneckKind, string, string) {
 	busy := func(node metrics.RunNode) bool { return busyPercent(node) >= busyCPU }
 	switch limit, node, percent := d.busiest(); {
 	case percent < busyCPU:
@@ -135,7 +135,7 @@ func (d diagnosis) processors() (metrics.Limit, string, string) {
 }
 
 // busiest is the side whose busiest processors are the busier.
-func (d diagnosis) busiest() (metrics.Limit, string, float64) {
+func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
 	if d.f.ServerCPUPercent >= d.f.ClientCPUPercent {
 		return metrics.LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
 	}
@@ -143,7 +143,7 @@ func (d diagnosis) busiest() (metrics.Limit, string, float64) {
 }
 
 // lost: TCP waits for segments that did not arrive.
-func (d diagnosis) lost() (metrics.Limit, string, string) {
+func (d diagnosis) lost() (metrics.BottleneckKind, string, string) {
 	if d.f.LostPercent < muchLost {
 		return "", "", ""
 	}
@@ -151,7 +151,7 @@ func (d diagnosis) lost() (metrics.Limit, string, string) {
 }
 
 // concurrency: no processors are busy.
-func (d diagnosis) concurrency() (metrics.Limit, string, string) {
+func (d diagnosis) concurrency() (metrics.BottleneckKind, string, string) {
 	if _, _, busiest := d.busiest(); d.f.InFlight == 0 || busiest >= idleCPU {
 		return "", "", ""
 	}

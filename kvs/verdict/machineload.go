@@ -38,7 +38,7 @@ func machinesOf(run metrics.Run) []*machineLoad {
 		}
 		m.nodes = append(m.nodes, node)
 		m.cpu = max(m.cpu, node.Summary.Usage.CPUPercent.Avg)
-		if p := node.Summary.Pressure; p != nil {
+		if p := node.Summary.Saturation; p != nil {
 			m.process[node.Role] += p.ProcessCPUPercent / m.cores
 			m.network = max(m.network, p.InterruptPercent)
 			m.runnable = max(m.runnable, p.Runnable)

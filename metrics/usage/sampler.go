@@ -111,7 +111,7 @@ func (s *Sampler) CloseWindow() (WindowUsage, error) {
 	w := s.window
 	s.window = nil
 	w.add(now, s.dataInterface)
-	return WindowUsage{w.table(s.dataInterface), w.pressure()}, nil
+	return WindowUsage{w.table(s.dataInterface), w.sumSaturation()}, nil
 }
 
 // read takes a reading and insists on the data interface, once it is known.

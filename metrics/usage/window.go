@@ -21,11 +21,11 @@ type window struct {
 	peakMemory  float64
 	peakRxPerS  float64
 	peakTxPerS  float64
-	strain      strain
+	saturation  saturation
 }
 
 func newWindow(now reading) *window {
-	return &window{opened: now.at, last: now, peakMemory: float64(now.memory.usedBytes()), strain: newStrain()}
+	return &window{opened: now.at, last: now, peakMemory: float64(now.memory.usedBytes()), saturation: newSaturation()}
 }
 
 // add counts what was used since the last reading. Memory is a level, not a
@@ -33,7 +33,7 @@ func newWindow(now reading) *window {
 func (w *window) add(now reading, dataInterface string) {
 	seconds := now.at.Sub(w.last.at).Seconds()
 	w.cpu = w.cpu.add(now.stat.all.since(w.last.stat.all))
-	w.strain.add(now, w.last)
+	w.saturation.add(now, w.last)
 	before, after := float64(w.last.memory.usedBytes()), float64(now.memory.usedBytes())
 	w.memoryByteS += (before + after) / 2 * seconds
 	w.peakMemory = max(w.peakMemory, after)

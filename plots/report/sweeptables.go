@@ -68,7 +68,7 @@ func tableOf(knob string, x figure.Axis, line chart.Line) table {
 			cells = append(cells, format.Count(spot.Limit), percent(limitShare(spot)))
 		}
 		if ceiling {
-			limit, n := spot.LimitedBy()
+			limit, n := spot.Bottleneck()
 			cells = append(cells, fmt.Sprintf("%.2f x", spot.Headroom()), fmt.Sprintf("%s (%d of %d)", limit, n, len(spot.Valid)))
 		}
 		t.add(cells...)

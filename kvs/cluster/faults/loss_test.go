@@ -51,7 +51,7 @@ func countsDespiteLoss(t *testing.T, s *scene) {
 		t.Errorf("%d operations in the window, verified %+v, applied %+v", run.Ops, run.Total, run.Applied)
 	}
 	b := run.Bottleneck
-	if f := b.Figures; f.LostPercent <= 0 || !strings.Contains(b.Sentence, "sent again") || losesMost(f) && b.Limit != metrics.LimitRetransmits {
+	if f := b.Figures; f.LostPercent <= 0 || !strings.Contains(b.Sentence, "sent again") || losesMost(f) && b.Kind != metrics.LimitRetransmits {
 		t.Errorf("%.3f %% of segments sent again, and the result says: %s", f.LostPercent, b.Sentence)
 	}
 	t.Log(b.Sentence)

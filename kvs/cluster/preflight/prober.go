@@ -150,7 +150,7 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	if err != nil {
 		return best, err
 	}
-	monotonic := metrics.Ahead{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
+	monotonic := metrics.ClockOffsetBounds{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
 	var zeros []int64
 	for i := range clockQuestions {
 		asked := time.Now()
@@ -162,7 +162,7 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 		if i == 0 || c.BoundS < best.BoundS {
 			best = c
 		}
-		monotonic = monotonic.Both(metrics.Ahead{
+		monotonic = monotonic.Both(metrics.ClockOffsetBounds{
 			LeastNs: r.SentMonotonicNS - here.Ns(r.at) - here.ErrorNs,
 			MostNs:  r.ReceivedMonotonicNS - here.Ns(asked) + here.ErrorNs,
 		})

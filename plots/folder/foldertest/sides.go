@@ -51,7 +51,7 @@ func MakeTogether(t *testing.T, pairs int, factor float64) string {
 				percent *= factor
 			}
 			if node.Summary.InWindow = (metrics.Counts{Gets: 1e6}); factor > 0 {
-				node.Summary.Pressure = &metrics.Pressure{ProcessCPUPercent: percent}
+				node.Summary.Saturation = &metrics.Saturation{ProcessCPUPercent: percent}
 			}
 		}
 		WriteJSON(t, filepath.Join(dir, trial.Folder, "run.json"), run)

@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics"
 )
 
-// TestPressureOverFixtures: 200 ticks pass between the two, 100 of them busy.
-func TestPressureOverFixtures(t *testing.T) {
+// TestSaturationOverFixtures: 200 ticks pass between the two, 100 of them busy.
+func TestSaturationOverFixtures(t *testing.T) {
 	proc := newFakeProc(t, "proc-0")
 	synctest.Test(t, func(t *testing.T) {
 		s := must(NewSampler(time.Now()))(t)
@@ -21,17 +21,17 @@ func TestPressureOverFixtures(t *testing.T) {
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
 		}
-		s.window.strain.own = map[int]bool{0: true, 7: true} // there is no core 7
+		s.window.saturation.own = map[int]bool{0: true, 7: true} // there is no core 7
 		time.Sleep(time.Second)
 		proc.show("proc-1")
-		got := must(s.CloseWindow())(t).Pressure
+		got := must(s.CloseWindow())(t).Saturation
 		got.ProcessCPUPercent, got.GCPercent = 0, 0 // the real ones
-		want := metrics.Pressure{
+		want := metrics.Saturation{
 			OwnCoresPercent: 80, BusiestCorePercent: 80, InterruptPercent: 2.5, StolenPercent: 2.5,
 			Runnable: 2, Retransmits: 3,
 		}
 		if got != want {
-			t.Errorf("pressure\n got %+v\nwant %+v", got, want)
+			t.Errorf("saturation\n got %+v\nwant %+v", got, want)
 		}
 	})
 }
@@ -43,12 +43,12 @@ func TestGCPercent(t *testing.T) {
 	if err := s.SetDataInterface("lo"); err != nil {
 		t.Fatal(err)
 	}
-	measure := func(work func()) metrics.Pressure {
+	measure := func(work func()) metrics.Saturation {
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
 		}
 		work()
-		return must(s.CloseWindow())(t).Pressure
+		return must(s.CloseWindow())(t).Saturation
 	}
 	heap := make([]*[]byte, 1<<18)
 	for i := range heap {

@@ -10,12 +10,12 @@ import (
 
 // WindowUsage is what a node used in the measured window.
 type WindowUsage struct {
-	Table    metrics.Table
-	Pressure metrics.Pressure
+	Table      metrics.Table
+	Saturation metrics.Saturation
 }
 
-// strain adds up what makes a Pressure, interval by interval, as window does.
-type strain struct {
+// saturation adds up what makes a Pressure, interval by interval, as window does.
+type saturation struct {
 	own        map[int]bool // cores that the process may run on
 	cores      map[int]cpuTicks
 	cpu        time.Duration // of the process
@@ -26,7 +26,7 @@ type strain struct {
 	segments   segments
 }
 
-func newStrain() strain { return strain{own: ownCores(), cores: make(map[int]cpuTicks)} }
+func newSaturation() saturation { return saturation{own: ownCores(), cores: make(map[int]cpuTicks)} }
 
 // ownCores are the cores that this process may run on; nil when the kernel does
 // not tell, which is for a machine of more than 1024.
@@ -46,7 +46,7 @@ func ownCores() map[int]bool {
 
 // add counts what there was between two readings. The reader of /proc/stat runs
 // while it counts those that do.
-func (s *strain) add(now, last reading) {
+func (s *saturation) add(now, last reading) {
 	for core, ticks := range now.stat.cores {
 		if then, ok := last.stat.cores[core]; ok {
 			s.cores[core] = s.cores[core].add(ticks.since(then))
@@ -61,11 +61,11 @@ func (s *strain) add(now, last reading) {
 	s.segments.first += since(now.segments.first, last.segments.first)
 }
 
-// pressure sums the window up.
-func (w *window) pressure() metrics.Pressure {
-	s := w.strain
+// sumSaturation sums the window up.
+func (w *window) sumSaturation() metrics.Saturation {
+	s := w.saturation
 	var own cpuTicks
-	p := metrics.Pressure{
+	p := metrics.Saturation{
 		ProcessCPUPercent: 100 * metrics.PerSecond(s.cpu.Seconds(), w.last.at.Sub(w.opened).Seconds()),
 		InterruptPercent:  w.cpu.percentOf(w.cpu.interrupts),
 		StolenPercent:     w.cpu.percentOf(w.cpu.stolen),
