@@ -29,7 +29,7 @@ func BenchmarkRound(b *testing.B) {
 		add  func(*worker, *round, []workload.Op)
 	}{
 		{"route", func(w *worker, _ *round, ops []workload.Op) {
-			w.names.of(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
+			w.keyTable.fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 			if len(w.servers) > 1 {
 				w.route(len(ops))
 			}
@@ -108,7 +108,7 @@ func benchWorker(tb testing.TB, c Config) *worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return newWorker(c, 0, plan, newNames(c.KeyPrefix, c.Workload.Records), router, new(latency.Recorder))
+	return newWorker(c, 0, plan, newKeyTable(c.KeyPrefix, c.Workload.Records), router, new(latency.Recorder))
 }
 
 // BenchmarkJointCheck is the processor time of an operation of two clients and

@@ -64,12 +64,12 @@ func New(c Config) (*Generator, error) {
 	}
 	latency, recorders := latency.NewCollector(c.Workers)
 	g := &Generator{config: c, plan: plan, router: router, latency: latency}
-	names := newNames(c.KeyPrefix, c.Workload.Records)
+	table := newKeyTable(c.KeyPrefix, c.Workload.Records)
 	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {
 		return nil, err
 	}
 	for i, recorder := range recorders {
-		g.workers = append(g.workers, newWorker(c, i, plan, names, router, recorder))
+		g.workers = append(g.workers, newWorker(c, i, plan, table, router, recorder))
 	}
 	if c.Check {
 		var recorders []*history.Recorder

@@ -22,7 +22,7 @@ func TestGeneratorPrefixes(t *testing.T) {
 				w.source.Fill(make([]workload.Op, batch))
 			}
 		}
-		return g.prefixes()
+		return g.prefixDigests()
 	}
 	long, short, other := prefixes(1, 7, 5000), prefixes(1, 100, 1100), prefixes(2, 100, 1100)
 	if len(long) != 13 || len(short) != 11 || !slices.Equal(long[:11], short) {

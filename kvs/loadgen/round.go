@@ -86,7 +86,7 @@ func (r *round) grow(n int) {
 
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
-	w.opening.note(w.source)
+	w.firstOps.note(w.source)
 	now := time.Now()
 	if w.history != nil {
 		w.history.BeginRound(uint32(w.writer), now)
@@ -133,7 +133,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	x := &r.exchanges[i]
 	came, served := time.Now(), x.reply.Served()
-	tally, err := w.check(x, w.servers[i].NoStore)
+	checked, err := w.check(x, w.servers[i].NoStore)
 	if err != nil {
 		return err
 	}
@@ -149,21 +149,21 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts[i] = w.counts[i].Add(tally.Counts)
-	w.bytes = w.bytes.Add(tally.Bytes)
+	w.counts[i] = w.counts[i].Add(checked.Counts)
+	w.bytes = w.bytes.Add(checked.Bytes)
 	if window != nil {
-		w.window = w.window.Add(tally.Counts)
-		w.carried = w.carried.Add(tally.Bytes)
-		if slot, ok := window.edge(came); ok {
-			w.edges[slot] += tally.Ops()
+		w.window = w.window.Add(checked.Counts)
+		w.carried = w.carried.Add(checked.Bytes)
+		if slot, ok := window.boundary(came); ok {
+			w.boundaries[slot] += checked.Ops()
 		}
 	}
-	w.verify.Add(tally.Verification)
+	w.verify.Add(checked.Verification)
 	return nil
 }
 
-// tally is what the check of one reply found. Only verified operations count.
-type tally struct {
+// replyCheck is the result of checking one reply. Only verified operations count.
+type replyCheck struct {
 	metrics.Counts
 	metrics.Bytes
 	metrics.Verification
@@ -172,8 +172,8 @@ type tally struct {
 // check walks a batch's reply beside what is remembered of the batch. An error
 // means that the reply is not one to this batch. A null server has no store: its
 // value is right for every key.
-func (w *worker) check(x *exchange, null bool) (tally, error) {
-	t := tally{Counts: metrics.Counts{Calls: 1}}
+func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
+	t := replyCheck{Counts: metrics.Counts{Calls: 1}}
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
 	var verified [kvs.Kinds]uint64
 	results := x.reply.Results()
@@ -216,7 +216,7 @@ func (w *worker) check(x *exchange, null bool) (tally, error) {
 	return t, err
 }
 
-func (t *tally) fail(err error) {
+func (t *replyCheck) fail(err error) {
 	t.Failures++
 	if t.First == "" {
 		t.First = err.Error()

@@ -1,10 +1,17 @@
 package loadgen
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
+	"math"
+	"runtime"
 
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
+	"kvlab/workload"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Counts is the number of operations that have been verified so far.
@@ -31,7 +38,7 @@ func (g *Generator) Summary() metrics.Summary {
 		WindowStart:   g.opened,
 		WindowLengthS: g.config.Window.Seconds(),
 		Total:         g.Counts(),
-		Edges:         g.edges(),
+		Edges:         g.boundaryCounts(),
 		Latency:       g.latency.Quantiles(),
 	}
 	for i, server := range g.workers[0].servers {
@@ -56,7 +63,7 @@ func (g *Generator) Summary() metrics.Summary {
 		found := g.slices.Found()
 		s.Check = &found
 	}
-	s.Prefixes = g.prefixes()
+	s.Prefixes = g.prefixDigests()
 	s.Workers = g.accounts()
 	if g.offered != nil {
 		s.Offered = g.offered
@@ -74,4 +81,82 @@ func (g *Generator) Violation() *metrics.Violation {
 		return nil
 	}
 	return g.slices.Violation()
+}
+
+// firstOps identifies the operations of a worker's first rounds: their number, and
+// their digest.
+type firstOps struct{ drawn, digest uint64 }
+
+// minFirstOps is the least number of firstOps. A round of -batch auto may have one
+// operation, which many workers share.
+const minFirstOps = 1024
+
+// note records what has been drawn so far, until there are minFirstOps.
+func (o *firstOps) note(s *workload.Source) {
+	if o.drawn < minFirstOps {
+		*o = firstOps{s.Drawn(), s.Digest()}
+	}
+}
+
+// accounts returns every worker's account of its operations. A new plan draws the
+// first operations again: faults of the workers' plan and sources have no effect on
+// it.
+func (g *Generator) accounts() []metrics.WorkerCounts {
+	accounts := make([]metrics.WorkerCounts, len(g.workers))
+	plan, err := workload.New(g.config.Workload)
+	if err != nil {
+		return nil // never: New made one of the same configuration
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, w := range g.workers {
+		group.Go(func() error {
+			accounts[i] = w.account(plan.Source(g.config.Index, w.id))
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+	return accounts
+}
+
+// account returns the worker's account, given a new source of its operations.
+func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
+	var all, load metrics.Counts
+	for i := range w.counts {
+		all = all.Add(w.counts[i])
+		if w.loaded != nil {
+			load = load.Add(w.loaded[i])
+		}
+	}
+	ops := make([]workload.Op, drawn)
+	for left := w.firstOps.drawn; left > 0; {
+		n := min(left, drawn)
+		again.Fill(ops[:n])
+		left -= n
+	}
+	return metrics.WorkerCounts{
+		Loaded: load.Ops(), Drawn: w.source.Drawn(), Verified: all.Ops(),
+		OpeningOps: w.firstOps.drawn,
+		Opening:    fmt.Sprintf("%016x", w.firstOps.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),
+	}
+}
+
+// prefixDigests are digests of the first 1, 2, 4, ... operations of all workers, as
+// far as each worker has drawn that many. If digests number k of two clients are
+// equal, so are the first 2^k operations of each worker. A digest is the FNV-1a hash
+// of the workers' digests, in worker order.
+func (g *Generator) prefixDigests() []string {
+	shortest := math.MaxInt
+	for _, w := range g.workers {
+		shortest = min(shortest, len(w.source.Prefixes()))
+	}
+	digests := make([]string, shortest)
+	for k := range digests {
+		all := fnv.New64a()
+		for _, w := range g.workers {
+			_ = binary.Write(all, binary.LittleEndian, w.source.Prefixes()[k]) // a hash returns no error
+		}
+		digests[k] = fmt.Sprintf("%016x", all.Sum64())
+	}
+	return digests
 }

@@ -22,33 +22,33 @@ type worker struct {
 	router   route.Router
 	source   *workload.Source
 	keys     keys
-	names    *names // nil where ids are too long for it
+	keyTable *keyTable // nil where ids are too long for it
 	writer   value.Writer
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -check
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
-	opening  opening
+	firstOps firstOps
 	loaded   []metrics.Counts // by server, when the load had ended
 
-	mu      sync.Mutex
-	counts  []metrics.Counts     // by server; guarded by mu
-	window  metrics.Counts       // guarded by mu
-	edges   edges                // of it; guarded by mu
-	bytes   metrics.Bytes        // guarded by mu
-	carried metrics.Bytes        // of them, those of the window; guarded by mu
-	verify  metrics.Verification // guarded by mu
+	mu         sync.Mutex
+	counts     []metrics.Counts     // by server; guarded by mu
+	window     metrics.Counts       // guarded by mu
+	boundaries boundaryCounts       // of it; guarded by mu
+	bytes      metrics.Bytes        // guarded by mu
+	carried    metrics.Bytes        // of them, those of the window; guarded by mu
+	verify     metrics.Verification // guarded by mu
 }
 
-func newWorker(c Config, id int, plan *workload.Plan, names *names, router route.Router, recorder *latency.Recorder) *worker {
+func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router route.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
 		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
 		source:   plan.Source(c.Index, id),
 		keys:     newKeys(c.KeyPrefix),
-		names:    names,
+		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
 		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,

@@ -125,7 +125,7 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, err
 // way. A server answers the calls of a connection in order, so the order of
 // operations on one key is kept however many there are.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
-	adapt := newBatching(c)
+	adapt := newAutoBatch(c)
 	size, batch := c.Batch, 1.0 // operations to every server, on average; batch is for -batch auto
 	if c.AutoBatch {
 		size = int(batch)

@@ -12,7 +12,7 @@ func TestAlarmRings(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	a, err := newAlarm(context.Background())
+	a, err := newPreciseTimer(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestAlarmRings(t *testing.T) {
 // The end of its context wakes who sleeps, and whoever sleeps after it.
 func TestAlarmEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := newAlarm(ctx)
+	a, err := newPreciseTimer(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,15 +41,15 @@ type block struct {
 // from where it has just been written.
 func (w *worker) add(r *round, ops []workload.Op) {
 	switch {
-	case w.names == nil:
+	case w.keyTable == nil:
 		w.addLong(r, ops)
 	case len(r.exchanges) == 1:
 		x := &r.exchanges[0]
 		x.extend(len(ops))
-		w.names.of(ops, x.newSuffixes[:], x.newHashes, x.newKinds)
+		w.keyTable.fill(ops, x.newSuffixes[:], x.newHashes, x.newKinds)
 		w.encode(x, len(ops))
 	default:
-		w.names.of(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
+		w.keyTable.fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 		w.route(len(ops))
 		w.distribute(r, ops)
 	}
@@ -106,9 +106,9 @@ func (w *worker) distribute(r *round, ops []workload.Op) {
 func (w *worker) encode(x *exchange, n int) {
 	suffixes, hashes, kinds := x.newSuffixes[:n], x.newHashes[:n], x.newKinds[:n]
 	for i := 0; i < n; {
-		i += x.batch.AppendGets(w.names.prefix, suffixes[i:], kinds[i:])
+		i += x.batch.AppendGets(w.keyTable.prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x.batch.ReserveSuffix(kinds[i], w.names.prefix, suffixes[i], w.checker.Size), hashes[i])
+			w.put(x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.checker.Size), hashes[i])
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (w *worker) put(v []byte, hash uint64) {
 	value.Put(v, hash, w.writer)
 }
 
-// addLong adds operations on records whose ids are too long for names.
+// addLong adds operations on records whose ids are too long for the key table.
 func (w *worker) addLong(r *round, ops []workload.Op) {
 	for _, op := range ops {
 		key, hash := w.keys.key(op.Key)

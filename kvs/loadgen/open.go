@@ -2,7 +2,11 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"kvlab/metrics"
@@ -52,9 +56,9 @@ func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (flo
 	return peak, nil
 }
 
-// glance is how long a worker sleeps at most before it is known when the window
+// pollInterval is the longest sleep of a worker before it is known when the window
 // closes.
-const glance = 100 * time.Millisecond
+const pollInterval = 100 * time.Millisecond
 
 // runOpen sends operations when they are due: all that are due by the moment
 // when the worker looks, up to a batch, in one round. What becomes due while it
@@ -62,14 +66,14 @@ const glance = 100 * time.Millisecond
 // counts from the moment when it was due. What is still to be sent when the
 // window closes is not sent any more.
 func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s schedule, rate float64) error {
-	alarm, err := newAlarm(ctx)
+	timer, err := newPreciseTimer(ctx)
 	if err != nil {
 		return err
 	}
-	defer alarm.close()
+	defer timer.close()
 	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
-	limit := newLimit(c)
+	size := newRoundCap(c)
 	r := &w.rounds[0]
 	r.from = begin
 	for ctx.Err() == nil {
@@ -78,14 +82,14 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 			if s.over(next) {
 				return nil
 			}
-			if !s.decided() && next.Sub(r.begun) > glance {
+			if !s.decided() && next.Sub(r.begun) > pollInterval {
 				// The window may close before then.
-				if err := alarm.sleep(glance); err != nil {
+				if err := timer.sleep(pollInterval); err != nil {
 					return err
 				}
 				continue
 			}
-			if err := alarm.sleep(next.Sub(r.begun)); err != nil {
+			if err := timer.sleep(next.Sub(r.begun)); err != nil {
 				return err
 			}
 			r.begun = time.Now()
@@ -94,7 +98,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 		if s.over(r.begun) {
 			return nil
 		}
-		n := w.addDue(r, arrivals, limit.ops(), s)
+		n := w.addDue(r, arrivals, size.ops(), s)
 		if n == 0 {
 			continue // woken up by the context's end
 		}
@@ -102,7 +106,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 		if err := w.finish(r, s.at); err != nil {
 			return err
 		}
-		limit.learn(n, r.latency)
+		size.learn(n, r.latency)
 	}
 	return context.Cause(ctx)
 }
@@ -136,7 +140,7 @@ func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 		x := &r.exchanges[0]
 		switch {
 		case len(r.exchanges) == 1:
-		case w.names == nil:
+		case w.keyTable == nil:
 			x = &r.exchanges[w.router.Server(w.keys.key(op.Key))]
 		default:
 			x = &r.exchanges[w.block.owners[i]]
@@ -164,28 +168,95 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule)
 	}
 }
 
-// limit is how many operations a round may take: a batch for each server, which
-// -batch auto adapts.
-type limit struct {
+// roundCap is the most operations of a round: a batch for each server, which -batch
+// auto adapts.
+type roundCap struct {
 	config Config
-	adapt  batching
+	adapt  autoBatch
 	batch  float64
 }
 
-func newLimit(c Config) limit {
-	l := limit{config: c, adapt: newBatching(c), batch: float64(c.Batch)}
+func newRoundCap(c Config) roundCap {
+	l := roundCap{config: c, adapt: newAutoBatch(c), batch: float64(c.Batch)}
 	if c.AutoBatch {
 		l.batch = 1
 	}
 	return l
 }
 
-func (l *limit) ops() int { return int(l.batch) * l.config.Servers() }
+func (r *roundCap) ops() int { return int(r.batch) * r.config.Servers() }
 
-// learn takes in what a round of n operations showed. One that was not full says
-// nothing of a larger one.
-func (l *limit) learn(n int, latency time.Duration) {
-	if l.config.AutoBatch && n == l.ops() {
-		l.batch = l.adapt.next(l.batch, latency)
+// learn adapts to the latency of a round of n operations, if the round was full.
+func (r *roundCap) learn(n int, latency time.Duration) {
+	if r.config.AutoBatch && n == r.ops() {
+		r.batch = r.adapt.next(r.batch, latency)
 	}
+}
+
+// Rate is how many operations an open loop offers. At most one of the two is
+// set; the zero Rate is a closed loop, which offers as many as are answered.
+type Rate struct {
+	OpsPerS float64 // of all clients together
+	Share   float64 // of what the client's own closed loop makes in the first half of the warm-up, above 0
+}
+
+// Open says whether the loop is open.
+func (r Rate) Open() bool { return r != Rate{} }
+
+// ParseRate reads a number of operations per second, with k or M for thousands
+// and millions, or a share in per cent: "200000", "200k", "1.5M", "70%".
+func ParseRate(text string) (Rate, error) {
+	number, share := strings.CutSuffix(text, "%")
+	unit := 1.0
+	for suffix, value := range map[string]float64{"k": 1e3, "M": 1e6} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			number, unit = rest, value
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n > 0) || math.IsInf(n, 1) {
+		return Rate{}, errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
+	}
+	if share {
+		return Rate{Share: n / 100}, nil
+	}
+	return Rate{OpsPerS: n * unit}, nil
+}
+
+// String is what ParseRate reads; "" for a closed loop.
+func (r Rate) String() string {
+	switch {
+	case r.Share > 0:
+		return strconv.FormatFloat(100*r.Share, 'g', 12, 64) + "%"
+	case r.OpsPerS > 0:
+		return strconv.FormatFloat(r.OpsPerS, 'f', -1, 64)
+	}
+	return ""
+}
+
+// maxRate is one operation a nanosecond, the resolution of the moments at which
+// they are due.
+const maxRate = 1e9
+
+func (c Config) validateRate() error {
+	if !c.Rate.Open() {
+		return nil
+	}
+	if err := workload.CheckArrivals(c.Arrivals); err != nil {
+		return err
+	}
+	switch {
+	case c.Rate.OpsPerS > maxRate:
+		return fmt.Errorf("-rate %s: want at most %.0f operations per second", c.Rate, maxRate)
+	case c.Rate.Share > 0 && c.WarmUp <= 0:
+		return fmt.Errorf("-rate %s: the peak is measured in the warm-up: want -warmup above 0", c.Rate)
+	case c.InFlight != 1:
+		return fmt.Errorf("-inflight %d: an open loop takes each reply in at once: want -inflight 1, and more -workers for more calls under way", c.InFlight)
+	}
+	return nil
+}
+
+// place is where a worker stands among all of the run.
+func (c Config) place(worker int) workload.Place {
+	return workload.Place{Node: c.Index, Nodes: c.Clients, Worker: worker, Workers: c.Workers}
 }

@@ -57,3 +57,36 @@ func (s schedule) since(t time.Time) (opens, closes time.Duration, ok bool) {
 	}
 	return w.opens.Sub(t), w.closes.Sub(t), true
 }
+
+// boundaryCounts are a worker's verified operations near the window's ends, by slot:
+// first those after it opens, then those before it closes. All operations of a call
+// count in the slot of its reply.
+type boundaryCounts [2 * metrics.EdgeSlots]uint64
+
+// boundary is the slot of a time in the window; false when it is far from both ends.
+func (s *span) boundary(t time.Time) (slot int, ok bool) {
+	length := metrics.EdgeSlot(s.closes.Sub(s.opens))
+	if i := int(t.Sub(s.opens) / length); i < metrics.EdgeSlots {
+		return i, true
+	}
+	if i := int((s.closes.Sub(t) - 1) / length); i < metrics.EdgeSlots {
+		return 2*metrics.EdgeSlots - 1 - i, true
+	}
+	return 0, false
+}
+
+// boundaryCounts is the sum over all workers.
+func (g *Generator) boundaryCounts() *metrics.Edges {
+	sum := &metrics.Edges{
+		SlotS: metrics.EdgeSlot(g.config.Window).Seconds(),
+		First: make([]uint64, metrics.EdgeSlots),
+		Last:  make([]uint64, metrics.EdgeSlots),
+	}
+	for _, w := range g.workers {
+		for i := range metrics.EdgeSlots {
+			sum.First[i] += w.boundaries[i]
+			sum.Last[i] += w.boundaries[metrics.EdgeSlots+i]
+		}
+	}
+	return sum
+}

@@ -26,7 +26,7 @@ func TestEdge(t *testing.T) {
 		slot := metrics.EdgeSlot(length)
 		check := func(since time.Duration) {
 			t.Helper()
-			got, ok := s.edge(opens.Add(since))
+			got, ok := s.boundary(opens.Add(since))
 			fromEnd := 2 * metrics.EdgeSlots
 			for at := length; at > since && fromEnd >= metrics.EdgeSlots; at -= slot {
 				fromEnd--

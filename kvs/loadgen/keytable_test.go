@@ -22,8 +22,8 @@ func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		prefix  string
 		records uint64
-	}{{"", 1}, {"", 999}, {"", 1000}, {"", 1001}, {"", 1_000_000}, {"user", 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 12_345}, {"u", short}} {
-		n := newNames(test.prefix, test.records)
+	}{{"", 1}, {"", 999}, {"", 1000}, {"", 1001}, {"", 1_000_000}, {"user", 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 12_345}, {"u", firstLongID}} {
+		n := newKeyTable(test.prefix, test.records)
 		all := make([]uint64, min(test.records, 1_000_000))
 		for i := range all {
 			all[i] = uint64(i)
@@ -39,18 +39,18 @@ func TestNames(t *testing.T) {
 			checkNames(t, n, test.prefix, ids)
 		}
 	}
-	if newNames("", short+1) != nil {
+	if newKeyTable("", firstLongID+1) != nil {
 		t.Error("names for ids of nine digits")
 	}
 }
 
-func checkNames(t *testing.T, n *names, prefix string, ids []uint64) {
+func checkNames(t *testing.T, n *keyTable, prefix string, ids []uint64) {
 	t.Helper()
 	var b block
 	for i, id := range ids {
 		b.ops[i].Key = id
 	}
-	n.of(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
+	n.fill(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
 	key, want := []byte(prefix), []byte(prefix)
 	for i, id := range ids {
 		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.suffixes[i].Text)[:len(prefix)+int(b.suffixes[i].Len)]
@@ -71,7 +71,7 @@ func TestLongIDs(t *testing.T) {
 			c.Router, c.KeyPrefix, c.Workload.Workload = router, "user", workload.YCSBA
 			c.Hosts = make([]string, servers)
 			fast, slow := benchWorker(t, c), benchWorker(t, c)
-			slow.names = nil
+			slow.keyTable = nil
 			for _, w := range []*worker{fast, slow} {
 				w.rounds[0].begin()
 				for _, n := range []int{drawn, 1, 100} {

@@ -1,0 +1,49 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// preciseTimer sleeps to the microsecond. Go's own timers do not when the process is
+// idle: the runtime's poller waits in whole milliseconds (runtime/netpoll_epoll.go).
+// To that poller this one is a file descriptor; to the kernel it is a high-resolution
+// timer (timerfd_create(2)). It is for one goroutine.
+type preciseTimer struct {
+	fd   int // of file
+	file *os.File
+	stop func() bool
+}
+
+// newPreciseTimer returns a timer whose sleep returns at once when ctx ends.
+func newPreciseTimer(ctx context.Context) (*preciseTimer, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a timer (timerfd_create): %w", err)
+	}
+	t := &preciseTimer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}
+	t.stop = context.AfterFunc(ctx, func() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) })
+	return t, nil
+}
+
+// sleep waits for d, which is above 0, or until the context ends, which is no error.
+func (t *preciseTimer) sleep(d time.Duration) error {
+	when := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	if err := unix.TimerfdSettime(t.fd, 0, &when, nil); err != nil {
+		return fmt.Errorf("set a timer of %v (timerfd_settime): %w", d, err)
+	}
+	var expirations [8]byte
+	if _, err := t.file.Read(expirations[:]); err != nil && !os.IsTimeout(err) {
+		return fmt.Errorf("wait for a timer of %v: %w", d, err)
+	}
+	return nil
+}
+
+func (t *preciseTimer) close() {
+	t.stop()
+	t.file.Close()
+}
