@@ -27,15 +27,6 @@ const (
 // and server compare it when they connect.
 const ValueFormat = 1
 
-// Call is a batch for a server and the reply to come. It belongs to the client that
-// sends it until the reply has come, and may be used again, one batch after another.
-type Call struct {
-	Batch *Batch
-	Reply *Reply
-	Err   error // set when the call is done; the batch's effect is unknown then
-	State any   // the client's own, made once
-}
-
 // Op is one operation. Key and Value are borrowed from the batch that it was
 // read from; an engine copies what it keeps.
 type Op struct {
