@@ -1,6 +1,9 @@
 package metrics
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // FlagClass says what a program's flag is about.
 type FlagClass string
@@ -17,7 +20,6 @@ const (
 // Flag is a flag of a program, as the program describes it.
 type Flag struct {
 	Name    string    `json:"name"`
-	Old     string    `json:"old,omitempty"` // an earlier name, which the program takes too
 	Class   FlagClass `json:"class"`
 	Main    bool      `json:"main,omitempty"` // people set it often
 	Bool    bool      `json:"bool,omitempty"` // it needs no value
@@ -68,7 +70,7 @@ var earlierClasses = FlagClasses{
 		"hot-keys": WorkFlag, "scramble": WorkFlag, "records": WorkFlag, "seed": WorkFlag, "workers": WorkFlag,
 
 		"value-size": ShapeFlag, "key-prefix": ShapeFlag, "batch": ShapeFlag, "target-latency": ShapeFlag, "connections": ShapeFlag,
-		"socket-buffer": ShapeFlag, "inflight": ShapeFlag, "coalesce": ShapeFlag, "dedup": ShapeFlag, "crc": ShapeFlag, "retry": ShapeFlag,
+		"socket-buffer": ShapeFlag, "inflight": ShapeFlag, "dedup": ShapeFlag, "crc": ShapeFlag, "retry": ShapeFlag,
 		"tls": ShapeFlag, "rate": ShapeFlag, "router": ShapeFlag, "codec": ShapeFlag, "transport": ShapeFlag, "verify": ShapeFlag,
 		"warmup": ShapeFlag, "secs": ShapeFlag,
 
@@ -77,6 +79,28 @@ var earlierClasses = FlagClasses{
 		"node": OwnFlag, "listen": OwnFlag, "port": OwnFlag, "server": OwnFlag, "servers": OwnFlag, "hosts": OwnFlag, "client": OwnFlag, "clients": OwnFlag,
 	},
 	Main: []string{"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs"},
+}
+
+// RenamedFlags are the programs' flags that had another name, by that name, which the
+// programs still take.
+var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
+
+// FlagValues are the values of flags by name. Those of earlier records get the present
+// names when they are read.
+type FlagValues map[string]string
+
+// UnmarshalJSON reads a JSON object.
+func (v *FlagValues) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, (*map[string]string)(v)); err != nil {
+		return err
+	}
+	for old, name := range RenamedFlags {
+		if value, ok := (*v)[old]; ok {
+			delete(*v, old)
+			(*v)[name] = value
+		}
+	}
+	return nil
 }
 
 // Setting is the value of a flag on the first node of a role; "" where it is not known.

@@ -69,7 +69,7 @@ type WorkerSpan struct {
 	EndedNs int64  `json:"ended_ns"`
 }
 
-// Check is what a client's check of linearizability found (-check).
+// Check is what a client's check of linearizability found (-linearizable).
 type Check struct {
 	Keys    int    `json:"keys"`            // that were recorded
 	Slices  int    `json:"slices"`          // stretches of time in which they were
@@ -88,7 +88,7 @@ func (c Check) Fault() string {
 	case c.Unknown > 0:
 		return "perhaps not linearizable: " + c.First
 	case c.Ops == 0:
-		return "-check recorded no operation"
+		return "-linearizable recorded no operation"
 	}
 	return ""
 }

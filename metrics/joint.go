@@ -3,7 +3,7 @@ package metrics
 import "fmt"
 
 // JointCheck is what a run's launcher found in the slices that all clients
-// recorded at the same time (-check, two clients or more).
+// recorded at the same time (-linearizable, two clients or more).
 type JointCheck struct {
 	Clients    int     `json:"clients"`              // whose slices were put together
 	Slices     int     `json:"slices"`               // that were verified
@@ -23,9 +23,9 @@ func (c JointCheck) Fault() string {
 	case c.Unknown > 0:
 		return "perhaps not linearizable, all clients together: " + c.First
 	case c.Slices == 0 && c.First != "":
-		return "-check verified nothing of all clients together: " + c.First
+		return "-linearizable verified nothing of all clients together: " + c.First
 	case c.Slices == 0:
-		return "-check verified nothing of all clients together"
+		return "-linearizable verified nothing of all clients together"
 	}
 	return ""
 }

@@ -48,17 +48,17 @@ type Record struct {
 	Usage     *Usage     `json:"usage,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Summary   *Summary   `json:"summary,omitempty"`
-	Violation *Violation `json:"violation,omitempty"` // of a client with -check, at most one
-	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -check; for the launcher alone, in no file
+	Violation *Violation `json:"violation,omitempty"` // of a client with -linearizable, at most one
+	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
 }
 
 // Config is what a node was told and where it runs; its first record.
 type Config struct {
-	Args    []string          `json:"args"`
-	Flags   map[string]string `json:"flags"`                  // every flag's final value, by name
-	Classes *FlagClasses      `json:"flag_classes,omitempty"` // of Flags; nil in older records
-	Host    Host              `json:"host"`
-	Binary  string            `json:"binary_sha256"`
+	Args    []string     `json:"args"`
+	Flags   FlagValues   `json:"flags"`                  // every flag's final value, by name
+	Classes *FlagClasses `json:"flag_classes,omitempty"` // of Flags; nil in older records
+	Host    Host         `json:"host"`
+	Binary  string       `json:"binary_sha256"`
 
 	Process  ProcessID `json:"process"`
 	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
@@ -139,7 +139,7 @@ type Summary struct {
 	Bytes         Bytes                `json:"bytes"`           // clients: like Total
 	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
 	Verification  Verification         `json:"verification"`
-	Check         *Check               `json:"check,omitempty"`    // of a client with -check
+	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
 	Usage         Table                `json:"usage"`              // over the window
 	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases

@@ -8,25 +8,25 @@ import (
 
 // Run is run.json: what a run folder holds and what it is worth.
 type Run struct {
-	ID           string            `json:"id"` // the run folder's name
-	Started      time.Time         `json:"started"`
-	Ended        time.Time         `json:"ended"`
-	Command      []string          `json:"command"` // the launcher's argv
-	GitCommit    string            `json:"git_commit"`
-	Seed         uint64            `json:"seed"`
-	Workload     map[string]string `json:"workload"`            // the client flags of the classes work and shape, by flag name
-	Lab          *Lab              `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
-	Preflight    *Preflight        `json:"preflight,omitempty"` // nil when the run ended before it
-	Nodes        []RunNode         `json:"nodes"`
-	Together     string            `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
-	Symmetric    bool              `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
-	WindowStart  time.Time         `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
-	WindowS      float64           `json:"window_s"`
-	OverlapShare float64           `json:"overlap_share"` // intersection over the shortest window, 0 to 1
-	Ops          uint64            `json:"ops"`           // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
-	OpsPerS      float64           `json:"ops_per_s"`     // the run's result
-	Total        Counts            `json:"total"`         // client counts, load to drain
-	Applied      Counts            `json:"applied"`       // server counts, load to drain
+	ID           string     `json:"id"` // the run folder's name
+	Started      time.Time  `json:"started"`
+	Ended        time.Time  `json:"ended"`
+	Command      []string   `json:"command"` // the launcher's argv
+	GitCommit    string     `json:"git_commit"`
+	Seed         uint64     `json:"seed"`
+	Workload     FlagValues `json:"workload"`            // the client flags of the classes work and shape, by flag name
+	Lab          *Lab       `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
+	Preflight    *Preflight `json:"preflight,omitempty"` // nil when the run ended before it
+	Nodes        []RunNode  `json:"nodes"`
+	Together     string     `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
+	Symmetric    bool       `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
+	WindowStart  time.Time  `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
+	WindowS      float64    `json:"window_s"`
+	OverlapShare float64    `json:"overlap_share"` // intersection over the shortest window, 0 to 1
+	Ops          uint64     `json:"ops"`           // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
+	OpsPerS      float64    `json:"ops_per_s"`     // the run's result
+	Total        Counts     `json:"total"`         // client counts, load to drain
+	Applied      Counts     `json:"applied"`       // server counts, load to drain
 
 	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
@@ -35,7 +35,7 @@ type Run struct {
 	Verdict Verdict              `json:"verdict"`
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
-	Check  *JointCheck         `json:"check,omitempty"`   // of all clients together; nil without -check, or of one client
+	Check  *JointCheck         `json:"check,omitempty"`   // of all clients together; nil without -linearizable, or of one client
 	WarmUp *stats.Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases

@@ -146,7 +146,7 @@ func TestArrivalsShareNoStream(t *testing.T) {
 }
 
 func TestCheckArrivals(t *testing.T) {
-	if err := CheckArrivals("Poisson"); err == nil || err.Error() != `-arrivals "Poisson": did you mean poisson? want one of poisson, constant` {
+	if err := CheckArrivals("Poisson"); err == nil || err.Error() != `-arrivals "Poisson": want one of poisson, constant; did you mean poisson?` {
 		t.Errorf("error %v", err)
 	}
 }

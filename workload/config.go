@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"kvlab/metrics/format"
 	"math"
 	"slices"
 	"strings"
@@ -136,16 +137,10 @@ func (c Config) distribution() string {
 func isShare(x float64) bool { return x >= 0 && x <= 1 }
 
 // checkChoice returns nil when value is one of choices, and otherwise an error
-// that lists them and points out the one that differs only in case.
+// that lists them and points out the nearest.
 func checkChoice(flag, value string, choices ...string) error {
 	if slices.Contains(choices, value) {
 		return nil
 	}
-	hint := ""
-	for _, c := range choices {
-		if strings.EqualFold(c, value) {
-			hint = fmt.Sprintf("did you mean %s? ", c)
-		}
-	}
-	return fmt.Errorf("%s %q: %swant one of %s", flag, value, hint, strings.Join(choices, ", "))
+	return fmt.Errorf("%s %q: want one of %s%s", flag, value, strings.Join(choices, ", "), format.DidYouMean(value, "", choices))
 }

@@ -43,7 +43,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	}
 	if config.Recheck != "" {
 		if n.Controlled() {
-			return node.UsageError{Err: errors.New("-recheck: it needs no launcher: run bin/kvsclient -recheck")}
+			return node.UsageError{Err: errors.New("-verify-history: it needs no launcher: run bin/kvsclient -verify-history")}
 		}
 		return recheck(n, config.Recheck)
 	}

@@ -20,7 +20,7 @@ type Config struct {
 	Trust    certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
 	Profile  node.Profile
 	Sampling node.Sampling
-	Recheck  string // -recheck: a saved history to verify, and nothing else
+	Recheck  string // -verify-history: a saved history to verify, and nothing else
 }
 
 // hints are the labs' spellings.
@@ -49,7 +49,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
-	flags.BoolVar(&c.Coalesce, "coalesce", c.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
+	flags.BoolVar(&c.Coalesce, "dedup", c.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
@@ -67,11 +67,11 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
-	flags.StringVar(&c.Recheck, "recheck", c.Recheck, "verify a history `file` that -check has saved, draw its picture beside it, and do nothing else")
+	flags.StringVar(&c.Recheck, "verify-history", c.Recheck, "verify a history `file` that -linearizable has saved, draw its picture beside it, and do nothing else")
 	flags.Class(metrics.OtherFlag)
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
-	flags.BoolVar(&c.Check, "check", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
+	flags.BoolVar(&c.Check, "linearizable", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
 	c.Trust.DefineFiles(flags.FlagSet)
 	c.Sampling.Flags(flags.FlagSet)
 	c.Profile.Flags(flags.FlagSet)

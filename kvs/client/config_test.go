@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		{"-batch auto -target-latency 250us", func(c *loadgen.Config) { c.AutoBatch, c.TargetLatency = true, 250*time.Microsecond }},
 		{"-batch auto -batch 5", func(c *loadgen.Config) { c.Batch = 5 }},
 		{"-connections 8 -socket-buffer 65536", func(c *loadgen.Config) { c.Connections, c.SocketBuffer = 8, 65536 }},
-		{"-coalesce", func(c *loadgen.Config) { c.Coalesce = true }},
+		{"-dedup", func(c *loadgen.Config) { c.Coalesce = true }},
 		{"-crc", func(c *loadgen.Config) { c.CRC = true }},
 		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = 1024 }},
 		{"-key-prefix user", func(c *loadgen.Config) { c.KeyPrefix = "user" }},
@@ -85,7 +85,7 @@ func TestParseErrors(t *testing.T) {
 		{"-batch auto -target-latency 0", "for flag -target-latency: want a time above 0"},
 		{"-batch auto -target-latency -1ms", "for flag -target-latency: want a time above 0"},
 		{"-batch auto -target-latency 5", "for flag -target-latency: want a time above 0 with its unit"},
-		{"-ceiling", "flag provided but not defined: -ceiling"},
+		{"-ceiling", "-ceiling: unknown flag"},
 		{"-rate 0", "for flag -rate: want operations per second"},
 		{"-rate -5", "for flag -rate: want operations per second"},
 		{"-rate NaN", "for flag -rate: want operations per second"},
@@ -224,5 +224,25 @@ func TestFlagClasses(t *testing.T) {
 		if got := classes.Of[name]; got != want {
 			t.Errorf("-%s is of class %q, want %q", name, got, want)
 		}
+	}
+}
+
+// The flags' earlier names are taken, and recorded by the present ones.
+func TestRenamedFlags(t *testing.T) {
+	c, flags, err := parse([]string{"-linearizable", "-dedup"})
+	if err != nil || !c.Check || !c.Coalesce {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	values := flags.Values()
+	for old, name := range metrics.RenamedFlags {
+		if _, known := values[old]; known {
+			t.Errorf("-%s is recorded", old)
+		}
+		if _, known := values[name]; !known {
+			t.Errorf("-%s is not recorded", name)
+		}
+	}
+	if values["dedup"] != "true" || values["linearizable"] != "true" {
+		t.Errorf("the values are %v", values)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// -recheck finds again what was saved, draws it, and says so by its status; a
+// -verify-history finds again what was saved, draws it, and says so by its status; a
 // good history it calls so, and anything else is named.
 func TestRecheck(t *testing.T) {
 	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
@@ -44,12 +44,12 @@ func TestRecheck(t *testing.T) {
 	}{
 		{bad, 1, "history-bad.json: not linearizable: key 7: 0.0#1 and 0.1#1 were each there after the other"},
 		{good, 0, "key 7, slice 3: 2 operations of 0 workers\nlinearizable\n"},
-		{other, 1, "-recheck: " + other + ": a history without operations: want a history-NODE.json"},
-		{filepath.Join(dir, "no"), 1, "-recheck: open "},
+		{other, 1, "-verify-history: " + other + ": a history without operations: want a history-NODE.json"},
+		{filepath.Join(dir, "no"), 1, "-verify-history: open "},
 	}
 	for _, test := range tests {
 		var stdout, stderr bytes.Buffer
-		status := Program.Main([]string{"-recheck", test.path}, strings.NewReader(""), &stdout, &stderr)
+		status := Program.Main([]string{"-verify-history", test.path}, strings.NewReader(""), &stdout, &stderr)
 		if out := stdout.String() + stderr.String(); status != test.status || !strings.Contains(out, test.want) {
 			t.Errorf("%s: status %d, %q; want %d, %q", test.path, status, out, test.status, test.want)
 		}
@@ -59,10 +59,10 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// By hand -check says what it found.
+// By hand -linearizable says what it found.
 func TestCheckByHand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	args := strings.Fields("-transport inproc -engine slab -records 50 -workers 4 -batch 50 -warmup 0 -secs 0.1 -check")
+	args := strings.Fields("-transport inproc -engine slab -records 50 -workers 4 -batch 50 -warmup 0 -secs 0.1 -linearizable")
 	if status := Program.Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, stderr %q", status, &stderr)
 	}

@@ -76,7 +76,7 @@ func (c *client) summarize() error {
 	return c.node.Report(metrics.Record{Summary: &s})
 }
 
-// reportViolation gives the launcher what -check has found; by hand it is saved
+// reportViolation gives the launcher what -linearizable has found; by hand it is saved
 // here.
 func (c *client) reportViolation(v metrics.Violation) error {
 	if c.node.Controlled() {
@@ -84,7 +84,7 @@ func (c *client) reportViolation(v metrics.Violation) error {
 	}
 	path, err := history.Save(".", c.config.Node, v)
 	if err == nil {
-		c.node.Logf("saved %s and its picture; bin/kvsclient -recheck %s verifies it again", path, path)
+		c.node.Logf("saved %s and its picture; bin/kvsclient -verify-history %s verifies it again", path, path)
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (c *client) reportViolation(v metrics.Violation) error {
 func recheck(out io.Writer, path string) error {
 	v, err := history.Read(path)
 	if err != nil {
-		return fmt.Errorf("-recheck: %w", err)
+		return fmt.Errorf("-verify-history: %w", err)
 	}
 	fmt.Fprintf(out, "key %s, slice %d: %d operations of %d workers\n", v.History.Key, v.History.Slice, len(v.History.Ops), len(v.History.Spans))
 	r := history.Verify(v.History)
@@ -102,7 +102,7 @@ func recheck(out io.Writer, path string) error {
 		return nil
 	}
 	if err := history.SavePicture(path, r.Part); err != nil {
-		return fmt.Errorf("-recheck: %w", err)
+		return fmt.Errorf("-verify-history: %w", err)
 	}
 	return fmt.Errorf("%s: %s: %s", path, r.Outcome, r.Why)
 }

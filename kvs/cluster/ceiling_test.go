@@ -22,7 +22,7 @@ func TestCeilingComesFirst(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.ceiling = true
-	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3 -engine slab -trace t", "-rate 50k -check -batch 7", "--out", tr.out})
+	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3 -engine slab -trace t", "-rate 50k -linearizable -batch 7", "--out", tr.out})
 	if err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
@@ -49,7 +49,7 @@ func TestCeilingComesFirst(t *testing.T) {
 	} {
 		nodes := map[string]metrics.Run{"n": null, "i": inproc}[node[:1]].Nodes
 		args := strings.Join(nodes[node[len(node)-1]-'0'].Config.Args, " ")
-		if strings.Contains(args, "-rate") || !strings.HasSuffix(strings.ReplaceAll(args, "-check -batch 7", "-batch 7"), want) {
+		if strings.Contains(args, "-rate") || !strings.HasSuffix(strings.ReplaceAll(args, "-linearizable -batch 7", "-batch 7"), want) {
 			t.Errorf("%s: %s\nwant at the end %s", node, args, want)
 		}
 	}
@@ -144,8 +144,8 @@ func TestNoCeiling(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	args := []string{"-rate", "5k", "word", "--rate=5k", "-rate=5", "-secs", "-1", "-check", "rate"}
-	if got, want := without(args, "rate", "secs"), []string{"word", "-check", "rate"}; !reflect.DeepEqual(got, want) {
+	args := []string{"-rate", "5k", "word", "--rate=5k", "-rate=5", "-secs", "-1", "-linearizable", "rate"}
+	if got, want := without(args, "rate", "secs"), []string{"word", "-linearizable", "rate"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("without = %q, want %q", got, want)
 	}
 	if got := without([]string{"-rate"}, "rate"); len(got) != 0 {

@@ -62,7 +62,7 @@ func TestLifetimeErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"--deadline 0s":         "--deadline 0s: want a time above 0",
 		"--deadline 5":          `invalid value "5" for flag -deadline`,
-		"--keep":                "flag provided but not defined: -keep",
+		"--keep":                "--keep: unknown flag",
 		"--reap --virtual 2":    "--reap: nothing outlives a virtual lab",
 		"--reap 2 2 a b c":      "unexpected word",
 		"--reap --sweep batch=": "",

@@ -31,7 +31,7 @@ examples:
   run-cluster.sh --symmetric --server-cores 0-3 --client-cores 4-7
   sudo run-cluster.sh --virtual 4 --link-rate 1gbit
   run-cluster.sh --hosts hosts.txt                lines: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]
-  run-cluster.sh --check                          is every node fit for a run? starts nothing
+  run-cluster.sh --preflight                      is every node fit for a run? starts nothing
   run-cluster.sh --trials 6                       six trials, their median and its interval
   run-cluster.sh --trials 6 --grade plots/grades.txt
   run-cluster.sh --sweep nodes=2,4,8 --sweep batch=1024,8192 --trials 5
@@ -48,7 +48,7 @@ exit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 int
 `
 
 // mainFlags are the launcher's flags that the short help shows.
-var mainFlags = []string{"nodes", "local", "secs", "trials", "sweep", "ab", "dry-run", "check"}
+var mainFlags = []string{"nodes", "local", "secs", "trials", "sweep", "ab", "dry-run", "preflight"}
 
 // printUsage prints the help: the flags that people set often, or all of them.
 func printUsage(fs *flag.FlagSet, programs plan.Flags, all bool, w io.Writer) {

@@ -65,7 +65,7 @@ type member struct {
 	warm     bool                // a client's warm-up is about to end
 	held     verdict.SoakSamples // in the window
 	summary  *metrics.Summary
-	broken   *metrics.Violation // what -check found, nil for nothing
+	broken   *metrics.Violation // what -linearizable found, nil for nothing
 	slices   []metrics.Slice    // that it recorded with all clients
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // slicePlan is when the clients record together; none of one client, or without
-// -check.
+// -linearizable.
 func (c *conductor) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
 	unchecked := func(m *member) bool { return !m.settings().Check }

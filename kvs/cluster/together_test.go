@@ -79,12 +79,12 @@ func TestSlicePlan(t *testing.T) {
 		c := &conductor{limits: defaultLimits()}
 		for range test.clients {
 			c.members = append(c.members, &member{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{
-				Flags: map[string]string{"check": test.check, "secs": test.secs, "warmup": "5"},
+				Flags: map[string]string{"linearizable": test.check, "secs": test.secs, "warmup": "5"},
 			}})
 		}
 		plan := c.slicePlan()
 		if plan.Ops != test.ops || plan.Every().Round(time.Second) != test.everyAbout {
-			t.Errorf("%d clients, -check=%s, -secs %s: %+v", test.clients, test.check, test.secs, plan)
+			t.Errorf("%d clients, -linearizable=%s, -secs %s: %+v", test.clients, test.check, test.secs, plan)
 		}
 		if test.ops > 0 && (plan.Count != 60 || (plan.Every()+1)*60 < c.workLimit()-c.limits.work) {
 			t.Errorf("-secs %s: %+v ends before the run", test.secs, plan)

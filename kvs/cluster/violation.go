@@ -30,7 +30,7 @@ func (c *conductor) saveViolation(dir folder, of string, v *metrics.Violation) e
 	path, err := history.Save(string(dir), of, *v)
 	if err == nil {
 		c.display.clear()
-		fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -recheck %s verifies it again\n", path, path)
+		fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -verify-history %s verifies it again\n", path, path)
 	}
 	return err
 }

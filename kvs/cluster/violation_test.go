@@ -35,7 +35,7 @@ func TestViolationIsSaved(t *testing.T) {
 	if out := tr.stdout.String(); !strings.HasSuffix(out, "\nverdict INVALID(not linearizable: key 7: 0.0#1 and 0.1#1 were each there after the other, node2)\n") {
 		t.Errorf("output:\n%s", out)
 	}
-	if err := tr.stderr.String(); !strings.Contains(err, "bin/kvsclient -recheck ") {
+	if err := tr.stderr.String(); !strings.Contains(err, "bin/kvsclient -verify-history ") {
 		t.Errorf("no command to verify it again:\n%s", err)
 	}
 	v, err := history.Read(filepath.Join(tr.out, "latest", "history-node2.json"))

@@ -61,7 +61,7 @@ type Options struct {
 	Codec         string        // -codec
 	SocketBuffer  int           // -socket-buffer: bytes; 0 is the kernel's choice
 	CallTimeout   time.Duration // -call-timeout: for every call; above 0
-	wire.Features               // -coalesce, -crc, -retry
+	wire.Features               // -dedup, -crc, -retry
 	TLS           *tls.Config   // -tls: how connections are encrypted; nil for not
 }
 

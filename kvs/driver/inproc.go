@@ -30,7 +30,7 @@ func checkDirect(o Options, _ Use) error {
 	case o.Retry:
 		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
 	case o.Coalesce && row.NoStore:
-		return fmt.Errorf("-coalesce: -engine %s has one value for all keys, which would be sent once", o.Engine)
+		return fmt.Errorf("-dedup: -engine %s has one value for all keys, which would be sent once", o.Engine)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
+	"kvlab/metrics/format"
 )
 
 // Options are what an engine may know when it is opened.
@@ -61,7 +62,7 @@ func Find(name string) (Row, error) {
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
 		return rows[i], nil
 	}
-	return Row{}, fmt.Errorf("-engine %q: want one of %q, or null (a ceiling, not a store)", name, Names)
+	return Row{}, fmt.Errorf("-engine %q: want one of %q, or null (a ceiling, not a store)%s", name, Names, format.DidYouMean(name, "", Names))
 }
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.

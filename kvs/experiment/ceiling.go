@@ -61,7 +61,7 @@ var _ Next = Ceilings{}
 // Ceilings are those of the work.
 func (w Work) Ceilings() Ceilings {
 	// A closed loop has no rate to keep to. It writes no files, and records nothing
-	// that another engine would answer.
+	// that another engine would answer: -check is the name that earlier programs take too.
 	loop := Flags{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
 	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", w.window().Seconds())}
 	null := Overlay{
@@ -70,7 +70,7 @@ func (w Work) Ceilings() Ceilings {
 		Client: loop, Lengths: short,
 	}
 	if w.Dedup {
-		null.Impossible = errors.New("with -coalesce its one value would be sent once a reply")
+		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
 	}
 	records := (w.Records + w.Servers - 1) / w.Servers // as many as a server has
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+w.Engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))

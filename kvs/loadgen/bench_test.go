@@ -112,7 +112,7 @@ func benchWorker(tb testing.TB, c Config) *worker {
 }
 
 // BenchmarkJointCheck is the processor time of an operation of two clients and
-// their server with -check, the launcher's part of it included, as a multiple of
+// their server with -linearizable, the launcher's part of it included, as a multiple of
 // that without: windows of 4 s, in turn.
 func BenchmarkJointCheck(b *testing.B) {
 	c := DefaultConfig()

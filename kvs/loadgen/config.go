@@ -37,7 +37,7 @@ type Config struct {
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
 	Verify        int           // -verify: one value in so many is compared in full; 1 is every value, VerifyNone none, not even by its header
-	Check         bool          // -check: whether operations on some keys are verified to be linearizable
+	Check         bool          // -linearizable: whether operations on some keys are verified to be linearizable
 	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
 	Arrivals      string        // -arrivals: of an open loop
 	WarmUp        time.Duration // -warmup: before the window

@@ -32,7 +32,7 @@ type Generator struct {
 	// warm-up; until it answers, the warm-up goes on. Its error ends the run. It is
 	// set before Measure.
 	Settle func(context.Context) (opens time.Time, err error)
-	// With -check, Share is given this client's part of each slice that all clients
+	// With -linearizable, Share is given this client's part of each slice that all clients
 	// record at the same time, as Slices plans it from Begins on. It is not called
 	// by a worker; its error ends the run. Both are set before Measure.
 	Slices metrics.SlicePlan
@@ -46,7 +46,7 @@ type Generator struct {
 	latency *latency.Collector
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
-	slices  *history.Slices  // nil without -check
+	slices  *history.Slices  // nil without -linearizable
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -74,7 +74,7 @@ func New(c Config) (*Generator, error) {
 	if c.Check {
 		var recorders []*history.Recorder
 		if g.slices, recorders, err = history.New(c.Index, c.Workers, recordedKeys(c, plan)); err != nil {
-			return nil, fmt.Errorf("-check: %w", err)
+			return nil, fmt.Errorf("-linearizable: %w", err)
 		}
 		for i, w := range g.workers {
 			w.history = recorders[i]

@@ -122,11 +122,11 @@ func TestNullIsNotCoalesced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "-coalesce") {
-		t.Errorf("error %v, want one that names -coalesce", err)
+	if err := g.Connect(context.Background()); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "-dedup") {
+		t.Errorf("error %v, want one that names -dedup", err)
 	}
 	c.Transport, c.Engine = driver.InProcess, "null"
-	if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), "-coalesce: ") {
-		t.Errorf("in process: error %v, want one that names -coalesce", err)
+	if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), "-dedup: ") {
+		t.Errorf("in process: error %v, want one that names -dedup", err)
 	}
 }

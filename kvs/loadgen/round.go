@@ -33,7 +33,7 @@ type exchange struct {
 	due    []time.Duration // open loop: when the operations were due, likewise; empty in a closed loop, where it is when the round begun
 	sent   time.Time
 	queued time.Duration   // from then until it was written
-	record history.Pending // for -check
+	record history.Pending // for -linearizable
 
 	// What follows is for worker.add alone: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix

@@ -26,7 +26,7 @@ type worker struct {
 	writer   value.Writer
 	checker  value.Checker
 	recorder *latency.Recorder
-	history  *history.Recorder // nil without -check
+	history  *history.Recorder // nil without -linearizable
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 	firstOps firstOps

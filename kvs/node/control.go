@@ -26,7 +26,7 @@
 //
 // Between these both sides send log and record events at any time; a node
 // sends an interval record each second, which is also its heartbeat, and with
-// -check its part of each slice that all clients record together. An error
+// -linearizable its part of each slice that all clients record together. An error
 // event is a node's last. A node whose controller is gone leaves at once: when
 // its standard input closes, and when its Lease runs out.
 package node
@@ -74,7 +74,7 @@ type Command struct {
 
 	Question *Question `json:"question,omitempty"` // with Facts and Dial
 
-	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -check, when there are several
+	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -linearizable, when there are several
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.

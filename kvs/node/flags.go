@@ -24,12 +24,21 @@ func NewFlags(program string) *Flags {
 
 // Class gives the flags that are defined after it a class.
 func (f *Flags) Class(class metrics.FlagClass) {
-	f.VisitAll(func(g *flag.Flag) {
+	f.each(func(g *flag.Flag) {
 		if _, ok := f.of[g.Name]; !ok {
 			f.of[g.Name] = f.class
 		}
 	})
 	f.class = class
+}
+
+// each visits the flags by their present names.
+func (f *Flags) each(visit func(*flag.Flag)) {
+	f.VisitAll(func(g *flag.Flag) {
+		if _, old := metrics.RenamedFlags[g.Name]; !old {
+			visit(g)
+		}
+	})
 }
 
 // Main names the flags that people set often: a launcher's short help shows them,
@@ -46,7 +55,7 @@ func (f *Flags) Classes() *metrics.FlagClasses {
 // record.
 func (f *Flags) Values() map[string]string {
 	values := map[string]string{}
-	f.VisitAll(func(g *flag.Flag) { values[g.Name] = g.Value.String() })
+	f.each(func(g *flag.Flag) { values[g.Name] = g.Value.String() })
 	return values
 }
 
@@ -54,7 +63,7 @@ func (f *Flags) Values() map[string]string {
 func (f *Flags) List() []metrics.Flag {
 	var all []metrics.Flag
 	classes := f.Classes()
-	f.VisitAll(func(g *flag.Flag) {
+	f.each(func(g *flag.Flag) {
 		b, ok := g.Value.(interface{ IsBoolFlag() bool })
 		all = append(all, metrics.Flag{
 			Name: g.Name, Class: classes.Of[g.Name], Main: slices.Contains(f.main, g.Name),
@@ -69,20 +78,9 @@ func usageText(flags *Flags) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s [-%s] [flags]\n\n", flags.Name(), settingsFlag)
 	fmt.Fprintf(&b, "-%s, in front, prints what the flags come to as JSON, and does no more.\n\n", settingsFlag)
-	flags.SetOutput(&b)
-	flags.PrintDefaults()
+	present := flag.NewFlagSet("", flag.ContinueOnError)
+	present.SetOutput(&b)
+	flags.each(func(f *flag.Flag) { present.Var(f.Value, f.Name, f.Usage) })
+	present.PrintDefaults()
 	return b.String()
-}
-
-// hint says how kvlab spells a flag that the labs spell otherwise. message is
-// the flag package's: "flag provided but not defined: -name".
-func hint(message string, hints map[string]string) string {
-	_, name, ok := strings.Cut(message, "not defined: -")
-	if !ok {
-		return ""
-	}
-	if right, ok := hints[strings.TrimPrefix(name, "-")]; ok {
-		return ": here it is " + right
-	}
-	return ""
 }

@@ -34,7 +34,7 @@ func Introduce(n *Node, args []string, flags *Flags, can metrics.Capabilities) (
 	if len(allowed) < host.Cores {
 		n.Logf("runs on cores %s", cores)
 	}
-	flags.VisitAll(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
+	flags.each(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
 	id, err := self()
 	if err != nil {
 		return host, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // UsageError marks an error as the command line's: exit status 2.
@@ -164,12 +165,23 @@ func (helpError) Error() string {
 // that Main prints.
 func ParseFlags(flags *Flags, args []string, hints map[string]string) error {
 	flags.SetOutput(io.Discard)
+	for old, name := range metrics.RenamedFlags {
+		if f := flags.Lookup(name); f != nil {
+			flags.Var(f.Value, old, f.Usage)
+		}
+	}
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return helpError{usageText(flags)}
 	}
 	if err != nil {
-		return UsageError{fmt.Errorf("%w%s (-help lists the flags)", err, hint(err.Error(), hints))}
+		if name, unknown := format.UnknownFlag(err, flags.FlagSet, "-"); unknown != nil {
+			err = unknown
+			if right, ok := hints[name]; ok {
+				err = fmt.Errorf("-%s: unknown flag: here it is %s", name, right)
+			}
+		}
+		return UsageError{fmt.Errorf("%w (-help lists the flags)", err)}
 	}
 	if flags.NArg() > 0 {
 		return UsageError{fmt.Errorf("stray argument %q: every setting is a flag, -name value (-help lists them)", flags.Arg(0))}

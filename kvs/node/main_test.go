@@ -53,13 +53,13 @@ func TestMainByHand(t *testing.T) {
 	}{
 		{"defaults", nil, 0, "hello\n", ""},
 		{"flag", []string{"-word", "bye"}, 0, "bye\n", ""},
-		{"unknown flag", []string{"-wrod", "bye"}, 2, "", "echo: flag provided but not defined: -wrod (-help lists the flags)\n"},
-		{"another's spelling", []string{"--text=bye"}, 2, "", "echo: flag provided but not defined: -text: here it is -word (-help lists the flags)\n"},
+		{"unknown flag", []string{"-wrod", "bye"}, 2, "", "echo: -wrod: unknown flag; did you mean -word? (-help lists the flags)\n"},
+		{"another's spelling", []string{"--text=bye"}, 2, "", "echo: -text: unknown flag: here it is -word (-help lists the flags)\n"},
 		{"wrong value", []string{"-times", "x"}, 2, "", `echo: invalid value "x" for flag -times`},
 		{"missing value", []string{"-word"}, 2, "", "echo: flag needs an argument: -word"},
 		{"stray word", []string{"-word", "bye", "now", "-times", "2"}, 2, "", `echo: stray argument "now": every setting is a flag`},
 		{"failure", []string{"-word", "fail"}, 1, "", "echo: it failed\n"},
-		{"control beside other flags", []string{"-control", "-word", "bye"}, 2, "", "not defined: -control"},
+		{"control beside other flags", []string{"-control", "-word", "bye"}, 2, "", "-control: unknown flag"},
 	}
 	program := echo(func(ctx context.Context, node *Node, word, token string) error {
 		if node.Controlled() || token != "" {
@@ -100,7 +100,7 @@ func TestSettings(t *testing.T) {
 		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"loud":"false","times":"3","word":"a b"}`, ""},
 		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: parse error (-help lists the flags)`},
 		{[]string{"-settings", "-help"}, 2, "", "echo: -help is for the program itself, not for a run: type it after the program's name"},
-		{[]string{"-times", "2", "-settings"}, 2, "", "echo: flag provided but not defined: -settings (-help lists the flags)"},
+		{[]string{"-times", "2", "-settings"}, 2, "", "echo: -settings: unknown flag (-help lists the flags)"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := program.Main(test.args, strings.NewReader(""), &stdout, &stderr)
@@ -197,7 +197,7 @@ func TestMainControlled(t *testing.T) {
 	}{
 		{"done", Command{Do: Start, Args: []string{"-word", "bye"}, Token: "secret"}, 0, Event{Event: Done}},
 		{"failure", Command{Do: Start, Args: []string{"-word", "fail"}, Token: "secret"}, 1, Event{Event: Error, Text: "say it: it failed"}},
-		{"usage", Command{Do: Start, Args: []string{"-nope"}}, 2, Event{Event: Error, Usage: true, Text: "flag provided but not defined: -nope (-help lists the flags)"}},
+		{"usage", Command{Do: Start, Args: []string{"-nope"}}, 2, Event{Event: Error, Usage: true, Text: "-nope: unknown flag (-help lists the flags)"}},
 		{"stray word", Command{Do: Start, Args: []string{"30"}}, 2, Event{Event: Error, Usage: true, Text: `stray argument "30": every setting is a flag, -name value (-help lists them)`}},
 		{"help", Command{Do: Start, Args: []string{"-help"}}, 2, Event{Event: Error, Usage: true, Text: helpError{}.Error()}},
 		{"no start", Command{Do: Go}, 1, Event{Event: Error, Text: `command "go" from the launcher where "start" is due`}},

@@ -4,6 +4,7 @@ package route
 
 import (
 	"fmt"
+	"kvlab/metrics/format"
 	"math/bits"
 )
 
@@ -33,7 +34,7 @@ func New(name string, servers int, known Popularity) (Router, error) {
 	case "balanced":
 		return newBalanced(servers, known)
 	}
-	return nil, fmt.Errorf("-router %q: want one of %q", name, Names)
+	return nil, fmt.Errorf("-router %q: want one of %q%s", name, Names, format.DidYouMean(name, "", Names))
 }
 
 // Hash is the 64-bit FNV-1a hash of key (Fowler, Noll and Vo;

@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 		}, "INVALID(not linearizable: key 7: x, c0)"},
 		{"against its batch's order", func(s []*metrics.Summary) { s[3].Check = &metrics.Check{Ops: 9, Order: 1, First: "x"} }, "INVALID(not linearizable: x, c1)"},
 		{"perhaps not linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Ops: 9, Unknown: 1, First: "x"} }, "INVALID(perhaps not linearizable: x, c0)"},
-		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-check recorded no operation, c0)"},
+		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-linearizable recorded no operation, c0)"},
 		{"linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9} }, "VALID"},
 		{"no account", func(s []*metrics.Summary) { s[3].Workers = nil }, "INVALID(the client gives no account of its workers, c1)"},
 		{"no edges", func(s []*metrics.Summary) { s[2].Edges = nil }, "INVALID(the client does not say when in its window its replies came, c0)"},

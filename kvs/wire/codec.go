@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/metrics/format"
 )
 
 // codec is a way to encode calls and replies on a connection. A new codec is a
@@ -28,7 +29,7 @@ var codecs = []codec{
 // Features are what a client may ask for and not every codec supports. The comments
 // name the flags.
 type Features struct {
-	Coalesce bool `json:"coalesce,omitempty"` // -coalesce: a reply sends a repeated value once
+	Coalesce bool `json:"coalesce,omitempty"` // -dedup: a reply sends a repeated value once
 	CRC      bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
 	Retry    bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
 }
@@ -58,13 +59,13 @@ func codecNamed(name string) (c codec) {
 func CheckCodec(name string, features Features) error {
 	c := codecNamed(name)
 	if c.name != name {
-		return fmt.Errorf("-codec %q: want one of %q", name, Codecs)
+		return fmt.Errorf("-codec %q: want one of %q%s", name, Codecs, format.DidYouMean(name, "", Codecs))
 	}
 	for _, f := range []struct {
 		flag string
 		in   func(Features) bool
 	}{
-		{"-coalesce", func(f Features) bool { return f.Coalesce }},
+		{"-dedup", func(f Features) bool { return f.Coalesce }},
 		{"-crc", func(f Features) bool { return f.CRC }},
 		{"-retry", func(f Features) bool { return f.Retry }},
 	} {

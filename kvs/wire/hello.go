@@ -196,7 +196,7 @@ func (o Options) objection(h hello) string {
 	case h.Retry != (h.Lane != service.Session{}):
 		return "a client with -retry names its session, and no other client does"
 	case h.Coalesce && o.Null:
-		return "the server (" + o.Node + ") has one value for all keys, which -coalesce would send once: its replies would not have the right size"
+		return "the server (" + o.Node + ") has one value for all keys, which -dedup would send once: its replies would not have the right size"
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"
 	}

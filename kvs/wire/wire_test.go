@@ -267,7 +267,7 @@ func TestTooLarge(t *testing.T) {
 // by the server.
 func TestCheckCodec(t *testing.T) {
 	wants := map[string]Features{
-		"-coalesce": {Coalesce: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
+		"-dedup": {Coalesce: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
 	}
 	for _, c := range codecs {
 		if err := CheckCodec(c.name, c.supports); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/metrics/format"
 	"kvlab/plots"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
@@ -60,6 +61,9 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 		return nil
 	}
 	if err != nil {
+		if _, unknown := format.UnknownFlag(err, flags, "-"); unknown != nil {
+			err = unknown
+		}
 		return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
 	}
 	for _, arg := range flags.Args() {

@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 	}{
 		{name: "help", args: []string{"-h"}, wantOut: "usage: kvsplot"},
 		{name: "no folder", want: 2, wantErr: "kvsplot: no run folder named"},
-		{name: "unknown flag", args: []string{"-o", "x", good}, want: 2, wantErr: "kvsplot: flag provided but not defined: -o (see kvsplot -h)"},
+		{name: "unknown flag", args: []string{"-o", "x", good}, want: 2, wantErr: "kvsplot: -o: unknown flag (see kvsplot -h)"},
 		{name: "flag at the end", args: []string{good, "-out", out}, want: 2, wantErr: "kvsplot: -out is after a run folder"},
 		{name: "not there", args: []string{filepath.Join(dir, "none")}, want: 2, wantErr: "none"},
 		{name: "corrupt", args: []string{corrupt}, want: 2, wantErr: "corrupt: run.json:3: "},

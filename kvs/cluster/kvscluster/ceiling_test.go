@@ -14,7 +14,7 @@ func TestCeiling(t *testing.T) {
 	inCI(t)
 	root, out := build(t), t.TempDir()
 	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--secs", "4", "--out", out, "--server-args", "-engine slab",
-		"--client-args", "-records 3000 -workers 4 -batch 64 -warmup 0 -workload YCSB-A -check -rate 20k", "2", "2").CombinedOutput()
+		"--client-args", "-records 3000 -workers 4 -batch 64 -warmup 0 -workload YCSB-A -linearizable -rate 20k", "2", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

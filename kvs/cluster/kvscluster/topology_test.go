@@ -43,7 +43,7 @@ func TestTopologies(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
 			out := t.TempDir()
-			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-check -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
+			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-linearizable -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
 			text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)

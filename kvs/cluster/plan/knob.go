@@ -20,7 +20,7 @@ func (f Flags) has(role metrics.Role, name string) bool {
 
 // Set sets one knob.
 func (s *Spec) Set(name, value string, flags Flags) (err error) {
-	switch name {
+	switch name = present(name); name {
 	case "nodes":
 		var nodes int
 		if nodes, err = ParseCount(name, value); err == nil {

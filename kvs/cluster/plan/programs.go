@@ -40,7 +40,7 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 // Settings asks this machine's program of a role for the settings that its
 // arguments give. The error is the program's own word on a wrong one.
 func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
-	var values map[string]string
+	var values metrics.FlagValues
 	err := p.ask(ctx, role, &values, append([]string{"-settings"}, args...)...)
 	return ReadSettings(values), err
 }

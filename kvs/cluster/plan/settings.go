@@ -31,7 +31,7 @@ func ReadSettings(flags map[string]string) Settings {
 	}
 	is := func(name string) bool { return flags[name] == "true" }
 	return Settings{
-		Engine: flags["engine"], Check: is("check"), Dedup: is("coalesce"), AllowPublic: is("allow-public"),
+		Engine: flags["engine"], Check: is("linearizable"), Dedup: is("dedup"), AllowPublic: is("allow-public"),
 		RateIsShare: strings.HasSuffix(flags["rate"], "%"),
 		WarmUp:      parseSeconds(flags["warmup"]), Window: parseSeconds(flags["secs"]),
 		Workers: number("workers"), Connections: number("connections"),

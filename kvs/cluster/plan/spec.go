@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"kvlab/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +50,14 @@ func ParseCount(what, word string) (int, error) {
 	return n, nil
 }
 
+// present is a flag's present name.
+func present(name string) string { return cmp.Or(metrics.RenamedFlags[name], name) }
+
 // HasFlag reports whether a flag stands among arguments.
 func HasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return strings.HasPrefix(arg, "-") && name == flag
+		return strings.HasPrefix(arg, "-") && present(name) == present(flag)
 	})
 }
 
