@@ -8,10 +8,7 @@ func (r Run) CPUPerOp(roles ...Role) float64 {
 	sum := 0.0
 	for _, role := range roles {
 		seconds, ops := 0.0, uint64(0)
-		for _, node := range r.Nodes {
-			if node.Role != role {
-				continue
-			}
+		for _, node := range r.InRole(role) {
 			if node.Summary == nil || node.Summary.Saturation == nil {
 				return 0
 			}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"time"
 
 	"kvlab/metrics/stats"
@@ -80,10 +81,39 @@ func (v Verdict) String() string {
 // Encrypted reports whether calls were: such a run is of a class of its own.
 func (r Run) Encrypted() bool { return r.Workload["tls"] == "true" }
 
-// Config is that of the first node of a role; nil when none has said it.
+// InRole returns the nodes of a role, in the run's order.
+func (r Run) InRole(role Role) []RunNode {
+	return slices.DeleteFunc(slices.Clone(r.Nodes), func(node RunNode) bool { return node.Role != role })
+}
+
+// Clients returns the run's clients.
+func (r Run) Clients() []RunNode { return r.InRole(Client) }
+
+// Servers returns the run's servers, in the order in which clients number them.
+func (r Run) Servers() []RunNode { return r.InRole(Server) }
+
+// Summaries returns the summaries of a role's nodes, without those that sent none.
+func (r Run) Summaries(role Role) (all []*Summary) {
+	for _, node := range r.InRole(role) {
+		if node.Summary != nil {
+			all = append(all, node.Summary)
+		}
+	}
+	return all
+}
+
+// InWindow returns the sum of the clients' counts, each in its own window.
+func (r Run) InWindow() (sum Counts) {
+	for _, s := range r.Summaries(Client) {
+		sum = sum.Add(s.InWindow)
+	}
+	return sum
+}
+
+// Config returns the configuration of the first node of a role that reported one; nil without one.
 func (r Run) Config(role Role) *Config {
-	for _, node := range r.Nodes {
-		if node.Role == role && node.Config != nil {
+	for _, node := range r.InRole(role) {
+		if node.Config != nil {
 			return node.Config
 		}
 	}
@@ -104,12 +134,4 @@ func (r Run) Machines() int {
 }
 
 // Count returns the number of nodes in a role.
-func (r Run) Count(role Role) int {
-	n := 0
-	for _, node := range r.Nodes {
-		if node.Role == role {
-			n++
-		}
-	}
-	return n
-}
+func (r Run) Count(role Role) int { return len(r.InRole(role)) }

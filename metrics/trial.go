@@ -43,14 +43,10 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}
 	var carried Bytes
-	var done Counts // in the clients' own windows, as those bytes
-	for _, node := range run.Nodes {
-		if node.Role == Client && node.Summary != nil {
-			carried = carried.Add(node.Summary.BytesInWindow)
-			done = done.Add(node.Summary.InWindow)
-		}
+	for _, s := range run.Summaries(Client) {
+		carried = carried.Add(s.BytesInWindow)
 	}
-	if ops := done.Ops(); ops > 0 {
+	if ops := run.InWindow().Ops(); ops > 0 {
 		trial.BytesPerOpSent = float64(carried.Sent) / float64(ops)
 		trial.BytesPerOpReceived = float64(carried.Received) / float64(ops)
 	}

@@ -70,13 +70,11 @@ func (c *conductor) explain(w io.Writer, ended error) {
 // no script takes it for one.
 func labLines(run metrics.Run) string {
 	var b strings.Builder
-	for _, node := range run.Nodes {
-		switch {
-		case node.Role != metrics.Server:
-		case node.MedianOpsPerS == nil:
-			fmt.Fprintf(&b, "%s no ops/s data found\n", node.Name)
-		default:
-			fmt.Fprintf(&b, "%s median %.0f op/s\n", node.Name, *node.MedianOpsPerS)
+	for _, server := range run.Servers() {
+		if server.MedianOpsPerS == nil {
+			fmt.Fprintf(&b, "%s no ops/s data found\n", server.Name)
+		} else {
+			fmt.Fprintf(&b, "%s median %.0f op/s\n", server.Name, *server.MedianOpsPerS)
 		}
 	}
 	word := "total"

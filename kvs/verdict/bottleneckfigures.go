@@ -86,10 +86,8 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 // their rate times their time (Little, Operations Research 9, 1961).
 func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	calls := 0.0
-	for _, node := range run.Nodes {
-		if s := node.Summary; node.Role == metrics.Client && s != nil {
-			calls += metrics.PerSecond(float64(s.InWindow.Calls), s.WindowLengthS)
-		}
+	for _, s := range run.Summaries(metrics.Client) {
+		calls += metrics.PerSecond(float64(s.InWindow.Calls), s.WindowLengthS)
 	}
 	f.InFlight = calls * run.Latency[metrics.CallLatency].Mean / 1e6
 	f.OpMicros = run.Latency[metrics.OpLatency].Mean

@@ -107,8 +107,8 @@ func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
 	if d.f.HottestServer < muchHotter {
 		return false
 	}
-	for _, node := range d.run.Nodes {
-		if node.Role == metrics.Server && node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
+	for _, node := range d.run.Servers() {
+		if node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
 			return false
 		}
 	}

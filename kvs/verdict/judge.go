@@ -115,10 +115,7 @@ func checkAccounts(run judged) metrics.Verdict {
 
 // checkReplies: every reply that was checked was right.
 func checkReplies(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client {
-			continue
-		}
+	for _, node := range run.Clients() {
 		if v := node.Summary.Verification; v.Failures > 0 {
 			return invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, format.OneLine(v.First))
 		}
@@ -141,10 +138,7 @@ func checkHistory(run judged) metrics.Verdict {
 
 // checkWindow: the clients measured at the same time, and something.
 func checkWindow(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client {
-			continue
-		}
+	for _, node := range run.Clients() {
 		if s := node.Summary; s.WindowLengthS <= 0 || s.InWindow.Ops() == 0 {
 			return invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
 		}
@@ -174,17 +168,12 @@ func checkTotals(run judged) metrics.Verdict {
 // the result.
 func checkPairs(run judged) metrics.Verdict {
 	applied := make(map[[2]string]metrics.Counts) // by client and server
-	for _, node := range run.Nodes {
+	for _, node := range run.Servers() {
 		for _, peer := range node.Summary.Peers {
-			if node.Role == metrics.Server {
-				applied[[2]string{peer.Peer, node.Name}] = peer.Counts
-			}
+			applied[[2]string{peer.Peer, node.Name}] = peer.Counts
 		}
 	}
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client {
-			continue
-		}
+	for _, node := range run.Clients() {
 		for _, peer := range node.Summary.Peers {
 			pair := [2]string{node.Name, peer.Peer}
 			if what := difference(peer.Counts, applied[pair]); what != "" {
@@ -254,8 +243,8 @@ var Injected = invalid("", "-inject makes the servers' speed faulty: this tests 
 // checkSpeed: the servers were as fast as they can be. It comes last, as a test of
 // the instrument must hold in all else.
 func checkSpeed(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Server && node.Config != nil && node.Config.Flags["inject"] != "" {
+	for _, node := range run.Servers() {
+		if node.Config != nil && node.Config.Flags["inject"] != "" {
 			return Injected
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // predict; nil when a node has not said its part.
 func skewOf(run judged) *metrics.Skew {
 	e := run.expected
-	servers := serversOf(run)
+	servers := run.Servers()
 	if e == nil || !checkReports(run).Valid {
 		return nil
 	}
@@ -22,10 +22,7 @@ func skewOf(run judged) *metrics.Skew {
 	for _, kind := range kindsOf(done, e) {
 		s.Kinds = append(s.Kinds, metrics.KindShare{Kind: kind.name, Share: metrics.Share{Theory: kind.share, Observed: ratio(kind.count, done.Ops())}})
 	}
-	var inWindow metrics.Counts
-	for _, c := range measurers(&run.Run) {
-		inWindow = inWindow.Add(c.InWindow)
-	}
+	inWindow := run.InWindow()
 	s.HitRate = 1
 	if reads := inWindow.Gets + inWindow.ReadModifyWrites; reads > 0 {
 		s.HitRate = ratio(inWindow.Hits, reads)
@@ -79,7 +76,7 @@ func serverShares(run judged) []metrics.ServerShare {
 		all += n
 	}
 	var shares []metrics.ServerShare
-	for i, node := range serversOf(run) {
+	for i, node := range run.Servers() {
 		theory := 0.0
 		for _, share := range run.expected.cells[i] {
 			theory += share

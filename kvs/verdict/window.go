@@ -51,10 +51,8 @@ type measurer struct {
 // clock (metrics.Record.Time).
 func measurers(run *metrics.Run) []measurer {
 	var all []measurer
-	for _, node := range run.Nodes {
-		if s := node.Summary; node.Role == metrics.Client && s != nil {
-			all = append(all, measurer{s, spanOf(s.WindowStart, s.WindowLengthS)})
-		}
+	for _, s := range run.Summaries(metrics.Client) {
+		all = append(all, measurer{s, spanOf(s.WindowStart, s.WindowLengthS)})
 	}
 	return all
 }

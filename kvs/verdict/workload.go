@@ -14,10 +14,7 @@ import (
 func checkLoad(run judged) metrics.Verdict {
 	stored := make(map[string]uint64) // by server
 	var load metrics.Counts
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client {
-			continue
-		}
+	for _, node := range run.Clients() {
 		for _, peer := range node.Summary.Peers {
 			stored[peer.Peer] += peer.Load.Puts
 			load = load.Add(peer.Load)
@@ -26,8 +23,8 @@ func checkLoad(run judged) metrics.Verdict {
 	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.records || load.Hits != e.records) {
 		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
 	}
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Server || withoutStore(node) {
+	for _, node := range run.Servers() {
+		if withoutStore(node) {
 			continue
 		}
 		switch held := node.Summary.Seen.Records; {
@@ -44,10 +41,7 @@ func checkLoad(run judged) metrics.Verdict {
 // says.
 func checkWorkers(run judged) metrics.Verdict {
 	openings := make(map[string]string) // digest -> whose
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client {
-			continue
-		}
+	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
 			who := fmt.Sprintf("worker %d of %s", i, node.Name)
 			sent := w.Verified - w.Loaded
@@ -77,7 +71,7 @@ func byChance(e *expectation, ops uint64) bool {
 
 // checkStreams: the operations are those of the seed and the workload.
 func checkStreams(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
+	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
 			if w.Opening != w.Redrawn {
 				return invalid(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
@@ -103,9 +97,9 @@ func furthestOff(n, share float64) float64 {
 // workDone are the operations that the servers applied after the load.
 func workDone(run judged) metrics.Counts {
 	done := run.Applied
-	for _, node := range run.Nodes {
-		for _, peer := range node.Summary.Peers {
-			done = done.Sub(peer.Load) // zero on a server
+	for _, client := range run.Summaries(metrics.Client) {
+		for _, peer := range client.Peers {
+			done = done.Sub(peer.Load)
 		}
 	}
 	return done
@@ -148,7 +142,7 @@ func checkKeys(run judged) metrics.Verdict {
 	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
 	var routed, skewed, together stats.Fit
 	var seenGroups [][]uint64
-	for i, node := range serversOf(run) {
+	for i, node := range run.Servers() {
 		for _, share := range e.cells[i] {
 			shares[i] += share
 		}
@@ -165,7 +159,7 @@ func checkKeys(run judged) metrics.Verdict {
 	together.Add(groups, of, e.variance*float64(len(e.cells)))
 	if together.Fits() {
 		at := furthest(counts, shares)
-		return invalid(serversOf(run)[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
+		return invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
 			percent(counts, at), e.name, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
 	}
 	at := furthest(groups, of)
@@ -177,11 +171,9 @@ func checkKeys(run judged) metrics.Verdict {
 // server do, which are those that it applied: checkPairs.
 func countsByServer(run judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Client {
-			for i, peer := range node.Summary.Peers {
-				counts[i] += peer.Counts.Ops() - peer.Load.Ops()
-			}
+	for _, client := range run.Summaries(metrics.Client) {
+		for i, peer := range client.Peers {
+			counts[i] += peer.Counts.Ops() - peer.Load.Ops()
 		}
 	}
 	return counts
@@ -240,7 +232,7 @@ const (
 // checkValues: what was stored could not be compressed, so that no part of the
 // path was spared work.
 func checkValues(run judged) metrics.Verdict {
-	for _, node := range serversOf(run) {
+	for _, node := range run.Servers() {
 		seen := node.Summary.Seen
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
 			if v.Bytes < enoughValues || v.Bytes <= ownWords*v.Count {
@@ -256,21 +248,10 @@ func checkValues(run judged) metrics.Verdict {
 
 // checkMisses: what was loaded was found.
 func checkMisses(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
-		if n := node.Summary.InWindow.Misses; n > 0 && node.Role == metrics.Client {
+	for _, node := range run.Clients() {
+		if n := node.Summary.InWindow.Misses; n > 0 {
 			return invalid(node.Name, "%d misses in the window after a full load: data was lost, or expired", n)
 		}
 	}
 	return valid
-}
-
-// serversOf are the run's servers, in the order in which clients number them.
-func serversOf(run judged) []metrics.RunNode {
-	var servers []metrics.RunNode
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Server {
-			servers = append(servers, node)
-		}
-	}
-	return servers
 }

@@ -53,10 +53,7 @@ func WireLimit(p folder.Point) float64 {
 // by its name. A machine has one link, whatever runs on it.
 func machineOps(r *folder.Run, role metrics.Role) map[string]uint64 {
 	ops := map[string]uint64{}
-	for _, node := range r.Nodes {
-		if node.Role != role {
-			continue
-		}
+	for _, node := range r.InRole(role) {
 		machine := cmp.Or(node.Machine, node.Name)
 		ops[machine] += 0
 		if node.Summary != nil {

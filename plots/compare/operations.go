@@ -102,10 +102,8 @@ func sharedPrefix(a, b metrics.Run) (n int, ends, known bool) {
 
 // prefixesOf are the digests that each client of a run kept.
 func prefixesOf(run metrics.Run) (all [][]string) {
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Client && node.Summary != nil {
-			all = append(all, node.Summary.Prefixes)
-		}
+	for _, client := range run.Summaries(metrics.Client) {
+		all = append(all, client.Prefixes)
 	}
 	return all
 }
@@ -114,10 +112,8 @@ func prefixesOf(run metrics.Run) (all [][]string) {
 // operations.
 func equalDigests(a, b metrics.Run) bool {
 	digests := func(run metrics.Run) (all []string) {
-		for _, node := range run.Nodes {
-			if node.Role == metrics.Client && node.Summary != nil {
-				all = append(all, node.Summary.Digests...)
-			}
+		for _, client := range run.Summaries(metrics.Client) {
+			all = append(all, client.Digests...)
 		}
 		return all
 	}

@@ -83,11 +83,8 @@ func measurement(r *folder.Run) []string {
 
 // loadedRecords is how many records the clients stored before the workload.
 func loadedRecords(run metrics.Run) (records uint64) {
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client || node.Summary == nil {
-			continue
-		}
-		for _, peer := range node.Summary.Peers {
+	for _, client := range run.Summaries(metrics.Client) {
+		for _, peer := range client.Peers {
 			records += peer.Load.Puts
 		}
 	}
@@ -96,12 +93,7 @@ func loadedRecords(run metrics.Run) (records uint64) {
 
 // perCall is how many operations a call had on average in the window.
 func perCall(run metrics.Run) string {
-	var sum metrics.Counts
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Client && node.Summary != nil {
-			sum = sum.Add(node.Summary.InWindow)
-		}
-	}
+	sum := run.InWindow()
 	if sum.Calls == 0 {
 		return ""
 	}
@@ -110,10 +102,8 @@ func perCall(run metrics.Run) string {
 
 // verification is what all clients checked.
 func verification(run metrics.Run) (all metrics.Verification) {
-	for _, node := range run.Nodes {
-		if node.Role == metrics.Client && node.Summary != nil {
-			all.Add(node.Summary.Verification)
-		}
+	for _, client := range run.Summaries(metrics.Client) {
+		all.Add(client.Verification)
 	}
 	return all
 }
@@ -134,8 +124,8 @@ func accountTable(run metrics.Run) table {
 // verifiedTable is what each client checked.
 func verifiedTable(run metrics.Run) table {
 	t := table{Caption: "Values checked", Columns: []string{"client", "values checked", "of these compared in full", "failures"}, Names: []int{0}}
-	for _, node := range run.Nodes {
-		if node.Role != metrics.Client || node.Summary == nil {
+	for _, node := range run.Clients() {
+		if node.Summary == nil {
 			continue
 		}
 		v := node.Summary.Verification

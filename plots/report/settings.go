@@ -54,9 +54,9 @@ func settings(r *folder.Run) []setting {
 // serverFlags are the flags that are the same on every server.
 func serverFlags(run metrics.Run) map[string]string {
 	var all map[string]string
-	for _, node := range run.Nodes {
+	for _, node := range run.Servers() {
 		switch {
-		case node.Role != metrics.Server || node.Config == nil:
+		case node.Config == nil:
 		case all == nil:
 			all = maps.Clone(node.Config.Flags)
 		default:
