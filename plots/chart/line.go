@@ -67,6 +67,14 @@ func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
 	return all
 }
 
+// PointsOf returns a sweep's points by their names, on no line.
+func PointsOf(s *folder.Sweep) (all []PointOnLine) {
+	for _, point := range s.Points {
+		all = append(all, onLine(point, metrics.PointName(s.Knobs, point.Values), 0))
+	}
+	return all
+}
+
 // onLine is a sweep's point at a place of a line.
 func onLine(point folder.Point, value string, place float64) PointOnLine {
 	p := PointOnLine{Point: point, Value: value, Place: place, Limit: WireLimit(point)}

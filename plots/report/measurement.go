@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -10,45 +12,42 @@ import (
 	"kvlab/plots/folder"
 )
 
-// measurementPart says how a run was measured and what was checked.
-func measurementPart(r *folder.Run) part {
-	p := part{List: measurement(r)}
+// measurementSection says how a run was measured and what was checked.
+func measurementSection(r *folder.Run) section {
+	s := section{ID: "method", Title: "How it was measured", List: measurement(r)}
 	if r.Total.Ops()+r.Applied.Ops() > 0 {
-		p.Tables = []table{accountTable(r.Run)}
+		s.Tables = []table{countTable(r.Run)}
 	} else {
-		p.Notes = []string{"The run ended before the counts of clients and servers could be compared."}
+		s.Notes = []string{"The run ended before the counts of clients and servers could be compared."}
 	}
-	rows, pairs := disagreements(r.Run)
+	t, pairs := disagreements(r.Run)
 	switch {
-	case len(rows) > 0:
-		t := table{Caption: fmt.Sprintf("%d of %d client-server pairs do not agree", len(rows), pairs),
-			Columns: []string{"client at server", "verified by the client", "applied by the server"}, Names: []int{0}}
-		for _, row := range rows {
-			t.add(row.What, grouped(row.Client), grouped(row.Applied))
-		}
-		p.Tables = append(p.Tables, t)
+	case len(t.Rows) > 0:
+		s.Tables = append(s.Tables, t)
 	case pairs == 1:
-		p.Notes = append(p.Notes, "The one client-server pair agrees, per kind of operation.")
+		s.Notes = append(s.Notes, "The one client-server pair agrees, per kind of operation.")
 	case pairs > 1:
-		p.Notes = append(p.Notes, fmt.Sprintf("All %d client-server pairs agree, per kind of operation.", pairs))
+		s.Notes = append(s.Notes, fmt.Sprintf("All %d client-server pairs agree, per kind of operation.", pairs))
 	}
-	if t := verifiedTable(r.Run); len(t.Rows) > 0 {
-		p.Tables = append(p.Tables, t)
-	}
-	return p
+	return s
 }
 
-// measurement is what was measured and checked, in the order of the run. docs/measuring.md
-// explains each line.
+// measurement lists what was measured and checked, in the order of the run.
+// docs/measuring.md explains each line.
 func measurement(r *folder.Run) []string {
 	lines := []string{"Nodes: " + folder.DescribeTopology(r.Run) + "."}
 	add := func(line string, args ...any) { lines = append(lines, fmt.Sprintf(line, args...)) }
 	flag := func(name string) string { return cmp.Or(r.Workload[name], "unknown") }
-	if loaded := loadedRecords(r.Run); loaded > 0 {
+	loaded, values := sumClients(r.Run)
+	if loaded > 0 {
 		add("Load: %s records of %s bytes, each read back.", grouped(loaded), flag("value-size"))
 	}
 	if r.Workload["workers"] != "" {
-		add("Work: %s, %s workers per client, %s, -router %s, -batch %s%s.", folder.DescribeWork(r.Workload), flag("workers"), metrics.LoopText(r.Offered, r.Ops), flag("router"), flag("batch"), perCall(r.Run))
+		perCall := ""
+		if window := r.InWindow(); window.Calls > 0 {
+			perCall = fmt.Sprintf(", measured %s operations a call", format.Count(window.PerCall()))
+		}
+		add("Work: %s, %s workers per client, %s, -router %s, -batch %s%s.", folder.DescribeWork(r.Workload), flag("workers"), metrics.LoopText(r.Offered, r.Ops), flag("router"), flag("batch"), perCall)
 	}
 	if r.WarmUp != nil {
 		add("Warm-up: %s.", r.WarmUp)
@@ -56,23 +55,14 @@ func measurement(r *folder.Run) []string {
 	if r.WindowS > 0 {
 		add("Window: %.3f s common to all clients, %.1f %% of the shortest one's.", r.WindowS, 100*r.OverlapShare)
 	}
-	if v := verification(r.Run); v.Checked > 0 {
+	if values.Checked > 0 {
 		wrong := "none was wrong"
-		if v.Failures > 0 {
-			wrong = grouped(v.Failures) + " were wrong, first " + v.First
+		if values.Failures > 0 {
+			wrong = grouped(values.Failures) + " were wrong, first " + values.First
 		}
-		add("Values: %s checked, %s of them compared in full; %s. Reads that found nothing: %s.", grouped(v.Checked), grouped(v.Compared), wrong, grouped(r.Total.Misses))
+		add("Values: %s checked, %s of them compared in full; %s. Reads that found nothing: %s.", grouped(values.Checked), grouped(values.Compared), wrong, grouped(r.Total.Misses))
 	}
-	var checked []string
-	for _, node := range r.Nodes {
-		if node.Summary != nil && node.Summary.Check != nil {
-			checked = append(checked, "by "+node.Name+", "+node.Summary.Check.Text())
-		}
-	}
-	if r.Check != nil {
-		checked = append(checked, "by all clients together, "+r.Check.Text())
-	}
-	add("Linearizability: %s.", cmp.Or(strings.Join(checked, "; "), "not checked"))
+	add("Linearizability: %s.", cmp.Or(strings.Join(linearizability(r), "; "), "not checked"))
 	if r.Preflight != nil {
 		for _, f := range r.Preflight.Findings {
 			add("Machine finding before the run: %s.", strings.TrimSpace(f.Node+" "+f.Text))
@@ -81,59 +71,76 @@ func measurement(r *folder.Run) []string {
 	return lines
 }
 
-// loadedRecords is how many records the clients stored before the workload.
-func loadedRecords(run metrics.Run) (records uint64) {
+// linearizability lists the results of the linearizability checks.
+func linearizability(r *folder.Run) (checked []string) {
+	for _, node := range r.Nodes {
+		if node.Summary != nil && node.Summary.Check != nil {
+			checked = append(checked, "by "+node.Name+", "+node.Summary.Check.Text())
+		}
+	}
+	if r.Check != nil {
+		checked = append(checked, "by all clients together, "+r.Check.Text())
+	}
+	return checked
+}
+
+// sumClients adds up what all clients loaded and checked.
+func sumClients(run metrics.Run) (loaded uint64, values metrics.Verification) {
 	for _, client := range run.Summaries(metrics.Client) {
 		for _, peer := range client.Peers {
-			records += peer.Load.Puts
+			loaded += peer.Load.Puts
 		}
+		values.Add(client.Verification)
 	}
-	return records
+	return loaded, values
 }
 
-// perCall is how many operations a call had on average in the window.
-func perCall(run metrics.Run) string {
-	sum := run.InWindow()
-	if sum.Calls == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", measured %s operations a call", format.Count(sum.PerCall()))
-}
-
-// verification is what all clients checked.
-func verification(run metrics.Run) (all metrics.Verification) {
-	for _, client := range run.Summaries(metrics.Client) {
-		all.Add(client.Verification)
-	}
-	return all
-}
-
-// accountTable compares what clients verified with what servers applied.
-func accountTable(run metrics.Run) table {
+// countTable compares the operations that clients verified with those that servers
+// applied, per kind.
+func countTable(run metrics.Run) table {
 	t := table{Caption: "Exact counts, from load to drain", Columns: []string{"operations", "verified by clients", "applied by servers", "equal"}, Names: []int{0}}
-	for _, account := range accounts(run) {
-		equal := cell{"NO", "bad"}
-		if account.Equal() {
-			equal = cell{"yes", "good"}
+	add := func(name string, verified, applied uint64) {
+		equal := cell{"yes", "good"}
+		if verified != applied {
+			equal = cell{"NO", "bad"}
 		}
-		t.Rows = append(t.Rows, row{Cells: append(cells(account.What, grouped(account.Client), grouped(account.Applied)), equal)})
+		t.add(name, grouped(verified), grouped(applied), "")[3] = equal
 	}
+	total, applied := run.Total.ByKind(), run.Applied.ByKind()
+	for kind, name := range metrics.KindNames {
+		add(name, total[kind], applied[kind])
+	}
+	add("all", run.Total.Ops(), run.Applied.Ops())
 	return t
 }
 
-// verifiedTable is what each client checked.
-func verifiedTable(run metrics.Run) table {
-	t := table{Caption: "Values checked", Columns: []string{"client", "values checked", "of these compared in full", "failures"}, Names: []int{0}}
-	for _, node := range run.Clients() {
+// disagreements lists the client-server pairs whose counts differ, and returns the
+// number of pairs compared.
+func disagreements(run metrics.Run) (t table, pairs int) {
+	type sides struct{ client, server metrics.Counts }
+	counts := map[string]sides{} // by "client at server"
+	for _, node := range run.Nodes {
 		if node.Summary == nil {
 			continue
 		}
-		v := node.Summary.Verification
-		wrong := cell{Text: grouped(v.Failures)}
-		if v.Failures > 0 {
-			wrong = cell{grouped(v.Failures) + ": " + v.First, "bad"}
+		for _, peer := range node.Summary.Peers {
+			if node.Role == metrics.Client {
+				pair := counts[node.Name+" at "+peer.Peer]
+				pair.client = pair.client.Add(peer.Counts)
+				counts[node.Name+" at "+peer.Peer] = pair
+			} else {
+				pair := counts[peer.Peer+" at "+node.Name]
+				pair.server = pair.server.Add(peer.Counts)
+				counts[peer.Peer+" at "+node.Name] = pair
+			}
 		}
-		t.Rows = append(t.Rows, row{Cells: append(cells(node.Name, grouped(v.Checked), grouped(v.Compared)), wrong)})
 	}
-	return t
+	t = table{Columns: []string{"client at server", "verified by the client", "applied by the server"}, Names: []int{0}}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if pair := counts[name]; pair.client.ByKind() != pair.server.ByKind() {
+			t.add(name, grouped(pair.client.Ops()), grouped(pair.server.Ops()))
+		}
+	}
+	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree", len(t.Rows), len(counts))
+	return t, len(counts)
 }

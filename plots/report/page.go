@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strings"
 	"unicode"
 
 	"kvlab/metrics/format"
@@ -32,22 +31,18 @@ type page struct {
 	Sections []section
 }
 
-// section is one section of a page. One without data is left out.
+// section is one section of a page. One without an ID is left out.
 type section struct {
 	ID, Title string
-	Brief     bool   // on paper, it shares a page
-	Layout    string // its template
-	Data      any
-	Body      template.HTML // what the template made of the data
-}
-
-// part is the usual section: paragraphs, a list, tables, notes and figures.
-type part struct {
-	Lead    []string
-	List    []string
-	Tables  []table
-	Notes   []string
-	Figures drawings
+	Brief     bool // on paper, it shares a page
+	Lead      []string
+	List      []string
+	Tables    []table // one without rows is left out
+	Notes     []string
+	Figures   drawings
+	Settings  []setting
+	Commands  []command
+	Files     []rawFile
 }
 
 // drawing is a figure as a page has it.
@@ -78,47 +73,6 @@ func (d drawings) named(names ...string) drawings {
 	return slices.DeleteFunc(slices.Clone(d), func(f drawing) bool { return !slices.Contains(names, f.Name) })
 }
 
-// table is a table of words and numbers.
-type table struct {
-	Caption string
-	Columns []string
-	Names   []int // the columns that hold words
-	Rows    []row
-}
-
-// row is one line of a table. A group's is bold.
-type row struct {
-	Group bool
-	Cells []cell
-}
-
-// cell is one cell of a table. Class is "good", "bad" or "".
-type cell struct{ Text, Class string }
-
-// Class is the style of a column's head or of a cell in it.
-func (t table) Class(column int, in ...cell) string {
-	var class []string
-	if slices.Contains(t.Names, column) {
-		class = append(class, "name")
-	}
-	for _, c := range in {
-		class = append(class, c.Class)
-	}
-	return strings.TrimSpace(strings.Join(class, " "))
-}
-
-// add appends a row of plain cells.
-func (t *table) add(texts ...string) { t.Rows = append(t.Rows, row{Cells: cells(texts...)}) }
-
-// cells are plain cells.
-func cells(texts ...string) []cell {
-	all := make([]cell, len(texts))
-	for i, text := range texts {
-		all[i].Text = text
-	}
-	return all
-}
-
 // setting is one line of a list of settings.
 type setting struct{ Name, Value string }
 
@@ -130,32 +84,32 @@ type command struct {
 
 // rawFile is a JSON file inside a page.
 type rawFile struct {
-	Name, File string // the element's id; the file's own name
-	JSON       json.RawMessage
-	Size       string
+	Name string          // also the element's id
+	JSON json.RawMessage // nil if it is too large
+	Size string
 }
 
 // maxRaw is the size of the largest JSON file in a page. A run of hundreds of nodes
 // has counts for each pair of them.
 const maxRaw = 8 << 20
 
-// rawOf is a value as a JSON file inside a page.
-func rawOf(name, file string, value any) (rawFile, error) {
+// rawOf returns a value as a JSON file inside a page.
+func rawOf(name string, value any) (rawFile, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return rawFile{}, fmt.Errorf("write %s into the report: %w", file, err)
+		return rawFile{}, fmt.Errorf("write %s into the report: %w", name, err)
 	}
-	raw := rawFile{Name: name, File: file, JSON: text, Size: fmt.Sprintf("%sB of JSON", format.Count(float64(len(text))))}
+	raw := rawFile{Name: name, JSON: text, Size: fmt.Sprintf("%sB of JSON", format.Count(float64(len(text))))}
 	if len(text) > maxRaw {
 		raw.JSON = nil
 	}
 	return raw, nil
 }
 
-// Extract is the command that takes the file out of the page: the line after its
-// element's tag.
+// Extract returns the command that takes the file out of the page: the line after
+// its element's tag.
 func (f rawFile) Extract() string {
-	return fmt.Sprintf(`sed -n '/<script.* id="%s"/{n;p;}' report.html > %s`, f.Name, f.File)
+	return fmt.Sprintf(`sed -n '/<script.* id="%s"/{n;p;}' report.html > %s`, f.Name, f.Name)
 }
 
 // render writes the page. Everything that came from a node is escaped, and the
@@ -165,15 +119,7 @@ func (p page) render() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
-	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.Data == nil })
-	for i := range p.Sections {
-		s := &p.Sections[i]
-		var body bytes.Buffer
-		if err := layouts.ExecuteTemplate(&body, s.Layout, s.Data); err != nil {
-			return nil, fmt.Errorf("write section %s of the report: %w", s.ID, err)
-		}
-		s.Body = template.HTML(body.String())
-	}
+	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.ID == "" })
 	var out bytes.Buffer
 	if err := layouts.ExecuteTemplate(&out, "page.html", p); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)
@@ -188,13 +134,4 @@ func printable(c rune) rune {
 		return '?'
 	}
 	return c
-}
-
-// grouped writes all digits of n, in groups of three.
-func grouped(n uint64) string {
-	digits := fmt.Sprint(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
 }

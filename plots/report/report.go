@@ -24,19 +24,20 @@ func Report(r *folder.Run) ([]byte, error) {
 		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
 		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
-	var err error
-	if p.Sections, err = resultSections(r); err != nil {
-		return nil, err
-	}
-	run, err := rawOf("run.json", "run.json", r.Run)
+	over, err := runFigures(r)
 	if err != nil {
 		return nil, err
 	}
+	run, err := rawOf("run.json", r.Run)
+	if err != nil {
+		return nil, err
+	}
+	p.Sections = append([]section{measurementSection(r), throughputSection(r, over)}, resourceSections(r, over)...)
 	p.Sections = append(p.Sections,
-		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: settings(r)},
-		section{ID: "hardware", Brief: true, Title: "Hardware", Layout: "part", Data: hardwarePart(r.Nodes)},
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Layout: "commands", Data: reproduceRun(r)},
-		section{ID: "raw", Brief: true, Title: "Raw data", Layout: "raw", Data: []rawFile{run}})
+		section{ID: "configuration", Title: "Configuration", Settings: settings(r)},
+		hardwareSection(r.Nodes),
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: reproduceRun(r)},
+		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{run}})
 	return p.render()
 }
 
@@ -92,34 +93,9 @@ func oneMachine(nodes []metrics.RunNode) bool {
 	return len(nodes) > 1
 }
 
-// resultSections are the sections of a run's results.
-func resultSections(r *folder.Run) ([]section, error) {
-	over, err := runFigures(r)
-	if err != nil {
-		return nil, err
-	}
-	sections := []section{
-		{ID: "method", Title: "How it was measured", Layout: "part", Data: measurementPart(r)},
-		{ID: "throughput", Title: "Throughput", Layout: "part", Data: throughputPart(r, over)},
-		{ID: "latency", Title: "Latency", Layout: "part", Data: latencyPart(r, over)},
-		{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(r, over)},
-	}
-	return append(sections, limitSections(r)...), nil
-}
-
-// limitSections say what limited a run, if that is known.
-func limitSections(r *folder.Run) []section {
-	var sections []section
-	if b := r.Bottleneck; b != nil {
-		sections = append(sections, section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Layout: "part", Data: bottleneckPart(*b)})
-	}
-	if c := r.Ceiling; c != nil {
-		sections = append(sections, section{ID: "ceiling", Brief: true, Title: "Ceiling", Layout: "part", Data: ceilingPart(r)})
-	}
-	if s := r.Skew; s != nil {
-		sections = append(sections, section{ID: "skew", Title: "Skew", Layout: "part", Data: skewPart(*s)})
-	}
-	return sections
+// resourceSections are a run's latency, what its nodes used, and what limited it.
+func resourceSections(r *folder.Run, over drawings) []section {
+	return []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r.Bottleneck), ceilingSection(r), skewSection(r.Skew)}
 }
 
 // runFigures are the figures of a run; none if its nodes recorded nothing.

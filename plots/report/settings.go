@@ -71,16 +71,16 @@ func serverFlags(run metrics.Run) map[string]string {
 	return all
 }
 
-// hardwarePart is the table of the machines; nil when none is known.
-func hardwarePart(nodes []metrics.RunNode) any {
+// hardwareSection is the table of the machines.
+func hardwareSection(nodes []metrics.RunNode) section {
 	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
 	for _, row := range folder.Hardware(nodes) {
 		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory, row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
 	}
 	if len(t.Rows) == 0 {
-		return nil
+		return section{}
 	}
-	return part{Tables: []table{t}}
+	return section{ID: "hardware", Brief: true, Title: "Hardware", Tables: []table{t}}
 }
 
 // beginning is the first digits of a digest; run.json has the rest.

@@ -38,3 +38,43 @@ func skewLines(s *metrics.Skew) []string {
 func bracketed(s metrics.Share) string {
 	return fmt.Sprintf("%.2f %% (%.2f %%)", 100*s.Observed, 100*s.Theory)
 }
+
+// skewSection says how unevenly operations fall on records and servers.
+func skewSection(skew *metrics.Skew) section {
+	if skew == nil {
+		return section{}
+	}
+	s := section{ID: "skew", Title: "Skew", Notes: []string{fmt.Sprintf("Of all reads in the window, %.4g %% found their record.", 100*skew.HitRate)}}
+	if skew.TopShare > 0 {
+		s.Lead = []string{fmt.Sprintf("%s, %s records: the most popular record has %.3g %% of all operations, so at most %s can be equally busy.",
+			skew.Law, grouped(skew.Records), 100*skew.TopShare, format.Plural(stats.MostEven(skew.TopShare), "server"))}
+	}
+	head := shareTable(fmt.Sprintf("The most popular records, in a sample of %s operations", grouped(skew.SampledOps)), "rank")
+	for _, h := range skew.Head {
+		head.addShare(fmt.Sprint(h.Rank), h.Share)
+	}
+	servers := shareTable("Shares of the servers, -router "+skew.Router, "server")
+	for _, server := range skew.Servers {
+		servers.addShare(server.Server, server.Share)
+	}
+	kinds := shareTable("Kinds of operations", "kind")
+	for _, kind := range skew.Kinds {
+		kinds.addShare(kind.Kind, kind.Share)
+	}
+	balances := table{Caption: "Balance with other numbers of servers", Columns: []string{"servers", "best possible", "-router fnv", "-router balanced"}}
+	for _, b := range skew.Balances {
+		balances.add(fmt.Sprint(b.Servers), fmt.Sprintf("%.3f", b.Best), fmt.Sprintf("%.3f", b.FNV), fmt.Sprintf("%.3f", b.Balanced))
+	}
+	s.Tables = []table{head, servers, kinds, balances}
+	return s
+}
+
+// shareTable returns an empty table of shares.
+func shareTable(caption, what string) table {
+	return table{Caption: caption, Columns: []string{what, "theory", "observed at the servers"}, Names: []int{0}}
+}
+
+// addShare appends a row of one share.
+func (t *table) addShare(name string, share metrics.Share) {
+	t.add(name, fmt.Sprintf("%.2f %%", 100*share.Theory), fmt.Sprintf("%.2f %%", 100*share.Observed))
+}

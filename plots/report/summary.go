@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -11,24 +10,15 @@ import (
 	"kvlab/plots/folder"
 )
 
-// RunSummary is a run as text for a terminal: what each node and each group used
-// in the window, the latencies, and the total. Every line ends with a line
+// RunSummary returns a run as text for a terminal: what each node and each group
+// used in the window, the latencies, and the total. Every line ends with a line
 // feed.
 func RunSummary(run metrics.Run) string {
 	var out strings.Builder
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "node\trole\tops/s\tCPU %\tpeak\tmemory GiB\tpeak\trx Gb/s\tpeak\ttx Gb/s\tpeak\t")
-	for _, row := range nodeRows(run) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", format.Label(row.Name, 32), row.Role, row.OpsPerS, strings.Join(row.Usage, "\t"))
-	}
-	table.Flush()
-	if rows := latencyRows(run); len(rows) > 0 {
+	nodeTable(run).print(&out)
+	if t := latencyTable(run); len(t.Rows) > 0 {
 		fmt.Fprintf(&out, "\n%s\n", metrics.LoopText(run.Offered, run.Ops))
-		fmt.Fprintln(table, "latency ms\tmean\tp50\tp90\tp99\tp99.9\tp99.99\tmax\tsamples\t")
-		for _, row := range rows {
-			fmt.Fprintf(table, "%s\t%s\t%s\t\n", row.Name, strings.Join(row.Ms, "\t"), row.Samples)
-		}
-		table.Flush()
+		t.print(&out)
 		for _, line := range latencyNotes(run) {
 			fmt.Fprintln(&out, line)
 		}
@@ -65,94 +55,75 @@ func RunSummary(run metrics.Run) string {
 	return out.String()
 }
 
-// nodeRow is a node, or a group of nodes, in a table.
-type nodeRow struct {
-	Name, Role, OpsPerS string
-	Group               bool
-	Usage               []string // CPU, memory, received, sent: average and peak of each
-}
-
-// nodeRows are the run's servers and clients, then the two groups.
-func nodeRows(run metrics.Run) []nodeRow {
-	var rows []nodeRow
+// nodeTable has a row for each server and client, then one for each group.
+func nodeTable(run metrics.Run) table {
+	t := table{Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak", "rx Gb/s", "peak", "tx Gb/s", "peak"}}
 	for _, node := range run.Nodes {
-		row := nodeRow{Name: node.Name, Role: string(node.Role), OpsPerS: absent}
-		var used metrics.Table
+		rate, used := absent, metrics.Table{}
 		if node.Summary != nil {
 			used = node.Summary.Usage
+			if node.Summary.InWindow.Ops() > 0 {
+				rate = format.Count(node.Summary.OpsPerS())
+			}
 		}
-		if node.Summary != nil && node.Summary.InWindow.Ops() > 0 {
-			row.OpsPerS = format.Count(node.Summary.OpsPerS())
-		}
-		row.Usage = usageCells(used)
-		rows = append(rows, row)
+		t.add(append([]string{node.Name, string(node.Role), rate}, usageTexts(used)...)...)
 	}
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		if used, ok := run.Usage[role]; ok && run.Count(role) > 1 {
-			name := fmt.Sprintf("%d %ss", run.Count(role), role)
-			rows = append(rows, nodeRow{Name: name, Role: string(role), OpsPerS: absent, Group: true, Usage: usageCells(used)})
-		}
-	}
-	return rows
-}
-
-// absent is the text of a value that was not measured.
-const absent = "-"
-
-// usageCells writes the averages and peaks of a usage table.
-func usageCells(used metrics.Table) []string {
-	var cells []string
-	for _, column := range []struct {
-		used   metrics.AvgPeak
-		unit   float64
-		digits int
-	}{
-		{used.CPUPercent, 1, 1},
-		{used.MemoryBytes, (1 << 30), 2},
-		{used.RxBytesPerS, 1e9 / 8, 3},
-		{used.TxBytesPerS, 1e9 / 8, 3},
-	} {
-		for _, v := range []float64{column.used.Avg, column.used.Peak} {
-			if used == (metrics.Table{}) {
-				cells = append(cells, absent)
-				continue
+			row := t.add(append([]string{fmt.Sprintf("%d %ss", run.Count(role), role), string(role), absent}, usageTexts(used)...)...)
+			for i := range row {
+				row[i].Class = "group"
 			}
-			cells = append(cells, fmt.Sprintf("%.*f", column.digits, v/column.unit))
 		}
 	}
-	return cells
+	return t
 }
 
-// latencyRow is one latency in a table.
-type latencyRow struct {
-	Name    string
-	Ms      []string // mean, p50, p90, p99, p99.9, p99.99, max
-	Samples string
+// usageTexts writes the average and the peak of each usage.
+func usageTexts(used metrics.Table) []string {
+	var texts []string
+	add := func(v metrics.AvgPeak, unit float64, digits int) {
+		if used == (metrics.Table{}) {
+			texts = append(texts, absent, absent)
+			return
+		}
+		texts = append(texts, fmt.Sprintf("%.*f", digits, v.Avg/unit), fmt.Sprintf("%.*f", digits, v.Peak/unit))
+	}
+	add(used.CPUPercent, 1, 1)
+	add(used.MemoryBytes, 1<<30, 2)
+	add(used.RxBytesPerS, 1e9/8, 3)
+	add(used.TxBytesPerS, 1e9/8, 3)
+	return texts
 }
 
-// latencyRows are the run's latencies in milliseconds. A percentile that the
-// sample cannot support is n/a.
-func latencyRows(run metrics.Run) []latencyRow {
-	var rows []latencyRow
+// latencyTable has the run's latencies in milliseconds. A percentile that the sample
+// cannot support is n/a.
+func latencyTable(run metrics.Run) table {
+	t := table{Names: []int{0}, Columns: []string{"latency ms", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"}}
 	for _, name := range latency.Names {
 		q, ok := run.Latency[name]
 		if !ok || q.Count+q.OutOfRange == 0 {
 			continue
 		}
-		row := latencyRow{Name: name, Samples: format.Count(float64(q.Count))}
-		if q.OutOfRange > 0 {
-			row.Samples += fmt.Sprintf(" + %d out of range", q.OutOfRange)
-		}
+		texts := []string{name}
 		for _, us := range []*float64{&q.Mean, q.P50, q.P90, q.P99, q.P999, q.P9999, &q.Max} {
-			if us == nil {
-				row.Ms = append(row.Ms, "n/a")
-				continue
-			}
-			row.Ms = append(row.Ms, format.Milliseconds(*us))
+			texts = append(texts, milliseconds(us))
 		}
-		rows = append(rows, row)
+		samples := format.Count(float64(q.Count))
+		if q.OutOfRange > 0 {
+			samples += fmt.Sprintf(" + %d out of range", q.OutOfRange)
+		}
+		t.add(append(texts, samples)...)
 	}
-	return rows
+	return t
+}
+
+// milliseconds writes a latency; n/a without one.
+func milliseconds(us *float64) string {
+	if us == nil {
+		return "n/a"
+	}
+	return format.Milliseconds(*us)
 }
 
 // latencyNotes say why the table of latencies has no percentiles, or give the

@@ -46,12 +46,9 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shown != nil {
-		p.Sections = append(p.Sections, section{ID: "hardware", Brief: true, Title: "Hardware", Layout: "part", Data: hardwarePart(shown.Nodes)})
-	}
 	p.Sections = append(p.Sections,
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Layout: "commands", Data: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
-		section{ID: "raw", Brief: true, Title: "Raw data", Layout: "raw", Data: files})
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
+		section{ID: "raw", Brief: true, Title: "Raw data", Files: files})
 	return p.render()
 }
 
@@ -89,7 +86,7 @@ func sweepWarnings(s *folder.Sweep) []string {
 // its nodes' records; nil if no point has a result.
 func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 	var median metrics.Trial
-	top, ok := chart.Best(pointsOf(s))
+	top, ok := chart.Best(chart.PointsOf(s))
 	if !ok || s.Dir == "" {
 		return nil, median, nil
 	}
@@ -110,79 +107,64 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 	if err != nil {
 		return nil, err
 	}
-	throughput := part{Figures: figures, Tables: lineTables(s)}
-	title := "Scaling"
+	throughput := section{ID: "throughput", Title: "Scaling", Figures: figures, Tables: lineTables(s)}
 	if len(s.Knobs) == 0 {
-		title = "Throughput"
+		throughput.Title = "Throughput"
 	}
-	sections := []section{
-		{ID: "method", Title: "How it was measured", Layout: "part", Data: sweepMeasurementPart(s, shown, trial)},
-	}
+	sections := []section{sweepMeasurement(s, shown, trial)}
 	if len(s.Variants) > 0 {
-		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Layout: "part", Data: part{Lead: compared(s)}})
+		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Lead: compared(s)})
 	}
-	sections = append(sections, section{ID: "throughput", Title: title, Layout: "part", Data: throughput})
+	sections = append(sections, throughput)
+	var hardware section
 	if shown != nil {
 		over, err := runFigures(shown)
 		if err != nil {
 			return nil, err
 		}
-		of := "Of " + s.TrialName(trial) + ", the one nearest to the median."
-		single := []section{
-			{ID: "trial", Title: "One trial", Layout: "part", Data: throughputPart(shown, over)},
-			{ID: "latency", Title: "Latency", Layout: "part", Data: sweepLatencyPart(s, shown, over)},
-			{ID: "usage", Title: "Usage per node", Layout: "part", Data: usagePart(shown, over)},
+		one := throughputSection(shown, over)
+		one.ID, one.Title = "trial", "One trial"
+		single := append([]section{one}, resourceSections(shown, over)...)
+		for i := range single {
+			single[i].Lead = append([]string{"Of " + s.TrialName(trial) + ", the one nearest to the median."}, single[i].Lead...)
 		}
-		for _, one := range append(single, limitSections(shown)...) {
-			if body, ok := one.Data.(part); ok {
-				body.Lead = append([]string{of}, body.Lead...)
-				one.Data = body
-				sections = append(sections, one)
-			}
+		if latency := &single[1]; latency.ID != "" {
+			latency.Tables = append([]table{sweepLatencies(s)}, latency.Tables...)
 		}
+		sections = append(sections, single...)
+		hardware = hardwareSection(shown.Nodes)
 	}
 	return append(sections,
-		section{ID: "trials", Title: "Trials", Layout: "part", Data: part{Tables: []table{trialTable(s)}}},
-		section{ID: "configuration", Title: "Configuration", Layout: "settings", Data: sweepSettings(s, shown)}), nil
+		section{ID: "trials", Title: "Trials", Tables: []table{trialTable(s)}},
+		section{ID: "configuration", Title: "Configuration", Settings: sweepSettings(s, shown)}, hardware), nil
 }
 
-// sweepMeasurementPart says how the trials were measured, and the shown one in full.
-func sweepMeasurementPart(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) part {
+// sweepMeasurement says how the trials were measured, and the shown one in full.
+func sweepMeasurement(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) section {
 	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each of %s.", s.Progress(), s.Sweep.Trials, format.Plural(len(s.Points), "point"))}
 	if s.Until > 0 {
 		steps = append(steps, fmt.Sprintf("Until: a half-width of %g %% of the median, or 30 trials.", 100*s.Until))
 	}
 	if shown == nil {
-		return part{List: steps}
+		return section{ID: "method", Title: "How it was measured", List: steps}
 	}
-	p := measurementPart(shown)
-	p.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), p.List...)
-	for i := range p.Tables {
-		p.Tables[i].Caption += ", " + s.TrialName(trial)
+	one := measurementSection(shown)
+	one.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), one.List...)
+	for i := range one.Tables {
+		one.Tables[i].Caption += ", " + s.TrialName(trial)
 	}
-	return p
+	return one
 }
 
-// sweepLatencyPart is the latency of all trials, and of the shown one in full.
-func sweepLatencyPart(s *folder.Sweep, shown *folder.Run, over drawings) any {
-	full := latencyPart(shown, over)
-	if full == nil {
-		return nil
-	}
-	p := full.(part)
+// sweepLatencies is the table of all trials' latencies, a row for each point.
+func sweepLatencies(s *folder.Sweep) table {
 	t := table{Caption: "Medians of the valid trials, in milliseconds, each with its 95 % interval where there are 6", Columns: []string{"point", "call p50", "call p99", "op p50", "op p99"}, Names: []int{0}}
 	for _, point := range s.Points {
-		cells := []string{cmp.Or(metrics.PointName(s.Knobs, point.Values), "all trials")}
-		for _, of := range []func(metrics.Trial) *float64{
-			func(t metrics.Trial) *float64 { return t.P50 }, func(t metrics.Trial) *float64 { return t.P99 },
-			func(t metrics.Trial) *float64 { return t.OpP50 }, func(t metrics.Trial) *float64 { return t.OpP99 },
-		} {
-			cells = append(cells, medianOf(point.Valid, of))
-		}
-		t.add(cells...)
+		t.add(cmp.Or(metrics.PointName(s.Knobs, point.Values), "all trials"),
+			medianOf(point.Valid, func(t metrics.Trial) *float64 { return t.P50 }), medianOf(point.Valid, func(t metrics.Trial) *float64 { return t.P99 }),
+			medianOf(point.Valid, func(t metrics.Trial) *float64 { return t.OpP50 }), medianOf(point.Valid, func(t metrics.Trial) *float64 { return t.OpP99 }))
 	}
-	p.Tables = append([]table{t}, p.Tables...)
-	return p
+	return t
 }
 
 // medianOf is the median of a latency over trials and its interval; n/a when one
@@ -208,15 +190,15 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 
 // rawFiles are the sweep's JSON files, and the shown trial's.
 func rawFiles(s *folder.Sweep, shown *folder.Run) ([]rawFile, error) {
-	sweep, err := rawOf("sweep.json", metrics.SweepFile, s.Sweep)
+	sweep, err := rawOf(metrics.SweepFile, s.Sweep)
 	if err != nil {
 		return nil, err
 	}
-	trials, err := rawOf("trials.json", metrics.TrialsFile, s.Trials)
+	trials, err := rawOf(metrics.TrialsFile, s.Trials)
 	if err != nil || shown == nil {
 		return []rawFile{sweep, trials}, err
 	}
-	run, err := rawOf("run.json", "run.json", shown.Run)
+	run, err := rawOf("run.json", shown.Run)
 	return []rawFile{sweep, trials, run}, err
 }
 
@@ -244,7 +226,7 @@ func sweepVerdict(s *folder.Sweep) (words string, good bool) {
 
 // headline is the median of the best point, and then its interval and the point.
 func headline(s *folder.Sweep) (median, more string) {
-	top, ok := chart.Best(pointsOf(s))
+	top, ok := chart.Best(chart.PointsOf(s))
 	if !ok {
 		return "no result", ""
 	}
@@ -256,18 +238,6 @@ func headline(s *folder.Sweep) (median, more string) {
 		more += "; at " + top.Value + ", the best point"
 	}
 	return format.Count(top.Estimate.Median) + " ops/s", more
-}
-
-// pointsOf are the points with their medians.
-func pointsOf(s *folder.Sweep) (spots []chart.PointOnLine) {
-	for _, point := range s.Points {
-		spot := chart.PointOnLine{Point: point, Value: metrics.PointName(s.Knobs, point.Values)}
-		if point.OK() {
-			spot.Estimate, _ = point.Estimate()
-		}
-		spots = append(spots, spot)
-	}
-	return spots
 }
 
 // intervalWords is an estimate's interval; absent if it has none.

@@ -16,31 +16,18 @@ import (
 // lineTables are the lines of the figures by the first knob that has several
 // values.
 func lineTables(s *folder.Sweep) []table {
-	along := 0
-	for i, knob := range s.Knobs {
-		if len(knob.Values) > 1 {
-			along = i
-			break
-		}
-	}
 	if len(s.Knobs) == 0 {
-		return []table{tableOf("", figure.Axis{}, chart.Line{Points: trialPoints(s)})}
+		points := chart.PointsOf(s)
+		points[0].Value = "all trials"
+		return []table{tableOf("", figure.Axis{}, chart.Line{Points: points})}
 	}
+	along := max(0, slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return len(k.Values) > 1 }))
 	x := chart.AxisOf(s.Knobs[along])
 	var tables []table
 	for _, line := range chart.LinesOf(s, along, x) {
 		tables = append(tables, tableOf(s.Knobs[along].Name, x, line))
 	}
 	return tables
-}
-
-// trialPoints is the only point of a sweep without knobs.
-func trialPoints(s *folder.Sweep) []chart.PointOnLine {
-	spot := chart.PointOnLine{Point: s.Points[0], Value: "all trials", Limit: chart.WireLimit(s.Points[0])}
-	if spot.OK() {
-		spot.Estimate, _ = spot.Point.Estimate()
-	}
-	return []chart.PointOnLine{spot}
 }
 
 // tableOf is one line's table, with the law's parameters.
@@ -65,7 +52,11 @@ func tableOf(knob string, x figure.Axis, line chart.Line) table {
 			cells = append(cells, percent(spot.Efficiency()), percent(spot.Step))
 		}
 		if limited {
-			cells = append(cells, format.Count(spot.Limit), percent(limitShare(spot)))
+			share := 0.0
+			if spot.Limit > 0 {
+				share = spot.Estimate.Median / spot.Limit
+			}
+			cells = append(cells, format.Count(spot.Limit), percent(share))
 		}
 		if ceiling {
 			limit, n := spot.Bottleneck()
@@ -100,34 +91,10 @@ func pointCells(s chart.PointOnLine) []string {
 	return []string{s.Value, roles, fmt.Sprint(len(s.Valid)), fmt.Sprint(len(s.Failed)), median, intervalWords(s.Estimate), width}
 }
 
-// limitShare is the median's share of the links' limit; 0 unknown.
-func limitShare(s chart.PointOnLine) float64 {
-	if s.Limit == 0 {
-		return 0
-	}
-	return s.Estimate.Median / s.Limit
-}
-
-// percent writes a share; 0 is unknown.
-func percent(share float64) string {
-	if share == 0 {
-		return absent
-	}
-	return fmt.Sprintf("%.1f %%", 100*share)
-}
-
 // trialTable has every trial that has ended, in the order of their execution.
 func trialTable(s *folder.Sweep) table {
 	t := table{Names: []int{1, 7, 8}, Columns: []string{"trial", "point", "ops/s", "p50 call (ms)", "p99 call (ms)", "sent (B/op)", "received (B/op)", "verdict", "folder"}}
 	for _, trial := range s.Trials {
-		line := []string{fmt.Sprint(trial.Number), metrics.PointName(s.Knobs, trial.Point), format.Count(trial.OpsPerS)}
-		for _, us := range []*float64{trial.P50, trial.P99} {
-			if us == nil {
-				line = append(line, "n/a")
-				continue
-			}
-			line = append(line, format.Milliseconds(*us))
-		}
 		verdict := cell{trial.Verdict.String(), "bad"}
 		if trial.Verdict.Valid {
 			verdict.Class = "good"
@@ -135,8 +102,8 @@ func trialTable(s *folder.Sweep) table {
 		if trial.NonStationary {
 			verdict.Text += ", NON-STATIONARY"
 		}
-		all := append(cells(append(line, format.Tenths(trial.BytesPerOpSent), format.Tenths(trial.BytesPerOpReceived))...), verdict, cell{Text: trial.Folder})
-		t.Rows = append(t.Rows, row{Cells: all})
+		t.add(fmt.Sprint(trial.Number), metrics.PointName(s.Knobs, trial.Point), format.Count(trial.OpsPerS), milliseconds(trial.P50), milliseconds(trial.P99),
+			format.Tenths(trial.BytesPerOpSent), format.Tenths(trial.BytesPerOpReceived), "", trial.Folder)[7] = verdict
 	}
 	return t
 }
