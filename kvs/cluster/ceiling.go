@@ -6,11 +6,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"slices"
+	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -34,11 +35,11 @@ type reached struct {
 // measure measures the ceilings of a trial after its preflight, with the trial's nodes
 // and clocks. A run that is a ceiling itself has none. A failure stands in the
 // ceiling's note; the only error is the end of ctx.
-func (known ceilings) measure(ctx context.Context, at configuration, own trialOptions, trial *conductor, dir folder) (*metrics.Ceiling, error) {
+func (known ceilings) measure(ctx context.Context, at configuration, setup trial.Setup) (*metrics.Ceiling, error) {
 	if at.cfg.NoCeiling {
 		return &metrics.Ceiling{Note: "--no-ceiling"}, nil
 	}
-	if own.barrier != nil {
+	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
 	work, err := workOf(ctx, at.programs, at.plan)
@@ -51,7 +52,7 @@ func (known ceilings) measure(ctx context.Context, at configuration, own trialOp
 	kinds := work.Ceilings()
 	runner := experiment.Runner{Next: kinds, Keep: func([]experiment.Trial) error { return nil }}
 	runner.Make = func(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
-		r := known.reach(ctx, kinds[group[0].Number-1], at, own.stderr, trial, dir)
+		r := known.reach(ctx, kinds[group[0].Number-1], at, setup)
 		made := metrics.Trial{OpsPerS: r.opsPerS, Verdict: metrics.Verdict{Valid: r.err == nil}}
 		if r.err != nil {
 			made.Verdict.Reason = r.err.Error()
@@ -63,8 +64,8 @@ func (known ceilings) measure(ctx context.Context, at configuration, own trialOp
 }
 
 // reach measures one ceiling, unless it is known.
-func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at configuration, stderr io.Writer, trial *conductor, dir folder) (r reached) {
-	plan, err := overlaid(at.plan, kind, trial.preflight)
+func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at configuration, setup trial.Setup) (r reached) {
+	plan, err := overlaid(at.plan, kind, setup.Preflight)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return reached{err: err}
 	}
@@ -73,30 +74,33 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 		return r
 	}
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, kind.Lengths)
-	fmt.Fprintf(stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.Name)
-	r.opsPerS, r.err = tryCeiling(ctx, plan, kind, stderr, trial, folder(dir.path(kind.Folder)))
+	fmt.Fprintf(setup.Stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.Name)
+	r.opsPerS, r.err = tryCeiling(ctx, plan, kind, setup)
 	known[key] = r
 	return r
 }
 
-// tryCeiling runs a ceiling's plan. Its logs and its run.json stay in dir.
-func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, stderr io.Writer, trial *conductor, dir folder) (float64, error) {
+// tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
+// its run.json stay in a folder below the trial's.
+func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of trial.Setup) (float64, error) {
+	dir := trial.Folder(of.Dir.Path(kind.Folder))
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
 		return 0, err
 	}
-	c := newConductor(plan, trial.backend, trial.limits, newToken(), trial.force, newDisplay(stderr))
-	c.preflight = trial.preflight
-	run := metrics.Run{ID: dir.id(), Started: c.entered}
-	err := c.run(ctx, dir)
-	c.fill(&run)
+	run := metrics.Run{ID: dir.ID(), Started: time.Now()}
+	led := trial.New(trial.Setup{
+		Plan: plan, Dir: dir, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Stderr: of.Stderr, Preflight: of.Preflight,
+	})
+	err := led.Lead(ctx)
+	led.Fill(&run)
 	judge := verdict.Judge
 	if kind.NoServers {
 		judge = verdict.JudgeInproc
 	}
 	if run.Verdict = judge(&run); err != nil {
-		run.Verdict = verdictOf(err)
+		run.Verdict = trial.VerdictOf(err)
 	}
-	if err := dir.writeRun(run); err != nil {
+	if err := dir.WriteRun(run); err != nil {
 		return 0, err
 	}
 	if run.Verdict != verdict.Ceiling {

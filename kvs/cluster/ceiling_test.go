@@ -61,7 +61,7 @@ func TestCeilingComesFirst(t *testing.T) {
 
 // ceilingJSON is the run.json of one of the two runs of a ceiling, which is never
 // a result.
-func ceilingJSON(t *testing.T, tr *trial, name string) (run metrics.Run) {
+func ceilingJSON(t *testing.T, tr *testRun, name string) (run metrics.Run) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(tr.read(t, "ceiling-"+name+"/run.json")), &run); err != nil {
 		t.Fatal(err)

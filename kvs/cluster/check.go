@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/remote"
+	"kvlab/kvs/cluster/trial"
 )
 
 // check is --preflight: the preflight alone, with its whole table, or as JSON.
@@ -43,7 +44,7 @@ func (l *Launcher) check(ctx context.Context, at configuration) error {
 	if err == nil {
 		return nil
 	}
-	verdict := verdictOf(explain(ctx, at.plan.Source(), err))
+	verdict := trial.VerdictOf(explain(ctx, at.plan.Source(), err))
 	if !at.cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}
@@ -52,5 +53,5 @@ func (l *Launcher) check(ctx context.Context, at configuration) error {
 
 // target is what a configuration's preflight looks at.
 func (l *Launcher) target(at configuration, runner *remote.Runner) preflight.Target {
-	return preflight.Target{Plan: at.plan, Programs: at.programs, Runner: runner, Out: at.cfg.Out, Start: l.limits.connect, Leave: l.limits.leave}
+	return preflight.Target{Plan: at.plan, Programs: at.programs, Runner: runner, Out: at.cfg.Out, Start: l.timeouts.Connect, Leave: l.timeouts.Leave}
 }

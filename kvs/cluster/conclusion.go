@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/plots"
@@ -14,7 +15,7 @@ import (
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
-func conclude(w io.Writer, scale compare.Scale, dir folder, run metrics.Run, ended error) error {
+func conclude(w io.Writer, scale compare.Scale, dir trial.Folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return badArguments(f)
@@ -32,7 +33,7 @@ func conclude(w io.Writer, scale compare.Scale, dir folder, run metrics.Run, end
 
 // finish prints a result, its folder and its verdict, and returns the error behind the
 // exit status.
-func finish(w io.Writer, result string, dir folder, verdict metrics.Verdict, ended error) error {
+func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdict, ended error) error {
 	fmt.Fprintf(w, "%slogs %s\nverdict %s\n", result, dir, verdict)
 	if verdict.Valid {
 		return nil
@@ -43,26 +44,6 @@ func finish(w io.Writer, result string, dir folder, verdict metrics.Verdict, end
 // badArguments is the error for arguments that a node refuses.
 func badArguments(f *plan.Fault) error {
 	return &UsageError{fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason)}
-}
-
-// explain writes every fault, and the end of the log of the node that the verdict
-// names. It writes nothing after an interrupt or a failed preflight, which has printed
-// its findings, and nothing about wrong arguments, which conclude reports.
-func (c *conductor) explain(w io.Writer, ended error) {
-	var f *plan.Fault
-	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.preflight.Failed() {
-		return
-	}
-	fmt.Fprintln(w, ended)
-	node := verdictOf(ended).Node
-	for _, m := range c.members {
-		if m.Name != node {
-			continue
-		}
-		if lines := m.log.last(); len(lines) > 0 {
-			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
-		}
-	}
 }
 
 // labLines are the labs' lines: the median of each server's seconds in the window, and
@@ -83,4 +64,24 @@ func labLines(run metrics.Run) string {
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)
 	return b.String()
+}
+
+// togetherText is a line on what all clients recorded together, and an empty one
+// after it; "" when they did not.
+func togetherText(run metrics.Run) string {
+	if run.Check == nil {
+		return ""
+	}
+	return run.Check.Text() + "\n\n"
+}
+
+// drawer makes a folder's figures and report.
+type drawer func(dir string) (files []string, err error)
+
+// picture draws a folder. A failure is only reported: the measurement stands without
+// figures.
+func picture(draw drawer, dir trial.Folder, stderr io.Writer) {
+	if _, err := draw(string(dir)); err != nil {
+		fmt.Fprintf(stderr, "no pictures: %v\n", err)
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"kvlab/kvs/cluster/plan"
 )
 
 // When the deadline is reached, every node that still works logs its stacks, one
@@ -17,7 +15,7 @@ func TestDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrial(t)
-			tr.limits.silence = time.Hour // only the deadline can end it
+			tr.timeouts.Silence = time.Hour // only the deadline can end it
 			err := tr.Run(context.Background(), []string{"--deadline", "6s", "2", "2", "-fake-clients node2,node3 " + fault, "node2:pause:window node3:pause:window", "--out", tr.out})
 			tr.checkGone(t, 4)
 			v := tr.runJSON(t).Verdict
@@ -45,16 +43,6 @@ func TestDeadlineOfPreparation(t *testing.T) {
 	err := tr.Run(context.Background(), []string{"--deadline", "500ms", "--hosts", hosts, "--out", tr.out})
 	if v := tr.runJSON(t).Verdict; ExitStatus(err) != exitInvalid || v.Reason != "deadline of 500ms reached while the nodes were prepared" {
 		t.Errorf("verdict %v, %v", v, err)
-	}
-}
-
-// No node gets a longer life than the deadline leaves it.
-func TestDeadlineShortensLeases(t *testing.T) {
-	c := &conductor{plan: plan.Plan{Local: true}, limits: defaultLimits()}
-	ctx, cancel := c.withDeadline(context.Background(), time.Minute)
-	defer cancel()
-	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.limits.report+c.limits.exit).Seconds() || ctx.Err() != nil {
-		t.Errorf("lease %+v", lease)
 	}
 }
 

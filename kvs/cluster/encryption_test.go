@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/cluster/plan"
-	"kvlab/metrics"
+	"kvlab/kvs/cluster/trial"
 )
 
 // TestEncryptedRun runs the real programs under --tls: every count is exact, and
@@ -19,9 +18,9 @@ func TestEncryptedRun(t *testing.T) {
 	t.Parallel()
 	inCI(t)
 	programs := buildPrograms(t)
-	newRun := func(further ...string) (*trial, error) {
+	newRun := func(further ...string) (*testRun, error) {
 		tr := newTrial(t)
-		tr.Programs, tr.limits = programs, defaultLimits()
+		tr.Programs, tr.timeouts = programs, trial.DefaultTimeouts()
 		args := []string{"2", "1", "--local", "--out", tr.out, "--secs", "1", "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0"}
 		return tr, tr.Run(context.Background(), append(args, further...))
 	}
@@ -76,29 +75,5 @@ func checkNoKey(t *testing.T, dir string) {
 	})
 	if err != nil || files < 5 {
 		t.Errorf("%d files were looked at: %v", files, err)
-	}
-}
-
-// Each place whose arguments ask for it gets a certificate of its own, all of one
-// authority, and others none.
-func TestCredentials(t *testing.T) {
-	c := &conductor{plan: plan.Plan{Trusted: plan.Spec{}.Trusted()}}
-	place := plan.Place{Name: "node0", Role: metrics.Server, Data: "10.10.1.1"}
-	if none, err := c.credentials(place, []string{"-node", "node0"}); none != nil || err != nil {
-		t.Errorf("without -tls: %v, %v", none, err)
-	}
-	one, err := c.credentials(place, []string{"-tls"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := c.credentials(place, []string{"-tls=true"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one.Authority != other.Authority || one.Key == other.Key || one.Certificate == other.Certificate {
-		t.Error("two places have one certificate, or two authorities")
-	}
-	if _, err := one.Config(); err != nil {
-		t.Error(err)
 	}
 }

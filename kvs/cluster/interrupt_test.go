@@ -13,7 +13,7 @@ import (
 )
 
 // waitFor polls a node's log for a line.
-func (tr *trial) waitFor(t *testing.T, file, line string) {
+func (tr *testRun) waitFor(t *testing.T, file, line string) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
@@ -49,7 +49,7 @@ func TestInterrupt(t *testing.T) {
 func TestForce(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.limits.leave = time.Hour // only force can end it
+	tr.timeouts.Leave = time.Hour // only force can end it
 	force := make(chan struct{})
 	tr.Force = force
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func TestForce(t *testing.T) {
 }
 
 // waitGone waits until the process of a node has ended.
-func (tr *trial) waitGone(t *testing.T, file string) {
+func (tr *testRun) waitGone(t *testing.T, file string) {
 	t.Helper()
 	match := pidLine.FindStringSubmatch(tr.read(t, file))
 	pid, err := strconv.Atoi(match[1])

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// trial is one run of the real launcher over fake nodes on this machine.
-type trial struct {
+// testRun is one run of the real launcher over fake nodes on this machine.
+type testRun struct {
 	*Launcher
 	out            string
 	stdout, stderr safeBuffer
@@ -33,7 +33,7 @@ type trial struct {
 }
 
 // Run is the launcher's, without a ceiling unless that is the point.
-func (tr *trial) Run(ctx context.Context, args []string) error {
+func (tr *testRun) Run(ctx context.Context, args []string) error {
 	if !tr.ceiling && !plan.HasFlag(args, "resume") {
 		args = append(slices.Clone(args), "--no-ceiling")
 	}
@@ -58,32 +58,32 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func newTrial(t testing.TB) *trial {
+func newTrial(t testing.TB) *testRun {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &trial{out: t.TempDir()}
+	tr := &testRun{out: t.TempDir()}
 	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
 	tr.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
 	tr.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
 	tr.Slurm = nodes.Slurm{}
-	tr.limits.silence = 5 * time.Second
-	tr.limits.leave = time.Second
-	tr.limits.exit = 5 * time.Second
-	tr.limits.grace = 300 * time.Millisecond
+	tr.timeouts.Silence = 5 * time.Second
+	tr.timeouts.Leave = time.Second
+	tr.timeouts.Exit = 5 * time.Second
+	tr.timeouts.Grace = 300 * time.Millisecond
 	tr.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
 	return tr
 }
 
 // run runs 2 servers and 2 clients with faults for each.
-func (tr *trial) run(ctx context.Context, faults ...string) error {
+func (tr *testRun) run(ctx context.Context, faults ...string) error {
 	words := "-fake-clients node2,node3 " + strings.Join(faults, " ")
 	return tr.Run(ctx, []string{"2", "2", words, strings.Join(faults, " "), "--out", tr.out})
 }
 
-func (tr *trial) read(t *testing.T, name string) string {
+func (tr *testRun) read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(tr.out, "latest", name))
 	if err != nil {
@@ -92,7 +92,7 @@ func (tr *trial) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-func (tr *trial) runJSON(t *testing.T) metrics.Run {
+func (tr *testRun) runJSON(t *testing.T) metrics.Run {
 	t.Helper()
 	var run metrics.Run
 	if err := json.Unmarshal([]byte(tr.read(t, "run.json")), &run); err != nil {
@@ -104,7 +104,7 @@ func (tr *trial) runJSON(t *testing.T) metrics.Run {
 var pidLine = regexp.MustCompile(`(?m)^pid ([0-9]+)$`)
 
 // checkGone fails when a node's process is still there. Its pid is in its log.
-func (tr *trial) checkGone(t *testing.T, nodes int) {
+func (tr *testRun) checkGone(t *testing.T, nodes int) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(tr.out, "latest", "*.log"))
 	if err != nil || len(logs) != nodes {
@@ -176,7 +176,7 @@ func TestCeilingRun(t *testing.T) {
 }
 
 // checkRecords reads the records back.
-func (tr *trial) checkRecords(t *testing.T) {
+func (tr *testRun) checkRecords(t *testing.T) {
 	t.Helper()
 	text := tr.read(t, "kvsclient-node2.jsonl")
 	reader := metrics.NewReader("kvsclient-node2.jsonl", strings.NewReader(text))
@@ -196,7 +196,7 @@ func (tr *trial) checkRecords(t *testing.T) {
 }
 
 // checkSummary reads summary.txt the way benchstat does.
-func (tr *trial) checkSummary(t *testing.T, run metrics.Run) {
+func (tr *testRun) checkSummary(t *testing.T, run metrics.Run) {
 	t.Helper()
 	reader := benchfmt.NewReader(strings.NewReader(tr.read(t, "summary.txt")), "summary.txt")
 	results := 0
@@ -217,7 +217,7 @@ func (tr *trial) checkSummary(t *testing.T, run metrics.Run) {
 	}
 }
 
-func tokens(t *testing.T, tr *trial) map[string]bool {
+func tokens(t *testing.T, tr *testRun) map[string]bool {
 	found := make(map[string]bool)
 	for _, name := range []string{"kvsserver-node0.log", "kvsserver-node1.log", "kvsclient-node2.log", "kvsclient-node3.log"} {
 		match := regexp.MustCompile(`(?m)^token ([0-9a-f]{32})$`).FindStringSubmatch(tr.read(t, name))

@@ -8,14 +8,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kvlab/kvs/cluster/trial"
 )
 
 // runMany starts, synchronises and ends a run of so many simulated nodes, half
 // of them servers: processes that only speak the control protocol.
-func runMany(tb testing.TB, nodes int) *trial {
+func runMany(tb testing.TB, nodes int) *testRun {
 	tb.Helper()
 	tr := newTrial(tb)
-	tr.limits = defaultLimits()
+	tr.timeouts = trial.DefaultTimeouts()
 	var clients []string
 	for i := nodes / 2; i < nodes; i++ {
 		clients = append(clients, fmt.Sprintf("node%d", i))

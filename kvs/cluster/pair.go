@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -39,37 +40,37 @@ func sameLengths(ctx context.Context, a, b configuration) error {
 type groupedTrial struct {
 	at      configuration
 	variant string // of a pair: A or B
-	dir     folder
+	dir     trial.Folder
 	run     metrics.Run // with what names it
 }
 
 // runGroup runs one trial, or a pair.
-func runGroup(ctx context.Context, trial trialFunc, stderr io.Writer, trials []groupedTrial) (runs []metrics.Run, errs []error) {
+func runGroup(ctx context.Context, makeTrial trialFunc, stderr io.Writer, trials []groupedTrial) (runs []metrics.Run, errs []error) {
 	if len(trials) == 2 {
-		r, e := runPair(ctx, trial, stderr, [2]groupedTrial(trials))
+		r, e := runPair(ctx, makeTrial, stderr, [2]groupedTrial(trials))
 		return r[:], e[:]
 	}
 	t := trials[0]
-	run, err := trial(ctx, t.at, trialOptions{stderr: stderr}, t.dir, t.run)
+	run, err := makeTrial(ctx, t.at, trialOptions{stderr: stderr}, t.dir, t.run)
 	return []metrics.Run{run}, []error{err}
 }
 
 // runPair runs two trials at the same time on the same nodes, with one window, so that
 // a disturbance of the nodes meets both. The servers of B use other ports than those of
 // A. The errors are trial's.
-func runPair(ctx context.Context, trial trialFunc, stderr io.Writer, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
+func runPair(ctx context.Context, makeTrial trialFunc, stderr io.Writer, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
 	for i, t := range trials {
 		if t.variant == metrics.VariantNames[1] {
 			trials[i].at.plan = t.at.plan.OffsetPorts(trials[1-i].at.plan)
 		}
 	}
-	barriers := newBarriers()
+	barriers := trial.NewBarriers()
 	var writing sync.Mutex
 	var both sync.WaitGroup
 	for i, t := range trials {
 		own := trialOptions{stderr: &namedWriter{mu: &writing, w: stderr, name: t.variant}, barrier: barriers[i]}
 		t.run.Together = trials[1-i].run.ID
-		both.Go(func() { runs[i], errs[i] = trial(ctx, t.at, own, t.dir, t.run) })
+		both.Go(func() { runs[i], errs[i] = makeTrial(ctx, t.at, own, t.dir, t.run) })
 	}
 	both.Wait()
 	if apart := experiment.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
@@ -77,7 +78,7 @@ func runPair(ctx context.Context, trial trialFunc, stderr io.Writer, trials [2]g
 			if runs[i].Verdict.Valid || runs[i].Verdict == verdict.Injected {
 				runs[i].Verdict = apart
 				dir := trials[i].dir
-				errs[i] = cmp.Or(errs[i], dir.writeRun(runs[i]), dir.write("summary.txt", []byte(experiment.Benchmark(runs[i]))))
+				errs[i] = cmp.Or(errs[i], dir.WriteRun(runs[i]), dir.Write("summary.txt", []byte(experiment.Benchmark(runs[i]))))
 			}
 		}
 	}

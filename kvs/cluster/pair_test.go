@@ -11,6 +11,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 )
 
@@ -25,7 +26,7 @@ func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, std
 			t.Fatal(err)
 		}
 		name := metrics.VariantNames[i]
-		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, folder(t.TempDir()), metrics.Run{ID: name}}
+		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, trial.Folder(t.TempDir()), metrics.Run{ID: name}}
 		if trials[i].at.plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
@@ -24,7 +25,7 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 			return err
 		}
 		ended, err := node.Reap(folder)
-		l.printReaped("this machine", ended)
+		printReaped(l.Stdout, "this machine", ended)
 		return err
 	}
 	r, err := l.runner(cfg, l.Programs)
@@ -42,16 +43,16 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 	}
 	_ = group.Wait() // the errors are each node's own
 	for i, node := range nodes {
-		l.printReaped(node.Name, ended[i])
+		printReaped(l.Stdout, node.Name, ended[i])
 	}
 	return errors.Join(errs...)
 }
 
-func (l *Launcher) printReaped(node string, ended []string) {
+func printReaped(w io.Writer, node string, ended []string) {
 	for _, line := range ended {
-		fmt.Fprintf(l.Stdout, "%s: ended %s\n", node, line)
+		fmt.Fprintf(w, "%s: ended %s\n", node, line)
 	}
 	if len(ended) == 0 {
-		fmt.Fprintf(l.Stdout, "%s: ended nothing\n", node)
+		fmt.Fprintf(w, "%s: ended nothing\n", node)
 	}
 }

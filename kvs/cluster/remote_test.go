@@ -33,7 +33,7 @@ exec sh -c "$*"
 
 // newRemoteTrial is a trial over fake ssh, with a node's folder of its own:
 // the fake id names the user after the test's process and directory.
-func newRemoteTrial(t *testing.T) (tr *trial, log, remoteDir string) {
+func newRemoteTrial(t *testing.T) (tr *testRun, log, remoteDir string) {
 	t.Helper()
 	tr = newTrial(t)
 	tr.SSH = script(t, "ssh", fakeSSH)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 )
@@ -44,11 +45,11 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 
 // reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
 // that are done. The command line, the git commit and the programs must be the same.
-func reopen(dir folder, today *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
+func reopen(dir trial.Folder, today *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
 	refuse := func(err error) ([]experiment.Trial, *os.File, error) {
 		return nil, nil, &UsageError{fmt.Errorf("--resume %s: %w", dir, err)}
 	}
-	if lock, err = dir.lock(); err != nil {
+	if lock, err = dir.Lock(); err != nil {
 		return refuse(err)
 	}
 	begun, trials, err := metrics.ReadSweep(string(dir))
@@ -59,7 +60,7 @@ func reopen(dir folder, today *metrics.Sweep) (done []experiment.Trial, lock *os
 		done, err = finished(dir, trials)
 	}
 	if err == nil {
-		err = pointLatest(filepath.Dir(string(dir)), dir.id())
+		err = trial.PointLatest(filepath.Dir(string(dir)), dir.ID())
 	}
 	if err != nil {
 		lock.Close()
@@ -70,7 +71,7 @@ func reopen(dir folder, today *metrics.Sweep) (done []experiment.Trial, lock *os
 }
 
 // finished completes the trials of an earlier launcher with the runs of the valid ones.
-func finished(dir folder, trials []metrics.Trial) ([]experiment.Trial, error) {
+func finished(dir trial.Folder, trials []metrics.Trial) ([]experiment.Trial, error) {
 	var done []experiment.Trial
 	for _, trial := range trials {
 		t := experiment.Trial{Trial: trial}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -21,7 +22,7 @@ import (
 )
 
 // trialFunc makes one trial. run names it; the result is complete.
-type trialFunc func(ctx context.Context, at configuration, own trialOptions, dir folder, run metrics.Run) (metrics.Run, error)
+type trialFunc func(ctx context.Context, at configuration, own trialOptions, dir trial.Folder, run metrics.Run) (metrics.Run, error)
 
 // series runs an experiment in one folder: a sweep, a comparison, a search or the
 // self-test.
@@ -34,7 +35,7 @@ type series struct {
 
 	plan  metrics.Sweep
 	kind  experiment.Experiment
-	dir   folder
+	dir   trial.Folder
 	began time.Time
 	made  int // trials since began
 }
@@ -160,20 +161,20 @@ func (s *series) resumes() bool { return s.resolver.cfg.Trials.many() }
 // which may be nil, is closed.
 func (s *series) open(cfg Config) (done []experiment.Trial, lock *os.File, err error) {
 	if cfg.Trials.Resume != "" {
-		s.dir = folder(cfg.Trials.Resume)
+		s.dir = trial.Folder(cfg.Trials.Resume)
 		return reopen(s.dir, &s.plan)
 	}
-	if s.dir, err = createFolder(cfg.Out, s.plan.Started); err != nil {
+	if s.dir, err = trial.CreateFolder(cfg.Out, s.plan.Started); err != nil {
 		return nil, nil, &UsageError{err}
 	}
-	s.plan.ID = s.dir.id()
+	s.plan.ID = s.dir.ID()
 	if !s.resumes() {
 		return nil, nil, nil
 	}
-	if err := s.dir.writeJSON(metrics.SweepFile, s.plan); err != nil {
+	if err := s.dir.WriteJSON(metrics.SweepFile, s.plan); err != nil {
 		return nil, nil, err
 	}
-	lock, err = s.dir.lock()
+	lock, err = s.dir.Lock()
 	return nil, lock, err
 }
 
@@ -185,11 +186,11 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 		if err != nil {
 			return nil, err
 		}
-		t := groupedTrial{at: at, variant: p.Variant, dir: folder(s.dir.path(p.Folder()))}
-		if err := t.dir.clear(); err != nil {
+		t := groupedTrial{at: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder()))}
+		if err := t.dir.Clear(); err != nil {
 			return nil, err
 		}
-		t.run = metrics.Run{ID: s.dir.id() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
+		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
 		fmt.Fprintln(s.stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
 		trials = append(trials, t)
 	}
@@ -230,9 +231,9 @@ func (s *series) keep(done []experiment.Trial, ended bool) error {
 	files, err := s.kind.Files(done, ended)
 	for name, value := range files {
 		if text, ok := value.([]byte); ok {
-			err = errors.Join(err, s.dir.write(name, text))
+			err = errors.Join(err, s.dir.Write(name, text))
 		} else {
-			err = errors.Join(err, s.dir.writeJSON(name, value))
+			err = errors.Join(err, s.dir.WriteJSON(name, value))
 		}
 	}
 	return err
@@ -251,7 +252,7 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 	text, verdict := s.kind.Conclude(done, err)
 	var failed *experiment.TrialError
 	if err != nil && !errors.As(err, &failed) {
-		verdict = verdictOf(err)
+		verdict = trial.VerdictOf(err)
 		if s.resumes() {
 			s.explainResume(done)
 		}
@@ -270,7 +271,7 @@ func (s *series) explainResume(done []experiment.Trial) {
 }
 
 // further is the comparison of variants, and the grade.
-func further(plan metrics.Sweep, dir folder, scale compare.Scale, done []metrics.Trial) string {
+func further(plan metrics.Sweep, dir trial.Folder, scale compare.Scale, done []metrics.Trial) string {
 	text := ""
 	if len(plan.Variants) > 0 {
 		if compared, err := compare.Variants(string(dir)); err != nil {

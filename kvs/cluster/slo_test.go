@@ -43,7 +43,7 @@ func (n *fakeNode) offer(s *metrics.Summary, text string) {
 	}
 }
 
-func (tr *trial) search(ctx context.Context, promise string, more ...string) error {
+func (tr *testRun) search(ctx context.Context, promise string, more ...string) error {
 	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--slo", promise, "--out", tr.out}, more...))
 }
 

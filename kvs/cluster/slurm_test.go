@@ -13,12 +13,13 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 )
 
 // slurmRun is a run of the real programs through a real Slurm.
 type slurmRun struct {
-	*trial
+	*testRun
 	job  nodes.Slurm
 	args []string
 }
@@ -27,8 +28,8 @@ func newSlurmRun(t *testing.T, s slurmCluster, programs map[metrics.Role]string,
 	t.Helper()
 	tr := newTrial(t)
 	tr.Programs = programs
-	tr.limits = defaultLimits()
-	r := &slurmRun{trial: tr, job: s.allocate(t, nodeList)}
+	tr.timeouts = trial.DefaultTimeouts()
+	r := &slurmRun{testRun: tr, job: s.allocate(t, nodeList)}
 	tr.Slurm = r.job
 	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
 	return r

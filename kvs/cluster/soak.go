@@ -32,18 +32,6 @@ func (c Config) validateSoak(set map[string]bool) error {
 	return nil
 }
 
-// collectEvery is after how long the nodes collect their garbage in a soak, also
-// when they would not yet: a hundred times in its window, as what they hold is
-// known after a collection only, and not more than each second, for it costs the
-// servers time; in a run that is no soak, 0: never. After two minutes the Go runtime
-// does it by itself.
-func (c *conductor) collectEvery() time.Duration {
-	if c.soak == 0 {
-		return 0
-	}
-	return min(max(c.soak/100, time.Second), 2*time.Minute)
-}
-
 // soakText is a line for each process of a soak, and an empty one after them.
 func soakText(run metrics.Run) string {
 	var b strings.Builder

@@ -7,6 +7,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 )
 
 // fakeScontrol answers as Slurm 22.05 does.
@@ -89,7 +90,7 @@ func TestSlurmExplain(t *testing.T) {
 		err := explain(context.Background(), nodes.Slurm{Job: test.job, Scontrol: scontrol}, test.err)
 		verdict := "VALID"
 		if err != nil {
-			verdict = verdictOf(err).String()
+			verdict = trial.VerdictOf(err).String()
 		}
 		if verdict != test.want || ExitStatus(err) != test.status {
 			t.Errorf("job %s, %v: verdict %s, exit status %d; want %s, %d", test.job, test.err, verdict, ExitStatus(err), test.want, test.status)

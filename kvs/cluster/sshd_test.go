@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -220,10 +221,10 @@ func TestSSHCluster(t *testing.T) {
 	t.Parallel()
 	cluster := startSSHCluster(t)
 	programs := buildPrograms(t)
-	newRun := func(t *testing.T) (*trial, []string) {
+	newRun := func(t *testing.T) (*testRun, []string) {
 		tr := newTrial(t)
 		tr.Programs = programs
-		tr.limits = defaultLimits()
+		tr.timeouts = trial.DefaultTimeouts()
 		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
 			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 )
 
@@ -20,10 +21,10 @@ func TestSSHLifecycle(t *testing.T) {
 	t.Parallel()
 	cluster := startSSHCluster(t)
 	programs := buildPrograms(t)
-	newRun := func(t *testing.T) (*trial, []string) {
+	newRun := func(t *testing.T) (*testRun, []string) {
 		tr := newTrial(t)
 		tr.Programs = programs
-		tr.limits = defaultLimits()
+		tr.timeouts = trial.DefaultTimeouts()
 		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
 			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
 	}
@@ -51,7 +52,7 @@ func TestSSHLifecycle(t *testing.T) {
 	// stopped instead.
 	t.Run("silent launcher", func(t *testing.T) {
 		tr, args := newRun(t)
-		tr.limits.beat, tr.limits.alone, tr.limits.silence = 100*time.Millisecond, 2*time.Second, time.Hour
+		tr.timeouts.Beat, tr.timeouts.Alone, tr.timeouts.Silence = 100*time.Millisecond, 2*time.Second, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- tr.Run(ctx, append(args, "600")) }()

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"golang.org/x/perf/benchfmt"
-
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/plots"
@@ -19,12 +19,12 @@ import (
 
 // many runs several trials over 2 fake servers and 2 fake clients, which all have
 // these arguments.
-func (tr *trial) many(ctx context.Context, nodeArgs string, flags ...string) error {
+func (tr *testRun) many(ctx context.Context, nodeArgs string, flags ...string) error {
 	words := []string{"--server-args", "-fake-clients node2,node3 " + nodeArgs, "--client-args", nodeArgs, "--out", tr.out, "--sweep", "nodes=4"}
 	return tr.Run(ctx, append(words, flags...))
 }
 
-func (tr *trial) sweepFolder(t *testing.T) (metrics.Sweep, []metrics.Trial) {
+func (tr *testRun) sweepFolder(t *testing.T) (metrics.Sweep, []metrics.Trial) {
 	t.Helper()
 	plan, trials, err := metrics.ReadSweep(filepath.Join(tr.out, "latest"))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestTrials(t *testing.T) {
 
 // checkBenchmarks reads summary.txt the way benchstat does: all lines have one
 // name and one header.
-func (tr *trial) checkBenchmarks(t *testing.T, rates []float64) {
+func (tr *testRun) checkBenchmarks(t *testing.T, rates []float64) {
 	t.Helper()
 	reader := benchfmt.NewReader(strings.NewReader(tr.read(t, "summary.txt")), "summary.txt")
 	var names, heads []string
@@ -195,7 +195,7 @@ func TestResume(t *testing.T) {
 }
 
 // checkResumeRefusals tries what must not be continued.
-func (tr *trial) checkResumeRefusals(t *testing.T, dir string) {
+func (tr *testRun) checkResumeRefusals(t *testing.T, dir string) {
 	t.Helper()
 	program := tr.Programs[metrics.Client]
 	wrapper := filepath.Join(t.TempDir(), "wrapper")
@@ -222,7 +222,7 @@ func (tr *trial) checkResumeRefusals(t *testing.T, dir string) {
 		}
 		tr.Programs[metrics.Client] = program
 	}
-	lock, err := folder(dir).lock()
+	lock, err := trial.Folder(dir).Lock()
 	if err != nil {
 		t.Fatal(err)
 	}

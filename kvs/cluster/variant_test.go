@@ -82,7 +82,7 @@ func TestABRefusals(t *testing.T) {
 }
 
 // compared runs --ab over fake nodes, 2 servers and 2 clients.
-func (tr *trial) compared(ctx context.Context, args ...string) error {
+func (tr *testRun) compared(ctx context.Context, args ...string) error {
 	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--out", tr.out}, args...))
 }
 

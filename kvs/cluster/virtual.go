@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics"
@@ -49,4 +50,16 @@ func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 	}
 	fmt.Fprintf(l.Stderr, "%s, %s\n", &cfg.Lab, shares)
 	return nil
+}
+
+// nodes finds the nodes; none means processes on this machine.
+func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) {
+	job := l.Slurm
+	if cfg.Lab.Hosts > 0 {
+		if cfg.DryRun { // there is no lab that could be asked
+			return nodes.ParseHostnames([]byte(virtual.Hostnames(cfg.Lab.Hosts)))
+		}
+		job = nodes.Slurm{}
+	}
+	return nodes.Find(ctx, cfg.Request, l.Testbed, job)
 }

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ type latencyLog struct {
 }
 
 // createLatencyLog creates the file in a run's folder.
-func createLatencyLog(f folder) (*latencyLog, error) {
-	file, err := os.Create(f.path("latency.hlog"))
+func createLatencyLog(f Folder) (*latencyLog, error) {
+	file, err := os.Create(f.Path("latency.hlog"))
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (l *latencyLog) close() error {
 
 // closeLatency closes the log of a run that ended with err, and returns that, or
 // else what went wrong.
-func (c *conductor) closeLatency(err error) error {
+func (c *Controller) closeLatency(err error) error {
 	if closing := c.latency.close(); closing != nil && err == nil {
 		return diskError{closing}.fault()
 	}
@@ -47,7 +47,7 @@ func (w diskWriter) Write(p []byte) (int, error) {
 }
 
 // time adds a member's record to the latencies of all clients.
-func (c *conductor) time(m *member, r *metrics.Record) *plan.Fault {
+func (c *Controller) time(m *process, r *metrics.Record) *plan.Fault {
 	if m.Role != metrics.Client || c.latency == nil {
 		return nil
 	}
@@ -62,9 +62,9 @@ func (c *conductor) time(m *member, r *metrics.Record) *plan.Fault {
 	return nil
 }
 
-// quantiles are those of all clients' latencies, refused where the run did not
+// Quantiles are those of all clients' latencies, refused where the run did not
 // do what it was offered.
-func (c *conductor) quantiles(run metrics.Run) map[string]metrics.Quantiles {
+func (c *Controller) Quantiles(run metrics.Run) map[string]metrics.Quantiles {
 	all := latency.NewSet()
 	if c.latency != nil {
 		all = c.latency.Window()

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"context"
@@ -17,20 +17,20 @@ import (
 // stop ends every process that still runs: a node whose standard input closes
 // leaves by itself, and is killed if it has not done so after a while, at once
 // if it is known to hang.
-func (c *conductor) stop() error {
+func (c *Controller) stop() error {
 	for _, m := range c.running() {
 		m.stdin.Close()
-		if m.hung {
+		if m.unresponsive {
 			m.kill()
 		}
 	}
-	patience := time.NewTimer(c.limits.leave)
+	patience := time.NewTimer(c.timeouts.Leave)
 	defer patience.Stop()
 	force, killed := c.force, false
 	for len(c.running()) > 0 {
 		select {
 		case msg := <-c.inbox:
-			c.hear(msg)
+			c.handle(msg)
 			continue
 		case <-patience.C:
 			if killed {
@@ -43,19 +43,19 @@ func (c *conductor) stop() error {
 		for _, m := range c.running() {
 			m.kill()
 		}
-		patience.Reset(c.limits.exit)
+		patience.Reset(c.timeouts.Exit)
 	}
-	return c.endStrays()
+	return c.endOrphans()
 }
 
-// endStrays ends the programs on other machines that may have outlived their
+// endOrphans ends the programs on other machines that may have outlived their
 // connection, and removes the pid files of all that could not do so. One that
 // hears nothing leaves by itself, but one that is stopped hears nothing of that
 // either.
-func (c *conductor) endStrays() error {
-	var strays []*member
-	for _, m := range c.members {
-		if m.stray && m.config != nil {
+func (c *Controller) endOrphans() error {
+	var strays []*process
+	for _, m := range c.processes {
+		if m.orphan && m.config != nil {
 			strays = append(strays, m)
 		}
 	}
@@ -63,7 +63,7 @@ func (c *conductor) endStrays() error {
 	var errs []error
 	for _, m := range strays {
 		if m.lost != nil {
-			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.limits.alone))
+			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.timeouts.Alone))
 		}
 	}
 	return errors.Join(errs...)
@@ -71,7 +71,7 @@ func (c *conductor) endStrays() error {
 
 // signal sends a signal to the members' programs themselves, as far as their
 // nodes can be reached.
-func (c *conductor) signal(members []*member, signal syscall.Signal) {
+func (c *Controller) signal(members []*process, signal syscall.Signal) {
 	var group errgroup.Group
 	group.SetLimit(remote.Parallel)
 	for _, m := range members {
@@ -79,9 +79,9 @@ func (c *conductor) signal(members []*member, signal syscall.Signal) {
 			continue
 		}
 		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), c.limits.reach)
+			ctx, cancel := context.WithTimeout(context.Background(), c.timeouts.Reach)
 			defer cancel()
-			m.lost = c.backend.Signal(ctx, m.Place, m.config.Process, signal)
+			m.lost = c.runner.Signal(ctx, m.Place, m.config.Process, signal)
 			return nil
 		})
 	}
@@ -89,9 +89,9 @@ func (c *conductor) signal(members []*member, signal syscall.Signal) {
 }
 
 // running returns the members whose process has not ended.
-func (c *conductor) running() []*member {
-	var running []*member
-	for _, m := range c.members {
+func (c *Controller) running() []*process {
+	var running []*process
+	for _, m := range c.processes {
 		if m.cmd != nil && m.stage != left {
 			running = append(running, m)
 		}
@@ -100,7 +100,7 @@ func (c *conductor) running() []*member {
 }
 
 // pids names the processes that still run.
-func (c *conductor) pids() string {
+func (c *Controller) pids() string {
 	var names []string
 	for _, m := range c.running() {
 		names = append(names, fmt.Sprintf("%s (process %d)", m.Name, m.cmd.Process.Pid))

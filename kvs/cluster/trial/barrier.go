@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"context"
@@ -6,35 +6,35 @@ import (
 	"kvlab/metrics"
 )
 
-// barrier is one trial's end of the barriers of a pair, two trials that run at the
+// Barrier is one trial's end of the barriers of a pair, two trials that run at the
 // same time. There are two: after the preflight, before anything starts on the nodes,
 // and after the load, so that both windows are the same stretch of time. The nil
 // barrier is that of a trial that runs alone.
-type barrier struct {
+type Barrier struct {
 	own, other []chan struct{} // one for each barrier: closed when the trial has arrived there, or has ended
 	next       int             // the barrier at which this trial arrives next
 }
 
-// newBarriers returns the two ends.
-func newBarriers() [2]*barrier {
+// NewBarriers returns the two ends.
+func NewBarriers() [2]*Barrier {
 	var ends [2][]chan struct{}
 	for i := range ends {
 		ends[i] = []chan struct{}{make(chan struct{}), make(chan struct{})}
 	}
-	return [2]*barrier{{own: ends[0], other: ends[1]}, {own: ends[1], other: ends[0]}}
+	return [2]*Barrier{{own: ends[0], other: ends[1]}, {own: ends[1], other: ends[0]}}
 }
 
 // arrive marks this trial at the next barrier. The channel closes when the other
 // trial arrives there or ends.
-func (b *barrier) arrive() <-chan struct{} {
+func (b *Barrier) arrive() <-chan struct{} {
 	at := b.next
 	b.next++
 	close(b.own[at])
 	return b.other[at]
 }
 
-// drop marks this trial as ended: the other waits for it at no barrier.
-func (b *barrier) drop() {
+// Drop marks this trial as ended: the other waits for it at no barrier.
+func (b *Barrier) Drop() {
 	if b == nil {
 		return
 	}
@@ -43,8 +43,8 @@ func (b *barrier) drop() {
 	}
 }
 
-// wait arrives and waits until the other trial does too, or ctx ends.
-func (b *barrier) wait(ctx context.Context) error {
+// Wait arrives and waits until the other trial does too, or ctx ends.
+func (b *Barrier) Wait(ctx context.Context) error {
 	if b == nil {
 		return nil
 	}
@@ -58,10 +58,10 @@ func (b *barrier) wait(ctx context.Context) error {
 
 // waitLoaded waits until the other trial's store is loaded too. The steps of that
 // trial have timeouts, so this one needs none.
-func (c *conductor) waitLoaded(ctx context.Context) error {
+func (c *Controller) waitLoaded(ctx context.Context) error {
 	if c.barrier == nil {
 		return nil
 	}
 	over := c.barrier.arrive()
-	return c.listen(ctx, over, unlimited, loaded, func() *member { return c.of(metrics.Client)[0] })
+	return c.listen(ctx, over, unlimited, loaded, func() *process { return c.of(metrics.Client)[0] })
 }

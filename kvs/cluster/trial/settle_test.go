@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"bytes"
@@ -33,11 +33,11 @@ func (p *pipe) told(t *testing.T) (c node.Command) {
 }
 
 // warmUp reports a client's seconds of warm-up, and a short rest of one.
-func (m *member) warmUp(rates ...float64) {
+func (m *process) warmUp(rates ...float64) {
 	for _, rate := range rates {
-		m.note(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 1, Counts: metrics.Counts{Gets: uint64(rate)}}})
+		m.keepRecord(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 1, Counts: metrics.Counts{Gets: uint64(rate)}}})
 	}
-	m.note(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 0.1, Counts: metrics.Counts{Gets: 1}}})
+	m.keepRecord(&metrics.Record{Interval: &metrics.Interval{Phase: metrics.WarmUp, LengthS: 0.1, Counts: metrics.Counts{Gets: 1}}})
 }
 
 // The clients' seconds are added up, and the same is decided for all.
@@ -59,13 +59,13 @@ func TestSettle(t *testing.T) {
 		{"nothing yet", nil, flat, false, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newConductor(plan.Plan{}, nil, limits{}, "", nil, nil)
+			c := New(Setup{})
 			pipes := []*pipe{{}, {}}
 			for _, p := range pipes {
-				c.members = append(c.members, &member{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
+				c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
 			}
 			c.enter(metrics.WarmUp)
-			a, b := c.members[0], c.members[1]
+			a, b := c.processes[0], c.processes[1]
 			a.warmUp(test.first...)
 			b.warmUp(test.second...)
 			if f := c.settle(a); f != nil || pipes[0].Len() > 0 {
@@ -97,8 +97,8 @@ func TestSettle(t *testing.T) {
 
 // A server has no warm-up of its own.
 func TestSettleOutOfTurn(t *testing.T) {
-	c := newConductor(plan.Plan{}, nil, limits{}, "", nil, nil)
-	for _, m := range []*member{
+	c := New(Setup{})
+	for _, m := range []*process{
 		{Place: plan.Place{Role: metrics.Server}, phase: metrics.WarmUp},
 		{Place: plan.Place{Role: metrics.Client}, phase: metrics.Load},
 	} {
@@ -117,12 +117,12 @@ func TestUnsettledSeconds(t *testing.T) {
 		rate, warmUp string
 		want         int
 	}{{"", "5", 1}, {"200000", "5", 1}, {"70%", "5", 3}, {"70%", "20", 11}, {"70%", "", 1}} {
-		m := &member{config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}
+		m := &process{config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}
 		if got := m.unsettled(); got != test.want {
 			t.Errorf("-rate %q -warmup %q: %d seconds, want %d", test.rate, test.warmUp, got, test.want)
 		}
 	}
-	if got := (&member{}).unsettled(); got != 1 {
+	if got := (&process{}).unsettled(); got != 1 {
 		t.Errorf("without a configuration: %d seconds, want 1", got)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"time"
@@ -15,7 +15,7 @@ const shortestSecond = 0.5
 
 // settle hears that a client's warm-up is about to end. When it is so for all, it
 // decides for all of them whether they have settled, or warm up once more.
-func (c *conductor) settle(m *member) *plan.Fault {
+func (c *Controller) settle(m *process) *plan.Fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
 		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)
 	}
@@ -38,10 +38,10 @@ func (c *conductor) settle(m *member) *plan.Fault {
 // opens is when the window opens: at the end of the warm-up, or of the second
 // one, but not before every client can have heard of it. Measured by one clock, it
 // is the same for all of them, however slowly the news travels.
-func (c *conductor) opens(now time.Time) time.Time {
+func (c *Controller) opens(now time.Time) time.Time {
 	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
 	opens := c.begin.Add(warmUp)
-	if soonest := now.Add(c.limits.lead); opens.Before(soonest) {
+	if soonest := now.Add(c.timeouts.Lead); opens.Before(soonest) {
 		opens = soonest
 	}
 	if c.extended {
@@ -51,15 +51,15 @@ func (c *conductor) opens(now time.Time) time.Time {
 }
 
 // tellAt gives all clients a command that is for a moment.
-func (c *conductor) tellAt(moment time.Time, command node.Command) {
+func (c *Controller) tellAt(moment time.Time, command node.Command) {
 	command.At = c.began.Round(0).Add(moment.Sub(c.began))
-	c.tell(metrics.Client, command)
+	c.send(metrics.Client, command)
 }
 
 // unsettled is how many seconds of a client's warm-up cannot be steady: the first
 // has the start of the workers in it, and cold caches; with a -rate in per cent,
 // the first half is a closed loop that looks for the peak.
-func (m *member) unsettled() int {
+func (m *process) unsettled() int {
 	s := m.settings()
 	if s.WarmUp < 0 || !s.RateIsShare {
 		return 1
@@ -69,7 +69,7 @@ func (m *member) unsettled() int {
 
 // judgeExtension tests the second half of a warm-up that was extended, at its
 // end. That it was, stays on record.
-func (c *conductor) judgeExtension() {
+func (c *Controller) judgeExtension() {
 	if !c.extended {
 		return
 	}
@@ -81,7 +81,7 @@ func (c *conductor) judgeExtension() {
 
 // warmUpRates are the operations per second of all clients together in each
 // second of the warm-up that every client has reported.
-func (c *conductor) warmUpRates() []float64 {
+func (c *Controller) warmUpRates() []float64 {
 	var sum []float64
 	for i, m := range c.of(metrics.Client) {
 		if i == 0 {

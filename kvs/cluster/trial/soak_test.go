@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"strings"
@@ -15,11 +15,11 @@ import (
 // the seconds of the window, and more in those of other phases.
 func soaked(held func(node string, second int) metrics.ProcessUsage) metrics.Run {
 	p := plan.Plan{Places: []plan.Place{{Name: "s0", Role: metrics.Server}, {Name: "s1", Role: metrics.Server}, {Name: "c0", Role: metrics.Client}, {Name: "c1", Role: metrics.Client}}}
-	c := newConductor(p, nil, defaultLimits(), "", nil, nil)
+	c := New(Setup{Plan: p, Timeouts: DefaultTimeouts()})
 	c.soak = 10 * time.Minute
 	for _, place := range p.Places {
-		m := &member{Place: place}
-		c.members = append(c.members, m)
+		m := &process{Place: place}
+		c.processes = append(c.processes, m)
 		for second := -100; second < 700; second++ {
 			u := metrics.Usage{Phase: metrics.Window, StartS: 110 + float64(second), LengthS: 1, Process: held(place.Name, second)}
 			switch {
@@ -31,11 +31,11 @@ func soaked(held func(node string, second int) metrics.ProcessUsage) metrics.Run
 			if u.Phase != metrics.Window {
 				u.Process = metrics.ProcessUsage{RSSBytes: 1, Goroutines: 1000, OpenFiles: 1000}
 			}
-			c.hear(message{from: m, event: &node.Event{Event: node.Report, Record: &metrics.Record{Usage: &u}}})
+			c.handle(message{from: m, event: &node.Event{Event: node.Report, Record: &metrics.Record{Usage: &u}}})
 		}
 	}
 	var run metrics.Run
-	c.fill(&run)
+	c.Fill(&run)
 	return run
 }
 
@@ -67,11 +67,9 @@ func TestSoak(t *testing.T) {
 				t.Errorf("%s: fault %q of %s, want %q", test.name, got, node.Name, want)
 			}
 		}
-		if text := soakText(run); strings.Count(text, "\n") != 5 || !strings.Contains(text, "soak client c1: held 100.0 MB, +0.0 MB/h (+0.00 %, trend p 1); resident 150.0 MB, ") {
-			t.Errorf("%s: lines\n%s", test.name, text)
+		const want = "held 100.0 MB, +0.0 MB/h (+0.00 %, trend p 1); resident 150.0 MB, "
+		if text := run.Nodes[3].Soak.String(); !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %s, want %s...", test.name, text, want)
 		}
-	}
-	if text := soakText(metrics.Run{Nodes: []metrics.RunNode{{}}}); text != "" {
-		t.Errorf("a run that is no soak says %q", text)
 	}
 }

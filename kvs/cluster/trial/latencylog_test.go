@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"encoding/json"
@@ -22,10 +22,10 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seconds = 86400
 	}
-	dir := folder(t.TempDir())
-	c := newConductor(plan.Plan{Places: []plan.Place{
+	dir := Folder(t.TempDir())
+	c := New(Setup{Plan: plan.Plan{Places: []plan.Place{
 		{Name: "s", Role: metrics.Server}, {Name: "a", Role: metrics.Client}, {Name: "b", Role: metrics.Client},
-	}}, nil, defaultLimits(), "", nil, nil)
+	}}, Timeouts: DefaultTimeouts(), Dir: dir})
 	c.soak = time.Duration(seconds) * time.Second
 	for _, place := range c.plan.Places {
 		log, err := openNodeLog(dir, place)
@@ -33,7 +33,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer log.close()
-		c.members = append(c.members, &member{Place: place, log: log})
+		c.processes = append(c.processes, &process{Place: place, log: log})
 	}
 	var err error
 	if c.latency, err = createLatencyLog(dir); err != nil {
@@ -47,7 +47,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 		if second == begun {
 			before = heapBytes()
 		}
-		for _, m := range c.members {
+		for _, m := range c.processes {
 			for _, r := range recordsOf(m, second, histograms) {
 				r.Node, r.Role, r.Time = m.Name, m.Role, start.Add(time.Duration(second)*time.Second)
 				say(t, c, m, &r)
@@ -59,7 +59,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	if after > before+1<<19 {
 		t.Errorf("%d kB more after %d s than after %d", (after-before)>>10, seconds, begun)
 	}
-	if calls := c.quantiles(metrics.Run{})[metrics.CallLatency].Count; calls != uint64(2*seconds*len(histograms)) {
+	if calls := c.Quantiles(metrics.Run{})[metrics.CallLatency].Count; calls != uint64(2*seconds*len(histograms)) {
 		t.Errorf("%d calls in all, want %d", calls, 2*seconds*len(histograms))
 	}
 	if err := c.closeLatency(nil); err != nil {
@@ -89,7 +89,7 @@ func aSecond(t *testing.T) []metrics.Histogram {
 }
 
 // recordsOf is what a member reports after a second.
-func recordsOf(m *member, second int, histograms []metrics.Histogram) []metrics.Record {
+func recordsOf(m *process, second int, histograms []metrics.Histogram) []metrics.Record {
 	at := float64(second)
 	records := []metrics.Record{
 		{Interval: &metrics.Interval{Phase: metrics.Window, StartS: at, LengthS: 1, Counts: metrics.Counts{Gets: 1e6}}},
@@ -104,7 +104,7 @@ func recordsOf(m *member, second int, histograms []metrics.Histogram) []metrics.
 }
 
 // say has a member send a record, and the conductor hear it.
-func say(t *testing.T, c *conductor, m *member, r *metrics.Record) {
+func say(t *testing.T, c *Controller, m *process, r *metrics.Record) {
 	t.Helper()
 	line, err := json.Marshal(node.Event{Event: node.Report, Record: r})
 	if err == nil {
@@ -113,7 +113,7 @@ func say(t *testing.T, c *conductor, m *member, r *metrics.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := c.hear(<-c.inbox); f != nil {
+	if f := c.handle(<-c.inbox); f != nil {
 		t.Fatal(f)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // epochs are what the members of a role are to date by: the moment when the run
 // began, by the launcher's wall clock and each one's monotonic clock. From then on
 // no wall clock matters, and it does no harm when one is set.
-func (c *conductor) epochs(role metrics.Role) ([]*node.Epoch, error) {
+func (c *Controller) epochs(role metrics.Role) ([]*node.Epoch, error) {
 	here, err := clock.New()
 	if err != nil {
 		return nil, fmt.Errorf("begin the run: %w", err)

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"testing"
@@ -19,9 +19,9 @@ func TestCommonPhase(t *testing.T) {
 		{[]metrics.Phase{metrics.Idle, metrics.WarmUp}, metrics.Idle},
 	}
 	for _, test := range tests {
-		var clients []*member
+		var clients []*process
 		for _, p := range test.phases {
-			clients = append(clients, &member{phase: p})
+			clients = append(clients, &process{phase: p})
 		}
 		if got := commonPhase(clients); got != test.want {
 			t.Errorf("commonPhase(%v) = %s, want %s", test.phases, got, test.want)

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"errors"
@@ -26,8 +26,8 @@ type nodeLog struct {
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist.
-func openNodeLog(f folder, place plan.Place) (*nodeLog, error) {
-	base := f.path(place.Program() + "-" + place.Name)
+func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
+	base := f.Path(place.Program() + "-" + place.Name)
 	text, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err

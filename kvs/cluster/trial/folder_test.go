@@ -1,10 +1,11 @@
-package cluster
+package trial
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ func TestCreateFolder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "deep", "logs")
 	now := time.Date(2026, 11, 21, 15, 30, 0, 0, time.Local)
 	for _, want := range []string{"20261121-153000", "20261121-153000-2", "20261121-153000-3"} {
-		dir, err := createFolder(out, now)
-		if err != nil || dir.id() != want {
+		dir, err := CreateFolder(out, now)
+		if err != nil || dir.ID() != want {
 			t.Fatalf("createFolder = %s, %v; want %s", dir, err, want)
 		}
 		if to, err := os.Readlink(filepath.Join(out, "latest")); err != nil || to != want {
@@ -32,17 +33,31 @@ func TestCreateFolder(t *testing.T) {
 }
 
 func TestWriteReplaces(t *testing.T) {
-	f := folder(t.TempDir())
+	f := Folder(t.TempDir())
 	for _, text := range []string{"first", "second"} {
-		if err := f.write("x", []byte(text)); err != nil {
+		if err := f.Write("x", []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(f.path("x")); err != nil || string(got) != text {
+		if got, err := os.ReadFile(f.Path("x")); err != nil || string(got) != text {
 			t.Errorf("read %q, %v; want %q", got, err, text)
 		}
 	}
 	if entries, _ := os.ReadDir(string(f)); len(entries) != 1 {
 		t.Errorf("%d files, want 1", len(entries))
+	}
+}
+
+// A write that fails leaves no file behind: here the disk is full.
+func TestFullDiskLeavesNothing(t *testing.T) {
+	f := Folder(t.TempDir())
+	if err := os.Symlink("/dev/full", f.Path(".run.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteRun(metrics.Run{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("writeRun = %v, want %v", err, syscall.ENOSPC)
+	}
+	if left, err := os.ReadDir(string(f)); len(left) != 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
@@ -71,7 +86,7 @@ func TestLineWriter(t *testing.T) {
 }
 
 func TestNodeLogTail(t *testing.T) {
-	f := folder(t.TempDir())
+	f := Folder(t.TempDir())
 	log, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)

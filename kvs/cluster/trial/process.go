@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"encoding/json"
@@ -38,9 +38,9 @@ var stageOf = map[string]stage{
 	node.Done:      done,
 }
 
-// member is one node of a running run. The goroutines that read its output
-// write its log and send messages; every other field belongs to the conductor.
-type member struct {
+// process is one place of a running trial. The goroutines that read its output
+// write its log and send messages; every other field belongs to the Controller.
+type process struct {
 	plan.Place
 	log   *nodeLog
 	way   remote.Way
@@ -49,37 +49,37 @@ type member struct {
 
 	spoken bool // of the reading goroutine: the first event has been seen
 
-	stage    stage
-	hung     bool      // should have acted and did not; nothing is expected of it any more
-	failed   bool      // has reported an error; its end explains nothing more
-	dumped   bool      // its goroutines' stacks are in its log
-	stray    bool      // its program may have outlived the process that led to it, or left files
-	lost     error     // why its node cannot be reached any more
-	heard    time.Time // when it last sent anything
-	address  string    // a server's, from its ready event
-	phase    metrics.Phase
-	config   *metrics.Config
-	interval metrics.Interval    // the last one
-	rates    []float64           // operations per second of each interval in the window
-	warming  []float64           // likewise, of each that is worth it in the warm-up
-	warm     bool                // a client's warm-up is about to end
-	held     verdict.SoakSamples // in the window
-	summary  *metrics.Summary
-	broken   *metrics.Violation // what -linearizable found, nil for nothing
-	slices   []metrics.Slice    // that it recorded with all clients
+	stage        stage
+	unresponsive bool      // should have acted and did not; nothing is expected of it any more
+	failed       bool      // has reported an error; its end explains nothing more
+	dumped       bool      // its goroutines' stacks are in its log
+	orphan       bool      // its program may have outlived the process that led to it, or left files
+	lost         error     // why its node cannot be reached any more
+	heard        time.Time // when it last sent anything
+	address      string    // a server's, from its ready event
+	phase        metrics.Phase
+	config       *metrics.Config
+	interval     metrics.Interval    // the last one
+	rates        []float64           // operations per second of each interval in the window
+	warming      []float64           // likewise, of each that is worth it in the warm-up
+	warm         bool                // a client's warm-up is about to end
+	held         verdict.SoakSamples // in the window
+	summary      *metrics.Summary
+	broken       *metrics.Violation // what -linearizable found, nil for nothing
+	slices       []metrics.Slice    // that it recorded with all clients
 }
 
 // message is one thing that a node's process does: an event, a breach of the
 // protocol (err), or its end.
 type message struct {
-	from  *member
+	from  *process
 	event *node.Event
 	err   error
 	ended bool // err is then its exit's
 }
 
 // start runs the member's process; what it does arrives in inbox, its end last.
-func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
+func (m *process) start(cmd *exec.Cmd, inbox chan<- message) error {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (m *member) start(cmd *exec.Cmd, inbox chan<- message) error {
 // read takes one line of the member's standard output. A login shell's
 // start-up files may have printed something before the first event; after it,
 // every line must be one.
-func (m *member) read(line []byte, inbox chan<- message) error {
+func (m *process) read(line []byte, inbox chan<- message) error {
 	var event node.Event
 	err := json.Unmarshal(line, &event)
 	if err != nil && !m.spoken {
@@ -126,7 +126,7 @@ func (m *member) read(line []byte, inbox chan<- message) error {
 }
 
 // keep writes down what an event reports.
-func (m *member) keep(event node.Event) error {
+func (m *process) keep(event node.Event) error {
 	switch event.Event {
 	case node.Log:
 		return m.log.line(event.Text)
@@ -158,7 +158,7 @@ func abridge(line []byte) string {
 
 // send gives the member a command. An error is not reported: it means that the
 // process has ended, and that end arrives as a message which says more.
-func (m *member) send(command node.Command) {
+func (m *process) send(command node.Command) {
 	line, err := json.Marshal(command)
 	if err != nil { // strings and numbers only: cannot happen
 		return
@@ -167,20 +167,20 @@ func (m *member) send(command node.Command) {
 }
 
 // signal sends a signal to the process and all that it has started.
-func (m *member) signal(s syscall.Signal) {
+func (m *process) signal(s syscall.Signal) {
 	if m.cmd != nil && m.stage != left {
 		syscall.Kill(-m.cmd.Process.Pid, s)
 	}
 }
 
 // kill ends the process at once. On another machine that is only the way there.
-func (m *member) kill() {
-	m.stray = true
+func (m *process) kill() {
+	m.orphan = true
 	m.signal(syscall.SIGKILL)
 }
 
 // reach takes a member to its next stage.
-func (m *member) reach(next stage, event *node.Event) *plan.Fault {
+func (m *process) reach(next stage, event *node.Event) *plan.Fault {
 	switch {
 	case next == ready && m.Role == metrics.Server && event.Addr == "":
 		return m.fault(plan.Complaint, "is ready and gives no address")
@@ -194,14 +194,14 @@ func (m *member) reach(next stage, event *node.Event) *plan.Fault {
 }
 
 // end takes note of a process's end.
-func (m *member) end(err error) *plan.Fault {
+func (m *process) end(err error) *plan.Fault {
 	before := m.stage
 	m.stage = left
 	m.stdin.Close()
 	// One that leaves by itself does it with status 1. What was killed, as is
 	// said, or its connection, or ended in a panic, has left its pid file at least.
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !m.failed && exit.ExitCode() != 1 {
-		m.stray = true
+		m.orphan = true
 	}
 	if m.failed || before == done && err == nil {
 		return nil
@@ -209,8 +209,8 @@ func (m *member) end(err error) *plan.Fault {
 	return m.fault(plan.Crash, "%s", m.exitReason(err))
 }
 
-// note keeps of a record what the end of the run needs.
-func (m *member) note(r *metrics.Record) {
+// keepRecord keeps of a record what the end of the run needs.
+func (m *process) keepRecord(r *metrics.Record) {
 	switch {
 	case r.Config != nil:
 		m.config = r.Config
@@ -236,12 +236,12 @@ func (m *member) note(r *metrics.Record) {
 }
 
 // fault is a fault of this member.
-func (m *member) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
+func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
 	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.OneLine(fmt.Sprintf(layout, args...))}
 }
 
 // exitReason says in words how a process ended before its work was done.
-func (m *member) exitReason(err error) string {
+func (m *process) exitReason(err error) string {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		if err != nil {

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"net/netip"
@@ -9,7 +9,7 @@ import (
 
 // credentials are what a place gets for its arguments, nil when they do not ask
 // for any. They go through the control pipe, and nobody writes them down.
-func (c *conductor) credentials(place plan.Place, args []string) (*certs.Credentials, error) {
+func (c *Controller) credentials(place plan.Place, args []string) (*certs.Credentials, error) {
 	if !plan.HasFlag(args, plan.EncryptionFlag) {
 		return nil, nil
 	}

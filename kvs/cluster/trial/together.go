@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"context"
@@ -22,13 +22,13 @@ const (
 
 // slicePlan is when the clients record together; none of one client, or without
 // -linearizable.
-func (c *conductor) slicePlan() metrics.SlicePlan {
+func (c *Controller) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
-	unchecked := func(m *member) bool { return !m.settings().Check }
+	unchecked := func(m *process) bool { return !m.settings().Check }
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}
-	work := c.workLimit() - c.limits.work
+	work := c.workLimit() - c.timeouts.Work
 	return metrics.SlicePlan{
 		EveryNs: int64(max(sliceEvery, work/mostSlices)),
 		Count:   mostSlices,
@@ -36,10 +36,10 @@ func (c *conductor) slicePlan() metrics.SlicePlan {
 	}
 }
 
-// checkTogether verifies what the clients have recorded together. It is for after
+// VerifyTogether verifies what the clients have recorded together. It is for after
 // the run: the machine may be one of the servers', and only then is it known how
 // the clocks went.
-func (c *conductor) checkTogether(ctx context.Context) {
+func (c *Controller) VerifyTogether(ctx context.Context) {
 	if c.slices.Count == 0 {
 		return
 	}
@@ -55,13 +55,4 @@ func (c *conductor) checkTogether(ctx context.Context) {
 	}
 	found, bad := history.VerifyTogether(ctx, shared, ahead)
 	c.together, c.broken = &found, bad
-}
-
-// togetherText is a line on what all clients recorded together, and an empty one
-// after it; "" when they did not.
-func togetherText(run metrics.Run) string {
-	if run.Check == nil {
-		return ""
-	}
-	return run.Check.Text() + "\n\n"
 }

@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"time"
@@ -8,7 +8,7 @@ import (
 )
 
 // enter tells the servers that the clients are in a phase.
-func (c *conductor) enter(phase metrics.Phase) {
+func (c *Controller) enter(phase metrics.Phase) {
 	if phase == c.phase || order[phase] < order[c.phase] {
 		return
 	}
@@ -16,7 +16,7 @@ func (c *conductor) enter(phase metrics.Phase) {
 	if phase == metrics.Window {
 		c.judgeExtension()
 	}
-	c.tell(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
+	c.send(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
 }
 
 // order is the order of phases.
@@ -25,7 +25,7 @@ var order = map[metrics.Phase]int{metrics.Idle: 0, metrics.Load: 1, metrics.Warm
 // commonPhase is the phase that all clients are in: the earliest of theirs, so
 // that what a server measures in the window lies in every client's window; and
 // the drain as soon as the first of them drains.
-func commonPhase(clients []*member) metrics.Phase {
+func commonPhase(clients []*process) metrics.Phase {
 	first, last := metrics.Done, metrics.Idle
 	for _, m := range clients {
 		if order[m.phase] < order[first] {
@@ -39,4 +39,16 @@ func commonPhase(clients []*member) metrics.Phase {
 		return metrics.Drain
 	}
 	return first
+}
+
+// collectEvery is after how long the nodes collect their garbage in a soak, also
+// when they would not yet: a hundred times in its window, as what they hold is
+// known after a collection only, and not more than each second, for it costs the
+// servers time; in a run that is no soak, 0: never. After two minutes the Go runtime
+// does it by itself.
+func (c *Controller) collectEvery() time.Duration {
+	if c.soak == 0 {
+		return 0
+	}
+	return min(max(c.soak/100, time.Second), 2*time.Minute)
 }

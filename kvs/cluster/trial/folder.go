@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"encoding/json"
@@ -14,13 +14,13 @@ import (
 	"kvlab/metrics"
 )
 
-// folder is a run's folder. Its name is the run's id.
-type folder string
+// Folder is a run's folder. Its name is the run's id.
+type Folder string
 
-// createFolder makes the folder of a run that starts now, and points
+// CreateFolder makes the folder of a run that starts now, and points
 // out/latest to it. An existing folder is never used: a second run in the same
 // second gets a number.
-func createFolder(out string, now time.Time) (folder, error) {
+func CreateFolder(out string, now time.Time) (Folder, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
@@ -36,13 +36,13 @@ func createFolder(out string, now time.Time) (folder, error) {
 		}
 		name = fmt.Sprintf("%s-%d", stamp, i)
 	}
-	return folder(filepath.Join(out, name)), pointLatest(out, name)
+	return Folder(filepath.Join(out, name)), PointLatest(out, name)
 }
 
-// pointLatest replaces out/latest in one step: whoever follows it meanwhile
+// PointLatest replaces out/latest in one step: whoever follows it meanwhile
 // finds the old run or the new one. The link is relative, so that the folder
 // may be moved or mounted elsewhere.
-func pointLatest(out, name string) error {
+func PointLatest(out, name string) error {
 	link := filepath.Join(out, ".latest-"+name)
 	if err := os.Symlink(name, link); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -54,29 +54,31 @@ func pointLatest(out, name string) error {
 	return nil
 }
 
-func (f folder) id() string { return filepath.Base(string(f)) }
+func (f Folder) ID() string { return filepath.Base(string(f)) }
 
-func (f folder) path(name string) string { return filepath.Join(string(f), name) }
+func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
-// writeRun writes run.json.
-func (f folder) writeRun(run metrics.Run) error { return f.writeJSON("run.json", run) }
+// WriteRun writes run.json.
+func (f Folder) WriteRun(run metrics.Run) error { return f.WriteJSON("run.json", run) }
 
-// writeJSON writes a value as a file of the folder.
-func (f folder) writeJSON(name string, value any) error {
+// WriteJSON writes a value as a file of the folder.
+func (f Folder) WriteJSON(name string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return f.write(name, append(text, '\n'))
+	return f.Write(name, append(text, '\n'))
 }
 
-// write puts a whole file in place at once: it is there complete, or not.
-func (f folder) write(name string, content []byte) error {
-	temp := f.path("." + name)
-	if err := writeSynced(temp, content); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+// Write puts a whole file in place at once: it is there complete, or not.
+func (f Folder) Write(name string, content []byte) error {
+	temp := f.Path("." + name)
+	err := writeSynced(temp, content)
+	if err == nil {
+		err = os.Rename(temp, f.Path(name))
 	}
-	if err := os.Rename(temp, f.path(name)); err != nil {
+	if err != nil {
+		os.Remove(temp)
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
@@ -93,10 +95,10 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// lock makes sure that one launcher alone works in a sweep's folder, until the
+// Lock makes sure that one launcher alone works in a sweep's folder, until the
 // file is closed or the launcher ends, however it does.
-func (f folder) lock() (*os.File, error) {
-	file, err := os.Open(f.path(metrics.SweepFile))
+func (f Folder) Lock() (*os.File, error) {
+	file, err := os.Open(f.Path(metrics.SweepFile))
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +109,9 @@ func (f folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// clear makes the folder of a trial. What an earlier attempt left there before
+// Clear makes the folder of a trial. What an earlier attempt left there before
 // it was cut off is kept under another name.
-func (f folder) clear() error {
+func (f Folder) Clear() error {
 	for i := 1; ; i++ {
 		cut := fmt.Sprintf("%s-cut%d", f, i)
 		if _, err := os.Lstat(cut); err == nil {

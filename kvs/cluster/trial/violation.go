@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"errors"
@@ -12,18 +12,18 @@ import (
 // clients have made together.
 const allClients = "clients"
 
-// saveViolations writes the histories that were not linearizable into the run's
+// SaveViolations writes the histories that were not linearizable into the run's
 // folder, and says on the terminal how to verify them again.
-func (c *conductor) saveViolations(dir folder) error {
+func (c *Controller) SaveViolations(dir Folder) error {
 	errs := []error{c.saveViolation(dir, allClients, c.broken)}
-	for _, m := range c.members {
+	for _, m := range c.processes {
 		errs = append(errs, c.saveViolation(dir, m.Name, m.broken))
 	}
 	return errors.Join(errs...)
 }
 
 // saveViolation saves one, unless there is none.
-func (c *conductor) saveViolation(dir folder, of string, v *metrics.Violation) error {
+func (c *Controller) saveViolation(dir Folder, of string, v *metrics.Violation) error {
 	if v == nil {
 		return nil
 	}

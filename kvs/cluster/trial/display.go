@@ -1,4 +1,4 @@
-package cluster
+package trial
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func (s status) bar(width int) string {
 }
 
 // status is the state of the run as the conductor knows it.
-func (c *conductor) status() status {
+func (c *Controller) status() status {
 	s := status{
 		phase: c.phase, elapsed: time.Since(c.entered),
 		servers: c.plan.Count(metrics.Server), clients: c.plan.Count(metrics.Client),
@@ -115,7 +115,7 @@ func (c *conductor) status() status {
 }
 
 // phaseLength is how long the phase lasts, 0 where nothing states it.
-func (c *conductor) phaseLength(s plan.Settings) time.Duration {
+func (c *Controller) phaseLength(s plan.Settings) time.Duration {
 	switch {
 	case c.phase == metrics.Window:
 		return s.Window

@@ -1,0 +1,386 @@
+// Package trial leads the processes of one trial from their start to their end.
+package trial
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"kvlab/kvs/certs"
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+)
+
+// Controller leads the processes of one trial through the protocol of package
+// node. One goroutine owns it.
+type Controller struct {
+	plan     plan.Plan
+	runner   *remote.Runner
+	timeouts Timeouts
+	token    string
+	force    <-chan struct{} // closed to kill instead of waiting; may be nil
+	display  *display
+
+	dir       Folder
+	preflight *metrics.Preflight // nil when it has not come to its end
+
+	barrier *Barrier      // with the other trial of a pair; nil for none
+	soak    time.Duration // length of the window, if no process may grow in it; else 0
+	ends    time.Time     // the trial's deadline; zero for none
+	ticked  time.Time     // when the launcher last looked at the time
+
+	authority *certs.Authority // nil until a certificate is needed
+
+	processes []*process
+	latency   *latencyLog // nil before the nodes start
+	inbox     chan message
+	asked     map[metrics.Role]stage // how far each role may come by now
+	phase     metrics.Phase          // the clients' common one, as the servers know it
+	entered   time.Time              // when that phase began
+
+	began    time.Time           // when the run did: what all nodes date by
+	begin    time.Time           // when the warm-up begins, or has begun
+	warmUp   *stats.Stationarity // what the test of the warm-up found; nil when it is too short for one
+	extended bool                // the warm-up lasts twice as long
+	settled  int                 // seconds of it that were tested first
+
+	slices   metrics.SlicePlan   // that all clients record together; none when they do not
+	together *metrics.JointCheck // what was found in them; nil when nobody looked
+	broken   *metrics.Violation  // in them, nil for nothing
+}
+
+// Setup is what a trial is led with.
+type Setup struct {
+	Plan      plan.Plan
+	Runner    *remote.Runner
+	Timeouts  Timeouts
+	Force     <-chan struct{}    // closed to kill instead of waiting; may be nil
+	Stderr    io.Writer          // progress
+	Dir       Folder             // of the trial's files
+	Preflight *metrics.Preflight // nil when it has not come to its end
+	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
+	Barrier   *Barrier           // with the other trial of a pair; nil for none
+}
+
+// New returns the controller of a trial that has not begun.
+func New(s Setup) *Controller {
+	return &Controller{
+		plan: s.Plan, runner: s.Runner, timeouts: s.Timeouts, token: newToken(), force: s.Force, display: newDisplay(s.Stderr),
+		dir: s.Dir, preflight: s.Preflight, soak: s.Soak, barrier: s.Barrier,
+		inbox:   make(chan message, 1024),
+		asked:   make(map[metrics.Role]stage),
+		phase:   metrics.Idle,
+		entered: time.Now(),
+		began:   time.Now(),
+	}
+}
+
+// Lead leads the processes from their start to their end and leaves none behind.
+// The error is a fault, or plan.ErrInterrupted.
+func (c *Controller) Lead(ctx context.Context) error {
+	c.ends, _ = ctx.Deadline()
+	for _, place := range c.plan.Places {
+		log, err := openNodeLog(c.dir, place)
+		if err != nil {
+			return &plan.Fault{Reason: format.OneLine(err.Error())}
+		}
+		defer log.close()
+		c.processes = append(c.processes, &process{Place: place, log: log, way: c.runner.Way(place.Node), phase: metrics.Idle})
+	}
+	var err error
+	if c.latency, err = createLatencyLog(c.dir); err != nil {
+		return &plan.Fault{Reason: format.OneLine(err.Error())}
+	}
+	defer c.display.clear()
+	err = c.conduct(ctx)
+	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind == plan.Hang {
+		c.dump()
+	}
+	return c.closeLatency(errors.Join(err, c.stop()))
+}
+
+// conduct is the protocol, in the order of package node's diagram.
+func (c *Controller) conduct(ctx context.Context) error {
+	steps := []func() error{
+		func() error { return c.start(metrics.Server) },
+		func() error { return c.await(ctx, metrics.Server, ready, c.timeouts.Connect) },
+		func() error { return c.start(metrics.Client) },
+		func() error { return c.await(ctx, metrics.Client, ready, c.timeouts.Connect) },
+		func() error {
+			c.send(metrics.Client, node.Command{Do: node.Load})
+			c.enter(metrics.Load)
+			return nil
+		},
+		func() error { return c.await(ctx, metrics.Client, loaded, c.timeouts.Load) },
+		func() error { return c.waitLoaded(ctx) },
+		func() error {
+			lease := c.workLease()
+			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
+			c.begin = time.Now().Add(c.timeouts.Lead)
+			c.slices = c.slicePlan()
+			c.tellAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
+			return nil
+		},
+		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
+		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
+		func() error { return c.await(ctx, metrics.Server, done, c.timeouts.Report) },
+		func() error { return c.await(ctx, metrics.Client, left, c.timeouts.Exit) },
+		func() error { return c.await(ctx, metrics.Server, left, c.timeouts.Exit) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the processes of a role and tells each its arguments.
+func (c *Controller) start(role metrics.Role) error {
+	var hosts []string
+	for _, m := range c.of(metrics.Server) {
+		hosts = append(hosts, m.address)
+	}
+	epochs, err := c.epochs(role)
+	if err != nil {
+		return &plan.Fault{Reason: format.OneLine(err.Error())}
+	}
+	for i, m := range c.of(role) {
+		if err := m.start(c.runner.Command(m.Place, remote.AsNode), c.inbox); err != nil {
+			return m.fault(plan.Crash, "cannot be started: %v", err)
+		}
+		args := c.plan.Args(m.Place, i, hosts)
+		own, err := c.credentials(m.Place, args)
+		if err != nil {
+			return m.fault(plan.Crash, "cannot be started: %v", err)
+		}
+		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
+	}
+	return nil
+}
+
+// await waits until every member of a role has reached a stage.
+func (c *Controller) await(ctx context.Context, role metrics.Role, want stage, limit time.Duration) error {
+	c.asked[role] = want
+	return c.listen(ctx, nil, limit, want, func() *process { return c.behind(role, want) })
+}
+
+// listen handles messages until no process is late for a stage, or over closes.
+func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit time.Duration, want stage, behind func() *process) error {
+	deadline, ends := time.NewTimer(limit), time.Now().Add(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	c.ticked = time.Now()
+	// extend gives the processes the time in which this process was stopped.
+	extend := func() bool {
+		stop := c.stopped(time.Now())
+		ends = ends.Add(stop)
+		deadline.Reset(time.Until(ends))
+		return stop > 0
+	}
+	beat := time.NewTicker(c.timeouts.Beat)
+	defer beat.Stop()
+	for {
+		late := behind()
+		if late == nil {
+			return nil
+		}
+		select {
+		case <-over:
+			return nil
+		case m := <-c.inbox:
+			if f := c.handle(m); f != nil {
+				return c.rootCause(f)
+			}
+		case <-tick.C:
+			if extend() {
+				continue
+			}
+			if m := c.silent(time.Now()); m != nil {
+				return c.unresponsive(m, "has sent nothing for %s", c.timeouts.Silence)
+			}
+			c.display.show(c.status())
+		case <-beat.C:
+			c.beat()
+		case <-deadline.C:
+			if extend() {
+				continue
+			}
+			return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
+		case <-ctx.Done():
+			return c.cut(ctx, late, want)
+		}
+	}
+}
+
+// stageNames are the words for what await waits for.
+var stageNames = map[stage]string{ready: "ready", loaded: "loaded", done: "done", left: "gone"}
+
+// behind returns a member of the role that has not reached the stage, or nil.
+func (c *Controller) behind(role metrics.Role, want stage) *process {
+	for _, m := range c.of(role) {
+		if m.stage < want {
+			return m
+		}
+	}
+	return nil
+}
+
+// of returns the members with a role, in the order of their numbers.
+func (c *Controller) of(role metrics.Role) []*process {
+	var members []*process
+	for _, m := range c.processes {
+		if m.Role == role {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// server returns the server of a name, or nil.
+func (c *Controller) server(name string) *process {
+	for _, m := range c.of(metrics.Server) {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (c *Controller) send(role metrics.Role, command node.Command) {
+	for _, m := range c.of(role) {
+		m.send(command)
+	}
+}
+
+// handle takes a message in, and returns the fault that it reports, if any.
+func (c *Controller) handle(msg message) *plan.Fault {
+	m := msg.from
+	m.heard = time.Now()
+	var disk diskError
+	switch onDisk := errors.As(msg.err, &disk); {
+	case msg.ended:
+		if f := m.end(msg.err); f == nil || !onDisk {
+			return f
+		}
+		fallthrough
+	case onDisk:
+		return disk.fault()
+	case msg.err != nil:
+		return m.fault(plan.Complaint, "%v", msg.err)
+	}
+	event := msg.event
+	switch event.Event {
+	case node.Log:
+	case node.Report:
+		m.keepRecord(event.Record)
+		return c.time(m, event.Record)
+	case node.Dumped:
+		m.dumped = true
+	case node.Phase:
+		m.phase = event.Phase
+		c.enter(commonPhase(c.of(metrics.Client)))
+	case node.Warm:
+		return c.settle(m)
+	case node.Error:
+		m.failed = true
+		if event.Usage {
+			return m.fault(plan.BadArgs, "%s", event.Text)
+		}
+		if server := c.server(event.Peer); server != nil && event.Lost {
+			return server.fault(plan.Crash, "%s", event.Text)
+		} else if server != nil {
+			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+		}
+		return m.fault(plan.Complaint, "%s", event.Text)
+	default:
+		next, known := stageOf[event.Event]
+		if !known || next > c.asked[m.Role] || next <= m.stage {
+			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
+		}
+		return m.reach(next, event)
+	}
+	return nil
+}
+
+// The launcher looks at the time once a second. When it looks much later, it was
+// stopped itself (Ctrl-Z).
+const (
+	tickEvery   = time.Second
+	longestTick = 3 * time.Second
+)
+
+// stopped returns how long this process was stopped since it last looked at the
+// time, and does not count that as the processes' silence.
+func (c *Controller) stopped(now time.Time) time.Duration {
+	gap := now.Sub(c.ticked)
+	c.ticked = now
+	if gap < longestTick {
+		return 0
+	}
+	for _, m := range c.processes {
+		if !m.heard.IsZero() {
+			m.heard = m.heard.Add(gap)
+		}
+	}
+	return gap
+}
+
+// silent returns a running member that has sent nothing for too long, or nil.
+// Before its first message a node has the time that a login may take. While
+// messages wait in the inbox, nobody is silent.
+func (c *Controller) silent(now time.Time) *process {
+	if len(c.inbox) > 0 {
+		return nil
+	}
+	for _, m := range c.processes {
+		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > c.timeouts.Silence {
+			return m
+		}
+	}
+	return nil
+}
+
+// unresponsive is the fault of a member that should have acted.
+func (c *Controller) unresponsive(m *process, format string, args ...any) *plan.Fault {
+	m.unresponsive = true
+	return m.fault(plan.Hang, format, args...)
+}
+
+// rootCause waits a moment for a better explanation of a complaint: when a server
+// dies, its clients' broken connections are often heard of first.
+func (c *Controller) rootCause(best *plan.Fault) error {
+	grace := time.NewTimer(c.timeouts.Grace)
+	defer grace.Stop()
+	for best.Kind == plan.Complaint {
+		select {
+		case msg := <-c.inbox:
+			if f := c.handle(msg); f != nil && f.Node != best.Node && f.CloserThan(best) {
+				best = f
+			}
+		case <-grace.C:
+			if server := c.quietServer(time.Now()); server != nil && best.Role == metrics.Client {
+				return c.unresponsive(server, "has stopped answering; %v", best)
+			}
+			return best
+		}
+	}
+	return best
+}
+
+// quietServer returns a running server that has missed several of its signs of
+// life, or nil.
+func (c *Controller) quietServer(now time.Time) *process {
+	for _, m := range c.of(metrics.Server) {
+		if m.stage < done && now.Sub(m.heard) > c.timeouts.Silence/4 {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package trial
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"time"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+)
+
+// However far apart the nodes' clocks are, each is told a moment of its own
+// monotonic clock for the same date.
+func TestEpochs(t *testing.T) {
+	const ahead = int64(1000 * time.Second)
+	near, far := &pipe{}, &pipe{}
+	client := func(name string, in *pipe) *process {
+		return &process{Place: plan.Place{Name: name, Role: metrics.Client}, stdin: in}
+	}
+	c := New(Setup{Timeouts: DefaultTimeouts(), Stderr: io.Discard})
+	c.processes = []*process{client("near", near), client("far", far)}
+	machine := func(name string, least, most int64) metrics.Machine {
+		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.ClockOffsetBounds{LeastNs: least, MostNs: most}}}
+	}
+	c.preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
+	epochs, err := c.epochs(metrics.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart := epochs[1].MonotonicNS - epochs[0].MonotonicNS
+	if !epochs[0].Date.Equal(c.began) || !epochs[1].Date.Equal(c.began) || apart != ahead {
+		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", epochs[0], epochs[1], c.began)
+	}
+	c.tellAt(c.began.Add(time.Minute), node.Command{Do: node.Go})
+	if !bytes.Equal(near.Bytes(), far.Bytes()) || !near.told(t).At.Equal(c.began.Add(time.Minute)) {
+		t.Errorf("told %q and %q", near, far)
+	}
+}

@@ -1,0 +1,67 @@
+package trial
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+)
+
+// Fill puts into run what the members have reported.
+func (c *Controller) Fill(run *metrics.Run) {
+	run.Symmetric = c.plan.Symmetric
+	run.Preflight = c.preflight
+	for _, place := range c.plan.Places {
+		node := metrics.RunNode{Name: place.Name, Role: place.Role, Machine: place.Node.Name, Address: cmp.Or(place.Listen, place.Data)}
+		run.Nodes = append(run.Nodes, node)
+	}
+	for i, m := range c.processes {
+		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
+		run.Nodes[i].Config = m.config
+		run.Nodes[i].Summary = m.summary
+		if c.soak > 0 {
+			run.Nodes[i].Soak = new(m.held.Soak())
+		}
+		if m.Role == metrics.Server && len(m.rates) > 0 {
+			rate := stats.Median(m.rates)
+			run.Nodes[i].MedianOpsPerS = &rate
+		}
+	}
+	run.WarmUp = c.warmUp
+	run.Check = c.together
+	for _, m := range c.of(metrics.Client) {
+		if m.config == nil {
+			continue
+		}
+		run.Seed = m.settings().Seed
+		run.Workload = make(map[string]string)
+		for _, flag := range m.config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag) {
+			run.Workload[flag] = m.config.Flags[flag]
+		}
+		return
+	}
+}
+
+// newToken is a run's secret of 128 bits.
+func newToken() string {
+	token := make([]byte, 16)
+	rand.Read(token) // never fails
+	return hex.EncodeToString(token)
+}
+
+// VerdictOf is the verdict on a run that err has ended.
+func VerdictOf(err error) metrics.Verdict {
+	if errors.Is(err, plan.ErrInterrupted) {
+		return metrics.Verdict{Reason: plan.ErrInterrupted.Error()}
+	}
+	var f *plan.Fault
+	if errors.As(err, &f) {
+		return metrics.Verdict{Reason: f.Reason, Node: f.Node}
+	}
+	return metrics.Verdict{Reason: format.OneLine(err.Error())}
+}
