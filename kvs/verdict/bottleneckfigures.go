@@ -73,7 +73,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 			most(linkPercent(run, node), node.Name, &f.LinkPercent, &f.LinkNode)
 			if p := node.Summary.Saturation; p != nil {
 				most(p.GCPercent, node.Name, &f.GCPercent, &f.GCNode)
-				most(100*portion(float64(p.Retransmits), float64(p.Segments+p.Retransmits)), node.Name, &f.LostPercent, &f.LostNode)
+				most(100*portion(p.Retransmits, p.Segments+p.Retransmits), node.Name, &f.LostPercent, &f.LostNode)
 			}
 		}
 	}
@@ -91,20 +91,27 @@ func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	}
 	f.InFlight = calls * run.Latency[metrics.CallLatency].Mean / 1e6
 	f.OpMicros = run.Latency[metrics.OpLatency].Mean
-	sum := 0.0
+	whole := 0.0
 	parts := map[string]*float64{metrics.WaitLatency: &f.WaitShare, metrics.QueueLatency: &f.QueueShare, metrics.WireLatency: &f.WireShare, metrics.ServerLatency: &f.ServerShare}
 	for name := range parts {
-		sum += run.Latency[name].Mean
+		whole += run.Latency[name].Mean
 	}
 	for name, share := range parts {
-		*share = portion(run.Latency[name].Mean, sum)
+		*share = portion(run.Latency[name].Mean, whole)
 	}
 }
 
-// portion is a part's share of the whole; 0 where there is no whole.
-func portion(part, whole float64) float64 {
+// portion is a part's share of the whole; 0 without a whole.
+func portion[N uint64 | float64](part, whole N) float64 {
 	if whole <= 0 {
 		return 0
 	}
-	return part / whole
+	return float64(part) / float64(whole)
+}
+
+func sum[N uint64 | float64](numbers []N) (all N) {
+	for _, n := range numbers {
+		all += n
+	}
+	return all
 }

@@ -125,7 +125,7 @@ func checkReplies(run judged) metrics.Verdict {
 
 // checkHistory: what was recorded was linearizable, by each client and together.
 func checkHistory(run judged) metrics.Verdict {
-	for _, node := range run.Nodes {
+	for _, node := range run.Clients() {
 		if c := node.Summary.Check; c != nil && c.Fault() != "" {
 			return invalid(node.Name, "%s", format.OneLine(c.Fault()))
 		}
@@ -152,11 +152,11 @@ func checkWindow(run judged) metrics.Verdict {
 // checkTotals: what a node did with its peers adds up to what it did.
 func checkTotals(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
-		var sum metrics.Counts
+		var total metrics.Counts
 		for _, peer := range node.Summary.Peers {
-			sum = sum.Add(peer.Counts)
+			total = total.Add(peer.Counts)
 		}
-		if what := difference(sum, node.Summary.Total); what != "" {
+		if what := difference(total, node.Summary.Total); what != "" {
 			return invalid(node.Name, "its peers' counts do not add up to its total: %s", what)
 		}
 	}
@@ -211,7 +211,7 @@ func writes(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites }
 // byChanceReads reports whether so many operations, which fell out whatever their
 // kind, may all have been reads: more often than once in 10^9 times.
 func byChanceReads(all metrics.Counts, missing uint64) bool {
-	reads := 1 - ratio(writes(all), all.Ops())
+	reads := 1 - portion(writes(all), all.Ops())
 	return float64(missing)*math.Log(reads) > math.Log(1e-9)
 }
 

@@ -20,18 +20,15 @@ func skewOf(run judged) *metrics.Skew {
 	}
 	done := workDone(run)
 	for _, kind := range kindsOf(done, e) {
-		s.Kinds = append(s.Kinds, metrics.KindShare{Kind: kind.name, Share: metrics.Share{Theory: kind.share, Observed: ratio(kind.count, done.Ops())}})
+		s.Kinds = append(s.Kinds, metrics.KindShare{Kind: kind.name, Share: metrics.Share{Theory: kind.share, Observed: portion(kind.count, done.Ops())}})
 	}
 	inWindow := run.InWindow()
 	s.HitRate = 1
 	if reads := inWindow.Gets + inWindow.ReadModifyWrites; reads > 0 {
-		s.HitRate = ratio(inWindow.Hits, reads)
+		s.HitRate = portion(inWindow.Hits, reads)
 	}
 	return s
 }
-
-// ratio is a over b, 0 where b is.
-func ratio(a, b uint64) float64 { return float64(a) / float64(max(1, b)) }
 
 // headOf is what the servers' samples have of the head, and how many operations
 // were sampled. A record's share of its server's sample times that server's of all
@@ -41,16 +38,14 @@ func headOf(head []topRecord, servers []metrics.RunNode, shares []metrics.Server
 	sampledAt := make([]uint64, len(servers))
 	for i, node := range servers {
 		if node.Summary.Seen != nil {
-			for _, n := range node.Summary.Seen.Groups {
-				sampledAt[i] += n
-			}
+			sampledAt[i] = sum(node.Summary.Seen.Groups)
 		}
 		sampled += sampledAt[i]
 	}
 	for i, h := range head {
 		share := metrics.Share{Theory: h.share}
 		if at := h.server; at < len(servers) && servers[at].Summary.Seen != nil {
-			cell := ratio(opsIn(servers[at].Summary.Seen.Busiest, h.cell), sampledAt[at]) * shares[at].Observed
+			cell := portion(opsIn(servers[at].Summary.Seen.Busiest, h.cell), sampledAt[at]) * shares[at].Observed
 			share.Observed = max(0, cell-(h.cellShare-h.share))
 		}
 		seen = append(seen, metrics.HeadShare{Rank: i + 1, Share: share})
@@ -71,17 +66,11 @@ func opsIn(cells []metrics.CellOps, cell int) uint64 {
 // serverShares are the servers' shares of the operations after the load.
 func serverShares(run judged) []metrics.ServerShare {
 	counts := countsByServer(run, len(run.expected.cells))
-	var all uint64
-	for _, n := range counts {
-		all += n
-	}
+	all := sum(counts)
 	var shares []metrics.ServerShare
 	for i, node := range run.Servers() {
-		theory := 0.0
-		for _, share := range run.expected.cells[i] {
-			theory += share
-		}
-		shares = append(shares, metrics.ServerShare{Server: node.Name, Share: metrics.Share{Theory: theory, Observed: ratio(counts[i], all)}})
+		theory := sum(run.expected.cells[i])
+		shares = append(shares, metrics.ServerShare{Server: node.Name, Share: metrics.Share{Theory: theory, Observed: portion(counts[i], all)}})
 	}
 	return shares
 }

@@ -1,0 +1,86 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"kvlab/metrics"
+	"kvlab/metrics/stats"
+)
+
+// checkKeys: each server got its share of the operations, and within it the keys
+// that it was sampled with are as popular as the workload has them. The servers'
+// samples together then tell a wrong skew from keys that went astray.
+func checkKeys(run judged) metrics.Verdict {
+	e := run.expected
+	if e.cells == nil {
+		return valid
+	}
+	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
+	var routed, skewed, together stats.Fit
+	var seenGroups [][]uint64
+	for i, node := range run.Servers() {
+		shares[i] = sum(e.cells[i])
+		if seen := node.Summary.Seen; len(seen.Groups) == len(e.cells[i]) {
+			skewed.Add(seen.Groups, e.cells[i], e.variance)
+			seenGroups = append(seenGroups, seen.Groups)
+		}
+	}
+	routed.Add(counts, shares, e.variance*float64(len(e.cells[0])))
+	if routed.Fits() && skewed.Fits() {
+		return valid
+	}
+	groups, of := columns(seenGroups), columns(e.cells)
+	together.Add(groups, of, e.variance*float64(len(e.cells)))
+	if together.Fits() {
+		at := furthest(counts, shares)
+		return invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
+			percent(counts, at), e.name, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
+	}
+	at := furthest(groups, of)
+	return invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
+		len(groups), percent(groups, at), e.name, 100*of[at], together.Statistic, together.Limit())
+}
+
+// countsByServer are the operations after the load that the clients had each
+// server do, which are those that it applied: checkPairs.
+func countsByServer(run judged, servers int) []uint64 {
+	counts := make([]uint64, servers)
+	for _, client := range run.Summaries(metrics.Client) {
+		for i, peer := range client.Peers {
+			counts[i] += peer.Counts.Ops() - peer.Load.Ops()
+		}
+	}
+	return counts
+}
+
+// columns adds rows of equal length up.
+func columns[T uint64 | float64](rows [][]T) []T {
+	var all []T
+	for _, row := range rows {
+		if all == nil {
+			all = make([]T, len(row))
+		}
+		for i, x := range row {
+			all[i] += x
+		}
+	}
+	return all
+}
+
+// percent is a count's share of all in words.
+func percent(counts []uint64, at int) string {
+	return fmt.Sprintf("%.2f %%", 100*portion(counts[at], sum(counts)))
+}
+
+// furthest is the cell whose count is furthest from its share.
+func furthest(counts []uint64, shares []float64) int {
+	n := float64(sum(counts))
+	at, most := 0, -1.0
+	for i, c := range counts {
+		if off := math.Abs(float64(c) - n*shares[i]); off > most {
+			at, most = i, off
+		}
+	}
+	return at
+}

@@ -1,0 +1,74 @@
+package verdict
+
+import (
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// checkLoad: the clients stored every record once and read each back, and a
+// server holds in the end what was stored on it, no key more and none less.
+func checkLoad(run judged) metrics.Verdict {
+	stored := make(map[string]uint64) // by server
+	var load metrics.Counts
+	for _, node := range run.Clients() {
+		for _, peer := range node.Summary.Peers {
+			stored[peer.Peer] += peer.Load.Puts
+			load = load.Add(peer.Load)
+		}
+	}
+	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.records || load.Hits != e.records) {
+		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
+	}
+	for _, node := range run.Servers() {
+		if withoutStore(node) {
+			continue
+		}
+		switch held := node.Summary.Seen.Records; {
+		case held > stored[node.Name]:
+			return invalid(node.Name, "%d keys are stored where %d were loaded: operations went to servers that do not own their keys (random routing?)", held, stored[node.Name])
+		case held < stored[node.Name]:
+			return invalid(node.Name, "%d keys are left of %d that were loaded: values expire, or are lost", held, stored[node.Name])
+		}
+	}
+	return valid
+}
+
+const (
+	// ownWords are the bytes of a value that may repeat those of another: the key's
+	// hash, and its writer and version.
+	ownWords = 16
+	// dense is the share of the other bytes that DEFLATE leaves at least; it
+	// leaves all of random ones.
+	dense = 0.85
+	// enoughValues is how many bytes are judged at least: DEFLATE's own overhead
+	// and the windows of its matches make less of fewer.
+	enoughValues = 2 << 10
+)
+
+// checkValues: what was stored could not be compressed, so that no part of the
+// path was spared work.
+func checkValues(run judged) metrics.Verdict {
+	for _, node := range run.Servers() {
+		seen := node.Summary.Seen
+		for _, v := range []metrics.Values{seen.Before, seen.Values} {
+			if v.Bytes < enoughValues || v.Bytes <= ownWords*v.Count {
+				continue
+			}
+			if float64(v.Compressed) < dense*float64(v.Bytes-ownWords*v.Count) {
+				return invalid(node.Name, "%d values of %d bytes in all can be compressed to %d: the values are constant or compressible", v.Count, v.Bytes, v.Compressed)
+			}
+		}
+	}
+	return valid
+}
+
+// checkMisses: what was loaded was found.
+func checkMisses(run judged) metrics.Verdict {
+	for _, node := range run.Clients() {
+		if n := node.Summary.InWindow.Misses; n > 0 {
+			return invalid(node.Name, "%d misses in the window after a full load: data was lost, or expired", n)
+		}
+	}
+	return valid
+}

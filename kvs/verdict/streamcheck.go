@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"kvlab/metrics"
+)
+
+// checkWorkers: what a worker drew was sent and came back, and is what its seed
+// says.
+func checkWorkers(run judged) metrics.Verdict {
+	openings := make(map[string]string) // digest -> whose
+	for _, node := range run.Clients() {
+		for i, w := range node.Summary.Workers {
+			who := fmt.Sprintf("worker %d of %s", i, node.Name)
+			sent := w.Verified - w.Loaded
+			switch other, known := openings[w.Opening]; {
+			case sent < w.Drawn:
+				return invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
+			case sent > w.Drawn:
+				return invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
+			case w.Drawn == 0:
+			case known && !byChance(run.expected, w.OpeningOps):
+				return invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
+			default:
+				openings[w.Opening] = who
+			}
+		}
+	}
+	return valid
+}
+
+// byChance reports whether two of a run's workers may draw the same operations,
+// so many of them, without a generator in common: more often than once in 10^15
+// pairs. The likeliest operation bounds how often one is drawn twice.
+func byChance(e *expectation, ops uint64) bool {
+	likeliest := e.topShare * max(e.gets, e.puts, e.readModifyWrites)
+	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
+}
+
+// checkStreams: the operations are those of the seed and the workload.
+func checkStreams(run judged) metrics.Verdict {
+	for _, node := range run.Clients() {
+		for i, w := range node.Summary.Workers {
+			if w.Opening != w.Redrawn {
+				return invalid(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
+			}
+		}
+	}
+	return valid
+}
