@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,24 +92,21 @@ func TestGovernors(t *testing.T) {
 }
 
 // Lines as the kernel writes them: 127.0.0.1:8080, every IPv4 address, an
-// established connection, [::1]:8081, ::ffff:10.10.1.1, and a line cut short.
+// established connection, [::1]:8081, and ::ffff:10.10.1.1.
 const tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 27050 1 00000000cfa23c57 100 0 0 10 0
    1: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1598 1 000000008123ce14 100 0 0 10 0
    2: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 27051 1 00000000cfa23c57 20 4 30 10 -1
    3: 00000000000000000000000001000000:1F91 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 7 0 31 1 0 100 0 0 10 0
    4: 0000000000000000FFFF000001010A0A:1F92 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 7 0 32 1 0 100 0 0 10 0
-   5: 0100007F:1F93 00000000:0000 0A 00000000:00000000`
+`
 
-func TestParseListeners(t *testing.T) {
-	want := []socket{
-		{netip.MustParseAddrPort("127.0.0.1:8080"), 1000, "27050"},
-		{netip.MustParseAddrPort("0.0.0.0:22"), 0, "1598"},
-		{netip.MustParseAddrPort("[::1]:8081"), 7, "31"},
-		{netip.MustParseAddrPort("10.10.1.1:8082"), 7, "32"},
-	}
-	if got := parseListeners(tcpTable); !reflect.DeepEqual(got, want) {
-		t.Errorf("listeners %+v, want %+v", got, want)
+func TestListeningAddresses(t *testing.T) {
+	m := fixture(t, map[string]string{"proc/net/tcp": tcpTable})
+	for address, want := range map[string]int{"127.0.0.1:8080": 1000, "192.0.2.1:22": 0, "[::1]:8081": 7, "10.10.1.1:8082": 7} {
+		if got := m.listeners(address); !reflect.DeepEqual(got, []metrics.Process{{User: userName(want)}}) {
+			t.Errorf("%s: owners %+v, want user %d", address, got, want)
+		}
 	}
 }
 

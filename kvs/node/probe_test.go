@@ -99,15 +99,10 @@ func TestFactsAndDial(t *testing.T) {
 	}
 	far.commands.Close()
 	_ = ended(t, far.ctx)
-	sockets, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(sockets)) {
-		if fields := strings.Fields(line); len(fields) > 3 && fields[3] == "06" {
-			if at, ok := parseSocketAddress(fields[1]); ok && at.String() == port {
-				t.Errorf("a connection of %s is in TIME_WAIT", port)
-			}
+	const timeWait = 6
+	for _, s := range thisMachine.sockets() {
+		if s.St == timeWait && localAddress(s.LocalAddr, s.LocalPort).String() == port {
+			t.Errorf("a connection of %s is in TIME_WAIT", port)
 		}
 	}
 }
