@@ -14,24 +14,25 @@ type heap struct {
 	free    uint64 // kept for anything, and not yet returned to the system
 }
 
-// readHeap asks the runtime, without stopping the world. The names are package
-// runtime/metrics's.
-func readHeap() (heap, error) {
-	samples := []gometrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/gc/heap/live:bytes"},
-		{Name: "/memory/classes/heap/unused:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"},
+// readRuntime reads runtime metrics by their names (package runtime/metrics), without stopping the world.
+func readRuntime(names ...string) ([]float64, error) {
+	samples := make([]gometrics.Sample, len(names))
+	for i, name := range names {
+		samples[i].Name = name
 	}
 	gometrics.Read(samples)
-	var values [4]uint64
+	values := make([]float64, len(names))
 	for i, s := range samples {
-		if s.Value.Kind() != gometrics.KindUint64 {
-			return heap{}, fmt.Errorf("runtime metric %s is not supported by %s", s.Name, runtime.Version())
+		switch s.Value.Kind() {
+		case gometrics.KindUint64:
+			values[i] = float64(s.Value.Uint64())
+		case gometrics.KindFloat64:
+			values[i] = s.Value.Float64()
+		default:
+			return nil, fmt.Errorf("runtime metric %s is not supported by %s", s.Name, runtime.Version())
 		}
-		values[i] = s.Value.Uint64()
 	}
-	return heap{values[0], values[1], values[2], values[3]}, nil
+	return values, nil
 }
 
 // spare is what the heap has beyond the live objects: it comes and goes in the

@@ -17,32 +17,40 @@ import (
 // HostFacts describes this machine and this build. Like Sampler it follows
 // HOST_PROC. CPUModel is "" on a processor that does not tell its name.
 func HostFacts() (metrics.Host, error) {
+	facts, err := hostFacts()
+	if err != nil {
+		return facts, fmt.Errorf("describe this machine: %w", err)
+	}
+	return facts, nil
+}
+
+func hostFacts() (facts metrics.Host, err error) {
 	name, err := os.Hostname()
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+		return facts, err
 	}
 	proc, err := hostProc()
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+		return facts, err
 	}
 	memory, err := proc.memory()
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: %w", err)
+		return facts, err
 	}
 	processors, err := cpu.Info() // one for each logical processor; none and no error when it cannot read
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: %s/cpuinfo: %w", proc.dir, err)
+		return facts, fmt.Errorf("%s/cpuinfo: %w", proc.dir, err)
 	}
 	if len(processors) == 0 {
-		return metrics.Host{}, fmt.Errorf("describe this machine: %s/cpuinfo names no processor", proc.dir)
+		return facts, fmt.Errorf("%s/cpuinfo names no processor", proc.dir)
 	}
 	kernel, err := host.KernelVersion()
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: kernel version: %w", err)
+		return facts, fmt.Errorf("kernel version: %w", err)
 	}
 	system, _, version, err := host.PlatformInformation()
 	if err != nil {
-		return metrics.Host{}, fmt.Errorf("describe this machine: operating system: %w", err)
+		return facts, fmt.Errorf("operating system: %w", err)
 	}
 	commit := ""
 	if build, ok := debug.ReadBuildInfo(); ok {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	gometrics "runtime/metrics"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,27 +58,14 @@ func (p *process) askRuntime() error {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	p.gcCycles, p.gcPause = gc.NumGC, gc.PauseTotal
-	var err error
-	if p.heap, err = readHeap(); err != nil {
+	values, err := readRuntime("/memory/classes/heap/objects:bytes", "/gc/heap/live:bytes", "/memory/classes/heap/unused:bytes", "/memory/classes/heap/free:bytes",
+		"/cpu/classes/gc/total:cpu-seconds", "/cpu/classes/gc/mark/idle:cpu-seconds", "/cpu/classes/total:cpu-seconds", "/cpu/classes/idle:cpu-seconds")
+	if err != nil {
 		return err
 	}
-	samples := []gometrics.Sample{
-		{Name: "/cpu/classes/gc/total:cpu-seconds"},
-		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
-		{Name: "/cpu/classes/total:cpu-seconds"},
-		{Name: "/cpu/classes/idle:cpu-seconds"},
-	}
-	gometrics.Read(samples)
-	var seconds [4]float64
-	for i, sample := range samples {
-		if sample.Value.Kind() != gometrics.KindFloat64 {
-			return fmt.Errorf("runtime metric %s is not supported by %s", sample.Name, runtime.Version())
-		}
-		seconds[i] = sample.Value.Float64()
-	}
-	helping := seconds[1]
-	p.collecting = seconds[0] - helping
-	p.running = seconds[2] - seconds[3] - helping
+	p.heap = heap{uint64(values[0]), uint64(values[1]), uint64(values[2]), uint64(values[3])}
+	collecting, helping, total, idle := values[4], values[5], values[6], values[7]
+	p.collecting, p.running = collecting-helping, total-idle-helping
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -21,23 +22,13 @@ type reading struct {
 
 func (fs procFS) read() (reading, error) {
 	r := reading{at: time.Now()}
-	var err error
-	if r.stat, err = fs.stat(); err != nil {
-		return reading{}, err
-	}
-	if r.links, err = fs.links(); err != nil {
-		return reading{}, err
-	}
-	if r.segments, err = fs.segments(); err != nil {
-		return reading{}, err
-	}
-	if r.memory, err = fs.memory(); err != nil {
-		return reading{}, err
-	}
-	if r.process, err = fs.process(); err != nil {
-		return reading{}, err
-	}
-	return r, nil
+	var errs [5]error
+	r.stat, errs[0] = fs.stat()
+	r.links, errs[1] = fs.links()
+	r.segments, errs[2] = fs.segments()
+	r.memory, errs[3] = fs.memory()
+	r.process, errs[4] = fs.process()
+	return r, cmp.Or(errs[:]...)
 }
 
 func (r reading) link(name string) (link, bool) {

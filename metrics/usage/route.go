@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -16,24 +17,31 @@ import (
 // It is an error if there is no route to peer, or if several interfaces hold
 // the local address, because then the address does not tell which one it is.
 func InterfaceFor(peer netip.Addr) (string, error) {
-	if !peer.IsValid() || peer.IsUnspecified() {
-		return "", fmt.Errorf("find the interface towards %s: not the address of a peer", peer)
+	name, err := interfaceFor(peer.Unmap())
+	if err != nil {
+		return "", fmt.Errorf("find the interface towards %s: %w", peer.Unmap(), err)
 	}
-	peer = peer.Unmap()
+	return name, nil
+}
+
+func interfaceFor(peer netip.Addr) (string, error) {
+	if !peer.IsValid() || peer.IsUnspecified() {
+		return "", errors.New("not the address of a peer")
+	}
 	local, err := localAddress(peer)
 	if err != nil {
-		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
+		return "", err
 	}
 	interfaces, err := net.Interfaces()
 	if err != nil {
-		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
+		return "", err
 	}
 	own := local.WithZone("") == peer.WithZone("")
 	var found []string
 	for _, i := range interfaces {
 		holds, err := holdsAddress(i, local)
 		if err != nil {
-			return "", fmt.Errorf("find the interface towards %s: addresses of %s: %w", peer, i.Name, err)
+			return "", fmt.Errorf("addresses of %s: %w", i.Name, err)
 		}
 		loopback := i.Flags&net.FlagLoopback != 0
 		if own && loopback || !own && holds {
@@ -41,8 +49,8 @@ func InterfaceFor(peer netip.Addr) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("find the interface towards %s: local address %s is held by %d interfaces %v, want one",
-			peer, local, len(found), found)
+		return "", fmt.Errorf("local address %s is held by %d interfaces %v, want one",
+			local, len(found), found)
 	}
 	return found[0], nil
 }
