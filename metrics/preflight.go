@@ -114,21 +114,6 @@ type Machine struct {
 	ClockStepS  float64      `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
 }
 
-// leastStep is what a wall clock's step must be to be told of, in seconds: beyond
-// what two readings of two clocks are ever apart on a busy machine.
-const leastStep = 0.01
-
-// NoteClockAfter takes note of what the machine's clocks showed after the run.
-func (m *Machine) NoteClockAfter(at ClockOffset) {
-	m.ClockAfter = &at
-	if m.ClockBefore == nil {
-		return
-	}
-	if step := at.Zero.Sub(m.ClockBefore.Zero).Seconds(); math.Abs(step) >= leastStep {
-		m.ClockStepS = step
-	}
-}
-
 // Name is that of the machine's first node.
 func (m Machine) Name() string { return m.Nodes[0] }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,7 +159,22 @@ func ClocksAfter(ctx context.Context, t Target, p *metrics.Preflight) {
 	s.clocks(ctx)
 	for i, site := range s.sites {
 		if site.ClockAfter != nil {
-			p.Machines[i].NoteClockAfter(*site.ClockAfter)
+			noteClockAfter(&p.Machines[i], *site.ClockAfter)
 		}
+	}
+}
+
+// minClockStep is the smallest step of a wall clock, in seconds, that is reported:
+// two readings of the clocks of a busy machine may be this far apart.
+const minClockStep = 0.01
+
+// noteClockAfter records what a machine's clocks showed after the run.
+func noteClockAfter(m *metrics.Machine, at metrics.ClockOffset) {
+	m.ClockAfter = &at
+	if m.ClockBefore == nil {
+		return
+	}
+	if step := at.Zero.Sub(m.ClockBefore.Zero).Seconds(); math.Abs(step) >= minClockStep {
+		m.ClockStepS = step
 	}
 }
