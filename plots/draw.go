@@ -23,36 +23,39 @@ import (
 // folder into the folder itself, and returns the names of the files it wrote. A
 // sweep need not have ended.
 func Draw(dir string) ([]string, error) {
+	d, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return d.Write(dir)
+}
+
+// Drawing is what is drawn of a run or a sweep.
+type Drawing struct {
+	Summary string   // for a terminal, in lines
+	Missing []string // what an aborted run did not write
+	figures []figure.Figure
+	page    []byte
+}
+
+// Load reads a run's or a sweep's folder.
+func Load(dir string) (d Drawing, err error) {
 	if folder.IsSweep(dir) {
 		s, err := folder.LoadSweep(dir)
 		if err != nil {
-			return nil, err
+			return d, err
 		}
-		return DrawSweep(s, dir)
+		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)
+		d.page, err = report.SweepReport(s)
+		return d, err
 	}
 	r, err := folder.Load(dir)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
-	return DrawRun(r, dir)
-}
-
-// DrawRun is Draw of a run that is loaded, into the folder out.
-func DrawRun(r *folder.Run, out string) ([]string, error) {
-	page, err := report.Report(r)
-	if err != nil {
-		return nil, err
-	}
-	return write(chart.Figures(r), page, out)
-}
-
-// DrawSweep is Draw of a sweep that is loaded, into the folder out.
-func DrawSweep(s *folder.Sweep, out string) ([]string, error) {
-	page, err := report.SweepReport(s)
-	if err != nil {
-		return nil, err
-	}
-	return write(chart.ScalingFigures(s), page, out)
+	d.figures, d.Summary, d.Missing = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict), r.Missing
+	d.page, err = report.Report(r)
+	return d, err
 }
 
 // DrawMany takes several run folders for the trials of one sweep, and a sweep's
@@ -72,17 +75,17 @@ func DrawMany(dirs []string, out string) (files, leftOut []string, err error) {
 	if len(leftOut) == len(runs) {
 		return nil, leftOut, &folder.InputError{Err: errors.New("none of the runs is valid: there is nothing to draw")}
 	}
-	files, err = write(chart.ScalingFigures(sweep), nil, out)
+	files, err = Drawing{figures: chart.ScalingFigures(sweep)}.Write(out)
 	return files, leftOut, err
 }
 
-// Summary is a run as text for a terminal: what each node and each group used in
+// Summary returns a run as text for a terminal: what each node and each group used in
 // the window, the latencies, and the total. Every line ends with a line feed.
 func Summary(run metrics.Run) string { return report.RunSummary(run) }
 
-// write writes figures in both formats, and the page report.html unless it is nil,
-// into the folder out.
-func write(figures []figure.Figure, page []byte, out string) (files []string, err error) {
+// Write writes the figures in both formats, and the page report.html unless there is
+// none, into the folder out. It returns the names of the files.
+func (d Drawing) Write(out string) (files []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
 	}
@@ -94,7 +97,7 @@ func write(figures []figure.Figure, page []byte, out string) (files []string, er
 		files = append(files, name)
 		return nil
 	}
-	for _, f := range figures {
+	for _, f := range d.figures {
 		png, err := f.PNG()
 		if err != nil {
 			return files, err
@@ -107,8 +110,8 @@ func write(figures []figure.Figure, page []byte, out string) (files []string, er
 			return files, err
 		}
 	}
-	if page == nil {
+	if d.page == nil {
 		return files, nil
 	}
-	return files, save("report.html", page)
+	return files, save("report.html", d.page)
 }

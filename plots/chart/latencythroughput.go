@@ -27,7 +27,6 @@ type rateCurve struct {
 // curvesOf returns the valid open-loop trials with a latency, and the number of
 // those without one: saturated, or with too few calls.
 func curvesOf(s *folder.Sweep) (all []rateCurve, without int) {
-	index := map[string]int{}
 	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == rateKnob })
 	for _, trial := range s.Trials {
 		switch {
@@ -38,10 +37,9 @@ func curvesOf(s *folder.Sweep) (all []rateCurve, without int) {
 			continue
 		}
 		name := fixedName(s.Knobs, trial.Point, along)
-		i, seen := index[name]
-		if !seen {
+		i := slices.IndexFunc(all, func(c rateCurve) bool { return c.name == name })
+		if i < 0 {
 			i = len(all)
-			index[name] = i
 			all = append(all, rateCurve{name: name})
 		}
 		all[i].trials = append(all[i].trials, trial)

@@ -45,13 +45,11 @@ func (p PointOnLine) Efficiency() float64 {
 // of the other knobs' values.
 func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
 	var all []Line
-	place := map[string]int{}
 	for _, point := range s.Points {
 		name := fixedName(s.Knobs, point.Values, along)
-		i, seen := place[name]
-		if !seen {
+		i := slices.IndexFunc(all, func(l Line) bool { return l.Name == name })
+		if i < 0 {
 			i = len(all)
-			place[name] = i
 			all = append(all, Line{Name: name})
 		}
 		value := point.Values[along]

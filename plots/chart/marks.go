@@ -13,27 +13,6 @@ import (
 	"kvlab/plots/figure"
 )
 
-// intervalBars are the intervals of the medians along a line.
-type intervalBars struct {
-	style  draw.LineStyle
-	points []PointOnLine
-}
-
-// Plot draws each interval as an upright bar with ends.
-func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
-	const end = vg.Length(7)
-	x, y := p.Transforms(&c)
-	for _, point := range b.points {
-		if point.Estimate.Coverage == 0 {
-			continue
-		}
-		at, low, high := x(point.Place), y(point.Estimate.Low), y(point.Estimate.High)
-		c.StrokeLine2(b.style, at, low, at, high)
-		c.StrokeLine2(b.style, at-end, low, at+end, low)
-		c.StrokeLine2(b.style, at-end, high, at+end, high)
-	}
-}
-
 // medianLabels write each median, and its share of the ideal, beside it.
 type medianLabels []PointOnLine
 

@@ -139,6 +139,8 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 		return own
 	}
 	var all, medians, limit, dots plotter.XYs
+	bars := &plotter.YErrorBars{LineStyle: style, CapWidth: 14}
+	bars.LineStyle.Dashes = nil
 	for _, point := range l.Points {
 		all = append(all, plotter.XY{X: point.Place, Y: point.Estimate.Median})
 		if point.Limit > 0 {
@@ -147,7 +149,12 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 		if point.Estimate.N == 0 {
 			continue
 		}
-		medians = append(medians, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		median := plotter.XY{X: point.Place, Y: point.Estimate.Median}
+		medians = append(medians, median)
+		if point.Estimate.Coverage > 0 {
+			bars.XYs = append(bars.XYs, median)
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{median.Y - point.Estimate.Low, point.Estimate.High - median.Y})
+		}
 		for _, rate := range point.Rates() {
 			dots = append(dots, plotter.XY{X: point.Place, Y: rate})
 		}
@@ -168,8 +175,7 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 		p.Line(style, medians)
 	}
 	p.Glyphs(figure.Dot(style), dots)
-	style.Dashes = nil
-	p.Add(intervalBars{style, l.Points})
+	p.Add(bars)
 	p.Glyphs(figure.Box(style), medians)
 }
 

@@ -36,7 +36,7 @@ func identity(r *folder.Run) map[string]string {
 	}
 	var machines []string
 	for _, row := range folder.Hardware(r.Nodes) {
-		machines = append(machines, fmt.Sprintf("%s, %d cores, %s, Linux %s, %s", row.CPUModel, row.Cores, row.Memory, row.Kernel, row.GoVersion))
+		machines = append(machines, fmt.Sprintf("%s, %d cores, %s, Linux %s, %s", row.CPUModel, row.Cores, row.Memory(), row.Kernel, row.GoVersion))
 	}
 	if len(machines) > 0 {
 		all["machines"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")

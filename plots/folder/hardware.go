@@ -2,39 +2,38 @@ package folder
 
 import (
 	"fmt"
+	"slices"
 
 	"kvlab/metrics"
 )
 
-// Hardware lists the nodes' machines. Machines that are alike share a row.
-func Hardware(nodes []metrics.RunNode) []hardwareRow {
-	var rows []hardwareRow
-	place := map[metrics.Host]map[string]int{}
+// Machine is the hardware and the program of one node, or of several that are alike.
+type Machine struct {
+	metrics.Host        // without what differs between machines that are alike
+	Binary       string // the digest of the node's program
+	Nodes        []string
+}
+
+// Hardware lists the machines of the nodes.
+func Hardware(nodes []metrics.RunNode) []Machine {
+	var all []Machine
 	for _, node := range nodes {
 		if node.Config == nil {
 			continue
 		}
-		kind := node.Config.Host
-		kind.Hostname, kind.MemoryAvailableBytes = "", 0
-		if place[kind] == nil {
-			place[kind] = map[string]int{}
+		host, binary := node.Config.Host, node.Config.Binary
+		host.Hostname, host.MemoryAvailableBytes = "", 0
+		i := slices.IndexFunc(all, func(m Machine) bool { return m.Host == host && m.Binary == binary })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Machine{Host: host, Binary: binary})
 		}
-		i, seen := place[kind][node.Config.Binary]
-		if !seen {
-			i = len(rows)
-			place[kind][node.Config.Binary] = i
-			rows = append(rows, hardwareRow{Host: kind, Binary: node.Config.Binary,
-				Memory: fmt.Sprintf("%.1f GiB", float64(kind.MemoryTotalBytes)/(1<<30))})
-		}
-		rows[i].Nodes = append(rows[i].Nodes, fmt.Sprintf("%s (%s)", node.Name, node.Config.Host.Hostname))
+		all[i].Nodes = append(all[i].Nodes, fmt.Sprintf("%s (%s)", node.Name, node.Config.Host.Hostname))
 	}
-	return rows
+	return all
 }
 
-// hardwareRow is the machine of one node or several alike.
-type hardwareRow struct {
-	Nodes  []string
-	Memory string
-	metrics.Host
-	Binary string
+// Memory returns the size of the machine's memory, for people.
+func (m Machine) Memory() string {
+	return fmt.Sprintf("%.1f GiB", float64(m.MemoryTotalBytes)/(1<<30))
 }

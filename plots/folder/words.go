@@ -1,14 +1,17 @@
 package folder
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
-// Describe is a run in one line: work, nodes, window, result, verdict.
+// Describe returns a run in one line: work, nodes, window, result, verdict.
 func (r *Run) Describe() string {
 	var parts []string
 	if work := DescribeWork(r.Workload); work != "" {
@@ -44,7 +47,73 @@ func (r *Run) Describe() string {
 	return format.Label(strings.Join(parts, " · "), 300)
 }
 
-// ResultOf is a run's throughput, or "no result".
+// Describe returns a sweep in one line: work, trials, how sure it is.
+func (s *Sweep) Describe() string {
+	var parts []string
+	if i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Run != nil }); i >= 0 {
+		sample := s.Points[i].Run
+		fixed := maps.Clone(sample.Workload)
+		for _, knob := range s.Knobs {
+			if len(knob.Values) > 1 {
+				delete(fixed, knob.Name)
+			}
+		}
+		if work := DescribeWork(fixed); work != "" {
+			parts = append(parts, work)
+		}
+		switch {
+		case len(s.Points) == 1:
+			parts = append(parts, DescribeTopology(sample.Run))
+		case sample.Symmetric:
+			parts = append(parts, "symmetric")
+		}
+		if sample.Lab != nil {
+			parts = append(parts, sample.Lab.String())
+		}
+	}
+	parts = append(parts, s.Progress())
+	if fewest := s.fewest(); fewest > 0 && fewest < 6 {
+		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
+	}
+	if s.ID != "" {
+		parts = append(parts, "sweep "+s.ID)
+	}
+	return format.Label(strings.Join(parts, " · "), 300)
+}
+
+// Progress returns the number of trials, as in "3/6 trials" if some have not ended.
+func (s *Sweep) Progress() string {
+	if done, planned := len(s.Trials), len(s.Order); done < planned {
+		return fmt.Sprintf("%d/%d trials", done, planned)
+	}
+	return format.Plural(len(s.Trials), "trial")
+}
+
+// fewest returns the smallest number of valid trials that a point with a result has;
+// 0 without results.
+func (s *Sweep) fewest() int {
+	fewest := 0
+	for _, point := range s.Points {
+		if n := len(point.Valid); point.OK() && (fewest == 0 || n < fewest) {
+			fewest = n
+		}
+	}
+	return fewest
+}
+
+// FailureWords names the trials that are not valid; "" for none.
+func (s *Sweep) FailureWords() string {
+	var each []string
+	for _, trial := range s.Failed() {
+		each = append(each, s.TrialName(trial)+": "+InvalidReason(trial.Verdict))
+	}
+	if len(each) == 0 {
+		return ""
+	}
+	return format.Label(fmt.Sprintf("%d of %s not valid, never a data point: %s", len(each), format.Plural(len(s.Trials), "trial"), strings.Join(each, "; ")), 400)
+}
+
+// ResultOf returns a run's throughput, or "no result".
 func ResultOf(run metrics.Run) string {
 	if run.WindowS <= 0 {
 		return "no result"
@@ -52,7 +121,7 @@ func ResultOf(run metrics.Run) string {
 	return format.Count(run.OpsPerS) + " ops/s"
 }
 
-// DescribeWork is the workload in a few words.
+// DescribeWork returns the workload in a few words.
 func DescribeWork(flags map[string]string) string {
 	work := flags["workload"]
 	if theta := flags["theta"]; theta != "" {
@@ -64,9 +133,9 @@ func DescribeWork(flags map[string]string) string {
 	return strings.TrimSpace(work)
 }
 
-// DescribeTopology is "2 servers + 2 clients, symmetric on 2 nodes".
+// DescribeTopology returns "2 servers + 2 clients, symmetric on 2 nodes".
 func DescribeTopology(run metrics.Run) string {
-	text := describeNodes(run.Count(metrics.Server), run.Count(metrics.Client))
+	text := format.Plural(run.Count(metrics.Server), "server") + " + " + format.Plural(run.Count(metrics.Client), "client")
 	machines := run.Machines()
 	nodes := format.Plural(machines, "node")
 	switch {
@@ -78,17 +147,9 @@ func DescribeTopology(run metrics.Run) string {
 	return text
 }
 
-// describeNodes is "2 servers + 1 client".
-func describeNodes(servers, clients int) string {
-	return format.Plural(servers, "server") + " + " + format.Plural(clients, "client")
-}
-
-// InvalidReason is why a run is not valid, and where.
+// InvalidReason says why a run is not valid, and where.
 func InvalidReason(v metrics.Verdict) string {
-	reason := v.Reason
-	if reason == "" {
-		reason = "no reason was recorded"
-	}
+	reason := cmp.Or(v.Reason, "no reason was recorded")
 	if v.Node != "" {
 		reason += " (" + v.Node + ")"
 	}

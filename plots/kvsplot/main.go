@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,7 +17,6 @@ import (
 	"kvlab/plots"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
-	"kvlab/plots/report"
 )
 
 func main() {
@@ -84,46 +84,27 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 	return drawMany(flags.Args(), *out, stdout, stderr)
 }
 
-// drawOne draws one run and prints its table, or one sweep.
+// drawOne draws one run or one sweep, and prints its result.
 func drawOne(dir, out string, stdout, stderr io.Writer) error {
-	if out == "" {
-		out = dir
-	}
-	if folder.IsSweep(dir) {
-		s, err := folder.LoadSweep(dir)
-		if err != nil {
-			return err
-		}
-		files, err := plots.DrawSweep(s, out)
-		list(stdout, files)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "\n%s", report.SweepSummary(s))
-		return nil
-	}
-	r, err := folder.Load(dir)
+	d, err := plots.Load(dir)
 	if err != nil {
 		return err
 	}
-	for _, missing := range r.Missing {
+	for _, missing := range d.Missing {
 		fmt.Fprintf(stderr, "kvsplot: %s is incomplete: missing %s\n", dir, missing)
 	}
-	files, err := plots.DrawRun(r, out)
+	files, err := d.Write(cmp.Or(out, dir))
 	list(stdout, files)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "\n%sverdict %s\n", plots.Summary(r.Run), r.Verdict)
+	fmt.Fprintf(stdout, "\n%s", d.Summary)
 	return nil
 }
 
 // drawMany draws the scaling of several runs.
 func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
-	if out == "" {
-		out = "."
-	}
-	files, leftOut, err := plots.DrawMany(dirs, out)
+	files, leftOut, err := plots.DrawMany(dirs, cmp.Or(out, "."))
 	for _, name := range leftOut {
 		fmt.Fprintf(stderr, "kvsplot: left out %s\n", name)
 	}

@@ -75,7 +75,7 @@ func serverFlags(run metrics.Run) map[string]string {
 func hardwareSection(nodes []metrics.RunNode) section {
 	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
 	for _, row := range folder.Hardware(nodes) {
-		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory, row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
+		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory(), row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
 	}
 	if len(t.Rows) == 0 {
 		return section{}
