@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// BenchmarkCoalesceOnLink runs a server and a client in two network namespaces
-// with a link of 1 Gb/s between them, plain and with -coalesce in turn, b.N
+// BenchmarkDedupOnLink runs a server and a client in two network namespaces
+// with a link of 1 Gb/s between them, plain and with -dedup in turn, b.N
 // times each. It needs root.
-func BenchmarkCoalesceOnLink(b *testing.B) {
+func BenchmarkDedupOnLink(b *testing.B) {
 	need(b, "ip", "tc")
 	if os.Geteuid() != 0 {
 		b.Skip("network namespaces need root")
 	}
 	bin := buildPrograms(b)
 	l := newLink(b, "1gbit")
-	var plain, coalesced []float64
+	var plain, dedup []float64
 	for b.Loop() {
 		plain = append(plain, l.ops(b, bin))
-		coalesced = append(coalesced, l.ops(b, bin, "-coalesce"))
+		dedup = append(dedup, l.ops(b, bin, "-dedup"))
 	}
 	b.ReportMetric(median(plain), "plain-ops/s")
-	b.ReportMetric(median(coalesced), "coalesced-ops/s")
-	b.ReportMetric(median(coalesced)/median(plain), "coalesced/plain")
+	b.ReportMetric(median(dedup), "dedup-ops/s")
+	b.ReportMetric(median(dedup)/median(plain), "dedup/plain")
 	b.ReportMetric(0, "ns/op") // the time of a pair says nothing
 	if *update {
-		writeTable(b, "coalesce", "| 1 Gb/s link, slab engine | ops/s | pairs of runs | ratio |\n|---|---|---|---|\n"+
+		writeTable(b, "dedup", "| 1 Gb/s link, slab engine | ops/s | pairs of runs | ratio |\n|---|---|---|---|\n"+
 			fmt.Sprintf("| plain | %s | %d | |\n", people(median(plain)), len(plain))+
-			fmt.Sprintf("| `-coalesce` | %s | %d | **%.2f x** |\n", people(median(coalesced)), len(coalesced), median(coalesced)/median(plain)))
+			fmt.Sprintf("| `-dedup` | %s | %d | **%.2f x** |\n", people(median(dedup)), len(dedup), median(dedup)/median(plain)))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 				if strings.Contains(line, "commit:") {
 					commitTwice(t, dir)
 				}
-			case strings.Contains(line, "CoalesceOnLink"):
+			case strings.Contains(line, "DedupOnLink"):
 				line = strings.ReplaceAll(line, "5x", "1x")
 			case strings.Contains(line, "--virtual"):
 				need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
