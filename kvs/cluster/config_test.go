@@ -100,7 +100,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--sweep", "=1"}, "the form is name=value,value"},
 		{[]string{"--sweep", "-batch=1"}, "the form is name=value,value"},
 		{[]string{"--sweep", "batch=1,,2"}, "a value is empty"},
-		{[]string{"--sweep", "batch=1,2,1"}, "1 stands there twice"},
+		{[]string{"--sweep", "batch=1,2,1"}, "1 is given twice"},
 		{[]string{"--sweep", "batch=1", "--sweep", "batch=2"}, "--sweep batch: is swept twice"},
 		{[]string{"--sweep", "nodes=2,4", "1", "1"}, "--sweep nodes: the number of servers or clients says it too"},
 		{[]string{"--sweep", "clients=2", "1", "1"}, "--sweep clients: the number of"},

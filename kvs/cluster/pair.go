@@ -30,7 +30,7 @@ func sameLengths(ctx context.Context, a, b configuration) error {
 		a, b time.Duration
 	}{{"warmup", ofA.WarmUp, ofB.WarmUp}, {"secs", ofA.Window, ofB.Window}} {
 		if length.a != length.b {
-			return fmt.Errorf("--together: one window for both sides: A has -%s %gs and B -%s %gs", length.flag, length.a.Seconds(), length.flag, length.b.Seconds())
+			return fmt.Errorf("--together: one window for both variants: A has -%s %gs and B -%s %gs", length.flag, length.a.Seconds(), length.flag, length.b.Seconds())
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	case err != nil && ctx.Err() != nil:
 		return at, plan.ErrInterrupted
 	case err != nil && ofPair:
-		return at, fmt.Errorf("--ab, side %s: %w", variant, err)
+		return at, fmt.Errorf("--ab, variant %s: %w", variant, err)
 	case err != nil:
 		return at, err
 	}

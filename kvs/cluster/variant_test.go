@@ -60,11 +60,11 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab=2 2"}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
-		{[]string{"--ab", "commit:no-such", ""}, "--ab, side A: commit:no-such: no such commit in "},
+		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
 		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a side has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
-		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, side B: kvsclient: -theta 0: want more than 0"},
+		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
 		{[]string{"--ab", "", "", "--until", "2%"}, "--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade"},
 		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab: it compares two configurations"},
 		{[]string{"--together"}, "--together: it makes the two trials of a pair at the same time, and goes with --ab"},
@@ -86,7 +86,7 @@ func (tr *testRun) compared(ctx context.Context, args ...string) error {
 	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--out", tr.out}, args...))
 }
 
-// Both sides' trials are made in pairs, with the sides' arguments, and what is
+// Both variants' trials are made in pairs, with the variants' arguments, and what is
 // printed is what kvsplot compare reads from the folder, cut off and resumed or not.
 func TestABTrials(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestABTrials(t *testing.T) {
 	}
 	for pair := range slices.Chunk(trials, 2) {
 		if pair[0].Point[0] == pair[1].Point[0] {
-			t.Errorf("trials %d and %d are both of side %s", pair[0].Number, pair[1].Number, pair[0].Point[0])
+			t.Errorf("trials %d and %d are both of variant %s", pair[0].Number, pair[1].Number, pair[0].Point[0])
 		}
 	}
 	for _, trial := range trials {
@@ -121,7 +121,7 @@ func TestABTrials(t *testing.T) {
 		}
 		args := strings.Join(run.Nodes[3].Config.Args, " ")
 		if strings.HasSuffix(args, "-batch 9") != (trial.Point[0] == "B") {
-			t.Errorf("trial of side %s has the arguments %q", trial.Point[0], args)
+			t.Errorf("trial of variant %s has the arguments %q", trial.Point[0], args)
 		}
 	}
 	again, err := compare.Variants(filepath.Join(tr.out, "latest"))
@@ -217,7 +217,7 @@ func TestABCommits(t *testing.T) {
 	plan, trials := tr.sweepFolder(t)
 	a, b := plan.Variants[0], plan.Variants[1]
 	if a.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD~1") || b.GitCommit != gitSays(t, tr.Root, "rev-parse", "HEAD") {
-		t.Errorf("the sides are of %s and %s", a.GitCommit, b.GitCommit)
+		t.Errorf("the variants are of %s and %s", a.GitCommit, b.GitCommit)
 	}
 	if a.Programs["client"] == b.Programs["client"] || a.Programs["client"] == plan.Programs["client"] {
 		t.Errorf("programs %+v, %+v, %+v", a.Programs, b.Programs, plan.Programs)
@@ -227,8 +227,8 @@ func TestABCommits(t *testing.T) {
 		if err := json.Unmarshal([]byte(tr.read(t, trial.Folder+"/run.json")), &run); err != nil {
 			t.Fatal(err)
 		}
-		if side := map[string]metrics.Variant{"A": a, "B": b}[trial.Point[0]]; run.GitCommit != side.GitCommit {
-			t.Errorf("trial of side %s is of commit %s", trial.Point[0], run.GitCommit)
+		if variant := map[string]metrics.Variant{"A": a, "B": b}[trial.Point[0]]; run.GitCommit != variant.GitCommit {
+			t.Errorf("trial of variant %s is of commit %s", trial.Point[0], run.GitCommit)
 		}
 	}
 	if out := tr.stdout.String(); !strings.Contains(out, "they differ in git commit: "+a.GitCommit+" and "+b.GitCommit+"\n") {
@@ -266,7 +266,7 @@ func TestABCommitThatDoesNotBuild(t *testing.T) {
 	}
 	gitSays(t, tr.Root, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-a", "-m", "broken")
 	err := tr.compared(context.Background(), "--ab", "commit:HEAD", "")
-	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, side A: commit:HEAD: build: kvs/client/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
+	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, variant A: commit:HEAD: build: kvs/client/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Benchmark is summary.txt: a run in the Go benchmark format
-// (https://go.dev/design/14313-benchmark-format), for benchstat. A run whose
-// verdict is INVALID has no line in it, so that no median contains it.
+// (https://go.dev/design/14313-benchmark-format), for benchstat. An INVALID run has no
+// line, so that no median contains it.
 func Benchmark(run metrics.Run) string {
 	text := benchmarkHead(run) + benchmarkNote("run", run.ID) + benchmarkNote("commit", run.GitCommit) + benchmarkNote("verdict", run.Verdict.String())
 	if run.Verdict.Valid {
@@ -22,9 +22,8 @@ func Benchmark(run metrics.Run) string {
 	return text
 }
 
-// benchmarkHead is the file's configuration lines. benchstat makes a table of its
-// own for each combination of their values: they say what keeps results from being
-// compared.
+// benchmarkHead returns the configuration lines. benchstat makes a separate table for
+// each combination of their values.
 func benchmarkHead(run metrics.Run) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
@@ -40,8 +39,7 @@ func benchmarkHead(run metrics.Run) string {
 	return b.String()
 }
 
-// benchmarkNote is a line that benchstat passes over, about what two runs that are
-// compared may differ in.
+// benchmarkNote is a line that benchstat ignores. Comparable runs may differ in it.
 func benchmarkNote(name, value string) string {
 	if value == "" {
 		return ""
@@ -49,11 +47,10 @@ func benchmarkNote(name, value string) string {
 	return fmt.Sprintf("# %s %s\n", name, value)
 }
 
-// benchmarks is summary.txt of all trials: one header, and the line of each valid
-// trial, in the order of the points. What tells the trials apart is only their order,
-// as benchstat makes one sample of what has one name and one header. The variants of a
-// comparison have one name, which says what they have in common, and are told apart by
-// the key "side": benchstat -col side summary.txt.
+// benchmarks is summary.txt of all trials: one header, and a line for each valid trial,
+// in the order of the points. The trials of a point share a name and a header, so that
+// benchstat makes one sample of them. The variants of a comparison share the name of
+// their common settings and differ in the key "side": benchstat -col side summary.txt.
 func (s Sweep) benchmarks(done []Trial) string {
 	var b strings.Builder
 	var common []nameWord
@@ -89,11 +86,10 @@ func (s Sweep) benchmarks(done []Trial) string {
 	return b.String()
 }
 
-// nameWord is a part of a benchmark's name: "/key=value", or "/key".
+// nameWord is a part of a benchmark's name: "/key=value" or "/key".
 type nameWord struct{ key, value string }
 
-// benchmarkName is what tells one benchmark from another: the nodes, the flags
-// that do, and the knobs that are none of them.
+// benchmarkName identifies a benchmark: the nodes, the main flags, and the other knobs.
 func benchmarkName(run metrics.Run, knobs []metrics.Knob) []nameWord {
 	name := []nameWord{{"servers", strconv.Itoa(run.Count(metrics.Server))}, {"clients", strconv.Itoa(run.Count(metrics.Client))}}
 	if run.Symmetric {
@@ -150,7 +146,7 @@ func benchmarkLine(name []nameWord, run metrics.Run) string {
 	return b.String()
 }
 
-// benchmarkWord makes a flag's value fit for a benchmark's name.
+// benchmarkWord replaces the characters that a benchmark's name cannot have.
 func benchmarkWord(value string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '/' || r == '=' || r == '*' || r > '~' {

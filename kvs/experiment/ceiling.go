@@ -10,23 +10,23 @@ import (
 	"kvlab/metrics"
 )
 
-// NullEngine is the servers' engine that stores nothing.
+// NullEngine names the engine that stores nothing.
 const NullEngine = "null"
 
-// The windows of a ceiling are a tenth of the run's within these bounds, and the
-// warm-up is for caches and connections alone: it is one figure to two digits, and
-// a run should not wait for it.
+// A ceiling's window is a tenth of the run's, within these bounds. Its warm-up serves
+// caches and connections only. Two digits of one figure are enough, and the run waits
+// for it.
 const (
 	shortestCeiling = 500 * time.Millisecond
 	longestCeiling  = time.Second
 	ceilingWarmUp   = 300 * time.Millisecond
 )
 
-// storeOverhead is what a record takes beside its value in the largest of the
-// engines: its key twice, an entry of a map, headers.
+// storeOverhead is the memory of a record beside its value in the largest engine: its
+// key twice, a map entry, headers.
 const storeOverhead = 200
 
-// Work is what the ceilings of a run depend on.
+// Work holds the settings that a run's ceilings depend on.
 type Work struct {
 	Engine     string
 	Servers    uint64
@@ -36,32 +36,33 @@ type Work struct {
 	Dedup      bool
 }
 
-// Overlay is what a ceiling changes of a run's plan.
+// Overlay is a ceiling's changes to a run's plan.
 type Overlay struct {
 	Name       string
-	Folder     string // below the run's
+	Folder     string // in the run's
 	Server     Flags
 	Client     Flags
 	NoServers  bool
-	StoreBytes uint64   // that each client stores itself
+	StoreBytes uint64   // that each client stores
 	Lengths    []string // client arguments: the ceiling's warm-up and window
-	Impossible error    // why the run has no such ceiling; nil if it has
+	Impossible error    // why the run has no such ceiling; may be nil
 }
 
-// Flags are flags that are taken off a command line, and arguments that follow then.
+// Flags are the flags that a ceiling removes from a command line, and the arguments that
+// it adds.
 type Flags struct{ Drop, Add []string }
 
-// Ceilings are the ceilings of a run, one trial each: the same clients in a closed
-// loop against servers that store nothing, and each with the run's engine in its own
+// Ceilings are the ceilings of a run, one trial each: the same clients in a closed loop,
+// first against servers that store nothing, then with the run's engine in each client's
 // process.
 type Ceilings []Overlay
 
 var _ Next = Ceilings{}
 
-// Ceilings are those of the work.
+// Ceilings returns the work's ceilings.
 func (w Work) Ceilings() Ceilings {
-	// A closed loop has no rate to keep to. It writes no files, and records nothing
-	// that another engine would answer: -check is the name that earlier programs take too.
+	// A closed loop has no rate. It writes no profile, and records no history, which the
+	// null engine would break. -check is the flag's name in earlier programs too.
 	loop := Flags{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
 	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", w.window().Seconds())}
 	null := Overlay{
@@ -81,7 +82,7 @@ func (w Work) Ceilings() Ceilings {
 	return Ceilings{null, inProcess}
 }
 
-// window is the length of a ceiling's window.
+// window returns the length of a ceiling's window.
 func (w Work) window() time.Duration {
 	window := min(max(w.Window/10, shortestCeiling), longestCeiling)
 	if w.Window > 0 {
@@ -99,7 +100,7 @@ func (c Ceilings) Next(done []Trial) ([]Group, error) {
 	return groups, nil
 }
 
-// Conclude returns the ceilings' rates, and why there is none where a trial failed.
+// Conclude returns the ceilings' rates, with a note on each failed trial.
 func (c Ceilings) Conclude(done []Trial) *metrics.Ceiling {
 	measured := new(metrics.Ceiling)
 	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS}

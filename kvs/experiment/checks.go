@@ -19,34 +19,25 @@ type Check struct {
 	Passed   bool   `json:"passed"`
 }
 
-// within asks that a latency, in microseconds, lies between two others. A latency
-// that is not known fails.
-func within(what string, us *float64, low, high time.Duration) Check {
-	c := Check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: "n/a"}
-	if low == 0 {
+// within requires a latency, in microseconds, between low and high; a bound of 0 is none.
+// An unknown latency fails; refused says why, if that is known.
+func within(what string, us *float64, low, high time.Duration, refused string) Check {
+	c := Check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: strings.TrimSpace("n/a " + refused)}
+	switch {
+	case low == 0:
 		c.Asked = fmt.Sprintf("at most %v", high)
+	case high == 0:
+		c.Asked = fmt.Sprintf("at least %v", low)
 	}
 	if us != nil {
-		c.Measured = microseconds(*us).String()
-		c.Passed = microseconds(*us) >= low && microseconds(*us) <= high
+		latency := time.Duration(*us * float64(time.Microsecond))
+		c.Measured = latency.String()
+		c.Passed = latency >= low && (high == 0 || latency <= high)
 	}
 	return c
 }
 
-// atLeast asks that a latency, in microseconds, is as long as another. A latency that
-// is not known fails; refused says why, if that is known.
-func atLeast(what string, us *float64, low time.Duration, refused string) Check {
-	c := Check{What: what, Asked: fmt.Sprintf("at least %v", low), Measured: strings.TrimSpace("n/a " + refused)}
-	if us != nil {
-		c.Measured = microseconds(*us).String()
-		c.Passed = microseconds(*us) >= low
-	}
-	return c
-}
-
-func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
-
-// Conclude returns the table of the checks, and whether the instrument has passed.
+// Conclude returns the table of the checks and the verdict on the instrument.
 func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	p, _ := s.progress(done) // its error is err
 	var b strings.Builder
@@ -62,8 +53,7 @@ func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	return b.String() + "\n", selfTestVerdict(p.checks, err)
 }
 
-// selfTestVerdict says whether the instrument has passed. The first check that failed
-// fails the whole.
+// selfTestVerdict names the trial that ended the self-test, or the first failed check.
 func selfTestVerdict(checks []Check, err error) metrics.Verdict {
 	if failed := (*TrialError)(nil); errors.As(err, &failed) {
 		t := failed.Trial

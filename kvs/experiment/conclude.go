@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Conclude returns the points' results, and a verdict on all trials. After an error
+// Conclude returns the points' results and the verdict on all trials. After an error
 // there is no result.
 func (s Sweep) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	trials := records(done)
@@ -19,11 +19,9 @@ func (s Sweep) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 		return "", metrics.Verdict{}
 	}
 	points := metrics.Summarize(s.Plan, trials)
-	text := ""
+	text := s.pointTable(points)
 	if len(s.Plan.Knobs) == 0 {
 		text = totalLines(points[0])
-	} else {
-		text = s.pointTable(points)
 	}
 	text += s.notes(points)
 	if s.Further != nil {
@@ -32,8 +30,8 @@ func (s Sweep) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	return text + "\n", s.verdict(trials)
 }
 
-// totalLines are the labs' total line with the median of the trials, and what it
-// is worth. A point that failed has no total.
+// totalLines are the labs' total line, with the median of the trials, and its interval. A
+// failed point has no total.
 func totalLines(point metrics.Point) string {
 	if !point.OK() {
 		return ""
@@ -52,7 +50,7 @@ func totalLines(point metrics.Point) string {
 	return text + "limited by: " + limitedBy(point) + "\n"
 }
 
-// pointTable is a line for each point.
+// pointTable has a line for each point.
 func (s Sweep) pointTable(points []metrics.Point) string {
 	var out strings.Builder
 	out.WriteByte('\n')
@@ -79,8 +77,8 @@ func (s Sweep) pointTable(points []metrics.Point) string {
 	return out.String()
 }
 
-// notes name what the figures do not show: whether --until was met, trials that
-// had not settled, the points that failed, and every trial that did.
+// notes tell whether --until was met, and name stamped trials, failed points and failed
+// trials.
 func (s Sweep) notes(points []metrics.Point) string {
 	var b strings.Builder
 	for _, point := range points {
@@ -114,7 +112,7 @@ func (s Sweep) notes(points []metrics.Point) string {
 	return b.String()
 }
 
-// headroom is how much faster the harness would be than a point's trials.
+// headroom is the ratio of the harness's ceiling to a point's trials.
 func headroom(point metrics.Point) string {
 	if h := point.Headroom(); h > 0 {
 		return fmt.Sprintf("%.2fx", h)
@@ -122,7 +120,7 @@ func headroom(point metrics.Point) string {
 	return "-"
 }
 
-// limitedBy is what limits a point's trials, or most of them.
+// limitedBy is the bottleneck of a point's trials, or of most of them.
 func limitedBy(point metrics.Point) string {
 	limit, n := point.Bottleneck()
 	switch {
@@ -134,21 +132,14 @@ func limitedBy(point metrics.Point) string {
 	return fmt.Sprintf("%s (%d of %d)", limit, n, len(point.Valid))
 }
 
-// verdict is that on all trials: one that failed fails the whole.
+// verdict is the verdict on all trials. One failed trial fails the sweep.
 func (s Sweep) verdict(done []metrics.Trial) metrics.Verdict {
-	failed := 0
-	var first metrics.Trial
-	for _, trial := range done {
-		if !trial.Verdict.Valid {
-			if failed++; failed == 1 {
-				first = trial
-			}
-		}
-	}
-	if failed == 0 {
+	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	if len(failed) == 0 {
 		return metrics.Verdict{Valid: true}
 	}
+	first := failed[0]
 	which := strings.Join(format.NonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(s.Plan.Knobs, first.Point)), " ")
-	reason := fmt.Sprintf("%d of %s failed, first %s: %s", failed, format.Plural(len(done), "trial"), which, first.Verdict.Reason)
+	reason := fmt.Sprintf("%d of %s failed, first %s: %s", len(failed), format.Plural(len(done), "trial"), which, first.Verdict.Reason)
 	return metrics.Verdict{Reason: reason, Node: first.Verdict.Node}
 }

@@ -7,13 +7,13 @@ import (
 	"kvlab/metrics"
 )
 
-// Most is how many trials --until makes of a point at most: an interval that is
-// still wide then says more of the machines than further trials would.
+// Most is the largest number of trials that --until makes of a point. An interval that is
+// still wide then describes the machines, and further trials would not narrow it.
 const Most = 30
 
-// Order returns the trials of a plan in the order of their execution: in blocks,
-// each of which has every point once, shuffled. So whatever changes slowly on the
-// machines meets all points alike. The seed decides, and nothing else.
+// Order returns the trials of a plan in the order of their execution. Each block has
+// every point once, shuffled, so that slow changes of the machines meet all points
+// alike. The order depends on the seed alone.
 func Order(knobs []metrics.Knob, trials int, seed uint64) []metrics.PlannedTrial {
 	var order []metrics.PlannedTrial
 	for block := range trials {
@@ -22,7 +22,7 @@ func Order(knobs []metrics.Knob, trials int, seed uint64) []metrics.PlannedTrial
 	return order
 }
 
-// shuffle is one block: the points in random order, numbered from first on.
+// shuffle returns one block: the points in random order, numbered from first.
 func shuffle(points [][]string, seed uint64, block, first int) []metrics.PlannedTrial {
 	random := rand.New(rand.NewPCG(seed, uint64(block)))
 	planned := make([]metrics.PlannedTrial, len(points))
@@ -32,27 +32,26 @@ func shuffle(points [][]string, seed uint64, block, first int) []metrics.Planned
 	return planned
 }
 
-// nextTrials returns the trials that are still to be made after those that are done:
-// what is left of the plan's order, and after it, with --until, what is left of
-// the next block, which has the points that are not known well enough. None
-// means that the sweep has ended. What is done decides, not when it was, so
-// that a resumed sweep goes on exactly where it was cut.
+// nextTrials returns the trials that remain: those of the plan's order, and after it,
+// with --until, those of the next block, which has the points with too wide an interval.
+// At the end of the sweep it returns none. It depends on the finished trials, not on
+// time, so that a resumed sweep continues exactly where it was cut.
 func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial {
 	if left := missing(plan.Order, done); len(left) > 0 || plan.Until == 0 {
 		return left
 	}
 	first := len(plan.Order) + 1
 	for block := plan.Trials; block < Most; block++ {
-		var vague [][]string
+		var wide [][]string
 		for _, point := range metrics.Summarize(plan, before(done, first)) {
 			if !point.Met(plan.Until) {
-				vague = append(vague, point.Values)
+				wide = append(wide, point.Values)
 			}
 		}
-		if left := missing(shuffle(vague, plan.Seed, block, first), done); len(left) > 0 {
+		if left := missing(shuffle(wide, plan.Seed, block, first), done); len(left) > 0 {
 			return left
 		}
-		first += len(vague)
+		first += len(wide)
 	}
 	return nil
 }

@@ -4,39 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 )
 
-// minCommon is the share of the shorter window that the windows of a pair must have in
-// common, as those of one run's clients.
+// minCommon is the smallest overlap of a pair's windows, as a share of the shorter one.
+// The clients of one run have the same limit.
 const minCommon = 0.95
 
-// CheckCommonWindow rejects a pair whose windows have too little in common. A trial
-// without a window has a verdict that says why.
+// CheckCommonWindow rejects a pair whose windows overlap by less than 95 %. The verdict on
+// a trial without a window says why there is none.
 func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
 	if a.WindowS <= 0 || b.WindowS <= 0 {
 		return metrics.Verdict{Valid: true}
 	}
-	end := func(run metrics.Run) time.Time {
-		return run.WindowStart.Add(time.Duration(run.WindowS * float64(time.Second)))
-	}
-	start, stop := a.WindowStart, end(a)
-	if b.WindowStart.After(start) {
-		start = b.WindowStart
-	}
-	if other := end(b); other.Before(stop) {
-		stop = other
-	}
-	if share := max(0, stop.Sub(start).Seconds()) / min(a.WindowS, b.WindowS); share < minCommon {
-		return metrics.Verdict{Reason: fmt.Sprintf("the windows of the two trials have only %.0f %% in common, and both are to last as long", 100*share)}
+	later := b.WindowStart.Sub(a.WindowStart).Seconds()
+	common := min(a.WindowS, later+b.WindowS) - max(0, later)
+	if share := max(0, common) / min(a.WindowS, b.WindowS); share < minCommon {
+		return metrics.Verdict{Reason: fmt.Sprintf("the windows of the two trials have only %.0f %% in common", 100*share)}
 	}
 	return metrics.Verdict{Valid: true}
 }
 
-// ratioOf compares pairs of runs by a figure, which must be above 0.
+// ratioOf compares pairs of runs by a figure, which must be positive.
 func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Ratio, error) {
 	var a, b []float64
 	for _, pair := range pairs {
@@ -52,8 +43,8 @@ func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Rat
 // opsPerS is a run's throughput.
 func opsPerS(run metrics.Run) float64 { return run.OpsPerS }
 
-// serverCost is the processor time of an operation on the servers.
+// serverCost is the servers' processor time per operation.
 func serverCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
 
-// bothCost is that on servers and clients.
+// bothCost is the processor time of servers and clients per operation.
 func bothCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }

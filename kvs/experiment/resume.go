@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,54 +9,44 @@ import (
 	"kvlab/metrics"
 )
 
-// CheckSame says what keeps a sweep from being continued: the first thing in
-// which the launcher of today differs from the one that began it. Trials of two
-// programs in one table would be compared as if they were one's.
+// CheckSame returns an error if a sweep cannot be continued: the first difference between
+// the launcher of today and the one that began it. Trials of different programs must not
+// stand in one table.
 func CheckSame(begun, today metrics.Sweep) error {
 	for i := range max(len(begun.Command), len(today.Command)) {
 		if then, now := word(begun.Command, i), word(today.Command, i); then != now {
-			return fmt.Errorf("the command line was another: there %s, here %s", then, now)
+			return fmt.Errorf("the command line differs: there %s, here %s", then, now)
 		}
 	}
-	if begun.GitCommit != today.GitCommit {
-		return fmt.Errorf("the git commit was another: %s, and here it is %s", known(begun.GitCommit), known(today.GitCommit))
-	}
-	if err := samePrograms(begun.Programs, today.Programs); err != nil {
-		return err
-	}
+	err := sameBuild(metrics.Variant{GitCommit: begun.GitCommit, Programs: begun.Programs}, metrics.Variant{GitCommit: today.GitCommit, Programs: today.Programs})
 	for i := range min(len(begun.Variants), len(today.Variants)) {
-		then, now := begun.Variants[i], today.Variants[i]
-		if then.GitCommit != now.GitCommit {
-			return fmt.Errorf("side %s's git commit was another: %s, and here it is %s", metrics.VariantNames[i], known(then.GitCommit), known(now.GitCommit))
+		if err != nil {
+			break
 		}
-		if err := samePrograms(then.Programs, now.Programs); err != nil {
-			return fmt.Errorf("of side %s %w", metrics.VariantNames[i], err)
+		if err = sameBuild(begun.Variants[i], today.Variants[i]); err != nil {
+			err = fmt.Errorf("variant %s: %w", metrics.VariantNames[i], err)
+		}
+	}
+	return err
+}
+
+// sameBuild names the commit or the program that differs.
+func sameBuild(begun, today metrics.Variant) error {
+	if begun.GitCommit != today.GitCommit {
+		return fmt.Errorf("the git commit differs: there %s, here %s", cmp.Or(begun.GitCommit, "unknown"), cmp.Or(today.GitCommit, "unknown"))
+	}
+	for _, role := range slices.Sorted(maps.Keys(begun.Programs)) {
+		if then, now := begun.Programs[role], today.Programs[role]; then != now {
+			return fmt.Errorf("the %s's program differs: sha256 there %.12s, here %.12s", role, then, now)
 		}
 	}
 	return nil
 }
 
-// samePrograms says which role's program is another.
-func samePrograms(begun, today map[metrics.Role]string) error {
-	for _, role := range slices.Sorted(maps.Keys(begun)) {
-		if then, now := begun[role], today[role]; then != now {
-			return fmt.Errorf("the %s's program was another: sha256 %.12s, and here it is %.12s", role, then, now)
-		}
-	}
-	return nil
-}
-
-// word is a word of a command line in quotes, or that it has ended.
+// word returns a word of a command line in quotes, or "nothing more" after its end.
 func word(command []string, i int) string {
 	if i < len(command) {
 		return fmt.Sprintf("%q", command[i])
 	}
 	return "nothing more"
-}
-
-func known(commit string) string {
-	if commit == "" {
-		return "unknown"
-	}
-	return commit
 }

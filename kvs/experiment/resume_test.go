@@ -18,13 +18,13 @@ func TestCheckSame(t *testing.T) {
 		change func(*metrics.Sweep)
 		want   string // part of the error; "" for none
 	}{
-		{func(s *metrics.Sweep) { s.Seed = 2 }, ""}, // drawn anew, and not used
-		{func(s *metrics.Sweep) { s.Command[2] = "6" }, `command line was another: there "5", here "6"`},
+		{func(s *metrics.Sweep) { s.Seed = 2 }, ""}, // drawn again, and not used
+		{func(s *metrics.Sweep) { s.Command[2] = "6" }, `command line differs: there "5", here "6"`},
 		{func(s *metrics.Sweep) { s.Command = s.Command[:1] }, `there "--trials", here nothing more`},
 		{func(s *metrics.Sweep) { s.Command = append(s.Command, "--local") }, `there nothing more, here "--local"`},
-		{func(s *metrics.Sweep) { s.GitCommit = "" }, "git commit was another: abc, and here it is unknown"},
-		{func(s *metrics.Sweep) { s.Programs[metrics.Client] = "c2" }, "client's program was another: sha256 c1, and here it is c2"},
-		{func(s *metrics.Sweep) { s.Programs[metrics.Server] = "s2" }, "server's program was another"},
+		{func(s *metrics.Sweep) { s.GitCommit = "" }, "git commit differs: there abc, here unknown"},
+		{func(s *metrics.Sweep) { s.Programs[metrics.Client] = "c2" }, "client's program differs: sha256 there c1, here c2"},
+		{func(s *metrics.Sweep) { s.Programs[metrics.Server] = "s2" }, "server's program differs"},
 	} {
 		today := base()
 		test.change(&today)

@@ -5,15 +5,15 @@ import "context"
 // Runner makes the trials of an experiment, one group after another.
 type Runner struct {
 	Next Next
-	// Make makes the trials of a group. After an error there is no trial to keep: they
-	// were interrupted.
+	// Make makes the trials of a group. After an error, such as an interrupt, there is
+	// no trial to keep.
 	Make func(context.Context, Group) ([]Trial, error)
 	// Keep stores all trials so far. Its error ends the experiment.
 	Keep func([]Trial) error
 }
 
-// Run makes what is left after the trials that are done, and returns all that are
-// done then. Its error is the context's, Next's, Make's or Keep's.
+// Run makes the trials that remain after those in done, and returns all finished trials.
+// Its error is the context's, Next's, Make's or Keep's.
 func (r Runner) Run(ctx context.Context, done []Trial) ([]Trial, error) {
 	for {
 		groups, err := r.Next.Next(done)

@@ -13,14 +13,14 @@ import (
 	"kvlab/metrics/format"
 )
 
-// SLO is a promise about latency: that a quantile of the operations' latency,
-// from the moment when they are due, is at most a limit.
+// SLO is a promise about latency: a quantile of the operations' latency, from the moment
+// when they are due, is at most Limit.
 type SLO struct {
 	Quantile string // p50, p90, p99, p99.9 or p99.99
 	Limit    time.Duration
 }
 
-// quantiles are those that a promise can be of.
+// quantiles are the quantiles that a promise can name.
 var quantiles = map[string]func(metrics.Quantiles) *float64{
 	"p50":    func(q metrics.Quantiles) *float64 { return q.P50 },
 	"p90":    func(q metrics.Quantiles) *float64 { return q.P90 },
@@ -41,8 +41,8 @@ func ParseSLO(text string) (*SLO, error) {
 
 func (s SLO) String() string { return fmt.Sprintf("%s=%v", s.Quantile, s.Limit) }
 
-// judge says whether a valid open-loop run kept the promise, and why in words. A run
-// with too few calls to tell is an error.
+// judge reports whether a valid open-loop run kept the promise, and the measured value in
+// words. Too few calls are an error.
 func (s SLO) judge(run metrics.Run) (kept bool, why string, err error) {
 	q := run.Latency[metrics.OpLatency]
 	value := quantiles[s.Quantile](q)
@@ -56,8 +56,8 @@ func (s SLO) judge(run metrics.Run) (kept bool, why string, err error) {
 	return got <= s.Limit, fmt.Sprintf("%s %v", s.Quantile, got), nil
 }
 
-// Search looks for the highest rate at which a promise is kept, by one trial at a
-// time. What it leaves behind is a sweep over the rates that it tried.
+// Search finds the highest rate that keeps a promise, one trial at a time. Its folder is
+// that of a sweep over the rates that it tried.
 type Search struct {
 	SLO  SLO
 	Plan metrics.Sweep // without knobs and order
@@ -65,8 +65,8 @@ type Search struct {
 
 var _ Experiment = Search{}
 
-// firstRate is where a search begins: a share of what a closed loop makes, which
-// is found in the first trial's warm-up.
+// firstRate is the first rate: a share of the closed loop's throughput, which the first
+// trial's warm-up measures.
 const firstRate = "50%"
 
 // Next returns the trial at the next rate.
@@ -87,7 +87,7 @@ func (s Search) Next(done []Trial) ([]Group, error) {
 	return []Group{{{PlannedTrial: planned, Label: "rate=" + rate, Spec: s.at(rate)}}}, nil
 }
 
-// search is the state of the search after these trials.
+// search returns the state of the search after these trials.
 func (s Search) search(done []Trial) (*rates, error) {
 	tried := new(rates)
 	for _, trial := range done {
@@ -103,19 +103,19 @@ func (s Search) search(done []Trial) (*rates, error) {
 	return tried, nil
 }
 
-// at is the spec of a rate.
+// at returns the spec of a rate.
 func (s Search) at(rate string) Spec { return Spec{Args: "--client-args '-rate " + rate + "'"} }
 
 func formatRate(rate float64) string { return strconv.FormatFloat(rate, 'f', 0, 64) }
 
-// Specs is the first rate's.
+// Specs returns the first rate's spec.
 func (s Search) Specs() []Spec { return []Spec{s.at(firstRate)} }
 
-// Outline is empty: the order is not known.
+// Outline is empty: the rates depend on results.
 func (s Search) Outline() string { return "" }
 
-// Record makes the rate that was offered the trial's point, and says whether the
-// promise was kept.
+// Record makes the offered rate the trial's point, and tells whether the promise was
+// kept.
 func (s Search) Record(t *Trial) string {
 	if t.Run.Offered == nil {
 		return ""
@@ -167,9 +167,9 @@ func (s Search) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	return text, metrics.Verdict{Valid: true}
 }
 
-// The search's steps: it climbs by climb, and ends when the lowest rate that broke
-// the promise is at most near above the highest that kept it, after mostSteps, or
-// after mostDown without a rate that kept it.
+// The search climbs by climb. It ends when the lowest rate that broke the promise is at
+// most near above the highest that kept it, after mostSteps, or after mostDown without a
+// rate that kept it.
 const (
 	climb     = math.Sqrt2
 	near      = 0.05
@@ -177,16 +177,16 @@ const (
 	mostDown  = 10
 )
 
-// rates are those that a search has tried.
+// rates is the state of a search.
 //
 //	climb    from the first rate up by a half-power of two until one breaks the
 //	         promise, or down by two of them until one keeps it
 //	bisect   between the highest that kept it and the lowest that broke it, at
 //	         their geometric mean
 //
-// Every trial has fresh processes and an empty queue, so there is nothing to drain
-// between two steps. No step is repeated: a store that breaks its promise once
-// in a while has a lower rate to show for it.
+// Every trial has fresh processes and an empty queue, so that nothing drains between
+// steps. No step is repeated: a store that breaks its promise now and then gets a lower
+// rate.
 type rates struct {
 	kept   float64 // the highest; 0: none
 	broken float64 // the lowest; 0: none
@@ -207,7 +207,7 @@ func (r *rates) next() (rate float64, more bool) {
 	return math.Sqrt(r.kept * r.broken), more
 }
 
-// learn takes in whether the rate that was tried kept the promise.
+// learn records whether a rate kept the promise.
 func (r *rates) learn(rate float64, kept bool) {
 	r.steps++
 	switch {

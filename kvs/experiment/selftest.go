@@ -8,14 +8,13 @@ import (
 	"kvlab/metrics"
 )
 
-// The forms of a self-test. The quick one has the tests that a busy machine cannot
-// fail by being slow.
+// The forms of a self-test. A slow machine does not fail the quick one.
 const (
 	FullSelfTest  = "full"
 	QuickSelfTest = "quick"
 )
 
-// selfTestFile is a self-test's result, beside a folder for each trial.
+// selfTestFile holds a self-test's result, beside a folder for each trial.
 const selfTestFile = "selftest.json"
 
 // SelfTest tests the instrument: whether two runs of one configuration are told apart,
@@ -25,8 +24,8 @@ type SelfTest struct {
 	Command   []string
 	GitCommit string
 	Seed      uint64          // of the order within pairs
-	Cores     string          // launcher flags for pairs, which bind servers and clients to processors of their own; may be empty
-	Injected  metrics.Verdict // that on a trial whose servers' speed is faulty, and which is good otherwise
+	Cores     string          // launcher flags for pairs, which bind servers and clients to different processors; may be empty
+	Injected  metrics.Verdict // the verdict on a good trial with injected faults
 }
 
 var _ Experiment = SelfTest{}
@@ -34,8 +33,8 @@ var _ Experiment = SelfTest{}
 // workload is what a trial of the self-test runs.
 type workload struct{ label, server, client string }
 
-// selfTestArgs are those of every client of the self-test. The work is small, so
-// that short trials have many calls.
+// selfTestArgs are the arguments of every client. The work is small, so that short trials
+// have many calls.
 const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
 
 // test is one test of the instrument.
@@ -55,18 +54,18 @@ func (s SelfTest) tests() []test {
 	return slices.DeleteFunc(slices.Clone(selfTests), func(t test) bool { return t.full })
 }
 
-// mostRemade is how many pairs a self-test makes again because a busy machine opened
-// their windows too far apart. Their results have no part in it.
+// mostRemade is the largest number of pairs that a self-test repeats because a busy
+// machine opened their windows too far apart. Their results are dropped.
 const mostRemade = 5
 
-// progress is what follows from the trials of a self-test.
+// progress is the state of a self-test after some trials.
 type progress struct {
 	checks []Check
 	remade int
 	left   []Group
 }
 
-// progress goes through the tests, and ends at the first trial that is to be made.
+// progress checks the tests whose trials are done, and lists the groups that are left.
 func (s SelfTest) progress(done []Trial) (p progress, err error) {
 	random := rand.New(rand.NewPCG(s.Seed, 0))
 	number := 0
@@ -109,7 +108,7 @@ func (s SelfTest) progress(done []Trial) (p progress, err error) {
 	return p, nil
 }
 
-// groups is how many groups of trials the test has.
+// groups is the number of the test's groups of trials.
 func (t test) groups() int {
 	if t.pairs == 0 {
 		return len(t.workloads)
@@ -117,9 +116,9 @@ func (t test) groups() int {
 	return t.pairs * max(1, t.comparisons)
 }
 
-// group is the test's n-th group, after a number of trials, and the workloads of its
-// trials. The order within pairs is random: a variant that always started first might
-// always have the better memory.
+// group returns the test's n-th group, after number trials, and the indices of its
+// workloads. The order within pairs is random, as the variant that starts first may get
+// the better memory.
 func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, order []int) {
 	if t.pairs == 0 {
 		return Group{s.planned(t.workloads[n], number+1)}, []int{0}
@@ -138,7 +137,7 @@ func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, 
 	return group, order
 }
 
-// planned is a trial of a workload.
+// planned returns a trial of a workload.
 func (s SelfTest) planned(w workload, number int) PlannedTrial {
 	return PlannedTrial{
 		PlannedTrial: metrics.PlannedTrial{Number: number}, Label: w.label,
@@ -152,16 +151,16 @@ func (s SelfTest) Next(done []Trial) ([]Group, error) {
 	return p.left, err
 }
 
-// Specs are those of the first trial.
+// Specs returns the first trial's spec.
 func (s SelfTest) Specs() []Spec { return []Spec{s.planned(workload{}, 1).Spec} }
 
-// Outline is empty: the trials are the program's own.
+// Outline is empty: every self-test has the same trials.
 func (s SelfTest) Outline() string { return "" }
 
 // Record adds nothing.
 func (s SelfTest) Record(*Trial) string { return "" }
 
-// Files are the result, in the end.
+// Files holds the result, in the end.
 func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 	if !ended {
 		return nil, nil
@@ -173,7 +172,7 @@ func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 		GitCommit string   `json:"git_commit"`
 		Seed      uint64   `json:"seed"` // of the order within pairs
 		Trials    int      `json:"trials"`
-		Remade    int      `json:"pairs_made_again"` // as their windows were apart
+		Remade    int      `json:"pairs_made_again"` // because their windows were apart
 		Checks    []Check  `json:"checks"`
 	}{s.Form, s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
 }

@@ -20,13 +20,13 @@ func TestSelfTestBounds(t *testing.T) {
 		passed   bool
 		measured string
 	}{
-		{within("x", us(1040), 950*time.Microsecond, 1050*time.Microsecond), true, "1.04ms"},
-		{within("x", us(1051), 950*time.Microsecond, 1050*time.Microsecond), false, "1.051ms"},
-		{within("x", us(949), 950*time.Microsecond, 1050*time.Microsecond), false, "949µs"},
-		{within("x", nil, 0, time.Millisecond), false, "n/a"},
-		{atLeast("x", us(100e3), 90*time.Millisecond, ""), true, "100ms"},
-		{atLeast("x", us(10), 90*time.Millisecond, ""), false, "10µs"},
-		{atLeast("x", nil, time.Millisecond, "(saturated)"), false, "n/a (saturated)"},
+		{within("x", us(1040), 950*time.Microsecond, 1050*time.Microsecond, ""), true, "1.04ms"},
+		{within("x", us(1051), 950*time.Microsecond, 1050*time.Microsecond, ""), false, "1.051ms"},
+		{within("x", us(949), 950*time.Microsecond, 1050*time.Microsecond, ""), false, "949µs"},
+		{within("x", nil, 0, time.Millisecond, ""), false, "n/a"},
+		{within("x", us(100e3), 90*time.Millisecond, 0, ""), true, "100ms"},
+		{within("x", us(10), 90*time.Millisecond, 0, ""), false, "10µs"},
+		{within("x", nil, time.Millisecond, 0, "(saturated)"), false, "n/a (saturated)"},
 	} {
 		if test.got.Passed != test.passed || test.got.Measured != test.measured {
 			t.Errorf("%+v, want %v and %q", test.got, test.passed, test.measured)

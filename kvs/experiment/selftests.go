@@ -8,17 +8,17 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// What is compared in pairs. Its work is in a core's own caches and makes no garbage, so
-// that its cost varies little from one process to the next.
+// The arguments of compared pairs. Their work fits a core's caches and makes no garbage,
+// so that its cost varies little between processes.
 const (
 	comparedServer = "-engine slab"
 	comparedClient = "-secs 1.5 -warmup 0.5 -records 2000 -workers 2 -batch 256"
 )
 
-// selfTestPairs is how many pairs of trials a comparison of the self-test has: 10 trials.
+// selfTestPairs is the number of pairs in a comparison: 10 trials.
 const selfTestPairs = 5
 
-// The sizes of the faults, and what is asked of the comparisons.
+// The sizes of the faults, and the limits of the comparisons.
 const (
 	pause       = 100 * time.Millisecond
 	service     = time.Millisecond
@@ -67,31 +67,30 @@ var selfTests = []test{
 	},
 }
 
-// checkPause looks at what 100 ms without an answer, once in 4 s, do to latency: an open
-// loop sees them, 1 in 40 operations, and the median of a closed loop does not.
+// checkPause checks the latency of servers that pause for 100 ms once in 4 s. An open loop
+// sees the pause in 1 of 40 operations; the median of a closed loop does not.
 func checkPause(quick bool, runs [][]metrics.Run) ([]Check, error) {
 	seen, calls := runs[0][0].Latency[metrics.OpLatency], runs[1][0].Latency[metrics.CallLatency]
-	checks := []Check{atLeast("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, "")}
+	checks := []Check{within("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, 0, "")}
 	most := pause / 2
-	if !quick { // a machine that stands still at a window's end has no p99.9
-		checks = append(checks, atLeast("the same: p99.9", seen.P999, pause/2, seen.Refused))
+	if !quick { // a stall at the window's end leaves no p99.9
+		checks = append(checks, within("the same: p99.9", seen.P999, pause/2, 0, seen.Refused))
 		most = pause / 10
 	}
-	return append(checks, within("the same: p50 of calls, closed loop", calls.P50, 0, most)), nil
+	return append(checks, within("the same: p50 of calls, closed loop", calls.P50, 0, most, "")), nil
 }
 
-// checkService measures servers that take 1 ms and 2 ms longer for each call: in the
-// server's part of the call, and in the call itself, by the difference of 1 ms.
-// Against servers that take no longer a call takes more than that: processors that
-// have had time to sleep are woken.
+// checkService measures servers that take 1 ms and 2 ms longer for each call: the server's
+// part of the call, and the difference of 1 ms between the calls. The difference from
+// servers without a delay is larger, as waking idle processors takes time.
 func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
 	one, two := runs[0][0], runs[1][0]
 	low, high := service*95/100, service*105/100
 	server, call, longer := one.Latency[metrics.ServerLatency].P50, one.Latency[metrics.CallLatency].P50, two.Latency[metrics.CallLatency].P50
 	if quick {
 		return []Check{
-			atLeast("servers take 1 ms longer for each call: server's part, p50", server, low, ""),
-			atLeast("the same: call, p50", call, low, ""),
+			within("servers take 1 ms longer for each call: server's part, p50", server, low, 0, ""),
+			within("the same: call, p50", call, low, 0, ""),
 		}, nil
 	}
 	var more *float64
@@ -99,14 +98,14 @@ func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
 		more = new(*longer - *call)
 	}
 	return []Check{
-		within("servers take 1 ms longer for each call: server's part, p50", server, low, high),
-		within("servers take 1 ms longer than 1 ms: call, p50, less that of 1 ms", more, low, high),
+		within("servers take 1 ms longer for each call: server's part, p50", server, low, high, ""),
+		within("servers take 1 ms longer than 1 ms: call, p50, less that of 1 ms", more, low, high, ""),
 	}, nil
 }
 
-// checkSlowdown looks for servers that cost 5 % more processor time. That decides, as
-// clients share a machine's processors with them, and others may too: then
-// operations per second change by less than 5 %, and vary by more.
+// checkSlowdown finds servers that take 5 % more processor time. It compares processor
+// time: where clients share the servers' processors, ops/s change by less than 5 % and
+// vary by more.
 func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 	cost, err := ratioOf(pairs, serverCost)
 	return []Check{{
@@ -117,9 +116,9 @@ func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 	}}, err
 }
 
-// checkSamples measures what it costs to sample the machine. One sample a second is too
-// little to be seen beside a run's own variation, so that 50 a second are compared
-// with none, and a fiftieth of the difference is what one costs.
+// checkSamples measures the cost of sampling the machine. One sample a second is too
+// small beside a run's variation, so it compares 50 a second with none, and divides the
+// difference by 50.
 func checkSamples(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 	r, err := ratioOf(pairs, bothCost)
 	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }

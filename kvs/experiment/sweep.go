@@ -11,15 +11,15 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Sweep measures every point of a plan several times: every combination of the values
-// of its knobs, or the variants of a comparison. A plan without a knob is one point.
+// Sweep measures every point of a plan several times. Points are the combinations of the
+// knobs' values, or the variants of a comparison. A plan without a knob has one point.
 type Sweep struct {
 	Plan metrics.Sweep
-	// Further is what the caller adds to the conclusion; may be nil.
+	// Further returns the caller's addition to the conclusion; may be nil.
 	Further func(done []metrics.Trial) string
 }
 
-// Next returns what is left of the plan's order, and then of --until's.
+// Next returns the trials that remain of the plan's order, then those of --until.
 func (s Sweep) Next(done []Trial) ([]Group, error) {
 	left := nextTrials(s.Plan, records(done))
 	var groups []Group
@@ -37,7 +37,7 @@ func (s Sweep) Next(done []Trial) ([]Group, error) {
 	return groups, nil
 }
 
-// Specs are those of the points.
+// Specs returns the specs of the points.
 func (s Sweep) Specs() []Spec {
 	var specs []Spec
 	for _, point := range metrics.Points(s.Plan.Knobs) {
@@ -46,7 +46,7 @@ func (s Sweep) Specs() []Spec {
 	return specs
 }
 
-// spec is a point's.
+// spec returns a point's spec.
 func (s Sweep) spec(point []string) Spec {
 	spec := Spec{Name: metrics.PointName(s.Plan.Knobs, point)}
 	if len(s.Plan.Variants) > 0 {
@@ -59,7 +59,7 @@ func (s Sweep) spec(point []string) Spec {
 	return spec
 }
 
-// Outline is the order of the trials.
+// Outline returns the order of the trials.
 func (s Sweep) Outline() string {
 	var b strings.Builder
 	when := ""
@@ -81,7 +81,7 @@ func (s Sweep) Record(t *Trial) string {
 	return strings.Join(append(words, t.Stamps()...), "  ")
 }
 
-// Files are the sweep and its trials, and in the end summary.txt.
+// Files holds the trials, and in the end summary.txt.
 func (s Sweep) Files(done []Trial, ended bool) (map[string]any, error) {
 	var table strings.Builder
 	if err := WriteTable(&table, s.Plan.Knobs, records(done)); err != nil {
@@ -94,13 +94,13 @@ func (s Sweep) Files(done []Trial, ended bool) (map[string]any, error) {
 	return files, nil
 }
 
-// knobName is what may name a knob: it is a flag's name, or like one.
+// knobName matches a knob's name, which is a flag's name or like one.
 var knobName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
 
 const knobForm = "the form is name=value,value, as in batch=1024,8192"
 
-// ParseKnob reads a --sweep flag's value, name=value,value. Its errors say what
-// is wrong and the right form.
+// ParseKnob reads a --sweep flag's value, name=value,value. Its errors show the right
+// form.
 func ParseKnob(text string) (metrics.Knob, error) {
 	name, values, ok := strings.Cut(text, "=")
 	if !ok || !knobName.MatchString(name) {
@@ -112,7 +112,7 @@ func ParseKnob(text string) (metrics.Knob, error) {
 		case value == "":
 			return knob, errors.New("a value is empty: " + knobForm)
 		case slices.Contains(knob.Values[:i], value):
-			return knob, fmt.Errorf("%s stands there twice", value)
+			return knob, fmt.Errorf("%s is given twice", value)
 		}
 	}
 	return knob, nil

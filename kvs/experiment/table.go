@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics"
 )
 
-// columns are those of trials.csv that every sweep has, named as in
-// trials.json. The knobs' own stand before them.
+// columns are the columns of trials.csv that follow the knobs'. Their names are those of
+// trials.json.
 var columns = []struct {
 	name string
 	cell func(metrics.Trial) string
@@ -39,7 +39,7 @@ var columns = []struct {
 	{"node", func(t metrics.Trial) string { return t.Verdict.Node }},
 }
 
-// number writes a figure with all its digits; one that is not there is empty.
+// number writes a figure with all its digits, and nil as "".
 func number(value *float64) string {
 	if value == nil {
 		return ""
@@ -47,8 +47,8 @@ func number(value *float64) string {
 	return strconv.FormatFloat(*value, 'g', -1, 64)
 }
 
-// WriteTable writes trials.csv: a line for each trial, the knobs as knob_NAME. A
-// trial that is not valid has its line too, and says so in the column valid.
+// WriteTable writes trials.csv: a line for each trial, INVALID ones too, with the knobs
+// as knob_NAME.
 func WriteTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error {
 	table := csv.NewWriter(w)
 	head := []string{"number"}
