@@ -159,9 +159,9 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	for _, g := range t.given {
 		switch {
 		case plan.HasFlag(serverArgs, g.Name):
-			return fmt.Errorf("--%s: --server-args says it too: give one of them", g.Name)
+			return fmt.Errorf("--%s: --server-args sets it too: give one of them", g.Name)
 		case plan.HasFlag(clientArgs, g.Name):
-			return fmt.Errorf("--%s: --client-args says it too: give one of them", g.Name)
+			return fmt.Errorf("--%s: --client-args sets it too: give one of them", g.Name)
 		}
 		if err := s.Set(g.Name, g.Value, programs); err != nil {
 			return fmt.Errorf("--%s: %w", g.Name, err)

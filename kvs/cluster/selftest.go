@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Config) selfTestFlags(fs *flag.FlagSet) {
-	fs.BoolFunc("selftest", "test the instrument itself on these nodes, in 5 to 6 minutes: are two runs of one configuration told apart, are faults of known size found, what do samples cost; --selftest=quick is the part that takes half a minute", func(text string) error {
+	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
 		switch text {
 		case "true":
 			c.SelfTest = experiment.FullSelfTest
@@ -31,9 +31,9 @@ func (c Config) validateSelfTest(set map[string]bool) error {
 	switch {
 	case c.SelfTest == "":
 	case c.Trials.many() || c.Trials.SLO != nil || c.Trials.Resume != "":
-		return errors.New("--selftest: it makes its own trials, without --trials, --until, --sweep, --curve, --ab, --slo and --resume")
+		return errors.New("--selftest makes its own trials, and excludes --trials, --until, --sweep, --curve, --ab, --slo and --resume")
 	case set["secs"] || set["soak"] || c.Grade != nil || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0:
-		return errors.New("--selftest: it has its own arguments for servers and clients, and goes without --server-args, --client-args, --secs, --soak and --grade")
+		return errors.New("--selftest has its own arguments, and excludes --server-args, --client-args, --secs, --soak and --grade")
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ func TestSelfTestFlags(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--selftest=slow":                       "want --selftest or --selftest=quick",
-		"--selftest --trials 3":                 "--selftest: it makes its own trials, without --trials",
-		"--selftest --secs 3":                   "--selftest: it has its own arguments for servers and clients",
-		"--selftest --client-args -theta=0.5":   "--selftest: it has its own arguments",
+		"--selftest --trials 3":                 "--selftest makes its own trials, and excludes --trials",
+		"--selftest --secs 3":                   "--selftest has its own arguments, and excludes",
+		"--selftest --client-args -theta=0.5":   "--selftest has its own arguments",
 		"--selftest --grade plots/no-such-file": "no such file",
 	} {
 		if _, err := ParseArgs(strings.Fields(args), "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

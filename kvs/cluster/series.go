@@ -239,8 +239,8 @@ func (s *series) keep(done []experiment.Trial, ended bool) error {
 	return err
 }
 
-// conclude writes the files of the end and the figures, and prints the result, the
-// verdict last.
+// conclude writes the last files and the figures, and prints the result, the verdict
+// last.
 func (s *series) conclude(done []experiment.Trial, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = plan.ErrInterrupted
@@ -260,7 +260,7 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 	return finish(s.stdout, text, s.dir, verdict, err)
 }
 
-// explainResume says how the experiment goes on.
+// explainResume prints the command that continues the experiment.
 func (s *series) explainResume(done []experiment.Trial) {
 	left := 0
 	groups, _ := s.kind.Next(done)
@@ -270,7 +270,7 @@ func (s *series) explainResume(done []experiment.Trial) {
 	fmt.Fprintf(s.stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
 }
 
-// further is the comparison of variants, and the grade.
+// further returns the comparison of variants and the grade.
 func further(plan metrics.Sweep, dir trial.Folder, scale compare.Scale, done []metrics.Trial) string {
 	text := ""
 	if len(plan.Variants) > 0 {

@@ -65,9 +65,9 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
-		{[]string{"--ab", "", "", "--until", "2%"}, "--ab: it compares two configurations, without --sweep, --curve, --until, --slo and --grade"},
-		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab: it compares two configurations"},
-		{[]string{"--together"}, "--together: it makes the two trials of a pair at the same time, and goes with --ab"},
+		{[]string{"--ab", "", "", "--until", "2%"}, "--ab compares two variants, and excludes --sweep, --curve, --until, --slo and --grade"},
+		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab compares two variants"},
+		{[]string{"--together"}, "--together needs --ab"},
 		{[]string{"--ab", "", "", "--trials", "0"}, "--trials 0: must be a positive whole number"},
 	} {
 		tr := newTrial(t)

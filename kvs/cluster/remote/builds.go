@@ -13,17 +13,17 @@ import (
 	"kvlab/metrics"
 )
 
-// Builds are the programs of other commits than the checkout's. They lie in one
-// temporary folder, which remove removes; on the nodes they are kept under the hash
-// of their content, as all programs are. The zero builds has none.
+// Builds holds the programs of other commits, in one temporary folder that Remove
+// removes. The nodes keep them by the hash of their content, as all programs. The zero
+// value is empty.
 type Builds struct {
 	dir   string
 	ready map[string]plan.Programs // by commit
 }
 
-// Programs builds the node programs of a revision of the checkout at root, static
-// as run-cluster.sh builds its own, and returns the commit that it names and their
-// paths. The build is the same to the last byte each time, for the same Go.
+// Programs builds the node programs of a revision of the checkout at root, with the
+// flags of run-cluster.sh, and returns the revision's commit and the paths. Builds with
+// the same Go are identical.
 func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string, paths plan.Programs, err error) {
 	commit, err = Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
@@ -39,8 +39,8 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 		b.ready = make(map[string]plan.Programs)
 	}
 	dir := filepath.Join(b.dir, commit)
-	// A clone of its own, which shares the objects: the checkout stays as it is, and
-	// the programs carry the commit.
+	// A clone that shares the objects leaves the checkout as it is, and the programs
+	// carry the commit.
 	source := filepath.Join(dir, "source")
 	if _, err := Git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err != nil {
 		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
@@ -67,15 +67,14 @@ func (b *Builds) Remove() error {
 	return os.RemoveAll(b.dir)
 }
 
-// Git runs git in a folder and returns what it prints. Its error is git's own last
-// line.
+// Git runs git in a folder and returns its output. The error is git's last line.
 func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
 	return strings.TrimSpace(out), err
 }
 
-// buildNodes builds the node programs of a source tree into bin, with the Go
-// that run-cluster.sh has found, or else that of PATH.
+// buildNodes builds the node programs of a source tree into bin, with the Go of
+// run-cluster.sh, or else of PATH.
 func buildNodes(ctx context.Context, source, bin string) error {
 	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "build", "-trimpath", "-o", bin+"/",
 		"./kvs/server/kvsserver", "./kvs/client/kvsclient")
@@ -87,5 +86,5 @@ func buildNodes(ctx context.Context, source, bin string) error {
 	return nil
 }
 
-// CommitPrefix is how a variant names a revision.
+// CommitPrefix precedes a variant's revision.
 const CommitPrefix = "commit:"

@@ -9,22 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart is by how many seconds each host's monotonic clock is ahead of that of the
-// host before it, as if their machines had been started at different times. The
-// first is as far ahead of this machine's.
+// apart is the distance in seconds between the monotonic clocks of neighbouring hosts, as
+// if they had booted at different times. The first is as far ahead of this machine's.
 const apart = 1000
 
-// A host's pid 1 stays on its main thread: a thread unshares a namespace for
-// itself, and /proc/self is the main thread's.
+// A host's pid 1 stays on its main thread: unshare acts on the calling thread, and
+// /proc/self shows the main thread.
 func init() {
 	if os.Args[0] == hostName {
 		runtime.LockOSThread()
 	}
 }
 
-// ownClock gives a host a CLOCK_MONOTONIC of its own, from the program on that
-// this process becomes, or before Linux 6.3 from its children on
-// (time_namespaces(7)). On a kernel that cannot do it hosts have the machine's.
+// ownClock gives a host its own CLOCK_MONOTONIC. It applies to the program that this
+// process executes next, before Linux 6.3 only to its children (time_namespaces(7)).
+// On a kernel without time namespaces hosts keep the machine's clock.
 func ownClock(index int) error {
 	if err := unix.Unshare(unix.CLONE_NEWTIME); errors.Is(err, unix.EINVAL) {
 		return nil

@@ -11,19 +11,18 @@ import (
 	"syscall"
 )
 
-// self is this program, also when its file has been replaced since.
+// self is this program, even if its file is replaced.
 const self = "/proc/self/exe"
 
-// namespaces are what a lab has of its own, and so has each of its hosts.
+// namespaces are the namespaces that each lab and each host have.
 const namespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
-// Enter runs this program again, with args, inside the namespaces of a new lab,
-// and returns its exit status when it has ended and the lab is gone. The end of
-// ctx reaches it as SIGINT, the close of force as a second one. An error means
-// that there could be no lab, and says what is missing.
+// Enter runs this program again, with args, in the namespaces of a new lab, and returns
+// its exit status after the lab is gone. The end of ctx becomes SIGINT, the close of
+// force a second one. An error means that no lab could be made.
 func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <-chan struct{}) (status int, err error) {
 	if os.Geteuid() != 0 {
-		return 0, errors.New("--virtual makes network namespaces, which needs root: type sudo ./run-cluster.sh and the same arguments")
+		return 0, errors.New("--virtual makes network namespaces and needs root: type sudo ./run-cluster.sh and the same arguments")
 	}
 	if err := need(tools); err != nil {
 		return 0, err
@@ -40,13 +39,13 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: namespaces,
 			Pdeathsig:  syscall.SIGKILL,
-			Setpgid:    true, // a terminal's Ctrl-C comes once, by way of ctx
+			Setpgid:    true, // a terminal's Ctrl-C arrives once, through ctx
 		},
 	}
 	ended, err := start(cmd)
 	gate.Close()
 	if errors.Is(err, syscall.EPERM) {
-		return 0, fmt.Errorf("--virtual: the kernel does not let this process make namespaces (it needs CAP_SYS_ADMIN, which containers seldom have): %w", err)
+		return 0, fmt.Errorf("--virtual: the kernel refuses namespaces (they need CAP_SYS_ADMIN, which containers seldom have): %w", err)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("--virtual: start the lab: %w", err)
@@ -58,7 +57,7 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 		return 0, err
 	}
 	defer guard.end()
-	open.Write([]byte{1}) // an error means that init has ended, which comes next
+	open.Write([]byte{1}) // fails only if init has ended
 	for interrupt := ctx.Done(); ; {
 		select {
 		case err := <-ended:
@@ -73,8 +72,8 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 	}
 }
 
-// start starts a process from a thread that lives until the process ends, as
-// the kernel sends Pdeathsig when the thread is gone that has started it.
+// start starts a process from a thread that lives until the process ends: the kernel
+// sends Pdeathsig when the thread that started the process ends.
 func start(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -89,7 +88,7 @@ func start(cmd *exec.Cmd) (ended <-chan error, err error) {
 	return end, <-started
 }
 
-// exitStatus is the status that init has ended with.
+// exitStatus returns init's exit status.
 func exitStatus(err error) (int, error) {
 	var exit *exec.ExitError
 	switch {
@@ -98,5 +97,5 @@ func exitStatus(err error) (int, error) {
 	case errors.As(err, &exit) && exit.Exited():
 		return exit.ExitCode(), nil
 	}
-	return 0, fmt.Errorf("--virtual: the lab has come to an end: %w", err)
+	return 0, fmt.Errorf("--virtual: the lab ended: %w", err)
 }

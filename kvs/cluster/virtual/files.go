@@ -15,16 +15,16 @@ import (
 // folder holds the lab's files, in memory.
 const folder = "/run/kvlab-lab"
 
-// tmcc is Emulab's client, where its nodes have it.
+// tmcc is the path of Emulab's client on its nodes.
 const tmcc = "/usr/local/etc/emulab/tmcc"
 
-// privilegeFolder is what Debian's sshd confines its unprivileged part to. The
-// system makes it at boot, if its own sshd is enabled.
+// privilegeFolder is the folder in which Debian's sshd confines its unprivileged part.
+// The system makes it at boot if its own sshd is enabled.
 const privilegeFolder = "/run/sshd"
 
 func hostname(index int) string { return fmt.Sprintf("node%d", index) }
 
-// Hostnames is what `tmcc hostnames` answers in a lab, in Emulab's form.
+// Hostnames is the answer to `tmcc hostnames` in a lab, in Emulab's form.
 func Hostnames(hosts int) string {
 	var b strings.Builder
 	for i := range hosts {
@@ -33,8 +33,8 @@ func Hostnames(hosts int) string {
 	return b.String()
 }
 
-// writeFiles makes everything that the hosts and ssh read. The key that opens
-// them lives as long as the lab; the user's ~/.ssh is neither read nor written.
+// writeFiles writes every file that the hosts and ssh read. Its ssh key exists as long as
+// the lab. The user's ~/.ssh is neither read nor written.
 func writeFiles(spec metrics.Lab) error {
 	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
 	if !isFolder(privilegeFolder) {
@@ -46,7 +46,7 @@ func writeFiles(spec metrics.Lab) error {
 		}
 	}
 	var files fileSet
-	files.add(tmcc, 0o755, "#!/bin/sh\n# Emulab's client, as far as a lab has answers.\n"+
+	files.add(tmcc, 0o755, "#!/bin/sh\n# A lab's part of Emulab's client.\n"+
 		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(spec.Hosts)+"END\n")
 	names := "127.0.0.1 localhost\n"
 	for i := range spec.Hosts {
@@ -57,7 +57,7 @@ func writeFiles(spec metrics.Lab) error {
 		files.add(own+"/hosts", 0o644, names)
 		files.add(own+"/hostname", 0o644, hostname(i)+"\n")
 		files.add(own+"/emulab/boot/controlif", 0o644, controlCard+"\n")
-		// Some systems lock root's password, and with it, to sshd, the account.
+		// Where root's password is locked, sshd refuses the account.
 		files.add(own+"/shadow", 0o600, "root:*:1::::::\n")
 		files.add(own+"/sshd_config", 0o600, fmt.Sprintf(sshdConfig, own, folder))
 		if spec.LinkBitsPerS > 0 {
@@ -70,7 +70,7 @@ func writeFiles(spec metrics.Lab) error {
 	return writeKeys(spec.Hosts)
 }
 
-// sshdConfig wants the host's folder and the lab's.
+// sshdConfig has verbs for the host's folder and the lab's.
 const sshdConfig = `HostKey %s/key
 AuthorizedKeysFile %s/key.pub
 PidFile none
@@ -80,7 +80,7 @@ PermitRootLogin prohibit-password
 PermitUserRC no
 `
 
-// sshConfig is for ssh -F; it wants the lab's folder, twice.
+// sshConfig is for ssh -F. It has two verbs for the lab's folder.
 const sshConfig = `Host *
   User root
   IdentityFile %s/key
@@ -91,8 +91,7 @@ const sshConfig = `Host *
   StrictHostKeyChecking yes
 `
 
-// writeKeys makes the user's key, each host's, and what ssh has to know of
-// them.
+// writeKeys makes the keys of user and hosts, and ssh's files about them.
 func writeKeys(hosts int) error {
 	var group errgroup.Group
 	group.SetLimit(8)
@@ -127,7 +126,7 @@ func keygen(path string) error {
 	return nil
 }
 
-// fileSet writes files until one cannot be written.
+// fileSet writes files until one fails.
 type fileSet struct{ err error }
 
 func (s *fileSet) add(path string, mode os.FileMode, text string) {

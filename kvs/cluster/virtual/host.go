@@ -19,18 +19,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is one machine of the lab, seen from the hub.
+// host is one machine of the lab, as the hub sees it.
 type host struct {
 	index int
 	name  string
 	cmd   *exec.Cmd // its pid 1
-	gate  io.Closer // closed when its network is there
+	gate  io.Closer // closed when its network exists
 	said  tail
-	ended chan struct{} // closed when pid 1 has ended
+	ended chan struct{} // closed when pid 1 ends
 }
 
-// startHost starts a host's pid 1 in namespaces of its own. It waits at its
-// gate before it becomes sshd.
+// startHost starts a host's pid 1 in new namespaces. It waits at its gate before it
+// becomes sshd.
 func startHost(index int) (*host, error) {
 	h := &host{index: index, name: hostname(index), ended: make(chan struct{})}
 	h.cmd = &exec.Cmd{
@@ -86,11 +86,10 @@ func greets(ctx context.Context, address string) bool {
 	return string(greeting) == "SSH-"
 }
 
-// runHost is what a host's pid 1 does before it becomes sshd, which reaps the
-// processes that lose their parent as an init must. It gives the host a name, a
-// clock, a /tmp, a home and system files of its own; the rest of the file system is the
-// machine's. A login in the user's own home would run what stands in its
-// start-up files, once for each host, and leave half of it behind when killed.
+// runHost prepares a host in its pid 1, which then becomes sshd. sshd reaps orphans, as an
+// init must. The host gets its own name, clock, /tmp, home and system files; the rest of
+// the file system is the machine's. With the user's home every login would run the
+// user's start-up files, and a kill would leave their processes half done.
 func runHost() error {
 	name := os.Args[1]
 	own := filepath.Join(folder, name)
@@ -111,7 +110,7 @@ func runHost() error {
 		return err
 	}
 	io.Copy(io.Discard, os.Stdin) // the gate
-	// The kernel says 10 Gb/s of every interface of this kind.
+	// The kernel reports 10 Gb/s for every veth interface.
 	if err := show(own, map[string]string{"speed": "/sys/class/net/" + dataCard + "/speed"}); err != nil {
 		return err
 	}
@@ -120,8 +119,8 @@ func runHost() error {
 	return fmt.Errorf("start %s: %w", sshd, err)
 }
 
-// show binds files of a host's folder over the system's. One that either side
-// does not have is left out.
+// show binds files of a host's folder over the system's. It skips a file that either of
+// them lacks.
 func show(own string, files map[string]string) error {
 	for file, at := range files {
 		if err := bind(filepath.Join(own, file), at); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -131,7 +130,7 @@ func show(own string, files map[string]string) error {
 	return nil
 }
 
-// tail keeps the end of what is written to it. Safe for concurrent use.
+// tail keeps the end of its input. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte // guarded by mu
@@ -146,7 +145,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the end as one line.
+// String returns the end as one line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

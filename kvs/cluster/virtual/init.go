@@ -8,15 +8,14 @@ import (
 	"syscall"
 )
 
-// runInit is pid 1 of a lab. It waits for a byte through the gate, by which
-// Enter says that the lab's end is provided for; a parent that died before it
-// could say so leaves an end of file. Then it starts the program, passes
-// signals on to it, reaps whatever processes lose their parent, and returns
-// the program's exit status.
+// runInit is pid 1 of a lab. It waits for a byte through the gate, which Enter sends once
+// the guard runs; if the parent dies before, the gate reads end of file. Then it starts
+// the program, passes signals on to it, reaps orphans, and returns the program's exit
+// status.
 func runInit() (status int, err error) {
 	gate := os.NewFile(3, "gate")
 	if n, _ := gate.Read(make([]byte, 1)); n == 0 {
-		return 0, errors.New("the lab's parent has gone")
+		return 0, errors.New("the lab's parent is gone")
 	}
 	gate.Close()
 	if err := privateMounts(); err != nil {
@@ -38,8 +37,7 @@ func runInit() (status int, err error) {
 	return reap(program.Pid)
 }
 
-// reap waits for every child until the one that matters ends, and returns its
-// exit status.
+// reap waits for children until the one that matters ends, and returns its exit status.
 func reap(matters int) (status int, err error) {
 	for {
 		var status syscall.WaitStatus

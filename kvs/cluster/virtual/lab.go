@@ -10,12 +10,11 @@
 //	      sshd          pid 1 of node0, in namespaces of its own
 //	      sshd          pid 1 of node1 ...
 //
-// Nothing of it outlives the first process, however that ends: the kernel then
-// kills init (PR_SET_PDEATHSIG, prctl(2)), with it everything in its pid
-// namespace (pid_namespaces(7)), and with the last process of each namespace
-// its interfaces and mounts (namespaces(7)). Files are in memory that only the
-// lab's mount namespace shows. Only the cgroups are visible outside; a shell
-// that waits for the first process's end removes them.
+// The lab ends with the first process, however that ends: the kernel kills init
+// (PR_SET_PDEATHSIG, prctl(2)), with it every process of its pid namespace
+// (pid_namespaces(7)), and removes the interfaces and mounts of each namespace with its
+// last process (namespaces(7)). Files are in memory, in the lab's mount namespace. Only
+// the cgroups are visible outside; a guard process removes them.
 package virtual
 
 import (
@@ -25,32 +24,30 @@ import (
 	"slices"
 )
 
-// A run needs a server and a client. More hosts than maxHosts have been tried
-// on no machine.
+// A run needs a server and a client. Labs of more than maxHosts are untested.
 const (
 	minHosts = 2
 	maxHosts = 64
 )
 
-// ValidateHosts checks that a lab can have so many hosts. Its error names the
-// flag.
+// ValidateHosts checks a lab's number of hosts. Its error names the flag.
 func ValidateHosts(hosts int) error {
 	if hosts < minHosts || hosts > maxHosts {
-		return fmt.Errorf("--virtual %d: must be a number of hosts from %d to %d", hosts, minHosts, maxHosts)
+		return fmt.Errorf("--virtual %d: must be from %d to %d hosts", hosts, minHosts, maxHosts)
 	}
 	return nil
 }
 
-// The process names, argv[0], by which a process of the lab knows what it is.
+// The values of argv[0] that tell a process its part in the lab.
 const (
 	initName = "kvlab-lab-init"
 	hubName  = "kvlab-lab"
 	hostName = "kvlab-lab-host"
 )
 
-// Main does the work of those of the lab's processes that are not the program
-// itself, and returns their exit status. It returns ok false at once in any
-// other process. A program that calls Enter begins with it.
+// Main does the work of the lab's init and hosts, and returns their exit status. In any
+// other process it returns ok false at once. A program that calls Enter calls Main
+// first.
 func Main() (status int, ok bool) {
 	var err error
 	switch os.Args[0] {
@@ -68,11 +65,10 @@ func Main() (status int, ok bool) {
 	return status, true
 }
 
-// Inside reports whether this process is the program inside a lab, where Start
-// may be called.
+// Inside reports whether this process is the program inside a lab, which may call Start.
 func Inside() bool { return os.Args[0] == hubName }
 
-// tool is a program that a lab needs, and the Debian package that has it.
+// tool is a program that a lab needs, and its Debian package.
 type tool struct{ program, debian string }
 
 var tools = []tool{
@@ -83,7 +79,7 @@ var tools = []tool{
 	{"ssh-keygen", "openssh-client"},
 }
 
-// need says what has to be installed when one of the tools is missing.
+// need returns an error that names the package of the first missing tool.
 func need(tools []tool) error {
 	for _, t := range tools {
 		if find(t.program) == "" {
@@ -93,8 +89,8 @@ func need(tools []tool) error {
 	return nil
 }
 
-// find returns a program's path, "" when it is not installed. Not every
-// root's PATH has the folders of system programs.
+// find returns a program's path, "" if it is not installed. Root's PATH may lack the
+// folders of system programs.
 func find(program string) string {
 	folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin", "/usr/local/sbin")
 	at := slices.IndexFunc(folders, func(folder string) bool {

@@ -281,7 +281,7 @@ func TestBrokenLab(t *testing.T) {
 		}
 	}
 	p.Wait()
-	if p.ProcessState.ExitCode() != 2 || !strings.Contains(p.stderr.String(), "the lab has come to an end: signal: killed") {
+	if p.ProcessState.ExitCode() != 2 || !strings.Contains(p.stderr.String(), "the lab ended: signal: killed") {
 		t.Errorf("exit status %d, %q", p.ProcessState.ExitCode(), p.stderr.String())
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateMounts cuts this mount namespace off from the one it was copied from,
-// and shows in /proc the processes of this pid namespace.
+// privateMounts makes this mount namespace private, and mounts the /proc of this pid
+// namespace.
 func privateMounts() error {
 	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the lab's mounts private: %w", err)
@@ -27,7 +27,7 @@ func mount(kind, at, options string) error {
 	return nil
 }
 
-// bind shows at to what is at from; both are folders, or neither is.
+// bind mounts from at to; both are folders, or neither is.
 func bind(from, to string) error {
 	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("show %s as %s: %w", from, to, err)
@@ -35,9 +35,9 @@ func bind(from, to string) error {
 	return nil
 }
 
-// graft makes an empty folder that only this mount namespace shows, and writes
-// nothing to the file system that path lies in: the nearest folder above that
-// exists is covered by one in memory, which shows all that was there before.
+// graft makes an empty folder in this mount namespace only, without a write to the file
+// system of path: a folder in memory, with the old entries bound into it, covers the
+// nearest existing parent.
 func graft(path string) error {
 	child, above := path, filepath.Dir(path)
 	for !isFolder(above) {
@@ -59,7 +59,7 @@ func graft(path string) error {
 		if entry.Name() == filepath.Base(child) {
 			continue
 		}
-		// The covered folder can still be reached through its descriptor.
+		// The descriptor still reaches the covered folder.
 		from := fmt.Sprintf("/proc/self/fd/%d/%s", before.Fd(), entry.Name())
 		if err := carry(from, filepath.Join(above, entry.Name()), entry.Type()); err != nil {
 			return err
@@ -68,7 +68,7 @@ func graft(path string) error {
 	return os.MkdirAll(path, 0o755)
 }
 
-// carry makes at to what shows the file, folder or link at from.
+// carry binds the file or folder from at to, or copies the link.
 func carry(from, to string, kind fs.FileMode) error {
 	var err error
 	switch {
@@ -87,7 +87,7 @@ func carry(from, to string, kind fs.FileMode) error {
 		return err
 	}
 	if err = bind(from, to); errors.Is(err, fs.ErrNotExist) {
-		return nil // it has gone meanwhile
+		return nil // removed meanwhile
 	}
 	return err
 }

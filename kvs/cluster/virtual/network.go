@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The networks. Nothing outside of the lab can reach these addresses, and they
-// may be in use there.
+// The networks. Their addresses are reachable only inside the lab, and may be in use
+// outside.
 const (
 	hubControl  = "172.16.0.254"
 	prefix      = "/24"
@@ -19,19 +19,18 @@ const (
 	dataCard    = "eth1" // and on the data network
 )
 
-// queue is how long a link's queue may grow: packets that would wait for
-// longer are dropped, as a switch with a finite buffer drops them.
+// queue bounds the delay in a link's queue. Packets that would wait longer are dropped, as
+// in a switch with a finite buffer.
 const queue = "50ms"
 
-// dataAddress is the address of a host on the data network, as Emulab numbers
-// them.
+// dataAddress is a host's address on the data network, in Emulab's numbering.
 func dataAddress(index int) string { return fmt.Sprintf("10.10.1.%d", index+1) }
 
-// controlAddress is a host's on the control network.
+// controlAddress is a host's address on the control network.
 func controlAddress(index int) string { return fmt.Sprintf("172.16.0.%d", index+1) }
 
-// connect makes both networks: a bridge each, and a cable from it into each
-// host's network namespace.
+// connect makes both networks: a bridge each, and a veth pair from it into each host's
+// network namespace.
 func connect(hosts []*host) error {
 	var hub strings.Builder
 	hub.WriteString("link set lo up\nlink add control type bridge\nlink add data type bridge\nlink set control up\nlink set data up\n")
@@ -53,10 +52,9 @@ func connect(hosts []*host) error {
 	return nil
 }
 
-// links are the commands that give a host its addresses. It knows its peers'
-// Ethernet addresses from the start, and for good: the kernel keeps 1024 that were
-// asked for, of all namespaces together (gc_thresh3, arp(7)), and 32 clients
-// of 32 servers need 2048.
+// links are the commands that give a host its addresses and permanent Ethernet addresses
+// of its peers. The kernel keeps at most 1024 resolved ones for all namespaces together
+// (gc_thresh3, arp(7)), and 32 clients of 32 servers need 2048.
 func (h *host) links(hosts int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "link set lo up\nlink set %s address %s\n", dataCard, ethernet(h.index))
@@ -71,15 +69,14 @@ func (h *host) links(hosts int) string {
 	return b.String()
 }
 
-// ethernet is a host's Ethernet address on the data network, one of those that
-// are for local use.
+// ethernet is a host's Ethernet address on the data network, from the range for local
+// use.
 func ethernet(index int) string { return fmt.Sprintf("02:00:0a:0a:01:%02x", index+1) }
 
-// shape gives every host's data link a rate, in each direction: what the host
-// sends is held back in the host, what it receives at the bridge. tbf counts a
-// packet from its Ethernet header on (tc-tbf(8)), so that of 1514 counted
-// bytes a full TCP segment has 1448 of payload; 24 more that a wire spends
-// (preamble, checksum, gap) are not counted.
+// shape limits every host's data link in each direction: tbf delays sent packets in the
+// host, received ones at the bridge. tbf counts a packet from its Ethernet header
+// (tc-tbf(8)): a full TCP segment has 1448 bytes of payload in 1514 counted ones. The
+// other 24 bytes on a wire (preamble, checksum, gap) are not counted.
 func shape(hosts []*host, bitsPerS uint64) error {
 	link := func(device string) string {
 		return fmt.Sprintf("qdisc replace dev %s root tbf rate %dbit burst %d latency %s\n", device, bitsPerS, burst(bitsPerS), queue)
@@ -104,8 +101,8 @@ func batch(program, commands string) error {
 	return nil
 }
 
-// inNetwork does something whose processes are started in the host's network
-// namespace.
+// inNetwork calls do on a thread in the host's network namespace. Processes that do starts
+// are in it too.
 func (h *host) inNetwork(do func() error) error {
 	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", h.pid()))
 	if err != nil {
@@ -114,7 +111,7 @@ func (h *host) inNetwork(do func() error) error {
 	defer namespace.Close()
 	done := make(chan error)
 	go func() {
-		// Never unlocked: the thread must not serve others, and ends here.
+		// Never unlocked, so that the thread ends here and runs no other goroutine.
 		runtime.LockOSThread()
 		err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET)
 		if err == nil {

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// The rates that a link may have, in bits per second. Below, a run's load alone
-// takes minutes; above, no machine keeps up.
+// The bounds of a link's rate in bits per second. Below them a load takes minutes; above
+// them no machine keeps up.
 const (
 	minRate = 1_000_000
 	maxRate = 100_000_000_000
 )
 
-// rateForm is how tc(8) writes a rate in bits: a decimal number and a unit.
+// rateForm matches a rate in bits in tc(8)'s form: a decimal number and a unit.
 var rateForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([kmg])bit$`)
 
 var rateUnit = map[string]float64{"k": 1e3, "m": 1e6, "g": 1e9}
@@ -31,9 +31,8 @@ func ParseRate(text string) (uint64, error) {
 	return uint64(number * rateUnit[parts[2]]), nil
 }
 
-// burst is how many bytes may pass a link at once. tbf's bucket must hold a
-// segment of 64 KiB, as TCP hands them down, several times over; 2 ms of the
-// rate keep it filled across the kernel's timer ticks.
+// burst is the size of tbf's bucket in bytes. It holds several TCP segments of 64 KiB,
+// and 2 ms of the rate, to span the kernel's timer ticks.
 func burst(bitsPerS uint64) uint64 {
 	const least = 256 << 10
 	return max(least, bitsPerS/8/500)
