@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// How many launchers are ended at random moments: against a lab that outlives
-// them, and against one that they have made themselves.
+// The number of launchers that are ended at random moments: in a lab that outlives them,
+// and in a lab that they made.
 const (
 	endedInside  = 38
 	endedOutside = 12
 )
 
-// longest is about how long a run of the size brief takes on a machine that has
-// little else to do; the moments are spread over it.
+// longest is about the length of a brief run on an idle machine. The moments are spread
+// over it.
 const longest = 3500 * time.Millisecond
 
-// brief is a run that soon comes to its end by itself.
+// brief is a run that ends soon.
 const brief = "-records 20000 -workers 4 -batch 64 -warmup 0.2 -secs 0.5"
 
 // endings are the ways to end a launcher.
 var endings = []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM}
 
-// moment is when a launcher is to be ended, and how.
+// moment draws a signal and the time to send it to a launcher.
 func moment(random *rand.Rand) (syscall.Signal, time.Duration) {
 	return endings[random.IntN(len(endings))], time.Duration(random.Int64N(int64(longest)))
 }
 
-// checkEnded ends a launcher against a lab that outlives it. Half of the runs
-// have to copy the programs first.
+// checkEnded ends a launcher in a lab that outlives it. Half of the runs copy the programs
+// first.
 func checkEnded(t *testing.T, p *pair, random *rand.Rand) {
 	if random.IntN(2) == 0 {
 		for _, h := range []*host{p.server, p.client} {
@@ -55,7 +55,7 @@ func checkEnded(t *testing.T, p *pair, random *rand.Rand) {
 	}
 }
 
-// strike sends a signal after a while, or when the launcher has ended before.
+// strike sends a signal after a time, or returns if the launcher ends before.
 func (l *launch) strike(t *testing.T, signal syscall.Signal, after time.Duration) time.Time {
 	t.Helper()
 	select {
@@ -72,8 +72,8 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// checkSaid checks what an ended launcher says, unless its run was over, or it
-// had not begun to listen to signals.
+// checkSaid checks the output of an ended launcher, unless its run was over, or it did not
+// listen to signals yet.
 func (l *launch) checkSaid(t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	status := l.ProcessState.Sys().(syscall.WaitStatus)
@@ -88,7 +88,7 @@ func (l *launch) checkSaid(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// TestEndedWithItsLab ends launchers that have made their lab themselves.
+// TestEndedWithItsLab ends launchers that made their lab.
 func TestEndedWithItsLab(t *testing.T) {
 	t.Setenv(rootVariable, build(t))
 	seed := uint64(time.Now().UnixNano())
@@ -109,8 +109,8 @@ func TestEndedWithItsLab(t *testing.T) {
 	}
 }
 
-// traces are what labs might leave on the machine beside processes: control
-// groups, mounts, interfaces.
+// traces lists what labs could leave on the machine beside processes: cgroups, mounts,
+// interfaces.
 func traces() []string {
 	var all []string
 	for _, pattern := range []string{"/sys/fs/cgroup/kvlab-lab-*", "/sys/fs/cgroup/*/kvlab-lab-*", "/sys/class/net/data[0-9]*", "/sys/class/net/control[0-9]*"} {
@@ -129,8 +129,7 @@ func traces() []string {
 	return all
 }
 
-// busy reports whether there are processes in a lab's control group: another
-// test's.
+// busy reports whether a lab's cgroup has processes, which are another test's.
 func busy(group string) bool {
 	lists, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
 	return slices.ContainsFunc(lists, func(list string) bool {
@@ -139,9 +138,9 @@ func busy(group string) bool {
 	})
 }
 
-// checkGone waits until nothing is left of a lab that has ended: no process that
-// has inherited its mark or runs a copy of one of its programs, and no trace that
-// was not there before. Its namespaces go with its last process.
+// checkGone waits until nothing is left of an ended lab: no process that inherited its mark
+// or runs a copy of its programs, and no new trace. Its namespaces go with its last
+// process.
 func checkGone(t *testing.T, mark string, before []string) {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -161,8 +160,8 @@ func checkGone(t *testing.T, mark string, before []string) {
 	}
 }
 
-// copies lists the processes, in whatever namespaces, that run a program of this
-// test's build: on the hosts of a lab, in a folder named after its checksum.
+// copies lists the processes, in all namespaces, that run a program of this test's build:
+// on a lab's hosts, in a folder named after its checksum.
 func copies(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// host is one of the lab's hosts, seen from the hub.
+// host is one of the lab's hosts, as the hub sees it.
 type host struct {
 	name  string
 	index int
@@ -49,7 +49,7 @@ func findHosts(t *testing.T) []*host {
 	return hosts
 }
 
-// processes are the numbers of all that this process can see.
+// processes lists the pids that this process sees.
 func processes() (pids []int) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -60,7 +60,7 @@ func processes() (pids []int) {
 	return pids
 }
 
-// space is a process's pid namespace, "" for one that has gone.
+// space is a process's pid namespace, "" if it has ended.
 func space(pid int) string {
 	link, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
 	return link
@@ -69,7 +69,7 @@ func space(pid int) string {
 // data is the host's address on the data network.
 func (h *host) data() string { return fmt.Sprintf("10.10.1.%d", h.index+1) }
 
-// command is a command that runs on the host.
+// command returns a command that runs on the host.
 func (h *host) command(words ...string) *exec.Cmd {
 	return exec.Command("nsenter", append([]string{"-t", strconv.Itoa(h.pid), "-a", "--"}, words...)...)
 }
@@ -82,7 +82,7 @@ func (h *host) do(t *testing.T, words ...string) {
 	}
 }
 
-// power cuts the host off from both networks, or connects it again.
+// power disconnects the host from both networks, or connects it again.
 func (h *host) power(t *testing.T, state string) {
 	t.Helper()
 	for _, network := range []string{"data", "control"} {
@@ -104,7 +104,7 @@ func (h *host) runs(program string) (pids []int) {
 	return pids
 }
 
-// signal sends a signal to the host's one process of a program.
+// signal sends a signal to the host's only process of a program.
 func (h *host) signal(t *testing.T, program string, s syscall.Signal) {
 	t.Helper()
 	pids := h.runs(program)
@@ -116,12 +116,11 @@ func (h *host) signal(t *testing.T, program string, s syscall.Signal) {
 	}
 }
 
-// cached is a program on a node, which stays there by design, and the folders
-// that it is in.
+// cached matches a program that stays on a node by design, and its folders.
 var cached = regexp.MustCompile(`^kvlab-root(/[0-9a-f]{16}(/kvs(server|client))?)?$`)
 
-// state is what a run must leave as it was: the host's processes, the files in
-// its /tmp and its root's home, its mounts.
+// state is what a run must restore: the host's processes, the files in its /tmp and in
+// root's home, its mounts.
 func (h *host) state() string {
 	var b strings.Builder
 	for _, pid := range processes() {

@@ -12,20 +12,20 @@ import (
 	"kvlab/metrics"
 )
 
-// lossy is a run of many packets, with so many calls under way at a time.
+// lossy is a run of many packets with a number of calls in flight.
 const (
 	lossy = "-records 20000 -workers 8 -batch 512 -warmup 0.5 -secs 2"
 	calls = 8
 )
 
-// losesMost reports whether lost segments are what such a run waits for: processors
-// have time, and more calls would find no more processors.
+// losesMost reports whether such a run waits mainly for lost segments: its processors are
+// not busy, and there are calls enough.
 func losesMost(f metrics.BottleneckFigures) bool {
 	return f.LostPercent >= 1 && max(f.ServerCPUPercent, f.ClientCPUPercent) < 90 && 2*runtime.NumCPU() <= calls
 }
 
-// dropPackets has each host drop 1 or 5 % of the packets that come to it over the
-// data network, each by chance.
+// dropPackets makes each host drop 1 or 5 % of the packets from the data network, at
+// random.
 func dropPackets(t *testing.T, s *scene) {
 	percent := []int{1, 5}[s.random.IntN(2)]
 	t.Logf("%d %% of packets are dropped", percent)
@@ -37,7 +37,8 @@ func dropPackets(t *testing.T, s *scene) {
 	}
 }
 
-// countsDespiteLoss: what was lost was sent again, and the result says so.
+// countsDespiteLoss checks that lost segments were sent again, and that the result counts
+// them.
 func countsDespiteLoss(t *testing.T, s *scene) {
 	text, err := os.ReadFile(filepath.Join(s.out, "latest", "run.json"))
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"kvlab/metrics"
 )
 
-// What a process of these tests is told in its environment.
+// The environment variables of these tests' processes.
 const (
 	rootVariable   = "KVLAB_FAULTS_ROOT"   // a folder with the programs in bin
 	listenVariable = "KVLAB_FAULTS_LISTEN" // to be a stranger that listens on this address
 )
 
-// TestMain lets the test binary be each of a lab's processes, and the program
-// inside the lab the tests themselves: there they see every host's processes,
-// files and links, and the lab outlives each launcher that they start.
+// TestMain lets the test binary be each process of a lab. The tests run as the program
+// inside the lab: they see every host's processes, files and links, and the lab outlives
+// each launcher that they start.
 func TestMain(m *testing.M) {
 	status, ok := virtual.Main()
 	switch address := os.Getenv(listenVariable); {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// listening is what a stranger says when it listens.
+// listening is a stranger's line when it listens.
 const listening = "listening\n"
 
 // listen listens until standard input closes.
@@ -52,9 +52,8 @@ func listen(address string) (status int) {
 	return 0
 }
 
-// build puts the real programs into the bin folder of an otherwise empty
-// checkout. Their build id is this test's own, so that no other test has copies
-// of them.
+// build puts the real programs into the bin folder of an empty checkout. Their build id is
+// unique, so that no other test has copies of them.
 func build(t *testing.T) (root string) {
 	t.Helper()
 	if os.Getenv("KVLAB_CI") != "1" && !long() {
@@ -79,9 +78,9 @@ func build(t *testing.T) (root string) {
 	return root
 }
 
-// TestFaults enters a lab, and there breaks it in each way. KVLAB_LONG=1 draws 20
-// faults of each kind, prints what came of them, and takes some 8 minutes; KVLAB_SEED=N
-// draws those of an earlier run again.
+// TestFaults enters a lab and breaks it in each way. KVLAB_LONG=1 draws 20 faults of each
+// kind, prints a table of the results, and takes some 8 minutes. KVLAB_SEED=N repeats an
+// earlier run's draws.
 func TestFaults(t *testing.T) {
 	if virtual.Inside() {
 		t.Run("rows", inside)
@@ -105,11 +104,11 @@ func TestFaults(t *testing.T) {
 	checkGone(t, rootVariable+"="+os.Getenv(rootVariable), before)
 }
 
-// long is whether all 20 faults of each kind are asked for.
+// long reports whether all 20 faults of each kind are drawn.
 func long() bool { return os.Getenv("KVLAB_LONG") == "1" }
 
-// pairs is how many pairs of a server's and a client's host the lab has: so
-// many faults strike at a time. Most of the time each waits.
+// pairs is the lab's number of pairs of a server's and a client's host, and of faults at a
+// time. Pairs mostly wait.
 func pairs() int {
 	if long() {
 		return 6

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// within is how soon after a fault everything must be over; a run that the fault
-// does not end may take longRun besides.
+// within bounds the time from a fault to the end. A run that survives the fault may take
+// longRun in addition.
 const (
 	within  = 15 * time.Second
 	longRun = 30 * time.Second
 )
 
-// pair is two hosts that one launcher at a time works with.
+// pair is two hosts that one launcher at a time uses.
 type pair struct {
 	server, client *host
 	ssh            string // for --ssh-config
 }
 
-// state is both hosts'.
+// state is the state of both hosts.
 func (p *pair) state() string { return p.server.state() + p.client.state() }
 
 // launch is one launcher's process.
@@ -40,7 +40,7 @@ type launch struct {
 	ended  chan struct{} // closed when it has ended
 }
 
-// output is what a launcher prints. Safe for concurrent use.
+// output is a launcher's output. It is safe for concurrent use.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
@@ -58,8 +58,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// launch starts a run of a server and a client on the pair, as on two machines
-// of a cluster.
+// launch starts a run of a server and a client on the pair.
 func (p *pair) launch(t *testing.T, out string, args ...string) *launch {
 	t.Helper()
 	hosts := filepath.Join(t.TempDir(), "hosts")
@@ -98,7 +97,7 @@ func newLaunch(t *testing.T, out string, args ...string) *launch {
 	return l
 }
 
-// reach waits until a node's log has a text.
+// reach waits until a node's log contains a text.
 func (l *launch) reach(t *testing.T, h *host, program, text string) {
 	t.Helper()
 	file := filepath.Join(l.out, "latest", program+"-"+h.name+".log")
@@ -115,9 +114,8 @@ func (l *launch) reach(t *testing.T, h *host, program, text string) {
 	t.Fatalf("%s has no %q", file, text)
 }
 
-// see waits until a fault's run is over: the launcher has ended, or no node of
-// it runs, or it has had one that hangs tell its stacks. It returns how long after
-// the fault that was.
+// see waits until a fault's run is over: the launcher has ended, or none of its nodes
+// runs, or a hanging node has dumped its stacks. It returns the time since the fault.
 func (l *launch) see(t *testing.T, p *pair, fault time.Time) time.Duration {
 	t.Helper()
 	for deadline := fault.Add(2*within + longRun); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -136,8 +134,8 @@ func (l *launch) see(t *testing.T, p *pair, fault time.Time) time.Duration {
 	return time.Since(fault)
 }
 
-// end waits for the launcher's end, and checks that it came soon after a
-// fault, or after the length of a run that the fault does not end.
+// end waits for the launcher's end. It must come soon after a fault, or after the length of
+// a run that survives the fault.
 func (l *launch) end(t *testing.T, fault time.Time, length time.Duration) {
 	t.Helper()
 	select {
@@ -162,8 +160,8 @@ func (l *launch) verdict() string {
 	return ""
 }
 
-// checkLeft waits until nothing of the run is left: no process here or on the
-// hosts, no file but the run's folder and the programs' copies, no mount.
+// checkLeft waits until nothing of the run is left: no process here or on the hosts, no
+// mount, no file except the run's folder and the programs' copies.
 func (l *launch) checkLeft(t *testing.T, p *pair, fault time.Time) {
 	t.Helper()
 	var left string
@@ -180,7 +178,7 @@ func (l *launch) checkLeft(t *testing.T, p *pair, fault time.Time) {
 	}
 }
 
-// left says what there is that was not there before; "" for nothing.
+// left lists what is new since the beginning; "" for nothing.
 func (l *launch) left(p *pair) string {
 	var b strings.Builder
 	for line := range strings.Lines(p.state()) {
@@ -193,7 +191,7 @@ func (l *launch) left(p *pair) string {
 	return b.String()
 }
 
-// files lists what the launcher has left here beside the runs' folders.
+// files lists the launcher's files on this machine, without the runs' folders.
 func (l *launch) files() string {
 	var b strings.Builder
 	for folder, own := range map[string]func(string) bool{
@@ -213,7 +211,7 @@ func (l *launch) files() string {
 // stamp is the name of a run's folder.
 var stamp = regexp.MustCompile(`^\d{8}-\d{6}$`)
 
-// marked lists the processes that have inherited a mark.
+// marked lists the processes that inherited a mark.
 func marked(mark string) string {
 	var b strings.Builder
 	for _, pid := range processes() {

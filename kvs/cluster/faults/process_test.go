@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// through is a run that a fault does not end.
+// through holds the client arguments of a run that survives a fault.
 const through = "-records 20000 -workers 8 -batch 512 -warmup 0.5 -secs 5"
 
-// process is the victim's node, once there is one.
+// process waits for the victim's node and returns its pid.
 func (s *scene) process(t *testing.T) int {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -30,28 +30,27 @@ func (s *scene) process(t *testing.T) int {
 	return 0
 }
 
-// noDescriptors lets the victim's process open nothing more: each open(2) and
-// accept(2) is EMFILE from then on (getrlimit(2)).
+// noDescriptors makes each further open(2) and accept(2) of the victim's process fail with
+// EMFILE (getrlimit(2)).
 func noDescriptors(t *testing.T, s *scene) {
 	if err := unix.Prlimit(s.process(t), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// noMemory lets the victim's process have no more address space than it has.
+// noMemory limits the victim's process to its present address space.
 func noMemory(t *testing.T, s *scene) {
 	if err := unix.Prlimit(s.process(t), unix.RLIMIT_AS, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// littleMemory gives the server less than the records take.
+// littleMemory gives the server less memory than the records need.
 func littleMemory(_ *testing.T, s *scene) {
 	s.args = append(s.args, "--server-args", fmt.Sprintf("-max-memory %dMiB", 60+s.random.IntN(140)))
 }
 
-// paused stops the victim's process for some 0.3 to 3 s: less than anybody's
-// patience.
+// paused stops the victim's process for 0.3 to 3 s, less than any timeout.
 func paused(t *testing.T, s *scene) {
 	pid := s.process(t)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -63,7 +62,7 @@ func paused(t *testing.T, s *scene) {
 	}
 }
 
-// restarted kills the server and starts another in its place, by hand.
+// restarted kills the server and starts another in its place.
 func restarted(t *testing.T, s *scene) {
 	const path = "/tmp/restarted"
 	s.mended(func() {

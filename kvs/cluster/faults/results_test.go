@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// Between these the test in the lab prints what came of all faults.
+// The test in the lab prints the results between these lines.
 const (
 	tableBegins = "\n--- results\n"
 	tableEnds   = "--- end of results\n"
 )
 
-// seedsOfEach is how many faults of a kind are drawn where all are asked for.
+// seedsOfEach is the number of faults of each kind in a long test.
 const seedsOfEach = 20
 
-// shortSeed is the seed otherwise: CI breaks things in the same ways each time. It
-// is the first with which what is struck more than once is struck in different
-// phases, on a server's and a client's host.
+// shortSeed is the seed of a short test, so that CI repeats the same faults. It is the
+// first seed that strikes repeated kinds in different phases, on a server's and a
+// client's host.
 const shortSeed = 658
 
-// seedOf is what faults are drawn from.
+// seedOf returns the seed of the faults.
 func seedOf(t *testing.T) uint64 {
 	seed := uint64(shortSeed)
 	if long() {
@@ -42,7 +42,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// strikeAll draws faults of every kind, and notes what comes of them.
+// strikeAll draws faults of every kind, and records the results.
 func strikeAll(t *testing.T, seed uint64, take func(*testing.T) *pair, all *results) {
 	all.seed = seed
 	for n, k := range kinds() {
@@ -66,13 +66,13 @@ func strikeAll(t *testing.T, seed uint64, take func(*testing.T) *pair, all *resu
 	}
 }
 
-// results are those of every kind of fault.
+// results holds the result of every kind of fault.
 type results struct {
 	seed  uint64
 	kinds []*result
 }
 
-// result is what came of the faults of a kind. Safe for concurrent use.
+// result sums up the faults of a kind. It is safe for concurrent use.
 type result struct {
 	kind string
 
@@ -97,7 +97,7 @@ func (r *result) add(o outcome) {
 	r.seen, r.ended = max(r.seen, o.seen), max(r.ended, o.ended)
 }
 
-// String is a table: a line for each kind.
+// String returns a table with a line for each kind.
 func (r *results) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d\n", r.seed)

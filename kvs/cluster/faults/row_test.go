@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// row is one fault at one moment, and what must come of it.
+// row is one fault at one moment, and the required outcome.
 type row struct {
 	name    string
 	prepare func(*testing.T, *scene) // before the launcher starts; may be nil
@@ -27,10 +27,10 @@ type row struct {
 	proof   func(*testing.T, *scene) // what else must be when it is VALID; may be nil
 }
 
-// starting is the moment at which the victim's program has been started as a node.
+// starting is the moment at which the victim's program has started as a node.
 const starting = "starting"
 
-// scene is where a row takes place.
+// scene is a row's hosts and launcher.
 type scene struct {
 	*pair
 	random  *rand.Rand // of this row
@@ -42,10 +42,10 @@ type scene struct {
 	undo    []func()   // what mends the hosts, once the launcher has ended
 }
 
-// mended has something done once the launcher has ended.
+// mended registers a repair for the time after the launcher's end.
 func (s *scene) mended(undo func()) { s.undo = append(s.undo, undo) }
 
-// mend does it.
+// mend does the repairs.
 func (s *scene) mend() {
 	for _, undo := range slices.Backward(s.undo) {
 		undo()
@@ -53,8 +53,8 @@ func (s *scene) mend() {
 	s.undo = nil
 }
 
-// small is a run's size: the load takes a moment, or in the phase load a while;
-// otherwise the rate leaves others some of the machine.
+// small is a run's size. The load is short, except in the phase load. The rate leaves
+// processors to the other pairs.
 func small(phase string) string {
 	switch phase {
 	case "load":
@@ -65,7 +65,7 @@ func small(phase string) string {
 	return "-records 2000 -workers 4 -batch 64 -rate 20k -warmup 0 -secs 600"
 }
 
-// outcome is what came of a row.
+// outcome is a row's outcome.
 type outcome struct {
 	right bool          // all was as it must be
 	hung  bool          // the launcher did not end
@@ -74,7 +74,7 @@ type outcome struct {
 	ended time.Duration // until the launcher had ended, and no node was left
 }
 
-// check strikes and sees what comes of it, which is in o even when the test ends early.
+// check strikes and fills in o, also if the test ends early.
 func (r row) check(t *testing.T, p *pair, random *rand.Rand, o *outcome) {
 	s := r.scene(t, p, random)
 	defer s.mend()
@@ -132,7 +132,7 @@ func (r row) await(t *testing.T, s *scene) {
 	time.Sleep(r.after) // the moment that was drawn
 }
 
-// length is how long a run takes that a fault does not end.
+// length is the length of a run that survives a fault.
 func (r row) length() time.Duration {
 	if r.lasts {
 		return longRun
@@ -151,7 +151,7 @@ func statusOf(verdict string) int {
 	return 1
 }
 
-// checkEnd checks what the launcher says, and that no node is left.
+// checkEnd checks the launcher's output, and that no node is left.
 func (r row) checkEnd(t *testing.T, s *scene, fault time.Time) {
 	t.Helper()
 	want := r.verdict
@@ -173,8 +173,7 @@ func (r row) checkEnd(t *testing.T, s *scene, fault time.Time) {
 	}
 }
 
-// checkAlone waits until no program of ours runs on the hosts, on one that is
-// cut off neither.
+// checkAlone waits until no program of ours runs on the hosts, disconnected ones too.
 func (p *pair) checkAlone(t *testing.T, fault time.Time) {
 	t.Helper()
 	for {
@@ -191,7 +190,7 @@ func (p *pair) checkAlone(t *testing.T, fault time.Time) {
 	}
 }
 
-// programs are the processes of ours on the hosts.
+// programs lists our processes on the hosts.
 func (p *pair) programs() (pids []int) {
 	for _, h := range []*host{p.server, p.client} {
 		pids = append(append(pids, h.runs("kvsserver")...), h.runs("kvsclient")...)
@@ -199,7 +198,7 @@ func (p *pair) programs() (pids []int) {
 	return pids
 }
 
-// end ends them.
+// end kills them.
 func (p *pair) end() {
 	for _, pid := range p.programs() {
 		syscall.Kill(pid, syscall.SIGKILL)

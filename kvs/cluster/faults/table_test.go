@@ -16,12 +16,12 @@ import (
 	"kvlab/metrics"
 )
 
-// kind is one sort of fault, at moments and with victims that a seed draws.
+// kind is a kind of fault. A seed draws the moments and the victims.
 type kind struct {
 	row
-	phases  []string       // one of which is drawn
-	victims []metrics.Role // likewise; none when it is about no node
-	short   int            // how many are drawn where not all 20 are; 0: one
+	phases  []string       // one is drawn
+	victims []metrics.Role // likewise; none if the fault strikes no node
+	short   int            // the number of draws in a short test; 0: one
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 	server = either[:1]
 )
 
-// kinds is every fault, and the verdict that it must come to.
+// kinds lists every fault with the required verdict.
 func kinds() []kind {
 	invalid := func(name, verdict string, strike func(*testing.T, *scene)) row {
 		return row{name: name, strike: strike, verdict: `INVALID\(` + verdict + `\)`}
@@ -62,16 +62,16 @@ func kinds() []kind {
 	}
 	capped := invalid("-max-memory reached", `memory is full: .*, VICTIM`, nil)
 	capped.prepare, capped.args = littleMemory, small("load")
-	// A reply whose segments are lost again and again may come too late.
+	// A reply whose segments are lost repeatedly may be late.
 	loss := row{name: "packets dropped", prepare: dropPackets, verdict: `VALID|INVALID\(.*no reply within 10s.*, VICTIM\)`, args: lossy, lasts: true, proof: countsDespiteLoss}
 	return append(all, kind{row: capped, phases: before, victims: server}, kind{row: loss, phases: before, victims: server})
 }
 
-// latest is how long after the beginning of a phase a fault may strike: in
-// milliseconds, before what comes next.
+// latest is the longest time in milliseconds from the beginning of a phase to a fault,
+// before the next phase.
 const latest = 1000
 
-// draw is one fault of the kind.
+// draw returns one fault of the kind.
 func (k kind) draw(random *rand.Rand) row {
 	r := k.row
 	r.phase = k.phases[random.IntN(len(k.phases))]
@@ -87,13 +87,14 @@ func (k kind) draw(random *rand.Rand) row {
 
 func off(t *testing.T, s *scene) { s.off(t, s.victim) }
 
-// off is a machine that loses its power, as far as anybody else can tell.
+// off looks to other machines like a loss of power.
 func (s *scene) off(t *testing.T, h *host) {
 	h.power(t, "down")
 	s.mended(func() { h.power(t, "up") })
 }
 
-// allAlone leaves the nodes without a launcher, and without a sign of that.
+// allAlone kills the launcher after it disconnects the nodes, so that they get no sign of
+// it.
 func allAlone(t *testing.T, s *scene) {
 	s.off(t, s.server)
 	s.off(t, s.client)
@@ -110,7 +111,7 @@ func signalled(signal syscall.Signal) func(*testing.T, *scene) {
 
 var identity = regexp.MustCompile(`(?m)^  IdentityFile (.*)\n`)
 
-// wrongKey offers the victim a key that it does not know.
+// wrongKey offers the victim an unknown key.
 func wrongKey(t *testing.T, s *scene) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong")
@@ -145,7 +146,7 @@ func hangingSSHD(t *testing.T, s *scene) {
 	})
 }
 
-// hangingLogin gives root on the victim's host a shell that says nothing.
+// hangingLogin gives root on the victim's host a silent shell.
 func hangingLogin(t *testing.T, s *scene) {
 	s.victim.do(t, "sh", "-c", `set -e
 printf '#!/bin/sh\nexec sleep 600\n' >/tmp/mute
@@ -160,13 +161,13 @@ mount --bind /tmp/passwd /etc/passwd`)
 	})
 }
 
-// stranger has somebody else listen where the server is to listen.
+// stranger makes another process listen on the server's port.
 func stranger(t *testing.T, s *scene) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the host's network and process numbers, and the hub's files.
+	// It has the host's network and pids, and the hub's files.
 	cmd := exec.Command("nsenter", "-t", strconv.Itoa(s.server.pid), "-n", "-p", "--", self)
 	cmd.Env = append(os.Environ(), listenVariable+"="+s.server.data()+":8080")
 	stdin, err := cmd.StdinPipe()
@@ -189,7 +190,7 @@ func stranger(t *testing.T, s *scene) {
 	}
 }
 
-// staleServer leaves a server of another version that nobody leads.
+// staleServer leaves a server of another version without a launcher.
 func staleServer(t *testing.T, s *scene) {
 	const folder = "/tmp/kvlab-root/0123456789abcdef"
 	s.server.do(t, "mkdir", "-p", "-m", "700", folder)
@@ -197,8 +198,8 @@ func staleServer(t *testing.T, s *scene) {
 	s.mended(func() { s.server.signal(t, "kvsserver", syscall.SIGKILL) })
 }
 
-// serve starts a copy of the server's program on the host, under a path of its
-// own, and waits until it listens where a run's server does.
+// serve starts a copy of the server's program on the host, under another path, and waits
+// until it listens on the port of a run's server.
 func (h *host) serve(t *testing.T, path string) {
 	program, err := os.ReadFile(filepath.Join(os.Getenv(rootVariable), "bin", "kvsserver"))
 	if err != nil {
@@ -211,7 +212,7 @@ func (h *host) serve(t *testing.T, path string) {
 	h.waitListening(t, true)
 }
 
-// waitListening waits until somebody listens where servers do, or nobody.
+// waitListening waits until a process listens on the servers' port, or none does.
 func (h *host) waitListening(t *testing.T, want bool) {
 	t.Helper()
 	listens := func() bool { return h.command("sh", "-c", "ss -ltn | grep -q :8080").Run() == nil }
@@ -222,16 +223,16 @@ func (h *host) waitListening(t *testing.T, want bool) {
 	}
 }
 
-// fullNode leaves the victim no room for programs.
+// fullNode leaves the victim no disk space for programs.
 func fullNode(t *testing.T, s *scene) {
 	s.victim.do(t, "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/tmp")
 	s.mended(func() { s.victim.do(t, "umount", "/tmp") })
 }
 
-// fullOut gives the run's files a disk that has no room.
+// fullOut puts the run's files on a full disk.
 func fullOut(t *testing.T, s *scene) { s.mountOut(t, "64k") }
 
-// smallOut gives them one that the preflight finds large enough.
+// smallOut puts them on a disk that passes the preflight.
 func smallOut(t *testing.T, s *scene) { s.mountOut(t, "120m") }
 
 func (s *scene) mountOut(t *testing.T, size string) {
@@ -245,7 +246,7 @@ func (s *scene) mountOut(t *testing.T, size string) {
 	})
 }
 
-// fillOut takes what room is left.
+// fillOut fills the disk.
 func fillOut(t *testing.T, s *scene) {
 	file, err := os.Create(filepath.Join(s.out, "ballast"))
 	if err != nil {
