@@ -50,9 +50,11 @@ func readmeCommands(t *testing.T) []string {
 	return commands
 }
 
-// TestReadmeLinks: every link to a file leads to one, and README.md stays short.
+// TestReadmeLinks: every link to a file leads to one, every Go file or package that a
+// page names exists, and README.md stays short.
 func TestReadmeLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^):#]+)\)`)
+	code := regexp.MustCompile("`((?:kvs|metrics|plots|workload)/[a-z/]+(?:\\.go)?)`")
 	for _, page := range append(pages(t), "CONTRIBUTING.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -60,6 +62,11 @@ func TestReadmeLinks(t *testing.T) {
 		}
 		for _, match := range link.FindAllSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(match[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		for _, match := range code.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(string(match[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}
