@@ -50,19 +50,14 @@ func throughputFigure(r *folder.Run) figure.Figure {
 // soakFigure shows what each node's process held over time. All axes begin at
 // zero, so that what is flat looks flat.
 func soakFigure(r *folder.Run) figure.Figure {
-	var panels []quantity
-	for _, held := range []struct {
-		label, text string
-		of          func(metrics.ProcessUsage) float64
-	}{
-		{"memory (MB)", "%.1f MB", func(p metrics.ProcessUsage) float64 { return float64(p.RSSBytes) / 1e6 }},
-		{"goroutines", "%.0f goroutines", func(p metrics.ProcessUsage) float64 { return float64(p.Goroutines) }},
-		{"descriptors", "%.0f descriptors", func(p metrics.ProcessUsage) float64 { return float64(p.OpenFiles) }},
-	} {
-		series := folder.Usages(r, func(u metrics.Usage) (float64, bool) { return held.of(u.Process), true })
-		panels = append(panels, quantity{label: held.label, series: series, text: unit(held.text)})
+	held := func(label, verb string, of func(metrics.ProcessUsage) float64) quantity {
+		series := folder.Usages(r, func(u metrics.Usage) (float64, bool) { return of(u.Process), true })
+		return quantity{label: label, series: series, text: unit(verb)}
 	}
-	return overTime(r, "soak", "What each process held over time", panels...)
+	return overTime(r, "soak", "What each process held over time",
+		held("memory (MB)", "%.1f MB", func(p metrics.ProcessUsage) float64 { return float64(p.RSSBytes) / 1e6 }),
+		held("goroutines", "%.0f goroutines", func(p metrics.ProcessUsage) float64 { return float64(p.Goroutines) }),
+		held("descriptors", "%.0f descriptors", func(p metrics.ProcessUsage) float64 { return float64(p.OpenFiles) }))
 }
 
 // unit writes numbers by a format.

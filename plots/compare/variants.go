@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -24,18 +23,16 @@ func Variants(dir string) (Comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	plan, trials, err := metrics.ReadSweep(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return c, &folder.InputError{Err: err}
-	}
-	if len(plan.Variants) != len(metrics.VariantNames) {
-		return c, &folder.InputError{Err: fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)}
-	}
-	for _, trial := range trials {
-		if !folder.Planned(plan.Knobs, trial.Point) {
-			return c, &folder.InputError{Err: fmt.Errorf("%s: trial %d is of neither variant", filepath.Join(dir, metrics.TrialsFile), trial.Number)}
+	s := &folder.Sweep{}
+	if folder.IsSweep(dir) {
+		if s, err = folder.LoadSweep(dir); err != nil {
+			return c, err
 		}
 	}
+	if len(s.Variants) != len(metrics.VariantNames) {
+		return c, &folder.InputError{Err: fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)}
+	}
+	trials := s.Trials
 	runs, err := folder.LoadTrials(dir)
 	if err != nil {
 		return c, err
@@ -47,7 +44,7 @@ func Variants(dir string) (Comparison, error) {
 				own = append(own, runs[at])
 			}
 		}
-		variant.Name = format.Label(cmp.Or(plan.Variants[i].Args, "nothing of its own"), 120)
+		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "nothing of its own"), 120)
 		if _, err := variant.add(own); err != nil {
 			return c, err
 		}
@@ -57,7 +54,7 @@ func Variants(dir string) (Comparison, error) {
 		return c, &folder.InputError{Err: errors.New(filepath.Base(dir) + ": no pair has two valid trials: there is nothing to compare")}
 	}
 	c.Results = []Result{resultOf(a, b, true, 0.95)}
-	if plan.Together {
+	if s.Together {
 		c.Results = nil // each variant has the throughput that the other leaves it
 		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 			a, b := pairs(trials, func(i int) float64 { return runs[i].CPUPerOp(role) })

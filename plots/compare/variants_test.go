@@ -56,7 +56,7 @@ func TestVariantsRefuses(t *testing.T) {
 	for dir, want := range map[string]string{
 		plain:               "is not a folder of --ab: name two to compare",
 		filepath.Dir(plain): "is not a folder of --ab",
-		astray:              "trials.json: trial 1 is of neither variant",
+		astray:              "trials.json: trial 1 is of point [], which sweep.json does not have",
 		never:               "ab: no pair has two valid trials: there is nothing to compare",
 	} {
 		_, err := Variants(dir)

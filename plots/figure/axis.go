@@ -16,32 +16,27 @@ type Axis struct {
 	log    bool
 }
 
-// NewAxis chooses the axis for values that are these numbers, or +Inf if they are
-// none. grows says that y is proportional to x if nothing is lost. Numbers that
-// span more than a factor of 100 have a logarithmic axis, and so have powers of two
-// that span more than 16.
+// NewAxis chooses the axis for values that are these numbers. It is an axis of words
+// if one of them is +Inf, which is no number. grows says that y is proportional to x
+// if nothing is lost. Numbers that span more than a factor of 100 have a logarithmic
+// axis, and so have powers of two that span more than 16.
 func NewAxis(values []string, numbers []float64, grows bool) Axis {
 	a := Axis{Values: values, Places: numbers}
 	powers := true
 	for _, v := range numbers {
-		if math.IsInf(v, 0) {
-			return wordAxis(values)
-		}
 		fraction, _ := math.Frexp(v)
-		powers = powers && fraction == 0.5
+		a.Words, powers = a.Words || math.IsInf(v, 0), powers && fraction == 0.5
+	}
+	if a.Words {
+		a.Places = nil
+		for i := range values {
+			a.Places = append(a.Places, float64(i))
+		}
+		return a
 	}
 	least, most := slices.Min(a.Places), slices.Max(a.Places)
 	a.log = least > 0 && (powers && most > 16*least || most > 100*least)
 	a.Grows = grows && least > 0
-	return a
-}
-
-// wordAxis is an axis of words.
-func wordAxis(values []string) Axis {
-	a := Axis{Values: values, Words: true}
-	for i := range values {
-		a.Places = append(a.Places, float64(i))
-	}
 	return a
 }
 

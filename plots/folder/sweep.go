@@ -46,7 +46,7 @@ func LoadSweep(dir string) (*Sweep, error) {
 		return nil, &InputError{err}
 	}
 	for _, trial := range trials {
-		if !Planned(plan.Knobs, trial.Point) {
+		if !planned(plan.Knobs, trial.Point) {
 			return nil, &InputError{fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
 				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)}
 		}
@@ -70,8 +70,8 @@ func LoadSweep(dir string) (*Sweep, error) {
 	return s, nil
 }
 
-// Planned reports whether the knobs have such a point.
-func Planned(knobs []metrics.Knob, point []string) bool {
+// planned reports whether the knobs have such a point.
+func planned(knobs []metrics.Knob, point []string) bool {
 	if len(point) != len(knobs) {
 		return false
 	}
@@ -100,9 +100,9 @@ func SweepOf(runs []*Run) *Sweep {
 		for _, knob := range s.Knobs {
 			point = append(point, settings[i][knob.Name])
 		}
-		planned := metrics.PlannedTrial{Number: i + 1, Point: point}
-		s.Order = append(s.Order, planned)
-		s.Trials = append(s.Trials, metrics.TrialOf(planned, r.ID, r.Run))
+		next := metrics.PlannedTrial{Number: i + 1, Point: point}
+		s.Order = append(s.Order, next)
+		s.Trials = append(s.Trials, metrics.TrialOf(next, r.ID, r.Run))
 		if name := metrics.PointName(s.Knobs, point); r.Verdict.Valid && first[name] == nil {
 			first[name] = r
 		}

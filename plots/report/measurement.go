@@ -117,30 +117,27 @@ func countTable(run metrics.Run) table {
 // disagreements lists the client-server pairs whose counts differ, and returns the
 // number of pairs compared.
 func disagreements(run metrics.Run) (t table, pairs int) {
-	type sides struct{ client, server metrics.Counts }
-	counts := map[string]sides{} // by "client at server"
+	client, server := map[string]metrics.Counts{}, map[string]metrics.Counts{} // by "client at server"
 	for _, node := range run.Nodes {
 		if node.Summary == nil {
 			continue
 		}
 		for _, peer := range node.Summary.Peers {
-			if node.Role == metrics.Client {
-				pair := counts[node.Name+" at "+peer.Peer]
-				pair.client = pair.client.Add(peer.Counts)
-				counts[node.Name+" at "+peer.Peer] = pair
-			} else {
-				pair := counts[peer.Peer+" at "+node.Name]
-				pair.server = pair.server.Add(peer.Counts)
-				counts[peer.Peer+" at "+node.Name] = pair
+			counts, name := client, node.Name+" at "+peer.Peer
+			if node.Role == metrics.Server {
+				counts, name = server, peer.Peer+" at "+node.Name
 			}
+			counts[name] = counts[name].Add(peer.Counts)
 		}
 	}
+	all := maps.Clone(client)
+	maps.Copy(all, server)
 	t = table{Columns: []string{"client at server", "verified by the client", "applied by the server"}, Names: []int{0}}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if pair := counts[name]; pair.client.ByKind() != pair.server.ByKind() {
-			t.add(name, grouped(pair.client.Ops()), grouped(pair.server.Ops()))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if client[name].ByKind() != server[name].ByKind() {
+			t.add(name, grouped(client[name].Ops()), grouped(server[name].Ops()))
 		}
 	}
-	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree", len(t.Rows), len(counts))
-	return t, len(counts)
+	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree", len(t.Rows), len(all))
+	return t, len(all)
 }
