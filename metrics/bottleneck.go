@@ -1,10 +1,9 @@
 package metrics
 
-// BottleneckKind is what a run's throughput is limited by.
+// BottleneckKind names what limits a run's throughput.
 type BottleneckKind string
 
-// The limits, in the order in which they are looked for: the first that holds
-// is the answer.
+// The kinds, in the order of the rules: the first rule that holds decides.
 const (
 	LimitOffered     BottleneckKind = "offered rate"    // an open loop, which the store keeps up with
 	LimitLink        BottleneckKind = "network link"    // a node's link carries what it can
@@ -27,8 +26,8 @@ type Bottleneck struct {
 	Figures  BottleneckFigures `json:"figures"`
 }
 
-// BottleneckFigures are what a Bottleneck stands on. Per cents of processors are
-// of those that the process in question may run on. What is not known is 0.
+// BottleneckFigures are the figures behind a Bottleneck. Percentages of processors
+// are of those that the process may run on. Unknown figures are 0.
 type BottleneckFigures struct {
 	ServerCPUPercent float64 `json:"server_cpu_percent"` // of the busiest server
 	ServerCPUNode    string  `json:"server_cpu_node"`

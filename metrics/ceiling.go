@@ -7,13 +7,13 @@ import (
 	"kvlab/metrics/format"
 )
 
-// minHeadroom is the headroom below which a result says more of the clients and
-// the network than of the store. It is this project's: above it, two stores of
-// which one takes half as much time still differ by a fifth.
+// minHeadroom is the headroom below which the clients and the network dominate a
+// result. The value is this project's: above it, if one of two stores takes half as
+// much time, their results still differ by a fifth.
 const minHeadroom = 1.5
 
-// Ceiling is what a run's clients and network could do with a store that costs
-// nothing: what was measured before the run, the same way on the same nodes.
+// Ceiling is the throughput of a run's clients and network with a store that costs
+// nothing. It is measured before the run, the same way on the same nodes.
 type Ceiling struct {
 	// NullOpsPerS is the rate of the same clients, in a closed loop, against
 	// servers without a store; 0 when it was not measured.
@@ -27,7 +27,7 @@ type Ceiling struct {
 	Note        string  `json:"note,omitempty"`     // what was not measured and why, in words
 }
 
-// Over is the ceiling beside a result of so many operations per second.
+// Over returns the ceiling with the headroom over a result.
 func (c Ceiling) Over(opsPerS float64) *Ceiling {
 	c.Headroom, c.ClientBound = 0, false
 	if c.NullOpsPerS > 0 && opsPerS > 0 {

@@ -1,9 +1,9 @@
 package metrics
 
-// CPUPerOp is the processor time, in nanoseconds, that the processes of the roles
-// used in their windows for each operation of theirs, all of the roles' added up; 0
-// when a node has not said. On a machine with other work it is steadier than
-// operations per second: it does not count the time that others had.
+// CPUPerOp is the processor time in nanoseconds per operation, in the window, of each
+// role's processes, summed over the roles. It is 0 when a node did not report it. On a
+// machine with other work it is steadier than operations per second, because it does
+// not count the time of other processes.
 func (r Run) CPUPerOp(roles ...Role) float64 {
 	sum := 0.0
 	for _, role := range roles {

@@ -1,10 +1,10 @@
 package metrics
 
-// Saturation is how near a node's machine and process came to what they can do, over
-// the window. Per cents of processors are of time.
+// Saturation says how busy a node's machine and process were in the window.
+// Percentages of processors are of time.
 type Saturation struct {
 	ProcessCPUPercent  float64 `json:"process_cpu_percent"`      // 100 is one core busy
-	OwnCoresPercent    float64 `json:"own_cores_cpu_percent"`    // busy share of the cores that the process may run on, whoever kept them busy
+	OwnCoresPercent    float64 `json:"own_cores_cpu_percent"`    // busy share of the cores that the process may run on, by any process
 	BusiestCorePercent float64 `json:"busiest_core_cpu_percent"` // of all
 	InterruptPercent   float64 `json:"interrupt_cpu_percent"`    // of all cores together: the kernel's work for devices and the network
 	StolenPercent      float64 `json:"stolen_cpu_percent"`       // of all cores together: another guest of the hypervisor had them

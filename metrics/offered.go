@@ -6,11 +6,11 @@ import (
 	"kvlab/metrics/format"
 )
 
-// minAchieved is the share of the offered rate below which a run was saturated:
-// its latencies grow for as long as it lasts, and say nothing.
+// minAchieved is the share of the offered rate below which a run is saturated: its
+// latencies grow with its length and mean nothing.
 const minAchieved = 0.99
 
-// Offered is the load of an open loop: what it was to be, of a client or of all.
+// Offered is the load that an open loop offers, of one client or of all.
 type Offered struct {
 	Arrivals    string  `json:"arrivals"`
 	OpsPerS     float64 `json:"ops_per_s"`
@@ -35,8 +35,8 @@ func (o Offered) Achieved(done uint64) float64 {
 	return float64(done) / float64(o.Ops)
 }
 
-// Saturated says in words that done operations are too few for latencies to mean
-// anything; "" when they are not.
+// Saturated says why latencies mean nothing when done operations are too few of the
+// offered ones; "" when they are enough.
 func (o Offered) Saturated(done uint64) string {
 	if share := o.Achieved(done); share < minAchieved {
 		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*share)
@@ -53,7 +53,7 @@ func (o Offered) String() string {
 	return text
 }
 
-// arrivalsText writes a man's name as such.
+// arrivalsText capitalizes the name.
 func arrivalsText(arrivals string) string {
 	if arrivals == "poisson" {
 		return "Poisson"

@@ -33,7 +33,7 @@ func PointName(knobs []Knob, point []string) string {
 	return strings.Join(words, " ")
 }
 
-// Point is what the trials of one point came to.
+// Point holds the trials of one point.
 type Point struct {
 	Values []string // of the knobs
 	Valid  []Trial  // in their order

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Preflight is what a run's machines were like before anything was started on
-// them, and what of that stands in the way of a result.
+// Preflight describes a run's machines before anything was started on them, and
+// lists what can spoil a result.
 type Preflight struct {
 	Started  time.Time `json:"started"`
 	LengthS  float64   `json:"length_s"`
 	Machines []Machine `json:"machines"`
 	RTTs     []RTT     `json:"rtts,omitempty"` // over the data network, of the pairs that were measured
-	Findings []Finding `json:"findings"`       // whatever is not as it should be
+	Findings []Finding `json:"findings"`       // everything that is not as it should be
 }
 
-// Failures returns the findings for which no run may start.
+// Failures returns the findings that forbid a run.
 func (p Preflight) Failures() []Finding {
 	var failures []Finding
 	for _, f := range p.Findings {
@@ -29,8 +29,8 @@ func (p Preflight) Failures() []Finding {
 	return failures
 }
 
-// Failed reports whether something was found for which no run may start. A
-// preflight that was not carried out, nil, found nothing.
+// Failed reports whether a finding forbids a run. A nil Preflight was not carried
+// out and found nothing.
 func (p *Preflight) Failed() bool { return p != nil && len(p.Failures()) > 0 }
 
 // slowestLink is the rate in bits per second of the slowest data link, and 0
@@ -60,8 +60,8 @@ func (p *Preflight) ClockOffset(node string) time.Duration {
 	return 0
 }
 
-// StepText says in a line whose wall clocks were set while the run went on; ""
-// when none was.
+// StepText lists the machines whose wall clocks were set during the run; "" for
+// none.
 func (p *Preflight) StepText() string {
 	if p == nil {
 		return ""
@@ -174,7 +174,7 @@ type Process struct {
 	Name     string    `json:"name,omitempty"`     // of its program
 	User     string    `json:"user"`               // its name, or number when it has none
 	Started  time.Time `json:"started,omitzero"`   // by the machine's own clock
-	Orphaned bool      `json:"orphaned,omitempty"` // whoever started it has gone
+	Orphaned bool      `json:"orphaned,omitempty"` // its parent has ended
 	Stopped  bool      `json:"stopped,omitempty"`  // by a signal
 }
 
@@ -184,7 +184,7 @@ type Process struct {
 type ClockOffset struct {
 	OffsetS   float64           `json:"offset_s"`
 	BoundS    float64           `json:"bound_s"`
-	Monotonic ClockOffsetBounds `json:"monotonic"` // of CLOCK_MONOTONIC, which nobody sets
+	Monotonic ClockOffsetBounds `json:"monotonic"` // of CLOCK_MONOTONIC, which is never set
 
 	// Zero is what the node's wall clock says of the moment when its CLOCK_MONOTONIC
 	// was 0. Both run at the same rate (adjtimex(2)), so that only a step of the wall

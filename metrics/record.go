@@ -13,7 +13,7 @@ package metrics
 
 import "time"
 
-// Role says which side of the wire a node stands on.
+// Role is a node's side of the connection: server or client.
 type Role string
 
 // The two roles of a node.
@@ -52,7 +52,7 @@ type Record struct {
 	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
 }
 
-// Config is what a node was told and where it runs; its first record.
+// Config is a node's first record: its flags and its machine.
 type Config struct {
 	Args    []string     `json:"args"`
 	Flags   FlagValues   `json:"flags"`                  // every flag's final value, by name
@@ -67,8 +67,8 @@ type Config struct {
 	Capabilities *Capabilities `json:"capabilities,omitempty"` // nil in older records: all
 }
 
-// ProcessID names one process of a machine for good: a pid is given to others
-// later, a pid with its start time is not until the machine starts again.
+// ProcessID identifies one process of a machine until the machine restarts. A pid
+// alone is reused.
 type ProcessID struct {
 	PID        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"` // clock ticks from the machine's start to the process's (proc(5), field 22 of stat)
@@ -128,7 +128,7 @@ type Histogram struct {
 	OutOfRange uint64  `json:"out_of_range,omitempty"` // values that HDR cannot hold and lacks
 }
 
-// Summary is a node's last record: its whole life in exact numbers.
+// Summary is a node's last record: exact counts from its start to its end.
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
@@ -146,7 +146,7 @@ type Summary struct {
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order
-	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, as far as all have drawn so many
+	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, up to the fewest that a worker drew
 	Workers       []WorkerCounts       `json:"workers,omitempty"`  // of a client, in worker order
 	Seen          *Seen                `json:"seen,omitempty"`     // of a server
 }

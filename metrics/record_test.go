@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCountsAddAndSubEveryField fills each field with a number of its own, so
+// TestCountsAddAndSubEveryField fills each field with a different number, so
 // that a forgotten field or two confused ones show.
 func TestCountsAddAndSubEveryField(t *testing.T) {
 	var a, b, sum Counts

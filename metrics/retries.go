@@ -7,8 +7,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Retries is what connections that broke cost a run with -retry. Every call counts
-// once all the same.
+// Retries counts the repairs of broken connections in a run with -retry. A repeated
+// call still counts once.
 type Retries struct {
 	Connections uint64 `json:"connections"`                // that clients made again
 	Calls       uint64 `json:"calls_sent_again"`           // by clients

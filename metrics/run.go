@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Run is run.json: what a run folder holds and what it is worth.
+// Run is run.json: the description and the results of one run.
 type Run struct {
 	ID           string     `json:"id"` // the run folder's name
 	Started      time.Time  `json:"started"`
@@ -20,7 +20,7 @@ type Run struct {
 	Preflight    *Preflight `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes        []RunNode  `json:"nodes"`
 	Together     string     `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
-	Symmetric    bool       `json:"symmetric,omitempty"` // every machine both serves and loads: a class of its own
+	Symmetric    bool       `json:"symmetric,omitempty"` // every machine both serves and loads: a separate class
 	WindowStart  time.Time  `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
 	WindowS      float64    `json:"window_s"`
 	OverlapShare float64    `json:"overlap_share"` // intersection over the shortest window, 0 to 1
@@ -59,7 +59,7 @@ type RunNode struct {
 	Soak *Soak `json:"soak,omitempty"` // what it held over the window; nil when the run was no soak
 }
 
-// Verdict says whether a run's number may be believed.
+// Verdict says whether a run's result is valid.
 type Verdict struct {
 	Valid  bool   `json:"valid"`
 	Reason string `json:"reason,omitempty"` // why not
@@ -78,7 +78,7 @@ func (v Verdict) String() string {
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
 }
 
-// Encrypted reports whether calls were: such a run is of a class of its own.
+// Encrypted reports whether calls were encrypted. Such runs are a separate class.
 func (r Run) Encrypted() bool { return r.Workload["tls"] == "true" }
 
 // InRole returns the nodes of a role, in the run's order.

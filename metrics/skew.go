@@ -1,7 +1,7 @@
 package metrics
 
-// Skew is how unevenly a run's operations fall on records and servers: what
-// theory says of it, and what the servers saw.
+// Skew is how unevenly a run's operations fall on records and servers, in theory
+// and as the servers observed.
 type Skew struct {
 	Law     string `json:"law"` // the flags behind the theory, as they are typed
 	Router  string `json:"router"`
@@ -76,8 +76,8 @@ func (s Skew) Balance() Share {
 	return Share{Theory: 1 / (n * most.Theory), Observed: 1 / (n * most.Observed)}
 }
 
-// Busiest is the share of the server that had the most, and of that which was to
-// have the most; 1 without a server.
+// Busiest is the largest observed share, with its server, and the largest
+// theoretical one; 1 without a server.
 func (s Skew) Busiest() ServerShare {
 	if len(s.Servers) == 0 {
 		return ServerShare{Share: Share{1, 1}}

@@ -69,8 +69,8 @@ type PlannedTrial struct {
 	Point  []string `json:"point,omitempty"` // a value for each of the sweep's knobs, in their order
 }
 
-// Trial is what one trial of a sweep came to. One whose verdict is INVALID is
-// kept and is never a data point.
+// Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
+// data point.
 type Trial struct {
 	PlannedTrial
 	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's

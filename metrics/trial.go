@@ -4,8 +4,8 @@ import (
 	"strconv"
 )
 
-// TrialOf is what a run came to, as a trial of a sweep. folder is the run's,
-// below the sweep's.
+// TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
+// the sweep's.
 func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	trial := Trial{
 		PlannedTrial: planned,
@@ -53,8 +53,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	return trial
 }
 
-// Stamps are the words that stand beside the verdict on a trial that is VALID and
-// says less than it seems to.
+// Stamps are warnings shown beside the verdict of a VALID trial.
 func (t Trial) Stamps() []string {
 	var stamps []string
 	if t.NonStationary {

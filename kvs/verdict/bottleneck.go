@@ -6,8 +6,8 @@ import (
 	"kvlab/metrics"
 )
 
-// FindBottleneck says what limits a run that came to its end, and on which node,
-// from what is in it alone.
+// FindBottleneck says what limits a run that ended, and on which node, from its record
+// alone.
 func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	machines := machinesOf(run)
 	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
@@ -31,16 +31,15 @@ func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	return b
 }
 
-// diagnosis is a run that rules look at, each for one limit: which it is, "" when
-// it does not hold, the node, and what there is to say of it.
+// diagnosis is a run that the rules examine. Each rule returns a kind, "" when it does
+// not hold, the node and an explanation.
 type diagnosis struct {
 	run      metrics.Run
 	machines []*machineLoad
 	f        metrics.BottleneckFigures
 }
 
-// words are the figures that are worth a place in a sentence which says a limit
-// already.
+// words are the figures worth adding to a sentence that already names a bottleneck.
 func words(f metrics.BottleneckFigures, said metrics.BottleneckKind, servers bool) []string {
 	var words []string
 	add := func(worth bool, layout string, args ...any) {

@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// busyPercent is how busy the cores were on which a node's process may run.
+// busyPercent is the busy share of the cores that a node's process may run on.
 func busyPercent(node metrics.RunNode) float64 {
 	if p := node.Summary.Saturation; p != nil {
 		return p.OwnCoresPercent
@@ -14,15 +14,14 @@ func busyPercent(node metrics.RunNode) float64 {
 	return node.Summary.Usage.CPUPercent.Avg
 }
 
-// saturates reports whether a node's process by itself takes all the processors
-// that it may.
+// saturates reports whether a node's process alone uses all of its processors.
 func saturates(node metrics.RunNode) bool {
 	return node.Summary != nil && node.Summary.Saturation != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
 		node.Summary.Saturation.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
 }
 
-// linkPercent is how full a node's data link was, in the direction that carried
-// more, in bits of frames over those that the link takes; 0 where that is not known.
+// linkPercent is the use of a node's data link in the busier direction, in percent of
+// its rate; 0 where the rate is not known.
 func linkPercent(run metrics.Run, node metrics.RunNode) float64 {
 	bits := linkOf(run.Preflight, node)
 	if run.Lab != nil {
@@ -50,7 +49,7 @@ func linkOf(p *metrics.Preflight, node metrics.RunNode) uint64 {
 	return 0
 }
 
-// figuresOf are the figures of a run.
+// figuresOf computes the figures of a run.
 func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigures {
 	var f metrics.BottleneckFigures
 	var perServer []uint64

@@ -9,20 +9,18 @@ import (
 	"kvlab/metrics/format"
 )
 
-// The limits of the judgement, where no other source is named those of this
-// project.
+// The thresholds of the rules. Those without a source are this project's.
 const (
-	// busyCPU is when processors, or a client's, are called saturated: what is
-	// left is what a window's edges and the kernel's own work take. Load
-	// generators are commonly distrusted from here on.
+	// busyCPU is the use from which processors count as saturated: a window's edges
+	// and the kernel's work take the rest. Load generators are commonly distrusted
+	// from here on.
 	busyCPU = 90.0
-	// idleCPU is below what they are when operations wait for anything else.
+	// idleCPU is the use below which operations wait for something else.
 	idleCPU = 70.0
 	// fullLink is of the rate of a link: of 1538 bytes on a wire with an MTU of
 	// 1500 TCP carries 1448, 94 %.
 	fullLink = 90.0
-	// muchOther is other work that a difference between two stores disappears
-	// in.
+	// muchOther is enough other work to hide a difference between two stores.
 	muchOther = 25.0
 	// muchGC is what Go's collector takes of the processors while it runs
 	// (gcBackgroundUtilization in runtime/mgcpacer.go): from there on it never
@@ -58,8 +56,8 @@ func (d diagnosis) link() (metrics.BottleneckKind, string, string) {
 	return metrics.LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
 }
 
-// tooFew: fewer calls can be under way than there are processors, of which a call
-// keeps one busy at most, whatever else the machines do.
+// tooFew: fewer calls can be under way than there are processors. A call keeps at most
+// one busy.
 func (d diagnosis) tooFew() (metrics.BottleneckKind, string, string) {
 	cores := 0.0
 	for _, m := range d.machines {
@@ -73,8 +71,8 @@ func (d diagnosis) tooFew() (metrics.BottleneckKind, string, string) {
 	return metrics.LimitConcurrency, "", d.waiting()
 }
 
-// otherWork: a machine is busy, with much that is not the run's, and no process of
-// the run's has all that it may use.
+// otherWork: a machine is busy, much of its work is not the run's, and no process of
+// the run uses all of its processors.
 func (d diagnosis) otherWork() (metrics.BottleneckKind, string, string) {
 	if slices.ContainsFunc(d.run.Nodes, saturates) {
 		return "", "", ""
@@ -88,7 +86,7 @@ func (d diagnosis) otherWork() (metrics.BottleneckKind, string, string) {
 	return "", "", ""
 }
 
-// garbage: a process collects it all the time, and its processors are busy.
+// garbage: a process collects garbage all the time, and its processors are busy.
 func (d diagnosis) garbage() (metrics.BottleneckKind, string, string) {
 	for _, node := range d.run.Nodes {
 		if node.Summary == nil || node.Summary.Saturation == nil || busyPercent(node) < busyCPU {
@@ -101,8 +99,8 @@ func (d diagnosis) garbage() (metrics.BottleneckKind, string, string) {
 	return "", "", ""
 }
 
-// hottestAlone: one server has clearly more to do than the mean, and it alone is
-// at a limit.
+// hottestAlone reports whether one server does clearly more than the mean and it alone
+// is at a limit.
 func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
 	if d.f.HottestServer < muchHotter {
 		return false

@@ -9,7 +9,7 @@ import (
 	"kvlab/workload"
 )
 
-// expectation is what a run's flags say of its operations.
+// expectation is what a run's flags predict for its operations.
 type expectation struct {
 	name             string // the flags behind it, as they are typed
 	records          uint64
@@ -38,8 +38,8 @@ type topRecord struct {
 	cellShare float64 // that of all keys of its server in its cell
 }
 
-// expect returns what the flags of a run with so many servers predict. It takes
-// some 0.2 s for 10^6 records.
+// expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
+// records.
 func expect(flags map[string]string, servers int) (*expectation, error) {
 	config := workload.DefaultConfig()
 	router, prefix := route.Names[0], ""
@@ -81,7 +81,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	return e, nil
 }
 
-// workloadFlags names the flags that decide about kinds and keys.
+// workloadFlags lists the flags that determine kinds and keys.
 func workloadFlags(c workload.Config) string {
 	name := "-workload " + c.Workload
 	if c.Workload == workload.Mix {

@@ -44,7 +44,7 @@ func findHot(plan *workload.Plan, router, prefix string, servers int, records ui
 	return h, nil
 }
 
-// popularity is what a router may know of the keys.
+// popularity yields the hashes and shares that a router may use.
 func (h hotRecords) popularity(yield func(hash, share uint64) bool) {
 	for _, r := range h.records {
 		if !yield(r.hash, r.share) {
@@ -56,10 +56,10 @@ func (h hotRecords) popularity(yield func(hash, share uint64) bool) {
 // fraction is a share of a router's as a number from 0 to 1.
 func fraction(share uint64) float64 { return float64(share) / route.WholeShare }
 
-// groups returns the expected share per server and key group, and the variance of
-// one caused by the other records. These fall into the cells independently, each
-// with at most the popularity of the last hot one: the variance is that popularity
-// times what they have together, over the cells.
+// groups returns the expected share per server and key group, and the variance of a
+// share caused by the other records. They fall into the cells independently, each
+// with at most the popularity of the last hot record, so the variance is that
+// popularity times their total share, divided by the number of cells.
 func (h hotRecords) groups(servers int) (shares [][]float64, variance float64) {
 	shares = make([][]float64, servers)
 	for i := range shares {
@@ -84,8 +84,8 @@ const (
 	// topRecords is how many of the most popular records a run's servers are
 	// asked for.
 	topRecords = 10
-	// standsOut is how many times the mean cell's share a record has at least for
-	// its own cell to be among a server's busiest for certain.
+	// standsOut is the least share of a record, in mean cell shares, that puts its
+	// cell among a server's busiest for certain.
 	standsOut = 8
 )
 
@@ -115,8 +115,7 @@ func (h hotRecords) top(servers int, plan *workload.Plan) []topRecord {
 // compared are the numbers of servers that routers are compared for.
 var compared = []int{2, 4, 8, 16, 32}
 
-// balances returns what the routers make of these numbers of servers, and of the
-// run's own.
+// balances returns the routers' balances for these numbers of servers and the run's.
 func (h hotRecords) balances(servers int, top float64) []metrics.RouterBalance {
 	few := h.thinned()
 	numbers := append(slices.Clone(compared), servers)
@@ -129,9 +128,9 @@ func (h hotRecords) balances(servers int, top float64) []metrics.RouterBalance {
 	return all
 }
 
-// The balanced router is tried with all of the most popular records, and one in so
-// many of the others, which stands for its neighbours: that moves no balance of 32
-// servers by more than 0.2 %, and takes a quarter of the time.
+// The balanced router is tried with the first allOf records, and one in oneIn of the
+// others, which stands for its neighbours. That changes no balance of 32 servers by
+// more than 0.2 % and takes a quarter of the time.
 const allOf, oneIn = 1 << 17, 8
 
 func (h hotRecords) thinned() hotRecords {
@@ -148,8 +147,8 @@ func (h hotRecords) thinned() hotRecords {
 	return q
 }
 
-// balance is the metrics.Balance of a router's shares, in theory; 0 where it
-// cannot have so many servers.
+// balance is the stats.Balance of a router's theoretical shares; 0 where it does not
+// support that number of servers.
 func (h hotRecords) balance(name string, servers int) float64 {
 	router, err := route.New(name, servers, h.popularity)
 	if err != nil {

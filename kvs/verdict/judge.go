@@ -1,5 +1,5 @@
-// Package verdict says whether the number of a run may be believed, and what limits
-// it: pure functions of a metrics.Run.
+// Package verdict decides whether a run's result is valid and what limits it, by
+// pure functions of a metrics.Run.
 package verdict
 
 import (
@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Total fills in what run's summaries add up to: the common window, the result
-// and the counts of both sides. A missing summary adds nothing; judge sees it.
+// Total sums the summaries of run: the common window, the result and the counts of
+// both sides. A missing summary adds nothing; judge reports it.
 func Total(run *metrics.Run) {
 	tables := make(map[metrics.Role][]metrics.Table)
 	for _, node := range run.Nodes {
@@ -35,15 +35,15 @@ func Total(run *metrics.Run) {
 	totalWindow(run)
 }
 
-// judged is a run and what its flags say of it.
+// judged is a run with the expectation that follows from its flags.
 type judged struct {
 	metrics.Run
 	expected   *expectation
 	unexpected error // why there is none
 }
 
-// Judge fills in what the summaries of a run that came to its end add up to, and
-// says whether its number may be believed.
+// Judge sums the summaries of a run that ended and returns whether its result is
+// valid.
 func Judge(run *metrics.Run) metrics.Verdict {
 	Total(run)
 	r := judged{Run: *run}
@@ -54,16 +54,16 @@ func Judge(run *metrics.Run) metrics.Verdict {
 	return judge(r)
 }
 
-// judge reads what Total has filled in. Of two checks that one mistake fails, that
-// which names it comes first.
+// judge runs the checks in order on what Total filled in. More specific checks come
+// first, so that the verdict names the cause.
 func judge(run judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
 		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed)
 }
 
-// JudgeInproc is the verdict on the run without servers: what a client says of its
-// own replies, and that it is no result. Each is the first of one client, so that
-// all draw the same operations.
+// JudgeInproc is the verdict on a run without servers. It checks the clients' own
+// replies and is never VALID. Each process is client 0 of 1, so all draw the same
+// operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
 	Total(run)
 	return first(judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(judged) metrics.Verdict { return Ceiling })
@@ -95,7 +95,7 @@ func checkReports(run judged) metrics.Verdict {
 	return valid
 }
 
-// checkAccounts: the nodes have said what the other checks go by.
+// checkAccounts: the nodes have reported what the other checks need.
 func checkAccounts(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		switch s := node.Summary; {
@@ -149,7 +149,7 @@ func checkWindow(run judged) metrics.Verdict {
 	return valid
 }
 
-// checkTotals: what a node did with its peers adds up to what it did.
+// checkTotals: a node's counts by peer add up to its total.
 func checkTotals(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		var total metrics.Counts
@@ -164,8 +164,7 @@ func checkTotals(run judged) metrics.Verdict {
 }
 
 // checkPairs: between each client and each server, verified equals applied, kind
-// by kind. Of two nodes that disagree the client is named, for its figure is
-// the result.
+// by kind. If they differ the client is named, because its count is the result.
 func checkPairs(run judged) metrics.Verdict {
 	applied := make(map[[2]string]metrics.Counts) // by client and server
 	for _, node := range run.Servers() {
@@ -190,8 +189,8 @@ func checkPairs(run judged) metrics.Verdict {
 	return valid
 }
 
-// miscount says what is wrong where a client verified something else than a
-// server applied, of the operations after the load.
+// miscount explains a difference between the operations that a client verified and
+// a server applied after the load.
 func miscount(verified, applied metrics.Counts) string {
 	switch {
 	case verified.Ops() < applied.Ops():
@@ -208,15 +207,15 @@ func miscount(verified, applied metrics.Counts) string {
 
 func writes(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites }
 
-// byChanceReads reports whether so many operations, which fell out whatever their
-// kind, may all have been reads: more often than once in 10^9 times.
+// byChanceReads reports whether all missing operations may be reads if operations of
+// any kind are lost alike: with a probability above 10^-9.
 func byChanceReads(all metrics.Counts, missing uint64) bool {
 	reads := 1 - portion(writes(all), all.Ops())
 	return float64(missing)*math.Log(reads) > math.Log(1e-9)
 }
 
-// Ceiling is the verdict on a run that is right in all but that its servers have
-// no store (kvsserver -engine null).
+// Ceiling is the verdict on a run that passes every other check but whose servers
+// have no store (kvsserver -engine null).
 var Ceiling = invalid("", "engine null answers without a store: this is a ceiling, not a result")
 
 // checkStore: the values that were checked were those of their keys. It comes
@@ -236,12 +235,12 @@ func checkStore(run judged) metrics.Verdict {
 	return valid
 }
 
-// Injected is the verdict on a run that is right in all but that its servers' speed
-// was faulty on purpose (kvsserver -inject).
+// Injected is the verdict on a run that passes every other check but whose servers
+// were slowed on purpose (kvsserver -inject).
 var Injected = invalid("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
 
-// checkSpeed: the servers were as fast as they can be. It comes last, as a test of
-// the instrument must hold in all else.
+// checkSpeed: no server was slowed on purpose. It comes last, because a test of the
+// instrument must pass every other check.
 func checkSpeed(run judged) metrics.Verdict {
 	for _, node := range run.Servers() {
 		if node.Config != nil && node.Config.Flags["inject"] != "" {
@@ -251,13 +250,12 @@ func checkSpeed(run judged) metrics.Verdict {
 	return valid
 }
 
-// withoutStore: the node is a server that keeps nothing.
+// withoutStore reports whether the node is a server that keeps nothing.
 func withoutStore(node metrics.RunNode) bool {
 	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && !node.Config.Capabilities.Store
 }
 
-// difference says in words in which kind two counts of the same operations
-// differ, "" when they agree.
+// difference names the first kind in which two counts differ; "" when they agree.
 func difference(a, b metrics.Counts) string {
 	ours, theirs := a.ByKind(), b.ByKind()
 	for k, name := range metrics.KindNames {

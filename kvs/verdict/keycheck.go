@@ -8,9 +8,9 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// checkKeys: each server got its share of the operations, and within it the keys
-// that it was sampled with are as popular as the workload has them. The servers'
-// samples together then tell a wrong skew from keys that went astray.
+// checkKeys: each server got its share of the operations, and its sampled keys are as
+// popular as in the workload. If not, the servers' samples together tell a wrong skew
+// from misrouted keys.
 func checkKeys(run judged) metrics.Verdict {
 	e := run.expected
 	if e.cells == nil {
@@ -42,8 +42,8 @@ func checkKeys(run judged) metrics.Verdict {
 		len(groups), percent(groups, at), e.name, 100*of[at], together.Statistic, together.Limit())
 }
 
-// countsByServer are the operations after the load that the clients had each
-// server do, which are those that it applied: checkPairs.
+// countsByServer returns the operations after the load that the clients verified with
+// each server. By checkPairs these are those that it applied.
 func countsByServer(run judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
 	for _, client := range run.Summaries(metrics.Client) {
@@ -54,7 +54,7 @@ func countsByServer(run judged, servers int) []uint64 {
 	return counts
 }
 
-// columns adds rows of equal length up.
+// columns sums rows of equal length by column.
 func columns[T uint64 | float64](rows [][]T) []T {
 	var all []T
 	for _, row := range rows {
@@ -68,7 +68,7 @@ func columns[T uint64 | float64](rows [][]T) []T {
 	return all
 }
 
-// percent is a count's share of all in words.
+// percent formats a count's share of all counts.
 func percent(counts []uint64, at int) string {
 	return fmt.Sprintf("%.2f %%", 100*portion(counts[at], sum(counts)))
 }

@@ -6,8 +6,8 @@ import (
 	"kvlab/metrics"
 )
 
-// checkLoad: the clients stored every record once and read each back, and a
-// server holds in the end what was stored on it, no key more and none less.
+// checkLoad: the clients stored every record once and read each back, and at the end
+// each server holds exactly the keys that were stored on it.
 func checkLoad(run judged) metrics.Verdict {
 	stored := make(map[string]uint64) // by server
 	var load metrics.Counts
@@ -38,16 +38,16 @@ const (
 	// ownWords are the bytes of a value that may repeat those of another: the key's
 	// hash, and its writer and version.
 	ownWords = 16
-	// dense is the share of the other bytes that DEFLATE leaves at least; it
-	// leaves all of random ones.
+	// dense is the least share of the other bytes that DEFLATE must leave; it leaves
+	// all of random bytes.
 	dense = 0.85
-	// enoughValues is how many bytes are judged at least: DEFLATE's own overhead
-	// and the windows of its matches make less of fewer.
+	// enoughValues is the smallest sample, in bytes, that is checked: DEFLATE's
+	// overhead distorts smaller ones.
 	enoughValues = 2 << 10
 )
 
-// checkValues: what was stored could not be compressed, so that no part of the
-// path was spared work.
+// checkValues: the stored values are incompressible, so that no part of the path did
+// less work.
 func checkValues(run judged) metrics.Verdict {
 	for _, node := range run.Servers() {
 		seen := node.Summary.Seen

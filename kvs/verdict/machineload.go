@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// machineLoad is one machine of a run, and what was seen of it.
+// machineLoad is the load of one machine of a run.
 type machineLoad struct {
 	nodes    []metrics.RunNode // on it, servers first
 	cores    float64
@@ -16,9 +16,9 @@ type machineLoad struct {
 	runnable float64
 }
 
-// machinesOf puts a run's nodes on their machines, in the order of the first nodes.
-// Those that have said nothing are left out. The hosts of a virtual lab are one
-// machine, with a link each.
+// machinesOf groups a run's nodes by machine, in the order of the first nodes. Nodes
+// that did not report are left out. The hosts of a virtual lab are one machine with
+// several links.
 func machinesOf(run metrics.Run) []*machineLoad {
 	var machines []*machineLoad
 	known := make(map[string]*machineLoad)
@@ -56,9 +56,9 @@ func (m *machineLoad) shared() bool {
 	return slices.ContainsFunc(cores[metrics.Server], func(c string) bool { return slices.Contains(cores[metrics.Client], c) })
 }
 
-// other is what the machine did that was not for the run, in per cent of all its
-// cores, with what its hypervisor gave to other guests. What the kernel does for
-// the network in interrupts is the run's.
+// other is the work on the machine that is not the run's, in percent of all its cores,
+// including time that the hypervisor gave to other guests. Network interrupts count as
+// the run's.
 func (m *machineLoad) other() float64 {
 	return max(0, m.cpu-m.network-m.process[metrics.Server]-m.process[metrics.Client])
 }

@@ -6,9 +6,9 @@ import (
 	"kvlab/metrics"
 )
 
-// furthestOff is how far the number of n operations that are of a kind with a
-// given share may be from its mean: further it is once in 10^9 times at most (S.
-// Bernstein's inequality; Boucheron, Lugosi and Massart, Concentration
+// furthestOff is the largest accepted distance of a kind's count, of n operations,
+// from its mean. A correct run exceeds it at most once in 10^9 times (S. Bernstein's
+// inequality; Boucheron, Lugosi and Massart, Concentration
 // Inequalities, 2013, section 2.8).
 func furthestOff(n, share float64) float64 {
 	variance := n * share * (1 - share)
@@ -19,7 +19,7 @@ func furthestOff(n, share float64) float64 {
 	return rare/3 + math.Sqrt(rare*rare/9+2*variance*rare)
 }
 
-// workDone are the operations that the servers applied after the load.
+// workDone returns the counts that the servers applied after the load.
 func workDone(run judged) metrics.Counts {
 	done := run.Applied
 	for _, client := range run.Summaries(metrics.Client) {

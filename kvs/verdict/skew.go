@@ -4,8 +4,8 @@ import (
 	"kvlab/metrics"
 )
 
-// skewOf lays what the servers saw of a run beside what its clients' flags
-// predict; nil when a node has not said its part.
+// skewOf compares what a run's servers observed with the expectation; nil without an
+// expectation or when a node has not reported.
 func skewOf(run judged) *metrics.Skew {
 	e := run.expected
 	servers := run.Servers()
@@ -30,10 +30,10 @@ func skewOf(run judged) *metrics.Skew {
 	return s
 }
 
-// headOf is what the servers' samples have of the head, and how many operations
-// were sampled. A record's share of its server's sample times that server's of all
-// operations is its own of these: the servers' windows need not be alike. Of its
-// cell what theory gives the other keys in it is taken away.
+// headOf returns the observed shares of the head, and the number of sampled
+// operations. A record's share is that of its server's sample times the server's share
+// of all operations, because the servers' windows may differ in length. The expected
+// share of the other keys in its cell is subtracted.
 func headOf(head []topRecord, servers []metrics.RunNode, shares []metrics.ServerShare) (seen []metrics.HeadShare, sampled uint64) {
 	sampledAt := make([]uint64, len(servers))
 	for i, node := range servers {

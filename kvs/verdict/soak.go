@@ -8,7 +8,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// growthOf is the growth over blocks, of what of says.
+// growthOf is the growth of a quantity over blocks.
 func growthOf(blocks []soakBlock, of func(soakBlock) float64) metrics.Growth {
 	const secondsPerHour = 3600
 	var at, bytes []float64
@@ -23,12 +23,12 @@ func growthOf(blocks []soakBlock, of func(soakBlock) float64) metrics.Growth {
 	}
 }
 
-// grows says whether the slope is above a share, and no chance.
+// grows reports whether the slope is above a share and significant.
 func grows(g metrics.Growth, share float64) bool {
 	return g.Share > share && g.TrendP <= stats.MinTrendP
 }
 
-// levelOf is the level over blocks, of what of says.
+// levelOf is the level of a quantity over blocks.
 func levelOf(blocks []soakBlock, of func(soakBlock) metrics.Range) metrics.Level {
 	level := metrics.Level{Range: of(blocks[0])}
 	least := math.MaxInt
@@ -45,8 +45,8 @@ func levelOf(blocks []soakBlock, of func(soakBlock) metrics.Range) metrics.Level
 	return level
 }
 
-// The limits of the judgement. They are those of this project: what a leak passes
-// in a long run and a heap at rest does not.
+// The limits of a soak. They are this project's: a leak exceeds them in a long run, a
+// heap at rest does not.
 const (
 	maxHeldGrowth     = 0.02 // of the median, over the time judged
 	maxRSSGrowth      = 0.1  // likewise
@@ -57,8 +57,7 @@ const (
 	minCollections    = 5    // of garbage, as often is it known what is live
 )
 
-// Soak sums the samples so far up. With fewer than 12 to judge, only their number
-// is set.
+// Soak summarizes the samples. With fewer than 12, only their number is set.
 func (s *SoakSamples) Soak() metrics.Soak {
 	var judged metrics.Soak
 	blocks := s.settled()
@@ -79,13 +78,12 @@ func (s *SoakSamples) Soak() metrics.Soak {
 	return judged
 }
 
-// SoakFault says in words what is not as it was, "" when all is. What is held grows
-// when its slope over the time judged is above 2 % of the median and the Mann-Kendall
-// test finds a trend at the level of 1 %: a slope alone may be noise, and a trend
-// alone is found in any process that is looked at for long enough. The resident set
-// has garbage in it, and pages that the runtime keeps: it may grow by 10 %, for
-// which what fragments a heap is enough too. Descriptors may rise by 4, and
-// goroutines by 8 or 5 %.
+// SoakFault says what grew during the soak; "" for nothing. Held memory grows when its
+// slope over the time judged is above 2 % of the median and the Mann-Kendall test finds
+// a trend at the level of 1 %: a slope alone may be noise, and a trend alone is found
+// in any process that is observed long enough. The resident set includes garbage,
+// fragmentation and pages that the runtime keeps, so it may grow by 10 %. Descriptors
+// may rise by 4, and goroutines by 8 or 5 %.
 func SoakFault(s metrics.Soak) string {
 	switch {
 	case s.Samples < minSoakSamples:
@@ -104,7 +102,7 @@ func SoakFault(s metrics.Soak) string {
 	return ""
 }
 
-// checkSoak: of a soak, every process held at its end what it held before.
+// checkSoak: in a soak, no process grew.
 func checkSoak(run judged) metrics.Verdict {
 	for _, node := range run.Nodes {
 		if node.Soak == nil {

@@ -7,8 +7,8 @@ import (
 	"kvlab/metrics"
 )
 
-// checkWorkers: what a worker drew was sent and came back, and is what its seed
-// says.
+// checkWorkers: every operation that a worker drew was done once, and no two workers
+// drew the same operations.
 func checkWorkers(run judged) metrics.Verdict {
 	openings := make(map[string]string) // digest -> whose
 	for _, node := range run.Clients() {
@@ -31,9 +31,9 @@ func checkWorkers(run judged) metrics.Verdict {
 	return valid
 }
 
-// byChance reports whether two of a run's workers may draw the same operations,
-// so many of them, without a generator in common: more often than once in 10^15
-// pairs. The likeliest operation bounds how often one is drawn twice.
+// byChance reports whether two workers with separate generators may draw the same
+// ops operations: more often than once in 10^15 pairs. The probability of the
+// likeliest operation bounds that of a repetition.
 func byChance(e *expectation, ops uint64) bool {
 	likeliest := e.topShare * max(e.gets, e.puts, e.readModifyWrites)
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)

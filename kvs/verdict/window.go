@@ -12,8 +12,8 @@ import (
 // measured together.
 const minOverlap = 0.95
 
-// totalWindow fills in the common window and what came inside it: of every client
-// the same stretch of time, to half a slot at each end.
+// totalWindow fills in the common window and the operations inside it, to half an edge
+// slot at each end.
 func totalWindow(run *metrics.Run) {
 	clients := measurers(run)
 	if len(clients) == 0 {
@@ -32,7 +32,7 @@ func totalWindow(run *metrics.Run) {
 			run.OpsPerS += float64(ops) / seconds
 		}
 		if c.Offered != nil {
-			// What is achieved stays what it was in the client's own window.
+			// The share that is achieved stays that of the client's own window.
 			offered := *c.Offered
 			offered.Ops = uint64(math.Round(float64(offered.Ops) * float64(ops) / float64(max(1, c.InWindow.Ops()))))
 			run.Offered = cmp.Or(run.Offered, new(metrics.Offered))
@@ -41,7 +41,7 @@ func totalWindow(run *metrics.Run) {
 	}
 }
 
-// measurer is a client that has reported.
+// measurer is the summary of a client, with its window.
 type measurer struct {
 	*metrics.Summary
 	window span

@@ -29,7 +29,7 @@ type Clock struct {
 // pair that took the least time is the best.
 const clockReadings = 20
 
-// NewClock returns this process's clock.
+// New returns this process's clock.
 func New() (Clock, error) {
 	best := Clock{ID: clockID()}
 	for i := range clockReadings {

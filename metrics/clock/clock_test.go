@@ -60,7 +60,7 @@ type spoken struct {
 	NowNs   int64
 }
 
-// Another process has the same clock; one in a time namespace of its own has not,
+// Another process has the same clock; one in another time namespace has not,
 // and they are as far apart as that one was told.
 func TestClockOfAnotherProcess(t *testing.T) {
 	here, err := New()

@@ -4,9 +4,9 @@ package latency
 
 import "kvlab/metrics"
 
-// Latency collects what the workers' recorders took: each second into the
-// histograms of an interval, and of these the window's into its total. It is
-// for one goroutine, beside which the workers go on observing.
+// Collector merges the workers' recorders each second into the histograms of an
+// interval, and those of the window into its total. One goroutine uses it while the
+// workers go on observing.
 type Collector struct {
 	recorders []*Recorder
 	spare     observations
@@ -14,7 +14,7 @@ type Collector struct {
 	window    *Set
 }
 
-// NewLatency returns a collector and one recorder for each of the workers.
+// NewCollector returns a collector and one recorder for each of the workers.
 func NewCollector(workers int) (*Collector, []*Recorder) {
 	l := &Collector{window: NewSet(), recorders: make([]*Recorder, workers)}
 	for i := range l.recorders {
@@ -25,7 +25,7 @@ func NewCollector(workers int) (*Collector, []*Recorder) {
 
 // Collect takes what was observed since the last call and returns its
 // histograms: those that are not empty for each phase that occurred, in the
-// order of the phases and of LatencyNames. startS and lengthS are the interval's, as in Interval.
+// order of the phases and of Names. startS and lengthS are the interval's, as in Interval.
 func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error) {
 	for _, r := range l.recorders {
 		l.spare = r.take(l.spare)

@@ -11,16 +11,16 @@ import (
 	"kvlab/metrics"
 )
 
-// LatencyLog adds up the window's latencies of all clients as their records come,
+// Log adds up the window's latencies of all clients as their records come,
 // and writes them as an HdrHistogram interval log (format 1.3, which HdrHistogram's
 // tools and its readers in other languages read), tagged CallLatency and
 // OpLatency. Each line is one second with the histograms of all nodes added;
 // intervals of different nodes do not begin at the same moment, and each belongs to
 // the second in which its middle lies.
 //
-// A second is written when one has come that is 10 s later, so that a LatencyLog
-// takes less than 7 MB however long the run is. What comes later still gets lines
-// of its own, and nothing is lost. Not safe for concurrent use.
+// A second is written when one has come that is 10 s later, so that a Log
+// takes less than 7 MB however long the run is. Later intervals
+// get extra lines, so nothing is lost. Not safe for concurrent use.
 type Log struct {
 	log     *hdrhistogram.HistogramLogWriter
 	window  *Set
@@ -28,9 +28,8 @@ type Log struct {
 	begun   bool        // the header is written
 }
 
-// logLag is how much later a second must have come for another to be written:
-// nodes send theirs when it ends, by clocks that agree, and a launcher gives a
-// node up that has sent nothing for 8 s.
+// logLag is how long a second stays open for late intervals. Nodes send an interval
+// when it ends, and a launcher gives up a node that is silent for 8 s.
 const logLag = 10 * time.Second
 
 // logSecond is what has come of one second.
@@ -40,7 +39,7 @@ type logSecond struct {
 	call, op   *Distribution
 }
 
-// NewLatencyLog returns an empty log, which will write to w.
+// NewLog returns an empty log, which will write to w.
 func NewLog(w io.Writer) *Log {
 	return &Log{log: hdrhistogram.NewHistogramLogWriter(w), window: NewSet()}
 }

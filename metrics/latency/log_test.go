@@ -162,7 +162,7 @@ func (c *countingReader) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// smallDisk takes so many writes and then fails.
+// smallDisk takes a few writes and then fails.
 type smallDisk struct {
 	room int
 	err  error

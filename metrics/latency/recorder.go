@@ -27,7 +27,7 @@ type observation struct {
 	call, op, queue, server, late uint32
 	ops                           uint32
 	phase                         phaseIndex
-	each                          bool // each of the ops has a latency of its own, and op is nothing
+	each                          bool // each of the ops has its own latency, and op is unused
 }
 
 // observations are calls, and the latencies of those operations that have their
@@ -54,7 +54,7 @@ type Recorder struct {
 	mu  sync.Mutex
 	buf observations // guarded by mu
 
-	_ [96]byte // to a cache line pair of its own: another worker's Recorder is next
+	_ [96]byte // fills a pair of cache lines, so that the next worker's Recorder shares none
 }
 
 // Observe records one call whose operations were all due at once: t.Op counts
@@ -67,8 +67,8 @@ func (r *Recorder) Observe(t Timing) {
 }
 
 // ObserveEach records one call that came at the moment came, of operations that
-// were due at moments of their own; t.Ops and t.Op are not looked at. due and
-// came count from the same beginning.
+// were due at different moments; t.Ops and t.Op are ignored. due and came count
+// from the same start.
 func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration) {
 	t.Ops = len(due)
 	o := t.observation()

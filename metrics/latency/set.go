@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Latencies are the latency distributions of some stretch of a run: of a second
+// Set holds the latency distributions of some stretch of a run: of a second
 // or of the window, of one node or of many. Not safe for concurrent use.
 type Set struct {
 	Call   *Distribution // one value a call
@@ -18,7 +18,7 @@ type Set struct {
 	Late   *Distribution // one value for each time that the generator slept
 }
 
-// NewLatencies returns empty distributions (about 1.3 MB).
+// NewSet returns empty distributions (about 1.3 MB).
 func NewSet() *Set {
 	return &Set{
 		Call: NewDistribution(), Op: NewDistribution(), Wait: NewDistribution(), Queue: NewDistribution(),
@@ -26,10 +26,10 @@ func NewSet() *Set {
 	}
 }
 
-// LatencyNames are the names of the distributions, in their order.
+// Names are the names of the distributions, in their order.
 var Names = [...]string{metrics.CallLatency, metrics.OpLatency, metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness}
 
-// all are the distributions in the order of LatencyNames.
+// all are the distributions in the order of Names.
 func (l *Set) all() [len(Names)]*Distribution {
 	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
 }

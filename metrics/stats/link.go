@@ -8,8 +8,8 @@ const (
 	payloadBytes = 1448
 )
 
-// Goodput is the TCP payload in bytes per second that a link of so many Gb/s
-// carries in one direction at most.
+// Goodput is the most TCP payload, in bytes per second, that a link of gbps Gb/s
+// carries in one direction.
 func Goodput(gbps float64) float64 { return gbps * 1e9 / 8 * payloadBytes / wireBytes }
 
 // ShapedGoodput is the TCP payload in bytes per second that a virtual host's link
@@ -22,7 +22,7 @@ func ShapedGoodput(bitsPerS uint64) float64 {
 }
 
 // Wire is what a run's operations put on the network. Its servers and clients
-// are different machines, each with a full-duplex link of its own.
+// are different machines, each with a separate full-duplex link.
 type Wire struct {
 	Goodput  float64 // of each link in one direction, in bytes per second
 	Servers  int

@@ -28,9 +28,9 @@ const TogetherConfidence = 0.995
 // RatioOf is the geometric mean of b over that of a, with Student's t interval of the
 // difference of the logarithms' means. Of pairs, values of one index that were
 // measured one after the other or at the same time, it is the interval of the mean of
-// the differences, so that what drifts meets both alike and falls out (Student, The
-// Probable Error of a Mean, Biometrika 6, 1908); else Welch's, which allows each
-// sample a variance of its own (Welch, The Generalization of Student's Problem,
+// the differences, so that drift affects both alike and cancels (Student, The
+// Probable Error of a Mean, Biometrika 6, 1908). Otherwise it is Welch's, which does
+// not assume equal variances (Welch, The Generalization of Student's Problem,
 // Biometrika 34, 1947).
 //
 // It wants a normal distribution. If noise meets a and b alike, the logarithm of their

@@ -9,8 +9,8 @@ import (
 	"kvlab/metrics"
 )
 
-// reading is the state of all counters at one moment. What happened in between
-// is the difference of two readings.
+// reading is the state of all counters at one moment. Usage is the difference of two
+// readings.
 type reading struct {
 	at       time.Time // with its monotonic part
 	stat     stat

@@ -56,7 +56,7 @@ func TestInterfaceForNeighbours(t *testing.T) {
 	}
 }
 
-func TestInterfaceForNobody(t *testing.T) {
+func TestInterfaceForInvalidPeer(t *testing.T) {
 	for _, peer := range []netip.Addr{{}, netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
 		if got, err := InterfaceFor(peer); err == nil {
 			t.Errorf("InterfaceFor(%s) = %q, want an error", peer, got)

@@ -81,7 +81,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// TestSampleOverFixtures runs on a clock of its own, on which exactly one second
+// TestSampleOverFixtures runs on a fake clock, on which exactly one second
 // passes between two fixtures, so that every rate is exact.
 func TestSampleOverFixtures(t *testing.T) {
 	proc := newFakeProc(t, "proc-0")

@@ -11,11 +11,11 @@ import (
 // in clock ticks.
 type cpuTicks struct {
 	busy, idle uint64
-	interrupts uint64 // of busy: the kernel's, for devices and the network, whoever they are for
+	interrupts uint64 // of busy: the kernel's, for devices and the network of any process
 	stolen     uint64 // of busy: another guest's
 }
 
-// stat is what is used of /proc/stat (proc_stat(5);
+// stat holds the fields read from /proc/stat (proc_stat(5);
 // https://docs.kernel.org/filesystems/proc.html section 1.7).
 type stat struct {
 	all             cpuTicks
