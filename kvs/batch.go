@@ -6,19 +6,17 @@ import (
 	"slices"
 )
 
-// Headroom is the space that a Batch and a Reply keep free before their body,
-// so that a codec can put its frame header there and send header and body in
-// one write without a copy.
+// Headroom is the free space before the body of a Batch and a Reply, where a codec puts
+// its frame header: header and body are sent in one write without a copy.
 const Headroom = 32
 
-// Batch is the operations of one call in their encoded form: it is built once,
-// by the worker that draws them, and read in place by the server. For each
-// operation its body holds
+// Batch holds the operations of one call in encoded form. The worker that draws them
+// builds it once, and the server reads it in place. Its body holds for each operation
 //
 //	kind  1 byte
 //	klen  1 byte
 //	key   klen bytes
-//	vlen  uvarint  } of a kind that writes
+//	vlen  uvarint  } if the kind writes
 //	value          }
 //
 // The zero Batch is empty and ready to use. A Batch has one owner at a time.
@@ -42,8 +40,8 @@ func (b *Batch) Len() int { return b.n }
 // Size is the length of the batch's body in bytes.
 func (b *Batch) Size() int { return max(len(b.buf)-Headroom, 0) }
 
-// Get appends a Get of key. It panics if the key is longer than MaxKeyLen, as
-// do the other two: keys are the caller's own.
+// Get appends a Get of key. Get, Append and Reserve panic if key is longer than
+// MaxKeyLen.
 func (b *Batch) Get(key []byte) { b.key(Get, key) }
 
 // Append appends an operation of a kind that Writes with a copy of value.
@@ -51,9 +49,8 @@ func (b *Batch) Append(kind Kind, key, value []byte) {
 	copy(b.Reserve(kind, key, len(value)), value)
 }
 
-// Reserve appends an operation of a kind that Writes with a value of n bytes,
-// and returns the value's place in the batch for the caller to fill before the
-// batch is used.
+// Reserve appends an operation of a kind that Writes, and returns the n bytes of its
+// value for the caller to fill before the batch is used.
 func (b *Batch) Reserve(kind Kind, key []byte, n int) []byte {
 	b.key(kind, key)
 	b.buf = binary.AppendUvarint(b.buf, uint64(n))
@@ -66,7 +63,7 @@ func (b *Batch) Reserve(kind Kind, key []byte, n int) []byte {
 	return b.buf[start : start+n : start+n]
 }
 
-// word is the length of key that is copied in one piece.
+// word is the length of a key that is copied in one piece.
 const word = 16
 
 func (b *Batch) key(kind Kind, key []byte) {
@@ -81,8 +78,8 @@ func (b *Batch) key(kind Kind, key []byte) {
 	buf := b.buf[: at+2+MaxKeyLen : cap(b.buf)]
 	buf[at], buf[at+1] = byte(kind), byte(len(key))
 	if len(key) <= word && cap(key) >= word {
-		// Lengths in random order would mislead the branches of a copy; what
-		// is copied too much is overwritten or cut off.
+		// The branches of a copy mispredict random lengths. Excess bytes are
+		// overwritten or cut off.
 		*(*[word]byte)(buf[at+2:]) = *(*[word]byte)(key[:word])
 	} else {
 		copy(buf[at+2:], key)
@@ -107,16 +104,15 @@ func (b *Batch) Frame() []byte {
 	return b.buf
 }
 
-// Body returns a body of size bytes for a codec to fill with n operations that
-// it has received. They are checked when they are read.
+// Body returns a body of size bytes for a codec to fill with n received operations.
+// Next checks them.
 func (b *Batch) Body(size, n int) []byte {
 	b.buf = grow(b.buf, Headroom+size)
 	b.n = n
 	return b.buf[Headroom:]
 }
 
-// grow returns a slice of length n that uses buf's memory if that is enough.
-// What it holds is undefined.
+// grow returns a slice of length n with undefined contents, in buf's memory if it fits.
 func grow(buf []byte, n int) []byte {
 	if cap(buf) < n {
 		return make([]byte, n, max(n, min(n+n/8, Headroom+MaxBody)))
@@ -138,10 +134,10 @@ type Ops struct {
 	left int
 }
 
-// Next decodes the next operations into ops and returns how many there were,
-// fewer than len(ops) only at the end. Their keys and values lie in the batch.
-// The error wraps ErrMalformed: an operation that breaks off or is out of
-// limits, an unknown kind, or bytes behind the last operation.
+// Next decodes the next operations into ops and returns their number, which is less than
+// len(ops) only at the end. Their keys and values refer to the batch. The error wraps
+// ErrMalformed: a truncated operation, one over a limit, an unknown kind, or bytes after
+// the last operation.
 func (o *Ops) Next(ops []Op) (int, error) {
 	for i := range ops {
 		if o.left == 0 {
@@ -156,7 +152,7 @@ func (o *Ops) Next(ops []Op) (int, error) {
 
 func (o *Ops) end() error {
 	if len(o.rest) != 0 {
-		return fmt.Errorf("%w batch: %d bytes behind the last operation", ErrMalformed, len(o.rest))
+		return fmt.Errorf("%w batch: %d bytes after the last operation", ErrMalformed, len(o.rest))
 	}
 	return nil
 }
@@ -191,5 +187,5 @@ func (o *Ops) one(op *Op) error {
 }
 
 func (o *Ops) broken(what string) error {
-	return fmt.Errorf("%w batch: %s breaks off or is out of limits, %d operations before the end", ErrMalformed, what, o.left)
+	return fmt.Errorf("%w batch: %s is truncated or over a limit, %d operations before the end", ErrMalformed, what, o.left)
 }

@@ -5,33 +5,31 @@ import (
 	"sync"
 )
 
-// warm is the free list of reply buffers of this process. Last in, first out:
-// with 64 connections and replies of a megabyte each, the buffer that was
-// written last is the only one that is still in a cache. A sync.Pool would do
-// nearly the same, but allocates for every slice it is given.
+// warm is the process's free list of reply buffers. It is last in, first out: with 64
+// connections and replies of a megabyte, only the last used buffer is in a cache. A
+// sync.Pool would allocate for every slice.
 var warm buffers
 
-// maxFree bounds what the list keeps; more is left to the garbage collector.
+// maxFree bounds the list.
 const maxFree = 256
 
-// lookEvery is after how many takes the list parts with what nobody has needed
-// meanwhile. Without that, one moment in which all connections had a reply under
-// way would keep memory for all of them for good.
-const lookEvery = 4096
+// trimEvery: after this many takes, half of the buffers that stayed idle are released.
+// Otherwise one burst would pin its peak memory.
+const trimEvery = 4096
 
 type buffers struct {
 	mu    sync.Mutex
 	free  [][]byte // guarded by mu, as all below
-	taken int      // since the last look
-	idle  int      // the fewest that were free since then
+	taken int      // since the last trim
+	idle  int      // minimum of free buffers since then
 }
 
-// take returns the buffer that was given last, or a new one of capacity n.
-// Its capacity is not less than Headroom.
+// take returns the buffer that was given last, or a new one of capacity n. Its capacity
+// is at least Headroom.
 func (b *buffers) take(n int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.taken++; b.taken == lookEvery {
+	if b.taken++; b.taken == trimEvery {
 		b.trim()
 	}
 	last := len(b.free) - 1
@@ -45,8 +43,7 @@ func (b *buffers) take(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// trim leaves half of what was idle to the garbage collector: of what was given
-// first, which is in no cache any more.
+// trim releases half of the idle buffers, the least recently used.
 func (b *buffers) trim() {
 	b.free = slices.Delete(b.free, 0, (b.idle+1)/2)
 	b.taken, b.idle = 0, len(b.free)

@@ -21,13 +21,13 @@ func TestBuffersForgetABurst(t *testing.T) {
 		}
 	}
 	release(hold(64))
-	for range lookEvery {
+	for range trimEvery {
 		release(hold(64)) // again and again: none is idle
 	}
 	if n := len(list.free); n != 64 {
 		t.Errorf("%d buffers are kept of 64 that are needed", n)
 	}
-	for range 10 * lookEvery {
+	for range 10 * trimEvery {
 		release(hold(3))
 	}
 	if n := len(list.free); n != 3 {

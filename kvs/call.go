@@ -1,10 +1,10 @@
 package kvs
 
-// Call is a batch for a server and the reply to come. It belongs to the client that
-// sends it until the reply has come, and may be used again, one batch after another.
+// Call is a batch for a server and its reply. It belongs to the sending client until the
+// reply has arrived, and may then be reused.
 type Call struct {
 	Batch *Batch
 	Reply *Reply
-	Err   error // set when the call is done; the batch's effect is unknown then
-	State any   // the client's own, made once
+	Err   error // set when the call is done; not nil: the batch's effect is unknown
+	State any   // the client's, made once
 }

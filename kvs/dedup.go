@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// dictionary finds values that a reply already holds, so that a repeated one can be
-// replaced by a reference. It compares whole values, so it changes a reply's size
-// and nothing else. A value replaces another one in the same slot; then the other's
-// next repetition is sent in full.
+// dictionary finds values that a reply already holds, so that a repeated value becomes a
+// reference. It compares whole values. A value replaces another one in the same slot;
+// the other one's next repetition is then sent in full.
 type dictionary struct {
-	slots []slot // a power of two of them
+	slots []slot // a power of two
 	round uint32 // slots of other rounds are empty
 	sent  uint32 // values sent in full
 }
@@ -24,12 +23,12 @@ type slot struct {
 	size  uint32
 }
 
-// shortestRepeat is the length from which a value is looked up: a reference takes 2
+// shortestRepeat is the minimum length of a value that is looked up. A reference takes 2
 // or 3 bytes.
 const shortestRepeat = 16
 
-// maxSlotBits bounds a dictionary to 4 MiB: until the batch has been read, only the
-// client says how many results the reply will have.
+// maxSlotBits bounds a dictionary to 4 MiB, because the number of results comes from the
+// client and is not yet checked.
 const maxSlotBits = 18
 
 var dictionaries = sync.Pool{New: func() any { return new(dictionary) }}
@@ -48,20 +47,20 @@ func newDictionary(n int) *dictionary {
 	return d
 }
 
-// slot returns the slot of a value of at least shortestRepeat bytes, by its first
-// and last bytes: versions of one record differ there.
+// slot returns the slot of a value of at least shortestRepeat bytes. It hashes the first
+// and last bytes, where versions of one record differ.
 func (d *dictionary) slot(value []byte) *slot {
 	le := binary.LittleEndian
 	hi, lo := bits.Mul64(le.Uint64(value)^0xa0761d6478bd642f, le.Uint64(value[len(value)-8:])^0xe7037ed1a0b428db)
 	return &d.slots[(hi^lo)&uint64(len(d.slots)-1)]
 }
 
-// holds reports whether the slot is that of value, which lies in buf.
+// holds reports whether the slot refers to value in buf.
 func (d *dictionary) holds(p *slot, value, buf []byte) bool {
 	return p.round == d.round && int(p.size) == len(value) && bytes.Equal(buf[p.at:p.at+p.size], value)
 }
 
-// add records that value has been sent in full, and ends at end of the buffer.
+// add records that value was sent in full and ends at offset end of the buffer.
 func (d *dictionary) add(p *slot, value []byte, end int) {
 	*p = slot{round: d.round, index: d.sent, at: uint32(end - len(value)), size: uint32(len(value))}
 	d.sent++

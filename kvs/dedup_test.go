@@ -7,42 +7,42 @@ import (
 	"testing"
 )
 
-// TestCoalescedReply writes the same random results into a plain reply and
-// into a coalesced one and reads both: the same results, in fewer bytes where
+// TestDedupReply writes the same random results into a plain reply and
+// into a deduped one and reads both: the same results, in fewer bytes where
 // values repeat.
-func TestCoalescedReply(t *testing.T) {
+func TestDedupReply(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, keys := range []int{1, 10, 1000, 100_000} {
-		var plain, coalesced, received Reply
+		var plain, deduped, received Reply
 		for range 3 { // memory is used again
 			var values [][]byte
 			plain.Reset()
-			coalesced.Reset()
+			deduped.Reset()
 			n := 5000
-			coalesced.Coalesce(n)
+			deduped.Dedup(n)
 			for range n {
 				switch random.IntN(20) {
 				case 0:
 					plain.Stored()
-					coalesced.Stored()
+					deduped.Stored()
 				case 1:
 					plain.Missing()
-					coalesced.Missing()
+					deduped.Missing()
 				default:
 					value := valueOf(random.IntN(keys), random.IntN(2))
 					values = append(values, value)
 					plain.Found(value)
-					coalesced.Found(value)
+					deduped.Found(value)
 				}
 			}
-			coalesced.Settle()
-			frame := coalesced.Frame()[Headroom:]
-			copy(received.Body(len(frame), coalesced.Len(), true), frame)
+			deduped.EndDedup()
+			frame := deduped.Frame()[Headroom:]
+			copy(received.Body(len(frame), deduped.Len(), true), frame)
 			sameResults(t, &plain, &received)
 			if keys <= 1000 && len(frame) > len(plain.Frame())*3/4 {
-				t.Errorf("%d values of %d keys: %d bytes coalesced, %d plain", len(values), keys, len(frame), len(plain.Frame()))
+				t.Errorf("%d values of %d keys: %d bytes deduped, %d plain", len(values), keys, len(frame), len(plain.Frame()))
 			}
 		}
 	}
@@ -63,22 +63,22 @@ func sameResults(t *testing.T, a, b *Reply) {
 		p, err1 := x.Next()
 		q, err2 := y.Next()
 		if err1 != nil || err2 != nil || p.Found != q.Found || p.Read != q.Read || !bytes.Equal(p.Value, q.Value) {
-			t.Fatalf("result %d: plain %+v, %v; coalesced %+v, %v", i, p, err1, q, err2)
+			t.Fatalf("result %d: plain %+v, %v; deduped %+v, %v", i, p, err1, q, err2)
 		}
 	}
 	if err1, err2 := x.End(), y.End(); err1 != nil || err2 != nil {
-		t.Fatalf("end: plain %v; coalesced %v", err1, err2)
+		t.Fatalf("end: plain %v; deduped %v", err1, err2)
 	}
 }
 
-// TestCoalescedReplyRefusesReferences holds references against what a reply
+// TestDedupReplyRefusesReferences holds references against what a reply
 // may hold: none into the future, none in a plain reply.
-func TestCoalescedReplyRefusesReferences(t *testing.T) {
+func TestDedupReplyRefusesReferences(t *testing.T) {
 	for _, test := range []struct {
-		name      string
-		body      string
-		n         int
-		coalesced bool
+		name    string
+		body    string
+		n       int
+		deduped bool
 	}{
 		{"to the first of none", "\x03", 1, true},
 		{"to the second of one", "\x04v\x05", 2, true},
@@ -86,7 +86,7 @@ func TestCoalescedReplyRefusesReferences(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var r Reply
-			copy(r.Body(len(test.body), test.n, test.coalesced), test.body)
+			copy(r.Body(len(test.body), test.n, test.deduped), test.body)
 			results := r.Results()
 			var err error
 			for range test.n {

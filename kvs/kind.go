@@ -3,16 +3,15 @@ package kvs
 // Kind is what an operation does.
 type Kind uint8
 
-// The kinds of operation. Their numbers travel on the wire.
+// The kinds of operation. The numbers are part of the wire format.
 const (
 	Get             Kind = iota // read the value of a key
 	Put                         // store a value under a key
-	ReadModifyWrite             // store a value and read the one that it replaces, in one atomic step
+	ReadModifyWrite             // store a value and return the previous one, atomically
 
 	Kinds = iota // their number
 )
 
-// kinds has a row for each kind.
 var kinds = [Kinds]struct {
 	name   string
 	reads  bool // its result is Found or Missing; else Stored
@@ -23,8 +22,8 @@ var kinds = [Kinds]struct {
 	ReadModifyWrite: {name: "read-modify-write", reads: true, writes: true},
 }
 
-// reads and writes are the columns of kinds, one byte for each Kind that can be
-// received: the op path indexes them without a bounds check.
+// reads and writes are columns of kinds for every possible byte, so that the op path
+// indexes them without a bounds check.
 var reads, writes = func() (r, w [1 << 8]bool) {
 	for k, row := range kinds {
 		r[k], w[k] = row.reads, row.writes
@@ -32,7 +31,7 @@ var reads, writes = func() (r, w [1 << 8]bool) {
 	return r, w
 }()
 
-// String is the kind's name in logs.
+// String returns the kind's name in logs.
 func (k Kind) String() string {
 	if k >= Kinds {
 		return "unknown"

@@ -1,40 +1,35 @@
-// Package kvs is the idea of the store: operations travel in batches, a batch
-// to the server that owns its keys, and one result comes back for each
-// operation, in order.
+// Package kvs defines the store's operations. A client sends a batch of operations to
+// the server that owns their keys, and gets one result for each, in order.
 //
-//	Op      what to do with one key
-//	Batch   the operations of one call, encoded once, as they are drawn
+//	Op      one operation on one key
+//	Batch   the operations of one call, encoded as they are drawn
 //	Reply   their results, encoded as they are found
-//	Router  which server owns a key
-//	Engine  where a server keeps keys (kvs/engine)
-//	Service what a server does with a batch, and counts
-//	Call    a batch on its way to a server, and the reply (clients in kvs/wire)
+//	Engine  stores a server's keys (kvs/engine)
+//	Call    a batch sent to a server, and its reply (clients in kvs/wire)
 //
-// A batch is not atomic: each of its operations is its own linearizable
-// operation, and operations on one key within a batch take effect in order.
+// A batch is not atomic: each operation is linearizable on its own, and operations on
+// one key within a batch take effect in order.
 package kvs
 
 import "errors"
 
-// Limits of one operation, and of the encoded form of a batch or a reply.
+// Limits of one operation, and of an encoded batch or reply.
 const (
 	MaxKeyLen   = 255
 	MaxValueLen = 1 << 20
 	MaxBody     = 64 << 20
 )
 
-// ValueFormat is the version of the values that clients write (kvs/loadgen). Client
-// and server compare it when they connect.
+// ValueFormat is the version of the values that clients write (kvs/value). Client and
+// server compare it when they connect.
 const ValueFormat = 1
 
-// Op is one operation. Key and Value are borrowed from the batch that it was
-// read from; an engine copies what it keeps.
+// Op is one operation. Key and Value refer to the batch that it was read from.
 type Op struct {
 	Key   []byte // 1 to MaxKeyLen bytes
-	Value []byte // of a Kind that Writes: 0 to MaxValueLen bytes; else nil
+	Value []byte // 0 to MaxValueLen bytes if Kind writes; else nil
 	Kind  Kind
 }
 
-// ErrMalformed is wrapped by every error that says a batch or a reply breaks
-// its encoding.
+// ErrMalformed is wrapped by every error about the encoding of a batch or a reply.
 var ErrMalformed = errors.New("malformed")

@@ -7,34 +7,31 @@ import (
 	"time"
 )
 
-// Reply is the results of one batch, in the order of its operations, in their
-// encoded form: it is written once, by the engine, and read in place by the
-// worker. For each operation its body holds a uvarint:
+// Reply holds the results of one batch, in the order of its operations, in encoded form.
+// The engine writes it once, and the worker reads it in place. Its body holds for each
+// operation a uvarint:
 //
 //	0      the key was not found
 //	1      a Put stored its value
-//	2+2n   a value of n bytes was found, which follows
-//	3+2i   a value was found, the same as the i-th that follows in full (from 0)
+//	2+2n   a value of n bytes was found; it follows
+//	3+2i   a value was found; it equals number i of those sent in full (from 0); with Dedup
 //
-// The last kind occurs in coalesced replies only.
-//
-// The zero Reply is empty. Reset comes before its first result, and before the
-// first after Free: it makes the headroom, which each result would otherwise
-// have to look for (1 ns of 2.5). A Reply has one owner at a time. Replies are
-// large and short-lived, so their memory is shared: Free hands it to whoever
-// needs it next, still warm.
+// The zero Reply is empty. Reset is called before the first result, and again after
+// Free: it makes the headroom, so that no result has to check for it (1 ns of 2.5). A
+// Reply has one owner at a time. Replies are large and short-lived, so they share
+// memory: Free gives it to the next Reply.
 type Reply struct {
 	buf    []byte // Headroom bytes, then the body
 	n      int
 	Hits   int
 	Misses int
 	served time.Duration
-	Excess bool // values are missing for which there was no room
+	Excess bool // values that did not fit are missing
 
-	Borrowed  bool // buf is another reply's
-	coalesced bool
-	dedup     *dictionary // of a coalesced reply that is being written
-	values    []extent    // in full, of a coalesced reply that is being read
+	Borrowed bool // buf belongs to another reply
+	deduped  bool
+	dedup    *dictionary // while a deduplicated reply is written
+	values   []extent    // sent in full, while a deduplicated reply is read
 }
 
 // extent is where a value lies in a reply's body.
@@ -46,7 +43,7 @@ const (
 	codeRead // and above
 )
 
-// Reset empties the reply, keeps its memory, and makes it ready for results.
+// Reset empties the reply, keeps its memory, and prepares it for results.
 func (r *Reply) Reset() {
 	if r.Borrowed || cap(r.buf) < Headroom {
 		r.buf = warm.take(4096)
@@ -54,22 +51,22 @@ func (r *Reply) Reset() {
 	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
 }
 
-// Coalesce makes a reply of n results, which is empty, send a repeated value
-// once; settle ends it.
-func (r *Reply) Coalesce(n int) { r.coalesced, r.dedup = true, newDictionary(n) }
+// Dedup makes an empty reply of n results send a repeated value once, until EndDedup.
+func (r *Reply) Dedup(n int) { r.deduped, r.dedup = true, newDictionary(n) }
 
-func (r *Reply) Settle() {
+// EndDedup releases the memory of Dedup.
+func (r *Reply) EndDedup() {
 	if r.dedup != nil {
 		dictionaries.Put(r.dedup)
 		r.dedup = nil
 	}
 }
 
-// Coalesced says whether the reply may refer to values it holds.
-func (r *Reply) Coalesced() bool { return r.coalesced }
+// Deduped reports whether the reply may hold references.
+func (r *Reply) Deduped() bool { return r.deduped }
 
-// Free gives the reply's memory away. The reply is empty then, and every value
-// read from it is gone.
+// Free releases the reply's memory. The reply is then empty, and values read from it
+// are invalid.
 func (r *Reply) Free() {
 	if !r.Borrowed {
 		warm.give(r.buf)
@@ -77,18 +74,18 @@ func (r *Reply) Free() {
 	*r = Reply{values: r.values[:0]}
 }
 
-// Borrow makes r the same reply as owner, which keeps the memory.
+// Borrow makes r equal to owner, which keeps the memory.
 func (r *Reply) Borrow(owner *Reply) {
 	r.Free()
 	*r = *owner
 	r.Borrowed = true
 }
 
-// Served is what the server says it took for the call, from having its last byte
-// to having made the reply; 0 when it does not say.
+// Served is the server's own time for the call, from its last byte to the finished
+// reply; 0 if unknown.
 func (r *Reply) Served() time.Duration { return r.served }
 
-// SetServed is for the codec that has received the reply, after Body.
+// SetServed is for the codec that received the reply, after Body.
 func (r *Reply) SetServed(took time.Duration) { r.served = took }
 
 // Len is the number of results.
@@ -108,8 +105,7 @@ func (r *Reply) Found(value []byte) {
 	r.Hits++
 }
 
-// foundDedup is Found with a reference in place of a value that the reply already
-// holds.
+// foundDedup is Found with a reference to a value that the reply already holds.
 func (r *Reply) foundDedup(value []byte) {
 	r.n++
 	r.Hits++
@@ -139,17 +135,17 @@ func (r *Reply) value(value []byte) {
 	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))<<1+codeRead), value...)
 }
 
-// mostReply is the largest reply's buffer: what does not fit is larger than a frame.
+// mostReply is the size of the largest reply's buffer: a larger body exceeds a frame.
 const mostReply = Headroom + MaxBody + binary.MaxVarintLen64
 
-// widen makes room for n bytes more, unless the reply would be larger than any may
-// be. A few operations on large values ask for gigabytes.
+// widen makes room for n more bytes, unless the reply would be too large: a few
+// operations can read gigabytes.
 func (r *Reply) widen(n int) bool {
 	switch {
 	case len(r.buf)+n > mostReply:
 		r.Excess = true
 		return false
-	case cap(r.buf) >= mostReply/8: // in few steps, as what they leave is garbage
+	case cap(r.buf) >= mostReply/8: // in few steps: each leaves garbage
 		r.buf = append(make([]byte, 0, min(2*cap(r.buf), mostReply)), r.buf...)
 	default:
 		r.buf = slices.Grow(r.buf, n)
@@ -157,7 +153,7 @@ func (r *Reply) widen(n int) bool {
 	return true
 }
 
-// Missing appends the result of an operation that read a key without a value.
+// Missing appends the result of an operation that read a missing key.
 func (r *Reply) Missing() {
 	r.buf = append(r.buf, codeMissing)
 	r.n++
@@ -178,18 +174,18 @@ func (r *Reply) Frame() []byte {
 	return r.buf
 }
 
-// Body returns a body of size bytes for a codec to fill with n results that it
-// has received, coalesced or not. They are checked when they are read.
-func (r *Reply) Body(size, n int, coalesced bool) []byte {
+// Body returns a body of size bytes for a codec to fill with n received results. Next
+// checks them.
+func (r *Reply) Body(size, n int, deduped bool) []byte {
 	if cap(r.buf) < Headroom {
 		r.buf = warm.take(Headroom + size)
 	}
-	*r = Reply{buf: grow(r.buf, Headroom+size), n: n, coalesced: coalesced, values: r.values[:0]}
+	*r = Reply{buf: grow(r.buf, Headroom+size), n: n, deduped: deduped, values: r.values[:0]}
 	return r.buf[Headroom:]
 }
 
-// Results returns a cursor before the first result. There is one cursor at a
-// time over a coalesced reply.
+// Results returns a cursor before the first result. A reply with Dedup has one cursor at
+// a time.
 func (r *Reply) Results() Results {
 	if len(r.buf) < Headroom {
 		return Results{}
@@ -207,13 +203,13 @@ type Results struct {
 
 // Result is one operation's outcome.
 type Result struct {
-	Value []byte // what was read; borrowed from the reply
-	Found bool   // of an operation that reads: whether the key had a value
-	Read  bool   // whether the operation read; false for a Put's result
+	Value []byte // refers to the reply
+	Found bool   // the operation read, and the key had a value
+	Read  bool   // false for a Put
 }
 
-// Next returns the next result. The error wraps ErrMalformed: there is none
-// left, it breaks off, or it refers to a value that is not there.
+// Next returns the next result. The error wraps ErrMalformed: there is none left, it is
+// truncated, or its reference is invalid.
 func (r *Results) Next() (Result, error) {
 	if r.left > 0 && len(r.rest) > 0 {
 		code, size := uint64(r.rest[0]), 1
@@ -232,7 +228,7 @@ func (r *Results) Next() (Result, error) {
 			r.left--
 			return Result{Read: code == codeMissing}, nil
 		case code&1 != 0:
-			if r.reply.coalesced && n < uint64(len(r.reply.values)) {
+			if r.reply.deduped && n < uint64(len(r.reply.values)) {
 				r.rest = r.rest[size:]
 				r.left--
 				e := r.reply.values[n]
@@ -243,18 +239,18 @@ func (r *Results) Next() (Result, error) {
 			value := r.rest[size:end:end]
 			r.rest = r.rest[end:]
 			r.left--
-			if r.reply.coalesced {
+			if r.reply.deduped {
 				last := len(r.reply.buf) - len(r.rest)
 				r.reply.values = append(r.reply.values, extent{uint32(last - int(n)), uint32(last)})
 			}
 			return Result{Value: value, Found: true, Read: true}, nil
 		}
 	}
-	return Result{}, fmt.Errorf("%w reply: breaks off with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest))
+	return Result{}, fmt.Errorf("%w reply: truncated with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest))
 }
 
-// End reports an error that wraps ErrMalformed unless every result has been
-// read and no byte stands behind the last.
+// End returns an error that wraps ErrMalformed unless the last result was read and no
+// byte follows it.
 func (r *Results) End() error {
 	if r.left != 0 || len(r.rest) != 0 {
 		return fmt.Errorf("%w reply: %d results and %d bytes more than its batch has operations", ErrMalformed, r.left, len(r.rest))

@@ -57,9 +57,9 @@ func checkResults(t *testing.T, got, want []kvs.Result) {
 	}
 }
 
-func receivedReply(body []byte, n int, coalesced bool) *kvs.Reply {
+func receivedReply(body []byte, n int, deduped bool) *kvs.Reply {
 	var r kvs.Reply
-	copy(r.Body(len(body), n, coalesced), body)
+	copy(r.Body(len(body), n, deduped), body)
 	return &r
 }
 
@@ -123,9 +123,9 @@ func TestMalformedReply(t *testing.T) {
 		{"reference breaks off", append(found(1, 'v'), 0x83), 2},
 	}
 	for _, test := range tests {
-		for _, coalesced := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, coalesced %t", test.name, coalesced), func(t *testing.T) {
-				results, err := kvstest.DecodeReply(receivedReply(test.body, test.n, coalesced))
+		for _, deduped := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, deduped %t", test.name, deduped), func(t *testing.T) {
+				results, err := kvstest.DecodeReply(receivedReply(test.body, test.n, deduped))
 				if !errors.Is(err, kvs.ErrMalformed) {
 					t.Errorf("%d results, error %v; want one that wraps ErrMalformed", len(results), err)
 				}
@@ -214,8 +214,8 @@ func FuzzResults(f *testing.F) {
 	}
 	f.Add([]byte{0x81, 0x00}, uint16(1), false)                  // a code in more bytes than it needs
 	f.Add([]byte{4, 'a', 2, 3, 6, 'b', 'c', 7}, uint16(5), true) // references to two of three values
-	f.Fuzz(func(t *testing.T, body []byte, n uint16, coalesced bool) {
-		results, err := kvstest.DecodeReply(receivedReply(body, int(n), coalesced))
+	f.Fuzz(func(t *testing.T, body []byte, n uint16, deduped bool) {
+		results, err := kvstest.DecodeReply(receivedReply(body, int(n), deduped))
 		if err != nil {
 			if !errors.Is(err, kvs.ErrMalformed) {
 				t.Fatalf("error %v does not wrap ErrMalformed", err)

@@ -5,17 +5,16 @@ import (
 	"fmt"
 )
 
-// KeySuffix is the last bytes of a key, at most 8. The first is the lowest byte of
-// Text; bytes of Text beyond Len are ignored.
+// KeySuffix is the end of a key, at most 8 bytes. The first is the lowest byte of Text;
+// bytes of Text beyond Len are ignored.
 type KeySuffix struct {
 	Text uint64
 	Len  uint8
 }
 
-// AppendGets appends a Get for each suffix behind prefix, up to the first whose
-// kind is not Get, and returns their number. It costs a third of as many calls of
-// Get. There must be a kind for every suffix. It panics if a key could be longer
-// than MaxKeyLen.
+// AppendGets appends a Get of prefix plus each suffix, up to the first whose kind is not
+// Get, and returns their number. There is a kind for every suffix. It costs a third of
+// the same calls of Get. It panics if a key could be longer than MaxKeyLen.
 func (b *Batch) AppendGets(prefix []byte, suffixes []KeySuffix, kinds []Kind) int {
 	most := longest(prefix)
 	if room := len(suffixes) * (2 + most); cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
@@ -34,7 +33,7 @@ func (b *Batch) AppendGets(prefix []byte, suffixes []KeySuffix, kinds []Kind) in
 			binary.LittleEndian.PutUint16(buf[at:], uint16(start))
 			copy(buf[at+2:], prefix)
 			binary.LittleEndian.PutUint64(buf[at+2+len(prefix):], e.Text)
-		} else { // six digits need one store
+		} else { // one store for up to six digits
 			op := buf[at:][:2+8]
 			binary.LittleEndian.PutUint64(op, start|e.Text<<16)
 			binary.LittleEndian.PutUint16(op[8:], uint16(e.Text>>48))
@@ -46,8 +45,8 @@ func (b *Batch) AppendGets(prefix []byte, suffixes []KeySuffix, kinds []Kind) in
 	return done
 }
 
-// ReserveSuffix is Reserve for the key of prefix and a suffix. It panics if a key
-// could be longer than MaxKeyLen.
+// ReserveSuffix is Reserve for the key prefix plus suffix. It panics if a key could be
+// longer than MaxKeyLen.
 func (b *Batch) ReserveSuffix(kind Kind, prefix []byte, e KeySuffix, n int) []byte {
 	if room := 2 + longest(prefix) + binary.MaxVarintLen32 + n; cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
 		b.Grow(room)
@@ -64,7 +63,7 @@ func (b *Batch) ReserveSuffix(kind Kind, prefix []byte, e KeySuffix, n int) []by
 	return buf[at : at+n : at+n]
 }
 
-// longest is the maximum length of a key of prefix and a suffix.
+// longest returns the maximum length of prefix plus a suffix.
 func longest(prefix []byte) int {
 	if len(prefix) > MaxKeyLen-8 {
 		panic(fmt.Sprintf("kvs: a prefix of %d bytes in a batch; at most %d", len(prefix), MaxKeyLen-8))

@@ -2,8 +2,8 @@ package workload
 
 import "math"
 
-// law is a probability distribution over popularity ranks.
-type law interface {
+// distribution is a probability distribution over popularity ranks.
+type distribution interface {
 	// mass is the probability of the ranks from, from+1, ..., to-1.
 	mass(from, to uint64) float64
 	// cuts splits all ranks into segments inside which the mass of a rank is
@@ -12,7 +12,7 @@ type law interface {
 }
 
 // newLaw returns the law of a valid configuration.
-func newLaw(c Config) law {
+func newLaw(c Config) distribution {
 	switch c.distribution() {
 	case Uniform, Sequential:
 		return flat{c.Records}

@@ -5,7 +5,7 @@ package workload
 type Plan struct {
 	config Config
 	mix    mix
-	law    law
+	law    distribution
 	table  table
 	keys   affine
 }

@@ -32,7 +32,7 @@ type segment struct {
 	slope        uint32 // share of draws that take the lower of two, in 2^-32
 }
 
-func newTable(l law) table {
+func newTable(l distribution) table {
 	cuts := l.cuts()
 	segments := make([]segment, len(cuts)-1)
 	weights := make([]uint64, len(segments))
@@ -69,7 +69,7 @@ func weight(mass float64) uint64 {
 // slope returns the share of draws that take the lower of two ranks so that the
 // segment's first and last rank differ as they do in the law. It is rounded to
 // 20 bits for the same reason as a weight.
-func slope(l law, from, to uint64) uint32 {
+func slope(l distribution, from, to uint64) uint32 {
 	if to-from < 2 {
 		return 0
 	}

@@ -45,7 +45,7 @@ func TestTableHasTheLawsMasses(t *testing.T) {
 // TestRanksInsideASegment compares the linear fall with the law, rank by rank.
 func TestRanksInsideASegment(t *testing.T) {
 	for _, theta := range zipfThetas {
-		for name, l := range map[string]law{"exact": newZipf(100_000, theta), "ycsb": newYCSBZipf(100_000, theta)} {
+		for name, l := range map[string]distribution{"exact": newZipf(100_000, theta), "ycsb": newYCSBZipf(100_000, theta)} {
 			worst := 0.0
 			for _, s := range newTable(l).segments {
 				mass, w := l.mass(s.first, s.first+s.width), float64(s.width)

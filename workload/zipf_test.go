@@ -135,8 +135,8 @@ func TestMassesSumToOne(t *testing.T) {
 }
 
 // testLaws are the laws at ordinary and at extreme parameters.
-func testLaws() map[string]law {
-	laws := map[string]law{}
+func testLaws() map[string]distribution {
+	laws := map[string]distribution{}
 	for _, n := range []uint64{1, 2, 3, 1000, 4097, 1_000_000, MaxRecords} {
 		laws[fmt.Sprintf("flat/records=%d", n)] = flat{n}
 		for _, theta := range []float64{1e-300, 0.01, 0.5, 0.99, 1 - 1e-15, 1, 1 + 1e-15, 1.2, 5, 80, 1e300} {

@@ -1,10 +1,8 @@
-// Package certs is who believes whom when calls are encrypted (-tls): a run's
-// own certificate authority, which lives as long as the run does, and what each
-// of its nodes proves itself with. Servers and clients both show a certificate,
-// and both verify the other's.
+// Package certs makes the certificates of one run (-tls): a certificate authority and
+// the credentials of its nodes. Servers and clients verify each other's certificate.
 //
-// crypto/tls renews no keys: beyond 2^24.5 records, 0.4 TB in one direction of a
-// connection, there is less of a margin than RFC 8446 (5.5) asks for.
+// crypto/tls does not update keys: beyond 2^24.5 records, 0.4 TB in one direction of a
+// connection, the safety margin of RFC 8446 (5.5) is not met.
 package certs
 
 import (
@@ -20,8 +18,7 @@ import (
 	"time"
 )
 
-// early is how long before it was made a certificate is valid: nodes' clocks
-// differ.
+// early is how long before its creation a certificate is valid: nodes' clocks differ.
 const early = time.Hour
 
 // Authority issues certificates. Its key never leaves it. It is safe for
@@ -32,8 +29,8 @@ type Authority struct {
 	text        string // the certificate in PEM
 }
 
-// NewAuthority returns an authority, with a new key on the curve P-256, whose
-// certificates are valid for so long from now.
+// NewAuthority returns an authority with a new P-256 key, whose certificates are valid
+// for the given time.
 func NewAuthority(valid time.Duration) (*Authority, error) {
 	now := time.Now()
 	template := &x509.Certificate{
@@ -42,7 +39,7 @@ func NewAuthority(valid time.Duration) (*Authority, error) {
 		NotAfter:              now.Add(valid),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
-		MaxPathLenZero:        true, // it makes no further authorities
+		MaxPathLenZero:        true, // no intermediate authorities
 		KeyUsage:              x509.KeyUsageCertSign,
 	}
 	a := &Authority{}
@@ -61,8 +58,8 @@ func NewAuthority(valid time.Duration) (*Authority, error) {
 	return a, nil
 }
 
-// Issue returns a node's credentials, with a key of its own. addrs are where it
-// may serve; a client needs none.
+// Issue returns credentials with a new key for a node. addrs are the addresses on which
+// it may serve; a client needs none.
 func (a *Authority) Issue(node string, addrs ...netip.Addr) (Credentials, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: node},
@@ -89,7 +86,7 @@ func (a *Authority) Issue(node string, addrs ...netip.Addr) (Credentials, error)
 	return Credentials{Authority: a.text, Certificate: encode("CERTIFICATE", der), Key: encode("PRIVATE KEY", private)}, nil
 }
 
-// sign completes a template, under a random serial number of 127 bits.
+// sign signs a template with a random serial number of 127 bits.
 func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// Credentials are what a node proves itself with and what it believes, in PEM.
-// They hold a secret: they travel where nobody listens, and are not logged.
+// Credentials are a node's certificate and key, and the authority that it trusts, in
+// PEM. They are secret: they are sent over the launcher's pipe only, and never logged.
 type Credentials struct {
 	Authority   string `json:"authority"`
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
 }
 
-// Config is TLS 1.3 for either side of a connection. A client sets ServerName to
-// the host that it dials.
+// Config returns a TLS 1.3 configuration for either side of a connection. A client sets
+// ServerName to the host that it dials.
 func (c Credentials) Config() (*tls.Config, error) {
 	own, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key))
 	if err != nil {
@@ -24,7 +24,7 @@ func (c Credentials) Config() (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM([]byte(c.Authority)) {
-		return nil, errors.New("read an authority's certificate: there is none in PEM")
+		return nil, errors.New("read an authority's certificate: no PEM certificate")
 	}
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
@@ -33,9 +33,9 @@ func (c Credentials) Config() (*tls.Config, error) {
 		ClientCAs:    pool,
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 
-		SessionTicketsDisabled: true, // nobody comes twice
-		// Records would be of one packet for the first 1,000 and after every
-		// second's rest: good for a page's first byte, and here twice the work.
+		SessionTicketsDisabled: true, // no client resumes
+		// Dynamic sizing sends the first 1,000 records, and those after each idle
+		// second, in one packet each: twice the work here.
 		DynamicRecordSizingDisabled: true,
 	}, nil
 }

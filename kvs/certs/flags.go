@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// Flags say whether and with what a node encrypts its calls. The comments name
-// the flags.
+// Flags configure the encryption of calls. The comments name the flags.
 type Flags struct {
 	On          bool   // -tls
 	Certificate string // -tls-cert
@@ -17,16 +16,16 @@ type Flags struct {
 	Authority   string // -tls-ca
 }
 
-// Define defines the flag that says whether.
+// Define defines -tls.
 func (f *Flags) Define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.On, "tls", f.On, "encrypt calls (TLS 1.3), and have both sides show a certificate: the launcher's, which makes some for each run, or that of the next three flags")
+	flags.BoolVar(&f.On, "tls", f.On, "encrypt calls (TLS 1.3); both sides show a certificate: one that the launcher issues for the run, or that of -tls-cert")
 }
 
 // DefineFiles defines the flags that name files.
 func (f *Flags) DefineFiles(flags *flag.FlagSet) {
-	flags.StringVar(&f.Certificate, "tls-cert", f.Certificate, "with -tls: `file` with this node's certificate in PEM; a server's has to name the host that clients dial")
+	flags.StringVar(&f.Certificate, "tls-cert", f.Certificate, "with -tls: `file` with this node's certificate in PEM; a server's must name the host that clients dial")
 	flags.StringVar(&f.Key, "tls-key", f.Key, "with -tls: `file` with its key")
-	flags.StringVar(&f.Authority, "tls-ca", f.Authority, "with -tls: `file` with the certificate of the authority that the other side's must be from")
+	flags.StringVar(&f.Authority, "tls-ca", f.Authority, "with -tls: `file` with the certificate of the authority that issued the other side's")
 }
 
 // Validate returns an error that names the first wrong flag and its right form.
@@ -46,8 +45,8 @@ func (f Flags) Validate() error {
 	return nil
 }
 
-// Config is how calls are encrypted, nil for not at all. given are the
-// launcher's credentials, nil without; files of the node's own come first.
+// Config returns the TLS configuration, nil without -tls. given are the launcher's
+// credentials or nil; the node's own files take precedence.
 func (f Flags) Config(given *Credentials) (*tls.Config, error) {
 	switch {
 	case !f.On:
@@ -55,7 +54,7 @@ func (f Flags) Config(given *Credentials) (*tls.Config, error) {
 	case f.Certificate != "":
 		return f.read()
 	case given == nil:
-		return nil, errors.New("-tls: nobody has made certificates for this node: give -tls-cert, -tls-key and -tls-ca, or run ./run-cluster.sh --tls")
+		return nil, errors.New("-tls: this node has no certificate: give -tls-cert, -tls-key and -tls-ca, or run ./run-cluster.sh --tls")
 	}
 	return given.Config()
 }

@@ -135,7 +135,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-tls"}, &given, "launcher"},
 		{[]string{"-tls", "-tls-cert", cert, "-tls-key", key, "-tls-ca", ca}, nil, "files"},
 		{[]string{"-tls", "-tls-cert", cert, "-tls-key", key, "-tls-ca", ca}, &given, "files"},
-		{[]string{"-tls"}, nil, "-tls: nobody has made certificates"},
+		{[]string{"-tls"}, nil, "-tls: this node has no certificate"},
 		{[]string{"-tls", "-tls-cert", cert}, nil, "-tls-cert, -tls-key and -tls-ca go together"},
 		{[]string{"-tls-cert", cert, "-tls-key", key, "-tls-ca", ca}, nil, "go with -tls"},
 		{[]string{"-tls", "-tls-cert", cert, "-tls-key", key, "-tls-ca", "/nonexistent"}, nil, "-tls-ca: open /nonexistent"},

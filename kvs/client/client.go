@@ -59,7 +59,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 			return node.UsageError{Err: err}
 		}
 		if config.TLS != nil {
-			config.TLS.Time = n.Today
+			config.TLS.Time = n.Now
 		}
 	}
 	c := &client{config: config, node: n}
@@ -70,7 +70,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	c.reporter.Sample(config.Sampling)
-	host, err := node.Introduce(n, args, flags, c.generator.Capabilities())
+	host, err := node.ReportConfig(n, args, flags, c.generator.Capabilities())
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *client) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.generator.Begins = c.node.Moment(start.At)
+	c.generator.Begins = c.node.FromRun(start.At)
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
@@ -201,7 +201,7 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if answer.Extend {
 		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
 	}
-	return c.node.Moment(answer.At), err
+	return c.node.FromRun(answer.At), err
 }
 
 // share gives the launcher this client's part of a slice that all record.

@@ -119,11 +119,11 @@ func TestClientUnderLauncher(t *testing.T) {
 	milestones, _ := c.until(t, node.Connected)
 	checkMilestones(t, milestones, node.Connected)
 	// The server opens a session after its last word of the handshake.
-	for deadline := time.Now().Add(10 * time.Second); service.Sessions() < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); service.Conns() < 2 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	if n := e.Len(); n != 0 || service.Sessions() != 2 {
-		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Sessions())
+	if n := e.Len(); n != 0 || service.Conns() != 2 {
+		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Conns())
 	}
 	c.command(t, node.Command{Do: node.Load})
 	milestones, _ = c.until(t, node.Loaded)
@@ -188,7 +188,7 @@ func TestClientOutOfStep(t *testing.T) {
 	c := lead(t, "-hosts", addr, "-records", "500", "-workers", "1")
 	c.command(t, node.Command{Do: node.Go})
 	milestones, _ := c.until(t, node.Error)
-	checkMilestones(t, milestones, node.Connected, `error: command "go" from the launcher where "load" is due`)
+	checkMilestones(t, milestones, node.Connected, `error: command "go" from the launcher, want "load"`)
 	if status := <-c.exited; status != 1 || e.Len() != 0 {
 		t.Errorf("status %d, %d records", status, e.Len())
 	}

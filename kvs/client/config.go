@@ -23,8 +23,8 @@ type Config struct {
 	Recheck  string // -verify-history: a saved history to verify, and nothing else
 }
 
-// hints are the labs' spellings.
-var hints = map[string]string{
+// aliases are the labs' spellings.
+var aliases = map[string]string{
 	"numClients": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
 	"generators": "-workers", "threads": "-workers", "numWorker": "-workers",
 	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
@@ -49,7 +49,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
-	flags.BoolVar(&c.Coalesce, "dedup", c.Coalesce, "send a value that a reply repeats once; every operation is still executed and answered")
+	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
@@ -76,7 +76,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	c.Sampling.Flags(flags.FlagSet)
 	c.Profile.Flags(flags.FlagSet)
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
-	if err := node.ParseFlags(flags, args, hints); err != nil {
+	if err := node.ParseFlags(flags, args, aliases); err != nil {
 		return c, flags, err
 	}
 	if c.AutoBatch && c.TargetLatency == 0 {

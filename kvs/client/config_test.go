@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		{"-batch auto -target-latency 250us", func(c *loadgen.Config) { c.AutoBatch, c.TargetLatency = true, 250*time.Microsecond }},
 		{"-batch auto -batch 5", func(c *loadgen.Config) { c.Batch = 5 }},
 		{"-connections 8 -socket-buffer 65536", func(c *loadgen.Config) { c.Connections, c.SocketBuffer = 8, 65536 }},
-		{"-dedup", func(c *loadgen.Config) { c.Coalesce = true }},
+		{"-dedup", func(c *loadgen.Config) { c.Dedup = true }},
 		{"-crc", func(c *loadgen.Config) { c.CRC = true }},
 		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = 1024 }},
 		{"-key-prefix user", func(c *loadgen.Config) { c.KeyPrefix = "user" }},
@@ -99,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 		{"-retry -transport inproc", "-retry: -transport inproc has no connection that could break"},
 		{"-retry -workers 4096 -connections 1 -inflight 64 -batch 1", "want at most 65536, and so more -connections"},
 		{"-call-timeout 0", "-call-timeout 0s: want more than 0 seconds"},
-		{"-qps 8", "here it is -rate"},
+		{"-qps 8", "use -rate"},
 		{"-connections -1", "-connections -1: want 1 to 64 (-workers), or 0"},
 		{"-connections 65", "-connections 65: want 1 to 64 (-workers), or 0"},
 		{"-socket-buffer -1", "-socket-buffer -1: want"},
@@ -134,12 +134,12 @@ func TestParseErrors(t *testing.T) {
 		{"-secs ten", "for flag -secs: want a number of seconds"},
 		{"-client 1", "-client 1"},
 		{"-clients 0", "-clients 0"},
-		{"30", `stray argument "30"`},
-		{"-secs 5 now", `stray argument "now"`},
-		{"-scramble false", `stray argument "false"`},
-		{"-numClients 8", "here it is -workers"},
-		{"-batchSize 8", "here it is -batch"},
-		{"-duration 8", "here it is -secs"},
+		{"30", `unexpected argument "30"`},
+		{"-secs 5 now", `unexpected argument "now"`},
+		{"-scramble false", `unexpected argument "false"`},
+		{"-numClients 8", "use -workers"},
+		{"-batchSize 8", "use -batch"},
+		{"-duration 8", "use -secs"},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestHints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for theirs, ours := range hints {
+	for theirs, ours := range aliases {
 		name, _, _ := strings.Cut(strings.TrimPrefix(ours, "-"), " ")
 		if flags.Lookup(name) == nil {
 			t.Errorf("%s leads to %s, which does not exist", theirs, ours)
@@ -230,7 +230,7 @@ func TestFlagClasses(t *testing.T) {
 // The flags' earlier names are taken, and recorded by the present ones.
 func TestRenamedFlags(t *testing.T) {
 	c, flags, err := parse([]string{"-linearizable", "-dedup"})
-	if err != nil || !c.Check || !c.Coalesce {
+	if err != nil || !c.Check || !c.Dedup {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	values := flags.Values()

@@ -116,7 +116,7 @@ func (n *fakeNode) listen() {
 	scanner := bufio.NewScanner(os.Stdin)
 	// What is asked about the machine, a real node answers.
 	questions, asked := io.Pipe()
-	node.Attach(context.Background(), questions, steppedClock{os.Stdout})
+	node.Controlled(context.Background(), questions, steppedClock{os.Stdout})
 	for scanner.Scan() {
 		var command node.Command
 		if err := json.Unmarshal(scanner.Bytes(), &command); err != nil {

@@ -29,7 +29,7 @@ func checkDirect(o Options, _ Use) error {
 		return err
 	case o.Retry:
 		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
-	case o.Coalesce && row.NoStore:
+	case o.Dedup && row.NoStore:
 		return fmt.Errorf("-dedup: -engine %s has one value for all keys, which would be sent once", o.Engine)
 	}
 	return nil
@@ -44,12 +44,12 @@ func openDirect(o Options, u Use) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &direct{node: o.Node, dedup: o.Coalesce, row: row, engine: e, service: service.New(e)}, nil
+	return &direct{node: o.Node, dedup: o.Dedup, row: row, engine: e, service: service.New(e)}, nil
 }
 
 func (d *direct) Dial(context.Context, int, int) (Conn, Server, error) {
 	conn := d.service.Open(d.node)
-	conn.Coalesce = d.dedup
+	conn.Dedup = d.dedup
 	return &directConn{conn: conn}, Server{Name: InProcess, NoStore: d.row.NoStore}, nil
 }
 

@@ -44,13 +44,13 @@ func (n *network) dial(ctx context.Context, server, lane int, instance string) (
 	o := n.options
 	w := wire.Options{
 		Hello: wire.Hello{Node: o.Node, Codec: o.Codec, Features: o.Features,
-			Shards: service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}},
+			Placement: service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}},
 		Token: o.Token, TLS: o.TLS, SocketBuffer: o.SocketBuffer, Shared: n.use.Shared, CallTimeout: o.CallTimeout,
 		KnownInstance: instance,
 	}
 	if o.Retry {
 		w.Retries = &n.retries
-		w.Lane = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
+		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
 	}
 	return wire.Dial(ctx, o.Hosts[server], w)
 }

@@ -2,8 +2,8 @@ package engine
 
 import "kvlab/kvs"
 
-// answer appends the result of an operation. old is the key's value before it; ok
-// is false if there was none.
+// answer appends the result of an operation. old is the key's previous value; ok is false
+// if there was none.
 func answer(reply *kvs.Reply, kind kvs.Kind, old []byte, ok bool) {
 	switch {
 	case !kind.Reads():

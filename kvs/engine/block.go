@@ -6,13 +6,13 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// block is the first word of a key and its value, side by side in one
-// allocation without pointers, which the collector need not look into:
+// block is the first word of a key and its value, in one allocation without pointers, so
+// that the garbage collector does not scan it:
 //
 //	word 0  value length << 8 | key length
 //	then    key, value
 //
-// It does not change once it is made.
+// It is immutable.
 type block uint64
 
 const blockHeader = 8
@@ -26,19 +26,19 @@ func newBlock(key, value []byte) *block {
 	return &words[0]
 }
 
-// contents returns the key and the value; neither may be written.
+// contents returns the key and the value, which are read-only.
 func (b *block) contents() (key, value []byte) {
 	klen, vlen := int(*b&0xff), int(*b>>8)
 	data := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(b), blockHeader)), klen+vlen)
 	return data[:klen:klen], data[klen:]
 }
 
-// blockLines is how many lines of a block are fetched ahead. What follows the
-// processor fetches by itself, once it sees a copy.
+// blockLines is how many lines of a block are prefetched. The processor prefetches the
+// rest during a copy.
 const blockLines = 3
 
-// fetch has the block's first lines fetched. How many it has is not known
-// before the first is here; one too many costs little.
+// fetch prefetches the block's first lines. Its length is unknown until the first has
+// arrived; excess lines cost little.
 func (b *block) fetch(lines *prefetch.List) {
 	prefetch.AddRange(lines, b, blockLines*prefetch.Line)
 }

@@ -6,30 +6,29 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// bucket is the blocks of the keys whose hashes begin alike: an open-addressing
-// table with linear probing. Readers need no lock; writers hold one. Blocks are
-// only added, or replaced where they are; a bucket that is full is replaced by
-// a larger one, and says so. Its methods take a nil bucket for an empty one.
+// bucket holds the blocks of the keys whose hashes share a prefix: an open-addressing
+// table with linear probing. Readers need no lock; writers hold one. Blocks are only
+// added, or replaced in place. A full bucket is replaced by a larger one. A nil bucket is
+// empty.
 type bucket struct {
-	replaced atomic.Bool
-	used     int             // blocks; the writers' own
+	replaced atomic.Bool     // by a larger one
+	used     int             // blocks; for writers only
 	tags     []atomic.Uint32 // of the blocks; 0 for none
 	blocks   []atomic.Pointer[block]
 }
 
-// smallest is the capacity of a bucket at first; it doubles whenever 3/4 are in
-// use.
+// smallest is a bucket's initial capacity; it doubles when 3/4 are in use.
 const smallest = 16
 
-// tag is the low half of a hash, but never 0.
+// tag returns the low half of a hash, but never 0.
 func tag(hash uint64) uint32 { return uint32(hash) | 1 }
 
-// home is where a key's probing begins. Its bits are neither in the tag nor in
-// the bucket's number.
+// home returns where a key's probing begins. Its bits are neither in the tag nor in the
+// bucket's number.
 func (b *bucket) home(hash uint64) int { return int(hash>>32) & (len(b.tags) - 1) }
 
-// first returns the first place at which a key with this hash may be, and -1
-// for none. The key itself decides; next returns the following place.
+// first returns the first place of a key that may have this hash, or -1. The caller
+// compares the keys; next returns the following place.
 func (b *bucket) first(hash uint64) int {
 	if b == nil {
 		return -1
@@ -51,7 +50,7 @@ func (b *bucket) probe(hash uint64, place int) int {
 	}
 }
 
-// fetch has the lines fetched at which probing begins.
+// fetch prefetches the lines at which probing begins.
 func (b *bucket) fetch(hash uint64, lines *prefetch.List) {
 	if b != nil {
 		home := b.home(hash)
@@ -60,7 +59,7 @@ func (b *bucket) fetch(hash uint64, lines *prefetch.List) {
 	}
 }
 
-// add puts a block of a new key into the bucket, or returns false if it is full.
+// add adds the block of a new key, or returns false if the bucket is full.
 func (b *bucket) add(hash uint64, block *block) bool {
 	if b == nil || b.used >= len(b.tags)*3/4 {
 		return false
@@ -70,13 +69,12 @@ func (b *bucket) add(hash uint64, block *block) bool {
 		place = (place + 1) & (len(b.tags) - 1)
 	}
 	b.blocks[place].Store(block)
-	b.tags[place].Store(tag(hash)) // only now will readers look
+	b.tags[place].Store(tag(hash)) // last: it makes the block visible to readers
 	b.used++
 	return true
 }
 
-// grown returns a bucket of twice the capacity with the same blocks, given the
-// hash of a key.
+// grown returns a bucket of twice the capacity with the same blocks.
 func (b *bucket) grown(hash func(key []byte) uint64) *bucket {
 	capacity := smallest
 	if b != nil {

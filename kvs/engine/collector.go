@@ -5,16 +5,16 @@ import (
 	"runtime/debug"
 )
 
-// A garbage collection marks every live record, however little it frees. A store
-// that only replaces values can wait until the heap has grown fivefold, which costs
-// memory alone. Near memoryShare of the machine's memory the collector runs earlier.
+// A garbage collection marks every live record, however little it frees. A store that
+// only replaces values can wait until the heap has grown fivefold; that only costs
+// memory. Near memoryShare of the machine's memory the collector runs earlier.
 const (
 	gcPercent   = 400
 	memoryShare = 0.7
 )
 
-// TuneCollector sets this process's collector for a store on a machine with
-// memoryBytes. GOGC and GOMEMLIMIT in the environment win, each on its own.
+// TuneCollector configures the garbage collector for a store on a machine with
+// memoryBytes. GOGC and GOMEMLIMIT in the environment take precedence.
 func TuneCollector(memoryBytes uint64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -1,5 +1,5 @@
-// Package engine holds the engines: where a server keeps its keys. Each passes
-// the suite in engine/enginetest. To add one takes a file and a row of rows.
+// Package engine holds the engines, which store a server's keys. Each passes the suite in
+// engine/enginetest. A new engine is a file and a row of rows.
 package engine
 
 import (
@@ -12,7 +12,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Options are what an engine may know when it is opened.
+// Options configure an engine.
 type Options struct {
 	Records uint64 // the expected number of keys; a hint, 0 when unknown
 }
@@ -21,7 +21,7 @@ type Options struct {
 type Row struct {
 	Name        string
 	Description string
-	NoStore     bool // it keeps no keys: a ceiling, not a store
+	NoStore     bool // it keeps no keys, and measures a ceiling
 
 	open func(Options) (kvs.Engine, error)
 }
@@ -38,7 +38,7 @@ var rows = []Row{
 	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }
 
-// Names are the engines that store, the default first.
+// Names are the engines with a store, the default first.
 var Names = func() (names []string) {
 	for _, r := range rows {
 		if !r.NoStore {

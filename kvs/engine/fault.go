@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Fault slows a server down by a known amount. Its results test the measuring
-// instrument only. The zero Fault is none.
+// Fault slows a server down by a known amount, to test the measurement. The zero Fault is
+// none.
 type Fault struct {
-	Slowdown float64       // processor time that the process burns, as a share of its other work
-	Pause    time.Duration // the time without any operation applied
+	Slowdown float64       // additional processor time, as a share of the process's other work
+	Pause    time.Duration // no operation is applied
 	Every    time.Duration // from one pause to the next
 	Service  time.Duration // added to every call
 }
 
 const faultForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
 
-// ParseFault reads a fault: slowdown=SHARE, pause=TIME@PERIOD or
-// service=TIME; "" is none. Its errors give the right form.
+// ParseFault parses a fault: slowdown=SHARE, pause=TIME@PERIOD or service=TIME; "" is
+// none. Its errors show the right form.
 func ParseFault(text string) (i Fault, err error) {
 	if text == "" {
 		return i, nil
@@ -48,7 +48,7 @@ func ParseFault(text string) (i Fault, err error) {
 			err = errors.New("a service time is above 0 and at most 1s")
 		}
 	default:
-		err = errors.New("there is no such injection")
+		err = errors.New("unknown fault")
 	}
 	if err != nil {
 		return Fault{}, fmt.Errorf("-inject %q: %s (%w)", text, faultForm, err)

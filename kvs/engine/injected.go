@@ -11,16 +11,16 @@ import (
 	"kvlab/kvs"
 )
 
-// Injected is an engine with a Fault. Its results are those of the engine in it.
+// Injected is an engine with a Fault, which changes no result.
 type Injected struct {
 	kvs.Engine
 	what  Fault
 	base  time.Time
-	begun atomic.Int64 // nanoseconds from base to the moment from which pauses count
+	begun atomic.Int64 // nanoseconds from base to the start of the pauses' first period
 
 	cpu     func(clock int32) time.Duration // reads a clock of processor time
-	before  time.Duration                   // processor time that the process had used by then
-	applied atomic.Uint64                   // Apply that have looked whether to burn
+	before  time.Duration                   // processor time that the process had used at base
+	applied atomic.Uint64                   // calls of Apply
 	mu      sync.Mutex
 	burnt   time.Duration // processor time; guarded by mu
 }
@@ -34,11 +34,11 @@ func inject(e kvs.Engine, what Fault, cpu func(clock int32) time.Duration) *Inje
 	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpu, before: cpu(unix.CLOCK_PROCESS_CPUTIME_ID)}
 }
 
-// Begin restarts the period of pauses: the first is half a period away.
+// Begin restarts the pauses: the first comes after half a period.
 func (i *Injected) Begin() { i.begun.Store(int64(time.Since(i.base))) }
 
-// Apply applies ops, delayed by the fault. Service is added once a call: when the
-// reply is empty.
+// Apply applies ops, delayed by the fault. Service is added once per call: when the reply
+// is empty.
 func (i *Injected) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	if i.what.Service > 0 && reply.Len() == 0 {
 		hold(i.what.Service)
@@ -53,8 +53,7 @@ func (i *Injected) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	}
 }
 
-// left returns the rest of the pause at a time after the beginning, 0 between
-// pauses.
+// left returns the rest of the pause at a time since the start, 0 between pauses.
 func (i Fault) left(since time.Duration) time.Duration {
 	into := (since + i.Every/2) % i.Every
 	if since < 0 || since < i.Every/2 || into >= i.Pause {
@@ -63,30 +62,30 @@ func (i Fault) left(since time.Duration) time.Duration {
 	return i.Pause - into
 }
 
-// spinTail is the end of a hold that is spun, because nanosleep wakes late.
+// spinTail: the last 150 us of a delay are spun, because nanosleep wakes late.
 const spinTail = 150 * time.Microsecond
 
-// hold waits for a time, to within microseconds where a processor is free. The
-// runtime's own sleep is up to a millisecond late.
+// hold waits, to within microseconds if a processor is free. time.Sleep is up to a
+// millisecond late.
 func hold(d time.Duration) {
 	begun := time.Now()
 	if d > spinTail {
 		rest := unix.NsecToTimespec(int64(d - spinTail))
-		_ = unix.Nanosleep(&rest, nil) // cut short, the rest is spun
+		_ = unix.Nanosleep(&rest, nil) // if interrupted, the rest is spun
 	}
 	for time.Since(begun) < d {
 	}
 }
 
-// burnEvery: one Apply in 32 reads the clock of the process's time. A reading takes
-// microseconds, some per cent of an Apply of 256 operations.
+// burnEvery: one Apply in 32 reads the clock of the process's time, because a reading
+// takes some per cent of an Apply of 256 operations.
 const burnEvery = 32
 
 // mostBurnt bounds one burn: a longer one would be a pause.
 const mostBurnt = 5 * time.Millisecond
 
-// burn uses processor time until the burnt time is the share of the rest of the
-// process's time. The measurement counts as burnt.
+// burn uses processor time until the burnt time is the fault's share of the process's
+// other time. The measurement counts as burnt.
 func (i *Injected) burn() {
 	if i.applied.Add(1)%burnEvery != 0 {
 		return
@@ -97,7 +96,7 @@ func (i *Injected) burn() {
 	i.mu.Lock()
 	used := i.cpu(unix.CLOCK_PROCESS_CPUTIME_ID) - i.before
 	due := min(time.Duration(i.what.Slowdown*float64(used-i.burnt))-i.burnt, mostBurnt)
-	i.burnt += due // reserved: no other goroutine burns it
+	i.burnt += due // before burning, so that no other goroutine burns it too
 	i.mu.Unlock()
 	took := time.Duration(0)
 	for took == 0 || took < due {

@@ -7,12 +7,11 @@ import (
 	"kvlab/kvs"
 )
 
-// Null keeps one value, of the length that was stored last, and returns it for
-// every key. A client measures all of the path but the store against it: a ceiling
-// for every engine on the same path. Its results decode, have the right size, and
-// are wrong.
+// Null keeps one value, of the last stored length, and returns it for every key. It
+// measures the path without a store: a ceiling for every engine on that path. Its results
+// have the right form and size but wrong values.
 type Null struct {
-	value atomic.Pointer[[]byte] // never written to; nil until the first write
+	value atomic.Pointer[[]byte] // immutable; nil until the first write
 }
 
 // NewNull returns an engine in which every key is missing until the first write.
@@ -21,7 +20,7 @@ func NewNull() *Null { return &Null{} }
 // Len is 0: Null keeps no keys.
 func (*Null) Len() int { return 0 }
 
-// Apply executes ops in order, as if every key had the one value.
+// Apply executes ops in order, as if all keys had one value.
 func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	value := n.value.Load()
 	for i := range ops {

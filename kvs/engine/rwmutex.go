@@ -7,12 +7,12 @@ import (
 	"kvlab/kvs"
 )
 
-// RWMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but
-// all of them write to the lock's count of readers. The lock is taken once for each
-// run of operations that all read or all write.
+// RWMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but all of
+// them write to the lock's reader count. Consecutive operations that all read or all write
+// take the lock once.
 type RWMutex struct {
 	mu     sync.RWMutex
-	values map[string][]byte // guarded by mu; a value never changes
+	values map[string][]byte // guarded by mu; values are immutable
 }
 
 // NewRWMutex returns an empty engine.

@@ -8,19 +8,19 @@ import (
 	"kvlab/kvs"
 )
 
-// Sharded is 1024 maps, each behind a sync.RWMutex. The key's hash selects the map.
-// Most of the labs end with such a store.
+// Sharded is 1024 maps, each behind a sync.RWMutex. The key's hash selects the map. Most
+// lab solutions end with such a store.
 type Sharded struct {
 	seed   maphash.Seed
 	shards [mapShards]mapShard
 }
 
-const mapShards = 1 << 10 // a power of two, many times the processors of any node
+const mapShards = 1 << 10 // a power of two, many times a node's processors
 
 type mapShard struct {
 	mu     sync.RWMutex
-	values map[string][]byte // guarded by mu; a value never changes
-	_      [32]byte          // no two shards' locks in one cache line
+	values map[string][]byte // guarded by mu; values are immutable
+	_      [32]byte          // keeps locks in separate cache lines
 }
 
 // NewSharded returns an empty engine.

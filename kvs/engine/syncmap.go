@@ -9,22 +9,21 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// SyncMap is a sync.Map of 4096 buckets, not of keys (SyncMapPlain is that). A
-// sync.Map of a million string keys costs eight to ten dependent cache misses a
-// lookup: five or six levels of a trie of 16 branches, the entry, the boxed key, its
-// bytes, the boxed value, its bytes. Here the map's keys are the first 12 bits of
-// the hashes, so its trie takes a few hundred kilobytes for any number of keys. Its
-// values are buckets of blocks, which hold keys and values. The misses of many
-// lookups in buckets overlap.
+// SyncMap is a sync.Map of 4096 buckets; SyncMapPlain is one of keys. A lookup in a
+// sync.Map of a million string keys costs eight to ten dependent cache misses: five or
+// six levels of a trie of 16 branches, the entry, the boxed key, its bytes, the boxed
+// value, its bytes. Here the map's keys are the first 12 bits of the hashes, so its trie
+// takes a few hundred kilobytes for any number of keys. Its values are buckets of blocks,
+// which hold keys and values. The misses of many lookups in buckets overlap.
 //
-// Reads take no lock. A Put replaces a whole block, so a reader never sees half of
-// one; the collector frees the old block. A writer takes one of 256 locks, and holds
-// it while a bucket grows, which has 1/4096 of the keys.
+// Reads take no lock. A Put replaces a whole block, so readers never see a partial one;
+// the garbage collector frees the old block. A writer takes one of 256 locks, and holds
+// it while a bucket, 1/4096 of the keys, grows.
 type SyncMap struct {
 	seed    maphash.Seed
 	hash    func(maphash.Seed, []byte) uint64
 	buckets sync.Map              // &numbers[number] -> *bucket
-	numbers [1 << numberBits]byte // whose addresses stand for bucket numbers: a pointer is a map key that needs no box
+	numbers [1 << numberBits]byte // their addresses represent bucket numbers: a pointer is a map key without a box
 	writers [256]struct {
 		sync.Mutex
 		_ [prefetch.Line - 8]byte
@@ -42,7 +41,7 @@ func NewSyncMap() *SyncMap {
 // Len is the number of keys.
 func (m *SyncMap) Len() int { return int(m.length.Load()) }
 
-// bucket returns the bucket of a hash; nil before its first key.
+// bucket returns the bucket of a hash, or nil before its first key.
 func (m *SyncMap) bucket(hash uint64) *bucket {
 	if b, ok := m.buckets.Load(&m.numbers[hash>>(64-numberBits)]); ok {
 		return b.(*bucket)
@@ -53,11 +52,11 @@ func (m *SyncMap) bucket(hash uint64) *bucket {
 // group is how many operations are looked up together.
 const group = 32
 
-// lookup is what the passes over a group find for one operation.
+// lookup is the state of one operation of a group.
 type lookup struct {
 	hash   uint64
 	bucket *bucket
-	place  int // where the key probably is in the bucket; -1 for nowhere
+	place  int // the key's probable place in the bucket, or -1
 }
 
 // Apply executes ops in order; see kvs.Engine.
@@ -84,7 +83,7 @@ func (m *SyncMap) apply(ops []kvs.Op, found []lookup, reply *kvs.Reply) {
 	}
 }
 
-// find fills in what is found of each operation's key.
+// find looks up each operation's key.
 func (m *SyncMap) find(ops []kvs.Op, found []lookup) {
 	for i := range ops {
 		f := &found[i]
@@ -94,8 +93,8 @@ func (m *SyncMap) find(ops []kvs.Op, found []lookup) {
 	}
 }
 
-// fetch is find in passes, each of which has the lines fetched that the next
-// will look at, for all operations at once.
+// fetch is find in passes. Each pass prefetches the lines that the next pass reads, for
+// all operations.
 func (m *SyncMap) fetch(ops []kvs.Op, found []lookup) {
 	var lines prefetch.List
 	for i := range ops {
@@ -118,8 +117,8 @@ func (m *SyncMap) fetch(ops []kvs.Op, found []lookup) {
 	lines.Fetch()
 }
 
-// read executes a Get. What was found may be out of date: an earlier operation of
-// the batch or another goroutine may have written since.
+// read executes a Get. The lookup may be stale: an earlier operation of the batch or
+// another goroutine may have written since.
 func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
 	b, place := f.bucket, f.place
 	if place < 0 || b.replaced.Load() {
@@ -153,7 +152,7 @@ func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 	}
 }
 
-// store replaces the block of a key and returns the old one, nil for a new key.
+// store replaces the block of a key and returns the old one, or nil for a new key.
 func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 	number := hash >> (64 - numberBits)
 	writer := &m.writers[number%uint64(len(m.writers))]

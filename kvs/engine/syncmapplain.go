@@ -11,7 +11,7 @@ import (
 // SyncMapPlain is a sync.Map with one entry a key, as in the labs' servers. The
 // zero SyncMapPlain is empty.
 type SyncMapPlain struct {
-	values sync.Map // string -> []byte, which never changes
+	values sync.Map // string -> immutable []byte
 	length atomic.Int64
 }
 

@@ -8,10 +8,9 @@ import (
 	"kvlab/kvs"
 )
 
-// XSync is the concurrent map of github.com/puzpuzpuz/xsync, used as its
-// documentation shows.
+// XSync is the concurrent map of github.com/puzpuzpuz/xsync, used as documented.
 type XSync struct {
-	values *xsync.Map[string, []byte] // a value never changes
+	values *xsync.Map[string, []byte] // values are immutable
 }
 
 // NewXSync returns an empty engine.

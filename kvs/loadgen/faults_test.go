@@ -65,7 +65,7 @@ func complete(ctx context.Context, c Config) (metrics.Summary, error) {
 // noticed is how a fault shows in a run that it struck; "" when it does not.
 func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err error) string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server keeps a session whose client has gone")
 		}

@@ -84,7 +84,7 @@ func TestSharedCountsAgree(t *testing.T) {
 				checkDigests(t, clients[i], summary)
 			}
 			for _, s := range servers {
-				if n := s.service.Sessions(); n != c.Clients*test.connections {
+				if n := s.service.Conns(); n != c.Clients*test.connections {
 					t.Errorf("%s: %d connections, want %d of each client", s.name, n, test.connections)
 				}
 			}
@@ -153,7 +153,7 @@ func TestSharedOrderIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Cut()
-	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server's sessions do not end")
 		}

@@ -113,7 +113,7 @@ func TestLiesInWindow(t *testing.T) {
 				r.Value = other.([]byte)
 			}
 		})}, 16, "the value of another key"},
-		{"a value of another run", &liar{after: oneFound(stranger)}, 16, "who does not exist"},
+		{"a value of another run", &liar{after: oneFound(stranger)}, 16, "which does not exist"},
 		{"a bit of the key hash", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[3] ^= 4 })}, 16, "the value of another key"},
 		{"a bit of the version", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[9] ^= 1 })}, 16, "check bytes"},
 		{"a bit of the check bytes", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[20] ^= 128 })}, 16, "check bytes"},
@@ -125,9 +125,9 @@ func TestLiesInWindow(t *testing.T) {
 				}
 			}
 			return results
-		}}, 16, "a value whose 8 bytes at offset 48 are"},
-		{"a value cut off", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = r.Value[:90] })}, 16, "a value of 90 bytes where all have 100"},
-		{"an empty value", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = nil })}, 16, "an empty value where all have 100 bytes"},
+		}}, 16, "at offset 48, want"},
+		{"a value cut off", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = r.Value[:90] })}, 16, "a value of 90 bytes, want 100"},
+		{"an empty value", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = nil })}, 16, "an empty value, want 100 bytes"},
 		{"a key forgotten", &liar{after: oneFound(forget)}, 16, ""},
 		{"a result left out", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return results[1:] }}, 16, "results for 200 operations"},
 		{"a result too many", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return append(results, kvs.Result{}) }}, 16, "results for 200 operations"},
@@ -208,8 +208,8 @@ func TestLiesInLoad(t *testing.T) {
 			}
 			return changed
 		}}, "1 of them are not there"},
-		{"a bit of one body", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[50] ^= 1 })}, "are wrong; the first: worker 0: get: a value whose 8 bytes at offset 48"},
-		{"a stranger's value", &liar{after: oneFound(stranger)}, "who does not exist"},
+		{"a bit of one body", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[50] ^= 1 })}, "are wrong; the first: worker 0: get: a value with "},
+		{"a stranger's value", &liar{after: oneFound(stranger)}, "which does not exist"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

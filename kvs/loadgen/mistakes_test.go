@@ -130,7 +130,7 @@ func mistakes() []mistake {
 		}},
 		{name: "random routing from the beginning", want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
 		{name: "values that expire", want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
-		{name: "values that expire and leave nothing", want: "an empty value where all have 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
+		{name: "values that expire and leave nothing", want: "an empty value, want 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
 		{name: "reads sent as writes", want: "sent as another kind (reads as writes?)",
 			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn {
 				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
@@ -323,7 +323,7 @@ func vary(c *Config, random *rand.Rand) {
 	c.Connections = random.IntN(c.Workers + 1)
 	c.KeyPrefix = []string{"", "user"}[random.IntN(2)]
 	if c.Codec == "binary" {
-		c.CRC, c.Coalesce, c.Retry = half(), half(), half()
+		c.CRC, c.Dedup, c.Retry = half(), half(), half()
 	}
 }
 

@@ -44,7 +44,7 @@ func TestNullServer(t *testing.T) {
 	}{
 		{"says so", engine.NewNull(), true, ""},
 		{"says nothing", engine.NewNull(), false, "the value of another key"},
-		{"answers with the wrong size", shorten{engine.NewNull()}, true, "a value of 31 bytes where all have 32"},
+		{"answers with the wrong size", shorten{engine.NewNull()}, true, "a value of 31 bytes, want 32"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
@@ -116,7 +116,7 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 // One value for all keys would be sent once: such replies are refused.
 func TestNullIsNotCoalesced(t *testing.T) {
 	c := DefaultConfig()
-	c.Workers, c.Coalesce = 1, true
+	c.Workers, c.Dedup = 1, true
 	c.Hosts = []string{serve(t, service.New(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}})}
 	g, err := New(c)
 	if err != nil {

@@ -46,9 +46,9 @@ func TestCountsAgree(t *testing.T) {
 		options         wire.Features
 	}{
 		{workload.YCSBA, "binary", 1, wire.Features{}},
-		{workload.YCSBA, "binary", 3, wire.Features{Coalesce: true, CRC: true}},
+		{workload.YCSBA, "binary", 3, wire.Features{Dedup: true, CRC: true}},
 		{workload.YCSBB, "gob", 1, wire.Features{}},
-		{workload.YCSBC, "binary", 8, wire.Features{Coalesce: true}},
+		{workload.YCSBC, "binary", 8, wire.Features{Dedup: true}},
 		{workload.YCSBF, "binary", 2, wire.Features{CRC: true}},
 		{workload.YCSBF, "gob", 2, wire.Features{}},
 	}
@@ -327,7 +327,7 @@ func TestOrderIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Cut()
-	for deadline := time.Now().Add(20 * time.Second); s.service.Sessions() > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server's sessions do not end")
 		}

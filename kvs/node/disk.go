@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystems are the names of file systems by statfs(2)'s f_type, as far as a
-// folder of programs is likely to be on one.
+// fileSystems are the names of common file systems by statfs(2)'s f_type.
 var fileSystems = map[int64]string{
 	unix.NFS_SUPER_MAGIC:       "nfs",
 	unix.SMB_SUPER_MAGIC:       "smb",
@@ -24,8 +23,8 @@ var fileSystems = map[int64]string{
 	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
 }
 
-// Disk says what kind of file system a folder is on, by its name or by the
-// number of its kind in hex, and how many bytes of it this user may still write.
+// Disk returns the kind of a folder's file system, a name or a number in hex, and the
+// free bytes available to this user.
 func Disk(folder string) (kind string, freeBytes uint64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -38,8 +37,7 @@ func Disk(folder string) (kind string, freeBytes uint64, err error) {
 	return kind, s.Bavail * uint64(s.Frsize), nil
 }
 
-// OnNetwork reports whether a file system's name, from Disk, is that of one
-// whose files lie on another machine.
+// OnNetwork reports whether a kind from Disk is a network file system.
 func OnNetwork(kind string) bool {
 	switch kind {
 	case "nfs", "smb", "cifs", "smb2", "afs", "ceph":

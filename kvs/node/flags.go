@@ -17,12 +17,12 @@ type Flags struct {
 	main  []string
 }
 
-// NewFlags returns the flags of a program that has none yet.
+// NewFlags returns an empty flag set for a program.
 func NewFlags(program string) *Flags {
 	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), of: map[string]metrics.FlagClass{}}
 }
 
-// Class gives the flags that are defined after it a class.
+// Class sets the class of the flags defined after it.
 func (f *Flags) Class(class metrics.FlagClass) {
 	f.each(func(g *flag.Flag) {
 		if _, ok := f.of[g.Name]; !ok {
@@ -32,7 +32,7 @@ func (f *Flags) Class(class metrics.FlagClass) {
 	f.class = class
 }
 
-// each visits the flags by their present names.
+// each visits the flags, without renamed ones.
 func (f *Flags) each(visit func(*flag.Flag)) {
 	f.VisitAll(func(g *flag.Flag) {
 		if _, old := metrics.RenamedFlags[g.Name]; !old {
@@ -41,8 +41,8 @@ func (f *Flags) each(visit func(*flag.Flag)) {
 	})
 }
 
-// Main names the flags that people set often: a launcher's short help shows them,
-// and a benchmark's name has them in this order.
+// Main names the flags that people set often: the launcher's short help and a
+// benchmark's name show them, in this order.
 func (f *Flags) Main(names ...string) { f.main = names }
 
 // Classes are the classes of the flags, for a node's Config record.
@@ -77,7 +77,7 @@ func (f *Flags) List() []metrics.Flag {
 func usageText(flags *Flags) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s [-%s] [flags]\n\n", flags.Name(), settingsFlag)
-	fmt.Fprintf(&b, "-%s, in front, prints what the flags come to as JSON, and does no more.\n\n", settingsFlag)
+	fmt.Fprintf(&b, "-%s first prints the final value of every flag as JSON and exits.\n\n", settingsFlag)
 	present := flag.NewFlagSet("", flag.ContinueOnError)
 	present.SetOutput(&b)
 	flags.each(func(f *flag.Flag) { present.Var(f.Value, f.Name, f.Usage) })

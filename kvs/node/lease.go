@@ -8,38 +8,36 @@ import (
 	"time"
 )
 
-// Lease is how long a node may live without its launcher. The closing of the
-// pipe is the first sign that a launcher is gone; the lease is for when that
-// sign does not come: a cut network leaves an sshd, and so the node's standard
-// input, as they are for a quarter of an hour and longer (TCP gives up after
-// tcp_retries2, tcp(7)).
+// Lease is how long a node may live without its launcher. A node normally ends when
+// its standard input closes. Behind a cut network sshd keeps that open for a quarter
+// of an hour or longer (tcp_retries2, tcp(7)); then the lease ends the node.
 type Lease struct {
-	LifetimeS float64 `json:"lifetime_s,omitempty"` // seconds from now; 0: without an end
-	SilenceS  float64 `json:"silence_s,omitempty"`  // seconds that may pass between two commands; 0: any time
+	LifetimeS float64 `json:"lifetime_s,omitempty"` // seconds from now; 0: unlimited
+	SilenceS  float64 `json:"silence_s,omitempty"`  // maximum seconds between two commands; 0: unlimited
 }
 
-// The causes of the end of a node's context, when its lease has run out.
+// The causes with which an expired lease cancels a node's context.
 var (
 	ErrSilence  = errors.New("no word from the controller")
-	ErrLifetime = errors.New("the controller's lease has run out")
+	ErrLifetime = errors.New("the controller's lease has expired")
 )
 
-// leaveWithin is how long a program may take to stop after its context has
-// ended, before its process ends without it.
+// leaveWithin is how long a program may take to stop after its context ends; then
+// its process exits.
 const leaveWithin = 3 * time.Second
 
-// tenancy watches the lease of one node. Safe for concurrent use.
-type tenancy struct {
+// leaseTimer ends a node when its lease expires. It is safe for concurrent use.
+type leaseTimer struct {
 	end context.CancelCauseFunc
 
 	mu       sync.Mutex
 	lease    Lease       // guarded by mu, as all below
-	lifetime *time.Timer // nil without an end
-	silence  *time.Timer // nil when silence is no sign
+	lifetime *time.Timer // nil: unlimited
+	silence  *time.Timer // nil: unlimited
 }
 
-// heard takes note of a command, which may bring another lease.
-func (t *tenancy) heard(lease *Lease) {
+// renew restarts the timers after a command, which may carry a new lease.
+func (t *leaseTimer) renew(lease *Lease) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if lease != nil {
@@ -49,8 +47,8 @@ func (t *tenancy) heard(lease *Lease) {
 	t.silence = t.reset(t.silence, t.lease.SilenceS, ErrSilence)
 }
 
-// reset makes timer, which may be nil, end the node after so many seconds.
-func (t *tenancy) reset(timer *time.Timer, seconds float64, cause error) *time.Timer {
+// reset replaces timer, which may be nil, by one that ends the node after seconds.
+func (t *leaseTimer) reset(timer *time.Timer, seconds float64, cause error) *time.Timer {
 	if timer != nil {
 		timer.Stop()
 	}

@@ -13,7 +13,7 @@ import (
 func attached(t *testing.T) (*launcher, *Node, context.Context) {
 	t.Helper()
 	l, stdin, stdout := newLauncher(t)
-	node, ctx := Attach(context.Background(), stdin, stdout)
+	node, ctx := Controlled(context.Background(), stdin, stdout)
 	return l, node, ctx
 }
 
@@ -56,18 +56,18 @@ func TestBeatsAreNoCommands(t *testing.T) {
 // one takes both limits away.
 func TestLeaseIsRenewed(t *testing.T) {
 	var cause error
-	tenant := &tenancy{end: func(err error) { cause = err }}
-	tenant.heard(&Lease{LifetimeS: 3600, SilenceS: 3600})
+	tenant := &leaseTimer{end: func(err error) { cause = err }}
+	tenant.renew(&Lease{LifetimeS: 3600, SilenceS: 3600})
 	lifetime, silence := tenant.lifetime, tenant.silence
-	tenant.heard(nil)
+	tenant.renew(nil)
 	if tenant.lifetime != lifetime || tenant.silence == silence {
 		t.Error("a command without a lease must put silence off, and not the lifetime's end")
 	}
-	tenant.heard(&Lease{LifetimeS: 7200})
+	tenant.renew(&Lease{LifetimeS: 7200})
 	if lifetime.Stop() || tenant.lifetime == nil || tenant.silence != nil {
 		t.Error("the older lease still counts")
 	}
-	tenant.heard(&Lease{})
+	tenant.renew(&Lease{})
 	if tenant.lifetime != nil || tenant.silence != nil || cause != nil {
 		t.Errorf("an empty lease leaves a limit, cause %v", cause)
 	}

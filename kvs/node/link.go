@@ -17,8 +17,7 @@ import (
 	"kvlab/metrics"
 )
 
-// linkOf is the interface that holds an address; none, and no error, when this
-// machine does not have the address.
+// linkOf returns the interface that has an address; the zero Link if none has.
 func (m machine) linkOf(address string) (metrics.Link, error) {
 	addr, err := netip.ParseAddr(address)
 	if err != nil {
@@ -58,7 +57,7 @@ func (m machine) link(name string) metrics.Link {
 	return l
 }
 
-// number reads one of an interface's files; 0 when it tells no number.
+// number reads one of an interface's files; 0 if it holds no number.
 func (m machine) number(name, file string) int {
 	text, err := os.ReadFile(filepath.Join(m.sys, "class/net", name, file))
 	if err != nil {
@@ -71,13 +70,11 @@ func (m machine) number(name, file string) int {
 	return n
 }
 
-// vethClaim is the speed that every end of a veth pair, the cable of a virtual
-// network, claims to have (veth_get_link_ksettings in the kernel's
-// drivers/net/veth.c), where it has no limit. A virtual lab that shapes its links
-// puts the real speed in its place.
+// vethClaim is the speed, in Mb/s, that every veth interface reports although it has no
+// limit (veth_get_link_ksettings in the kernel's drivers/net/veth.c).
 const vethClaim = 10_000
 
-// driver is the name of an interface's driver, "" when it has none that tells.
+// driver returns the name of an interface's driver, or "".
 func driver(name string) string {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -91,8 +88,8 @@ func driver(name string) string {
 	return unix.ByteSliceToString(info.Driver[:])
 }
 
-// ControlInterface is the name of the interface of the testbed's control
-// network, which carries no experiment's data; "" on a machine of no testbed.
+// ControlInterface returns the interface of the testbed's control network, which must
+// not carry an experiment's data; "" outside a testbed.
 func ControlInterface() (string, error) { return thisMachine.controlInterface() }
 
 func (m machine) controlInterface() (string, error) {
@@ -106,8 +103,8 @@ func (m machine) controlInterface() (string, error) {
 	return strings.TrimSpace(string(name)), nil
 }
 
-// control is the interface of the control network: what the testbed says, else
-// the default route's when the machine has another interface besides.
+// control returns the interface of the control network: the testbed's, or else that of
+// the default route if the machine has several interfaces.
 func (m machine) control() (link metrics.Link, guessed bool, err error) {
 	name, err := m.controlInterface()
 	if err != nil {
@@ -124,8 +121,8 @@ func (m machine) control() (link metrics.Link, guessed bool, err error) {
 	return m.link(name), guessed, nil
 }
 
-// defaultRoute is the interface of the IPv4 default route, "" when there is
-// none (/proc/net/route: addresses in hex, the default's destination and mask 0).
+// defaultRoute returns the interface of the IPv4 default route, or "" (/proc/net/route:
+// addresses in hex, the default's destination and mask 0).
 func (m machine) defaultRoute() (string, error) {
 	const destination, mask, columns = 1, 7, 8
 	text, err := os.ReadFile(filepath.Join(m.proc, "net/route"))
@@ -141,8 +138,7 @@ func (m machine) defaultRoute() (string, error) {
 	return "", nil
 }
 
-// hardware is the number of interfaces with a device behind them: no loopback,
-// bridge or tunnel.
+// hardware returns the number of interfaces with a device: no loopback, bridge or tunnel.
 func (m machine) hardware() int {
 	devices, err := filepath.Glob(filepath.Join(m.sys, "class/net/*/device"))
 	if err != nil { // only for a bad pattern

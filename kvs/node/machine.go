@@ -17,20 +17,20 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// machine is where a machine's facts are read: real, or a test's fixtures.
+// machine locates the files that hold a machine's facts; tests use fixtures.
 type machine struct {
 	proc        string // /proc
 	sys         string // /sys
 	controlFile string
 }
 
-// controlFile is where Emulab and CloudLab nodes keep their control interface's
-// name (Emulab knowledge base, entry 88).
+// controlFile holds the control interface's name on Emulab and CloudLab nodes (Emulab
+// knowledge base, entry 88).
 const controlFile = "/var/emulab/boot/controlif"
 
 var thisMachine = machine{proc: "/proc", sys: "/sys", controlFile: controlFile}
 
-// facts is what the machine is, without the question's ports.
+// facts returns the machine's facts, without the question's ports.
 func (m machine) facts(q Question) (metrics.Facts, error) {
 	host, err := usage.HostFacts()
 	if err != nil {
@@ -61,7 +61,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	return f, nil
 }
 
-// architecture is what `uname -m` prints.
+// architecture returns what `uname -m` prints.
 func architecture() (string, error) {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -70,7 +70,7 @@ func architecture() (string, error) {
 	return cmp.Or(unix.ByteSliceToString(name.Machine[:]), runtime.GOARCH), nil
 }
 
-// openFilesLimit is the limit that this process could raise its own to.
+// openFilesLimit returns the process's hard limit of open files.
 func openFilesLimit() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -79,7 +79,7 @@ func openFilesLimit() (uint64, error) {
 	return limit.Max, nil
 }
 
-// governors are the frequency governors of the cores, each once, sorted
+// governors returns the frequency governors of the cores, each once, sorted
 // (https://docs.kernel.org/admin-guide/pm/cpufreq.html, scaling_governor).
 func (m machine) governors() []string {
 	files, err := filepath.Glob(filepath.Join(m.sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
@@ -96,12 +96,11 @@ func (m machine) governors() []string {
 	return slices.Compact(names)
 }
 
-// deployed begins the name of the folder that the launcher copies programs to,
-// each into a folder of its own.
+// deployed is the prefix of the folder into which the launcher copies programs, each
+// version into its own subfolder.
 const deployed = "kvlab-"
 
-// programFolder is the folder that holds all of kvlab's programs of this kind:
-// that of the launcher's copies, or the program's own.
+// programFolder returns the folder of the launcher's copies, or that of the program.
 func programFolder(program string) string {
 	folder := filepath.Dir(program)
 	if parent := filepath.Dir(folder); strings.HasPrefix(filepath.Base(parent), deployed) {
@@ -110,7 +109,7 @@ func programFolder(program string) string {
 	return folder
 }
 
-// userName is the name of the user with a number, or the number.
+// userName returns a user's name, or the number if it has none.
 func userName(uid int) string {
 	number := strconv.Itoa(uid)
 	if u, err := user.LookupId(number); err == nil {

@@ -18,48 +18,48 @@ import (
 	"kvlab/metrics"
 )
 
-// ErrControllerGone is the cause of a node's context when its standard input
-// has closed.
+// ErrControllerGone is the cause with which a closed standard input cancels a node's
+// context.
 var ErrControllerGone = errors.New("the controller is gone: standard input closed")
 
-// Node is a node's end of the pipe. Started by hand a node has none: then its
-// log goes to standard output as it is, every barrier opens at once, and
-// records are dropped. It is safe for concurrent use.
+// Node is a node's end of the pipe. A standalone node has no launcher: its log goes to
+// standard output, every barrier opens at once, and records are dropped. It is safe for
+// concurrent use.
 type Node struct {
 	name string
 	role metrics.Role
 
-	commands chan Command // nil by hand
-	lease    *tenancy     // nil by hand
+	commands chan Command // nil if standalone
+	lease    *leaseTimer  // nil if standalone
 	now      func() time.Time
-	calendar calendar // set before the node's work begins
+	clock    runClock // set before the program runs
 	trust    *certs.Credentials
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
-	err     error     // of the first write that failed; guarded by mu
-	partial []byte    // of a log line; guarded by mu
-	pidFile string    // its path; "" without one; guarded by mu
+	err     error     // of the first failed write; guarded by mu
+	partial []byte    // log line; guarded by mu
+	pidFile string    // its path, or ""; guarded by mu
 }
 
-// Alone returns a node without a launcher, whose log goes to out.
-func Alone(out io.Writer) *Node { return newNode(out) }
+// Standalone returns a node without a launcher, whose log goes to out.
+func Standalone(out io.Writer) *Node { return newNode(out) }
 
 func newNode(out io.Writer) *Node {
-	return &Node{out: out, now: time.Now, calendar: newCalendar(time.Now())}
+	return &Node{out: out, now: time.Now, clock: newRunClock(time.Now())}
 }
 
-// Attach returns a node whose launcher stands behind in and out, and a context
-// that ends when the launcher does, or the lease that it gave.
-func Attach(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
+// Controlled returns a node whose launcher is connected to in and out, and a context
+// that ends with the launcher or its lease.
+func Controlled(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	n := newNode(out)
-	n.commands, n.lease = make(chan Command, 16), &tenancy{end: cancel}
+	n.commands, n.lease = make(chan Command, 16), &leaseTimer{end: cancel}
 	go func() { cancel(n.listen(ctx, in)) }()
 	return n, ctx
 }
 
-// listen passes commands on until in or ctx ends, and returns why it ended.
+// listen forwards commands until in or ctx ends, and returns the reason.
 func (n *Node) listen(ctx context.Context, in io.Reader) error {
 	var asked probe
 	defer asked.close()
@@ -73,7 +73,7 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 		} else if err != nil {
 			return fmt.Errorf("read a command from standard input: %w", err)
 		}
-		n.lease.heard(c.Lease)
+		n.lease.renew(c.Lease)
 		switch c.Do {
 		case Beat:
 			continue
@@ -98,31 +98,29 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// Controlled says whether there is a launcher.
+// Controlled reports whether the node has a launcher.
 func (n *Node) Controlled() bool { return n.commands != nil }
 
-// Identify sets what the node's records are signed with. It comes before the
-// first of them.
+// Identify sets the name and role in the node's records. It is called before Report.
 func (n *Node) Identify(name string, role metrics.Role) { n.name, n.role = name, role }
 
-// Credentials are what the launcher has made for this node, nil when it made none,
-// and by hand.
+// Credentials are the ones that the launcher issued for this node, or nil.
 func (n *Node) Credentials() *certs.Credentials { return n.trust }
 
-// Await waits for the command do and returns it. Any other that comes first is
-// an error. By hand it returns at once.
+// Await waits for the command do. Another command is an error. A standalone node does
+// not wait.
 func (n *Node) Await(ctx context.Context, do string) (Command, error) {
 	if !n.Controlled() {
 		return Command{Do: do}, nil
 	}
 	c, err := n.Next(ctx)
 	if err == nil && c.Do != do {
-		err = fmt.Errorf("command %q from the launcher where %q is due", c.Do, do)
+		err = fmt.Errorf("command %q from the launcher, want %q", c.Do, do)
 	}
 	return c, err
 }
 
-// Next waits for the next command, by hand for the context's end.
+// Next waits for the next command; a standalone node waits for the context's end.
 func (n *Node) Next(ctx context.Context) (Command, error) {
 	select {
 	case c := <-n.commands:
@@ -132,8 +130,8 @@ func (n *Node) Next(ctx context.Context) (Command, error) {
 	}
 }
 
-// Send sends an event to the launcher. By hand it does nothing. The error of a
-// write stays: every later Send returns it.
+// Send sends an event to the launcher, if there is one. After a failed write every
+// Send returns its error.
 func (n *Node) Send(e Event) error {
 	if !n.Controlled() {
 		return nil
@@ -156,18 +154,18 @@ func (n *Node) send(e Event) error {
 	return n.err
 }
 
-// Report sends a record, signed and dated.
+// Report sends a record with the node's name, role and time.
 func (n *Node) Report(r metrics.Record) error {
-	r.Node, r.Role, r.Time = n.name, n.role, n.Today()
+	r.Node, r.Role, r.Time = n.name, n.role, n.Now()
 	return n.Send(Event{Event: Report, Record: &r})
 }
 
-// Logf writes to the node's log; a line break is added.
+// Logf writes a line to the node's log.
 func (n *Node) Logf(format string, args ...any) {
 	fmt.Fprintf(n, format+"\n", args...)
 }
 
-// register leaves a pid file. A node can work without one.
+// register writes a pid file. A failure is only logged.
 func (n *Node) register(program string) {
 	if !n.Controlled() {
 		return
@@ -195,10 +193,10 @@ func (n *Node) dump() {
 	for line := range strings.Lines(stacks()) {
 		n.Logf("%s", strings.TrimSuffix(line, "\n"))
 	}
-	_ = n.Send(Event{Event: Dumped}) // a launcher that is gone needs no answer
+	_ = n.Send(Event{Event: Dumped}) // without a launcher there is no reader
 }
 
-// stacks is every goroutine's stack, as a crash prints them.
+// stacks returns every goroutine's stack, as a crash prints them.
 func stacks() string {
 	for text := make([]byte, 64<<10); ; text = make([]byte, 2*len(text)) {
 		if n := runtime.Stack(text, true); n < len(text) {
@@ -207,8 +205,8 @@ func stacks() string {
 	}
 }
 
-// Write appends text to the node's log, a line at a time. It never fails: a
-// launcher that is gone shows in the node's context.
+// Write appends text to the node's log, line by line. Under a launcher it never fails;
+// if the launcher is gone, the node's context ends.
 func (n *Node) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 func TestCommandsComeInOrder(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, ctx := Attach(context.Background(), stdin, stdout)
+	node, ctx := Controlled(context.Background(), stdin, stdout)
 	if !node.Controlled() {
 		t.Error("a node with a launcher says it has none")
 	}
@@ -40,9 +40,9 @@ func TestCommandsComeInOrder(t *testing.T) {
 // A barrier opens for its own command only.
 func TestAwaitAnotherCommand(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, ctx := Attach(context.Background(), stdin, stdout)
+	node, ctx := Controlled(context.Background(), stdin, stdout)
 	l.send(t, Command{Do: Go})
-	if _, err := node.Await(ctx, Load); err == nil || err.Error() != `command "go" from the launcher where "load" is due` {
+	if _, err := node.Await(ctx, Load); err == nil || err.Error() != `command "go" from the launcher, want "load"` {
 		t.Errorf("error %v, want one that names both commands", err)
 	}
 }
@@ -50,7 +50,7 @@ func TestAwaitAnotherCommand(t *testing.T) {
 // A barrier stays shut until its command has come.
 func TestAwaitWaits(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, ctx := Attach(context.Background(), stdin, stdout)
+	node, ctx := Controlled(context.Background(), stdin, stdout)
 	opened := make(chan error, 1)
 	go func() {
 		_, err := node.Await(ctx, Load)
@@ -69,7 +69,7 @@ func TestAwaitWaits(t *testing.T) {
 
 func TestControllerGone(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, ctx := Attach(context.Background(), stdin, stdout)
+	node, ctx := Controlled(context.Background(), stdin, stdout)
 	waiting := make(chan error, 1)
 	go func() {
 		_, err := node.Await(ctx, Go)
@@ -88,7 +88,7 @@ func TestControllerGone(t *testing.T) {
 func TestGarbageFromController(t *testing.T) {
 	for _, garbage := range []string{"hello\n", `["start"]` + "\n", `{"do":"st`} {
 		l, stdin, stdout := newLauncher(t)
-		_, ctx := Attach(context.Background(), stdin, stdout)
+		_, ctx := Controlled(context.Background(), stdin, stdout)
 		fmt.Fprint(l.commands, garbage)
 		l.commands.Close()
 		if cause := ended(t, ctx); cause == nil || !strings.HasPrefix(cause.Error(), "read a command from standard input: ") {
@@ -100,7 +100,7 @@ func TestGarbageFromController(t *testing.T) {
 func TestNextEndsWithContext(t *testing.T) {
 	_, stdin, stdout := newLauncher(t)
 	parent, cancel := context.WithCancelCause(context.Background())
-	node, ctx := Attach(parent, stdin, stdout)
+	node, ctx := Controlled(parent, stdin, stdout)
 	why := errors.New("interrupted")
 	cancel(why)
 	if _, err := node.Next(ctx); !errors.Is(err, why) {
@@ -111,7 +111,7 @@ func TestNextEndsWithContext(t *testing.T) {
 // By hand every barrier opens at once, nothing is sent, and the log is plain.
 func TestAlone(t *testing.T) {
 	var out bytes.Buffer
-	node := Alone(&out)
+	node := Standalone(&out)
 	for _, barrier := range []string{Start, Load, Go} {
 		if c, err := node.Await(context.Background(), barrier); err != nil || c.Do != barrier {
 			t.Errorf("Await(%s) = %+v, %v", barrier, c, err)
@@ -135,7 +135,7 @@ func TestAlone(t *testing.T) {
 // The log goes to the launcher a line at a time, however it is written.
 func TestLogLines(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, stdout)
+	node, _ := Controlled(context.Background(), stdin, stdout)
 	for _, text := range []string{"a", "", "b\nc\n\nd", "e\n", "\n", "last"} {
 		if n, err := node.Write([]byte(text)); n != len(text) || err != nil {
 			t.Errorf("Write(%q) = %d, %v", text, n, err)
@@ -153,7 +153,7 @@ func TestLogLines(t *testing.T) {
 // A writer may use its buffer again.
 func TestLogKeepsItsOwnCopy(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, stdout)
+	node, _ := Controlled(context.Background(), stdin, stdout)
 	text := []byte("first ")
 	node.Write(text)
 	copy(text, "XXXXXX")
@@ -168,7 +168,7 @@ func TestLogKeepsItsOwnCopy(t *testing.T) {
 func TestConcurrentEvents(t *testing.T) {
 	const goroutines, lines = 8, 50
 	l, stdin, stdout := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, stdout)
+	node, _ := Controlled(context.Background(), stdin, stdout)
 	var group sync.WaitGroup
 	for id := range goroutines {
 		group.Go(func() {
@@ -197,7 +197,7 @@ func TestConcurrentEvents(t *testing.T) {
 
 func TestReportIsSigned(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, stdout)
+	node, _ := Controlled(context.Background(), stdin, stdout)
 	node.Identify("node3", metrics.Client)
 	before := time.Now()
 	if err := node.Report(metrics.Record{Node: "forged", Interval: &metrics.Interval{Phase: metrics.Window, LengthS: 1}}); err != nil {
@@ -220,7 +220,7 @@ func TestReportIsSigned(t *testing.T) {
 // the log is dropped without a word.
 func TestSendFails(t *testing.T) {
 	_, stdin, _ := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, &brokenWriter{})
+	node, _ := Controlled(context.Background(), stdin, &brokenWriter{})
 	if err := node.Send(Event{Event: Ready}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,11 @@ import (
 	"kvlab/metrics"
 )
 
-// pidFile is what a node writes down about its process, for the one who looks
-// for what was left behind.
+// pidFile describes a node's process, so that --reap finds it after a crash of the
+// launcher.
 type pidFile struct {
 	metrics.ProcessID
-	Boot    string       `json:"boot_id"` // of the machine: start times count from there
+	Boot    string       `json:"boot_id"` // start times count from the boot
 	Exe     string       `json:"exe"`
 	Program string       `json:"program"`
 	Node    string       `json:"node"`
@@ -27,7 +27,6 @@ type pidFile struct {
 	Started time.Time    `json:"started"`
 }
 
-// String is the process in words.
 func (f pidFile) String() string {
 	return fmt.Sprintf("%s %s, process %d, started %s", f.Program, f.Node, f.PID, f.Started.Format(time.DateTime))
 }
@@ -37,9 +36,8 @@ const pidSuffix = ".pid"
 // hashFolder is the name of a folder that holds one version of a program.
 var hashFolder = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// PidFolder is where the nodes that run this very program file write their pid
-// files: the folder kvlab-USER that it was copied to, or for a program that was
-// built here one of the user's own among the temporary files.
+// PidFolder returns the folder of the pid files of this program's nodes: the deployment
+// folder kvlab-USER, or for a program built here the user's own temporary folder.
 func PidFolder() (string, error) {
 	exe, err := exePath("self")
 	if err != nil {
@@ -52,20 +50,20 @@ func PidFolder() (string, error) {
 	return filepath.Join(os.TempDir(), "kvlab-"+strconv.Itoa(os.Geteuid())), nil
 }
 
-// exePath is the file that a process runs, also when it has been replaced.
+// exePath returns the file that a process runs, even if it was replaced.
 func exePath(pid string) (string, error) {
 	path, err := os.Readlink("/proc/" + pid + "/exe")
 	return strings.TrimSuffix(path, " (deleted)"), err
 }
 
-// checkOwn refuses a folder that somebody else could write to.
+// checkOwn returns an error unless only this user can write to the folder.
 func checkOwn(folder string) error {
 	info, err := os.Lstat(folder)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
-		return fmt.Errorf("%s is not a folder of this user alone", folder)
+		return fmt.Errorf("%s is not a folder that only this user can write to", folder)
 	}
 	return nil
 }
@@ -76,7 +74,7 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// writePidFile writes down this process and returns the file's path.
+// writePidFile writes this process's pid file and returns its path.
 func writePidFile(program, node string, role metrics.Role) (path string, err error) {
 	f := pidFile{Program: program, Node: node, Role: role, Started: time.Now()}
 	var errs [3]error
@@ -105,8 +103,7 @@ func writePidFile(program, node string, role metrics.Role) (path string, err err
 	return path, os.Rename(temp, path)
 }
 
-// readPidFile reads a pid file and finds out whether its process is still the
-// one that wrote it.
+// readPidFile reads a pid file. alive reports whether the process that wrote it exists.
 func readPidFile(path string) (f pidFile, alive bool, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -133,9 +130,8 @@ func readPidFile(path string) (f pidFile, alive bool, err error) {
 	return f, err == nil, err
 }
 
-// forget removes the pid file of a process that has ended, and could not do so
-// itself. Without one there is nothing to do.
-func forget(id metrics.ProcessID) {
+// removePidFile removes the pid file of a killed process, if there is one.
+func removePidFile(id metrics.ProcessID) {
 	folder, err := PidFolder()
 	if err != nil {
 		return
@@ -146,7 +142,7 @@ func forget(id metrics.ProcessID) {
 	}
 	for _, path := range files {
 		if f, alive, err := readPidFile(path); err == nil && !alive && f.ProcessID == id {
-			_ = os.Remove(path) // Reap does it otherwise
+			_ = os.Remove(path) // Reap removes what is left
 		}
 	}
 }

@@ -1,7 +1,6 @@
-// A probe is what a node finds out about its machine before a run. It changes
-// nothing on the machine. From the first question about facts the node listens
-// on the addresses that servers will use, so that the other nodes can try them;
-// when its standard input closes it stops listening and ends.
+// A probe examines a machine before a run and changes nothing on it. From the first
+// question about facts it listens on the addresses that servers will use, so that other
+// nodes can try them. It ends when its standard input closes.
 
 package node
 
@@ -17,27 +16,26 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// Question is what a Clock, Facts or Dial command asks.
+// Question is the question of a Clock, Facts or Dial command.
 type Question struct {
 	Data   string   `json:"data,omitempty"`   // with Facts: the node's data address, without a port
-	Route  string   `json:"route,omitempty"`  // with Facts: another node's data address; "" when there is none
-	Listen []string `json:"listen,omitempty"` // with Facts: host:port of the servers to be
+	Route  string   `json:"route,omitempty"`  // with Facts: another node's data address, or ""
+	Listen []string `json:"listen,omitempty"` // with Facts: host:port of the future servers
 	Peers  []string `json:"peers,omitempty"`  // with Dial: host:port where other nodes listen
 }
 
-// Answer is what an Answered event says.
+// Answer is the answer in an Answered event.
 type Answer struct {
-	ReceivedNS int64 `json:"received_ns,omitempty"` // to Clock: when the question came, in Unix time
-	SentNS     int64 `json:"sent_ns,omitempty"`     // to Clock: when the answer goes
+	ReceivedNS int64 `json:"received_ns,omitempty"` // to Clock: when the question arrived, in Unix time
+	SentNS     int64 `json:"sent_ns,omitempty"`     // to Clock: when the answer was sent
 
-	// To Clock: the same by CLOCK_MONOTONIC, no earlier than it came and no later
-	// than it goes.
+	// To Clock: the same by CLOCK_MONOTONIC, after the arrival and before the sending.
 	ReceivedMonotonicNS int64 `json:"received_monotonic_ns,omitempty"`
 	SentMonotonicNS     int64 `json:"sent_monotonic_ns,omitempty"`
 
 	Facts     *metrics.Facts `json:"facts,omitempty"`
 	Listening string         `json:"listening,omitempty"`  // with Facts: where other nodes reach this one
-	DataError string         `json:"data_error,omitempty"` // with Facts: why Data or the way to Route will not do
+	DataError string         `json:"data_error,omitempty"` // with Facts: what is wrong with Data or the route to Route
 
 	RTTs []RTT `json:"rtts,omitempty"` // to Dial: of every peer, in order
 }
@@ -48,7 +46,7 @@ type RTT struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// probe is what a node holds between questions. One goroutine uses it.
+// probe is the state of a probe. One goroutine uses it.
 type probe struct {
 	listeners []net.Listener
 }
@@ -59,7 +57,7 @@ func (p *probe) close() {
 	}
 }
 
-// answer answers the question of a command that came at a time.
+// answer answers the question of a command that arrived at a time.
 func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, error) {
 	var q Question
 	if c.Question != nil {
@@ -74,7 +72,7 @@ func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, er
 	return Answer{RTTs: dial(ctx, q.Peers)}, nil
 }
 
-// clocks reads both clocks, for a question that came at a time.
+// clocks reads both clocks for a question that arrived at a time.
 func clocks(at time.Time) (Answer, error) {
 	c, err := clock.New()
 	if err != nil {
@@ -87,7 +85,7 @@ func clocks(at time.Time) (Answer, error) {
 	}, nil
 }
 
-// facts listens and looks around.
+// facts returns the machine's facts, and listens on the question's addresses.
 func (p *probe) facts(q Question) (Answer, error) {
 	facts, err := thisMachine.facts(q)
 	if err != nil {
@@ -111,8 +109,8 @@ func (p *probe) facts(q Question) (Answer, error) {
 	return answer, nil
 }
 
-// checkData makes sure that the data address is this machine's, where the other
-// nodes reach this one, and that its interface carries what is sent to them.
+// checkData checks that the data address is this machine's, and that its interface
+// carries the traffic to other nodes, which reach this one there.
 func (p *probe) checkData(q Question, data string) error {
 	if q.Route == "" {
 		return nil
@@ -128,17 +126,17 @@ func (p *probe) checkData(q Question, data string) error {
 	}
 	carrier, err := usage.InterfaceFor(peer)
 	if err == nil && carrier != data && !peer.IsLoopback() {
-		err = fmt.Errorf("traffic to %s leaves by %s, and %s is on %s", q.Route, carrier, q.Data, data)
+		err = fmt.Errorf("traffic to %s leaves by %s, but %s is on %s", q.Route, carrier, q.Data, data)
 	}
 	return err
 }
 
-// listen takes an address. Whoever connects wants no more than the handshake,
-// and closes first: the address stays free of connections in TIME_WAIT.
+// listen accepts connections on an address. The peer only measures the handshake and
+// closes first, so no connection here stays in TIME_WAIT.
 func (p *probe) listen(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return err // it says listen, the address and why
+		return err // it names the address
 	}
 	p.listeners = append(p.listeners, l)
 	go func() {
@@ -150,7 +148,7 @@ func (p *probe) listen(address string) error {
 			go func() {
 				defer conn.Close()
 				if conn.SetDeadline(time.Now().Add(dialTimeout)) == nil {
-					_, _ = conn.Read(make([]byte, 1)) // whatever ends it, the peer is done
+					_, _ = conn.Read(make([]byte, 1)) // returns when the peer closes
 				}
 			}()
 		}

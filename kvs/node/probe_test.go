@@ -27,7 +27,7 @@ type asked struct {
 func startProbe(t *testing.T) asked {
 	t.Helper()
 	l, stdin, stdout := newLauncher(t)
-	_, ctx := Attach(t.Context(), stdin, stdout)
+	_, ctx := Controlled(t.Context(), stdin, stdout)
 	return asked{l, ctx}
 }
 

@@ -14,15 +14,12 @@ import (
 	"kvlab/metrics"
 )
 
-// errNoProcess says that a process has ended, or that another has its number
-// now.
+// errNoProcess: no process has the number.
 var errNoProcess = errors.New("the process has ended")
 
-// self is this process.
 func self() (metrics.ProcessID, error) { return find(os.Getpid()) }
 
-// find is the process that has a number now. One that has ended and waits for
-// its parent to ask (a zombie) is none.
+// find returns the process that has a number now. A zombie is none.
 func find(pid int) (metrics.ProcessID, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	switch {
@@ -31,8 +28,8 @@ func find(pid int) (metrics.ProcessID, error) {
 	case err != nil:
 		return metrics.ProcessID{}, err
 	}
-	// The second field is a name in parentheses that may hold anything, the
-	// third the state, the 22nd the start (proc(5)).
+	// The second field is a name in parentheses, with any characters; the third is the
+	// state, the 22nd the start (proc(5)).
 	end := bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[end+1:]))
 	if end < 0 || len(fields) < 20 {
@@ -48,23 +45,23 @@ func find(pid int) (metrics.ProcessID, error) {
 	return metrics.ProcessID{PID: pid, StartTicks: start}, nil
 }
 
-// Signal sends a signal to exactly that process: never to another one that has
-// its number now, never to another user's. After SIGKILL it waits until the
-// process has gone, and removes its pid file. A process that has ended is no error.
+// Signal sends a signal to exactly that process: never to a later one with its number,
+// never to another user's. After SIGKILL it waits until the process has ended, and
+// removes its pid file. A process that has ended is no error.
 func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	err := send(id, signal)
 	if err == nil && signal == syscall.SIGKILL {
-		if err = gone(id); err == nil {
-			forget(id)
+		if err = waitGone(id); err == nil {
+			removePidFile(id)
 		}
 	}
 	return err
 }
 
-// send is Signal without what follows on SIGKILL.
+// send is Signal without the wait.
 func send(id metrics.ProcessID, signal syscall.Signal) error {
-	// The handle is the process's own from here on (pidfd_open(2)), whoever
-	// has the number later; so it comes before the look at the start time.
+	// The handle refers to the same process even if its number is used again
+	// (pidfd_open(2)), so it is taken before the start time is compared.
 	handle, err := os.FindProcess(id.PID)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", id.PID, err)
@@ -84,16 +81,16 @@ func send(id metrics.ProcessID, signal syscall.Signal) error {
 	return nil
 }
 
-// goneWithin is how long a killed process may take to go: the kernel takes
-// seconds to free some ten gigabytes.
+// goneWithin is how long a killed process may take to end: the kernel takes seconds to
+// free tens of gigabytes.
 const goneWithin = 30 * time.Second
 
-// gone waits until a killed process has gone.
-func gone(id metrics.ProcessID) error {
+// waitGone waits until a killed process has ended.
+func waitGone(id metrics.ProcessID) error {
 	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if now, err := find(id.PID); errors.Is(err, errNoProcess) || err == nil && now != id {
 			return nil
 		}
 	}
-	return fmt.Errorf("process %d is still there %v after SIGKILL", id.PID, goneWithin)
+	return fmt.Errorf("process %d still exists %v after SIGKILL", id.PID, goneWithin)
 }

@@ -14,12 +14,11 @@ import (
 	"kvlab/metrics"
 )
 
-// names are the programs that nodes run.
+// names are the nodes' programs.
 var names = []string{"kvsserver", "kvsclient"}
 
-// programs are the processes, but for this one, that run a node's program from
-// below a folder, oldest first. Those of other users are not visible. One that only
-// answers a question of its launcher is no run.
+// programs returns the other processes of this user that run a node's program from
+// below a folder, oldest first, without those that only answer a launcher's question.
 func (m machine) programs(folder string) []metrics.Process {
 	links, err := filepath.Glob(filepath.Join(m.proc, "[0-9]*/exe"))
 	if err != nil { // only for a bad pattern
@@ -29,7 +28,7 @@ func (m machine) programs(folder string) []metrics.Process {
 	for _, link := range links {
 		program, err := os.Readlink(link)
 		if err != nil {
-			continue // another user's, or gone
+			continue // another user's, or ended
 		}
 		program = strings.TrimSuffix(program, " (deleted)")
 		pid := pidOf(m.proc, link)
@@ -45,19 +44,17 @@ func (m machine) programs(folder string) []metrics.Process {
 	return found
 }
 
-// questions are the first words of command lines by which a launcher asks a node's
-// program something.
+// questions are the first arguments with which a launcher asks a program something.
 var questions = []string{probeFlag, "-" + settingsFlag}
 
-// answers reports whether a process was started for such a question: for the other
-// trial's at the same time, say.
+// answers reports whether a process was started for such a question.
 func (m machine) answers(pid int) bool {
 	line, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "cmdline"))
 	words := strings.Split(string(line), "\x00")
 	return err == nil && len(words) > 1 && slices.Contains(questions, words[1])
 }
 
-// process describes a process; what has ended meanwhile has no name.
+// describe describes a process; its name is empty if it has ended.
 func describe(pid int) metrics.Process {
 	p := metrics.Process{PID: pid}
 	found := &psutil.Process{Pid: int32(pid)}
@@ -75,8 +72,8 @@ func describe(pid int) metrics.Process {
 	return p
 }
 
-// orphaned reports whether the process that started p has gone: init has
-// adopted p, or the session manager that systemd(1) gives each user.
+// orphaned reports whether p's parent has ended: init has adopted p, or the user's
+// systemd(1).
 func orphaned(p *psutil.Process) bool {
 	parent, err := p.Ppid()
 	if err != nil {

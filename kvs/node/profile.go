@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// Profile says where a node writes down what its process did. The zero Profile
-// writes nothing.
+// Profile says which profiles a node writes. The zero Profile writes none.
 type Profile struct {
 	CPU   string // -cpuprofile: for go tool pprof
 	Trace string // -trace: for go tool trace
@@ -21,13 +20,13 @@ type Profile struct {
 
 // Flags defines p's flags.
 func (p *Profile) Flags(flags *flag.FlagSet) {
-	const where = " to this `file` on the node; %n in its name is the node's"
+	const where = " to this `file` on the node; %n stands for the node's name"
 	flags.StringVar(&p.CPU, "cpuprofile", p.CPU, "write a CPU profile for go tool pprof"+where)
-	flags.StringVar(&p.Trace, "trace", p.Trace, "write an execution trace for go tool trace, some MB a second,"+where)
+	flags.StringVar(&p.Trace, "trace", p.Trace, "write an execution trace for go tool trace, several MB a second,"+where)
 }
 
-// Start begins what p asks for in the named node's process. stop ends it and
-// completes the files. Errors name the flag; those of Start are UsageErrors.
+// Start starts the profiles of the named node. stop completes the files. Errors name
+// the flag; those of Start are UsageErrors.
 func (p Profile) Start(node string) (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {
@@ -62,13 +61,12 @@ func (p Profile) Start(node string) (stop func() error, err error) {
 	return stop, nil
 }
 
-// record has start write to a file until the function that it returns is
-// called. The runtime drops the errors of its writes; the buffer keeps the
-// first.
+// record starts writing to a file, until the returned function is called. The runtime
+// drops the errors of its writes; the buffer keeps the first.
 func record(name string, start func(io.Writer) error, stop func()) (func() error, error) {
 	file, err := os.Create(name)
 	if err != nil {
-		return nil, err // it says open, the name and why
+		return nil, err // it names the file
 	}
 	buffer := bufio.NewWriter(file)
 	if err := start(buffer); err != nil {

@@ -13,10 +13,9 @@ import (
 	"kvlab/metrics"
 )
 
-// Reap ends every process that a pid file in the folder stands for, one that is
-// stopped too, and waits until they have gone. It removes their files, and those
-// of processes that have ended before. ended says in a line each what it has ended;
-// a folder that is not there is empty.
+// Reap kills every process with a pid file in the folder, stopped ones too, waits until
+// they have ended, and removes the pid files. ended has a line for each killed process.
+// A missing folder is no error.
 func Reap(folder string) (ended []string, err error) {
 	if err := checkOwn(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -38,39 +37,38 @@ func Reap(folder string) (ended []string, err error) {
 		if err == nil {
 			err = os.Remove(path)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the process itself has removed it
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the process may remove it itself
 			errs = append(errs, err)
 		}
 	}
 	return ended, errors.Join(errs...)
 }
 
-// What a node's program does for a launcher beside its work, by its first
-// argument.
+// The maintenance commands of a node's program.
 const (
-	reapFlag   = "-reap"   // end what was left behind, see Reap
-	signalFlag = "-signal" // NAME PID START: send one process a signal, see Signal
+	reapFlag   = "-reap"   // see Reap
+	signalFlag = "-signal" // NAME PID START: see Signal
 )
 
-// signals are those that a launcher sends.
+// signals are the ones that a launcher sends.
 var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
 
-// SignalWords is the command line with which a node's program sends a signal.
+// SignalWords returns the arguments with which a node's program sends a signal.
 func SignalWords(id metrics.ProcessID, signal syscall.Signal) []string {
 	for name, s := range signals {
 		if s == signal {
 			return []string{signalFlag, name, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10)}
 		}
 	}
-	panic(fmt.Sprintf("signal %v is none that a launcher sends", signal))
+	panic(fmt.Sprintf("a launcher does not send signal %v", signal))
 }
 
-// ReapWords is the command line with which a node's program reaps. It prints a
-// line "kvlab NUMBER TEXT" for each of Reap's.
+// ReapWords returns the arguments with which a node's program reaps. It prints each line
+// of Reap as "kvlab NUMBER TEXT".
 func ReapWords() []string { return []string{reapFlag} }
 
-// tidy carries out a command line of SignalWords or ReapWords.
-func tidy(args []string, stdout io.Writer) error {
+// maintenance executes a command line of SignalWords or ReapWords.
+func maintenance(args []string, stdout io.Writer) error {
 	if args[0] == reapFlag {
 		folder, err := PidFolder()
 		if err != nil {
@@ -88,7 +86,7 @@ func tidy(args []string, stdout io.Writer) error {
 	return UsageError{fmt.Errorf("%s: want KILL or QUIT, a pid, and the process's start in clock ticks", signalFlag)}
 }
 
-// parseSignal reads what follows -signal.
+// parseSignal parses the arguments of -signal.
 func parseSignal(args []string) (id metrics.ProcessID, signal syscall.Signal, ok bool) {
 	if len(args) != 3 {
 		return id, 0, false

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 var waiter = Program{Name: "waiter", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, _ string) error {
 	node.Identify("node7", metrics.Server)
-	if _, err := Introduce(node, args, NewFlags("waiter"), metrics.AllCapabilities); err != nil {
+	if _, err := ReportConfig(node, args, NewFlags("waiter"), metrics.AllCapabilities); err != nil {
 		return err
 	}
 	_, err := node.Await(ctx, Stop)
@@ -239,7 +239,7 @@ func TestReapWantsItsOwnFolder(t *testing.T) {
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Reap(folder); err == nil || !strings.Contains(err.Error(), "is not a folder of this user alone") {
+	if _, err := Reap(folder); err == nil || !strings.Contains(err.Error(), "is not a folder that only this user can write to") {
 		t.Errorf("error %v", err)
 	}
 }

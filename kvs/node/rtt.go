@@ -13,29 +13,27 @@ import (
 )
 
 const (
-	// dialTimeout is for one handshake. A lost SYN is sent again after a second,
-	// and again after two more (RFC 6298, section 2): of links that lose 5 % of
-	// packets each way, one handshake in 1000 fails.
+	// dialTimeout bounds one handshake. A lost SYN is sent again after one second and
+	// after two more (RFC 6298, section 2): on a link that loses 5 % of packets each
+	// way, one handshake in 1000 fails.
 	dialTimeout = 4 * time.Second
-	// dials is how many handshakes are made with one peer, until one fails; the
-	// least time counts.
+	// dials is the maximum number of handshakes with one peer.
 	dials = 5
 )
 
-// dial measures the round-trip times to peers, to all at a time: some may not
-// answer.
+// dial measures the round-trip times to all peers concurrently.
 func dial(ctx context.Context, peers []string) []RTT {
 	rtts := make([]RTT, len(peers))
 	var all sync.WaitGroup
 	for i, peer := range peers {
-		all.Go(func() { rtts[i] = least(ctx, peer) })
+		all.Go(func() { rtts[i] = minRTT(ctx, peer) })
 	}
 	all.Wait()
 	return rtts
 }
 
-// least is the least of several round-trip times to a peer.
-func least(ctx context.Context, peer string) RTT {
+// minRTT returns the smallest of several round-trip times to a peer.
+func minRTT(ctx context.Context, peer string) RTT {
 	var rtt RTT
 	for n := range dials {
 		us, err := handshake(ctx, peer)
@@ -51,14 +49,14 @@ func least(ctx context.Context, peer string) RTT {
 	return rtt
 }
 
-// handshake connects to peer and returns the kernel's own measure of the
-// handshake's round trip, in microseconds (tcpi_rtt of TCP_INFO, tcp(7)). No
-// scheduler of this process is in it. The connection is reset, and leaves nothing.
+// handshake connects to peer and returns the kernel's measurement of the handshake's
+// round trip, in microseconds (tcpi_rtt of TCP_INFO, tcp(7)): it excludes this process's
+// scheduling. The connection is reset.
 func handshake(ctx context.Context, peer string) (us float64, err error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", peer)
 	if err != nil {
-		return 0, err // it says dial, the address and why
+		return 0, err // it names the address
 	}
 	socket := conn.(*net.TCPConn)
 	defer func() { err = errors.Join(err, socket.SetLinger(0), socket.Close()) }()

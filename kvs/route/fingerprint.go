@@ -5,13 +5,12 @@ import (
 	"strconv"
 )
 
-// digestKeys are so many that they meet 86 % of the balanced router's slots.
+// digestKeys reach 86 % of the balanced router's slots.
 const digestKeys = 2 * slots
 
-// Fingerprint is the Hash, in hex, of the numbers of the servers that own the
-// keys 0, 1, 2 and so on to 16383, a byte each. Two routers that send those alike
-// hardly send others differently: a table that was made for another workload
-// differs in most of its slots.
+// Fingerprint returns the Hash, in hex, of the owners of the keys 0 to 16383, a byte
+// each. Routers with equal fingerprints agree on other keys too: the balanced routers of
+// two workloads differ in most slots.
 func Fingerprint(router Router) string {
 	hash := Hash(nil)
 	for i := range digestKeys {

@@ -1,5 +1,4 @@
-// Package route says which server owns a key, and sorts keys into cells by their
-// hash.
+// Package route maps keys to servers, and to cells for statistics, by their hash.
 package route
 
 import (
@@ -8,20 +7,18 @@ import (
 	"math/bits"
 )
 
-// Router says which of n servers owns a key. It is immutable, safe for
-// concurrent use, and the same on every node and in every release.
+// Router maps keys to n servers. It is immutable, safe for concurrent use, and the same
+// on every node and in every release.
 type Router interface {
-	// Server returns the owner's index in [0, n) of a key whose Hash is
-	// hash.
+	// Server returns the index in [0, n) of the owner of a key with the given Hash.
 	Server(key []byte, hash uint64) int
 }
 
-// Names are the names that New knows, the default first.
+// Names are the routers' names, the default first.
 var Names = []string{"fnv", "seed", "balanced"}
 
-// New returns the named router for a number of servers, or an error that
-// names the flag. Only balanced looks at what is known of the keys; nil knows of
-// none.
+// New returns the named router, or an error that names the flag. Only balanced uses
+// known, which may be nil.
 func New(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
 		return nil, fmt.Errorf("-hosts: a router needs at least one server")
@@ -47,12 +44,11 @@ func Hash(key []byte) uint64 {
 	return h
 }
 
-// HashByte returns the Hash of a key that is one byte longer than the one
-// with the given hash.
+// HashByte returns the Hash of a key with the given hash plus the byte c.
 func HashByte(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
 
-// HashWithout is the inverse of HashByte: it returns the hash that c turned
-// into the one given. The factor's own inverse modulo 2^64 undoes it.
+// HashWithout is the inverse of HashByte. It multiplies with the factor's inverse modulo
+// 2^64.
 func HashWithout(hash uint64, c byte) uint64 { return hash*0xce965057aff6957b ^ uint64(c) }
 
 // fnvRouter takes the key's hash modulo the number of servers.
@@ -62,10 +58,8 @@ func (n fnvRouter) Server(_ []byte, hash uint64) int {
 	return int(hash % uint64(n))
 }
 
-// Owners sets each owner to the Server of the key with the hash in its place. In
-// place of a division for each it multiplies with the rounded reciprocal, and the
-// quotient is then at most one short: hash/2^64, below 1, goes missing, and what
-// the rounding takes.
+// Owners sets owners[i] to the Server of the key with hashes[i]. In place of dividing it
+// multiplies with the rounded-down reciprocal; the quotient is then at most one too small.
 func (n fnvRouter) Owners(owners []uint32, hashes []uint64) {
 	reciprocal := ^uint64(0) / uint64(n)
 	for i, hash := range hashes[:len(owners)] {
@@ -76,7 +70,7 @@ func (n fnvRouter) Owners(owners []uint32, hashes []uint64) {
 	}
 }
 
-// seedRouter is the seed's own: hash = (hash*13 + c) % n over the key's bytes.
+// seedRouter is the labs' router: hash = (hash*13 + c) % n over the key's bytes.
 type seedRouter uint64
 
 func (n seedRouter) Server(key []byte, _ uint64) int {

@@ -1,5 +1,5 @@
-// Package server is a server node's process: it listens, serves a store to the
-// clients of its run, counts what they have applied, and reports each second.
+// Package server is a server node's process: it serves a store to a run's clients,
+// counts the operations applied, and reports each second.
 package server
 
 import (
@@ -15,16 +15,16 @@ import (
 	"kvlab/metrics"
 )
 
-// Config says how a server runs. The comments name the flags.
+// Config configures a server. The comments name the flags.
 type Config struct {
 	Node           string      // -node: this server's name
 	Listen         string      // -listen, or -port on loopback: host:port
 	Server         int         // -server: which server this is, from 0; of Servers
-	Servers        int         // -servers: how many there are; 0 is as many as the clients say
+	Servers        int         // -servers: how many there are; 0 if unknown
 	Engine         string      // -engine
 	Codec          string      // -codec
 	MaxConnections int         // -max-connections
-	SocketBuffer   int         // -socket-buffer: bytes; 0 is the kernel's choice
+	SocketBuffer   int         // -socket-buffer: bytes; 0 is the kernel's default
 	AllowPublic    bool        // -allow-public
 	MaxMemory      memoryCap   // -max-memory
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
@@ -34,13 +34,13 @@ type Config struct {
 	Inject         string // -inject
 }
 
-// hints are the labs' spellings.
-var hints = map[string]string{
+// aliases are the labs' names of flags.
+var aliases = map[string]string{
 	"numshards": "-engine", "num-shards": "-engine", "alloc": "-engine", "host": "-listen host:port",
 	"addr": "-listen host:port", "address": "-listen host:port",
 }
 
-// parse reads a command line; its errors are control.UsageErrors.
+// parse parses a command line; its errors are node.UsageErrors.
 func parse(args []string) (Config, *node.Flags, error) {
 	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
 	var port string
@@ -50,27 +50,27 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` to listen on; port 0 takes a free one")
 	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
-	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are: a client that says otherwise is refused; 0 has only the clients agree")
+	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
-	flags.StringVar(&c.Engine, "engine", engine.Names[0], "where keys live: "+engine.Usage())
+	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
 	flags.Class(metrics.ShapeFlag)
-	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "how calls travel: "+strings.Join(wire.Codecs, ", "))
-	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
+	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
+	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	c.Trust.Define(flags.FlagSet)
 	flags.Class(metrics.OtherFlag)
-	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "`connections` at a time; further ones are refused")
-	flags.BoolVar(&c.AllowPublic, "allow-public", false, "listen on all interfaces, the control interface or a public address too")
-	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server gives up with an error: a share of the machine's or the control group's, or a size such as 12GiB")
-	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "`bytes` of a request")
-	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "`operations` of a request")
-	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection on which a request and its reply take longer than this")
-	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this long")
+	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "maximum number of `connections`")
+	flags.BoolVar(&c.AllowPublic, "allow-public", false, "allow all interfaces, the control interface and public addresses")
+	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server stops with an error: a share of the machine's or the control group's, or a size such as 12GiB")
+	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "maximum `bytes` of a request")
+	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "maximum `operations` of a request")
+	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection if a request and its reply take longer")
+	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this time")
 	c.Trust.DefineFiles(flags.FlagSet)
-	flags.StringVar(&c.Inject, "inject", "", "make the server's speed faulty, for run-cluster.sh --selftest: `fault` is slowdown=5% (of processor time burnt on top), pause=100ms@10s (nothing is applied for so long, once in each period) or service=1ms (longer for each call); never VALID")
+	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	c.Sampling.Flags(flags.FlagSet)
 	c.Profile.Flags(flags.FlagSet)
 	flags.Main("engine")
-	if err := node.ParseFlags(flags, args, hints); err != nil {
+	if err := node.ParseFlags(flags, args, aliases); err != nil {
 		return c, flags, err
 	}
 	if port != "" {
@@ -104,7 +104,7 @@ func (c Config) Validate() error {
 		return err
 	}
 	if c.Servers < 0 || c.Server < 0 || c.Server >= max(c.Servers, 1) {
-		return fmt.Errorf("-server %d -servers %d: want a number of servers, and 0 to one less", c.Server, c.Servers)
+		return fmt.Errorf("-server %d -servers %d: want -server 0 to -servers minus 1", c.Server, c.Servers)
 	}
 	if c.MaxConnections < 1 {
 		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)
@@ -131,16 +131,15 @@ func (c Config) Validate() error {
 	return checkPrivate(c.Listen, addr.AddrPort().Addr().Unmap())
 }
 
-// checkPrivate refuses addresses that strangers can reach: the store does as
-// it is told by whoever connects.
+// checkPrivate refuses addresses that strangers can reach.
 func checkPrivate(listen string, addr netip.Addr) error {
 	switch {
 	case !addr.IsValid() || addr.IsUnspecified():
-		return fmt.Errorf("-listen %q: that is every interface, the control network's too: name one address, or say -allow-public", listen)
+		return fmt.Errorf("-listen %q: every interface, including the control network's: name one address, or give -allow-public", listen)
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
-		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or say -allow-public", listen)
+		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or give -allow-public", listen)
 	case isControl(addr):
-		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or say -allow-public", listen)
+		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or give -allow-public", listen)
 	}
 	return nil
 }
@@ -149,7 +148,7 @@ func checkPrivate(listen string, addr netip.Addr) error {
 func isControl(addr netip.Addr) bool {
 	name, err := node.ControlInterface()
 	if err != nil || name == "" {
-		return false // not such a node
+		return false // no testbed
 	}
 	control, err := net.InterfaceByName(name)
 	if err != nil {

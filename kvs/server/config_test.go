@@ -55,16 +55,16 @@ func TestParse(t *testing.T) {
 // Every error is the command line's, one line, and names the flag.
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ args, want string }{
-		{"-listen 0.0.0.0:8080", `-listen "0.0.0.0:8080": that is every interface`},
-		{"-listen :8080", `-listen ":8080": that is every interface`},
-		{"-listen [::]:8080", `-listen "[::]:8080": that is every interface`},
+		{"-listen 0.0.0.0:8080", `-listen "0.0.0.0:8080": every interface`},
+		{"-listen :8080", `-listen ":8080": every interface`},
+		{"-listen [::]:8080", `-listen "[::]:8080": every interface`},
 		{"-listen 8.8.8.8:8080", `-listen "8.8.8.8:8080": a public address`},
 		{"-listen [2001:db8::1]:8080", "a public address"},
 		{"-listen [::ffff:8.8.8.8]:8080", "a public address"},
 		{"-listen localhost", `-listen "localhost": want host:port`},
 		{"-listen localhost:http-is-no-port", "want host:port"},
 		{"-listen 127.0.0.1:70000", "want host:port"},
-		{"-server 1", "-server 1 -servers 0: want a number of servers, and 0 to one less"},
+		{"-server 1", "-server 1 -servers 0: want -server 0 to -servers minus 1"},
 		{"-server 2 -servers 2", "-server 2 -servers 2"},
 		{"-server -1 -servers 2", "-server -1 -servers 2"},
 		{"-servers -1", "-server 0 -servers -1"},
@@ -83,9 +83,9 @@ func TestParseErrors(t *testing.T) {
 		{"-inject sleep=1s", `-inject "sleep=1s": want slowdown=5%, pause=100ms@10s or service=1ms`},
 		{"-sample-every 2s", "-sample-every 2s: want 10ms to 1s, or 0"},
 		{"-socket-buffer -1", "-socket-buffer -1: want 1 to 1073741824 bytes, or 0"},
-		{"8080", `stray argument "8080"`},
-		{"-addr 127.0.0.1:8080", "here it is -listen host:port"},
-		{"-numshards 64", "here it is -engine"},
+		{"8080", `unexpected argument "8080"`},
+		{"-addr 127.0.0.1:8080", "use -listen host:port"},
+		{"-numshards 64", "use -engine"},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestHints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for theirs, ours := range hints {
+	for theirs, ours := range aliases {
 		name, _, _ := strings.Cut(strings.TrimPrefix(ours, "-"), " ")
 		if flags.Lookup(name) == nil {
 			t.Errorf("%s leads to %s, which does not exist", theirs, ours)

@@ -79,7 +79,7 @@ func TestTooManyFiles(t *testing.T) {
 		}
 		crowd = append(crowd, conn)
 	}
-	scanTo(t, lines, "too many open files; again in")
+	scanTo(t, lines, "too many open files; retry in")
 	put(t, early, "early")
 	for _, conn := range crowd {
 		conn.Close()

@@ -12,14 +12,13 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// listener accepts connections and serves them. net/rpc's own Accept stops for
-// good at the first error, such as too many open files; this one waits and
-// goes on.
+// listener accepts connections and serves them. After an error, such as too many open
+// files, it waits and continues.
 type listener struct {
 	net.Listener
 	options wire.Options
 	service *service.Service
-	most    int                   // connections at a time
+	most    int                   // maximum of open connections
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
 
@@ -30,7 +29,7 @@ type listener struct {
 }
 
 const (
-	acceptPause    = 5 * time.Millisecond // doubles with every failure in a row
+	acceptPause    = 5 * time.Millisecond // doubles with every consecutive failure
 	acceptPauseMax = time.Second
 )
 
@@ -42,7 +41,7 @@ func (l *listener) run(ctx context.Context) error {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case err != nil:
-			l.logf("accept: %v; again in %v", err, pause)
+			l.logf("accept: %v; retry in %v", err, pause)
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
@@ -54,7 +53,7 @@ func (l *listener) run(ctx context.Context) error {
 	}
 }
 
-// admit starts a handler for conn, or closes it when there are too many.
+// admit starts a handler for conn, or closes it if there are too many.
 func (l *listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
 	if open := len(l.conns); l.closed || open >= l.most {
@@ -97,8 +96,8 @@ func Serve(socket net.Conn, o wire.Options, service *service.Service) error {
 	return perConn(conn)
 }
 
-// stop closes the listener and every connection and waits for the handlers:
-// after it, the service's counts are final.
+// stop closes the listener and every connection, and waits for the handlers. The
+// service's counts are then final.
 func (l *listener) stop() error {
 	err := l.Close()
 	l.mu.Lock()

@@ -69,7 +69,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 		if err := errors.Join(l.stop(), l.stop(), <-done); err != nil {
 			t.Errorf("stop: %v", err)
 		}
-		if n := l.service.Sessions(); n != 0 {
+		if n := l.service.Conns(); n != 0 {
 			t.Errorf("%d sessions after stop", n)
 		}
 	})
@@ -122,7 +122,7 @@ func TestAcceptErrors(t *testing.T) {
 	for i := range 3 {
 		put(t, mustDial(t, l), fmt.Sprint(i))
 	}
-	if got := lines.String(); strings.Count(got, "accept: accept: too many open files; again in 5ms") < 3 {
+	if got := lines.String(); strings.Count(got, "accept: accept: too many open files; retry in 5ms") < 3 {
 		t.Errorf("the log is\n%s\nwant each row of failures to begin with a pause of 5 ms", got)
 	}
 	if counts := l.service.Counts()["node1"]; counts.Ops[kvs.Put] != 3 {
@@ -203,7 +203,7 @@ func TestStop(t *testing.T) {
 	if err := l.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if n, counts := l.service.Sessions(), l.service.Counts()["node1"]; n != 0 || counts.Ops[kvs.Put] != 1 {
+	if n, counts := l.service.Conns(), l.service.Counts()["node1"]; n != 0 || counts.Ops[kvs.Put] != 1 {
 		t.Errorf("%d sessions and %d puts, want none and 1", n, counts.Ops[kvs.Put])
 	}
 	if _, err := dial(l); err == nil {

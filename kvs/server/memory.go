@@ -13,13 +13,11 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// memoryCap is how much memory the process may have before it gives up with an
-// error that says so. The kernel's answer to too much is SIGKILL, or a machine
-// that swaps and no longer answers.
+// memoryCap is the memory at which the process stops with an error. Otherwise the kernel
+// would kill it, or the machine would swap and hang.
 type memoryCap string
 
-// bytes is the cap as a number, given what the machine has. The text is a share
-// of that, 70%, or a size, 12GiB.
+// bytes returns the cap: a share of total, such as 70%, or a size, such as 12GiB.
 func (c memoryCap) bytes(total uint64) (uint64, error) {
 	text := string(c)
 	if share, ok := strings.CutSuffix(text, "%"); ok {
@@ -37,13 +35,12 @@ func (c memoryCap) bytes(total uint64) (uint64, error) {
 	return 0, fmt.Errorf("-max-memory %q: want a share of the machine's, 70%%, or a size, 12GiB or 500MiB", text)
 }
 
-// memoryPause is how often the process looks at its memory. At 5M records of 128
-// bytes a second, the fastest load, it grows by some 64 MB in that time.
+// memoryPause is the time between two checks. The fastest load, 5M records of 128 bytes
+// a second, takes some 64 MB in that time.
 const memoryPause = 100 * time.Millisecond
 
-// watch returns an error when the process's resident memory passes limit, which
-// counts the store, the buffers of all connections and everything else. nil means
-// that ctx has ended.
+// watch returns an error when the process's resident memory exceeds limit, or nil when
+// ctx ends.
 func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	tick := time.NewTicker(memoryPause)
 	defer tick.Stop()
@@ -53,7 +50,7 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 			return err
 		}
 		if used > limit {
-			return fmt.Errorf("memory is full: %d MiB are in use of the %d that this server may have (-max-memory %s)", used>>20, limit>>20, string(c))
+			return fmt.Errorf("memory is full: %d MiB in use, limit %d MiB (-max-memory %s)", used>>20, limit>>20, string(c))
 		}
 		select {
 		case <-ctx.Done():
@@ -63,9 +60,9 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	}
 }
 
-// memoryOf is what a process may have of a machine with total bytes: all of it,
-// or what its control group is allowed (cgroups(7); Kubernetes and Slurm set it).
-// root is /sys/fs/cgroup, self the text of /proc/self/cgroup.
+// memoryOf returns the memory that a process may use on a machine with total bytes: all
+// of it, or its control group's limit (cgroups(7); Kubernetes and Slurm set it). root is
+// /sys/fs/cgroup, self the text of /proc/self/cgroup.
 func memoryOf(total uint64, root, self string) (uint64, error) {
 	for line := range strings.Lines(self) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
@@ -94,7 +91,7 @@ func memoryOf(total uint64, root, self string) (uint64, error) {
 	return total, nil
 }
 
-// limit is the cap in bytes on this machine.
+// limit returns the cap in bytes on a machine with total bytes.
 func (c memoryCap) limit(total uint64) (uint64, error) {
 	self, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

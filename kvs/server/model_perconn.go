@@ -6,10 +6,9 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// perConn is the execution model with one goroutine for each connection. It reads
-// a request, executes it and answers it before it reads the next one, so the calls
-// of one connection take effect in order and no goroutine is made for a call. It
-// returns nil when the client has closed the connection between two calls.
+// perConn is the execution model with one goroutine per connection. It answers each
+// request before it reads the next one, so a connection's calls take effect in order. It
+// returns nil when the client closes the connection between two calls.
 func perConn(conn *wire.Conn) error {
 	var r wire.Request
 	for {
@@ -18,7 +17,7 @@ func perConn(conn *wire.Conn) error {
 		} else if err != nil {
 			return err
 		}
-		r.Err = conn.Session.Answer(r.Seq, &r.Batch, &r.Reply)
+		r.Err = conn.Service.Answer(r.Seq, &r.Batch, &r.Reply)
 		if err := conn.Reply(&r); err != nil {
 			return err
 		}

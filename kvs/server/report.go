@@ -12,9 +12,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// log writes an interval to the log, in the labs' form. Under a launcher only
-// the window's seconds are logged so, because the labs' report-tput.py takes
-// the median of every such line.
+// log logs an interval in the labs' form. Under a launcher only the window's seconds have
+// that form, because the labs' report-tput.py takes the median of all such lines.
 func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 	if i.Phase == metrics.Window || !s.node.Controlled() {
 		fmt.Fprint(s.node, i.Lines())
@@ -24,7 +23,7 @@ func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
 	return nil
 }
 
-// summarize reports the server's whole life, after its last connection ended.
+// summarize reports the totals, after the last connection has ended.
 func (s *server) summarize() error {
 	last := s.reporter.Cut
 	if !s.node.Controlled() {
@@ -48,7 +47,7 @@ func (s *server) summarize() error {
 	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}
-		s.node.Logf("clients made %d connections again; %d calls came again that had been applied, and were answered from memory", connections, calls)
+		s.node.Logf("clients reconnected %d times; %d repeated calls were answered from the reply cache", connections, calls)
 	}
 	slices.SortFunc(summary.Peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
 	s.node.Logf("applied %d operations: %s; %d hit, %d missed", summary.Total.Ops(),
@@ -59,7 +58,7 @@ func (s *server) summarize() error {
 	return s.node.Report(metrics.Record{Summary: &summary})
 }
 
-// enter begins a phase. A sample of operations lies in the window, or outside.
+// enter begins a phase. No sample of operations spans the window's edges.
 func (s *server) enter(phase metrics.Phase) error {
 	switch sample := s.service.Sample(); {
 	case s.inWindow:
@@ -73,12 +72,12 @@ func (s *server) enter(phase metrics.Phase) error {
 	return s.reporter.Enter(phase)
 }
 
-// busiest is how many cells of keys a server names: more than the records that
-// anybody asks for, all of which may be its own.
+// busiest is how many cells of keys a server reports: more than the hot records that
+// verdict asks for.
 const busiest = 32
 
-// Seen is what a server can say of its operations by itself, given what was
-// sampled before the window and in it; either may be nil.
+// Seen returns what a server observed of its operations. The samples before the window
+// and in it may be nil.
 func Seen(service *service.Service, before, window *service.Sample) *metrics.Seen {
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
@@ -98,10 +97,10 @@ func values(sample *service.Sample) metrics.Values {
 	return metrics.Values{Count: uint64(count), Bytes: uint64(len(all)), Compressed: compressed(all)}
 }
 
-// compressed is the number of bytes that DEFLATE makes of data.
+// compressed returns the length of data after DEFLATE.
 func compressed(data []byte) uint64 {
 	var out bytes.Buffer
-	// Neither of the errors that follow can be: the level is one, and a buffer takes all.
+	// No error is possible: the level is valid, and a buffer accepts all.
 	w, _ := flate.NewWriter(&out, flate.DefaultCompression)
 	_, _ = w.Write(data)
 	_ = w.Close()

@@ -31,10 +31,10 @@ type server struct {
 	service  *service.Service
 	reporter *node.Reporter
 	injected *engine.Injected // nil without -inject
-	memory   uint64           // bytes that the process may have
+	memory   uint64           // limit in bytes
 
 	inWindow       bool
-	before, window *service.Sample // of the operations before and in the window; nil while they go on
+	before, window *service.Sample // of the operations before and in the window; nil until complete
 }
 
 func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
@@ -53,7 +53,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return node.UsageError{Err: err}
 	}
 	if encryption != nil {
-		encryption.Time = n.Today
+		encryption.Time = n.Now
 	}
 	row, err := engine.Find(config.Engine)
 	if err != nil {
@@ -75,7 +75,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	s.reporter.Sample(config.Sampling)
 	socket, err := net.Listen("tcp", config.Listen)
 	if err != nil {
-		return err // it says listen, the address and why
+		return err // it names the address
 	}
 	l := &listener{
 		Listener: socket,
@@ -87,7 +87,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		first:   s.firstPeer,
 		conns:   map[net.Conn]bool{},
 	}
-	host, err := node.Introduce(n, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
+	host, err := node.ReportConfig(n, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
 		return err
 	}
@@ -96,10 +96,10 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	if row.NoStore {
-		n.Logf("engine %s: no store; clients measure a ceiling, and the run is no result", row.Name)
+		n.Logf("engine %s: no store; clients measure a ceiling, the run is not a result", row.Name)
 	}
 	if config.Inject != "" {
-		n.Logf("-inject %s: the server's speed is faulty, and the run is no result", config.Inject)
+		n.Logf("-inject %s: the server is slowed down, the run is not a result", config.Inject)
 	}
 	n.Logf("Starting KVS server on %s", socket.Addr())
 	if err := n.Send(node.Event{Event: node.Ready, Addr: socket.Addr().String()}); err != nil {
@@ -108,17 +108,17 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	return s.serve(ctx, l)
 }
 
-// faulty is the store as -inject has it.
+// faulty returns the store with the fault of -inject.
 func (s *server) faulty(store kvs.Engine) kvs.Engine {
 	what, err := engine.ParseFault(s.config.Inject)
-	if err != nil || what == (engine.Fault{}) { // what is wrong has been refused
+	if err != nil || what == (engine.Fault{}) { // parse has refused errors
 		return store
 	}
 	s.injected = engine.Inject(store, what)
 	return s.injected
 }
 
-// serve runs until a stop command, by hand until an interrupt, and reports.
+// serve runs until a stop command, or without a launcher until an interrupt, and reports.
 func (s *server) serve(ctx context.Context, l *listener) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -144,13 +144,13 @@ func (s *server) serve(ctx context.Context, l *listener) error {
 	return s.summarize()
 }
 
-// obey follows the launcher's commands until it says stop.
+// obey executes the launcher's commands until stop.
 func (s *server) obey(ctx context.Context) error {
 	for {
 		c, err := s.node.Next(ctx)
 		switch {
 		case err != nil && !s.node.Controlled():
-			return nil // interrupted by hand: the normal end
+			return nil // interrupted, without a launcher: the normal end
 		case err != nil:
 			return err
 		case c.Do == node.Stop:
@@ -160,13 +160,13 @@ func (s *server) obey(ctx context.Context) error {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}
 		default:
-			return fmt.Errorf("command %q from the launcher is not for a server", c.Do)
+			return fmt.Errorf("unknown command %q from the launcher", c.Do)
 		}
 	}
 }
 
-// firstPeer learns from the first connection which interface carries the data.
-// By hand, where nobody tells phases, the whole life from here is the window.
+// firstPeer takes the data interface from the first connection. Without a launcher, it
+// also starts the window.
 func (s *server) firstPeer(remote net.Addr) {
 	addr, err := netip.ParseAddrPort(remote.String())
 	if err == nil {
@@ -183,7 +183,7 @@ func (s *server) firstPeer(remote net.Addr) {
 	}
 }
 
-// counts is what all peers have had applied so far.
+// counts returns the counts of all peers so far.
 func (s *server) counts() metrics.Counts {
 	var sum metrics.Counts
 	for _, c := range s.service.Counts() {

@@ -174,7 +174,7 @@ func TestServerErrors(t *testing.T) {
 	}{
 		{"port in use", []string{"-listen", addr}, nil, false, 1, addr + ": bind: address already in use"},
 		{"wrong flag", []string{"-engine", "redis"}, nil, true, 2, `-engine "redis"`},
-		{"a client's command", []string{"-port", "0"}, &node.Command{Do: node.Load}, false, 1, `command "load" from the launcher is not for a server`},
+		{"a client's command", []string{"-port", "0"}, &node.Command{Do: node.Load}, false, 1, `unknown command "load" from the launcher`},
 		{"a window without clients", []string{"-port", "0"}, &node.Command{Do: node.Phase, Phase: metrics.Window}, false, 1, "no peer has connected"},
 	}
 	for _, test := range tests {

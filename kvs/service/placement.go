@@ -5,78 +5,75 @@ import (
 	"sync"
 )
 
-// Placement are how somebody believes that the keys are spread: which server one
-// is, of how many, and who owns what. The zero Shards believe nothing.
+// Placement is one node's view of how keys are spread: which server this is, of how
+// many, and who owns which key. The zero Placement conflicts with none.
 type Placement struct {
 	Server  int    `json:"server"`           // its number, from 0, in the order of -hosts
-	Servers int    `json:"servers"`          // how many there are; 0 when nothing is believed
-	Router  string `json:"router,omitempty"` // its name; "" when it is not known
+	Servers int    `json:"servers"`          // how many there are; 0 if unknown
+	Router  string `json:"router,omitempty"` // its name; "" if unknown
 	Owners  string `json:"owners,omitempty"` // the router's route.Fingerprint
 }
 
-// String says it in words.
-func (s Placement) String() string {
-	text := fmt.Sprintf("server %d of %d", s.Server, s.Servers)
-	if s.Router != "" {
-		text += fmt.Sprintf(" of router %s (%s)", s.Router, s.Owners)
+func (p Placement) String() string {
+	text := fmt.Sprintf("server %d of %d", p.Server, p.Servers)
+	if p.Router != "" {
+		text += fmt.Sprintf(" of router %s (%s)", p.Router, p.Owners)
 	}
 	return text
 }
 
-// contradicts reports whether both cannot be true.
-func (s Placement) contradicts(t Placement) bool {
-	if s.Servers == 0 || t.Servers == 0 {
+// conflicts reports whether p and q cannot both be true.
+func (p Placement) conflicts(q Placement) bool {
+	if p.Servers == 0 || q.Servers == 0 {
 		return false
 	}
-	known := s.Router != "" && t.Router != ""
-	return s.Server != t.Server || s.Servers != t.Servers || known && (s.Router != t.Router || s.Owners != t.Owners)
+	known := p.Router != "" && q.Router != ""
+	return p.Server != q.Server || p.Servers != q.Servers || known && (p.Router != q.Router || p.Owners != q.Owners)
 }
 
-// agreement is what the clients of a server believe, all the same, as long as
-// there are any. It is safe for concurrent use.
-type agreement struct {
+// placementCheck holds the placement on which all connected clients agree.
+type placementCheck struct {
 	mu      sync.Mutex
-	told    Placement // the server itself, which stays; guarded by mu, as the rest
+	own     Placement // the server's own; guarded by mu, as are the next three
 	agreed  Placement
-	whose   string // client's
-	holders int    // who agree
+	client  string // the first that agreed
+	clients int    // connected ones that agreed
 }
 
-// Place tells the service which server it is. Without it, that is what its first
-// client says.
-func (s *Service) Place(shards Placement) {
-	s.agreement.mu.Lock()
-	defer s.agreement.mu.Unlock()
-	s.agreement.told = shards
+// Place sets the server's own placement. Without it the first client decides.
+func (s *Service) Place(own Placement) {
+	s.placement.mu.Lock()
+	defer s.placement.mu.Unlock()
+	s.placement.own = own
 }
 
-// Agree compares what a client believes with what the service was told and what
-// the others believe who have agreed. An error names both beliefs, and whose they
-// are. leave, to be called once and only without an error, ends the client's part.
-func (s *Service) Agree(client string, shards Placement) (leave func(), err error) {
-	a := &s.agreement
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.told.contradicts(shards) {
-		return nil, fmt.Errorf("it is %v, and the client (%s) takes it for %v: %s", a.told, client, shards, oneOrder)
+// CheckPlacement compares a client's placement with the server's own and with that of
+// the other clients. The error names both views. release, if there is no error, is
+// called once, when the client disconnects.
+func (s *Service) CheckPlacement(client string, placement Placement) (release func(), err error) {
+	c := &s.placement
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own.conflicts(placement) {
+		return nil, fmt.Errorf("it is %v, but the client (%s) expects %v: %s", c.own, client, placement, placementAdvice)
 	}
-	if shards.Servers == 0 {
+	if placement.Servers == 0 {
 		return func() {}, nil
 	}
-	if a.holders > 0 && a.agreed.contradicts(shards) {
-		return nil, fmt.Errorf("the client %s takes it for %v, and the client %s for %v: %s", a.whose, a.agreed, client, shards, oneOrder)
+	if c.clients > 0 && c.agreed.conflicts(placement) {
+		return nil, fmt.Errorf("the client %s expects %v, but the client %s expects %v: %s", c.client, c.agreed, client, placement, placementAdvice)
 	}
-	if a.holders == 0 {
-		a.agreed, a.whose = shards, client
+	if c.clients == 0 {
+		c.agreed, c.client = placement, client
 	}
-	a.holders++
-	return a.leave, nil
+	c.clients++
+	return c.release, nil
 }
 
-func (a *agreement) leave() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.holders--
+func (c *placementCheck) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clients--
 }
 
-const oneOrder = "all must have one list of -hosts, in one order, and one -router for one workload"
+const placementAdvice = "all need the same -hosts in the same order, and the same -router and workload"

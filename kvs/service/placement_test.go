@@ -61,20 +61,20 @@ func TestAgree(t *testing.T) {
 		{"alike", Placement{}, first, ""},
 		{"alike, and as told", Placement{Server: 0, Servers: 2}, first, ""},
 		{"says nothing", Placement{}, Placement{}, ""},
-		{"another order", Placement{}, other(func(s *Placement) { s.Server = 1 }), "the client one takes it for server 0 of 2 of router fnv (x), and the client two for server 1 of 2 of router fnv (x): all must have one list of -hosts"},
-		{"another number", Placement{}, other(func(s *Placement) { s.Servers = 3 }), "the client two for server 0 of 3"},
-		{"another router", Placement{}, other(func(s *Placement) { s.Router = "seed" }), "the client two for server 0 of 2 of router seed (x)"},
+		{"another order", Placement{}, other(func(s *Placement) { s.Server = 1 }), "the client one expects server 0 of 2 of router fnv (x), but the client two expects server 1 of 2 of router fnv (x): all need the same -hosts"},
+		{"another number", Placement{}, other(func(s *Placement) { s.Servers = 3 }), "the client two expects server 0 of 3"},
+		{"another router", Placement{}, other(func(s *Placement) { s.Router = "seed" }), "the client two expects server 0 of 2 of router seed (x)"},
 		{"another table", Placement{}, other(func(s *Placement) { s.Owners = "y" }), "of router fnv (y)"},
-		{"not as told", Placement{Server: 0, Servers: 2}, other(func(s *Placement) { s.Server = 1 }), "it is server 0 of 2, and the client (two) takes it for server 1 of 2"},
+		{"not as told", Placement{Server: 0, Servers: 2}, other(func(s *Placement) { s.Server = 1 }), "it is server 0 of 2, but the client (two) expects server 1 of 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := New(nil)
 			s.Place(test.told)
-			leave, err := s.Agree("one", first)
+			leave, err := s.CheckPlacement("one", first)
 			if err != nil {
 				t.Fatal(err)
 			}
-			left, err := s.Agree("two", test.second)
+			left, err := s.CheckPlacement("two", test.second)
 			if test.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -84,7 +84,7 @@ func TestAgree(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, test.want)
 			}
 			leave()
-			if _, err := s.Agree("two", test.second); (err != nil) != test.told.contradicts(test.second) {
+			if _, err := s.CheckPlacement("two", test.second); (err != nil) != test.told.conflicts(test.second) {
 				t.Errorf("alone: %v", err)
 			}
 		})

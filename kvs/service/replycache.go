@@ -6,88 +6,86 @@ import (
 	"kvlab/kvs"
 )
 
-// memory is a lane's last answers. It has one owner at a time: the session of the
-// lane's connection.
-type memory struct {
-	holder     *hold  // nil without a connection; guarded by Service.mu, as are the next two
-	last       *hold  // the one before
-	connection uint64 // the latest that has come
+// replyCache holds a session's last replies. Only the session's current connection
+// uses it.
+type replyCache struct {
+	holder     *holder // nil without a connection; guarded by Service.mu, as are the next two
+	last       *holder // the previous holder
+	connection uint64  // the highest number so far
 
 	window  int
-	first   uint64 // the first call
-	next    uint64 // the call to be applied next; those from first on have been
-	answers []kept // of the last window calls, by number - first; grows up to window
+	first   uint64        // the session's first call
+	next    uint64        // the next call to apply; calls first to next-1 are applied
+	replies []cachedReply // of the last window calls, by number - first; grows up to window
 }
 
-// kept is the answer to one call.
-type kept struct {
+type cachedReply struct {
 	reply kvs.Reply
 	err   error
 }
 
-// Answer is BatchPutGet for a session of a lane, whose call has the given number:
-// one that has been applied before is not applied again but answered as it was
-// then, and the batch is not looked at. Without a lane it is BatchPutGet, whatever
-// the number. It is for one goroutine.
+// Answer is BatchPutGet for call number of a session. A call that was applied before
+// gets its first reply again; the batch is ignored. Without a session Answer is
+// BatchPutGet. It is for one goroutine.
 //
-// The reply's memory belongs to the lane until the reply is Freed or Reset. An
-// error that is ErrSuperseded is no answer, but the end of the connection.
-func (s *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
-	if s.hold == nil {
-		return s.BatchPutGet(batch, reply)
+// The session owns the reply's memory until the reply is Freed or Reset. After
+// ErrSuperseded the connection must be closed without an answer.
+func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
+	if c.holder == nil {
+		return c.BatchPutGet(batch, reply)
 	}
-	m := s.hold.memory
+	cache := c.holder.cache
 	switch {
-	case s.Expelled():
+	case c.Superseded():
 		return ErrSuperseded
-	case number > m.next:
-		return fmt.Errorf("call %d of a lane where call %d is due: those between are missing", number, m.next)
-	case number < m.first || m.next-number > uint64(m.window):
-		return fmt.Errorf("call %d of a lane came again: the last %d answers before call %d are remembered", number, m.window, m.next)
-	case number < m.next:
-		s.service.remembered.Add(1)
-		k := m.answer(number)
-		reply.Borrow(&k.reply)
-		return k.err
+	case number > cache.next:
+		return fmt.Errorf("call %d of a session, but call %d is next: calls are missing", number, cache.next)
+	case number < cache.first || cache.next-number > uint64(cache.window):
+		return fmt.Errorf("call %d of a session again: only the last %d replies before call %d are cached", number, cache.window, cache.next)
+	case number < cache.next:
+		c.service.hits.Add(1)
+		cached := cache.reply(number)
+		reply.Borrow(&cached.reply)
+		return cached.err
 	}
-	k := m.answer(number)
-	k.reply.Free() // now, so that this call's is written where that one's was
-	k.err = s.BatchPutGet(batch, reply)
-	k.reply = *reply
+	cached := cache.reply(number)
+	cached.reply.Free() // before the call, which reuses the memory
+	cached.err = c.BatchPutGet(batch, reply)
+	cached.reply = *reply
 	reply.Borrowed = true
-	m.next++
-	return k.err
+	cache.next++
+	return cached.err
 }
 
-// Refuse notes that a call has come that is not applied, and says whether its
-// client is to be told why. A call of a lane that came broken, so that for good is
-// false, is not: it comes again, whole.
-func (s *Conn) Refuse(number uint64, why error, forGood bool) (tell bool) {
-	if s.hold == nil {
+// Refuse records a call that is not applied, and reports whether to tell the client
+// why. In a session, only a permanent reason is an answer: the client sends a call
+// that arrived damaged again.
+func (c *Conn) Refuse(number uint64, why error, permanent bool) (tell bool) {
+	if c.holder == nil {
 		return true
 	}
-	if m := s.hold.memory; forGood && number == m.next {
-		k := m.answer(number)
-		k.reply.Free()
-		k.err = why
-		m.next++
+	if cache := c.holder.cache; permanent && number == cache.next {
+		cached := cache.reply(number)
+		cached.reply.Free()
+		cached.err = why
+		cache.next++
 	}
-	return forGood
+	return permanent
 }
 
-// answer is the place of a call's answer.
-func (m *memory) answer(number uint64) *kept {
-	i := int((number - m.first) % uint64(m.window))
-	if i == len(m.answers) {
-		m.answers = append(m.answers, kept{})
+// reply returns the cache entry of a call.
+func (r *replyCache) reply(number uint64) *cachedReply {
+	i := int((number - r.first) % uint64(r.window))
+	if i == len(r.replies) {
+		r.replies = append(r.replies, cachedReply{})
 	}
-	return &m.answers[i]
+	return &r.replies[i]
 }
 
-// forget gives the answers' memory away.
-func (m *memory) forget() {
-	for i := range m.answers {
-		m.answers[i].reply.Free()
+// drop frees the replies.
+func (r *replyCache) drop() {
+	for i := range r.replies {
+		r.replies[i].reply.Free()
 	}
-	m.answers = nil
+	r.replies = nil
 }

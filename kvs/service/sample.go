@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// sampleEvery is of how many operations of a session one is sampled: few
-	// enough that hashing its key costs less than 1 ns an operation.
+	// sampleEvery: one operation in 32 of a connection is sampled, so that hashing
+	// its key costs less than 1 ns an operation.
 	sampleEvery = 32
-	// maxSampled is how many bytes of values a sample keeps, and maxSampledValue
-	// how many of one value.
+	// A sample keeps maxSampled bytes of values, maxSampledValue of each.
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
 )
 
-// Sample is one operation in 32 of those that a service was sent, by its place
-// in its session and by nothing else. It is safe for concurrent use.
+// Sample holds one operation in 32, chosen by its position in its connection alone.
+// It is safe for concurrent use.
 type Sample struct {
 	cells [route.Cells]atomic.Uint64
 	full  atomic.Bool // values takes no more
@@ -30,7 +29,7 @@ type Sample struct {
 	count  int    // of values; guarded by mu
 }
 
-// Groups returns how many operations were on keys of each group.
+// Groups returns the number of operations on keys of each group.
 func (s *Sample) Groups() []uint64 {
 	groups := make([]uint64, route.Groups)
 	for i := range s.cells {
@@ -39,14 +38,13 @@ func (s *Sample) Groups() []uint64 {
 	return groups
 }
 
-// CellCount is how many sampled operations were on keys of a cell.
+// CellCount is the number of sampled operations on keys of a cell.
 type CellCount struct {
-	Cell int // as route.Cell has it
+	Cell int // see route.Cell
 	Ops  uint64
 }
 
-// Busiest returns the cells that had the most operations, at most n, the one
-// with the most first; none of them had none.
+// Busiest returns the n busiest cells at most, in descending order, without empty ones.
 func (s *Sample) Busiest(n int) []CellCount {
 	var all []CellCount
 	for i := range s.cells {
@@ -58,12 +56,12 @@ func (s *Sample) Busiest(n int) []CellCount {
 	return slices.Clone(all[:min(n, len(all))])
 }
 
-// Values returns the first of the sampled values that were written, 32 KiB of
-// them at most and up to 4 KiB of each, one behind the other, and their number.
+// Values returns the first of the sampled values that were written, concatenated, and
+// their number: at most 32 KiB, and 4 KiB of each.
 func (s *Sample) Values() (count int, all []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count, append([]byte(nil), s.values...)
+	return s.count, slices.Clone(s.values)
 }
 
 func (s *Sample) add(op *kvs.Op) {
@@ -85,17 +83,16 @@ func (s *Sample) keep(value []byte) {
 	s.count++
 }
 
-// skip is how many of a batch's n operations come before the first that is
-// sampled.
-func (s *Conn) skip(n int) int {
-	came := s.seen.Add(uint64(n)) - uint64(n)
-	return int(-came % sampleEvery)
+// skip returns how many of a batch's n operations come before the first sampled one.
+func (c *Conn) skip(n int) int {
+	before := c.seen.Add(uint64(n)) - uint64(n)
+	return int(-before % sampleEvery)
 }
 
-// picker takes a batch's sampled operations out of its chunks.
+// picker takes the sampled operations out of a batch's chunks.
 type picker struct {
 	sample *Sample
-	skip   int // operations before the next one that is sampled
+	skip   int // operations before the next sampled one
 }
 
 func (p *picker) pick(ops []kvs.Op) {

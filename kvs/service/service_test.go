@@ -104,8 +104,8 @@ func TestServiceCountsAreExact(t *testing.T) {
 	close(done)
 	reader.Wait()
 	got := svc.Counts()
-	if len(got) != peers || svc.Sessions() != 0 {
-		t.Errorf("%d peers and %d sessions, want %d and none", len(got), svc.Sessions(), peers)
+	if len(got) != peers || svc.Conns() != 0 {
+		t.Errorf("%d peers and %d sessions, want %d and none", len(got), svc.Conns(), peers)
 	}
 	for peer := range want {
 		if got[peer] != want[peer] {
@@ -117,7 +117,7 @@ func TestServiceCountsAreExact(t *testing.T) {
 func TestSessions(t *testing.T) {
 	svc := service.New(engine.NewMutex())
 	a, b, other := svc.Open("a"), svc.Open("a"), svc.Open("b")
-	if n := svc.Sessions(); n != 3 {
+	if n := svc.Conns(); n != 3 {
 		t.Errorf("%d sessions, want 3", n)
 	}
 	for _, s := range []*service.Conn{a, b, other} {
@@ -126,7 +126,7 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	a.Close()
-	if n := svc.Sessions(); n != 2 {
+	if n := svc.Conns(); n != 2 {
 		t.Errorf("%d sessions after a close, want 2", n)
 	}
 	counts := svc.Counts()

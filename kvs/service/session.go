@@ -7,156 +7,153 @@ import (
 	"time"
 )
 
-// Session is how a client presents a connection that takes the place of others when
-// they break, so that every call is applied once however often it is sent: calls
-// are numbered over all connections of the lane, and the server remembers the
-// answers that may still be asked for. It is NFSv4.1's session (RFC 8881, section
-// 2.10.6) with one queue in place of slots. The zero Lane is none.
+// Session identifies a connection that replaces broken ones. The calls of all its
+// connections are numbered together, and the server caches the last replies, so it
+// applies each call once however often the client sends it. It is NFSv4.1's session
+// (RFC 8881, section 2.10.6) with one queue in place of slots. The zero Session is none.
 type Session struct {
 	Client     string        `json:"client"`               // random, of the client's process
-	Number     int           `json:"number,omitempty"`     // of the client's lanes to this server
-	Connection uint64        `json:"connection"`           // of the lane, from 1; a later one ends those before it
-	Window     int           `json:"window"`               // calls that are under way at most, and answers that are remembered; 1 to MaxWindow
-	Next       uint64        `json:"next,omitempty"`       // number of the first call to come on this connection
-	Unanswered int           `json:"unanswered,omitempty"` // calls from Next on that may have come on an earlier one
-	Keep       time.Duration `json:"keep_ns"`              // how long the lane is remembered without a connection; 0 to MaxKeep
+	Number     int           `json:"number,omitempty"`     // among the client's sessions with this server
+	Connection uint64        `json:"connection"`           // from 1; a later one supersedes the earlier ones
+	Window     int           `json:"window"`               // pending calls at most, and cached replies; 1 to MaxWindow
+	Next       uint64        `json:"next,omitempty"`       // number of the first call on this connection
+	Unanswered int           `json:"unanswered,omitempty"` // calls from Next on that an earlier connection may have sent
+	Keep       time.Duration `json:"keep_ns"`              // how long the session lives without a connection; 0 to MaxKeep
 }
 
-// Limits of a Lane.
+// Limits of a Session.
 const (
 	MaxWindow = 1 << 16
 	MaxKeep   = 10 * time.Minute
 )
 
-// Validate returns an error that says what is wrong with a lane.
-func (l Session) Validate() error {
+// Validate returns an error that says what is wrong with a session.
+func (s Session) Validate() error {
 	switch {
-	case len(l.Client) < 16 || len(l.Client) > 64:
-		return fmt.Errorf("a lane's client has a name of %d bytes: want 16 to 64", len(l.Client))
-	case l.Connection < 1:
-		return errors.New("a lane's connections are numbered from 1")
-	case l.Window < 1 || l.Window > MaxWindow:
-		return fmt.Errorf("a lane with %d calls under way: want 1 to %d", l.Window, MaxWindow)
-	case l.Unanswered < 0 || l.Unanswered > l.Window:
-		return fmt.Errorf("a lane with %d calls unanswered, of %d under way at most", l.Unanswered, l.Window)
-	case l.Keep < 0 || l.Keep > MaxKeep:
-		return fmt.Errorf("a lane that is to be remembered for %v: want 0 to %v", l.Keep, MaxKeep)
+	case len(s.Client) < 16 || len(s.Client) > 64:
+		return fmt.Errorf("a session's client has a name of %d bytes: want 16 to 64", len(s.Client))
+	case s.Connection < 1:
+		return errors.New("a session's connections are numbered from 1")
+	case s.Window < 1 || s.Window > MaxWindow:
+		return fmt.Errorf("a session with a window of %d calls: want 1 to %d", s.Window, MaxWindow)
+	case s.Unanswered < 0 || s.Unanswered > s.Window:
+		return fmt.Errorf("a session with %d unanswered calls and a window of %d", s.Unanswered, s.Window)
+	case s.Keep < 0 || s.Keep > MaxKeep:
+		return fmt.Errorf("a session that is kept for %v: want 0 to %v", s.Keep, MaxKeep)
 	}
 	return nil
 }
 
-// ErrSuperseded is wrapped by the error of a lane's connection whose place a later
-// one has taken, or that could not take that of the one before it in time. The
-// lane itself is as good as before.
-var ErrSuperseded = errors.New("another connection of the lane")
+// ErrSuperseded is wrapped by the error of a session's connection that a later one
+// has superseded, or that could not supersede an earlier one in time. The session
+// remains valid.
+var ErrSuperseded = errors.New("another connection of the session")
 
-// handover is how long a connection waits for the one before it to end: for the
-// call that is being applied on it.
+// handover is how long a connection waits for the previous one to finish its call.
 const handover = 5 * time.Second
 
-// maxLanes bounds how many lanes a service remembers.
-const maxLanes = 1 << 16
+const maxSessions = 1 << 16 // of a service
 
-// laneKey tells lanes apart.
-type laneKey struct {
+type sessionKey struct {
 	peer, client string
 	number       int
 }
 
-// hold is a session's hold of its lane.
-type hold struct {
-	memory   *memory
-	key      laneKey
-	lane     Session
-	expelled atomic.Bool
-	end      func()        // closes the session's connection
-	ended    chan struct{} // closed when the hold is given up
+// holder is a connection's hold on its session.
+type holder struct {
+	cache      *replyCache
+	key        sessionKey
+	session    Session
+	superseded atomic.Bool
+	close      func()        // closes the connection
+	detached   chan struct{} // closed by detach
 }
 
-// expel has the session end, and returns at once.
-func (h *hold) expel() {
-	if !h.expelled.Swap(true) {
-		go h.end()
+// supersede closes the session's connection in the background.
+func (h *holder) supersede() {
+	if !h.superseded.Swap(true) {
+		go h.close()
 	}
 }
 
-// Resume begins a session for a connection of a lane of the named peer. One that
-// the lane has is ended first, by the end that it was given, and waited for: what
-// it has not applied by now is never applied. end is called at most once, from
-// another goroutine; it closes the connection, so that the session's Close follows.
+// Attach opens a connection of a peer's session. It first supersedes the session's
+// previous connection and waits for its end: calls that one has not applied by then
+// are never applied on it. closeConn closes the new connection, so that its Close
+// follows; it is called at most once, from another goroutine.
 //
-// The error wraps ErrSuperseded, or says why the lane cannot go on: the answers to
-// its calls are not remembered any more.
-func (s *Service) Resume(peer string, lane Session, end func()) (*Conn, error) {
-	if err := lane.Validate(); err != nil {
+// The error wraps ErrSuperseded, or says why the session cannot continue: its replies
+// are no longer cached.
+func (s *Service) Attach(peer string, session Session, closeConn func()) (*Conn, error) {
+	if err := session.Validate(); err != nil {
 		return nil, err
 	}
-	h := &hold{key: laneKey{peer, lane.Client, lane.Number}, lane: lane, end: end, ended: make(chan struct{})}
-	session := &Conn{service: s, peer: peer, hold: h}
+	h := &holder{key: sessionKey{peer, session.Client, session.Number}, session: session, close: closeConn, detached: make(chan struct{})}
+	c := &Conn{service: s, peer: peer, holder: h}
 	for waited := false; ; waited = true {
-		before, err := s.take(session, waited)
+		previous, err := s.claim(c, waited)
 		switch {
 		case err != nil:
 			return nil, err
-		case before == nil:
-			return session, nil
+		case previous == nil:
+			return c, nil
 		}
 		select {
-		case <-before.ended:
+		case <-previous.detached:
 		case <-time.After(handover):
 			return nil, fmt.Errorf("%w has been applying a call for %v", ErrSuperseded, handover)
 		}
 	}
 }
 
-// take gives a session its lane, or returns who holds it, and is to be waited for.
-func (s *Service) take(session *Conn, waited bool) (before *hold, err error) {
+// claim gives a connection its session, or supersedes the session's holder and
+// returns it; the caller waits for it.
+func (s *Service) claim(c *Conn, waited bool) (previous *holder, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := session.hold
-	m := s.lanes[h.key]
-	if m == nil {
-		if h.lane.Unanswered > 0 || len(s.lanes) >= maxLanes {
-			return nil, fmt.Errorf("lane %d of %s, with %d calls to be sent again, is not among the %d that are remembered",
-				h.key.number, h.key.peer, h.lane.Unanswered, len(s.lanes))
+	h := c.holder
+	cache := s.sessions[h.key]
+	if cache == nil {
+		if h.session.Unanswered > 0 || len(s.sessions) >= maxSessions {
+			return nil, fmt.Errorf("session %d of %s, with %d unanswered calls, is not among the %d cached ones",
+				h.key.number, h.key.peer, h.session.Unanswered, len(s.sessions))
 		}
-		m = &memory{window: h.lane.Window, first: h.lane.Next, next: h.lane.Next}
-		s.lanes[h.key] = m
+		cache = &replyCache{window: h.session.Window, first: h.session.Next, next: h.session.Next}
+		s.sessions[h.key] = cache
 	}
-	if h.lane.Connection < m.connection || h.lane.Connection == m.connection && !waited {
-		return nil, fmt.Errorf("%w, number %d, has come before number %d", ErrSuperseded, m.connection, h.lane.Connection)
+	if h.session.Connection < cache.connection || h.session.Connection == cache.connection && !waited {
+		return nil, fmt.Errorf("%w, number %d, has come before number %d", ErrSuperseded, cache.connection, h.session.Connection)
 	}
-	m.connection = h.lane.Connection
-	if m.holder != nil {
-		m.holder.expel()
-		return m.holder, nil
+	cache.connection = h.session.Connection
+	if cache.holder != nil {
+		cache.holder.supersede()
+		return cache.holder, nil
 	}
-	if h.lane.Window != m.window || h.lane.Next > m.next {
-		return nil, fmt.Errorf("lane %d of %s goes on at call %d with %d under way at most, where call %d is due with %d",
-			h.key.number, h.key.peer, h.lane.Next, h.lane.Window, m.next, m.window)
+	if h.session.Window != cache.window || h.session.Next > cache.next {
+		return nil, fmt.Errorf("session %d of %s continues at call %d with a window of %d: want call %d and %d",
+			h.key.number, h.key.peer, h.session.Next, h.session.Window, cache.next, cache.window)
 	}
-	if h.lane.Connection > 1 {
+	if h.session.Connection > 1 {
 		s.resumed.Add(1)
 	}
-	m.holder, h.memory = h, m
-	s.open[session] = true
+	cache.holder, h.cache = h, cache
+	s.conns[c] = true
 	return nil, nil
 }
 
-// leave gives up a lane, which is forgotten after a while unless a later
-// connection takes it. s.mu is held.
-func (s *Service) leave(h *hold) {
-	h.memory.holder, h.memory.last = nil, h
-	close(h.ended)
-	time.AfterFunc(h.lane.Keep, func() {
+// detach releases a session, which is dropped after its Keep unless a later
+// connection attaches to it. The caller holds s.mu.
+func (s *Service) detach(h *holder) {
+	h.cache.holder, h.cache.last = nil, h
+	close(h.detached)
+	time.AfterFunc(h.session.Keep, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if m := h.memory; m.holder == nil && m.last == h {
-			delete(s.lanes, h.key)
-			m.forget()
+		if cache := h.cache; cache.holder == nil && cache.last == h {
+			delete(s.sessions, h.key)
+			cache.drop()
 		}
 	})
 }
 
-// Expelled reports whether a later connection of the session's lane has ended it.
-func (s *Conn) Expelled() bool { return s.hold != nil && s.hold.expelled.Load() }
+// Superseded reports whether a later connection of the session has superseded c.
+func (c *Conn) Superseded() bool { return c.holder != nil && c.holder.superseded.Load() }

@@ -13,14 +13,14 @@ import (
 	"kvlab/kvs/service"
 )
 
-// aLane is connection n of a lane with two calls under way.
-func aLane(n uint64) service.Session {
+// aSession is connection n of a session with two calls under way.
+func aSession(n uint64) service.Session {
 	return service.Session{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
 }
 
 func resume(t *testing.T, s *service.Service, lane service.Session) *service.Conn {
 	t.Helper()
-	session, err := s.Resume("client", lane, func() {})
+	session, err := s.Attach("client", lane, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func before(t *testing.T, reply *kvs.Reply) string {
 // as they were and applied no more; the counts say once.
 func TestAnswersAreRemembered(t *testing.T) {
 	service := service.New(engine.NewMutex())
-	session := resume(t, service, aLane(1))
+	session := resume(t, service, aSession(1))
 	var reply kvs.Reply
 	ask := func(number uint64, version int, want string) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 	ask(0, 10, "none")
 	ask(2, 12, "11")
 	session.Close()
-	lane := aLane(2)
+	lane := aSession(2)
 	lane.Next, lane.Unanswered = 1, 2
 	session = resume(t, service, lane)
 	ask(1, 11, "10")
@@ -88,7 +88,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 // A call that failed comes to the same end again.
 func TestErrorsAreRemembered(t *testing.T) {
 	service := service.New(engine.NewMutex())
-	session := resume(t, service, aLane(1))
+	session := resume(t, service, aSession(1))
 	defer session.Close()
 	var half kvs.Batch
 	copy(half.Body(2, 1), []byte{byte(kvs.Get), 9}) // its key is missing
@@ -103,11 +103,11 @@ func TestErrorsAreRemembered(t *testing.T) {
 }
 
 // What is beyond the memory is refused and changes nothing: an answer that has
-// been forgotten, a call before the lane's first, and one with others missing
+// been forgotten, a call before the session's first, and one with others missing
 // before it.
 func TestBeyondTheMemory(t *testing.T) {
 	service := service.New(engine.NewMutex())
-	lane := aLane(1)
+	lane := aSession(1)
 	lane.Next = 100
 	session := resume(t, service, lane)
 	defer session.Close()
@@ -129,31 +129,31 @@ func TestBeyondTheMemory(t *testing.T) {
 
 // A later connection ends the one before and waits for it; an earlier one that
 // comes late is refused, and so is one whose calls are not remembered.
-func TestConnectionsOfALane(t *testing.T) {
+func TestConnectionsOfASession(t *testing.T) {
 	svc := service.New(engine.NewMutex())
 	told := make(chan struct{})
-	first, err := svc.Resume("client", aLane(2), func() { close(told) })
+	first, err := svc.Attach("client", aSession(2), func() { close(told) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	taken := make(chan *service.Conn)
 	go func() {
-		session, err := svc.Resume("client", aLane(3), func() {})
+		session, err := svc.Attach("client", aSession(3), func() {})
 		if err != nil {
 			t.Error(err)
 		}
 		taken <- session
 	}()
 	<-told
-	if !first.Expelled() {
+	if !first.Superseded() {
 		t.Error("a session that is told to end does not know why")
 	}
-	if _, err := svc.Resume("client", aLane(2), func() {}); !errors.Is(err, service.ErrSuperseded) {
+	if _, err := svc.Attach("client", aSession(2), func() {}); !errors.Is(err, service.ErrSuperseded) {
 		t.Errorf("an earlier connection: %v", err)
 	}
 	select {
 	case <-taken:
-		t.Fatal("the lane has two sessions")
+		t.Fatal("the session has two sessions")
 	default:
 	}
 	var reply kvs.Reply
@@ -167,22 +167,22 @@ func TestConnectionsOfALane(t *testing.T) {
 	}
 	second.Close()
 
-	ahead, narrow, stranger := aLane(4), aLane(5), aLane(6)
+	ahead, narrow, stranger := aSession(4), aSession(5), aSession(6)
 	ahead.Next, narrow.Window = 7, 1
 	stranger.Number, stranger.Unanswered = 1, 1
 	for _, lane := range []service.Session{ahead, narrow, stranger} {
-		if _, err := svc.Resume("client", lane, func() {}); err == nil || errors.Is(err, service.ErrSuperseded) {
+		if _, err := svc.Attach("client", lane, func() {}); err == nil || errors.Is(err, service.ErrSuperseded) {
 			t.Errorf("%+v: %v", lane, err)
 		}
 	}
-	resume(t, svc, aLane(7)).Close()
+	resume(t, svc, aSession(7)).Close()
 }
 
-// A lane without a connection is forgotten when its time is over, and a call of
+// A session without a connection is forgotten when its time is over, and a call of
 // it that comes again then is refused.
-func TestLanesAreForgotten(t *testing.T) {
+func TestSessionsAreDropped(t *testing.T) {
 	service := service.New(engine.NewMutex())
-	lane := aLane(1)
+	lane := aSession(1)
 	lane.Keep = time.Millisecond
 	session := resume(t, service, lane)
 	var reply kvs.Reply
@@ -191,32 +191,32 @@ func TestLanesAreForgotten(t *testing.T) {
 	}
 	session.Close()
 	lane.Unanswered = 1
-	// Each connection renews the time that the lane is kept, so the waits grow.
+	// Each connection renews the time that the session is kept, so the waits grow.
 	for wait := 2 * lane.Keep; ; wait *= 2 {
 		time.Sleep(wait)
 		lane.Connection++
-		session, err := service.Resume("client", lane, func() {})
+		session, err := service.Attach("client", lane, func() {})
 		if err != nil {
-			if !strings.Contains(err.Error(), "remembered") {
+			if !strings.Contains(err.Error(), "is not among the") {
 				t.Error(err)
 			}
 			return
 		}
 		session.Close()
 		if wait > 20*time.Second {
-			t.Fatal("a lane is remembered for ever")
+			t.Fatal("a session is remembered for ever")
 		}
 	}
 }
 
-// A lane in which any call comes again at any time, on the same connection or on
+// A session in which any call comes again at any time, on the same connection or on
 // a new one, gives every answer that one without does, and once.
-func TestLaneAgainstOneThatNeverBreaks(t *testing.T) {
+func TestSessionAgainstOneThatNeverBreaks(t *testing.T) {
 	const seed, calls, window = 20261121, 500, 4
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	service, oracle := service.New(engine.NewMutex()), service.New(engine.NewMutex()).Open("oracle")
-	lane := aLane(1)
+	lane := aSession(1)
 	lane.Window = window
 	session := resume(t, service, lane)
 	var reply, want kvs.Reply

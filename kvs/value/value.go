@@ -1,4 +1,4 @@
-// Package value makes values that say whose they are, and checks them.
+// Package value writes self-describing values and checks them.
 package value
 
 import (
@@ -9,29 +9,28 @@ import (
 	"github.com/valyala/fastrand"
 )
 
-// Every value says of itself what it is, so that a reader can tell a right one
-// from a wrong one without having written it:
+// HeaderLen is the length of a value's header. A value describes itself, so that any
+// reader can check it:
 //
-//	0   key hash   uint64   route.Hash of the key that it was stored under
-//	8   version    uint32   counts its writer's writes, from 1
-//	12  worker     uint16 } its writer: someone
-//	14  client     uint16 } who exists
+//	0   key hash   uint64   route.Hash of its key
+//	8   version    uint32   number of the write among its writer's, from 1
+//	12  worker     uint16 } the writer
+//	14  client     uint16 }
 //	16  check      uint64   mix of the 16 bytes before and the length
-//	24  body                pseudo-random bytes grown from check
+//	24  body                pseudo-random bytes derived from check
 //
-// The body cannot be compressed, and whoever knows the header knows it whole.
+// The body is incompressible and follows from the header.
 const HeaderLen = 24
 
-// Writer is the 8 bytes at offset 8: who wrote a value, and which of its
-// writes it was.
+// Writer is the 8 bytes at offset 8: a value's writer and version.
 type Writer uint64
 
+// NewWriter returns a worker's Writer before its first write.
 func NewWriter(client, worker int) Writer {
 	return Writer(client)<<48 | Writer(worker)<<32
 }
 
-// Next returns the writer's following version. After 2^32 writes of one worker
-// versions begin again; the check bytes stay right.
+// Next returns the writer's next version. Versions wrap around after 2^32 writes.
 func (w Writer) Next() Writer { return w&^0xffffffff | Writer(uint32(w)+1) }
 
 func (w Writer) Client() int { return int(w >> 48) }
@@ -45,7 +44,7 @@ const (
 	wy2 = 0x8ebc6af09c88c6e3
 )
 
-// mix folds the 128-bit product of its arguments: wyhash's one primitive.
+// mix folds the 128-bit product of its arguments, as in wyhash.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
@@ -55,8 +54,7 @@ func checkBytes(hash uint64, w Writer, size int) uint64 {
 	return mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^wy1)
 }
 
-// Put fills value, of at least valueHeader bytes, for the key with the
-// given hash.
+// Put fills value, of at least HeaderLen bytes, for the key with the given hash.
 func Put(value []byte, hash uint64, w Writer) {
 	le := binary.LittleEndian
 	c := checkBytes(hash, w, len(value))
@@ -81,36 +79,35 @@ func Put(value []byte, hash uint64, w Writer) {
 	}
 }
 
-// grow is wyrand: the next 8 bytes of a body.
+// grow returns the next 8 bytes of a body (wyrand).
 func grow(state *uint64) uint64 {
 	*state += wy0
 	return mix(*state, *state^wy1)
 }
 
-// Checker says what is wrong with a value that came back. It belongs to one
-// worker.
+// Checker checks values that were read. It belongs to one worker.
 type Checker struct {
-	Size    int // that every value has
-	Clients int // who may have written it
-	Workers int
-	Every   int // one value in so many is compared in full, on average
-	Until   int // values until the next such
+	Size    int // of every value
+	Clients int // that write
+	Workers int // of each client
+	Every   int // one value in Every is compared in full, on average
+	Until   int // values until the next full comparison
 	random  fastrand.RNG
 }
 
-// draw chooses the next value to compare in full. It is random, so that no pattern
-// of the operations decides which values are never compared.
+// draw chooses the next value to compare in full, at random, so that no pattern of the
+// operations excludes values.
 func (c *Checker) draw() { c.Until = 1 + int(c.random.Uint32n(uint32(2*c.Every-1))) }
 
-// Check checks what a Get of the key with the given hash returned, and says
-// whether it compared the body too.
+// Check checks the value of the key with the given hash, and reports whether it compared
+// the body too.
 func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	switch len(value) {
 	case c.Size:
 	case 0:
-		return false, fmt.Errorf("an empty value where all have %d bytes: it has expired, or was never stored", c.Size)
+		return false, fmt.Errorf("an empty value, want %d bytes: it has expired, or was never stored", c.Size)
 	default:
-		return false, fmt.Errorf("a value of %d bytes where all have %d", len(value), c.Size)
+		return false, fmt.Errorf("a value of %d bytes, want %d", len(value), c.Size)
 	}
 	le := binary.LittleEndian
 	w := Writer(le.Uint64(value[8:]))
@@ -125,8 +122,8 @@ func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	return true, compareBody(value[HeaderLen:], sum)
 }
 
-// HashIn is the key hash that a value says it belongs to: what it is checked
-// against where there is no store, so that the check costs what it always does.
+// HashIn returns the key hash in a value. Without a store, values are checked against
+// it, so that the check costs the same.
 func HashIn(value []byte) uint64 {
 	if len(value) < HeaderLen {
 		return 0
@@ -134,16 +131,16 @@ func HashIn(value []byte) uint64 {
 	return binary.LittleEndian.Uint64(value)
 }
 
-// fault names the first thing that is wrong with a value's header.
+// fault returns the first error in a value's header.
 func (c *Checker) fault(value []byte, hash uint64, w Writer, sum uint64) error {
 	le := binary.LittleEndian
 	switch {
 	case le.Uint64(value[0:]) != hash:
-		return fmt.Errorf("the value of another key: key hash %016x where %016x was asked for", le.Uint64(value[0:]), hash)
+		return fmt.Errorf("the value of another key: key hash %016x, want %016x", le.Uint64(value[0:]), hash)
 	case w.Client() >= c.Clients || w.Worker() >= c.Workers:
-		return fmt.Errorf("a value written by worker %d of client %d, who does not exist", w.Worker(), w.Client())
+		return fmt.Errorf("a value written by worker %d of client %d, which does not exist", w.Worker(), w.Client())
 	}
-	return fmt.Errorf("check bytes %016x where %016x are right (worker %d of client %d, version %d)",
+	return fmt.Errorf("check bytes %016x, want %016x (worker %d of client %d, version %d)",
 		le.Uint64(value[16:]), sum, w.Worker(), w.Client(), uint32(w))
 }
 
@@ -152,7 +149,7 @@ func compareBody(body []byte, sum uint64) error {
 	at := HeaderLen
 	for ; len(body) >= 8; body = body[8:] {
 		if want := grow(&sum); le.Uint64(body) != want {
-			return fmt.Errorf("a value whose 8 bytes at offset %d are %016x where %016x were written", at, le.Uint64(body), want)
+			return fmt.Errorf("a value with %016x at offset %d, want %016x", le.Uint64(body), at, want)
 		}
 		at += 8
 	}
@@ -160,8 +157,8 @@ func compareBody(body []byte, sum uint64) error {
 		var last [8]byte
 		le.PutUint64(last[:], grow(&sum))
 		if string(body) != string(last[:len(body)]) {
-			// As a string, or last would move to the heap for every value.
-			return fmt.Errorf("a value whose last %d bytes are %x where %x were written", len(body), body, string(last[:len(body)]))
+			// A string, so that last does not escape to the heap for every value.
+			return fmt.Errorf("a value whose last %d bytes are %x, want %x", len(body), body, string(last[:len(body)]))
 		}
 	}
 	return nil

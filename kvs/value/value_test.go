@@ -97,15 +97,15 @@ func TestValueErrors(t *testing.T) {
 		value []byte
 		want  string
 	}{
-		{"of another key", madeValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0 where 0123456789abcdef was asked for"},
-		{"by a client who does not exist", madeValue(size, aHash, NewWriter(4, 0)), "written by worker 0 of client 4, who does not exist"},
-		{"by a worker who does not exist", madeValue(size, aHash, NewWriter(0, 8)), "written by worker 8 of client 0, who does not exist"},
-		{"empty", nil, "an empty value where all have 64 bytes"},
-		{"cut off", madeValue(size, aHash, w)[:size-1], "a value of 63 bytes where all have 64"},
-		{"of a run with longer values", madeValue(size+1, aHash, w), "a value of 65 bytes where all have 64"},
+		{"of another key", madeValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0, want 0123456789abcdef"},
+		{"by a client who does not exist", madeValue(size, aHash, NewWriter(4, 0)), "written by worker 0 of client 4, which does not exist"},
+		{"by a worker who does not exist", madeValue(size, aHash, NewWriter(0, 8)), "written by worker 8 of client 0, which does not exist"},
+		{"empty", nil, "an empty value, want 64 bytes"},
+		{"cut off", madeValue(size, aHash, w)[:size-1], "a value of 63 bytes, want 64"},
+		{"of a run with longer values", madeValue(size+1, aHash, w), "a value of 65 bytes, want 64"},
 		{"of a run with longer values, cut off", madeValue(size+1, aHash, w)[:size], "check bytes"},
 		{"with a wrong version", change(8), "check bytes"},
-		{"with a wrong body", change(40), "8 bytes at offset 40"},
+		{"with a wrong body", change(40), "at offset 40, want"},
 		{"of zeros", make([]byte, size), "another key"},
 	}
 	for _, test := range tests {

@@ -12,20 +12,20 @@ import (
 // Conn is a client's connection on a server, after the handshake. Next and Reply
 // belong to one goroutine; which goroutine executes a call is the server's choice.
 type Conn struct {
-	Session *service.Conn // executes the calls
+	Service *service.Conn // executes the calls
 
-	socket net.Conn
-	conn   net.Conn // socket, under TLS or as it is
-	peer   Hello
-	codec  serverCodec
-	timer  *requestTimer
-	leave  func() // ends the client's part in the agreement on shards
+	socket  net.Conn
+	conn    net.Conn // socket, under TLS or as it is
+	peer    Hello
+	codec   serverCodec
+	timer   *requestTimer
+	release func() // ends the client's part in the agreement on shards
 }
 
 // Accept shakes hands with the client that has connected to socket, and opens its
 // session. It closes the socket if that fails.
 func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error) {
-	c := &Conn{socket: socket, leave: func() {}}
+	c := &Conn{socket: socket, release: func() {}}
 	o.Instance = service.Instance()
 	var err error
 	c.conn, c.peer, err = o.accept(socket, func(client Hello) error { return c.attach(o, client, service) })
@@ -33,8 +33,8 @@ func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error)
 		_ = c.Close() // the handshake's error says more
 		return nil, fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
 	}
-	if c.Session != nil {
-		c.Session.Coalesce = c.peer.Coalesce
+	if c.Service != nil {
+		c.Service.Dedup = c.peer.Dedup
 		c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
 		c.timer = newRequestTimer(c.conn, o.Limits)
 	}
@@ -56,15 +56,15 @@ func (o Options) accept(socket net.Conn, attach func(Hello) error) (net.Conn, He
 
 // attach opens the session of a client that has proved the token.
 func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
-	leave, err := service.Agree(client.Node, client.Shards)
+	leave, err := service.CheckPlacement(client.Node, client.Placement)
 	if err != nil {
 		return fmt.Errorf("the shards of the server (%s): %w", o.Node, err)
 	}
-	c.leave = leave
+	c.release = leave
 	if client.Retry {
-		c.Session, err = service.Resume(client.Node, client.Lane, func() { c.socket.Close() })
+		c.Service, err = service.Attach(client.Node, client.Session, func() { c.socket.Close() })
 	} else {
-		c.Session = service.Open(client.Node)
+		c.Service = service.Open(client.Node)
 	}
 	return err
 }
@@ -78,7 +78,7 @@ var errAnswered = errors.New("the request has been answered")
 func (c *Conn) Next(r *Request) error {
 	for {
 		err := c.codec.await()
-		if err == io.EOF && !c.Session.Expelled() {
+		if err == io.EOF && !c.Service.Superseded() {
 			return err
 		}
 		if err != nil {
@@ -91,7 +91,7 @@ func (c *Conn) Next(r *Request) error {
 		case err == errAnswered:
 			c.timer.turn()
 			continue
-		case r.Err != nil && c.Session.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)):
+		case r.Err != nil && c.Service.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)):
 			_ = c.codec.write(r) // the connection ends for the first error
 			return c.cause(noEOF(err))
 		default:
@@ -117,7 +117,7 @@ func (c *Conn) Reply(r *Request) error {
 
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {
-	if err = c.timer.cause(err); c.Session.Expelled() {
+	if err = c.timer.cause(err); c.Service.Superseded() {
 		err = fmt.Errorf("%w has come", service.ErrSuperseded)
 	}
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
@@ -131,9 +131,9 @@ func (c *Conn) Close() error {
 		_ = c.codec.Close() // what ended the connection is known
 	}
 	err := c.socket.Close()
-	if c.Session != nil {
-		c.Session.Close()
+	if c.Service != nil {
+		c.Service.Close()
 	}
-	c.leave()
+	c.release()
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // for a record of at most 16 KiB. The race detector would empty pools.
 func TestCallAllocations(t *testing.T) {
 	for _, size := range []int{1, 1000} {
-		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Coalesce: true, CRC: true}}}, encryptedID(t)} {
+		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Dedup: true, CRC: true}}}, encryptedID(t)} {
 			s := startServer(t, id, engine.NewMutex())
 			client := s.dial(t, id)
 			var load, batch kvs.Batch

@@ -132,8 +132,8 @@ func (c *binaryServer) write(r *Request) error {
 		return c.send(header{kind: errorFrame, seq: r.Seq}, append(make([]byte, headerLen), r.Err.Error()...))
 	}
 	h := header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len()), took: max(time.Since(c.opened)-r.arrived, 1)}
-	if r.Reply.Coalesced() {
-		h.flags |= coalesced
+	if r.Reply.Deduped() {
+		h.flags |= deduped
 	}
 	return c.send(h, r.Reply.Frame())
 }
@@ -258,7 +258,7 @@ func (c *binaryClient) ReadResponseBody(body any) error {
 	if !ok {
 		return c.skipBody()
 	}
-	err := c.readBody(reply.Body(int(c.next.size), int(c.next.count), c.next.flags&coalesced != 0))
+	err := c.readBody(reply.Body(int(c.next.size), int(c.next.count), c.next.flags&deduped != 0))
 	reply.SetServed(c.next.took)
 	return err
 }

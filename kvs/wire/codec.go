@@ -22,16 +22,16 @@ type codec struct {
 }
 
 var codecs = []codec{
-	{"binary", newBinaryClient, newBinaryServer, Features{Coalesce: true, CRC: true, Retry: true}},
+	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true}},
 	{"gob", newGobClient, newGobServer, Features{}},
 }
 
 // Features are what a client may ask for and not every codec supports. The comments
 // name the flags.
 type Features struct {
-	Coalesce bool `json:"coalesce,omitempty"` // -dedup: a reply sends a repeated value once
-	CRC      bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
-	Retry    bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
+	Dedup bool `json:"coalesce,omitempty"` // -dedup: a reply sends a repeated value once
+	CRC   bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
+	Retry bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
 }
 
 // Codecs are the codecs' names, the default first.
@@ -65,7 +65,7 @@ func CheckCodec(name string, features Features) error {
 		flag string
 		in   func(Features) bool
 	}{
-		{"-dedup", func(f Features) bool { return f.Coalesce }},
+		{"-dedup", func(f Features) bool { return f.Dedup }},
 		{"-crc", func(f Features) bool { return f.CRC }},
 		{"-retry", func(f Features) bool { return f.Retry }},
 	} {

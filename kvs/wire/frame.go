@@ -59,9 +59,9 @@ type header struct {
 type frameFlags uint8
 
 const (
-	coalesced frameFlags = 1 << iota // the reply refers to values in itself
-	checked                          // the body has a checksum
-	allFlags  = coalesced | checked
+	deduped  frameFlags = 1 << iota // the reply refers to values in itself
+	checked                         // the body has a checksum
+	allFlags = deduped | checked
 )
 
 const (

@@ -18,7 +18,7 @@ var golden = []byte{
 	0, 0, 0, 0, 0xec, 0x86, 0x92, 0x8f,
 }
 
-// goldenReply is the header of a coalesced reply to it that took 1,234,500 ns.
+// goldenReply is the header of a deduplicated reply to it that took 1,234,500 ns.
 var goldenReply = []byte{
 	'K', 'V', 'L', '2', 2, 1, 7, 0, 0, 0, 0, 0,
 	0x39, 0x30, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0,
@@ -31,7 +31,7 @@ func TestHeaderGolden(t *testing.T) {
 		bytes  []byte
 	}{
 		{header{kind: requestFrame, seq: 7, count: 3, size: 258}, golden},
-		{header{kind: replyFrame, flags: coalesced, seq: 7, took: 1_234_500, count: 3, size: 258}, goldenReply},
+		{header{kind: replyFrame, flags: deduped, seq: 7, took: 1_234_500, count: 3, size: 258}, goldenReply},
 	} {
 		frame := bytes.Repeat([]byte{0xee}, headerLen) // put overwrites every byte
 		test.header.put(frame)
@@ -59,8 +59,8 @@ func TestHeaderTimes(t *testing.T) {
 func TestHeaderRoundTrip(t *testing.T) {
 	for _, want := range []header{
 		{kind: requestFrame},
-		{kind: replyFrame, flags: coalesced, seq: 1<<48 - 1, took: 300 * time.Millisecond, count: MaxBody, size: MaxBody},
-		{kind: replyFrame, flags: coalesced | checked, seq: 1, count: 1, size: 1, body: 0xdeadbeef},
+		{kind: replyFrame, flags: deduped, seq: 1<<48 - 1, took: 300 * time.Millisecond, count: MaxBody, size: MaxBody},
+		{kind: replyFrame, flags: deduped | checked, seq: 1, count: 1, size: 1, body: 0xdeadbeef},
 		{kind: errorFrame, flags: checked, seq: 1 << 40, size: 12},
 	} {
 		frame := make([]byte, headerLen)

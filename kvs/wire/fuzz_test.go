@@ -26,7 +26,7 @@ import (
 func FuzzHeader(f *testing.F) {
 	for _, h := range []header{
 		{kind: requestFrame},
-		{kind: replyFrame, flags: coalesced, seq: 1<<64 - 1, count: 1, size: 1},
+		{kind: replyFrame, flags: deduped, seq: 1<<64 - 1, count: 1, size: 1},
 		{kind: errorFrame, flags: checked, size: MaxBody, count: MaxBody, body: 7},
 		{kind: requestFrame, size: MaxBody + 1},
 	} {

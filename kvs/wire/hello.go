@@ -193,9 +193,9 @@ func (o Options) objection(h hello) string {
 		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
 	case features != nil:
 		return features.Error()
-	case h.Retry != (h.Lane != service.Session{}):
+	case h.Retry != (h.Session != service.Session{}):
 		return "a client with -retry names its session, and no other client does"
-	case h.Coalesce && o.Null:
+	case h.Dedup && o.Null:
 		return "the server (" + o.Node + ") has one value for all keys, which -dedup would send once: its replies would not have the right size"
 	case len(h.Nonce) < 16:
 		return "the client's nonce is too short"

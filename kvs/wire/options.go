@@ -17,8 +17,8 @@ type Hello struct {
 
 	// Of a client.
 	Features
-	Lane   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
-	Shards service.Placement `json:"shards,omitzero"` // how it spreads the keys
+	Session   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
+	Placement service.Placement `json:"shards,omitzero"` // how it spreads the keys
 
 	// Of a server.
 	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it

@@ -55,12 +55,12 @@ var errClosed = errors.New("the connection was closed")
 // newSession connects to a server, unless ctx ends first.
 func newSession(ctx context.Context, addr string, o Options) (*session, Hello, error) {
 	o.Retry = true
-	o.Lane.Connection = 1
+	o.Session.Connection = 1
 	conn, server, err := newSessionConn(ctx, addr, o)
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	s := &session{addr: addr, options: o, pending: newPendingCalls(o.Lane.Window), conn: conn}
+	s := &session{addr: addr, options: o, pending: newPendingCalls(o.Session.Window), conn: conn}
 	s.options.KnownInstance = server.Instance
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	conn.watch(s)
@@ -187,7 +187,7 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
-	s.options.Lane.Next, s.options.Lane.Unanswered = s.pending.unanswered()
+	s.options.Session.Next, s.options.Session.Unanswered = s.pending.unanswered()
 	last := cause
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		select {
@@ -200,7 +200,7 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: no new connection within %v: %w; the one before: %w", ErrTimeout, limit, last, cause)
 		}
-		s.options.Lane.Connection++
+		s.options.Session.Connection++
 		conn, _, err := newSessionConn(ctx, s.addr, s.options)
 		if err == nil {
 			return conn, nil

@@ -16,12 +16,12 @@ import (
 	"kvlab/kvs/wire/faultproxy"
 )
 
-// laneID is a client's whose connections are made again, for so many calls under way.
-func laneID(number, window int) Options {
+// sessionOptions is a client's whose connections are made again, for so many calls under way.
+func sessionOptions(number, window int) Options {
 	id := binaryID
 	id.Retries, id.Retry = new(Retries), true
 	id.CallTimeout = time.Minute
-	id.Lane = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
+	id.Session = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
 	return id
 }
 
@@ -105,7 +105,7 @@ func (c *counter) wait(client *Client) error {
 
 // cuts are connections that end at random bytes, in order and not: before a
 // request is whole, behind one that has been applied, within a reply, and from
-// the second of a lane on within the handshake. None of the first few breaks
+// the second of a session on within the handshake. None of the first few breaks
 // before the calls begin.
 func cuts(rng *rand.Rand, lanes, longest int) func(conn int) []faultproxy.Fault {
 	var mu sync.Mutex
@@ -124,7 +124,7 @@ func cuts(rng *rand.Rand, lanes, longest int) func(conn int) []faultproxy.Fault 
 // Whatever breaks connections at whatever moment, every batch is applied exactly
 // once and in its order, and answered as it was then; the counts of both sides
 // agree. KVLAB_LONG=1 makes 10^5 batches of 2,000.
-func TestLanesApplyOnce(t *testing.T) {
+func TestSessionApplyOnce(t *testing.T) {
 	const lanes, sharers = 4, 3
 	batches := 2000
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -141,7 +141,7 @@ func TestLanesApplyOnce(t *testing.T) {
 	var counters []*counter
 	var clients []*Client
 	for i := range lanes {
-		id := laneID(i, sharers)
+		id := sessionOptions(i, sharers)
 		id.Retries, id.Shared, id.CRC = retries, i%2 == 0, true
 		clients = append(clients, dial(t, proxy.Addr(), id))
 	}
@@ -164,10 +164,10 @@ func TestLanesApplyOnce(t *testing.T) {
 	for _, client := range clients {
 		client.Close()
 	}
-	poll(t, "a session outlives its client", func() bool { return s.service.Sessions() == 0 })
+	poll(t, "a session outlives its client", func() bool { return s.service.Conns() == 0 })
 	checkCounters(t, s, counters, batches)
 	connections, remembered := s.service.Retries()
-	t.Logf("%d batches: %d connections broke, %d calls were sent again, %d answered from memory", batches,
+	t.Logf("%d batches: %d connections broke, %d calls were sent again, %d answered from the cache", batches,
 		retries.Connections.Load(), retries.Calls.Load(), remembered)
 	if sent := retries.Calls.Load(); remembered == 0 || remembered >= sent || connections < retries.Connections.Load() {
 		t.Errorf("the server saw %d connections again; want calls of both kinds, applied before and not", connections)
@@ -200,7 +200,7 @@ func checkCounters(t *testing.T, s *server, counters []*counter, batches int) {
 
 // Requests and replies that are larger than what the kernel takes, several under
 // way at once, do not stand in each other's way when they are sent again.
-func TestLaneSendsLargeCallsAgain(t *testing.T) {
+func TestSessionSendsLargeCallsAgain(t *testing.T) {
 	const window, size = 4, 2 << 20
 	s := startServer(t, binaryID, engine.NewMutex())
 	proxy := s.through(t, func(conn int) []faultproxy.Fault {
@@ -209,7 +209,7 @@ func TestLaneSendsLargeCallsAgain(t *testing.T) {
 		}
 		return nil
 	})
-	id := laneID(0, window)
+	id := sessionOptions(0, window)
 	client := dial(t, proxy.Addr(), id)
 	var calling sync.WaitGroup
 	for i := range window {

@@ -41,7 +41,7 @@ func serve(socket net.Conn, id Options, service *service.Service) error {
 	defer conn.Close()
 	for r := new(Request); err == nil; {
 		if err = conn.Next(r); err == nil {
-			r.Err = conn.Session.Answer(r.Seq, &r.Batch, &r.Reply)
+			r.Err = conn.Service.Answer(r.Seq, &r.Batch, &r.Reply)
 			err = conn.Reply(r)
 		}
 	}

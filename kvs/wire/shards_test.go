@@ -19,7 +19,7 @@ func TestShardsAreAgreed(t *testing.T) {
 		s.service.Place(told)
 		as := func(node string, server int, token string) (*Client, error) {
 			id := binaryID
-			id.Node, id.Token, id.Shards = node, token, service.Placement{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
+			id.Node, id.Token, id.Placement = node, token, service.Placement{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
 			client, _, err := Dial(context.Background(), s.addr, id)
 			return client, err
 		}

@@ -98,7 +98,7 @@ func TestEncryptionIsAgreed(t *testing.T) {
 			if err := s.end(t); test.toHost == "" && err != nil || test.toHost != "" && (err == nil || !strings.Contains(err.Error(), test.toHost) || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("the server's error %v, want %q", err, test.toHost)
 			}
-			if n := s.service.Sessions(); n != 0 {
+			if n := s.service.Conns(); n != 0 {
 				t.Errorf("%d sessions are left", n)
 			}
 		})

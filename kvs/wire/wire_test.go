@@ -20,8 +20,8 @@ import (
 // that the codec supports, and under TLS: what a codec must do is tested with it.
 func each(t *testing.T, test func(t *testing.T, id Options)) {
 	for _, c := range codecs {
-		for name, options := range map[string]Features{"": {}, " coalesced": {Coalesce: true}, " checked": {CRC: true}, " both": {Coalesce: true, CRC: true}} {
-			if options.Coalesce && !c.supports.Coalesce || options.CRC && !c.supports.CRC {
+		for name, options := range map[string]Features{"": {}, " deduped": {Dedup: true}, " checked": {CRC: true}, " both": {Dedup: true, CRC: true}} {
+			if options.Dedup && !c.supports.Dedup || options.CRC && !c.supports.CRC {
 				continue
 			}
 			t.Run(c.name+name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestConnectionEnds(t *testing.T) {
 		if _, err := call(stays, &batch); err != nil {
 			t.Errorf("the other connection: %v", err)
 		}
-		if n, counts := s.service.Sessions(), s.service.Counts()["node0"]; n != 1 || counts.Misses != 3 {
+		if n, counts := s.service.Conns(), s.service.Counts()["node0"]; n != 1 || counts.Misses != 3 {
 			t.Errorf("%d sessions, %d misses; want 1 and 3", n, counts.Misses)
 		}
 	})
@@ -249,7 +249,7 @@ func TestTooLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		tooLarge := []*kvs.Batch{&gets, &puts}
-		if id.Coalesce {
+		if id.Dedup {
 			tooLarge = tooLarge[1:] // the reply holds its one value once, and fits
 		}
 		for _, large := range tooLarge {
@@ -267,17 +267,17 @@ func TestTooLarge(t *testing.T) {
 // by the server.
 func TestCheckCodec(t *testing.T) {
 	wants := map[string]Features{
-		"-dedup": {Coalesce: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
+		"-dedup": {Dedup: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
 	}
 	for _, c := range codecs {
 		if err := CheckCodec(c.name, c.supports); err != nil {
 			t.Error(err)
 		}
 		for flag, f := range wants {
-			ok := f.Coalesce && c.supports.Coalesce || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
+			ok := f.Dedup && c.supports.Dedup || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
 			h := hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Codec: c.name, Features: f}}
 			if f.Retry {
-				h.Lane.Connection = 1
+				h.Session.Connection = 1
 			}
 			err, objection := CheckCodec(c.name, f), Options{Hello: Hello{Codec: c.name}}.objection(h)
 			if ok != (err == nil) || ok != (objection == "") || !ok && (!strings.HasPrefix(err.Error(), flag+": -codec "+c.name) || objection != err.Error()) {

@@ -159,7 +159,7 @@ func (c *Controller) start(role metrics.Role) error {
 		if err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
-		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Epoch: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
+		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }

@@ -103,9 +103,9 @@ func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, id, version 
 	return true
 }
 
-// testExchange has goroutines ReadModifyWrite one key, each with values that
-// are written once. In a chain of atomic exchanges every value is read exactly
-// once, but for the last, which is still there; and one of them reads nothing.
+// testExchange has goroutines ReadModifyWrite one key with unique values. In a chain of
+// atomic exchanges every value is read exactly once, except the last, which remains; the
+// first exchange reads nothing.
 func testExchange(t *testing.T, e kvs.Engine) {
 	const exchanges = 500
 	read := make([][]outcome, goroutines)

@@ -8,7 +8,7 @@ import (
 	"kvlab/kvs"
 )
 
-// step is one operation and the result that is due.
+// step is one operation and its expected result.
 type step struct {
 	op
 	want outcome
@@ -47,7 +47,7 @@ var conformance = []struct {
 		{put("a", "1"), stored}, {put("aa", "2"), stored}, {put("aaa", "3"), stored}, {get("aaaa"), missing},
 		{get("a"), found("1")}, {get("aa"), found("2")}, {get("aaa"), found("3")},
 	}, 3},
-	// Key and value stand side by side in some engines: their border matters.
+	// Some engines store key and value side by side.
 	{"key and value exchange bytes", []step{
 		{put("ab", "c"), stored}, {put("a", "bc"), stored}, {put("abc", ""), stored},
 		{get("ab"), found("c")}, {get("a"), found("bc")}, {get("abc"), found("")},
@@ -65,7 +65,7 @@ var (
 	longValue = strings.Repeat("0123456789abcdef", kvs.MaxValueLen/16)
 )
 
-// manyGets is more Gets side by side than an engine looks up together.
+// manyGets has more consecutive Gets than an engine looks up together.
 func manyGets() []step {
 	steps := []step{{put("7", "seven"), stored}}
 	for i := range 100 {
@@ -78,8 +78,8 @@ func manyGets() []step {
 	return append(steps, step{put("7", "again"), stored}, step{get("7"), found("again")})
 }
 
-// testConformance runs each row twice: an Apply for each operation, and one for
-// all. Within one Apply, too, operations take effect in order.
+// testConformance runs each row twice: with an Apply for each operation, and with one for
+// all.
 func testConformance(t *testing.T, open func() kvs.Engine) {
 	for _, row := range conformance {
 		t.Run(row.name, func(t *testing.T) {
@@ -106,9 +106,7 @@ func checkOutcome(t *testing.T, how string, i int, s step, got outcome) {
 	}
 }
 
-// testBorrowed: a reply is the caller's own. What happens to a key after its
-// value was read does not reach it, and writing into it does not reach the
-// engine.
+// testBorrowed tests that a reply and the engine share no memory.
 func testBorrowed(t *testing.T, open func() kvs.Engine) {
 	e := open()
 	apply(t, e, put("k", "before"))

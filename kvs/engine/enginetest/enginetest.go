@@ -1,10 +1,9 @@
-// Package enginetest is the suite that every engine passes, and the one
-// benchmark that all of them run:
+// Package enginetest is the engines' test suite and benchmark:
 //
-//	conformance  one operation after another, against what the contract says
-//	random       long random lists, against a plain map
+//	conformance  single operations, compared with the contract
+//	random       long random lists, compared with a plain map
 //	concurrent   many goroutines: no torn or foreign value, no lost exchange
-//	linear       recorded histories, against a register's, with porcupine
+//	linear       recorded histories, checked by porcupine
 package enginetest
 
 import (
@@ -15,7 +14,7 @@ import (
 	"kvlab/kvs"
 )
 
-// Run tests the engine that open returns a new, empty one of each time.
+// Run tests an engine. Each call of open returns a new, empty one.
 func Run(t *testing.T, open func() kvs.Engine) {
 	t.Run("conformance", func(t *testing.T) { testConformance(t, open) })
 	t.Run("borrowed", func(t *testing.T) { testBorrowed(t, open) })
@@ -25,14 +24,14 @@ func Run(t *testing.T, open func() kvs.Engine) {
 	t.Run("linear", func(t *testing.T) { testLinear(t, open) })
 }
 
-// newRandom prints its seed, so that a failure can be repeated.
+// newRandom logs its seed.
 func newRandom(t testing.TB) *rand.Rand {
 	const seed = 20261121
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// op is an operation whose strings are shared with no other.
+// op is an operation that shares no memory with others.
 type op struct {
 	kind       kvs.Kind
 	key, value string
@@ -42,7 +41,7 @@ func get(key string) op           { return op{kind: kvs.Get, key: key} }
 func put(key, value string) op    { return op{kind: kvs.Put, key: key, value: value} }
 func modify(key, value string) op { return op{kind: kvs.ReadModifyWrite, key: key, value: value} }
 
-// outcome is a result in the same way.
+// outcome is a result that shares no memory with others.
 type outcome struct {
 	read  bool // the operation read
 	found bool // and there was something
@@ -66,10 +65,9 @@ func (o outcome) String() string {
 
 func found(value string) outcome { return outcome{read: true, found: true, value: value} }
 
-// apply executes ops in one Apply and returns their results. The memory that it
-// lends to the engine is overwritten afterwards: an engine that kept a part of
-// it is found out by whatever reads next. Test failures are reported as errors,
-// because goroutines call it.
+// apply executes ops in one Apply and returns their results. It overwrites the operations'
+// memory afterwards, so that later reads detect an engine that kept a part of it. It
+// reports failures with Errorf, because goroutines call it.
 func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
 	t.Helper()
 	var lent []byte

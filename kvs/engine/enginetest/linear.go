@@ -12,10 +12,10 @@ import (
 	"kvlab/kvs"
 )
 
-// register is one key's sequential behaviour: its state is the outcome of a
-// Get. Histories are cut by key, because each operation is linearizable on its
-// own and linearizability is local (Herlihy and Wing, "Linearizability: a
-// correctness condition for concurrent objects", TOPLAS 1990, section 3.1).
+// register is the sequential model of one key: its state is the outcome of a Get.
+// Histories are partitioned by key, because linearizability is local (Herlihy and Wing,
+// "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990, section
+// 3.1).
 var register = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byKey := map[string][]porcupine.Operation{}
@@ -42,8 +42,8 @@ var register = porcupine.Model{
 	},
 }
 
-// checkHistory returns an error unless history is linearizable. Its histories
-// are so short that a check is over at once; one that is not has failed.
+// checkHistory returns an error unless history is linearizable. Histories are short: a
+// check that does not end at once has failed.
 func checkHistory(history []porcupine.Operation) error {
 	if result := porcupine.CheckOperationsTimeout(register, history, 20*time.Second); result != porcupine.Ok {
 		return fmt.Errorf("a history of %d operations: linearizable: %s", len(history), result)
@@ -61,9 +61,9 @@ func testLinear(t *testing.T, open func() kvs.Engine) {
 	}
 }
 
-// record runs goroutines that each apply small batches, and returns what
-// happened. The operations of one batch share its interval: they lie in it in
-// some order, which is less than is promised, and never more.
+// record runs goroutines that apply small batches, and returns their history. The
+// operations of one batch share its interval, in any order: that is weaker than the
+// contract.
 func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation {
 	const clients, batches, keys = 4, 30, 3
 	histories := make([][]porcupine.Operation, clients)

@@ -7,7 +7,7 @@ import (
 	"kvlab/kvs"
 )
 
-// reference is the plain map that engines are held against.
+// reference is the plain map with which engines are compared.
 type reference map[string]string
 
 func (r reference) apply(o op) outcome {
@@ -24,7 +24,7 @@ func (r reference) apply(o op) outcome {
 	return missing
 }
 
-// text is n random bytes of a small alphabet that has both ends of the byte.
+// text returns n random bytes of a small alphabet, with the smallest and largest byte.
 func text(random *rand.Rand, n int) string {
 	const alphabet = "\x00a\xff"
 	b := make([]byte, n)
@@ -34,8 +34,8 @@ func text(random *rand.Rand, n int) string {
 	return string(b)
 }
 
-// randomOp has one of some hundred keys, short ones more often than long ones,
-// so that operations meet and keys are prefixes of others.
+// randomOp returns an operation on one of some hundred keys, mostly short ones, so that
+// keys repeat and are prefixes of others.
 func randomOp(random *rand.Rand) op {
 	size := 1 + random.IntN(4)
 	if random.IntN(50) == 0 {
@@ -54,8 +54,8 @@ func randomOp(random *rand.Rand) op {
 	return o
 }
 
-// testRandom applies one random list in random cuts; each result is what the
-// reference says, and so is every key at the end.
+// testRandom applies random batches, and compares each result and finally every key with
+// the reference.
 func testRandom(t *testing.T, open func() kvs.Engine) {
 	random := newRandom(t)
 	e, want := open(), reference{}

@@ -2,5 +2,5 @@
 
 package prefetch
 
-// lines does nothing on processors whose instruction is not given here.
+// lines does nothing on other processors.
 func lines(*uintptr, int) {}

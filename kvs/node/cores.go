@@ -12,13 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCores is the size of the kernel's processor mask as sched_setaffinity is
-// called here.
+// maxCores is the size of the processor mask.
 const maxCores = len(unix.CPUSet{}) * strconv.IntSize
 
-// ParseCores reads a list of processors in the kernel's own form, numbers and
-// ranges separated by commas such as 0-3,8 (cpuset(7), "List format"), and
-// returns them in ascending order. The error says what is wrong with the list.
+// ParseCores parses a list of processors, such as 0-3,8 (cpuset(7), "List format"),
+// and returns them in ascending order.
 func ParseCores(list string) ([]int, error) {
 	var cores []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -42,12 +40,12 @@ func ParseCores(list string) ([]int, error) {
 	}
 	slices.Sort(cores)
 	if len(slices.Compact(slices.Clone(cores))) < len(cores) {
-		return nil, errors.New("a processor stands there twice")
+		return nil, errors.New("a processor is listed twice")
 	}
 	return cores, nil
 }
 
-// formatCores writes processors in ascending order as ParseCores reads them.
+// formatCores is the inverse of ParseCores.
 func formatCores(cores []int) string {
 	var items []string
 	for i := 0; i < len(cores); {
@@ -80,9 +78,9 @@ func allowedCores() ([]int, error) {
 	return cores, nil
 }
 
-// bind keeps this process on the listed processors, and has it run as many
-// goroutines at a time. All of them must be there and allowed: the kernel would
-// leave out in silence those that are not. Errors are UsageErrors.
+// bind runs this process on the listed processors only, and sets GOMAXPROCS to their
+// number. A processor that is missing or not allowed is a UsageError; the kernel would
+// ignore it silently.
 func bind(list string) error {
 	cores, err := ParseCores(list)
 	if err != nil {
@@ -107,9 +105,8 @@ func bind(list string) error {
 	return nil
 }
 
-// bindThreads binds every thread. A mask is a thread's own, and a new thread has
-// that of the one that made it; so the work is done when a look at all threads
-// finds none that is still free, which takes two or three.
+// bindThreads binds every thread. A new thread inherits the mask of its creator, so
+// bindThreads repeats until all threads are bound, usually two or three times.
 func bindThreads(set unix.CPUSet) error {
 	for range 100 {
 		free := false
@@ -124,7 +121,7 @@ func bindThreads(set unix.CPUSet) error {
 			}
 			var has unix.CPUSet
 			if err := unix.SchedGetaffinity(id, &has); errors.Is(err, unix.ESRCH) || err == nil && has == set {
-				continue // it has ended, or is bound
+				continue // ended or bound
 			} else if err != nil {
 				return err
 			}
@@ -137,5 +134,5 @@ func bindThreads(set unix.CPUSet) error {
 			return nil
 		}
 	}
-	return errors.New("the kernel does not keep to the mask")
+	return errors.New("new threads keep appearing without the mask")
 }

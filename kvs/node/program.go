@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,11 +25,11 @@ type UsageError struct{ Err error }
 func (e UsageError) Error() string { return e.Err.Error() }
 func (e UsageError) Unwrap() error { return e.Err }
 
-// PeerError marks an error as another node's: what that one did not do.
+// PeerError marks an error as caused by another node.
 type PeerError struct {
 	Node string // its name
 	Err  error
-	Lost bool // it answers, and has lost what it held
+	Lost bool // it answers, but has lost its records
 }
 
 func (e PeerError) Error() string { return e.Err.Error() }
@@ -39,33 +41,33 @@ const (
 	exitUsage  = 2
 )
 
-// A Program is kvsserver or kvsclient: how it reads its command line, and what
-// it does then.
+// A Program is kvsserver or kvsclient.
 type Program struct {
 	Name string
 	Role metrics.Role
-	// Parse reads a command line and does nothing else. Its errors are those of
-	// ParseFlags, or UsageErrors that name the wrong flag and its right form.
+	// Parse parses a command line. Its errors are those of ParseFlags, or UsageErrors
+	// that name the wrong flag and its right form.
 	Parse func(args []string) (*Flags, error)
-	// Run does the node's work until it is done or ctx ends. It reads args
-	// with ParseFlags. token is the run's secret, empty by hand.
+	// Run does the node's work until it is done or ctx ends. It parses args with
+	// ParseFlags. token is the run's secret; "" without a launcher.
 	Run func(ctx context.Context, node *Node, args []string, token string) error
 }
 
 // The only argument of a program under a launcher: -control for a run, -probe for
-// questions about the machine. The protocol is the same; the words tell one from
-// the other in a list of processes.
+// questions about the machine. The protocol is the same; the flag distinguishes the two
+// in a list of processes.
 const (
 	controlFlag = "-control"
 	probeFlag   = "-probe"
 )
 
-// Main runs p with the process's own arguments and streams, under a launcher
-// when the only argument is -control or -probe, and returns the exit status. An error
-// goes to the launcher as the last event, or to stderr as one line. When the
-// first argument is -settings, it only prints the others' effect; when the only one
-// is -flags, it describes its flags. See
-// tidy for -reap and -signal.
+// Main runs p with the process's arguments and streams, and returns the exit status. An
+// error goes to the launcher as the last event, or to stderr as one line.
+//
+//	-control, -probe  run under a launcher
+//	-settings ...     print the final value of every flag
+//	-flags            describe the flags
+//	-reap, -signal    see maintenance
 func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -79,19 +81,17 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		return p.exit(p.list(stdout), stderr, stderr)
 	}
 	if len(args) > 0 && (args[0] == reapFlag || args[0] == signalFlag) {
-		return p.exit(tidy(args, stdout), stderr, stderr)
+		return p.exit(maintenance(args, stdout), stderr, stderr)
 	}
-	return p.exit(p.Run(ctx, Alone(stdout), args, ""), stdout, stderr)
+	return p.exit(p.Run(ctx, Standalone(stdout), args, ""), stdout, stderr)
 }
 
-// controlled runs p under a launcher. A program that goes on working after its
-// context has ended, or hangs on a pipe that nobody reads, is left behind: its
-// process ends with the status that is returned.
+// controlled runs p under a launcher. It returns even if p does not stop after its
+// context has ended, or hangs on a pipe without a reader.
 func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
-	// A pipe that breaks with the launcher shows in the context's end. SIGPIPE
-	// would come first, and leave the pid file.
+	// A broken pipe ends the context. SIGPIPE would leave the pid file.
 	signal.Ignore(syscall.SIGPIPE)
-	node, ctx := Attach(ctx, stdin, stdout)
+	node, ctx := Controlled(ctx, stdin, stdout)
 	ended := make(chan error, 1)
 	go func() { ended <- p.work(ctx, node) }()
 	overdue := make(chan struct{})
@@ -113,10 +113,10 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		err = bind(start.Cores)
 	}
 	if err == nil && start.GCS > 0 {
-		go collect(ctx, time.Duration(start.GCS*float64(time.Second)))
+		go forceGC(ctx, time.Duration(start.GCS*float64(time.Second)))
 	}
 	if err == nil {
-		node.calendar, err = calendarOf(start.Epoch, node.now())
+		node.clock, err = runClockOf(start.Clock, node.now())
 	}
 	if err == nil {
 		node.trust = start.Trust
@@ -130,7 +130,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var usage UsageError
 		var peer PeerError
 		errors.As(err, &peer)
-		// If this cannot be sent either, the exit status still tells.
+		// If this fails too, the exit status still shows the error.
 		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost})
 	}
 	return err
@@ -153,17 +153,17 @@ func (p Program) exit(err error, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// helpError carries the text that -help asks for.
+// helpError carries the text of -help.
 type helpError struct{ text string }
 
 func (helpError) Error() string {
-	return "-help is for the program itself, not for a run: type it after the program's name"
+	return "-help works only on the program's own command line"
 }
 
-// ParseFlags parses args with flags, whose output it takes over, and refuses
-// stray words. Its errors are UsageErrors of one line; asking for help is one
-// that Main prints.
-func ParseFlags(flags *Flags, args []string, hints map[string]string) error {
+// ParseFlags parses args and refuses positional arguments. aliases are the labs' names
+// of flags. Its errors are UsageErrors of one line, or a request for help that Main
+// prints.
+func ParseFlags(flags *Flags, args []string, aliases map[string]string) error {
 	flags.SetOutput(io.Discard)
 	for old, name := range metrics.RenamedFlags {
 		if f := flags.Lookup(name); f != nil {
@@ -177,14 +177,65 @@ func ParseFlags(flags *Flags, args []string, hints map[string]string) error {
 	if err != nil {
 		if name, unknown := format.UnknownFlag(err, flags.FlagSet, "-"); unknown != nil {
 			err = unknown
-			if right, ok := hints[name]; ok {
-				err = fmt.Errorf("-%s: unknown flag: here it is %s", name, right)
+			if right, ok := aliases[name]; ok {
+				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
 			}
 		}
 		return UsageError{fmt.Errorf("%w (-help lists the flags)", err)}
 	}
 	if flags.NArg() > 0 {
-		return UsageError{fmt.Errorf("stray argument %q: every setting is a flag, -name value (-help lists them)", flags.Arg(0))}
+		return UsageError{fmt.Errorf("unexpected argument %q: every setting is a flag, -name value (-help lists them)", flags.Arg(0))}
 	}
 	return nil
+}
+
+// The first arguments with which a launcher asks for a program's flags.
+const (
+	settingsFlag = "settings"
+	flagsFlag    = "-flags"
+)
+
+// settings prints the final value of every flag as a JSON object: the launcher checks a
+// node's arguments with it before it starts anything.
+func (p Program) settings(args []string, stdout io.Writer) error {
+	flags, err := p.Parse(args)
+	if err != nil {
+		return noHelp(err)
+	}
+	return json.NewEncoder(stdout).Encode(flags.Values())
+}
+
+// list prints the description of every flag as a JSON array: the launcher accepts these
+// flags as its own.
+func (p Program) list(stdout io.Writer) error {
+	flags, err := p.Parse(nil)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(flags.List())
+}
+
+// noHelp turns a request for help that has no reader into a UsageError.
+func noHelp(err error) error {
+	var help helpError
+	if errors.As(err, &help) {
+		return UsageError{errors.New(help.Error())}
+	}
+	return err
+}
+
+// forceGC forces a garbage collection at intervals until ctx ends. The runtime itself
+// may wait for two minutes (forcegcperiod in its proc.go), and until a collection a
+// leak and garbage look the same.
+func forceGC(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			runtime.GC()
+		}
+	}
 }

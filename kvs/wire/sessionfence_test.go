@@ -26,10 +26,10 @@ func runs(functions ...string) bool {
 
 // The old connection's requests are not applied once a new one has been welcomed,
 // even when they were on their way before.
-func TestLaneIsFenced(t *testing.T) {
+func TestSessionIsFenced(t *testing.T) {
 	b := newBlocker()
 	s := startServer(t, binaryID, b)
-	id := laneID(0, 2)
+	id := sessionOptions(0, 2)
 	var put kvs.Batch
 	put.Append(kvs.Put, []byte("key"), []byte("old"))
 	frame := func(number uint64) []byte {
@@ -37,7 +37,7 @@ func TestLaneIsFenced(t *testing.T) {
 		header{kind: requestFrame, seq: number, count: 1, size: uint32(put.Size())}.put(f)
 		return f
 	}
-	id.Lane.Connection = 1
+	id.Session.Connection = 1
 	old := s.rawConn(t, id)
 	for number := range uint64(2) {
 		if _, err := old.Write(frame(number)); err != nil {
@@ -45,7 +45,7 @@ func TestLaneIsFenced(t *testing.T) {
 		}
 	}
 	<-b.entered // call 0 is being applied, call 1 is behind it
-	id.Lane.Connection, id.Lane.Unanswered = 2, 2
+	id.Session.Connection, id.Session.Unanswered = 2, 2
 	welcomed := make(chan net.Conn)
 	go func() {
 		conn, err := net.Dial("tcp", s.addr)
@@ -84,7 +84,7 @@ func TestLaneIsFenced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if number == 1 {
-			<-b.entered // call 0 is answered from memory
+			<-b.entered // call 0 is answered from the cache
 			b.leave <- struct{}{}
 		}
 		if err := in.readHeader(replyFrame); err != nil || in.next.seq != number {
@@ -100,11 +100,11 @@ func TestLaneIsFenced(t *testing.T) {
 }
 
 // More calls under way than the server remembers answers to are refused before
-// they are sent; the lane goes on.
-func TestLaneWindow(t *testing.T) {
+// they are sent; the session goes on.
+func TestSessionWindow(t *testing.T) {
 	b := newBlocker()
 	s := startServer(t, binaryID, b)
-	client := dial(t, s.addr, laneID(0, 1))
+	client := dial(t, s.addr, sessionOptions(0, 1))
 	first, second := counter{key: []byte("a")}, counter{key: []byte("b")}
 	first.send(client)
 	<-b.entered
@@ -118,18 +118,18 @@ func TestLaneWindow(t *testing.T) {
 	}
 }
 
-// What is wrong with a lane is said at once.
-func TestLaneRefused(t *testing.T) {
+// What is wrong with a session is said at once.
+func TestSessionRefused(t *testing.T) {
 	for _, test := range []struct {
 		change func(*Options)
 		want   string
 	}{
 		{func(id *Options) { id.Codec = "gob" }, "-retry: -codec gob does not support it"},
-		{func(id *Options) { id.Lane.Window = 0 }, "want 1 to 65536"},
-		{func(id *Options) { id.Lane.Client = "me" }, "want 16 to 64"},
-		{func(id *Options) { id.Lane.Keep = time.Hour }, "want 0 to 10m"},
+		{func(id *Options) { id.Session.Window = 0 }, "want 1 to 65536"},
+		{func(id *Options) { id.Session.Client = "me" }, "want 16 to 64"},
+		{func(id *Options) { id.Session.Keep = time.Hour }, "want 0 to 10m"},
 	} {
-		id := laneID(0, 1)
+		id := sessionOptions(0, 1)
 		test.change(&id)
 		server := binaryID
 		server.Codec = id.Codec
@@ -143,11 +143,11 @@ func TestLaneRefused(t *testing.T) {
 	}
 }
 
-// No bit that is flipped in a handshake's message changes what it says: a lane
+// No bit that is flipped in a handshake's message changes what it says: a session
 // that is taken for another one, or for a new one, would apply calls twice.
 func TestMessageFlips(t *testing.T) {
-	id := laneID(3, 2)
-	id.Lane.Unanswered = 2
+	id := sessionOptions(3, 2)
+	id.Session.Unanswered = 2
 	whole, err := seal(hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: id.Hello})
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"kvlab/kvs/service"
 )
 
-// TestServiceCoalesces applies the same batches through a plain and a
-// coalescing session.
-func TestServiceCoalesces(t *testing.T) {
+// TestServiceDedup applies the same batches through a plain and a
+// deduplicating connection.
+func TestServiceDedup(t *testing.T) {
 	var batch kvs.Batch
 	for i := range 3000 {
 		key := fmt.Appendf(nil, "k%d", i%50)
@@ -28,7 +28,7 @@ func TestServiceCoalesces(t *testing.T) {
 	var size [2]int
 	for i := range results {
 		session := service.New(engine.NewMutex()).Open("peer")
-		session.Coalesce = i == 1
+		session.Dedup = i == 1
 		var reply kvs.Reply
 		if err := session.BatchPutGet(&batch, &reply); err != nil {
 			t.Fatal(err)
@@ -40,9 +40,9 @@ func TestServiceCoalesces(t *testing.T) {
 		size[i] = len(reply.Frame())
 	}
 	if !reflect.DeepEqual(results[0], results[1]) {
-		t.Error("the coalesced reply has other results than the plain one")
+		t.Error("the deduplicated reply has other results than the plain one")
 	}
 	if size[1] > size[0]/2 {
-		t.Errorf("%d bytes coalesced, %d plain", size[1], size[0])
+		t.Errorf("%d bytes deduplicated, %d plain", size[1], size[0])
 	}
 }

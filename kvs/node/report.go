@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"sync"
 	"time"
 
@@ -9,8 +11,8 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// Reporter reports what a node does, each second and at each change of phase,
-// so that an interval never lies in two phases. It is safe for concurrent use.
+// Reporter reports a node's work each second and at each change of phase, so that no
+// interval lies in two phases. It is safe for concurrent use.
 type Reporter struct {
 	node    *Node
 	sampler *usage.Sampler
@@ -30,9 +32,9 @@ type Reporter struct {
 	window  WindowUse      // guarded by mu
 }
 
-// WindowUse is what a node used and did while the window was open.
+// WindowUse is what a node used and did during the window.
 type WindowUse struct {
-	Start   time.Time // a Date
+	Start   time.Time // in run time
 	LengthS float64
 	Counts  metrics.Counts
 	usage.WindowUsage
@@ -40,14 +42,13 @@ type WindowUse struct {
 
 const (
 	reportEvery = time.Second
-	// shortest is the shortest interval worth a record. What is left over
-	// between a tick and a change of phase right after it goes to the next.
+	// shortest is the shortest interval that is reported. A shorter one, between a tick
+	// and a change of phase right after it, becomes part of the next.
 	shortest = 20 * time.Millisecond
 )
 
-// NewReporter returns a reporter in phase idle. counts is what the node has
-// done so far; done, which may be nil, is called after each interval has been
-// reported.
+// NewReporter returns a reporter in phase idle. counts returns the node's work so far;
+// done, which may be nil, is called after each reported interval.
 func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Interval, metrics.Usage) error) (*Reporter, error) {
 	now := node.now()
 	sampler, err := usage.NewSampler(now)
@@ -60,15 +61,13 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 	}, nil
 }
 
-// SetDataInterface names the interface that carries the data; see
-// metrics.Sampler.
+// SetDataInterface names the interface that carries the data; see usage.Sampler.
 func (r *Reporter) SetDataInterface(name string) error { return r.sampler.SetDataInterface(name) }
 
-// Run reports until ctx ends; its error is the first of a report. A late tick
-// does not delay the ones after it.
+// Run reports until ctx ends or a report fails. A late tick does not delay later ones.
 func (r *Reporter) Run(ctx context.Context) error {
 	defer r.ticker.Stop()
-	oftener, stop := r.oftener()
+	samples, stop := r.sampleTicks()
 	defer stop()
 	for {
 		var err error
@@ -77,7 +76,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 			return nil
 		case <-r.ticker.C:
 			err = r.tick()
-		case <-oftener:
+		case <-samples:
 			err = r.sampleNow()
 		}
 		if err != nil {
@@ -123,8 +122,8 @@ func (r *Reporter) cut(least time.Duration) error {
 	return r.done(i, usage)
 }
 
-// Enter ends the interval, begins a phase, and with it a new second. The
-// window's use lies between Enter(Window) and the next Enter.
+// Enter ends the interval and starts a phase with a new second. The window lasts from
+// Enter(Window) to the next Enter.
 func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +140,7 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	case was == metrics.Window:
 		used, err := r.sampler.CloseWindow()
 		r.window = WindowUse{
-			Start:       r.node.Date(r.opened),
+			Start:       r.node.ToRun(r.opened),
 			LengthS:     r.node.now().Sub(r.opened).Seconds(),
 			Counts:      r.counts().Sub(r.before),
 			WindowUsage: used,
@@ -151,9 +150,64 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	return nil
 }
 
-// Window is what was used and done in the window that was closed last.
+// Window returns the use of the last completed window.
 func (r *Reporter) Window() WindowUse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.window
+}
+
+// Sampling says how often a node samples its machine.
+type Sampling struct {
+	Every time.Duration // -sample-every; 0 is never
+}
+
+// Sampled is the default: once in each report.
+var Sampled = Sampling{Every: reportEvery}
+
+const shortestSampling = 10 * time.Millisecond
+
+// Flags defines s's flags.
+func (s *Sampling) Flags(flags *flag.FlagSet) {
+	flags.DurationVar(&s.Every, "sample-every", s.Every, "`interval` between samples of the machine's usage, "+shortestSampling.String()+" to "+reportEvery.String()+"; 0 takes none in the window, which shows what sampling costs")
+}
+
+// Validate returns an error that names the flag and its right form.
+func (s Sampling) Validate() error {
+	if s.Every != 0 && (s.Every < shortestSampling || s.Every > reportEvery) {
+		return fmt.Errorf("-sample-every %s: want %s to %s, or 0", s.Every, shortestSampling, reportEvery)
+	}
+	return nil
+}
+
+// Sample sets how often the reporter samples the machine. It is called before Run.
+func (r *Reporter) Sample(s Sampling) { r.sampling = s.Every }
+
+// sampleTicks ticks for the samples between two reports; never if there are none.
+func (r *Reporter) sampleTicks() (ticks <-chan time.Time, stop func()) {
+	if r.sampling == 0 || r.sampling >= reportEvery {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(r.sampling)
+	return ticker.C, ticker.Stop
+}
+
+// sampleNow takes a sample between two reports.
+func (r *Reporter) sampleNow() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := r.sample()
+	return err
+}
+
+// sample samples the machine and reports the sample, unless sampling is off.
+func (r *Reporter) sample() (metrics.Usage, error) {
+	if r.sampling == 0 {
+		return metrics.Usage{}, nil
+	}
+	usage, err := r.sampler.Sample(r.phase)
+	if err != nil {
+		return usage, err
+	}
+	return usage, r.node.Report(metrics.Record{Usage: &usage})
 }

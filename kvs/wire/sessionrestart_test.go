@@ -53,11 +53,11 @@ func (r *revenant) setToken(token string) {
 	r.id.Token = token
 }
 
-// A server that comes back with an empty store is noticed, by a lane and by a
+// A server that comes back with an empty store is noticed, by a session and by a
 // client that has met it before and connects again; nothing is applied to it.
 func TestServerRestarted(t *testing.T) {
 	s := newRevenant(t, binaryID)
-	client, met, err := Dial(context.Background(), s.addr, laneID(0, 1))
+	client, met, err := Dial(context.Background(), s.addr, sessionOptions(0, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +89,10 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// A lane whose server is gone, or has been replaced by another run's, ends with
+// A session whose server is gone, or has been replaced by another run's, ends with
 // the reason, in its time; one that answers nothing ends as well, as does one that
 // its user closes meanwhile.
-func TestLaneEnds(t *testing.T) {
+func TestSessionEnds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		after func(t *testing.T, r *revenant, client *Client)
@@ -104,7 +104,7 @@ func TestLaneEnds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRevenant(t, binaryID)
-			id := laneID(0, 1)
+			id := sessionOptions(0, 1)
 			id.CallTimeout = 300 * time.Millisecond
 			client := dial(t, r.addr, id)
 			test.after(t, r, client)
@@ -118,7 +118,7 @@ func TestLaneEnds(t *testing.T) {
 			if !found {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
-			poll(t, "the lane's goroutines are left", func() bool { return !runs("wire.watchdog", "wire.(*sessionConn).watch", "rpc.(*Client).input") })
+			poll(t, "the session's goroutines are left", func() bool { return !runs("wire.watchdog", "wire.(*sessionConn).watch", "rpc.(*Client).input") })
 		})
 	}
 }

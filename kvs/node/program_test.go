@@ -54,10 +54,10 @@ func TestMainByHand(t *testing.T) {
 		{"defaults", nil, 0, "hello\n", ""},
 		{"flag", []string{"-word", "bye"}, 0, "bye\n", ""},
 		{"unknown flag", []string{"-wrod", "bye"}, 2, "", "echo: -wrod: unknown flag; did you mean -word? (-help lists the flags)\n"},
-		{"another's spelling", []string{"--text=bye"}, 2, "", "echo: -text: unknown flag: here it is -word (-help lists the flags)\n"},
+		{"another's spelling", []string{"--text=bye"}, 2, "", "echo: -text: unknown flag; use -word (-help lists the flags)\n"},
 		{"wrong value", []string{"-times", "x"}, 2, "", `echo: invalid value "x" for flag -times`},
 		{"missing value", []string{"-word"}, 2, "", "echo: flag needs an argument: -word"},
-		{"stray word", []string{"-word", "bye", "now", "-times", "2"}, 2, "", `echo: stray argument "now": every setting is a flag`},
+		{"stray word", []string{"-word", "bye", "now", "-times", "2"}, 2, "", `echo: unexpected argument "now": every setting is a flag`},
 		{"failure", []string{"-word", "fail"}, 1, "", "echo: it failed\n"},
 		{"control beside other flags", []string{"-control", "-word", "bye"}, 2, "", "-control: unknown flag"},
 	}
@@ -99,7 +99,7 @@ func TestSettings(t *testing.T) {
 		{[]string{"-settings"}, 0, `{"loud":"false","times":"1","word":"hello"}`, ""},
 		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"loud":"false","times":"3","word":"a b"}`, ""},
 		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: parse error (-help lists the flags)`},
-		{[]string{"-settings", "-help"}, 2, "", "echo: -help is for the program itself, not for a run: type it after the program's name"},
+		{[]string{"-settings", "-help"}, 2, "", "echo: -help works only on the program's own command line"},
 		{[]string{"-times", "2", "-settings"}, 2, "", "echo: -settings: unknown flag (-help lists the flags)"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -198,9 +198,9 @@ func TestMainControlled(t *testing.T) {
 		{"done", Command{Do: Start, Args: []string{"-word", "bye"}, Token: "secret"}, 0, Event{Event: Done}},
 		{"failure", Command{Do: Start, Args: []string{"-word", "fail"}, Token: "secret"}, 1, Event{Event: Error, Text: "say it: it failed"}},
 		{"usage", Command{Do: Start, Args: []string{"-nope"}}, 2, Event{Event: Error, Usage: true, Text: "-nope: unknown flag (-help lists the flags)"}},
-		{"stray word", Command{Do: Start, Args: []string{"30"}}, 2, Event{Event: Error, Usage: true, Text: `stray argument "30": every setting is a flag, -name value (-help lists them)`}},
+		{"stray word", Command{Do: Start, Args: []string{"30"}}, 2, Event{Event: Error, Usage: true, Text: `unexpected argument "30": every setting is a flag, -name value (-help lists them)`}},
 		{"help", Command{Do: Start, Args: []string{"-help"}}, 2, Event{Event: Error, Usage: true, Text: helpError{}.Error()}},
-		{"no start", Command{Do: Go}, 1, Event{Event: Error, Text: `command "go" from the launcher where "start" is due`}},
+		{"no start", Command{Do: Go}, 1, Event{Event: Error, Text: `command "go" from the launcher, want "start"`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestMainSignal(t *testing.T) {
 func TestIntroduce(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // for the pid file
 	l, stdin, stdout := newLauncher(t)
-	node, _ := Attach(context.Background(), stdin, stdout)
+	node, _ := Controlled(context.Background(), stdin, stdout)
 	node.Identify("node1", metrics.Server)
 	flags := NewFlags("echo")
 	flags.String("word", "hello", "")
@@ -281,7 +281,7 @@ func TestIntroduce(t *testing.T) {
 	if err := ParseFlags(flags, args, nil); err != nil {
 		t.Fatal(err)
 	}
-	host, err := Introduce(node, args, flags, metrics.AllCapabilities)
+	host, err := ReportConfig(node, args, flags, metrics.AllCapabilities)
 	if err != nil {
 		t.Fatal(err)
 	}

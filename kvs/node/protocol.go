@@ -1,11 +1,10 @@
-// Package node is a node's process under a launcher: one protocol, facts about
-// its machine, its report, and its end.
+// Package node runs a node's process: the launcher's protocol, facts about the
+// machine, reports, and an orderly exit.
 //
-// The launcher starts kvsserver or kvsclient with the single flag -control,
-// here or through ssh, and owns its standard input and output. Each line on
-// either is one JSON object: a Command towards the node, an Event from it.
-// Nothing else travels: no shared file system, no port but the store's own, no
-// argument through a remote shell.
+// The launcher starts kvsserver or kvsclient with the single flag -control, locally or
+// through ssh, and owns its standard input and output. Each line is one JSON object: a
+// Command to the node, or an Event from it. Nothing else is needed: no shared file
+// system, no port but the store's own, no argument through a remote shell.
 //
 //	launcher                     server            client
 //	clock, facts, dial   ------>  answered <-->  (before a run; see probe.go)
@@ -18,17 +17,16 @@
 //	go(at, slices)       ------------------------>  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
 //	                     <------------------------  warm: the warm-up is about to end
-//	settle(extend, at)   ------------------------>  let it, or warm up as long once more
-//	phase(...)           ------>  note it
+//	settle(extend, at)   ------------------------>  end it, or repeat it once
+//	phase(...)           ------>  change phase
 //	                     <------------------------  record(summary), done
 //	stop                 ------>  record(summary)
 //	                     <------  done
 //
-// Between these both sides send log and record events at any time; a node
-// sends an interval record each second, which is also its heartbeat, and with
-// -linearizable its part of each slice that all clients record together. An error
-// event is a node's last. A node whose controller is gone leaves at once: when
-// its standard input closes, and when its Lease runs out.
+// A node sends log and record events at any time: an interval record each second, which
+// is also its heartbeat, and with -linearizable its part of each slice that all clients
+// record together. An error event is a node's last. A node exits at once when its standard
+// input closes or its Lease expires.
 package node
 
 import (
@@ -44,11 +42,11 @@ const (
 	Load   = "load"   // to clients
 	Go     = "go"     // to clients
 	Phase  = "phase"  // to servers: the clients have entered Phase
-	Stop   = "stop"   // to servers: report and leave
-	Settle = "settle" // to clients, in answer to Warm: Extend says whether the warm-up lasts as long once more
+	Stop   = "stop"   // to servers: report and exit
+	Settle = "settle" // to clients, in answer to Warm: Extend repeats the warm-up once
 
-	// These may come at any time, and programs never see them.
-	Beat = "beat" // the launcher is there
+	// Package node handles these at any time; programs never see them.
+	Beat = "beat" // renews the lease
 	Dump = "dump" // log every goroutine's stack
 
 	// These ask about the machine, each for an Answered event. Programs never see
@@ -65,12 +63,12 @@ type Command struct {
 	Token  string             `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Trust  *certs.Credentials `json:"trust,omitempty"` // with Start: for -tls, as secret as Token
 	Cores  string             `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
-	GCS    float64            `json:"gc_s,omitempty"`  // with Start: collect garbage whenever so many seconds have passed; 0: when it is worth it
+	GCS    float64            `json:"gc_s,omitempty"`  // with Start: force a garbage collection every so many seconds; 0: never
 	Phase  metrics.Phase      `json:"phase,omitempty"`
 	Extend bool               `json:"extend,omitempty"` // with Settle
-	Epoch  *Epoch             `json:"epoch,omitempty"`  // with Start: what the node dates by
-	At     time.Time          `json:"at,omitzero"`      // a date: with Go when the warm-up begins, with Settle when the window opens
-	Lease  *Lease             `json:"lease,omitempty"`  // with any command: from now on
+	Clock  *ClockSync         `json:"epoch,omitempty"`  // with Start: the run's clock
+	At     time.Time          `json:"at,omitzero"`      // in run time: with Go when the warm-up begins, with Settle when the window opens
+	Lease  *Lease             `json:"lease,omitempty"`  // with any command
 
 	Question *Question `json:"question,omitempty"` // with Facts and Dial
 
@@ -82,13 +80,13 @@ const (
 	Ready     = "ready"     // a server listens on Addr
 	Connected = "connected" // a client has a connection to every server
 	Loaded    = "loaded"    // a client's records are stored and read back
-	Warm      = "warm"      // a client's warm-up is about to end; what it did until now is reported, and it awaits Settle
+	Warm      = "warm"      // a client's warm-up is about to end; it has reported and awaits Settle
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log
-	Error     = "error"     // Text says why the node gives up; it will exit non-zero
+	Error     = "error"     // Text says why the node failed; it will exit non-zero
 )
 
 // Event is one line from a node to the launcher.
@@ -97,9 +95,9 @@ type Event struct {
 	Addr   string          `json:"addr,omitempty"`
 	Phase  metrics.Phase   `json:"phase,omitempty"`
 	Text   string          `json:"text,omitempty"`
-	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is at fault (exit status 2)
-	Peer   string          `json:"peer,omitempty"`  // with Error: the node that it lies with, when that is another
-	Lost   bool            `json:"lost,omitempty"`  // with Peer: that one answers, and has lost what it held
+	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is wrong (exit status 2)
+	Peer   string          `json:"peer,omitempty"`  // with Error: the node that caused it, if it is another one
+	Lost   bool            `json:"lost,omitempty"`  // with Peer: it answers, but has lost its records
 	Record *metrics.Record `json:"record,omitempty"`
 	Answer *Answer         `json:"answer,omitempty"`
 }

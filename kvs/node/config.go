@@ -13,10 +13,9 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// Introduce reports and logs what the node is: its machine, which it returns,
-// its process and binary, and the final value of every flag. Under a launcher it
-// leaves a pid file as well, so that the process can be found whatever happens.
-func Introduce(n *Node, args []string, flags *Flags, can metrics.Capabilities) (metrics.Host, error) {
+// ReportConfig reports and logs the node's machine, which it returns, its process and
+// binary, and the final value of every flag. Under a launcher it also writes a pid file.
+func ReportConfig(n *Node, args []string, flags *Flags, can metrics.Capabilities) (metrics.Host, error) {
 	host, err := usage.HostFacts()
 	if err != nil {
 		return host, err
@@ -44,9 +43,9 @@ func Introduce(n *Node, args []string, flags *Flags, can metrics.Capabilities) (
 	return host, n.Report(metrics.Record{Config: &config})
 }
 
-// binarySum is the SHA-256 of the running program's file, in hex.
+// binarySum returns the SHA-256 of the running program's file, in hex.
 func binarySum() (string, error) {
-	// The link leads to the running file even when another has its name now.
+	// The link leads to the running file even if its path now names another one.
 	file, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return "", fmt.Errorf("hash this program: %w", err)

@@ -38,7 +38,7 @@ func TestStepped(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []int64{3600, -3600} {
 		l, stdin, stdout := newLauncher(t)
-		node, _ := Attach(context.Background(), stdin, stdout)
+		node, _ := Controlled(context.Background(), stdin, stdout)
 		var shift atomic.Int64
 		node.now = func() time.Time { return stepped(time.Now(), shift.Load()) }
 		clock, err := clock.New()
@@ -46,8 +46,8 @@ func TestClockJumps(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		epoch := Epoch{Date: time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC), MonotonicNS: clock.Ns(begun)}
-		if node.calendar, err = calendarOf(&epoch, node.now()); err != nil {
+		epoch := ClockSync{Date: time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC), MonotonicNS: clock.Ns(begun)}
+		if node.clock, err = runClockOf(&epoch, node.now()); err != nil {
 			t.Fatal(err)
 		}
 		var counts metrics.Counts
@@ -99,14 +99,14 @@ func TestClockJumps(t *testing.T) {
 // The launcher's moments come back from dates, to the nanosecond; what has no date
 // stays so.
 func TestCalendar(t *testing.T) {
-	c := calendar{time.Unix(1_000_000, 5), time.Now()}
+	c := runClock{time.Unix(1_000_000, 5), time.Now()}
 	for _, after := range []time.Duration{0, 1, -time.Hour, 300 * 24 * time.Hour} {
 		moment := c.moment.Add(after)
-		if date := c.dateOf(moment); !date.Equal(time.Unix(1_000_000, 5).Add(after)) || c.momentOf(date).Sub(moment) != 0 {
+		if date := c.toRun(moment); !date.Equal(time.Unix(1_000_000, 5).Add(after)) || c.fromRun(date).Sub(moment) != 0 {
 			t.Errorf("%v after the epoch is %v", after, date)
 		}
 	}
-	if zero := (time.Time{}); !c.dateOf(zero).IsZero() || !c.momentOf(zero).IsZero() {
+	if zero := (time.Time{}); !c.toRun(zero).IsZero() || !c.fromRun(zero).IsZero() {
 		t.Error("no time has a date")
 	}
 }

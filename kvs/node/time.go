@@ -1,0 +1,59 @@
+package node
+
+import (
+	"time"
+
+	"kvlab/metrics/clock"
+)
+
+// ClockSync is one moment by two clocks: the launcher's wall clock at the run's start,
+// and the node's CLOCK_MONOTONIC (clock_gettime(2)), compared by the preflight.
+type ClockSync struct {
+	Date        time.Time `json:"date"`
+	MonotonicNS int64     `json:"monotonic_ns"`
+}
+
+// runClock converts between this process's time and run time: the wall clock at one
+// moment, advanced by the monotonic clock. Setting a wall clock does not change run
+// time, and the launcher's ClockSync makes it the same on all nodes.
+type runClock struct {
+	date   time.Time // the moment in run time
+	moment time.Time // the same, with this process's monotonic reading
+}
+
+// newRunClock starts at now, by this machine's wall clock.
+func newRunClock(now time.Time) runClock { return runClock{now.Round(0), now} }
+
+// runClockOf starts at the launcher's ClockSync, or at now if that is nil.
+func runClockOf(s *ClockSync, now time.Time) (runClock, error) {
+	if s == nil {
+		return newRunClock(now), nil
+	}
+	clock, err := clock.New()
+	return runClock{s.Date.Round(0), clock.Time(s.MonotonicNS)}, err
+}
+
+func (c runClock) toRun(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return c.date.Add(t.Sub(c.moment))
+}
+
+func (c runClock) fromRun(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return c.moment.Add(t.Sub(c.date))
+}
+
+// ToRun converts a time of this process to run time: the launcher's wall clock at the
+// run's start, or without a launcher this machine's, advanced by the monotonic clock.
+// Zero stays zero.
+func (n *Node) ToRun(t time.Time) time.Time { return n.clock.toRun(t) }
+
+// Now is the current run time.
+func (n *Node) Now() time.Time { return n.ToRun(n.now()) }
+
+// FromRun converts run time to a time of this process, with a monotonic reading.
+func (n *Node) FromRun(t time.Time) time.Time { return n.clock.fromRun(t) }
