@@ -1,6 +1,7 @@
 package latency
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -127,24 +128,15 @@ func (l *Log) writeBefore(moment time.Time) error {
 // writeHeader also fixes the time that the lines count from: the beginning of
 // the first, in the whole seconds that the format's header has.
 func (l *Log) writeHeader() error {
-	if err := l.log.OutputLogFormatVersion(); err != nil {
-		return err
-	}
-	if err := l.log.OutputComment("[Latencies in microseconds, Interval_Max in seconds; HistogramLogProcessor needs -outputValueUnitRatio 1000]"); err != nil {
-		return err
-	}
+	err := cmp.Or(l.log.OutputLogFormatVersion(),
+		l.log.OutputComment("[Latencies in microseconds, Interval_Max in seconds; HistogramLogProcessor needs -outputValueUnitRatio 1000]"))
 	if len(l.seconds) > 0 {
 		first := slices.MinFunc(l.seconds, func(a, b logSecond) int { return a.begin.Compare(b.begin) })
 		base := first.begin.Truncate(time.Second).UnixMilli()
 		l.log.SetBaseTime(base)
-		if err := l.log.OutputStartTime(base); err != nil {
-			return err
-		}
-		if err := l.log.OutputBaseTime(base); err != nil {
-			return err
-		}
+		err = cmp.Or(err, l.log.OutputStartTime(base), l.log.OutputBaseTime(base))
 	}
-	return l.log.OutputLegend()
+	return cmp.Or(err, l.log.OutputLegend())
 }
 
 // writeSecond writes a line for each of the two latencies.
