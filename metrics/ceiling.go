@@ -22,6 +22,10 @@ type Ceiling struct {
 	// engine in its own process and no network; 0 when it was not measured.
 	InprocOpsPerS float64 `json:"inproc_ops_per_s,omitempty"`
 
+	// WireOpsPerS is the rate at which the frames of such calls come and go when
+	// neither side makes or reads them; 0 when it was not measured.
+	WireOpsPerS float64 `json:"wire_ops_per_s,omitempty"`
+
 	Headroom    float64 `json:"headroom,omitempty"` // NullOpsPerS over the run's result; 0 when there is none
 	ClientBound bool    `json:"client_bound"`       // Headroom is below 1.5
 	Note        string  `json:"note,omitempty"`     // what was not measured and why, in words
@@ -50,6 +54,9 @@ func (c *Ceiling) String() string {
 	}
 	if c.InprocOpsPerS > 0 {
 		measured = append(measured, "in process "+format.Count(c.InprocOpsPerS)+" ops/s")
+	}
+	if c.WireOpsPerS > 0 {
+		measured = append(measured, "wire "+format.Count(c.WireOpsPerS)+" ops/s")
 	}
 	text := "ceiling not measured"
 	if c.Headroom > 0 {

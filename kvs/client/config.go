@@ -57,6 +57,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are. none checks no value of the workload, to see what the checks cost, and ends in INVALID")
+	flags.BoolVar(&c.Repeat, "repeat", false, "send the first round again and again and check no reply, to servers that -repeat: the ceiling of the network; never VALID")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	c.Trust.Define(flags.FlagSet)

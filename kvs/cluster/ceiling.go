@@ -94,8 +94,11 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of
 	err := led.Lead(ctx)
 	led.Fill(&run)
 	judge := verdict.Judge
-	if kind.NoServers {
+	switch {
+	case kind.NoServers:
 		judge = verdict.JudgeInproc
+	case kind.Repeats:
+		judge = verdict.JudgeRepeat
 	}
 	if run.Verdict = judge(&run); err != nil {
 		run.Verdict = trial.VerdictOf(err)

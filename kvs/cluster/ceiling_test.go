@@ -28,13 +28,13 @@ func TestCeilingComesFirst(t *testing.T) {
 	}
 	run := tr.runJSON(t)
 	c := run.Ceiling
-	if c == nil || c.NullOpsPerS <= 0 || c.InprocOpsPerS <= 0 || c.Note != "" || math.Abs(c.Headroom-c.NullOpsPerS/run.OpsPerS) > 1e-9 {
+	if c == nil || c.NullOpsPerS <= 0 || c.InprocOpsPerS <= 0 || c.WireOpsPerS <= 0 || c.Note != "" || math.Abs(c.Headroom-c.NullOpsPerS/run.OpsPerS) > 1e-9 {
 		t.Fatalf("ceiling %+v of a run of %v ops/s", c, run.OpsPerS)
 	}
 	if !strings.Contains(tr.stdout.String(), "\n"+c.String()+"\n") {
 		t.Errorf("output has no %q:\n%s", c, tr.stdout.String())
 	}
-	null, inproc := ceilingJSON(t, tr, "null"), ceilingJSON(t, tr, "inproc")
+	null, inproc, wire := ceilingJSON(t, tr, "null"), ceilingJSON(t, tr, "inproc"), ceilingJSON(t, tr, "wire")
 	if null.OpsPerS != c.NullOpsPerS || len(null.Nodes) != 4 || inproc.OpsPerS != c.InprocOpsPerS || len(inproc.Nodes) != 2 {
 		t.Errorf("null %v with %d nodes, inproc %v with %d", null.OpsPerS, len(null.Nodes), inproc.OpsPerS, len(inproc.Nodes))
 	}
@@ -45,9 +45,11 @@ func TestCeilingComesFirst(t *testing.T) {
 	for node, want := range map[string]string{
 		"null 0":   "-fake-clients node2,node3 -engine=null",
 		"null 3":   "-batch 7 -check=false" + short,
+		"wire 0":   "-fake-clients node2,node3 -engine=null -repeat",
+		"wire 3":   "-batch 7 -check=false -repeat" + short,
 		"inproc 1": "-batch 7 -check=false -transport=inproc -engine=syncmap -client=0 -clients=1 -records=0" + short,
 	} {
-		nodes := map[string]metrics.Run{"n": null, "i": inproc}[node[:1]].Nodes
+		nodes := map[string]metrics.Run{"n": null, "i": inproc, "w": wire}[node[:1]].Nodes
 		args := strings.Join(nodes[node[len(node)-1]-'0'].Config.Args, " ")
 		if strings.Contains(args, "-rate") || !strings.HasSuffix(strings.ReplaceAll(args, "-linearizable -batch 7", "-batch 7"), want) {
 			t.Errorf("%s: %s\nwant at the end %s", node, args, want)

@@ -23,7 +23,7 @@ func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Wo
 		return experiment.Work{}, err
 	}
 	return experiment.Work{
-		Engine: server.Engine, Servers: uint64(plan.Count(metrics.Server)), Dedup: client.Dedup, Window: max(client.Window, 0),
+		Engine: server.Engine, Servers: uint64(plan.Count(metrics.Server)), Dedup: client.Dedup, AutoBatch: client.AutoBatch, Window: max(client.Window, 0),
 		Records: client.Records, ValueBytes: client.ValueSize,
 	}, nil
 }

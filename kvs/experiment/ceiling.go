@@ -34,6 +34,7 @@ type Work struct {
 	Records    uint64
 	ValueBytes uint64
 	Dedup      bool
+	AutoBatch  bool
 }
 
 // Overlay is a ceiling's changes to a run's plan.
@@ -43,6 +44,7 @@ type Overlay struct {
 	Server     Flags
 	Client     Flags
 	NoServers  bool
+	Repeats    bool
 	StoreBytes uint64   // that each client stores
 	Lengths    []string // client arguments: the ceiling's warm-up and window
 	Impossible error    // why the run has no such ceiling; may be nil
@@ -52,9 +54,9 @@ type Overlay struct {
 // it adds.
 type Flags struct{ Drop, Add []string }
 
-// Ceilings are the ceilings of a run, one trial each: the same clients in a closed loop,
-// first against servers that store nothing, then with the run's engine in each client's
-// process.
+// Ceilings are the ceilings of a run, one trial each: the same clients in a closed loop
+// against servers that store nothing, then with the run's engine in each client's
+// process, then with the frames of one round alone, which neither side makes or reads.
 type Ceilings []Overlay
 
 var _ Next = Ceilings{}
@@ -79,7 +81,15 @@ func (w Work) Ceilings() Ceilings {
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, StoreBytes: records * (w.ValueBytes + storeOverhead),
 		Client: Flags{loop.Drop, own}, Lengths: short,
 	}
-	return Ceilings{null, inProcess}
+	wire := Overlay{
+		Name: "wire", Folder: "ceiling-wire", Repeats: true,
+		Server: Flags{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
+		Client: Flags{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
+	}
+	if w.AutoBatch {
+		wire.Impossible = errors.New("with -batch auto calls have no size of their own")
+	}
+	return Ceilings{null, inProcess, wire}
 }
 
 // window returns the length of a ceiling's window.
@@ -103,7 +113,7 @@ func (c Ceilings) Next(done []Trial) ([]Group, error) {
 // Conclude returns the ceilings' rates, with a note on each failed trial.
 func (c Ceilings) Conclude(done []Trial) *metrics.Ceiling {
 	measured := new(metrics.Ceiling)
-	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS}
+	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS, &measured.WireOpsPerS}
 	var missing []string
 	for i, trial := range done {
 		if trial.Verdict.Valid {

@@ -51,7 +51,11 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)
 	}
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	run := (*worker).run
+	if g.config.Repeat {
+		run = (*worker).repeat
+	}
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return run(w, ctx, g.config, s) })
 }
 
 // announce decides when the window opens, and calls enter at the beginning of
@@ -146,15 +150,20 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		if s.over(r.begun) {
 			return w.drain(next, s)
 		}
-		for left := size * c.Servers(); left > 0; {
-			n := min(left, drawn)
-			w.source.Fill(w.block.ops[:n])
-			w.add(r, w.block.ops[:n])
-			left -= n
-		}
+		w.draw(r, size*c.Servers())
 		w.send(r)
 	}
 	return context.Cause(ctx)
+}
+
+// draw puts the next operations into a round's batches.
+func (w *worker) draw(r *round, n int) {
+	for left := n; left > 0; {
+		n := min(left, drawn)
+		w.source.Fill(w.block.ops[:n])
+		w.add(r, w.block.ops[:n])
+		left -= n
+	}
 }
 
 // drain takes in what is under way, the oldest round first, given the number of

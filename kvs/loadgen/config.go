@@ -36,6 +36,7 @@ type Config struct {
 	InFlight      int           // -inflight: rounds that a worker keeps under way
 	ValueSize     int           // -value-size: bytes
 	KeyPrefix     string        // -key-prefix: stands before the decimal record id
+	Repeat        bool          // -repeat: the first round is sent again and again, and no reply is checked
 	Verify        int           // -verify: one value in so many is compared in full; 1 is every value, VerifyNone none, not even by its header
 	Check         bool          // -linearizable: whether operations on some keys are verified to be linearizable
 	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
@@ -101,6 +102,7 @@ func (c Config) Validate() error {
 		{c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
 			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen)},
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
+		{!c.Repeat || !c.AutoBatch && !c.Rate.Open(), "-repeat", c.Repeat, "neither -batch auto nor -rate with it"},
 		{c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"},
 		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
 		{c.Window > 0, "-secs", c.Window, "more than 0 seconds"},

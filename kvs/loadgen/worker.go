@@ -27,6 +27,7 @@ type worker struct {
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
+	repeats  bool              // -repeat, and the load is over: replies are not checked
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 	firstOps firstOps

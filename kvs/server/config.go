@@ -32,6 +32,7 @@ type Config struct {
 	Profile        node.Profile
 	Sampling       node.Sampling
 	Inject         string // -inject
+	Repeat         bool   // -repeat
 }
 
 // aliases are the labs' names of flags.
@@ -67,6 +68,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this time")
 	c.Trust.DefineFiles(flags.FlagSet)
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
+	flags.BoolVar(&c.Repeat, "repeat", false, "answer every call of a size with the bytes of the first, for clients that -repeat: the ceiling of the network; never VALID")
 	c.Sampling.Flags(flags.FlagSet)
 	c.Profile.Flags(flags.FlagSet)
 	flags.Main("engine")

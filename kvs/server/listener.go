@@ -18,6 +18,7 @@ type listener struct {
 	net.Listener
 	options wire.Options
 	service *service.Service
+	repeat  bool                  // -repeat
 	most    int                   // maximum of open connections
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
@@ -75,7 +76,7 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := Serve(conn, l.options, l.service)
+	err := serve(conn, l.options, l.service, l.repeat)
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed
@@ -88,12 +89,17 @@ func (l *listener) serve(conn net.Conn) {
 // Serve serves one client over socket until the connection ends, and closes it. It
 // returns nil when the client has closed the connection between two calls.
 func Serve(socket net.Conn, o wire.Options, service *service.Service) error {
+	return serve(socket, o, service, false)
+}
+
+// serve is Serve; with repeat it is a server of -repeat.
+func serve(socket net.Conn, o wire.Options, service *service.Service, repeat bool) error {
 	conn, err := wire.Accept(socket, o, service)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return perConn(conn)
+	return perConn(conn, repeat)
 }
 
 // stop closes the listener and every connection, and waits for the handlers. The

@@ -82,6 +82,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		options: wire.Options{Hello: wire.Hello{Node: config.Node, Codec: config.Codec, Null: row.NoStore},
 			Token: token, TLS: encryption, SocketBuffer: config.SocketBuffer, Limits: config.Limits},
 		service: s.service,
+		repeat:  config.Repeat,
 		most:    config.MaxConnections,
 		logf:    n.Logf,
 		first:   s.firstPeer,

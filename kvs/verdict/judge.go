@@ -69,6 +69,13 @@ func JudgeInproc(run *metrics.Run) metrics.Verdict {
 	return first(judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(judged) metrics.Verdict { return Ceiling })
 }
 
+// JudgeRepeat is the verdict on the run whose clients and servers -repeat: its calls
+// came back, and that it is no result.
+func JudgeRepeat(run *metrics.Run) metrics.Verdict {
+	Total(run)
+	return first(judged{Run: *run}, checkReports, checkWindow, func(judged) metrics.Verdict { return Ceiling })
+}
+
 // first is the verdict of the first check that fails.
 func first(run judged, checks ...func(judged) metrics.Verdict) metrics.Verdict {
 	for _, check := range checks {

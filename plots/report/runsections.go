@@ -101,10 +101,11 @@ func ceilingSection(r *folder.Run) section {
 			t.add(what, format.Count(rate), fmt.Sprintf("%.2f x", rate/r.OpsPerS))
 		}
 	}
-	if c.NullOpsPerS > 0 || c.InprocOpsPerS > 0 {
+	if c.NullOpsPerS > 0 || c.InprocOpsPerS > 0 || c.WireOpsPerS > 0 {
 		add("this run", r.OpsPerS)
 	}
 	add("the same clients against servers without a store (-engine null)", c.NullOpsPerS)
 	add("the clients' own engines in their own processes, without a network", c.InprocOpsPerS)
+	add("the frames alone, sent again and again", c.WireOpsPerS)
 	return section{ID: "ceiling", Brief: true, Title: "Ceiling", Lead: []string{sentence(c.String()) + "."}, Tables: []table{t}}
 }

@@ -22,7 +22,7 @@ func TestCeiling(t *testing.T) {
 	dir := filepath.Join(out, "latest")
 	run, null, inproc := readRun(t, dir), readRun(t, filepath.Join(dir, "ceiling-null")), readRun(t, filepath.Join(dir, "ceiling-inproc"))
 	c := run.Ceiling
-	if !run.Verdict.Valid || c == nil || c.NullOpsPerS != null.OpsPerS || c.InprocOpsPerS != inproc.OpsPerS || c.Note != "" {
+	if !run.Verdict.Valid || c == nil || c.NullOpsPerS != null.OpsPerS || c.InprocOpsPerS != inproc.OpsPerS || c.WireOpsPerS <= 0 || c.Note != "" {
 		t.Fatalf("verdict %v, ceiling %+v", run.Verdict, c)
 	}
 	// An open loop of 20k ops/s is far below what four workers make in a closed one.

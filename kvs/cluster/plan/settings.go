@@ -12,6 +12,7 @@ type Settings struct {
 	Engine      string
 	Check       bool          // every read is recorded, for linearizability
 	Dedup       bool          // a value that a batch has twice is sent once
+	AutoBatch   bool          // -batch auto
 	AllowPublic bool          // the server may listen on the control network
 	RateIsShare bool          // the rate is a share of a closed loop's
 	WarmUp      time.Duration // negative: not stated
@@ -31,7 +32,7 @@ func ReadSettings(flags map[string]string) Settings {
 	}
 	is := func(name string) bool { return flags[name] == "true" }
 	return Settings{
-		Engine: flags["engine"], Check: is("linearizable"), Dedup: is("dedup"), AllowPublic: is("allow-public"),
+		Engine: flags["engine"], Check: is("linearizable"), Dedup: is("dedup"), AutoBatch: flags["batch"] == "auto", AllowPublic: is("allow-public"),
 		RateIsShare: strings.HasSuffix(flags["rate"], "%"),
 		WarmUp:      parseSeconds(flags["warmup"]), Window: parseSeconds(flags["secs"]),
 		Workers: number("workers"), Connections: number("connections"),
