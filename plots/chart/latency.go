@@ -70,9 +70,7 @@ func LatencyFigure(r *folder.Run) figure.Figure {
 	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+loop)
 	p := figure.NewPanel("percentile", "latency (ms)")
 	reach := supportedNines(r.Latencies.Call.TotalCount())
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, max(1, math.Ceil(reach)), 1, 10
-	p.X.Tick.Marker, p.Y.Tick.Marker = percentileTicks{}, figure.LogTicks(format.Shortest)
-	p.Y.Scale = plot.LogScale{}
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, max(1, math.Ceil(reach)), percentileTicks{}
 	p.Place = percentile
 	group, saturated := figure.Group{}, saturation(r.Run)
 	low, high := math.Inf(1), 0.0
@@ -89,11 +87,11 @@ func LatencyFigure(r *folder.Run) figure.Figure {
 		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Line: kind.line})
 	}
 	if len(group.Entries) == 0 {
+		low, high = 1, 10
 		p.Notice(cmp.Or(saturated, "no latency was recorded in the window"))
-	} else {
-		f.Legend = []figure.Group{group}
-		p.Y.Min, p.Y.Max = figure.LogRange(low, high)
 	}
+	p.LogY(low, high, format.Shortest)
+	f.Legend = []figure.Group{group}
 	f.Panels = []*figure.Panel{p}
 	return f
 }

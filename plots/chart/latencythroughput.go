@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -64,7 +63,6 @@ func (c rateCurve) points(of func(metrics.Trial) *float64) (points plotter.XYs) 
 func latencyThroughputFigure(s *folder.Sweep) figure.Figure {
 	f := sweepFigure(s, "latency_throughput", "Latency by throughput, open loop")
 	p := figure.NewPanel("operations per second, achieved", "latency from due to reply (ms)")
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 1, 10
 	p.Place = func(x float64) string { return format.Count(x) + " ops/s" }
 	curves, without := curvesOf(s)
 	group := figure.Group{}
@@ -95,14 +93,11 @@ func latencyThroughputFigure(s *folder.Sweep) figure.Figure {
 	}
 	f.Legend = []figure.Group{group}
 	if len(curves) == 0 {
+		low, high = 1, 10
 		p.Notice("no open loop has a latency: all were saturated, or had too few calls")
-	} else {
-		p.X.Max = figure.Top(most)
-		p.Y.Min, p.Y.Max = figure.LogRange(low, high)
 	}
-	p.X.Tick.Marker = figure.Ticks(format.Count)
-	p.Y.Scale = plot.LogScale{}
-	p.Y.Tick.Marker = figure.LogTicks(format.Shortest)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, figure.Top(most), figure.Ticks(format.Count)
+	p.LogY(low, high, format.Shortest)
 	f.Panels = []*figure.Panel{p}
 	return f
 }

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,13 +54,8 @@ func (c *Comparison) differ() {
 	}
 }
 
-// named is a setting's value, "none" if it is empty.
-func named(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return format.Label(value, 80)
-}
+// named returns a setting's value, "none" if it is empty.
+func named(value string) string { return format.Label(cmp.Or(value, "none"), 80) }
 
 // load reads a variant's folders and returns its valid trials' operations per
 // second.

@@ -56,6 +56,12 @@ func (p *Panel) Function(style draw.LineStyle, f func(float64) float64) {
 	p.Add(&plotter.Function{F: f, Samples: 400, LineStyle: style})
 }
 
+// LogY makes the y axis logarithmic, around [low, high] as LogRange says.
+func (p *Panel) LogY(low, high float64, label LogTicks) {
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, label
+	p.Y.Min, p.Y.Max = LogRange(low, high)
+}
+
 // Notice adds a line of text in the middle of the panel.
 func (p *Panel) Notice(words string) { p.Add(notice(words)) }
 

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -35,22 +36,20 @@ func LoadRuns(dirs []string) ([]*Run, error) {
 			continue
 		}
 		seen[path] = true
-		if !IsSweep(path) {
-			r, err := Load(dir)
+		if IsSweep(path) {
+			trials, err := LoadTrials(path)
 			if err != nil {
 				return nil, err
 			}
-			if r.ID == "" {
-				r.ID = filepath.Base(path)
-			}
-			runs = append(runs, r)
+			runs = append(runs, trials...)
 			continue
 		}
-		trials, err := LoadTrials(path)
+		r, err := Load(dir)
 		if err != nil {
 			return nil, err
 		}
-		runs = append(runs, trials...)
+		r.ID = cmp.Or(r.ID, filepath.Base(path))
+		runs = append(runs, r)
 	}
 	return runs, nil
 }
