@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"kvlab/metrics/stats"
@@ -76,6 +77,22 @@ func (v Verdict) String() string {
 		return "INVALID(" + v.Reason + ")"
 	}
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
+}
+
+// Workers is the number of workers of each client; 0 where it is not known.
+func (r Run) Workers() int { return r.number("workers") }
+
+// InFlight is the number of rounds that a worker keeps under way; 0 where it is not known.
+func (r Run) InFlight() int { return r.number("inflight") }
+
+func (r Run) number(flag string) int {
+	n, _ := strconv.Atoi(r.Workload[flag])
+	return n
+}
+
+// Injected reports whether a server's speed was faulty on purpose.
+func (r Run) Injected() bool {
+	return slices.ContainsFunc(r.Nodes, func(n RunNode) bool { return n.Role == Server && n.Config != nil && n.Config.Flags["inject"] != "" })
 }
 
 // Encrypted reports whether calls were encrypted. Such runs are a separate class.

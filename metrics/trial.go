@@ -1,9 +1,5 @@
 package metrics
 
-import (
-	"strconv"
-)
-
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
 // the sweep's.
 func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
@@ -19,7 +15,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		OpsPerS:      run.OpsPerS,
 		Verdict:      run.Verdict,
 	}
-	trial.Workers, _ = strconv.Atoi(run.Workload["workers"]) // 0 when no client has said
+	trial.Workers = run.Workers()
 	if calls, ok := run.Latency[CallLatency]; ok {
 		trial.P50, trial.P99 = calls.P50, calls.P99
 	}

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -183,7 +182,5 @@ func longest(f metrics.BottleneckFigures) (where string, share float64) {
 
 // mostCalls is how many calls can be under way at a time.
 func (d diagnosis) mostCalls() float64 {
-	workers, _ := strconv.ParseFloat(d.run.Workload["workers"], 64) // 0 of a client that has no such flag
-	rounds, _ := strconv.ParseFloat(d.run.Workload["inflight"], 64)
-	return float64(d.run.Count(metrics.Client)) * workers * max(rounds, 1) * float64(d.run.Count(metrics.Server))
+	return float64(d.run.Count(metrics.Client)*d.run.Workers()*max(d.run.InFlight(), 1)) * float64(d.run.Count(metrics.Server))
 }

@@ -249,10 +249,8 @@ var Injected = invalid("", "-inject makes the servers' speed faulty: this tests 
 // checkSpeed: no server was slowed on purpose. It comes last, because a test of the
 // instrument must pass every other check.
 func checkSpeed(run judged) metrics.Verdict {
-	for _, node := range run.Servers() {
-		if node.Config != nil && node.Config.Flags["inject"] != "" {
-			return Injected
-		}
+	if run.Injected() {
+		return Injected
 	}
 	return valid
 }
