@@ -74,15 +74,15 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 // It prints results on Stdout, the verdict last. When ctx ends, so does the
 // run, and no process is left. ExitStatus gives the meaning of the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
-	var err error
-	if l.flags, err = l.Programs.Flags(ctx); err != nil {
-		return err
-	}
+	var unknown error // the flags of the programs; help needs none
+	l.flags, unknown = l.Programs.Flags(ctx)
 	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return nil
-	}
-	if err != nil {
+	case unknown != nil:
+		return unknown
+	case err != nil:
 		return &UsageError{err}
 	}
 	if cfg.Reap {
