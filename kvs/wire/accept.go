@@ -22,8 +22,8 @@ type Conn struct {
 	release func() // ends the client's part in the agreement on shards
 }
 
-// Accept shakes hands with the client that has connected to socket, and opens its
-// session. It closes the socket if that fails.
+// Accept performs the handshake with the client behind socket and opens its session.
+// On failure it closes the socket.
 func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error) {
 	c := &Conn{socket: socket, release: func() {}}
 	o.Instance = service.Instance()
@@ -72,9 +72,9 @@ func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 // errAnswered is the error of a request that a codec has answered by itself.
 var errAnswered = errors.New("the request has been answered")
 
-// Next waits for the next request and reads it. io.EOF means that the client has
-// closed the connection between two requests. After an error the connection is
-// over; the client has been told why if it can be.
+// Next waits for the next request and reads it. io.EOF means that the client closed
+// the connection between two requests. Any error ends the connection; Next first
+// sends the client the reason where the codec allows it.
 func (c *Conn) Next(r *Request) error {
 	for {
 		err := c.codec.await()
@@ -100,10 +100,10 @@ func (c *Conn) Next(r *Request) error {
 	}
 }
 
-// Reply answers a request and frees its reply. The reply may wait for the next one
-// if the next request has already come.
+// Reply answers a request and frees its reply. If the next request has already
+// arrived, both replies may be sent together.
 func (c *Conn) Reply(r *Request) error {
-	if r.Err == service.ErrSuperseded { // no answer, but the connection's end
+	if r.Err == service.ErrSuperseded { // the connection ends without an answer
 		return c.cause(r.Err)
 	}
 	err := c.codec.write(r)
@@ -123,7 +123,7 @@ func (c *Conn) cause(err error) error {
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
 }
 
-// Close sends the replies that wait, closes the connection and ends its session.
+// Close sends the waiting replies, closes the connection and ends its session.
 // It is called once.
 func (c *Conn) Close() error {
 	if c.codec != nil {

@@ -97,8 +97,9 @@ func noEOF(err error) error {
 	return err
 }
 
-// binaryServer is the server's end. A small reply waits while the next request has
-// already come, so that the replies to requests that came together go out together.
+// binaryServer is the server's end. A small reply waits if the next request has
+// already arrived, so that one write carries the replies to requests that arrived
+// together.
 type binaryServer struct {
 	binaryConn
 	limits  Limits
@@ -148,8 +149,8 @@ func (c *binaryServer) readRequest(batch *kvs.Batch) error {
 }
 
 // A header of 32 bytes can announce the largest body, and many clients can send one.
-// So memory for a body is allocated in steps: unseen bytes, or the largest body so
-// far, before any have come, then seenTimes what has come.
+// Therefore readBatch allocates a body in steps: first unseen bytes or the size of the
+// largest body so far, then seenTimes the bytes received.
 const (
 	unseen    = 1 << 20
 	seenTimes = 8
@@ -194,8 +195,8 @@ func (c *binaryServer) send(h header, frame []byte) error {
 	return c.flush()
 }
 
-// requested reports whether another request has come as a whole, so that its answer
-// does not wait for the client.
+// requested reports whether another complete request has arrived. Its reply does not
+// depend on further bytes from the client.
 func (c *binaryServer) requested() bool {
 	here := c.in.Buffered()
 	if here < headerLen {
@@ -205,7 +206,7 @@ func (c *binaryServer) requested() bool {
 	return err == nil && uint64(here) >= headerLen+uint64(bodySize(head))
 }
 
-// flush sends the replies that wait.
+// flush sends the waiting replies.
 func (c *binaryServer) flush() error {
 	if len(c.waiting) == 0 {
 		return nil
@@ -215,8 +216,8 @@ func (c *binaryServer) flush() error {
 	return err
 }
 
-// Close first sends the replies that wait: the last bytes that came may be no
-// request, and the requests before them were answered.
+// Close first sends the waiting replies: the last bytes received may be malformed,
+// but the requests before them were executed.
 func (c *binaryServer) Close() error { return errors.Join(c.flush(), c.binaryConn.Close()) }
 
 // binaryClient is the client's end.

@@ -13,9 +13,9 @@ import (
 const Method = "KVS.BatchPutGet"
 
 // Client is one connection to one server. It is safe for concurrent use.
-// net/rpc serializes the sends of one client and reads its replies in one
-// goroutine: with large batches a worker is faster with a client of its own, with
-// small ones workers that share a client are, because their calls travel together.
+// net/rpc serializes the sends of one client and reads its replies in one goroutine.
+// With large batches one client per worker is faster; with small batches a shared
+// client is faster, because one write carries several calls.
 type Client struct {
 	rpc   *rpc.Client
 	codec *errorKeepingCodec
@@ -26,9 +26,8 @@ func newClient(codec rpc.ClientCodec) *Client {
 	return &Client{rpc: rpc.NewClientWithCodec(c), codec: c}
 }
 
-// Send sends the call's batch and returns when it is written; Wait waits for the
-// reply. The batch and the reply belong to the client until then. The call's State
-// is the client's, made for its first Send.
+// Send sends the call's batch and returns when it is written. The client owns the
+// batch and the reply until Wait returns. The first Send sets the call's State.
 func (c *Client) Send(call *kvs.Call) {
 	done, ok := call.State.(chan *rpc.Call)
 	if !ok {
@@ -38,14 +37,13 @@ func (c *Client) Send(call *kvs.Call) {
 	c.rpc.Go(Method, call.Batch, call.Reply, done)
 }
 
-// ErrUnsent is wrapped by the error of a call of which no byte was sent. Its
-// connection is still usable.
+// ErrUnsent is wrapped by a call's error if no byte of the call was sent. The
+// connection remains usable.
 var ErrUnsent = errors.New("not sent")
 
-// Wait waits for the reply of the call that was sent last and returns the call's
-// error. The connection stays open only after an error that the server sent
-// (rpc.ServerError) or that wraps ErrUnsent: after any other, the state of the
-// connection is unknown.
+// Wait waits for the reply to a sent call and returns the call's error. The connection
+// stays open only after an error that the server sent (rpc.ServerError) or that wraps
+// ErrUnsent. After any other error its state is unknown, and Wait closes it.
 func (c *Client) Wait(call *kvs.Call) error {
 	done := <-call.State.(chan *rpc.Call)
 	call.Err = done.Error
@@ -61,8 +59,8 @@ func (c *Client) Wait(call *kvs.Call) error {
 	return call.Err
 }
 
-// errorKeepingCodec keeps the error for which the body of a reply could not be
-// read: net/rpc passes on its text only (input in net/rpc/client.go).
+// errorKeepingCodec keeps the error of a failed read of a reply's body: net/rpc
+// passes on only its text (input in net/rpc/client.go).
 type errorKeepingCodec struct {
 	rpc.ClientCodec
 	readErr atomic.Pointer[error]
@@ -77,7 +75,7 @@ func (c *errorKeepingCodec) ReadResponseBody(body any) error {
 	return err
 }
 
-// cause returns a call's error with the error that it is the text of.
+// cause replaces the text in a call's error by the kept error, if it is the same.
 func (c *errorKeepingCodec) cause(err error) error {
 	if kept := c.readErr.Load(); kept != nil && err.Error() == "reading body "+(*kept).Error() {
 		return fmt.Errorf("read the reply: %w", *kept)

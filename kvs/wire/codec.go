@@ -12,8 +12,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// codec is a way to encode calls and replies on a connection. A new codec is a
-// file and a row of codecs.
+// codec encodes calls and replies on a connection. A new codec is a file and a row
+// of codecs.
 type codec struct {
 	name     string
 	client   func(net.Conn, Features) rpc.ClientCodec
@@ -26,8 +26,8 @@ var codecs = []codec{
 	{"gob", newGobClient, newGobServer, Features{}},
 }
 
-// Features are what a client may ask for and not every codec supports. The comments
-// name the flags.
+// Features are optional parts of the protocol that not every codec supports. The
+// comments name the flags.
 type Features struct {
 	Dedup bool `json:"coalesce,omitempty"` // -dedup: a reply sends a repeated value once
 	CRC   bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
@@ -44,7 +44,7 @@ func names(codecs []codec) (names []string) {
 	return names
 }
 
-// codecNamed returns a row of codecs. CheckCodec has accepted its name.
+// codecNamed returns the row of codecs with a name that CheckCodec accepts.
 func codecNamed(name string) (c codec) {
 	for _, c = range codecs {
 		if c.name == name {
@@ -54,7 +54,7 @@ func codecNamed(name string) (c codec) {
 	return c
 }
 
-// CheckCodec returns an error that names the flag unless name is a codec's that
+// CheckCodec returns an error that names the flag unless the named codec exists and
 // supports the features.
 func CheckCodec(name string, features Features) error {
 	c := codecNamed(name)
@@ -82,23 +82,22 @@ type serverCodec interface {
 	// await waits for a request's first byte. io.EOF is the orderly end.
 	await() error
 
-	// read reads a request. After an error the connection is over, unless it is
-	// errAnswered. An error that may be answered is also in the request's Err.
+	// read reads a request. Any error except errAnswered ends the connection. An
+	// error that the server may send to the client is also in the request's Err.
 	read(*Request) error
 
-	// write answers a request, with Err if that is not nil.
+	// write sends the request's reply, or its Err if that is not nil.
 	write(*Request) error
 
 	Close() error
 }
 
-// Request is a call on the server's side. It may be used again, one call after
-// another.
+// Request is a call on the server's side. It may be reused for later calls.
 type Request struct {
 	Seq   uint64 // the call's number
 	Batch kvs.Batch
 	Reply kvs.Reply
 	Err   error // sent in place of the reply unless nil
 
-	arrived time.Duration // when the whole request had come, by the codec's clock
+	arrived time.Duration // when the last byte arrived, by the codec's clock
 }

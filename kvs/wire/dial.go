@@ -10,8 +10,8 @@ import (
 
 const dialTimeout = 5 * time.Second
 
-// Dial connects to a server and shakes hands, unless ctx ends first. It returns
-// the client and the server's hello.
+// Dial connects to a server and performs the handshake. It fails when ctx ends. It
+// returns the client and the server's hello.
 func Dial(ctx context.Context, addr string, o Options) (*Client, Hello, error) {
 	if o.Retries != nil {
 		codec, server, err := newSession(ctx, addr, o)
@@ -63,7 +63,8 @@ func (o Options) reach(socket net.Conn, addr string) (net.Conn, Hello, error) {
 	return conn, server, err
 }
 
-// meet sets the socket up, encrypts it if the client wants TLS, and shakes hands.
+// meet sets the socket's buffers, starts TLS if the options have it, and performs the
+// handshake.
 func (o Options) meet(socket net.Conn, addr string) (net.Conn, Hello, error) {
 	if err := o.setBuffers(socket); err != nil {
 		return nil, Hello{}, err
@@ -76,8 +77,8 @@ func (o Options) meet(socket net.Conn, addr string) (net.Conn, Hello, error) {
 	return conn, server, err
 }
 
-// layers puts what the options ask for over a client's connection. It returns the
-// top, and the layer by which the connection is closed for a reason.
+// layers wraps a client's connection as the options require. It returns the top
+// layer, and the layer that closes the connection with a reason.
 func (o Options) layers(conn net.Conn) (top net.Conn, below *closableConn) {
 	below = &closableConn{Conn: conn}
 	if o.Shared {

@@ -20,10 +20,10 @@ import (
 )
 
 // MaxBody is the largest body of a frame and the largest gob message, in bytes.
-// A longer one is refused before memory is taken for it.
+// Longer ones are rejected before any memory is allocated for them.
 const MaxBody = kvs.MaxBody
 
-// ErrFrame is wrapped by every error that says what came in is not a frame.
+// ErrFrame is wrapped by the errors of malformed frames and messages.
 var ErrFrame = errors.New("not a kvlab frame")
 
 type frameType uint8

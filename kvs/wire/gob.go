@@ -14,9 +14,9 @@ import (
 	"kvlab/kvs"
 )
 
-// The gob messages, as the labs send them: a slice of structs with a key, a
-// value and a kind in one direction, a slice of structs with the value in the
-// other. Strings, because that is what their maps hold.
+// The gob messages of the labs: a request is a slice of structs with a key, a value
+// and a kind, a reply a slice of structs with a value. Keys and values are strings,
+// as in the labs' maps.
 type gobOp struct {
 	Key   string
 	Value string
@@ -64,9 +64,9 @@ func (c *gobConn) skip() error { return c.dec.DecodeValue(reflect.Value{}) }
 
 func (c *gobConn) Close() error { return c.conn.Close() }
 
-// gobReader passes a gob stream on to its decoder, which itself accepts messages
-// of up to 8 GiB, and fails before a message that is too long. A decoded batch may
-// take some 40 times the memory of its message.
+// gobReader feeds a gob decoder and fails before a message that is too long; the
+// decoder itself accepts up to 8 GiB. A decoded batch may take about 40 times the
+// memory of its message.
 type gobReader struct {
 	in     *bufio.Reader
 	limits Limits
@@ -91,10 +91,10 @@ func (r *gobReader) ReadByte() (byte, error) {
 	return b[0], err
 }
 
-// next checks the length of the next message: one byte below 128, or else the
-// negated number of bytes that follow, which hold it in big-endian order. A message
-// over a limit is skipped: unread bytes would reset the connection when it is
-// closed, and the error might not reach the client.
+// next checks the length of the next message. A length below 128 is one byte; a
+// longer one is the negated number of its bytes, then these bytes in big-endian order.
+// next skips a message over a limit: closing a connection with unread bytes resets it,
+// and the error might not reach the client.
 func (r *gobReader) next() error {
 	prefix, err := r.in.Peek(1)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// MaxGroup is how many bytes wait for one write at most. A frame that does not
-// fit is written by its sender, behind what waits and without a copy.
+// MaxGroup is the largest number of bytes that wait for one write. The sender of a
+// frame that does not fit writes the waiting bytes and then its frame, uncopied.
 const MaxGroup = 16 << 10
 
-// groupWriter is a connection that sends small writes together: bytes that are
-// written during a write wait for the next one. Nothing waits for time to pass.
-// Write returns before the bytes are sent; if sending fails, the connection is
-// closed, and every later Write and Read returns the reason.
+// groupWriter is a connection that combines small writes: bytes written during a
+// write wait for the next one. There is no timer. Write returns before the bytes are
+// sent. If sending fails, groupWriter closes the connection, and every later Write and
+// Read returns the reason.
 //
-// Write, Read and Close may be called at once. Writes are sent in the order of
-// their calls, which is defined only when one returns before the next begins.
+// Write, Read and Close may be called concurrently. A Write that returns before
+// another begins is sent before it.
 type groupWriter struct {
 	net.Conn
 	due    chan struct{} // holds one when bytes wait
@@ -45,9 +45,9 @@ func (c *groupWriter) run() {
 		case <-c.closed:
 			return
 		}
-		// Other runnable goroutines may be about to write as well: replies come
-		// together, and wake many senders. Without this, 64 senders of one
-		// operation each over 8 connections reach 0.4 times the throughput.
+		// Other runnable goroutines may write soon: replies arrive together and
+		// wake many senders. Without this, 64 senders of one operation each over
+		// 8 connections reach 0.4 times the throughput.
 		runtime.Gosched()
 		if c.flush(nil) != nil {
 			return
@@ -55,7 +55,7 @@ func (c *groupWriter) run() {
 	}
 }
 
-// Write copies p or sends it; p is the caller's again on return.
+// Write copies p or sends it. The caller may reuse p.
 func (c *groupWriter) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.err != nil || len(c.waiting)+len(p) > MaxGroup {
@@ -78,7 +78,7 @@ func (c *groupWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what waits, and p behind it.
+// flush writes the waiting bytes and then p.
 func (c *groupWriter) flush(p []byte) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
@@ -98,8 +98,8 @@ func (c *groupWriter) flush(p []byte) error {
 	return err
 }
 
-// fail closes the connection: bytes that Write accepted are lost, so the callers
-// that wait for their replies must get the error.
+// fail closes the connection, so that callers whose written bytes are lost get the
+// error instead of a reply.
 func (c *groupWriter) fail(err error) {
 	c.mu.Lock()
 	if c.err == nil {
@@ -109,7 +109,7 @@ func (c *groupWriter) fail(err error) {
 	_ = c.Close() // the first error says more
 }
 
-// Read returns the error of a failed write rather than that the connection is closed.
+// Read returns the error of a failed write in place of net.ErrClosed.
 func (c *groupWriter) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
@@ -122,8 +122,7 @@ func (c *groupWriter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection. Bytes that wait are lost, as are calls without a
-// reply.
+// Close closes the connection. Waiting bytes and calls without a reply are lost.
 func (c *groupWriter) Close() error {
 	c.close.Do(func() { close(c.closed) })
 	return c.Conn.Close()

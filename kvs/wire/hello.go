@@ -19,36 +19,35 @@ import (
 	"kvlab/kvs/service"
 )
 
-// Before the first frame, client and server shake hands: small JSON messages,
-// each with its length in two bytes before it and its CRC-32C after it.
+// A handshake precedes the first frame. Its messages are small JSON objects, each
+// after its length in two bytes and before its CRC-32C.
 //
 //	client  hello      versions, nonce, and the client's Hello
 //	server  challenge  nonce, proof(client's nonce), and the server's Hello; or an error
 //	client  answer     proof(server's nonce)
 //	server  welcome    nothing; or an error
 //
-// A proof is HMAC-SHA256 under the run's token, so neither a stranger nor a server
-// of an earlier run gets as far as a batch. When both sides have no token, because
-// they were started by hand, the same exchange proves nothing and still compares
-// versions and codecs.
+// A proof is HMAC-SHA256 under the run's token: it keeps strangers and servers of
+// earlier runs from exchanging batches. Programs started by hand have no token; the
+// exchange then proves nothing, but still compares versions and codecs.
 //
-// With -retry (service.Session), a new connection takes over from an earlier one: before
-// the welcome the server has ended the earlier connection and executes none of its
-// calls any more. Requests are numbered without gaps over all connections, in the
-// frames' seq; a request that was executed before is answered with its first reply.
-// An instance names a store: a client that meets another one has lost its records.
+// With -retry (service.Session), a new connection supersedes an earlier one: before
+// it sends the welcome, the server ends the earlier connection and executes no more
+// of its calls. The frames' seq numbers requests without gaps over all connections.
+// The server answers an already executed request with its first reply. An instance
+// names a store: if it changes, the client's records are lost.
 const (
 	protocol         = 4
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 )
 
-// ErrRefused is wrapped by every error with which one side refuses the other; a
-// new attempt would be refused again.
+// ErrRefused is wrapped by the errors of a refused handshake. Another attempt would be
+// refused again.
 var ErrRefused = errors.New("connection refused by handshake")
 
-// Why the other side is no kvlab program: it speaks another protocol, or waits
-// for the other side to speak first.
+// The errors for a peer that is not a kvlab program: it speaks another protocol, or
+// sends nothing.
 var (
 	errForeign = errors.New("unknown protocol")
 	errSilent  = errors.New("no handshake")
@@ -76,12 +75,12 @@ type (
 	}
 )
 
-// RestartedError says that a server was restarted or replaced: its store is not
-// the one that the client filled.
+// RestartedError reports that a server was restarted or replaced: its store is not
+// the one that the client loaded.
 type RestartedError struct {
 	Node string // the server's name
-	Was  string // the instance that was known
-	Is   string // the instance that answers
+	Was  string // the known instance
+	Is   string // the answering instance
 }
 
 // Error names the server and both instances.
@@ -104,7 +103,7 @@ func newNonce() []byte {
 	return nonce
 }
 
-// greet is the client's half of the handshake; it returns the server's hello.
+// greet performs the client's half of the handshake and returns the server's hello.
 func (o Options) greet(conn net.Conn) (Hello, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
@@ -138,8 +137,9 @@ func (o Options) greet(conn net.Conn) (Hello, error) {
 	return c.Hello, nil
 }
 
-// admit is the server's half of the handshake; it returns the client's hello.
-// attach opens the session of a client that has proved the token; nil opens none.
+// admit performs the server's half of the handshake and returns the client's hello.
+// After the client has proved the token, admit calls attach, unless that is nil, to
+// open the session.
 func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
@@ -176,12 +176,12 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 	return h.Hello, send(conn, welcome{})
 }
 
-// refused sends the message that says why, and returns the server's error.
+// refused sends the message with the reason, and returns the server's error.
 func refused(conn net.Conn, why error, message any) error {
 	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, message))
 }
 
-// objection is the server's reason to refuse a hello, "" for none.
+// objection returns the server's reason to refuse a hello; "" accepts it.
 func (o Options) objection(h hello) string {
 	features := CheckCodec(h.Codec, h.Features)
 	switch {
@@ -203,8 +203,8 @@ func (o Options) objection(h hello) string {
 	return ""
 }
 
-// firstReplyError returns a better error for a first message that could not be
-// read, if the server may be another program.
+// firstReplyError returns an error that suggests another program as the server, if the
+// first message could not be read for such a reason.
 func firstReplyError(err error) error {
 	var record tls.RecordHeaderError
 	switch {
@@ -227,8 +227,8 @@ func send(conn net.Conn, message any) error {
 	return nil
 }
 
-// seal returns a message as it is sent. Its newline makes servers of text protocols
-// (HTTP, Redis) answer at once, so that the client learns what they are.
+// seal encodes a message. Its newline makes servers of text protocols (HTTP, Redis)
+// answer at once, so that the client can recognize them.
 func seal(message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	body = append(body, '\n')
@@ -263,8 +263,8 @@ func receive(conn net.Conn, message any) error {
 	return nil
 }
 
-// open checks a message's checksum and cuts it off. Peers of the first protocols
-// send none; their message says the protocol.
+// open checks a message's checksum and removes it. Peers of the first protocols send
+// none; objection refuses them by their protocol number.
 func open(body []byte) ([]byte, error) {
 	const length = len("#01234567")
 	end := len(body) - length

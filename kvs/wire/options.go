@@ -10,7 +10,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-// Hello is what one end of a connection tells the other in the handshake.
+// Hello holds what one end of a connection sends to the other in the handshake.
 type Hello struct {
 	Node  string `json:"node"`  // its name in reports
 	Codec string `json:"codec"` // one of Codecs
@@ -22,38 +22,37 @@ type Hello struct {
 
 	// Of a server.
 	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it
-	Null     bool   `json:"null,omitempty"`     // it has no store, and gives one value for every key
+	Null     bool   `json:"null,omitempty"`     // it has no store, and returns one value for every key
 }
 
-// Options are one end of a connection: what it tells the other end, and what it
-// does not.
+// Options configure one end of a connection. Hello is sent to the other end; the rest
+// is not.
 type Options struct {
 	Hello
 	Token string // the run's secret; empty without a launcher
 
-	// TLS encrypts the connection, the handshake included; nil does not. Both ends
-	// have their own, which package kvs/certs makes.
+	// TLS encrypts the connection, including the handshake; nil does not. Package
+	// kvs/certs makes the configuration of each end.
 	TLS *tls.Config
 
 	SocketBuffer int // bytes of the kernel's send and receive buffers each; 0 leaves them to the kernel
 
 	// Of a client.
 
-	// Shared is for several goroutines that send at once: their frames are sent
-	// together.
+	// Shared combines the frames of goroutines that send concurrently.
 	Shared bool
 
-	// CallTimeout is how long a call may take until its connection is closed and
-	// every call on it fails with ErrTimeout; 0 means forever. A call may take a
-	// sixteenth or 100 ms longer, whichever is less.
+	// CallTimeout limits a call. A late call closes its connection, and every call on
+	// it fails with ErrTimeout; 0 sets no limit. Detection takes up to a sixteenth of
+	// the limit, or 100 ms, longer, whichever is less.
 	CallTimeout time.Duration
 
-	// Retries makes the client reconnect when its connection breaks, and counts
-	// what that took; nil does not. Dial sets Retry accordingly.
+	// Retries makes the client reconnect when its connection breaks, and counts the
+	// reconnects; nil does not. Dial sets Retry accordingly.
 	Retries *Retries
 
-	// KnownInstance is the Instance that the client met before: another one ends in
-	// a RestartedError. "" accepts any.
+	// KnownInstance is the Instance of the client's earlier connection. Any other
+	// instance causes a RestartedError; "" accepts any.
 	KnownInstance string
 
 	// Of a server.
@@ -64,7 +63,7 @@ type Options struct {
 // MaxSocketBuffer is the largest SocketBuffer.
 const MaxSocketBuffer = 1 << 30
 
-// CheckSocketBuffer returns an error that names the flag unless bytes is right.
+// CheckSocketBuffer returns an error that names the flag unless bytes is valid.
 func CheckSocketBuffer(bytes int) error {
 	if bytes < 0 || bytes > MaxSocketBuffer {
 		return fmt.Errorf("-socket-buffer %d: want 1 to %d bytes, or 0 for the kernel's own choice", bytes, MaxSocketBuffer)
@@ -85,18 +84,17 @@ func (o Options) setBuffers(conn net.Conn) error {
 	return nil
 }
 
-// Limits bound what one connection may ask of a server. A field that is zero sets
-// no limit beyond MaxBody. The comments name the flags.
+// Limits bound the requests of one connection. A zero field sets no limit beyond
+// MaxBody. The comments name the flags.
 type Limits struct {
 	Frame   int           // -max-frame: bytes of a request
 	Batch   int           // -max-batch: operations of a request
-	Request time.Duration // -request-timeout: from a request's first byte to its reply's last, at most twice that
-	Idle    time.Duration // -idle-timeout: between two requests, at most that and Request more
+	Request time.Duration // -request-timeout: from a request's first byte to its reply's last; enforced after at most twice the time
+	Idle    time.Duration // -idle-timeout: between two requests; enforced at most Request later
 }
 
-// DefaultLimits leave room for every run that kvlab's own client can be asked to
-// make: the labs' batches of 258,944 operations, and a client that waits for the
-// others to load.
+// DefaultLimits permit every run of kvlab's client, such as the labs' batches of
+// 258,944 operations, and a client that waits while the others load.
 func DefaultLimits() Limits {
 	return Limits{Frame: MaxBody, Batch: 1 << 20, Request: time.Minute, Idle: time.Hour}
 }
@@ -116,11 +114,11 @@ func (l Limits) Validate() error {
 	return nil
 }
 
-// ErrLimit is wrapped by the errors that a server's Limits cause. The client
-// gets them as the call's error.
+// ErrLimit is wrapped by the errors that a server's Limits cause. The client receives
+// them as the call's error.
 var ErrLimit = errors.New("over a limit of the server")
 
-// check refuses a request by its size and its number of operations.
+// check returns an error if a request's size or number of operations is over a limit.
 func (l Limits) check(size, ops int) error {
 	switch {
 	case l.Frame > 0 && size > l.Frame:

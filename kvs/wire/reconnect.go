@@ -14,10 +14,10 @@ import (
 	"kvlab/kvs"
 )
 
-// Retries make a client reconnect when a connection breaks, or has no reply within
-// half of the CallTimeout, and count how often. The client sends the calls without
-// a reply again, in order; the server executes each once. A call still ends after
-// the CallTimeout, counted from when it was first sent.
+// Retries make a client reconnect when its connection breaks or gets no reply within
+// half of the CallTimeout, and count the reconnects. The client resends the calls
+// without a reply, in order; the server executes each once. A call still ends after
+// the CallTimeout, counted from its first send.
 //
 // Retries may be shared by any number of clients.
 type Retries struct {
@@ -26,7 +26,7 @@ type Retries struct {
 	First       atomic.Pointer[error]
 }
 
-// add counts a connection that was lost for a cause and replaced.
+// add counts a replaced connection, its resent calls, and the cause of its loss.
 func (r *Retries) add(calls int, cause error) {
 	r.Connections.Add(1)
 	r.Calls.Add(uint64(calls))
@@ -52,7 +52,7 @@ type session struct {
 // errClosed is the error of calls whose session has been closed.
 var errClosed = errors.New("the connection was closed")
 
-// newSession connects to a server, unless ctx ends first.
+// newSession connects to a server. It fails when ctx ends.
 func newSession(ctx context.Context, addr string, o Options) (*session, Hello, error) {
 	o.Retry = true
 	o.Session.Connection = 1
@@ -70,8 +70,8 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 	return s, server, nil
 }
 
-// WriteRequest sends a call, or leaves it to the reader to send it on a new
-// connection. It fails when the session has ended.
+// WriteRequest sends a call. If the connection is broken, the reader sends the call on
+// the next one. WriteRequest fails after the session's end.
 func (s *session) WriteRequest(r *rpc.Request, body any) error {
 	batch, ok := body.(*kvs.Batch)
 	if !ok {
@@ -95,8 +95,8 @@ func (s *session) WriteRequest(r *rpc.Request, body any) error {
 	return nil
 }
 
-// ReadResponseHeader waits for the next reply and reads all of it, over as many
-// connections as that takes.
+// ReadResponseHeader waits for the next reply and reads all of it. It reconnects as
+// often as necessary.
 func (s *session) ReadResponseHeader(r *rpc.Response) error {
 	for {
 		err := s.receive(r)
@@ -125,7 +125,7 @@ func (s *session) receive(r *rpc.Response) error {
 	return s.conn.ReadResponseBody(&s.reply)
 }
 
-// ReadResponseBody returns what ReadResponseHeader has read.
+// ReadResponseBody returns the reply that ReadResponseHeader has read.
 func (s *session) ReadResponseBody(body any) error {
 	if reply, ok := body.(*kvs.Reply); ok {
 		*reply, s.reply = s.reply, *reply
@@ -139,19 +139,19 @@ func (s *session) Close() error {
 	return nil
 }
 
-// How long a session waits before it tries to connect again: a random part of a
-// pause that doubles up to a bound, so that the clients of a restarted server do
+// A session waits for a random part of a pause before it reconnects. The pause doubles
+// with each attempt up to longestPause, so that the clients of a restarted server do
 // not all connect at once.
 const (
 	firstPause   = 10 * time.Millisecond
 	longestPause = 500 * time.Millisecond // in nanoseconds it fits into 32 bits
 )
 
-// redialTimeout is how long a session without a CallTimeout tries to connect again.
+// redialTimeout limits the reconnect of a session without a CallTimeout.
 const redialTimeout = 10 * time.Second
 
-// reconnect replaces a connection that was lost for a cause, and sends the pending
-// calls again. If it fails, the session ends with its error.
+// reconnect replaces the lost connection and resends the pending calls. If it fails,
+// the session ends with its error.
 func (s *session) reconnect(cause error) error {
 	s.conn.closeFor(cause) // so that a goroutine that is stuck in a write releases sending
 	s.sending.Lock()
@@ -247,8 +247,8 @@ func (c *sessionConn) watch(s *session) {
 	}
 }
 
-// closeFor closes the connection for a reason, which its current and later reads and
-// writes return.
+// closeFor closes the connection. Its current and later reads and writes return the
+// reason.
 func (c *sessionConn) closeFor(reason error) {
 	c.below.closeFor(reason)
 	c.close.Do(func() {
@@ -263,16 +263,16 @@ func (c *sessionConn) request(number uint64, batch *kvs.Batch) error {
 }
 
 // pendingCalls are a session's calls without a reply, in order, numbered from 0.
-// One goroutine adds calls and another drops them when they are answered; while the
-// session reconnects, the other alone uses them.
+// One goroutine adds calls; the reader drops answered ones. During a reconnect only
+// the reader uses them.
 type pendingCalls struct {
 	calls          []pendingCall // by number
 	sent, answered atomic.Uint64 // calls
 }
 
-// pendingCall is one call. Its batch belongs to its caller, who waits.
+// pendingCall is one call. Its batch belongs to the waiting caller.
 type pendingCall struct {
-	seq   uint64 // net/rpc's number of it
+	seq   uint64 // its number in net/rpc
 	batch *kvs.Batch
 }
 
@@ -282,7 +282,7 @@ func newPendingCalls(window int) *pendingCalls {
 
 func (p *pendingCalls) at(number uint64) *pendingCall { return &p.calls[number%uint64(len(p.calls))] }
 
-// add numbers a call, unless as many are pending as the server keeps replies.
+// add numbers a call. It fails if the server's reply cache has no room for another.
 func (p *pendingCalls) add(seq uint64, batch *kvs.Batch) (number uint64, err error) {
 	number = p.sent.Load()
 	if number-p.answered.Load() == uint64(len(p.calls)) {
@@ -293,13 +293,13 @@ func (p *pendingCalls) add(seq uint64, batch *kvs.Batch) (number uint64, err err
 	return number, nil
 }
 
-// oldest returns the number of the call whose reply is due; false when there is none.
+// oldest returns the number of the call whose reply is next; false if none is pending.
 func (p *pendingCalls) oldest() (number uint64, ok bool) {
 	number = p.answered.Load()
 	return number, number < p.sent.Load()
 }
 
-// drop removes the oldest call, and returns net/rpc's number of it.
+// drop removes the oldest call and returns its number in net/rpc.
 func (p *pendingCalls) drop() (seq uint64) {
 	number := p.answered.Load()
 	call := p.at(number)
@@ -308,15 +308,15 @@ func (p *pendingCalls) drop() (seq uint64) {
 	return call.seq
 }
 
-// unanswered returns the number of the oldest call and how many calls there are.
-// No call may be added meanwhile.
+// unanswered returns the number of the oldest call and the number of calls. It must
+// not run concurrently with add.
 func (p *pendingCalls) unanswered() (first uint64, calls int) {
 	first = p.answered.Load()
 	return first, int(p.sent.Load() - first)
 }
 
-// frames returns all calls as they are sent over a connection, copied: their callers
-// may get them back before all are written.
+// frames returns a copy of all calls' frames for a connection: callers may reuse their
+// batches before all frames are written.
 func (p *pendingCalls) frames(conn *sessionConn) (frames []byte, calls int) {
 	first, calls := p.unanswered()
 	for number := first; number < first+uint64(calls); number++ {

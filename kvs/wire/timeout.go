@@ -10,26 +10,25 @@ import (
 	"time"
 )
 
-// ErrTimeout is wrapped by the error of every call that gets no reply within its
-// time, and of all other calls on its connection, which is closed.
+// ErrTimeout is wrapped by the errors of all calls on a connection that was closed
+// because a call got no reply in time.
 var ErrTimeout = errors.New("call timed out")
 
-// A watchdog checks a connection ticks times in a call's time, and at least every
+// A watchdog checks a connection ticks times per timeout, and at least once every
 // longTick. A call may end that much later than its timeout.
 const (
 	ticks    = 16
 	longTick = 100 * time.Millisecond
 )
 
-// timeoutCodec is a client's codec whose calls end within a time. net/rpc has no
-// deadlines (golang.org/issue/33615), and a call that is given up alone would leave
-// its reply to be decoded into memory that is in use again. So a late call closes
-// the connection, which wakes every goroutine that waits for a reply, for a write,
-// or for the lock of one that writes.
+// timeoutCodec is a client's codec with a limit on the time of a call. net/rpc has no
+// deadlines (golang.org/issue/33615). If a single call were abandoned, its reply would
+// be decoded into reused memory. Therefore a late call closes the connection, which
+// wakes every goroutine that waits for a reply, a write or a writer's lock.
 //
-// Replies come in the order of their calls. So the number of the last call that was
-// sent one timeout ago, compared with the last that was answered, shows whether a
-// call is late. Sender and receiver count them; no call reads a clock.
+// Replies arrive in the order of their calls. A call is late if fewer calls have been
+// answered than had been sent one timeout ago. Sender and receiver count the calls; no
+// call reads a clock.
 type timeoutCodec struct {
 	rpc.ClientCodec
 	sent     atomic.Uint64 // calls
@@ -54,13 +53,12 @@ func timeoutError(timeout time.Duration) error {
 	return fmt.Errorf("%w: no reply within %v", ErrTimeout, timeout)
 }
 
-// watchdog compares once a tick how many calls were sent and answered, and calls
-// giveUp when one has waited for timeout since watchdog was called; then, or when
-// closed is closed, it returns. It counts its own ticks and not the time: a process
-// that was stopped for a while gets one tick for all of them.
+// watchdog compares the numbers of sent and answered calls once a tick. It calls giveUp
+// and returns when a call has waited for timeout, and returns when closed is closed. It
+// counts ticks, not time: a stopped process gets one tick for all that it missed.
 func watchdog(sent, answered *atomic.Uint64, timeout time.Duration, closed <-chan struct{}, giveUp func()) {
 	tick := min(longTick, max(timeout/ticks, time.Millisecond))
-	before := make([]uint64, (timeout+tick-1)/tick) // sent, a timeout ago and since
+	before := make([]uint64, (timeout+tick-1)/tick) // sent, at each tick of the last timeout
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for i := 0; ; i = (i + 1) % len(before) {
@@ -99,14 +97,14 @@ func (c *timeoutCodec) Close() error {
 	return c.ClientCodec.Close()
 }
 
-// closableConn is a connection that can be closed for a reason. Every current and
-// later Read and Write then returns the reason.
+// closableConn is a connection that is closed with a reason. Every current and later
+// Read and Write then returns the reason.
 type closableConn struct {
 	net.Conn
 	reason atomic.Pointer[error]
 }
 
-// closeFor closes the connection. The first reason stays.
+// closeFor closes the connection. The first reason is kept.
 func (c *closableConn) closeFor(reason error) {
 	c.reason.CompareAndSwap(nil, &reason)
 	_ = c.Conn.Close() // the reason says more
@@ -131,8 +129,8 @@ func (c *closableConn) cause(err error) error {
 	return err
 }
 
-// requestTimer closes a connection whose client keeps the server waiting. It
-// checks once a period, so that a request costs two additions and no clock.
+// requestTimer closes a connection whose client is too slow. It checks once a period,
+// so that a request costs two additions and no clock read.
 type requestTimer struct {
 	conn    net.Conn
 	limits  Limits
@@ -141,8 +139,8 @@ type requestTimer struct {
 	expired atomic.Pointer[error]
 
 	timer *time.Timer
-	seen  uint64        // turns at the last check; of the timer's function, as idle
-	idle  time.Duration // how long no request has come
+	seen  uint64        // turns at the last check; only check uses seen and idle
+	idle  time.Duration // since the last request
 }
 
 // newRequestTimer starts to watch a connection; stop ends it.
@@ -164,10 +162,10 @@ func (t *requestTimer) stop() {
 	}
 }
 
-// turn records that a request begins, or has been answered.
+// turn records that a request begins or is answered.
 func (t *requestTimer) turn() { t.turns.Add(1) }
 
-// check closes the connection when too little has happened since the last check.
+// check closes the connection if a request, or the pause between two, takes too long.
 func (t *requestTimer) check() {
 	turns := t.turns.Load()
 	switch inRequest := turns%2 == 1; {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// tlsConn is a connection under TLS. Its Close closes the socket at once;
-// tls.Conn's first writes an alert for up to 5 s, to a peer that may not read.
+// tlsConn is a connection under TLS. Its Close closes the socket at once. tls.Conn's
+// Close first writes an alert, which takes up to 5 s if the peer does not read.
 type tlsConn struct {
 	*tls.Conn
 	below net.Conn
@@ -19,7 +19,7 @@ type tlsConn struct {
 
 func (c tlsConn) Close() error { return c.below.Close() }
 
-// handshake leaves the deadline in place if it fails: what follows is part of it.
+// handshake leaves the deadline in place if it fails: it also limits the refusal.
 func (c tlsConn) handshake() error {
 	c.SetDeadline(time.Now().Add(handshakeTimeout))
 	err := c.Handshake()
@@ -29,20 +29,20 @@ func (c tlsConn) handshake() error {
 	return err
 }
 
-// errClear and errTLS say what the other side speaks when this side does not.
+// errClear and errTLS report that only one side uses TLS.
 var (
 	errClear = errors.New("the other side speaks without TLS")
 	errTLS   = errors.New("the other side speaks TLS")
 )
 
-// A handshake without TLS begins with a length in two bytes and a brace, one with
-// TLS with a record of type 22 and version 3 (RFC 8446, 5.1): prefixLen bytes tell
-// them apart.
+// A handshake without TLS begins with a length in two bytes and a brace. TLS begins
+// with a record of type 22 and version 3 (RFC 8446, 5.1). The first prefixLen bytes
+// distinguish the two.
 const prefixLen = 3
 
 func beginsTLS(prefix []byte) bool { return prefix[0] == 22 && prefix[1] == 3 && prefix[2] != '{' }
 
-// clearDetector is a connection for TLS whose Read fails with errClear if the first
+// clearDetector is a connection below TLS. Its Read fails with errClear if the first
 // bytes are a handshake without TLS.
 type clearDetector struct {
 	net.Conn
@@ -68,7 +68,7 @@ func (c *clearDetector) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// encrypt is the client's half of TLS, if the options ask for it.
+// encrypt performs the client's half of the TLS handshake, if the options have TLS.
 func (o Options) encrypt(conn net.Conn, addr string) (net.Conn, error) {
 	if o.TLS == nil {
 		return conn, nil
@@ -93,7 +93,7 @@ func (o Options) encrypt(conn net.Conn, addr string) (net.Conn, error) {
 	return secure, nil
 }
 
-// decrypt is the server's half.
+// decrypt performs the server's half.
 func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 	if o.TLS == nil {
 		return conn, nil
@@ -110,16 +110,16 @@ func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 	return nil, fmt.Errorf("handshake of TLS: %w", err)
 }
 
-// refuseInClear says in a challenge without TLS why the connection is over.
+// refuseInClear sends the reason for a refusal in a challenge without TLS.
 func (o Options) refuseInClear(conn net.Conn, why string) error {
 	err := refused(conn, errors.New(why), challenge{Hello: Hello{Node: o.Node}, Error: why})
 	linger(conn)
 	return err
 }
 
-// linger lets the other side read the last message, until the connection's deadline
-// at most. Closing a connection with unread bytes resets it, and the last message
-// may be lost (RFC 1122, 4.2.2.13).
+// linger gives the other side time to read the last message, at most until the
+// connection's deadline. Closing a connection with unread bytes resets it, and the last
+// message may be lost (RFC 1122, 4.2.2.13).
 func linger(conn net.Conn) {
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
@@ -128,8 +128,8 @@ func linger(conn net.Conn) {
 	io.CopyN(io.Discard, conn, maxHandshake)
 }
 
-// certificateRefused returns a better error if the server has refused the client's
-// certificate. In TLS 1.3 the client gets that after its own handshake.
+// certificateRefused returns an ErrRefused if the server has refused the client's
+// certificate. In TLS 1.3 the client receives that alert after its own handshake.
 func certificateRefused(err error) error {
 	var remote *net.OpError
 	if errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), "certificate") { // other alerts may be flipped bits
