@@ -123,7 +123,7 @@ func (c Config) Validate(fs *flag.FlagSet) error {
 		}
 		for _, other := range c.Nodes[:i] {
 			if name == other {
-				return fmt.Errorf("--nodes: %s stands there twice", name)
+				return fmt.Errorf("--nodes: %s is listed twice", name)
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--secs"}, "flag needs an argument: -secs"},
 		{[]string{"--nodes", "a,,b"}, `--nodes: "" is no node name`},
 		{[]string{"--nodes", ""}, "--nodes: needs names"},
-		{[]string{"--nodes", "a,b,a"}, "--nodes: a stands there twice"},
+		{[]string{"--nodes", "a,b,a"}, "--nodes: a is listed twice"},
 		{[]string{"--nodes", "a,-oProxyCommand=x"}, "is no node name"},
 		{[]string{"--nodes", "a,../b"}, "is no node name"},
 		{[]string{"--nodes", "a,b", "--hosts", "f"}, "--nodes and --hosts"},

@@ -108,7 +108,7 @@ func TestTopologyErrors(t *testing.T) {
 		"--client-cores 1,,2":    `--client-cores "1,,2": want processors as in 0-3,8, not ""`,
 		"--client-cores all":     `--client-cores "all": want processors as in 0-3,8, not "all"`,
 		"--server-cores=":        `--server-cores "": want processors`,
-		"--server-cores 0,0-1":   `--server-cores "0,0-1": a processor stands there twice`,
+		"--server-cores 0,0-1":   `--server-cores "0,0-1": a processor is listed twice`,
 		"--server-cores 0-99999": `--server-cores "0-99999": processor 99999: there are at most 1024`,
 	} {
 		if _, err := ParseArgs(strings.Fields(args), "logs", nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {

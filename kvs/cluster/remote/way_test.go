@@ -92,7 +92,7 @@ func TestWays(t *testing.T) {
 			if got := w.way.Death(state.Sys().(syscall.WaitStatus), nil); got != "died with exit status 3" {
 				t.Errorf("Death = %q after exit 3", got)
 			}
-			_, _, state, err = run(t.Context(), "exit 7")
+			_, _, _, err = run(t.Context(), "exit 7")
 			if got := w.way.Failure(err, ""); !errors.Is(got, err) {
 				t.Errorf("Failure = %v of a command that says nothing, want %v", got, err)
 			}
