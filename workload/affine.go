@@ -41,7 +41,7 @@ func newKeys(c Config) affine {
 	if c.Scramble {
 		mul, add = scramble(n, c.Seed)
 	}
-	if c.distribution() == Latest { // rank k stands for id n-1-k, which is then scrambled
+	if d, _ := c.distribution(); d.newestFirst { // rank k stands for id n-1-k, which is then scrambled
 		mul, add = (n-mul)%n, (add+n-mul)%n
 	}
 	return newAffine(n, mul, add)

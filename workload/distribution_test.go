@@ -173,7 +173,7 @@ func TestManyRecords(t *testing.T) {
 			}
 			p := chiSquare(counts, func(octave uint64) float64 {
 				from := uint64(1)<<octave - 1
-				return plan.law.mass(min(from, MaxRecords), min(2*from+1, MaxRecords))
+				return plan.distribution.mass(min(from, MaxRecords), min(2*from+1, MaxRecords))
 			})
 			if !(p > 1e-6) {
 				t.Errorf("seed %d: p = %.3g against the closed form", c.Seed, p)

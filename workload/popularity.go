@@ -18,10 +18,10 @@ type Segment struct {
 // that what is computed from them depends on no machine's rounding.
 func (p *Plan) Segments() iter.Seq[Segment] {
 	return func(yield func(Segment) bool) {
-		cuts := p.law.cuts()
+		cuts := p.distribution.cuts()
 		for i, from := range cuts[:len(cuts)-1] {
 			to := cuts[i+1]
-			if !yield(Segment{from, to - from, weight(p.law.mass(from, to))}) {
+			if !yield(Segment{from, to - from, weight(p.distribution.mass(from, to))}) {
 				return
 			}
 		}

@@ -23,7 +23,7 @@ type Source struct {
 // sequential distribution it starts at a random record and walks on from there.
 func (p *Plan) Source(node, worker int) *Source {
 	s := &Source{plan: p, random: newRandom(p.config.Seed, node, worker)}
-	if p.config.distribution() == Sequential {
+	if p.sequential {
 		s.walk, _ = bits.Mul64(s.random.Uint64(), p.config.Records)
 	}
 	return s
@@ -51,7 +51,7 @@ func (s *Source) Fill(ops []Op) {
 
 // fill is Fill up to the next mark.
 func (s *Source) fill(ops []Op) {
-	if s.plan.config.distribution() == Sequential {
+	if s.plan.sequential {
 		s.fillSequential(ops)
 	} else {
 		s.fillRandom(ops)
@@ -135,18 +135,6 @@ func (s *Source) another(at, end int) uint64 {
 		word, w[0], w[1] = w[0], w[1], word
 	}
 	return word
-}
-
-// fillSequential walks on, and draws kinds only.
-func (s *Source) fillSequential(ops []Op) {
-	for i := range ops {
-		op := Op{s.plan.mix.kind(s.random.Uint64()), s.walk}
-		if s.walk++; s.walk == s.plan.config.Records {
-			s.walk = 0
-		}
-		ops[i] = op
-		s.digest = fold(s.digest, op)
-	}
 }
 
 // Digest returns a fingerprint of every operation so far, in order. Streams that

@@ -53,7 +53,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
-	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+strings.Join(route.Names, ", ")+"; balanced spreads the operations evenly, the others the keys")
+	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+route.Usage())
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or full for every one; headers and lengths always are. none checks no value of the workload, to see what the checks cost, and ends in INVALID")

@@ -59,7 +59,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 		return nil, err
 	}
 	e := &expectation{
-		name:             workloadFlags(config),
+		name:             config.Flags(),
 		records:          config.Records,
 		gets:             plan.Share(workload.Read),
 		puts:             plan.Share(workload.Update),
@@ -67,7 +67,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 		topShare:         1,
 		router:           router,
 	}
-	if config.Distribution == workload.Sequential {
+	if plan.Sequential() {
 		return e, nil
 	}
 	e.topShare = plan.Mass(0)
@@ -79,23 +79,4 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	e.top = hot.top(servers, plan)
 	e.balances = hot.balances(servers, e.topShare)
 	return e, nil
-}
-
-// workloadFlags lists the flags that determine kinds and keys.
-func workloadFlags(c workload.Config) string {
-	name := "-workload " + c.Workload
-	if c.Workload == workload.Mix {
-		name += fmt.Sprintf(" -reads %g", c.Reads)
-	}
-	switch d := c.Distribution; d {
-	case "", workload.Zipfian, workload.Latest:
-		if d == workload.Latest {
-			name += " -distribution " + d
-		}
-		return name + fmt.Sprintf(" -theta %g", c.Theta)
-	case workload.Hotspot:
-		return name + fmt.Sprintf(" -distribution %s -hot-ops %g -hot-keys %g", d, c.HotOps, c.HotKeys)
-	default:
-		return name + " -distribution " + d
-	}
 }
