@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics"
 )
 
-// Measure runs the workload: warm-up, window, and the calls still under way at
-// its end. enter is called as each phase begins.
+// Measure runs the workload: the warm-up, the window, and the drain of the calls under
+// way at its end. It calls enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -39,7 +39,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	return err
 }
 
-// drive has every worker run from the beginning until the schedule ends.
+// drive runs every worker until the schedule ends.
 func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err error) {
 	if g.slices != nil {
 		stop := g.slices.Start(history.Shared{Plan: g.Slices, Begins: begin, Share: g.Share})
@@ -58,8 +58,8 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return run(w, ctx, g.config, s) })
 }
 
-// announce decides when the window opens, and calls enter at the beginning of
-// each phase.
+// announce decides when the window opens, and calls enter at the beginning of each
+// phase.
 func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, enter func(metrics.Phase) error) error {
 	if err := at(ctx, begin, metrics.WarmUp, enter); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, e
 	return at(ctx, closes, metrics.Drain, enter)
 }
 
-// at calls enter for a phase when its time has come, and not at all when the
-// context ends before.
+// at waits until when and calls enter for a phase. If the context ends first, it does
+// not call enter.
 func at(ctx context.Context, when time.Time, phase metrics.Phase, enter func(metrics.Phase) error) error {
 	if !wait(ctx, when) {
 		return nil
@@ -89,7 +89,7 @@ func at(ctx context.Context, when time.Time, phase metrics.Phase, enter func(met
 	return nil
 }
 
-// wait reports whether the time has come before the context's end.
+// wait waits until when. It reports false if the context ends first.
 func wait(ctx context.Context, when time.Time) bool {
 	timer := time.NewTimer(time.Until(when))
 	defer timer.Stop()
@@ -101,12 +101,12 @@ func wait(ctx context.Context, when time.Time) bool {
 	}
 }
 
-// askBefore is how long before the warm-up's end it is asked whether that is to
-// be: longer than a launcher takes to answer, however far away.
+// askBefore is the time before the warm-up's end at which settle asks when the window
+// opens. It is longer than any launcher takes to answer.
 const askBefore = 250 * time.Millisecond
 
-// settle returns when the window opens: at the warm-up's end, or when Settle
-// says, or as soon as its answer comes when it comes late.
+// settle returns when the window opens: at the warm-up's end, at the time that Settle
+// returns, or at once if that time is past.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
 	opens := begin.Add(g.config.WarmUp)
 	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askBefore, g.config.WarmUp/4))) {
@@ -125,9 +125,9 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, err
 	return opens, nil
 }
 
-// run goes round until the schedule ends, with up to len(w.rounds) rounds under
-// way. A server answers the calls of a connection in order, so the order of
-// operations on one key is kept however many there are.
+// run runs rounds until the schedule ends, with up to len(w.rounds) under way. A
+// server answers the calls of a connection in order, so the operations on one key stay
+// in order for any number of rounds.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 	adapt := newAutoBatch(c)
 	size, batch := c.Batch, 1.0 // operations to every server, on average; batch is for -batch auto
@@ -166,8 +166,8 @@ func (w *worker) draw(r *round, n int) {
 	}
 }
 
-// drain takes in what is under way, the oldest round first, given the number of
-// the round that would have come next.
+// drain finishes the rounds under way, the oldest first. next is the number of the
+// round after the last.
 func (w *worker) drain(next int, s schedule) error {
 	for i := range w.rounds {
 		if r := &w.rounds[(next+i)%len(w.rounds)]; r.underway {

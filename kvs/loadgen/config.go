@@ -1,11 +1,11 @@
-// Package loadgen is one client node's run: it loads its share of the records,
-// drives the workload from many workers, checks every reply and counts what is
-// right.
+// Package loadgen runs one client node: it loads the node's share of the records,
+// drives the workload from many workers, checks every reply and counts the verified
+// operations.
 //
-// A worker owns all it touches: its operation source, its batches and replies,
-// its connections, its recorder. It goes round and round: draw operations in
-// order, put each in the batch of the server that owns its key, send all
-// batches, and check each reply against its batch when it comes.
+// A worker owns its data: its operation source, batches, replies, connections and
+// recorder. In each round it draws operations in order, puts each in the batch of the
+// server that owns its key, sends all batches, and checks each reply against its
+// batch.
 package loadgen
 
 import (
@@ -20,39 +20,39 @@ import (
 	"kvlab/workload"
 )
 
-// Config says what one client node does. Start from DefaultConfig. The comments
-// name the flags.
+// Config configures one client node. Start from DefaultConfig. The comments name the
+// flags.
 type Config struct {
 	driver.Options
 	Workload      workload.Config
-	Index         int           // -client: which client this is, from 0
-	Clients       int           // -clients: how many there are
+	Index         int           // -client: this client's number, from 0
+	Clients       int           // -clients: number of clients
 	Router        string        // -router
 	Workers       int           // -workers: worker goroutines
-	Connections   int           // -connections: to every server, which workers share in turn; 0 is what suits the batch
+	Connections   int           // -connections: to every server, which workers share in turn; 0 chooses by the batch
 	Batch         int           // -batch: mean operations per call
-	AutoBatch     bool          // -batch auto: adapted to TargetLatency, and Batch is the load phase's alone
+	AutoBatch     bool          // -batch auto: adapted to TargetLatency; Batch then applies to the load phase only
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
 	ValueSize     int           // -value-size: bytes
-	KeyPrefix     string        // -key-prefix: stands before the decimal record id
-	Repeat        bool          // -repeat: the first round is sent again and again, and no reply is checked
-	Verify        int           // -verify: one value in so many is compared in full; 1 is every value, VerifyNone none, not even by its header
-	Check         bool          // -linearizable: whether operations on some keys are verified to be linearizable
+	KeyPrefix     string        // -key-prefix: precedes the decimal record id
+	Repeat        bool          // -repeat: resends the first round and checks no reply
+	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
+	Check         bool          // -linearizable: verify that the operations on some keys are linearizable
 	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
 	Arrivals      string        // -arrivals: of an open loop
 	WarmUp        time.Duration // -warmup: before the window
 	Window        time.Duration // -secs: the measured window
 }
 
-// VerifyNone in Config.Verify leaves the values of the workload unchecked, to measure
-// what the checks cost. Such a run is never VALID.
+// VerifyNone in Config.Verify disables the checks of the workload's values, to measure
+// their cost. Such a run is never VALID.
 const VerifyNone = 0
 
-// DefaultTargetLatency is -target-latency's value when only -batch auto is given.
+// DefaultTargetLatency is the default of -target-latency with -batch auto.
 const DefaultTargetLatency = time.Millisecond
 
-// DefaultConfig is the run that DESIGN section 4 describes, against one server.
+// DefaultConfig is the run of DESIGN section 4, against one server.
 func DefaultConfig() Config {
 	return Config{
 		Options:   driver.DefaultOptions(),
@@ -71,10 +71,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// Servers is the number of servers that keys are spread over.
+// Servers is the number of servers.
 func (c Config) Servers() int { return len(c.Addresses()) }
 
-// maxWorkers is what a value's header has room for.
+// maxWorkers is the limit of a value's header.
 const maxWorkers = 1 << 16
 
 // maxInFlight bounds the memory of a worker's rounds.
@@ -147,20 +147,19 @@ func (c Config) validateFrames() error {
 // perOp bounds the bytes of an operation in a request and in a reply.
 func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID + 8 }
 
-// most is the largest batch: all of a round may go to one server, whose reply
-// must fit a frame.
+// most is the largest batch: a whole round may go to one server, and its reply must
+// fit a frame.
 func (c Config) most() int { return driver.MaxCall / c.perOp() / c.Servers() }
 
-// laneWorkers is how many workers share a connection by default when calls are
-// small. With 64 workers and one operation per call, over 1, 2, 4, 8 and 64
-// connections, 4 connections made most on two cores (3.4, 3.8, 3.9, 3.7 and 1 times
-// the last); fewer connections have the shorter tail, but use fewer cores.
+// laneWorkers is the number of workers that share a connection by default when calls
+// are small. With 64 workers, one operation per call and two cores, 1, 2, 4, 8 and 64
+// connections reach 3.4, 3.8, 3.9, 3.7 and 1 times the throughput of 64. Fewer
+// connections have a shorter tail but use fewer cores.
 const laneWorkers = 16
 
-// Lanes is how many connections the client has to every server; its workers share
-// them in turn. -connections sets it. By default every worker has its own, but
-// laneWorkers share one when a batch and its reply are small enough to be sent
-// together with others, and with -batch auto, which looks for such batches.
+// Lanes is the number of connections to every server; the workers share them in turn.
+// -connections sets it. By default every worker has its own. With -batch auto, or if a
+// batch and its reply are small enough for a combined write, laneWorkers share one.
 func (c Config) Lanes() int {
 	switch {
 	case c.Transport == driver.InProcess:
@@ -173,7 +172,8 @@ func (c Config) Lanes() int {
 	return c.Workers
 }
 
-// use is how the generator uses its driver, given the router's Fingerprint.
+// use describes to the driver how the generator uses it, given the router's
+// Fingerprint.
 func (c Config) use(owners string) driver.Use {
 	lanes := c.Lanes()
 	return driver.Use{

@@ -8,8 +8,8 @@ import (
 	"kvlab/workload"
 )
 
-// kindOf is what the store does of what the workload asks for: both number their
-// kinds alike, or this does not compile.
+// kindOf converts a workload's kind to the store's. Both number their kinds alike, or
+// this does not compile.
 func kindOf(k workload.Kind) kvs.Kind {
 	const (
 		_ = -(uint(kvs.Get) ^ uint(workload.Read)) // overflows unless it is 0
@@ -19,11 +19,11 @@ func kindOf(k workload.Kind) kvs.Kind {
 	return kvs.Kind(k)
 }
 
-// drawn is how many operations a worker draws at a time: few enough that they
-// are still in the first-level cache when they are put into batches.
+// drawn is the number of operations that a worker draws at a time. They stay in the
+// first-level cache until they are put into batches.
 const drawn = 512
 
-// block is the operations that a worker has drawn last.
+// block holds the operations that a worker drew last.
 type block struct {
 	ops      [drawn]workload.Op
 	suffixes [drawn]kvs.KeySuffix // of their keys
@@ -32,13 +32,11 @@ type block struct {
 	owners   [drawn]uint32 // the servers of their keys
 }
 
-// add puts operations into a round's batches, each into that of the server that
-// owns its key. It is the hot half of a client: no allocation, lock, clock or shared
-// write.
+// add puts each operation into the batch of the server that owns its key. It is the
+// hot path of a client: no allocation, lock, clock read or shared write.
 //
-// It goes over the operations once for each step, keys, owners, batches: a loop
-// with little to do keeps its variables in registers, and no key is read back
-// from where it has just been written.
+// It has one loop for each step (keys, owners, batches): a small loop keeps its
+// variables in registers and does not read back a key that it has just written.
 func (w *worker) add(r *round, ops []workload.Op) {
 	switch {
 	case w.keyTable == nil:
@@ -55,7 +53,7 @@ func (w *worker) add(r *round, ops []workload.Op) {
 	}
 }
 
-// hashRouter is a router that needs no key but its hash: many at once take a
+// hashRouter is a router that needs only the keys' hashes. Routing many at once takes a
 // quarter of the time.
 type hashRouter interface {
 	Owners(owners []uint32, hashes []uint64)
@@ -73,14 +71,14 @@ func (w *worker) route(n int) {
 	}
 }
 
-// key returns a key that ends so, which is good until the next call.
+// key returns the key with a suffix. It is valid until the next call.
 func (w *worker) key(e kvs.KeySuffix) []byte {
 	k := &w.keys
 	binary.LittleEndian.PutUint64(k.buf[k.prefix:], e.Text)
 	return k.buf[:k.prefix+int(e.Len)]
 }
 
-// distribute gives each server's exchange what it owns of the block.
+// distribute adds each operation of the block to the exchange of its server.
 func (w *worker) distribute(r *round, ops []workload.Op) {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
@@ -102,7 +100,7 @@ func (w *worker) distribute(r *round, ops []workload.Op) {
 	}
 }
 
-// encode appends the n operations that are new in an exchange to its batch.
+// encode appends an exchange's n new operations to its batch.
 func (w *worker) encode(x *exchange, n int) {
 	suffixes, hashes, kinds := x.newSuffixes[:n], x.newHashes[:n], x.newKinds[:n]
 	for i := 0; i < n; {
@@ -113,7 +111,7 @@ func (w *worker) encode(x *exchange, n int) {
 	}
 }
 
-// put fills the value of the worker's next write, to a key of this hash.
+// put fills in the value of the worker's next write, to the key with a hash.
 func (w *worker) put(v []byte, hash uint64) {
 	w.writer = w.writer.Next()
 	value.Put(v, hash, w.writer)

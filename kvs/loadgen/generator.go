@@ -20,21 +20,21 @@ import (
 	"kvlab/workload"
 )
 
-// Generator is one client node's run. Its methods are called in the order
-// Connect, Load (or its two halves), Measure, Close, from one goroutine; Counts and Latency may be
-// used beside them.
+// Generator is one client node's run. One goroutine calls its methods in the order
+// Connect, Load (or Store and ReadBack), Measure, Close. Counts and Latency may be
+// called concurrently.
 type Generator struct {
-	// Begins is when the warm-up begins, the same moment for all clients of a run
-	// however late each hears of it; zero for at once. It is set before Measure.
+	// Begins is when the warm-up begins, the same time for all clients of a run; zero
+	// means at once. It is set before Measure.
 	Begins time.Time
-	// Settle, when it is not nil, is asked shortly before the warm-up's end when
-	// the window opens; zero is at that end. It is asked once, and not without a
-	// warm-up; until it answers, the warm-up goes on. Its error ends the run. It is
-	// set before Measure.
+	// Settle, if not nil, is called once, shortly before the warm-up's end, and
+	// returns when the window opens; zero means at that end. The warm-up continues
+	// until Settle returns. Without a warm-up it is not called. Its error ends the
+	// run. It is set before Measure.
 	Settle func(context.Context) (opens time.Time, err error)
-	// With -linearizable, Share is given this client's part of each slice that all clients
-	// record at the same time, as Slices plans it from Begins on. It is not called
-	// by a worker; its error ends the run. Both are set before Measure.
+	// With -linearizable, Slices plans the slices that all clients record at the same
+	// time, from Begins on, and Share receives this client's part of each. No worker
+	// calls Share; its error ends the run. Both are set before Measure.
 	Slices metrics.SlicePlan
 	Share  func(metrics.Slice) error
 
@@ -83,15 +83,15 @@ func New(c Config) (*Generator, error) {
 	return g, nil
 }
 
-// Forecast is how the router can be expected to spread the operations. It takes
-// some 20 ms.
+// Forecast returns the expected spread of the operations over the servers. It takes
+// about 20 ms.
 func (g *Generator) Forecast() Forecast { return forecast(g.config, g.plan, g.router) }
 
 // Capabilities are what the driver can do.
 func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
 
-// Peer is the address of the first server, for finding the interface that the
-// run's traffic takes.
+// Peer is the address of the first server. It determines the network interface of the
+// run's traffic.
 func (g *Generator) Peer() (netip.Addr, error) {
 	host := g.config.Addresses()[0]
 	addr, err := net.ResolveTCPAddr("tcp", host)
@@ -101,8 +101,8 @@ func (g *Generator) Peer() (netip.Addr, error) {
 	return addr.AddrPort().Addr().Unmap(), nil
 }
 
-// Connect gives every worker a connection to every server, its own or one that it
-// shares with others: lane by lane, so that a server has few handshakes at a time.
+// Connect gives every worker a connection to every server, unshared or shared. It
+// connects lane by lane, so that a server has few handshakes at a time.
 func (g *Generator) Connect(ctx context.Context) error {
 	lanes := g.config.Lanes()
 	for i, w := range g.workers {
@@ -117,7 +117,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connect gives a worker the connections of a lane, all at once.
+// connect opens a lane's connections to all servers concurrently, for a worker.
 func (g *Generator) connect(ctx context.Context, w *worker, lane int) error {
 	servers := g.config.Servers()
 	conns := make([]driver.Conn, servers)
@@ -149,7 +149,7 @@ func (g *Generator) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// CallError is why a call failed. Nothing is known of its operations.
+// CallError is the error of a failed call. The result of its operations is unknown.
 type CallError struct {
 	Server string // its node name
 	Ops    int    // operations of the call
@@ -164,7 +164,7 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// explain returns a better reason for err if it is a call's and the driver knows one.
+// explain replaces a call's error by the driver's reason, if it has one.
 func (g *Generator) explain(ctx context.Context, err error) error {
 	var call *CallError
 	if errors.As(err, &call) && ctx.Err() == nil {
@@ -175,9 +175,9 @@ func (g *Generator) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// each runs f for every worker at once and returns the first error. With it, or
-// when ctx ends, all connections are closed, so that no worker waits for ever;
-// what the others then say of closed connections is not the reason.
+// each runs f for every worker concurrently and returns the first error. On an error,
+// or when ctx ends, it closes all connections, so that no worker waits forever. It
+// ignores the errors that follow from the close.
 func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) error) error {
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -200,7 +200,7 @@ func (g *Generator) Store(ctx context.Context) error {
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.store(ctx, g.config) })
 }
 
-// ReadBack reads all that Store has stored, and compares it in full.
+// ReadBack reads all values that Store stored, and compares them in full.
 func (g *Generator) ReadBack(ctx context.Context) error {
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.readBack(ctx, g.config) })
 }

@@ -25,8 +25,7 @@ func newKeys(prefix string) keys {
 	return k
 }
 
-// key returns a record's key, which is good until the next call, and its
-// route.Hash.
+// key returns a record's key, which is valid until the next call, and its route.Hash.
 func (k *keys) key(id uint64) (key []byte, hash uint64) {
 	key = strconv.AppendUint(k.buf[:k.prefix], id, 10)
 	hash = k.seed
@@ -36,14 +35,14 @@ func (k *keys) key(id uint64) (key []byte, hash uint64) {
 	return key, hash
 }
 
-// keyTable makes the keys of all records whose ids have at most eight digits. A
-// thousand ids share their leading digits, and so the state of the hash after these:
-// for each id three digits and three steps of the hash remain. All workers of a
-// client share it, and it does not change.
+// keyTable makes the keys of records whose ids have at most eight digits. A thousand
+// ids share their leading digits and the hash state after them: each id adds three
+// digits and three steps of the hash. The table is immutable, and all workers of a
+// client share it.
 //
-// A loop over the digits of ids of many lengths mispredicts a branch for most ids, at
-// 15 to 20 cycles. Here nothing branches on an id. With 10^6 records the tables take
-// 36 KB.
+// A loop over the digits of ids of different lengths mispredicts a branch for most
+// ids, at 15 to 20 cycles. This code does not branch on an id. With 10^6 records the
+// tables take 36 KB.
 type keyTable struct {
 	prefix []byte
 	// prefixes has one for each id below 1000, then one for each id / 1000, from 1.
@@ -51,9 +50,9 @@ type keyTable struct {
 	suffixes [1000]uint32 // by id % 1000: its three digits
 }
 
-// idPrefix is what a thousand ids have in common or, below 1000, all of one id. A
-// suffix is added to the latter too, without effect: its digits follow the last that
-// counts, and the hash is one from which the suffix's steps lead to the key's.
+// idPrefix is the common part of a thousand ids or, below 1000, one whole id. The
+// suffix of a whole id has no effect: its digits lie beyond the key's length, and the
+// hash is chosen so that the suffix's steps lead to the key's hash.
 type idPrefix struct {
 	hash uint64 // route.Hash of the prefix and the digits
 	text uint64 // in the lowest byte 8 times the number of digits with the suffix, then the digits before it
@@ -122,8 +121,8 @@ func (t *keyTable) fill(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []ui
 	}
 }
 
-// recordedHot and recordedAny are how many of the hottest keys, and of keys chosen
-// at random, have their operations recorded.
+// recordedHot and recordedAny are the numbers of hottest keys and of random keys whose
+// operations are recorded.
 const recordedHot, recordedAny = 8, 8
 
 // recordedKeys returns the keys whose operations are recorded: the same for every

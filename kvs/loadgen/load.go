@@ -11,20 +11,20 @@ import (
 	"kvlab/workload"
 )
 
-// share returns part i of n of the numbers from 0 to total: half-open, and
-// together the parts are all of them.
+// share returns the half-open part i of n of the numbers from 0 to total. The parts
+// cover all numbers.
 func share(total uint64, i, n int) (from, to uint64) {
 	each, rest := total/uint64(n), total%uint64(n)
 	part := func(i uint64) uint64 { return i*each + min(i, rest) }
 	return part(uint64(i)), part(uint64(i) + 1)
 }
 
-// nullLoad is how many records a worker stores for each server when none has a
-// store: any one gives a server the value that it answers with.
+// nullLoad is the number of records that a worker stores per server when no server has
+// a store. Any one of them gives a server its value for all replies.
 const nullLoad = 64
 
-// share is the half-open range of the records that this worker loads: its share
-// of its client's, or the beginning of it where nothing would be kept.
+// share is the half-open range of the records that this worker loads: its share of the
+// client's, or only the beginning of that if the servers have no store.
 func (w *worker) share(c Config) (first, last uint64) {
 	from, to := share(c.Workload.Records, c.Index, c.Clients)
 	first, last = share(to-from, w.id, c.Workers)
@@ -43,7 +43,7 @@ func (w *worker) store(ctx context.Context, c Config) error {
 	return nil
 }
 
-// readBack reads what the worker has stored, and compares it in full.
+// readBack reads the values that the worker stored, and compares them in full.
 func (w *worker) readBack(ctx context.Context, c Config) error {
 	first, last := w.share(c)
 	every := w.checker.Every
@@ -67,10 +67,10 @@ func (w *worker) readBack(ctx context.Context, c Config) error {
 	return nil
 }
 
-// loadFrame is about how many bytes a call of the load sends or receives. The
-// batches of a measurement would be a megabyte when every operation stores a value:
-// on both sides the buffers of 64 workers would be in no cache, and most of
-// their pages new, which makes a load of 10^6 records a quarter slower.
+// loadFrame is the approximate size in bytes of a call of the load phase. Batches of
+// the window's size would take a megabyte each, as every operation stores a value. The
+// buffers of 64 workers would then miss every cache and touch new pages, and a load of
+// 10^6 records would be a quarter slower.
 const loadFrame = 256 << 10
 
 // sweep does one kind of operation on each record in [first, last).
@@ -79,8 +79,8 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 	size := uint64(min(c.Batch, max(1, loadFrame/c.perOp())) * c.Servers())
 	r := &w.rounds[0]
 	if kind == workload.Update {
-		// At once, not by doubling: a short load would have copied much of what it
-		// stores, and collected as much garbage.
+		// In one step: doubling would copy much of a short load and produce as much
+		// garbage.
 		r.grow(int(min(size, last-first)) / c.Servers() * c.perOp())
 	}
 	for id := first; id < last; {

@@ -13,8 +13,8 @@ import (
 	"kvlab/workload"
 )
 
-// driveOpen is drive for an open loop. A rate that is a share of the peak is
-// found in the first half of the warm-up; the open loop begins after it.
+// driveOpen is drive for an open loop. If the rate is a share of the peak, the first
+// half of the warm-up measures the peak, and the open loop begins after it.
 func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) error {
 	c := g.config
 	rate, peak := c.Rate.OpsPerS, 0.0
@@ -33,8 +33,8 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 	return err
 }
 
-// probe returns what this client's closed loop makes, in operations per second:
-// in the second quarter of the warm-up, after one to come up to speed.
+// probe returns the throughput of this client's closed loop, in operations per second.
+// It measures in the second quarter of the warm-up.
 func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (float64, error) {
 	var before uint64
 	var from time.Time
@@ -56,15 +56,13 @@ func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (flo
 	return peak, nil
 }
 
-// pollInterval is the longest sleep of a worker before it is known when the window
-// closes.
+// pollInterval is a worker's longest sleep until the end of the window is decided.
 const pollInterval = 100 * time.Millisecond
 
-// runOpen sends operations when they are due: all that are due by the moment
-// when the worker looks, up to a batch, in one round. What becomes due while it
-// waits for replies goes into the next, and waits as long as it must: its latency
-// counts from the moment when it was due. What is still to be sent when the
-// window closes is not sent any more.
+// runOpen sends operations when they are due. One round has all operations that are
+// due, up to a batch. Operations that become due while the worker waits for replies go
+// into a later round; their latency counts from their due time. When the window
+// closes, unsent operations are dropped.
 func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s schedule, rate float64) error {
 	timer, err := newPreciseTimer(ctx)
 	if err != nil {
@@ -111,9 +109,8 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	return context.Cause(ctx)
 }
 
-// addDue puts the operations that are due into the round's batches, at most most
-// of them, and returns their number. Before the window is decided on, nothing
-// that is due can be in it.
+// addDue puts up to most due operations into the round's batches and returns their
+// number. Until the window is decided, no due operation is in it.
 func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
 	now, added := r.begun.Sub(r.from), 0
@@ -133,7 +130,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 	return added
 }
 
-// addEach is add, and notes when each operation was due where it went.
+// addEach is add, and records each operation's due time in its exchange.
 func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 	w.add(r, ops)
 	for i, op := range ops {
@@ -149,7 +146,7 @@ func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 	}
 }
 
-// after counts the moments, which are in order, from a given one on.
+// after counts the times not before from. due is sorted.
 func after(due []time.Duration, from time.Duration) uint64 {
 	i := 0
 	for i < len(due) && due[i] < from {
@@ -158,7 +155,7 @@ func after(due []time.Duration, from time.Duration) uint64 {
 	return uint64(len(due) - i)
 }
 
-// offer counts what was due in the window and has not been sent.
+// offer counts the unsent operations that were due in the window.
 func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule) {
 	var due [drawn]time.Duration
 	opens, closes, decided := s.since(begin)
@@ -193,14 +190,14 @@ func (r *roundCap) learn(n int, latency time.Duration) {
 	}
 }
 
-// Rate is how many operations an open loop offers. At most one of the two is
-// set; the zero Rate is a closed loop, which offers as many as are answered.
+// Rate is the load that an open loop offers. At most one field is set. The zero Rate
+// means a closed loop.
 type Rate struct {
 	OpsPerS float64 // of all clients together
-	Share   float64 // of what the client's own closed loop makes in the first half of the warm-up, above 0
+	Share   float64 // of the throughput of the client's closed loop in the first half of the warm-up, above 0
 }
 
-// Open says whether the loop is open.
+// Open reports whether the loop is open.
 func (r Rate) Open() bool { return r != Rate{} }
 
 // ParseRate reads a number of operations per second, with k or M for thousands
@@ -234,8 +231,7 @@ func (r Rate) String() string {
 	return ""
 }
 
-// maxRate is one operation a nanosecond, the resolution of the moments at which
-// they are due.
+// maxRate is one operation per nanosecond, the resolution of due times.
 const maxRate = 1e9
 
 func (c Config) validateRate() error {
@@ -256,7 +252,7 @@ func (c Config) validateRate() error {
 	return nil
 }
 
-// place is where a worker stands among all of the run.
+// place is a worker's place among all workers of the run.
 func (c Config) place(worker int) workload.Place {
 	return workload.Place{Node: c.Index, Nodes: c.Clients, Worker: worker, Workers: c.Workers}
 }

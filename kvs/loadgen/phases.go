@@ -7,15 +7,15 @@ import (
 	"kvlab/metrics"
 )
 
-// schedule is when the phases of a measurement begin. The window is decided on
-// during the warm-up, some time before it opens; until then all is warm-up. Safe
-// for concurrent use.
+// schedule holds when the phases of a measurement begin. The window is decided during
+// the warm-up, before it opens; until then every time is in the warm-up. Safe for
+// concurrent use.
 type schedule struct {
 	window *atomic.Pointer[span]
 	until  time.Time // the end of a probe, after which no round begins; zero without one
 }
 
-// span is a stretch of time, its end not included.
+// span is a half-open interval of time.
 type span struct{ opens, closes time.Time }
 
 func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])} }
@@ -24,8 +24,7 @@ func (s schedule) decide(opens, closes time.Time) { s.window.Store(&span{opens, 
 
 func (s schedule) decided() bool { return s.window.Load() != nil }
 
-// at is the phase that a reply belongs to by the time when it came, and the
-// window when it came in that.
+// at returns the phase of a reply that arrives at t, and the window if t is in it.
 func (s schedule) at(t time.Time) (metrics.Phase, *span) {
 	switch w := s.window.Load(); {
 	case w == nil || t.Before(w.opens):
@@ -36,10 +35,10 @@ func (s schedule) at(t time.Time) (metrics.Phase, *span) {
 	return metrics.Drain, nil
 }
 
-// phaseAt says what a time belongs to: a schedule's at.
+// phaseAt is the type of schedule.at.
 type phaseAt func(time.Time) (metrics.Phase, *span)
 
-// over reports whether no round begins any more.
+// over reports whether no more rounds begin.
 func (s schedule) over(t time.Time) bool {
 	if !s.until.IsZero() {
 		return !t.Before(s.until)
@@ -48,8 +47,8 @@ func (s schedule) over(t time.Time) bool {
 	return w != nil && !t.Before(w.closes)
 }
 
-// since is when the window opens and closes, counted from a moment, and false
-// while that is not decided.
+// since returns when the window opens and closes, relative to t; false until that is
+// decided.
 func (s schedule) since(t time.Time) (opens, closes time.Duration, ok bool) {
 	w := s.window.Load()
 	if w == nil {
@@ -63,7 +62,7 @@ func (s schedule) since(t time.Time) (opens, closes time.Duration, ok bool) {
 // count in the slot of its reply.
 type boundaryCounts [2 * metrics.EdgeSlots]uint64
 
-// boundary is the slot of a time in the window; false when it is far from both ends.
+// boundary returns the slot of a time in the window; false if it is far from both ends.
 func (s *span) boundary(t time.Time) (slot int, ok bool) {
 	length := metrics.EdgeSlot(s.closes.Sub(s.opens))
 	if i := int(t.Sub(s.opens) / length); i < metrics.EdgeSlots {

@@ -7,9 +7,9 @@ import (
 	"kvlab/metrics"
 )
 
-// repeat draws its rounds once and sends them again and again until the schedule
-// ends, without a look at the replies: what the network, both kernels and the codec
-// can do. Against servers with -repeat neither side does anything else.
+// repeat draws its rounds once and resends them until the schedule ends, without
+// checking the replies. It measures the network, both kernels and the codec; with
+// -repeat, the servers do no other work either.
 func (w *worker) repeat(ctx context.Context, c Config, s schedule) error {
 	w.repeats = true
 	for i := range w.rounds {
@@ -33,7 +33,7 @@ func (w *worker) repeat(ctx context.Context, c Config, s schedule) error {
 	return context.Cause(ctx)
 }
 
-// unchecked counts a reply of repeat's.
+// unchecked counts a reply without checking it.
 func (x *exchange) unchecked() (t replyCheck) {
 	n := uint64(x.batch.Len())
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())

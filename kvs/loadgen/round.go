@@ -12,14 +12,14 @@ import (
 	"kvlab/metrics/latency"
 )
 
-// round is one pass of a worker over all servers: a batch to each, what must be
-// remembered of them, and the replies.
+// round is one pass of a worker over all servers: a batch for each, the data to check
+// the replies with, and the replies.
 type round struct {
 	begun     time.Time     // when its first operation was due
-	underway  bool          // sent, and not yet taken in
+	underway  bool          // sent and not finished
 	latency   time.Duration // of its slowest call so far
-	late      time.Duration // open loop: how long after its first operation was due the worker woke up; 0 when it was awake
-	from      time.Time     // open loop: what the moments in due count from
+	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
+	from      time.Time     // open loop: the origin of the times in due
 	exchanges []exchange
 }
 
@@ -30,12 +30,12 @@ type exchange struct {
 	reply  kvs.Reply
 	hashes []uint64        // the keys' hashes, in the batch's order
 	kinds  []kvs.Kind      // the operations' kinds, likewise
-	due    []time.Duration // open loop: when the operations were due, likewise; empty in a closed loop, where it is when the round begun
+	due    []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
 	sent   time.Time
-	queued time.Duration   // from then until it was written
+	queued time.Duration   // from the due time until the write
 	record history.Pending // for -linearizable
 
-	// What follows is for worker.add alone: the operations that it is adding.
+	// Only worker.add uses the following fields: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix
 	newHashes   []uint64   // the end of hashes
 	newKinds    []kvs.Kind // the end of kinds
@@ -50,7 +50,7 @@ func (x *exchange) extend(n int) {
 	x.newHashes, x.newKinds = x.hashes[at:], x.kinds[at:]
 }
 
-// historyCall is the call as its recorder takes it.
+// historyCall returns the call in its recorder's form.
 func (x *exchange) historyCall() history.Call {
 	return history.Call{Batch: &x.batch, Reply: &x.reply, Hashes: x.hashes, Kinds: x.kinds, Sent: x.sent}
 }
@@ -105,8 +105,8 @@ func (w *worker) send(r *round) {
 	r.underway = true
 }
 
-// finish takes in the replies of a round that was sent. at says what phase a
-// reply belongs to by the time when it came.
+// finish waits for a sent round's replies, checks and counts them. at returns the phase
+// of a reply from its arrival time.
 func (w *worker) finish(r *round, at phaseAt) error {
 	var first error
 	for i := range r.exchanges {
@@ -145,7 +145,7 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	r.latency = max(r.latency, came.Sub(x.sent))
 	phase, window := at(came)
 	t := latency.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
-	r.late = 0 // it is the round's, not every call's
+	r.late = 0 // counts once per round
 	if len(x.due) > 0 {
 		w.recorder.ObserveEach(t, came.Sub(r.from), x.due)
 	} else {
@@ -174,9 +174,8 @@ type replyCheck struct {
 	metrics.Verification
 }
 
-// check walks a batch's reply beside what is remembered of the batch. An error
-// means that the reply is not one to this batch. A null server has no store: its
-// value is right for every key.
+// check compares a reply with its batch. An error means that the reply does not belong
+// to this batch. A null server has no store: its value is right for every key.
 func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 	t := replyCheck{Counts: metrics.Counts{Calls: 1}}
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())

@@ -9,14 +9,13 @@ import (
 	"kvlab/workload"
 )
 
-// newRouter returns the configuration's router. Every client of a run, and
-// every phase of it, routes by the same.
+// newRouter returns the configuration's router, which is the same for every client and
+// phase of a run.
 func newRouter(c Config, plan *workload.Plan) (route.Router, error) {
 	return route.New(c.Router, c.Servers(), popularity(c, plan))
 }
 
-// popularity returns what a router may know of the keys: the hash and the share
-// of the most popular ones.
+// popularity returns the hashes and shares of the most popular keys, for the router.
 func popularity(c Config, plan *workload.Plan) route.Popularity {
 	return func(yield func(hash, share uint64) bool) {
 		for r := range popular(c, plan) {
@@ -29,7 +28,7 @@ func popularity(c Config, plan *workload.Plan) route.Popularity {
 
 // ranked is one of the most popular records.
 type ranked struct {
-	key   []byte // good until the next one
+	key   []byte // valid until the next one
 	hash  uint64
 	share uint64 // of all operations, in 1/kvs.WholeShare
 }
@@ -46,16 +45,16 @@ func popular(c Config, plan *workload.Plan) iter.Seq[ranked] {
 	}
 }
 
-// Forecast is how even a run's load can be expected to be, each a share of all
-// operations, 0 to 1. What servers make together is bound by the busiest: it is
-// Even/Busiest of what they could make.
+// Forecast is the expected spread of a run's load, as shares of all operations, 0 to
+// 1. The busiest server bounds the total throughput to Even/Busiest of the servers'
+// capacity.
 type Forecast struct {
 	Busiest float64 // of the server that gets the most
 	Even    float64 // of every server, if all got the same
 	Record  float64 // of the most popular record: no router can bring Busiest below it
 }
 
-// forecast adds up what a router gives each server.
+// forecast sums the shares that a router gives to each server.
 func forecast(c Config, plan *workload.Plan, router route.Router) Forecast {
 	shares, rest := make([]uint64, c.Servers()), uint64(route.WholeShare)
 	for r := range popular(c, plan) {
@@ -70,7 +69,7 @@ func forecast(c Config, plan *workload.Plan, router route.Router) Forecast {
 	}
 }
 
-// String says it in words, for the log.
+// String returns the forecast as text for the log.
 func (f Forecast) String() string {
 	text := fmt.Sprintf("the busiest server should get %.1f %% of the operations, where %.1f %% would be even", 100*f.Busiest, 100*f.Even)
 	if f.Record > f.Even {

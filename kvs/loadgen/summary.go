@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Counts is the number of operations that have been verified so far.
+// Counts returns the numbers of operations verified so far.
 func (g *Generator) Counts() metrics.Counts {
 	var sum metrics.Counts
 	for _, w := range g.workers {
@@ -27,12 +27,12 @@ func (g *Generator) Counts() metrics.Counts {
 	return sum
 }
 
-// Latency is what the workers record into; its Collect is the caller's to call,
-// once a second and once at the end.
+// Latency returns the collector that the workers record into. The caller calls its
+// Collect once a second and once at the end.
 func (g *Generator) Latency() *latency.Collector { return g.latency }
 
-// Summary sums the run up, but for the usage table. It is for after Measure and
-// the last Collect.
+// Summary summarizes the run, except for the usage table. It is called after Measure
+// and the last Collect.
 func (g *Generator) Summary() metrics.Summary {
 	s := metrics.Summary{
 		WindowStart:   g.opened,
@@ -74,8 +74,8 @@ func (g *Generator) Summary() metrics.Summary {
 	return s
 }
 
-// Violation is the first history that is not linearizable, or not certainly; nil
-// when there is none. It is called after Measure.
+// Violation returns the first history whose verdict is Illegal or Unknown, or nil. It
+// is called after Measure.
 func (g *Generator) Violation() *metrics.Violation {
 	if g.slices == nil {
 		return nil
@@ -91,16 +91,15 @@ type firstOps struct{ drawn, digest uint64 }
 // operation, which many workers share.
 const minFirstOps = 1024
 
-// note records what has been drawn so far, until there are minFirstOps.
+// note updates the digest until minFirstOps operations are drawn.
 func (o *firstOps) note(s *workload.Source) {
 	if o.drawn < minFirstOps {
 		*o = firstOps{s.Drawn(), s.Digest()}
 	}
 }
 
-// accounts returns every worker's account of its operations. A new plan draws the
-// first operations again: faults of the workers' plan and sources have no effect on
-// it.
+// accounts returns every worker's account of its operations. A new plan draws the first
+// operations again, independent of faults in the workers' plan and sources.
 func (g *Generator) accounts() []metrics.WorkerCounts {
 	accounts := make([]metrics.WorkerCounts, len(g.workers))
 	plan, err := workload.New(g.config.Workload)
@@ -141,10 +140,10 @@ func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
 	}
 }
 
-// prefixDigests are digests of the first 1, 2, 4, ... operations of all workers, as
-// far as each worker has drawn that many. If digests number k of two clients are
-// equal, so are the first 2^k operations of each worker. A digest is the FNV-1a hash
-// of the workers' digests, in worker order.
+// prefixDigests returns digests of the first 1, 2, 4, ... operations of all workers, up
+// to the number that every worker has drawn. If digests number k of two clients are
+// equal, so are the first 2^k operations of each worker. A digest is the FNV-1a hash of
+// the workers' digests, in worker order.
 func (g *Generator) prefixDigests() []string {
 	shortest := math.MaxInt
 	for _, w := range g.workers {

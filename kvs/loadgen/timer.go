@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preciseTimer sleeps to the microsecond. Go's own timers do not when the process is
-// idle: the runtime's poller waits in whole milliseconds (runtime/netpoll_epoll.go).
-// To that poller this one is a file descriptor; to the kernel it is a high-resolution
-// timer (timerfd_create(2)). It is for one goroutine.
+// preciseTimer sleeps with microsecond precision. In an idle process Go's timers do
+// not: the runtime's poller waits in whole milliseconds (runtime/netpoll_epoll.go).
+// preciseTimer is a file descriptor to that poller and a high-resolution timer to the
+// kernel (timerfd_create(2)). One goroutine uses it.
 type preciseTimer struct {
 	fd   int // of file
 	file *os.File
@@ -30,7 +30,7 @@ func newPreciseTimer(ctx context.Context) (*preciseTimer, error) {
 	return t, nil
 }
 
-// sleep waits for d, which is above 0, or until the context ends, which is no error.
+// sleep waits for d > 0, or until the context ends, which is not an error.
 func (t *preciseTimer) sleep(d time.Duration) error {
 	when := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	if err := unix.TimerfdSettime(t.fd, 0, &when, nil); err != nil {

@@ -12,8 +12,8 @@ import (
 	"kvlab/workload"
 )
 
-// worker is one goroutine's whole world. Only what stands below mu is looked at
-// by others, once a second; the worker takes the lock once per call.
+// worker is the state of one goroutine. Other goroutines read only the fields below mu,
+// once a second; the worker takes the lock once per call.
 type worker struct {
 	id       int
 	conns    []driver.Conn // one for each server
@@ -22,7 +22,7 @@ type worker struct {
 	router   route.Router
 	source   *workload.Source
 	keys     keys
-	keyTable *keyTable // nil where ids are too long for it
+	keyTable *keyTable // nil if ids are too long for it
 	writer   value.Writer
 	checker  value.Checker
 	recorder *latency.Recorder
@@ -31,14 +31,14 @@ type worker struct {
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 	firstOps firstOps
-	loaded   []metrics.Counts // by server, when the load had ended
+	loaded   []metrics.Counts // by server, at the end of the load
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu
 	window     metrics.Counts       // guarded by mu
-	boundaries boundaryCounts       // of it; guarded by mu
+	boundaries boundaryCounts       // of the window; guarded by mu
 	bytes      metrics.Bytes        // guarded by mu
-	carried    metrics.Bytes        // of them, those of the window; guarded by mu
+	carried    metrics.Bytes        // bytes in the window; guarded by mu
 	verify     metrics.Verification // guarded by mu
 }
 
