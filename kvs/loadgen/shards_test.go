@@ -40,7 +40,7 @@ func TestClientsAgreeOnShards(t *testing.T) {
 			}
 			defer g.Close()
 			err = within(t, "Connect", func() error { return g.Connect(context.Background()) })
-			if test.agree && err != nil || !test.agree && (!errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "client other for server")) {
+			if test.agree && err != nil || !test.agree && (!errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "client other expects server")) {
 				t.Errorf("error %v, agreed %t", err, test.agree)
 			}
 		})

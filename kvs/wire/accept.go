@@ -58,7 +58,7 @@ func (o Options) accept(socket net.Conn, attach func(Hello) error) (net.Conn, He
 func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 	leave, err := service.CheckPlacement(client.Node, client.Placement)
 	if err != nil {
-		return fmt.Errorf("the shards of the server (%s): %w", o.Node, err)
+		return fmt.Errorf("placement on server %s: %w", o.Node, err)
 	}
 	c.release = leave
 	if client.Retry {
