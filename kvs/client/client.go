@@ -38,7 +38,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return err
 	}
 	servers := slices.ContainsFunc(config.Hosts, func(host string) bool { return host != "" })
-	if n.Controlled() && config.Transport == driver.InProcess && servers { // without any it is a ceiling
+	if n.Controlled() && config.Transport == driver.InProcess && servers { // without servers the run is a ceiling
 		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
 	if config.Recheck != "" {
@@ -80,7 +80,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	return c.report(ctx)
 }
 
-// report runs the trial beside a ticker that reports each second.
+// report runs the trial and reports once a second.
 func (c *client) report(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -100,14 +100,14 @@ func (c *client) report(ctx context.Context) error {
 	return c.summarize()
 }
 
-// trial walks through the barriers.
+// trial runs the client through the barriers.
 func (c *client) trial(ctx context.Context) error {
 	defer c.generator.Close()
 	return blame(c.work(ctx))
 }
 
-// blame says of an error for want of a reply, or for a server that has lost its
-// store, that it lies with the server.
+// blame returns an error that names the server as the cause, if a reply is missing or
+// the server has lost its store.
 func blame(err error) error {
 	var call *loadgen.CallError
 	var restarted *wire.RestartedError
@@ -120,7 +120,7 @@ func blame(err error) error {
 	return err
 }
 
-// work is what is done between the barriers.
+// work does the client's work between the barriers.
 func (c *client) work(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (c *client) load(ctx context.Context) error {
 	return c.node.Send(node.Event{Event: node.Loaded})
 }
 
-// settle asks the launcher, who sees all clients, when the window opens.
+// settle asks the launcher, which knows the state of all clients, when the window opens.
 func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	if err := c.reporter.Cut(); err != nil {
 		return opens, err
@@ -204,10 +204,10 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	return c.node.FromRun(answer.At), err
 }
 
-// share gives the launcher this client's part of a slice that all record.
+// share sends this client's part of a shared slice to the launcher.
 func (c *client) share(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 
-// enter notes the phase and tells the launcher.
+// enter records the phase and reports it to the launcher.
 func (c *client) enter(phase metrics.Phase) error {
 	if err := c.reporter.Enter(phase); err != nil {
 		return err

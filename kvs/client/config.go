@@ -1,5 +1,5 @@
-// Package client is a client node's process: it reads the command line, walks a
-// loadgen.Generator through the run's barriers, and reports each second.
+// Package client is a client node's process: it parses the command line, runs a
+// loadgen.Generator through the run's barriers, and reports once a second.
 package client
 
 import (
@@ -34,7 +34,7 @@ var aliases = map[string]string{
 	"duration": "-secs", "time": "-secs", "seconds": "-secs",
 }
 
-// parse reads a command line; its errors are control.UsageErrors.
+// parse parses a command line. Its errors are node.UsageErrors.
 func parse(args []string) (Config, *node.Flags, error) {
 	c := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
 	flags := node.NewFlags("kvsclient")

@@ -10,7 +10,7 @@ import (
 	"kvlab/metrics/latency"
 )
 
-// log reports the latencies of an interval and writes its line to the log.
+// log reports an interval's latencies and logs its line.
 func (c *client) log(i metrics.Interval, usage metrics.Usage) error {
 	histograms, err := c.generator.Latency().Collect(i.StartS, i.LengthS)
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *client) summarize() error {
 	return c.node.Report(metrics.Record{Summary: &s})
 }
 
-// reportViolation gives the launcher what -linearizable has found; by hand it is saved
-// here.
+// reportViolation sends the violation that -linearizable found to the launcher. Without
+// a launcher it saves the violation in a file.
 func (c *client) reportViolation(v metrics.Violation) error {
 	if c.node.Controlled() {
 		return c.node.Report(metrics.Record{Violation: &v})
@@ -89,7 +89,7 @@ func (c *client) reportViolation(v metrics.Violation) error {
 	return err
 }
 
-// recheck verifies a saved history again, and draws its picture beside it.
+// recheck verifies a saved history again, and draws its picture beside the file.
 func recheck(out io.Writer, path string) error {
 	v, err := history.Read(path)
 	if err != nil {

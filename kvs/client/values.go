@@ -10,10 +10,10 @@ import (
 	"kvlab/kvs/loadgen"
 )
 
-// The flag values that package flag has no type for. Each prints as it is
-// typed, because every flag's final value is logged.
+// These flag values have no type in package flag. Each prints in the form in which it
+// is typed, because every flag's final value is logged.
 
-// list is words with commas between them.
+// list is a comma-separated list of words.
 type list []string
 
 func (l *list) Set(text string) error {
@@ -23,7 +23,7 @@ func (l *list) Set(text string) error {
 
 func (l *list) String() string { return strings.Join(*l, ",") }
 
-// seconds is a plain number of seconds; a duration such as 500ms is one too.
+// seconds is a number of seconds, or a duration such as 500ms.
 type seconds time.Duration
 
 func (s *seconds) Set(text string) error {
@@ -43,7 +43,7 @@ func (s *seconds) String() string {
 	return strconv.FormatFloat(time.Duration(*s).Seconds(), 'g', -1, 64)
 }
 
-// every is "one in so many", full for every one, or none.
+// every is N for one value in N, full for every value, or none.
 type every int
 
 func (e *every) Set(text string) error {
@@ -96,7 +96,7 @@ func (b *batch) String() string {
 	return strconv.Itoa(b.Batch)
 }
 
-// duration is a time above 0, or not given.
+// duration is a positive duration, or unset.
 type duration time.Duration
 
 func (l *duration) Set(text string) error {
@@ -115,7 +115,7 @@ func (l *duration) String() string {
 	return strings.Replace(time.Duration(*l).String(), "µ", "u", 1) // as it is typed
 }
 
-// rate is what an open loop offers, or not given.
+// rate is an open loop's rate, or unset.
 type rate loadgen.Rate
 
 func (r *rate) Set(text string) error {

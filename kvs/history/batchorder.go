@@ -8,20 +8,20 @@ import (
 	"kvlab/metrics"
 )
 
-// batchOrder is what the operations of one batch on one key have seen so far. The
-// server executes them in order, but they share one interval of time: a check of
+// batchOrder holds what the operations of one batch on one key have seen so far. The
+// server executes them in order, but they share one time interval: a check of
 // intervals alone would treat them as concurrent.
 type batchOrder struct {
 	writer value.Writer    // of the batch, with version 0
-	seen   []metrics.Value // the values that the key has had, in order
+	seen   []metrics.Value // the key's values, in order
 	own    metrics.Value   // the batch's last write so far; NoValue without one
 }
 
 func (o *batchOrder) begin() { o.seen, o.own = o.seen[:0], metrics.NoValue }
 
-// read adds a value that an operation read. fresh reports whether the value is not
-// the one that the operation before it left. No value is written twice, so one that
-// was replaced never comes back.
+// read adds a value that an operation read. fresh reports whether it differs from the
+// value that the operation before left. No value is written twice, so a replaced value
+// never returns.
 func (o *batchOrder) read(v metrics.Value) (fresh bool, violation string) {
 	last := len(o.seen) - 1
 	if last >= 0 && o.seen[last] == v {

@@ -11,18 +11,17 @@ import (
 
 type op = metrics.HistoryOp
 
-// always is the time of what was before everything.
+// always is a time before all others.
 const always = math.MinInt64
 
-// cell is a value's write and, of the operations that read it, the two that
-// matter.
+// cell is a value's write and the two relevant operations among those that read it.
 type cell struct {
 	value metrics.Value
 	write op
-	first op   // of write and reads the one that returned first
-	last  op   // likewise, that was called last
-	next  *op  // the read-modify-write that replaced the value, nil when none is known
-	tied  bool // the write is a read-modify-write of which it is known what it read
+	first op   // the write or read with the earliest return
+	last  op   // the write or read with the latest call
+	next  *op  // the read-modify-write that replaced the value; nil if none is known
+	tied  bool // the write is a read-modify-write whose read is known
 }
 
 func (c *cell) add(o op) {
@@ -34,7 +33,7 @@ func (c *cell) add(o op) {
 	}
 }
 
-// ops are the cell's operations that matter, each once.
+// ops returns the cell's relevant operations, each once.
 func (c *cell) ops() []op {
 	ops := []op{c.write}
 	for _, o := range []op{c.first, c.last} {
@@ -45,7 +44,7 @@ func (c *cell) ops() []op {
 	return ops
 }
 
-// same reports whether two operations are one, or as good as one.
+// same reports whether two operations are equal.
 func same(o, p op) bool {
 	if (o.Read == nil) != (p.Read == nil) || o.Read != nil && *o.Read != *p.Read {
 		return false
@@ -54,7 +53,7 @@ func same(o, p op) bool {
 	return o == p
 }
 
-// block is cells that follow each other without another between them.
+// block is a sequence of cells with no other cell between them.
 type block struct {
 	cells       []*cell
 	first, last int64 // the earliest return and the latest call
@@ -72,7 +71,7 @@ func (b *block) ops() []op {
 	return ops
 }
 
-// arrange sorts a history's operations into blocks, each in order by itself.
+// arrange sorts a history's operations into blocks that are each in order.
 func arrange(h metrics.History) ([]*block, *contradiction) {
 	cells, found := gather(h)
 	if found != nil {
@@ -103,7 +102,7 @@ func arrange(h metrics.History) ([]*block, *contradiction) {
 	return blocks, nil
 }
 
-// circle is the contradiction of read-modify-writes each of which read what
+// circle returns the contradiction of a cycle of read-modify-writes: each read what
 // another wrote.
 func circle(cells map[metrics.Value]*cell, values []metrics.Value) *contradiction {
 	inChain := make(map[metrics.Value]bool)
@@ -126,7 +125,7 @@ func circle(cells map[metrics.Value]*cell, values []metrics.Value) *contradictio
 	return &contradiction{"read-modify-writes that each read what another of them wrote", part}
 }
 
-// gather makes a cell of every value that was written or read.
+// gather makes a cell for every value that was written or read.
 func gather(h metrics.History) (map[metrics.Value]*cell, *contradiction) {
 	cells := make(map[metrics.Value]*cell)
 	for _, o := range h.Ops {
@@ -168,7 +167,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *contradiction) {
 	return cells, nil
 }
 
-// chain is the block that begins with a cell.
+// chain returns the block that begins with a cell.
 func chain(cells map[metrics.Value]*cell, c *cell) (*block, *contradiction) {
 	b := &block{first: metrics.Never, last: always}
 	latest := c
@@ -189,9 +188,9 @@ func chain(cells map[metrics.Value]*cell, c *cell) (*block, *contradiction) {
 	}
 }
 
-// conflict finds two blocks each of which must precede the other. In the order
-// of their first returns, those that must precede a block are a prefix; if any
-// of them must also follow it, the one or two with the latest calls do.
+// conflict finds two blocks that must each precede the other. In the order of first
+// returns, the blocks that must precede a block form a prefix. If any of these must
+// also follow it, so must the one or two with the latest calls.
 func conflict(blocks []*block) *contradiction {
 	slices.SortStableFunc(blocks, func(a, b *block) int { return cmp.Compare(a.first, b.first) })
 	best := make([][2]*block, len(blocks)+1) // of the first i blocks, the two with the latest calls
@@ -218,11 +217,11 @@ func conflict(blocks []*block) *contradiction {
 	return nil
 }
 
-// sampled is how many operations porcupine is given of a history that is right:
-// with so many it is done at once, however they overlap.
+// sampled is the number of operations of a correct history that porcupine checks. It
+// checks this many in negligible time, however they overlap.
 const sampled = 10
 
-// sample is a few blocks that follow each other.
+// sample returns the operations of the first few blocks.
 func sample(blocks []*block) []op {
 	var part []op
 	for _, b := range blocks {

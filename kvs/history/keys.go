@@ -2,7 +2,7 @@ package history
 
 import "kvlab/kvs/route"
 
-// keySet is the keys whose operations are recorded. It does not change.
+// keySet is the immutable set of keys whose operations are recorded.
 type keySet struct {
 	names  []string
 	index  map[uint64]int32 // by hash

@@ -10,14 +10,14 @@ import (
 	"kvlab/metrics"
 )
 
-// patience is how long porcupine may think. A part takes it microseconds.
+// patience is porcupine's time limit. It checks a part in microseconds.
 const patience = 10 * time.Second
 
-// nothing is the state before the first write: no read of a part sees it, for
-// each comes with its write.
+// nothing is the state before the first write. No read of a part sees it, because a
+// part includes the write of every value that it reads.
 const nothing = metrics.Value(1<<64 - 1)
 
-// register is one key's sequential behaviour; its state is the value.
+// register is the sequential model of one key. Its state is the value.
 var register = porcupine.Model{
 	Init: func() any { return nothing },
 	Step: func(state, input, _ any) (bool, any) {
@@ -34,8 +34,8 @@ var register = porcupine.Model{
 	DescribeState:     func(state any) string { return state.(metrics.Value).String() },
 }
 
-// describe is an operation in a picture. One without a worker's time stands for
-// what was not recorded.
+// describe returns an operation's text in a picture. An operation without a worker's
+// time represents one that was not recorded.
 func describe(o op) string {
 	who := fmt.Sprintf("%d.%d", o.Client, o.Worker)
 	switch {
@@ -51,7 +51,7 @@ func describe(o op) string {
 	return fmt.Sprintf("%s: read-modify-write %s -> %s", who, *o.Read, o.Wrote)
 }
 
-// operations gives each operation a row of its own: those of one batch overlap.
+// operations gives each operation a separate row, as those of one batch overlap.
 func operations(part []op) []porcupine.Operation {
 	var all []porcupine.Operation
 	for i, o := range part {
@@ -60,7 +60,7 @@ func operations(part []op) []porcupine.Operation {
 	return all
 }
 
-// judge is porcupine's opinion.
+// judge returns porcupine's verdict.
 func judge(part []op) Outcome {
 	switch porcupine.CheckOperationsTimeout(register, operations(part), patience) {
 	case porcupine.Ok:
@@ -71,7 +71,7 @@ func judge(part []op) Outcome {
 	return Unknown
 }
 
-// Draw writes porcupine's picture of a result's part as a page of HTML.
+// Draw writes porcupine's picture of a result's part as an HTML page.
 func Draw(out io.Writer, part []metrics.HistoryOp) error {
 	_, info := porcupine.CheckOperationsVerbose(register, operations(part), patience)
 	return porcupine.Visualize(register, info, out)

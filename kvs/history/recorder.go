@@ -21,8 +21,8 @@ type Call struct {
 	Sent   time.Time
 }
 
-// Pending is what a Recorder keeps of a call under way. The caller holds it, and
-// reuses it for later calls.
+// Pending is a Recorder's state of a call under way. The caller owns it and reuses it
+// for later calls.
 type Pending struct {
 	recorded bool
 	ops      []pendingOp
@@ -43,10 +43,10 @@ type Recorder struct {
 	keys   *keySet
 	slices *Slices
 
-	version uint32 // the worker's last write when its last round was sent
+	version uint32 // the worker's last write at the send of its last round
 	span    metrics.WorkerSpan
 	part    *fragment // of the slice being recorded; nil outside a slice
-	last    int32     // the last slice that was begun
+	last    int32     // the last slice begun
 	over    bool      // the part is complete, except for calls under way
 	pending int       // recorded calls under way
 	n       int       // operations recorded in the slice
@@ -70,9 +70,9 @@ type fragment struct {
 	violations []string              // operations that contradict the order of their batch
 }
 
-// maxFragment is how many operations a recorder takes in a slice, not counting the
-// rest of the round that reaches it. 64 workers' fragments of large batches, half of
-// them puts, then take some 10 MB.
+// maxFragment is the largest number of operations that a recorder records in a slice,
+// not counting the rest of the round that reaches it. The fragments of 64 workers with
+// large batches, half of them puts, then take about 10 MB.
 const maxFragment = 1024
 
 // BeginRound begins a round, before any of its calls is sent. version is the
@@ -104,7 +104,7 @@ func (r *Recorder) end(now time.Time) {
 	r.deliver()
 }
 
-// deliver hands the fragment over once no recorded call is under way.
+// deliver delivers the fragment if no recorded call is under way.
 func (r *Recorder) deliver() {
 	if r.over && r.pending == 0 && r.part != nil {
 		r.part.span = r.span
@@ -113,14 +113,14 @@ func (r *Recorder) deliver() {
 	}
 }
 
-// finish delivers what there is, after the worker's last call.
+// finish delivers the fragment after the worker's last call.
 func (r *Recorder) finish() {
 	if r.part != nil && !r.over {
 		r.end(time.Now())
 	}
 }
 
-// Sending keeps a call's operations on recorded keys, before it is sent.
+// Sending keeps a call's operations on recorded keys. It is called before the send.
 func (r *Recorder) Sending(p *Pending, c Call) {
 	p.recorded = r.part != nil && !r.over
 	if !p.recorded {
@@ -132,7 +132,7 @@ func (r *Recorder) Sending(p *Pending, c Call) {
 	ops := c.Batch.Ops()
 	for i, hash := range c.Hashes {
 		if _, err := ops.Next(op[:]); err != nil {
-			return // never: the batch is our own
+			return // cannot happen: the client encoded the batch
 		}
 		key, ok := r.keys.find(hash)
 		if !ok {
@@ -197,8 +197,8 @@ func (r *Recorder) add(key int32, o metrics.HistoryOp, wrote metrics.Value) {
 	r.n++
 }
 
-// results records a reply, and checks it against its batch's order. A malformed
-// reply or value is not reported here: the worker's own check does that.
+// results records a reply and checks it against its batch's order. It does not report a
+// malformed reply or value: the worker's check does.
 func (r *Recorder) results(p *Pending, c Call, returned int64) {
 	for i := range r.orders {
 		r.orders[i].begin()
@@ -240,7 +240,7 @@ func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64
 	r.add(n.key, o, n.wrote)
 }
 
-// orderViolation records what contradicts the order of a batch, unless it is "".
+// orderViolation records a contradiction to the order of a batch, unless what is "".
 func (r *Recorder) orderViolation(n pendingOp, what string) {
 	if what != "" {
 		r.part.violations = append(r.part.violations, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",

@@ -25,7 +25,7 @@ func Save(dir, node string, v metrics.Violation) (string, error) {
 	return path, SavePicture(path, v.Part)
 }
 
-// SavePicture draws a part next to the file with its history, as .html.
+// SavePicture draws a part as an .html file beside the file with its history.
 func SavePicture(path string, part []metrics.HistoryOp) error {
 	file, err := os.Create(strings.TrimSuffix(path, ".json") + ".html")
 	if err != nil {

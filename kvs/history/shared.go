@@ -9,10 +9,10 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// Shared says which slices all clients of a run record at the same time, and takes
-// this client's part of each.
+// Shared configures the slices that all clients of a run record at the same time, and
+// receives this client's part of each.
 type Shared struct {
-	Plan   metrics.SlicePlan         // no slices when the client is the only one
+	Plan   metrics.SlicePlan         // no slices if there is only one client
 	Begins time.Time                 // the first one
 	Share  func(metrics.Slice) error // not called by a worker
 }
@@ -21,10 +21,10 @@ type Shared struct {
 type shared struct {
 	Shared
 	next   int // the number of the next one, from 1
-	number int // of the one being recorded; 0 when the slice is not shared
+	number int // of the one being recorded; 0 if the slice is not shared
 }
 
-// until is the time until the next shared slice; unlimited when none follows.
+// until returns the time until the next shared slice; unlimited if none follows.
 func (s *shared) until(now time.Time) time.Duration {
 	if s.next > s.Plan.Count {
 		return unlimited
@@ -35,9 +35,9 @@ func (s *shared) until(now time.Time) time.Duration {
 // unlimited is longer than any run.
 const unlimited time.Duration = 1 << 62
 
-// open decides whether the slice that begins now is a shared one. If so, it is the
-// latest one that is due: earlier ones would have little in common with the other
-// clients'. Every client records the first, however late it begins.
+// open decides whether the slice that begins now is shared. If so, it is the latest due
+// one: earlier ones would have little overlap with the other clients'. Every client
+// records the first one, however late.
 func (s *shared) open(now time.Time) {
 	s.number = 0
 	if s.until(now) > 0 {
@@ -50,8 +50,8 @@ func (s *shared) open(now time.Time) {
 	s.next = s.number + 1
 }
 
-// give shares the fragments of a shared slice: at most as many operations as the
-// plan allows, those that were called first.
+// give shares the fragments of a shared slice: the operations with the earliest calls,
+// at most as many as the plan allows.
 func (s *shared) give(client int, clock clock.Clock, names []string, fragments []*fragment) error {
 	if s.number == 0 {
 		return nil
@@ -74,9 +74,9 @@ func (s *shared) give(client int, clock clock.Clock, names []string, fragments [
 	return s.Share(slice)
 }
 
-// earliest returns how many operations of each fragment and key are among the n that
-// were called first. A worker's operations on a key are in the order of their calls,
-// so these are the first ones of each.
+// earliest returns, for each fragment and key, the number of operations among the n with
+// the earliest calls. A worker's operations on a key are in call order, so these are
+// the first ones of each.
 func earliest(fragments []*fragment, keys, n int) [][]int {
 	type recorded struct {
 		call          int64
@@ -99,9 +99,9 @@ func earliest(fragments []*fragment, keys, n int) [][]int {
 	return kept
 }
 
-// spanOf is the fragment's span for the first n of its operations on a key. Later
-// writes to the key were called no sooner than the first write that is left out,
-// also when a batch is cut in two.
+// spanOf returns the fragment's span for the first n of its operations on a key. The
+// first omitted write was called no later than any later write to the key, even if a
+// batch is split.
 func (f *fragment) spanOf(key, n int) metrics.WorkerSpan {
 	span, last := f.span, f.span.First
 	for i, o := range f.ops[key] {

@@ -11,21 +11,22 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// A slice lasts until every worker has sent sliceRounds rounds in it, at least
-// minSlice, and at most maxSlice, which is for workers that have little to do.
+// A slice lasts until every worker has sent sliceRounds rounds in it. It takes at least
+// minSlice, and at most maxSlice, which applies if a worker has little to do.
 const (
 	sliceRounds = 3
 	minSlice    = 20 * time.Millisecond
 	maxSlice    = time.Second
 )
 
-// pauseFactor is the pause after a slice, as a multiple of the time that its
-// recording and verification took: together they take a fifth of the time.
+// pauseFactor is the pause after a slice, as a multiple of its recording and
+// verification time: these take a fifth of the run.
 const pauseFactor = 4
 
-// Slices has a client's workers record a slice of the run now and then, verifies
-// each while they go on, and discards it: the memory is that of one slice, however
-// long the run is. Fragments of the slices that all clients record are also shared.
+// Slices makes a client's workers record slices of the run at intervals, verifies each
+// while the workload continues, and discards it. The memory is that of one slice,
+// independent of the run's length. Fragments of the slices that all clients record are
+// also shared.
 type Slices struct {
 	client    int
 	clock     clock.Clock
@@ -38,7 +39,7 @@ type Slices struct {
 	number    int32       // of the slice that fragments belong to; guarded by mu
 	fragments []*fragment // guarded by mu
 
-	// Used by the goroutine that Start starts, and after stop.
+	// Used by the goroutine of Start, and after stop.
 	found    metrics.Check
 	verdicts verdicts
 	shared   shared
@@ -60,11 +61,11 @@ func New(client, workers int, keys []string) (*Slices, []*Recorder, error) {
 	return s, s.recorders, nil
 }
 
-// ns is a time as histories count it.
+// ns converts a time to the time scale of histories.
 func (s *Slices) ns(t time.Time) int64 { return s.clock.Ns(t) }
 
-// receive takes a fragment of the current slice. One of an earlier slice is dropped,
-// as if its worker had not recorded.
+// receive adds a fragment of the current slice. It drops a fragment of an earlier
+// slice, as if its worker had not recorded.
 func (s *Slices) receive(f *fragment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,9 +75,9 @@ func (s *Slices) receive(f *fragment) {
 	s.recording.Add(-1)
 }
 
-// Start begins to record slices, the first before it returns, and shares those that
-// all clients record. stop ends that and verifies the last slice; it is called after
-// the workers have ended, and returns the first error of sharing a slice.
+// Start begins to record slices, the first before it returns, and shares those that all
+// clients record. stop ends the recording, verifies the last slice, and returns the
+// first error of sharing a slice. It is called after the workers have ended.
 func (s *Slices) Start(with Shared) (stop func() error) {
 	s.shared, s.err = shared{Shared: with, next: 1}, nil
 	s.open()
@@ -114,8 +115,8 @@ func (s *Slices) run(over <-chan struct{}) {
 	}
 }
 
-// due reports whether the next slice begins, given how long the last one took and
-// how long ago it ended. A slice that would delay a shared one does not begin.
+// due reports whether the next slice begins, given the duration of the last one and the
+// time since its end. A slice that would delay a shared one does not begin.
 func (s *Slices) due(took, waited time.Duration) bool {
 	left := s.shared.until(time.Now())
 	return left <= 0 || waited > pauseFactor*took && left > 2*took
@@ -134,7 +135,8 @@ func (s *Slices) open() {
 	s.slice.Store(s.number)
 }
 
-// full reports whether the slice has enough operations after some time.
+// full reports whether the slice has enough operations, given the time since its
+// beginning.
 func (s *Slices) full(since time.Duration) bool {
 	least, sent := int32(sliceRounds), false // the fewest rounds of a worker, and whether any was sent
 	for _, r := range s.recorders {
@@ -150,8 +152,8 @@ func (s *Slices) full(since time.Duration) bool {
 	return since >= minSlice && (least >= sliceRounds || since > maxSlice)
 }
 
-// poll waits until f, given the time waited, returns true. It returns false if over
-// is closed first.
+// poll waits until f returns true; f receives the time waited. poll returns false if
+// over is closed first.
 func poll(over <-chan struct{}, since time.Time, f func(waited time.Duration) bool) bool {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -200,15 +202,15 @@ func (s *Slices) verify() {
 	}
 }
 
-// Found is what the verification has found. It is called after stop.
+// Found returns the result of the verification. It is called after stop.
 func (s *Slices) Found() metrics.Check { return s.found }
 
-// maxViolation is the length of the longest history that a Violation has as a whole:
-// it travels to the launcher as one record.
+// maxViolation is the length of the longest history that a Violation contains in full:
+// the launcher receives it as one record.
 const maxViolation = 10_000
 
-// Violation is the first history that is not linearizable, or not certainly; nil
-// when there is none. It is called after stop.
+// Violation returns the first history whose verdict is Illegal or Unknown, or nil. It
+// is called after stop.
 func (s *Slices) Violation() *metrics.Violation {
 	v := s.verdicts.first
 	if v != nil && len(v.History.Ops) > maxViolation {

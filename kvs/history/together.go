@@ -9,23 +9,21 @@ import (
 	"kvlab/metrics"
 )
 
-// VerifyTogether verifies what several clients have recorded of the same keys in the
-// same slices, slice by slice; of the packed slices it unpacks one at a time. It finds
-// what no client sees by itself: a value that one client read after another's
-// replacement of it had been acknowledged, and an update that another client
-// overwrote without having seen it.
+// VerifyTogether verifies what several clients recorded on the same keys in the same
+// slices. It unpacks and verifies one slice at a time. It finds violations that no
+// single client sees: a read of a value after another client's replacement of it was
+// acknowledged, and an update that another client overwrote without having seen it.
 //
-// It is sound: the history of a linearizable store is never Illegal. A client's call
-// is moved to the earliest moment that it can have had by the common clock, its
-// return to the latest. Writes before the slice, after it, beyond a client's part of
-// it, and by clients that are missing from it may have happened at any time that the
-// write ranges allow, see Verify; so the key's first value may be any that was not
-// certainly replaced.
+// VerifyTogether is sound: the history of a linearizable store is never Illegal. It
+// moves each call to its earliest possible time by the common clock, and each return to
+// its latest. Writes before or after the slice, beyond a client's part of it, or by
+// clients without a part may have happened at any time that the write ranges allow (see
+// Verify). Therefore a key's first value may be any that was not certainly replaced.
 //
-// offsets bounds how far the clients' clocks are ahead of one common clock, as far as
-// that is known; clients that share a clock need none. VerifyTogether also returns the
-// first history that is not linearizable, or not certainly. When ctx ends, it leaves
-// the remaining slices unverified.
+// offsets bounds the lead of the clients' clocks over one common clock, where known;
+// clients that share a clock need no bounds. VerifyTogether also returns the first
+// history whose verdict is Illegal or Unknown. When ctx ends, it leaves the remaining
+// slices unverified.
 func VerifyTogether(ctx context.Context, all []metrics.Slice, offsets map[int]metrics.ClockOffsetBounds) (metrics.JointCheck, *metrics.Violation) {
 	byNumber := make(map[int][]metrics.Slice)
 	for _, s := range all {
@@ -53,8 +51,9 @@ type merger struct {
 	verdicts verdicts
 }
 
-// slice verifies one slice, and reports whether it could. It verifies all clients
-// together and, unless all share a clock, those that share one again without widening.
+// slice verifies one slice and reports whether it could. It verifies all clients
+// together. Unless all share one clock, it then verifies each group with a common clock
+// again, without widening.
 func (m *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
 	clocks := make(map[string][]metrics.Slice)
 	for _, p := range parts {
@@ -81,8 +80,8 @@ func (m *merger) slice(ctx context.Context, parts []metrics.Slice) bool {
 	return verified
 }
 
-// together verifies several clients' parts of one slice, key by key, and returns the
-// number of their operations; false when it could not.
+// together verifies several clients' parts of one slice, key by key. It returns the
+// number of their operations; false if it could not verify them.
 func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool) (ops int, ok bool) {
 	if len(parts) < 2 {
 		return 0, false
@@ -118,7 +117,7 @@ func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool
 
 // widening moves a client's times to a common clock.
 type widening struct {
-	earlier, later int64 // subtracted from what cannot be later, or earlier, than was read
+	earlier, later int64 // subtracted from times that cannot be later, or earlier, than recorded
 }
 
 func (m *merger) widening(p metrics.Slice, widen bool) widening {
@@ -144,7 +143,7 @@ func (w widening) add(all *metrics.History, h metrics.History) {
 	}
 }
 
-// end is the latest that something can have ended.
+// end returns the latest possible time of an end.
 func (w widening) end(ns int64) int64 {
 	if ns == metrics.Never {
 		return ns

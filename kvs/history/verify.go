@@ -1,28 +1,27 @@
-// Package history records operations of a run and verifies that they are linearizable: that each
-// operation can be given a moment between its call and its return so that, in
-// the order of these moments, every read sees the last write before it.
-// Linearizability is local (Herlihy and Wing, "Linearizability: a correctness
-// condition for concurrent objects", TOPLAS 1990, section 3.1), so each key has a
-// history of its own.
+// Package history records operations of a run and verifies that they are linearizable:
+// each operation takes effect at one time between its call and its return, such that
+// every read sees the last write before it. Linearizability is local (Herlihy and
+// Wing, "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990,
+// section 3.1), so each key has a separate history.
 //
-// In general that is NP-complete, and a search such as porcupine's does not end
-// where hundreds of writes overlap, as those of large batches on a hot key do. But no value of ours
-// is written twice, so each read says which write it saw, and then it is a
-// matter of sorting (Gibbons and Korach, "Testing shared memories", SIAM Journal
-// on Computing 1997, section 4.2). A write and the reads that saw it make a cell,
-// and in any order that explains the history a cell stands together. A
-// read-modify-write belongs to the cell that it read and begins the next, and
-// ties both into one block. Let first be the earliest return in a block and last its latest
-// call: block A must precede B when A.first < B.last. A cycle of these demands
-// always has one between two blocks: if A precedes B and B need not precede A,
-// then A.last <= B.first, and going round a longer cycle makes some block's first
-// less than itself. So a history is linearizable exactly if each block is in
-// order by itself and no two must each precede the other; and of a block only
-// the write, the earliest return and the latest call of each cell matter.
+// The general problem is NP-complete. A search such as porcupine's does not end when
+// hundreds of writes overlap, as those of large batches on a hot key do. But kvlab
+// writes no value twice, so each read identifies the write that it saw, and sorting
+// decides the problem (Gibbons and Korach, "Testing shared memories", SIAM Journal on
+// Computing 1997, section 4.2). A write and the reads that saw it form a cell. In every
+// order that explains the history, a cell is contiguous. A read-modify-write belongs to
+// the cell that it read and begins the next one, which joins both into one block. Let
+// first be the earliest return in a block and last its latest call: block A must
+// precede B if A.first < B.last. A cycle of these constraints always contains one of
+// two blocks: if A must precede B and B need not precede A, then A.last <= B.first, and
+// following a longer cycle makes some block's first less than itself. Therefore a
+// history is linearizable if and only if each block is in order and no two blocks must
+// each precede the other. Only the write, the earliest return and the latest call of
+// each cell are relevant.
 //
-// porcupine judges what was found: the operations of the blocks that contradict
-// each other, which are few, or else a few blocks of a history that is right. If it does not agree,
-// the outcome is Unknown.
+// porcupine confirms each result. It checks the few operations of the contradicting
+// blocks, or a few blocks of a correct history. If it disagrees, the outcome is
+// Unknown.
 package history
 
 import (
@@ -31,32 +30,32 @@ import (
 	"kvlab/metrics"
 )
 
-// Outcome is what a verification found.
+// Outcome is the outcome of a verification.
 type Outcome int
 
 // The outcomes.
 const (
 	OK      Outcome = iota // linearizable
 	Illegal                // not linearizable
-	Unknown                // it cannot be said
+	Unknown                // undecided
 )
 
-// String is the outcome in words.
+// String returns the outcome in words.
 func (o Outcome) String() string {
 	return [...]string{"linearizable", "not linearizable", "unknown"}[o]
 }
 
-// Result is what a verification found.
+// Result is the result of a verification.
 type Result struct {
 	Outcome Outcome
 	Why     string              // in words; "" for OK
 	Part    []metrics.HistoryOp // not OK: the operations that contradict each other
 }
 
-// Verify says whether a history is linearizable. What was written before its
-// slice, after it, or by workers without a span is taken to have been written at
-// any time that the spans allow, so that a correct store's history is always OK.
-// It takes time and memory in proportion to n log n operations.
+// Verify reports whether a history is linearizable. Writes before or after its slice,
+// or by workers without a span, may have happened at any time that the spans allow, so
+// that a correct store's history is always OK. For n operations it takes O(n log n)
+// time.
 func Verify(h metrics.History) Result {
 	blocks, found := arrange(h)
 	if found == nil {
@@ -74,7 +73,7 @@ type contradiction struct {
 	part []metrics.HistoryOp
 }
 
-// confirm asks porcupine for its opinion on a result's part.
+// confirm checks a result's part with porcupine.
 func confirm(r Result, key string) Result {
 	want := r.Outcome
 	switch got := judge(r.Part); {
@@ -90,8 +89,8 @@ func confirm(r Result, key string) Result {
 	return r
 }
 
-// verdicts counts the histories that are not linearizable, or not certainly, and
-// keeps the first of them.
+// verdicts counts the histories whose outcome is Illegal or Unknown, and keeps the
+// first of them.
 type verdicts struct {
 	illegal, unknown uint64
 	first            *metrics.Violation

@@ -2,7 +2,7 @@ package history
 
 import "kvlab/metrics"
 
-// writeRanges are a slice's spans by writer.
+// writeRanges holds a slice's spans by writer.
 type writeRanges map[writer]metrics.WorkerSpan
 
 type writer struct{ client, worker int }
@@ -15,8 +15,8 @@ func newWriteRanges(list []metrics.WorkerSpan) writeRanges {
 	return s
 }
 
-// write stands for the write of a value that is not in the history, at any time
-// when it can have been; false when it must be in the history if it was one.
+// write returns the write of a value that is not in the history, over its possible
+// times; false if such a write would be in the history.
 func (s writeRanges) write(v metrics.Value) (op, bool) {
 	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
 	span, known := s[writer{v.Client(), v.Worker()}]
