@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-// How the moments at which operations are due follow each other in an open loop.
+// The arrival processes of an open loop.
 const (
-	Poisson  = "poisson"  // each for itself, as from a great many users: exponential gaps
-	Constant = "constant" // at equal distances, those of all workers together
+	Poisson  = "poisson"  // independent, as from very many users: exponential gaps
+	Constant = "constant" // all workers' operations together at equal distances
 )
 
-// CheckArrivals returns an error that names the flag unless kind is one of the
-// two.
+// CheckArrivals returns an error that names the flag unless kind is Poisson or
+// Constant.
 func CheckArrivals(kind string) error { return checkChoice("-arrivals", kind, Poisson, Constant) }
 
-// Place is where a worker stands among all workers of a run.
+// Place is the position of a worker among all workers of a run.
 type Place struct {
-	Node, Nodes     int // which client node, of how many
-	Worker, Workers int // which of its workers, of how many
+	Node, Nodes     int // the number of the client node, and of all client nodes
+	Worker, Workers int // the number of the worker in its node, and of all workers of a node
 }
 
-// Arrivals are the moments, counted from a common beginning, at which one
-// worker's operations are due: endless, and in order. They depend on nothing but
-// what NewArrivals is given, and on no clock. Not safe for concurrent use.
+// Arrivals is the endless, ordered sequence of the times at which one worker's
+// operations are due, counted from the run's start. It depends only on the arguments of
+// NewArrivals. It is not safe for concurrent use.
 type Arrivals struct {
 	gap    float64 // mean nanoseconds between two of this worker's operations
 	next   time.Duration
-	units  float64    // Poisson: the next one in mean gaps
+	units  float64    // Poisson: next in mean gaps
 	random *rand.Rand // Poisson's; nil for Constant
-	index  float64    // Constant: how many came before the next one
-	phase  float64    // Constant: this worker's first one in gaps, below 1
+	index  float64    // Constant: the number of times before next
+	phase  float64    // Constant: this worker's first time in gaps, below 1
 }
 
-// NewArrivals returns a worker's arrivals. rate is of all workers of all nodes
-// together, in operations per second, above 0, and each has an equal share of it.
+// NewArrivals returns a worker's arrivals. rate is the rate of all workers of all nodes
+// together, in operations per second, above 0. Each worker has an equal share of it.
 //
-// The superposition of independent Poisson processes is one of the sum of their
-// rates (J. F. C. Kingman, Poisson Processes, 1993, section 2.2), so Poisson
-// workers need not know of each other. Constant ones take turns: the k-th
-// operation of all is due at k/rate.
+// The superposition of independent Poisson processes is a Poisson process with the sum
+// of their rates (J. F. C. Kingman, Poisson Processes, 1993, section 2.2), so Poisson
+// workers are independent. Constant workers take turns: the k-th operation of all is due
+// at k/rate.
 func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	workers := float64(p.Nodes) * float64(p.Workers)
 	a := &Arrivals{gap: workers / rate * float64(time.Second)}
@@ -53,9 +53,9 @@ func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	return a
 }
 
-// advance computes the next moment. Both forms keep clear of adding up rounding
-// errors of nanoseconds: Constant multiplies, and Poisson adds gaps of 1 on
-// average, of which a double holds 10^9 to seven digits.
+// advance computes the next time. Neither process adds up rounding errors of
+// nanoseconds. Constant multiplies. Poisson adds gaps with a mean of 1, and a float64
+// holds the sum of 10^9 gaps to seven digits.
 func (a *Arrivals) advance() {
 	if a.random != nil {
 		a.units += a.random.ExpFloat64()
@@ -66,11 +66,11 @@ func (a *Arrivals) advance() {
 	a.index++
 }
 
-// Next is the first moment that Due has not returned yet.
+// Next returns the first time that Due has not returned.
 func (a *Arrivals) Next() time.Duration { return a.next }
 
-// Due sets due to the moments up to and including now that it has not returned
-// yet, the earliest first, as many as there is room for, and returns their number.
+// Due sets due to the times up to and including now that it has not returned, the
+// earliest first, and returns their number, at most len(due).
 func (a *Arrivals) Due(now time.Duration, due []time.Duration) int {
 	n := 0
 	for n < len(due) && a.next <= now {

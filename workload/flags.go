@@ -20,7 +20,7 @@ func (c *Config) Define(fs *flag.FlagSet) {
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "root of all random choices: the same seed gives the same operations")
 }
 
-// share is a number from 0 to 1, or not given: "".
+// share is the value of a flag: a number from 0 to 1, or "" for StandardMix.
 type share float64
 
 func (s *share) Set(text string) error {

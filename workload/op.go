@@ -2,14 +2,14 @@ package workload
 
 import "fmt"
 
-// Kind is what an operation does with its record.
+// Kind is the kind of an operation.
 type Kind uint8
 
 // The kinds of operation.
 const (
 	Read            Kind = iota
-	Update               // replace the record's value
-	ReadModifyWrite      // read the record, then replace its value
+	Update               // replaces the record's value
+	ReadModifyWrite      // reads the record, then replaces its value
 )
 
 // String returns the kind's name in lower case, such as "read-modify-write".

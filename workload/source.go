@@ -2,25 +2,24 @@ package workload
 
 import "math/bits"
 
-// block is how many operations' words are made at a time.
+// block is the number of operations whose words are generated together.
 const block = 128
 
-// Source is one worker's endless stream of operations. It belongs to that
-// worker: it is not safe for concurrent use.
+// Source is one worker's endless stream of operations. It is not safe for concurrent use.
 type Source struct {
 	plan   *Plan
 	random pcg
 	walk   uint64           // sequential only: the next key
-	words  [block][2]uint64 // ready to be used; random is behind them
+	words  [block][2]uint64 // generated and unused words; random is past them
 	digest uint64
 	drawn  uint64
-	marked int        // digests that marks has
+	marked int        // number of digests in marks
 	marks  [64]uint64 // the digests after 1, 2, 4, ... operations
 }
 
-// Source returns the stream of worker number worker of client node number node.
-// It depends on nothing but the configuration and these two numbers. With the
-// sequential distribution it starts at a random record and walks on from there.
+// Source returns the stream of worker number worker of client node number node. The
+// stream depends only on the configuration and these two numbers. A sequential stream
+// starts at a random record.
 func (p *Plan) Source(node, worker int) *Source {
 	s := &Source{plan: p, random: newRandom(p.config.Seed, node, worker)}
 	if p.sequential {
@@ -36,8 +35,8 @@ func (s *Source) Next() Op {
 	return op[0]
 }
 
-// Fill sets ops to the next len(ops) operations. The stream is the same
-// however it is cut into calls.
+// Fill sets ops to the next len(ops) operations. The lengths of the calls do not change
+// the stream.
 func (s *Source) Fill(ops []Op) {
 	for mark := uint64(1) << s.marked; s.drawn+uint64(len(ops)) >= mark; mark = 1 << s.marked {
 		head := ops[:mark-s.drawn]
@@ -49,7 +48,7 @@ func (s *Source) Fill(ops []Op) {
 	s.fill(ops)
 }
 
-// fill is Fill up to the next mark.
+// fill is Fill for operations up to the next mark.
 func (s *Source) fill(ops []Op) {
 	if s.plan.sequential {
 		s.fillSequential(ops)
@@ -59,8 +58,8 @@ func (s *Source) fill(ops []Op) {
 	s.drawn += uint64(len(ops))
 }
 
-// fillRandom draws the operations of a block from words that are ready: while the
-// generator's state is in registers, little else is.
+// fillRandom generates the words of a block of operations before it draws them, because
+// the generator's state takes up most registers.
 func (s *Source) fillRandom(ops []Op) {
 	for len(ops) > 0 {
 		n := min(len(ops), block)
@@ -70,7 +69,7 @@ func (s *Source) fillRandom(ops []Op) {
 	}
 }
 
-// draw sets ops, at most a block.
+// draw sets ops, at most one block.
 func (s *Source) draw(ops []Op) {
 	for i := 0; ; i++ {
 		i += s.drawLevel(ops[i:], s.words[i:])
@@ -81,17 +80,16 @@ func (s *Source) draw(ops []Op) {
 	}
 }
 
-// drawLevel sets ops up to the first whose segment's slope asks for a third word, and
-// returns how many they are. It spends the bits of two words for each twice.
-// Of a word times n, the high half picks one of n columns or ranks, and the low
-// half is a uniform fraction that is as good as independent of it, to n parts in
-// 2^64: it decides between column and alias, or the kind. Its own low half, good to
-// n parts in 2^32, is only held against the segment's slope.
+// drawLevel sets ops up to the first whose segment's slope requires a third word, and
+// returns their number. It uses the bits of each operation's two words twice. The high
+// half of a word times n selects one of n columns or ranks. The low half is a uniform
+// fraction, and its dependence on the high half is at most n parts in 2^64. It selects the
+// column's segment or alias, or the kind. The fraction's own low half is good to n parts
+// in 2^32, and is only compared with the segment's slope.
 //
-// The column's choice is arithmetic on a sign bit, as the kind's is: with branches
-// a draw takes twice as long (BenchmarkFill). Nothing is called, so that most of what
-// it needs stays in registers. The digest lives in a local so that
-// workers whose sources share a cache line do not fight for it.
+// The segment and the kind are selected by arithmetic on a sign bit. With branches a draw
+// takes twice as long (BenchmarkFill). All calls are inlined, so most variables stay in
+// registers. The digest is a local variable because sources may share a cache line.
 func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 	p := s.plan
 	mix, mapped := p.mix, !p.keys.identity()
@@ -116,7 +114,7 @@ func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 	return level
 }
 
-// drawSloped sets operation i, whose rank is the lower of two.
+// drawSloped sets operation i to the lower of two ranks.
 func (s *Source) drawSloped(ops []Op, i int) {
 	p := s.plan
 	seg, _ := p.table.pick(s.words[i][0])
@@ -126,8 +124,8 @@ func (s *Source) drawSloped(ops []Op, i int) {
 	s.digest = fold(s.digest, ops[i])
 }
 
-// another takes the first of the words that are ready for the operations from
-// number at to end, and puts a new one behind them.
+// another removes the first unused word of the operations from number at to end, and
+// appends a new one.
 func (s *Source) another(at, end int) uint64 {
 	word := s.random.Uint64()
 	for i := end - 1; i >= at; i-- {
@@ -137,22 +135,22 @@ func (s *Source) another(at, end int) uint64 {
 	return word
 }
 
-// Digest returns a fingerprint of every operation so far, in order. Streams that
-// differ in exactly one operation never share it, others hardly ever do.
+// Digest returns a fingerprint of all operations so far, in order. Streams that differ in
+// exactly one operation never have the same digest, and other streams hardly ever.
 // Starting from 0, each operation turns d into
 //
 //	(rotate left(d, 29) xor (4*key + kind)) * 0x9e3779b97f4a7c15 mod 2^64
 func (s *Source) Digest() uint64 { return s.digest }
 
-// Prefixes returns the Digest after the first 1, 2, 4, 8, ... operations, as far as
-// they have been drawn: two streams have the same first 2^k operations when they
-// share number k.
+// Prefixes returns the digests after the first 1, 2, 4, 8, ... operations that have been
+// drawn. Two streams whose digests number k are equal have the same first 2^k operations.
 func (s *Source) Prefixes() []uint64 { return s.marks[:s.marked] }
 
-// Drawn returns the number of operations so far.
+// Drawn returns the number of operations drawn.
 func (s *Source) Drawn() uint64 { return s.drawn }
 
-// fold is a bijection of d for every op, and of op for every d.
+// fold returns the digest d extended by op. It is a bijection of d for every op, and of op
+// for every d.
 func fold(d uint64, op Op) uint64 {
 	return (bits.RotateLeft64(d, 29) ^ (4*op.Key + uint64(op.Kind))) * 0x9e3779b97f4a7c15
 }
