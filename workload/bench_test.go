@@ -7,14 +7,14 @@ import (
 )
 
 func BenchmarkFill(b *testing.B) {
-	for _, d := range []string{Zipfian, Uniform, Sequential, Latest, Hotspot} {
+	for _, d := range distributions {
 		for _, scramble := range []bool{false, true} {
-			if scramble && d == Sequential {
+			if scramble && d.sequential {
 				continue
 			}
-			b.Run(fmt.Sprintf("dist=%s/scramble=%t", d, scramble), func(b *testing.B) {
+			b.Run(fmt.Sprintf("dist=%s/scramble=%t", d.name, scramble), func(b *testing.B) {
 				c := DefaultConfig()
-				c.Distribution, c.Scramble = d, scramble
+				c.Distribution, c.Scramble = d.name, scramble
 				benchmarkFill(b, c)
 			})
 		}
@@ -37,7 +37,7 @@ func benchmarkFill(b *testing.B, c Config) {
 }
 
 // BenchmarkYCSBFormula is what a draw would cost with YCSB's own formula, which
-// computes a power: compare BenchmarkFill, which draws from the same law and
+// computes a power: compare BenchmarkFill, which draws from the same distribution and
 // chooses the kind and folds the digest besides.
 func BenchmarkYCSBFormula(b *testing.B) {
 	draw := ycsbDraw(1_000_000, 0.99, slowSum(0, 1_000_000, 0.99))
@@ -54,7 +54,7 @@ func BenchmarkYCSBFormula(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	for _, z := range []string{ZipfianYCSB, ZipfianExact} {
 		for _, n := range []uint64{1_000_000, 50_000_000} {
-			b.Run(fmt.Sprintf("law=%s/records=%d", z, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("form=%s/records=%d", z, n), func(b *testing.B) {
 				c := DefaultConfig()
 				c.Zipfian, c.Records = z, n
 				b.ReportAllocs()

@@ -92,12 +92,12 @@ func checkDistribution(t *testing.T, c Config, draws int) {
 }
 
 func TestZipfianMatchesItsClosedForm(t *testing.T) {
-	for _, law := range []string{ZipfianYCSB, ZipfianExact} {
+	for _, form := range []string{ZipfianYCSB, ZipfianExact} {
 		for _, theta := range zipfThetas {
 			for _, n := range []uint64{1, 2, 1000, 1_000_000} {
-				t.Run(fmt.Sprintf("law=%s/theta=%v/records=%d", law, theta, n), func(t *testing.T) {
+				t.Run(fmt.Sprintf("form=%s/theta=%v/records=%d", form, theta, n), func(t *testing.T) {
 					c := DefaultConfig()
-					c.Zipfian, c.Theta, c.Records, c.Seed = law, theta, n, 20261121
+					c.Zipfian, c.Theta, c.Records, c.Seed = form, theta, n, 20261121
 					checkDistribution(t, c, 1_000_000)
 				})
 			}
@@ -120,14 +120,14 @@ func TestOtherDistributionsMatchTheirClosedForms(t *testing.T) {
 }
 
 // TestChiSquareSeesTheDifference makes sure that the test above has teeth: the
-// two zipfian laws are 1 % apart, and 10^6 draws tell them apart.
+// two zipfian forms are 1 % apart, and 10^6 draws tell them apart.
 func TestChiSquareSeesTheDifference(t *testing.T) {
 	c := DefaultConfig()
 	c.Records = 1000
 	counts, _ := rankCounts(t, c, 1_000_000)
 	c.Zipfian = ZipfianExact
 	if p := chiSquare(counts, mustNew(t, c).Mass); p > 1e-6 {
-		t.Errorf("draws of the ycsb law pass as the exact law with p = %.3g", p)
+		t.Errorf("draws of the ycsb form pass as the exact form with p = %.3g", p)
 	}
 }
 
@@ -143,8 +143,8 @@ func TestYCSBMassMatchesItsGenerator(t *testing.T) {
 				for range drawn(1_000_000) {
 					counts[draw(random.Float64())]++
 				}
-				law := newYCSBZipf(n, theta)
-				p := chiSquare(counts, func(k uint64) float64 { return law.mass(k, k+1) })
+				d := newYCSBZipf(n, theta)
+				p := chiSquare(counts, func(k uint64) float64 { return d.mass(k, k+1) })
 				t.Logf("seed %d: p = %.3g", seed, p)
 				if !(p > 1e-6) {
 					t.Errorf("seed %d: YCSB's generator has p = %.3g against the closed form", seed, p)
@@ -197,11 +197,11 @@ func TestSteepZipfian(t *testing.T) {
 }
 
 func TestMassOfNoRecord(t *testing.T) {
-	for _, d := range []string{Zipfian, Uniform, Sequential, Latest, Hotspot} {
+	for _, d := range distributions {
 		c := DefaultConfig()
-		c.Distribution = d
+		c.Distribution = d.name
 		if got := mustNew(t, c).Mass(c.Records); got != 0 {
-			t.Errorf("%s: Mass(%d) = %v, want 0", d, c.Records, got)
+			t.Errorf("%s: Mass(%d) = %v, want 0", d.name, c.Records, got)
 		}
 	}
 }

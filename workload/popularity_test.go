@@ -10,9 +10,9 @@ import (
 // segment's weight is its mass.
 func TestSegments(t *testing.T) {
 	for _, test := range []struct {
-		distribution, law string
-		theta             float64
-		records           uint64
+		distribution, form string
+		theta              float64
+		records            uint64
 	}{
 		{Zipfian, ZipfianYCSB, 0.99, 1},
 		{Zipfian, ZipfianYCSB, 0.99, 2},
@@ -23,9 +23,9 @@ func TestSegments(t *testing.T) {
 		{Sequential, "", 0, 10},
 		{Hotspot, "", 0, 12_345},
 	} {
-		t.Run(fmt.Sprintf("%s/%s/theta=%v/records=%d", test.distribution, test.law, test.theta, test.records), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s/theta=%v/records=%d", test.distribution, test.form, test.theta, test.records), func(t *testing.T) {
 			c := DefaultConfig()
-			c.Distribution, c.Zipfian, c.Theta, c.Records = test.distribution, test.law, test.theta, test.records
+			c.Distribution, c.Zipfian, c.Theta, c.Records = test.distribution, test.form, test.theta, test.records
 			p, err := New(c)
 			if err != nil {
 				t.Fatal(err)

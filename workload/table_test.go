@@ -16,10 +16,10 @@ func columnShares(columns []column) []float64 {
 	return shares
 }
 
-// TestTableHasTheLawsMasses allows each segment what float32, 2^-48 and the
+// TestTableHasTheDistributionsMasses allows each segment what float32, 2^-48 and the
 // 32-bit threshold of its column round away.
-func TestTableHasTheLawsMasses(t *testing.T) {
-	for name, l := range testLaws() {
+func TestTableHasTheDistributionsMasses(t *testing.T) {
+	for name, l := range testDistributions() {
 		t.Run(name, func(t *testing.T) {
 			table := newTable(l)
 			shares := columnShares(table.columns)
@@ -42,7 +42,7 @@ func TestTableHasTheLawsMasses(t *testing.T) {
 	}
 }
 
-// TestRanksInsideASegment compares the linear fall with the law, rank by rank.
+// TestRanksInsideASegment compares the linear fall with the distribution, rank by rank.
 func TestRanksInsideASegment(t *testing.T) {
 	for _, theta := range zipfThetas {
 		for name, l := range map[string]distribution{"exact": newZipf(100_000, theta), "ycsb": newYCSBZipf(100_000, theta)} {

@@ -40,7 +40,7 @@ func TestPowerSumIsTheSum(t *testing.T) {
 	}
 }
 
-// TestPublishedFigures holds the laws against numbers from elsewhere: the zeta
+// TestPublishedFigures holds the distributions against numbers from elsewhere: the zeta
 // of 10^6 records that labs and YCSB print, and the shares of the first ranks.
 func TestPublishedFigures(t *testing.T) {
 	exact, ycsb := newZipf(1e6, 0.99), newYCSBZipf(1e6, 0.99)
@@ -86,16 +86,16 @@ func TestYCSBMassIsTheGeneratorsBin(t *testing.T) {
 		for _, n := range []uint64{3, 10, 1000, 1_000_000} {
 			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
 				draw := ycsbDraw(n, theta, slowSum(0, n, theta))
-				law := newYCSBZipf(n, theta)
+				d := newYCSBZipf(n, theta)
 				step := uint64(1)
 				if n > 1000 {
 					step = 97
 				}
-				for k := uint64(0); k < n && law.mass(k, k+1) > 1e-10; k += step {
-					below, mass := law.mass(0, k), law.mass(k, k+1)
+				for k := uint64(0); k < n && d.mass(k, k+1) > 1e-10; k += step {
+					below, mass := d.mass(0, k), d.mass(k, k+1)
 					for _, u := range []float64{below + 0.01*mass, below + 0.99*mass} {
 						if got := draw(u); got != k {
-							t.Fatalf("YCSB draws rank %d at %v, the law has rank %d there", got, u, k)
+							t.Fatalf("YCSB draws rank %d at %v, the distribution has rank %d there", got, u, k)
 						}
 					}
 				}
@@ -105,7 +105,7 @@ func TestYCSBMassIsTheGeneratorsBin(t *testing.T) {
 }
 
 func TestMassesSumToOne(t *testing.T) {
-	for name, l := range testLaws() {
+	for name, l := range testDistributions() {
 		t.Run(name, func(t *testing.T) {
 			cuts := l.cuts()
 			n := cuts[len(cuts)-1]
@@ -134,22 +134,22 @@ func TestMassesSumToOne(t *testing.T) {
 	}
 }
 
-// testLaws are the laws at ordinary and at extreme parameters.
-func testLaws() map[string]distribution {
-	laws := map[string]distribution{}
+// testDistributions are the distributions at ordinary and at extreme parameters.
+func testDistributions() map[string]distribution {
+	all := map[string]distribution{}
 	for _, n := range []uint64{1, 2, 3, 1000, 4097, 1_000_000, MaxRecords} {
-		laws[fmt.Sprintf("flat/records=%d", n)] = flat{n}
+		all[fmt.Sprintf("flat/records=%d", n)] = flat{n}
 		for _, theta := range []float64{1e-300, 0.01, 0.5, 0.99, 1 - 1e-15, 1, 1 + 1e-15, 1.2, 5, 80, 1e300} {
-			laws[fmt.Sprintf("exact/theta=%v/records=%d", theta, n)] = newZipf(n, theta)
-			laws[fmt.Sprintf("ycsb/theta=%v/records=%d", theta, n)] = newYCSBZipf(n, theta)
+			all[fmt.Sprintf("exact/theta=%v/records=%d", theta, n)] = newZipf(n, theta)
+			all[fmt.Sprintf("ycsb/theta=%v/records=%d", theta, n)] = newYCSBZipf(n, theta)
 		}
 		for _, ops := range []float64{0, 0.8, 1} {
 			c := DefaultConfig()
 			c.Records, c.HotOps = n, ops
-			laws[fmt.Sprintf("hotspot/ops=%v/records=%d", ops, n)] = newHotspot(c)
+			all[fmt.Sprintf("hotspot/ops=%v/records=%d", ops, n)] = newHotspot(c)
 		}
 	}
-	return laws
+	return all
 }
 
 // TestThetaOneIsTheLimit wants no jump where the formulas change form.
