@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Fault is why a run ends early, and the node that is the cause.
+// Fault is the reason for a run's early end, and the node that caused it.
 type Fault struct {
 	Node   string
 	Role   metrics.Role
@@ -22,7 +22,7 @@ func (f *Fault) Error() string {
 	return f.Node + ": " + f.Reason
 }
 
-// CloserThan reports whether f explains more than g.
+// CloserThan reports whether f is closer to the root cause than g.
 func (f *Fault) CloserThan(g *Fault) bool {
 	if f.Kind != g.Kind {
 		return f.Kind > g.Kind
@@ -30,17 +30,17 @@ func (f *Fault) CloserThan(g *Fault) bool {
 	return f.Role == metrics.Server && g.Role == metrics.Client
 }
 
-// Kind orders faults by how close to the root of the trouble they are:
-// when a server is killed, its clients complain as well.
+// Kind orders faults by their distance to the root cause: when a server is killed, its
+// clients fail as well.
 type Kind int
 
 // The kinds of faults.
 const (
-	Complaint Kind = iota // the node says, or shows, that it cannot go on
-	Crash                 // the node's process has ended without a word
-	Hang                  // the node is there, and does nothing
-	BadArgs               // the node refuses its command line
+	Complaint Kind = iota // the node reports an error or breaks the protocol
+	Crash                 // the node's process ended without a report
+	Hang                  // the node runs but does not respond
+	BadArgs               // the node rejects its command line
 )
 
-// ErrInterrupted means that the user has ended the run.
+// ErrInterrupted means that the user ended the run.
 var ErrInterrupted = errors.New("interrupted")

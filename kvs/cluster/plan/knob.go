@@ -13,7 +13,7 @@ import (
 // Flags are the flags that each program has.
 type Flags map[metrics.Role][]metrics.Flag
 
-// has reports whether a role's program has a flag that is not its own.
+// has reports whether a role's program has a flag that the launcher does not set.
 func (f Flags) has(role metrics.Role, name string) bool {
 	return slices.ContainsFunc(f[role], func(g metrics.Flag) bool { return g.Name == name && g.Class != metrics.OwnFlag })
 }

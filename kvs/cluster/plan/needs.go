@@ -8,21 +8,20 @@ import (
 	"kvlab/metrics"
 )
 
-// Needs are what a plan asks of its machines, as far as the arguments of its
-// nodes tell.
+// Needs are a plan's requirements on its machines, derived from the nodes' arguments.
 type Needs struct {
 	OpenFiles map[metrics.Role]uint64 // of one process
-	Bytes     uint64                  // of values, on each server; the least that it stores
-	Public    bool                    // the user takes the control network with open eyes
+	Bytes     uint64                  // of values, on each server: a lower bound of its store
+	Public    bool                    // -allow-public was given
 }
 
-// spareFiles are those that a node's process has open besides its connections:
-// streams, logs, /proc.
+// spareFiles is the number of a process's open files besides its connections: streams,
+// logs, /proc.
 const spareFiles = 64
 
-// Needs asks the programs what the plan's arguments come to. The error is a
-// fault of wrong arguments. Programs that give no answer need nothing that is
-// known; they will fail as nodes.
+// Needs computes a plan's needs from the programs' final settings. The error is a fault
+// of wrong arguments. If a program does not answer, the needs are empty: it will fail
+// as a node.
 func (p Programs) Needs(ctx context.Context, plan Plan) (Needs, error) {
 	settings := make(map[metrics.Role]Settings)
 	args := map[metrics.Role][]string{metrics.Server: plan.ServerArgs, metrics.Client: plan.ClientArgs}

@@ -1,4 +1,4 @@
-// Package plan says which machine runs which program, with which arguments.
+// Package plan assigns programs and their arguments to machines.
 package plan
 
 import (
@@ -17,26 +17,26 @@ import (
 	"kvlab/metrics/format"
 )
 
-// ServerPort is the first port on each data address, the labs' own. A second
-// server on the same address gets the next one.
+// ServerPort is the first server's port on each data address, as in the labs. Further
+// servers on the same address get the following ports.
 const ServerPort = 8080
 
-// Plan says which node does what. Servers come first, as node0 is the labs'
-// first server.
+// Plan assigns roles to nodes. Servers come first, because node0 is the labs' first
+// server.
 type Plan struct {
 	Local      bool // processes on this machine
 	Places     []Place
 	ServerArgs []string                // the user's, for every server
 	ClientArgs []string                // the user's, for every client
 	Symmetric  bool                    // every node serves and loads
-	Trusted    time.Duration           // for how long certificates are good, where arguments ask for them
+	Trusted    time.Duration           // how long certificates are valid, if arguments ask for them
 	Cores      map[metrics.Role]string // a list as in cpuset(7) to which the role's processes are bound; "" for any
 }
 
-// Place is one process's place: a node in a role. A node may have several.
+// Place is one process: a node in a role. A node may have several places.
 type Place struct {
 	nodes.Node
-	Name   string // the process's own: the node's, with a number where the role has several there
+	Name   string // of the process: the node's, with a number if the role has several there
 	Role   metrics.Role
 	Data   string // data address, without a port
 	Listen string // a server's host:port; port 0 is any free one
@@ -47,7 +47,7 @@ func (p Place) Program() string { return Program(p.Role) }
 
 func Program(role metrics.Role) string { return "kvs" + string(role) }
 
-// Make gives nodes their roles. No nodes means processes on this machine.
+// Make assigns roles to nodes. No nodes means processes on this machine.
 func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	plan := Plan{
 		Local: len(found) == 0, ServerArgs: spec.ServerArgs, ClientArgs: spec.ClientArgs, Symmetric: spec.Symmetric, Trusted: spec.Trusted(),
@@ -80,7 +80,7 @@ func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	return plan, plan.checkNames()
 }
 
-// port is where the n-th server on an address listens: anywhere that is free on
+// port returns the port of the n-th server on an address. It is 0, any free port, on
 // this machine, where other runs may be under way.
 func (p Plan) port(n int) uint16 {
 	if p.Local {
@@ -89,8 +89,8 @@ func (p Plan) port(n int) uint16 {
 	return uint16(ServerPort + n)
 }
 
-// checkNames refuses two servers or two clients of one name: a node's second
-// server may be called as another node is.
+// checkNames rejects two servers or two clients of one name: the name of a node's second
+// server may be the name of another node.
 func (p Plan) checkNames() error {
 	seen := make(map[string]bool)
 	for _, place := range p.Places {
@@ -103,7 +103,7 @@ func (p Plan) checkNames() error {
 	return nil
 }
 
-// Count is the number of places with a role.
+// Count returns the number of places with a role.
 func (p Plan) Count(role metrics.Role) int {
 	n := 0
 	for _, place := range p.Places {
@@ -114,8 +114,8 @@ func (p Plan) Count(role metrics.Role) int {
 	return n
 }
 
-// Args is the command line of a node's program. hosts are the servers'
-// addresses, index is the node's number among those of its role.
+// Args returns the arguments of a place's program. hosts are the servers' addresses;
+// index is the place's number among those of its role.
 func (p Plan) Args(place Place, index int, hosts []string) []string {
 	if place.Role == metrics.Server {
 		return append([]string{
@@ -157,7 +157,7 @@ func (p Plan) Print(w io.Writer) error {
 	return err
 }
 
-// describe says in one line what a place is.
+// describe describes a place in one line.
 func (p Plan) describe(place Place) string {
 	text := fmt.Sprintf("%s at %s, %s", place.Role, cmp.Or(place.Listen, place.Data), place.Way)
 	if cores := p.Cores[place.Role]; cores != "" {
@@ -166,11 +166,11 @@ func (p Plan) describe(place Place) string {
 	return text
 }
 
-// Source is where the plan's nodes were found; nil for this machine.
+// Source returns the source of the plan's nodes; nil for this machine.
 func (p Plan) Source() nodes.Source { return p.Places[0].Source }
 
-// OffsetPorts gives the plan's servers ports that those of another plan, which runs at
-// the same time, do not use.
+// OffsetPorts gives the plan's servers ports that the servers of another, concurrent
+// plan do not use.
 func (p Plan) OffsetPorts(other Plan) Plan {
 	if p.Local { // any free ones
 		return p

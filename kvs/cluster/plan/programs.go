@@ -17,8 +17,7 @@ import (
 	"kvlab/metrics"
 )
 
-// settingsTimeout bounds a program's answer to -settings, which takes it
-// milliseconds.
+// settingsTimeout limits a program's answer to -settings, which takes milliseconds.
 const settingsTimeout = 20 * time.Second
 
 // Programs are the paths of the two programs on this machine.
@@ -37,16 +36,15 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 	return sums, nil
 }
 
-// Settings asks this machine's program of a role for the settings that its
-// arguments give. The error is the program's own word on a wrong one.
+// Settings runs the local program of a role with -settings and returns its final flag
+// values. The error is the program's message about a wrong argument.
 func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
 	var values metrics.FlagValues
 	err := p.ask(ctx, role, &values, append([]string{"-settings"}, args...)...)
 	return ReadSettings(values), err
 }
 
-// ask has a program answer with JSON. The error is the program's own word on what is
-// wrong.
+// ask runs a program and decodes its JSON answer. The error is the program's message.
 func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
@@ -63,13 +61,13 @@ func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args .
 	return nil
 }
 
-// saidError is a failed program's own last word.
+// saidError is a failed program's last line of output.
 type saidError struct{ word string }
 
 func (e saidError) Error() string { return e.word }
 
-// Output runs a command and returns its standard output. The error of one that
-// failed is a saidError, unless it said nothing.
+// Output runs a command and returns its standard output. If the command fails after a
+// message, the error is a saidError.
 func Output(cmd *exec.Cmd) (string, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -80,7 +78,7 @@ func Output(cmd *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// Flags asks both programs which flags they have.
+// Flags asks both programs for their flags.
 func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
@@ -93,8 +91,8 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	return flags, nil
 }
 
-// Check has both programs read the arguments that a plan gives to the first
-// node of their role, before anything is started.
+// Check makes both programs parse the arguments of the plan's first place of their role,
+// before any process starts.
 func (p Programs) Check(ctx context.Context, plan Plan) error {
 	var hosts []string
 	seen := make(map[metrics.Role]bool)
@@ -115,7 +113,7 @@ func (p Programs) Check(ctx context.Context, plan Plan) error {
 	return nil
 }
 
-// Sha256File is the checksum of a file's content, in hex.
+// Sha256File returns the SHA-256 of a file's content, in hex.
 func Sha256File(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -129,7 +127,7 @@ func Sha256File(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// LastLine is the last line of a text that says anything.
+// LastLine returns the last line of a text that is not blank.
 func LastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Settings are the final values of a node's flags that the launcher depends on. A
-// flag that a program does not have is zero.
+// Settings are the final values of a node's flags that the launcher uses. The value of a
+// missing flag is zero.
 type Settings struct {
 	Engine      string
-	Check       bool          // every read is recorded, for linearizability
-	Dedup       bool          // a value that a batch has twice is sent once
+	Check       bool          // -linearizable: operations on some keys are verified
+	Dedup       bool          // a reply sends a repeated value once
 	AutoBatch   bool          // -batch auto
 	AllowPublic bool          // the server may listen on the control network
 	RateIsShare bool          // the rate is a share of a closed loop's
@@ -24,7 +24,7 @@ type Settings struct {
 	Seed        uint64
 }
 
-// ReadSettings reads what a program says of its flags.
+// ReadSettings parses a program's flag values.
 func ReadSettings(flags map[string]string) Settings {
 	number := func(name string) uint64 {
 		n, _ := strconv.ParseUint(flags[name], 10, 64)
@@ -40,8 +40,8 @@ func ReadSettings(flags map[string]string) Settings {
 	}
 }
 
-// parseSeconds reads a length as the client's flags state it: a number of
-// seconds, or a duration with its unit. It is negative for anything else.
+// parseSeconds parses a length in the form of the client's flags: a number of seconds,
+// or a duration with its unit. It returns a negative duration for anything else.
 func parseSeconds(value string) time.Duration {
 	for _, text := range []string{value + "s", value} {
 		if d, err := time.ParseDuration(text); err == nil {

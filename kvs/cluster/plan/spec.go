@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Spec is what the command line says of a trial's processes.
+// Spec describes a trial's processes, from the command line.
 type Spec struct {
 	Servers    int      // number of servers; 0: half the nodes
 	Clients    int      // number of clients; 0: the rest of the nodes
@@ -37,11 +37,11 @@ func (s Spec) window() time.Duration {
 	return time.Duration(s.Secs) * time.Second
 }
 
-// Trusted is how long a run's certificates are good for: as long as is known of
-// it, and a day. They are lost with the processes that have them.
+// Trusted is how long a run's certificates are valid: the known length of the run and a
+// day. The processes hold them only in memory.
 func (s Spec) Trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
 
-// ParseCount accepts what the labs' script accepts: decimal digits, not zero.
+// ParseCount parses a count as the labs' script does: decimal digits, not zero.
 func ParseCount(what, word string) (int, error) {
 	n, err := strconv.Atoi(word)
 	if err != nil || n <= 0 || word[0] == '+' {
@@ -50,10 +50,10 @@ func ParseCount(what, word string) (int, error) {
 	return n, nil
 }
 
-// present is a flag's present name.
+// present returns a flag's current name.
 func present(name string) string { return cmp.Or(metrics.RenamedFlags[name], name) }
 
-// HasFlag reports whether a flag stands among arguments.
+// HasFlag reports whether arguments contain a flag.
 func HasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")

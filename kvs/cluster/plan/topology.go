@@ -8,7 +8,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// topology is how many servers and clients a run has, and how they share nodes.
+// topology is the number of servers and clients of a run, and their spread over nodes.
 type topology struct {
 	servers, clients int  // processes
 	perServer        int  // servers on each node that serves
@@ -16,9 +16,9 @@ type topology struct {
 	symmetric        bool // the nodes that serve are those that load
 }
 
-// topologyOf fills in what the command line leaves open. available is the number
-// of nodes, 0 for this machine, on which there are as many as are asked for and
-// one of each kind where none are.
+// topologyOf fills in the numbers that the command line does not give. available is the
+// number of nodes; 0 means this machine, which takes any number of processes and by
+// default one of each role.
 func topologyOf(spec Spec, available int) (topology, error) {
 	t := topology{
 		servers: spec.Servers, clients: spec.Clients, symmetric: spec.Symmetric,
@@ -30,8 +30,8 @@ func topologyOf(spec Spec, available int) (topology, error) {
 	return t, t.fillSeparate(available)
 }
 
-// fillSeparate divides the nodes as the labs' script does: half of them serve,
-// the rest load, where no number is given.
+// fillSeparate divides the nodes as the labs' script does: by default half of them
+// serve and the rest load.
 func (t *topology) fillSeparate(available int) error {
 	if available == 1 {
 		return errors.New("1 node is named, and a run needs at least a server and a client: name more, or use --symmetric or --local")
@@ -52,7 +52,7 @@ func (t *topology) fillSeparate(available int) error {
 	return nil
 }
 
-// fillSymmetric has every node serve and load, where no number is given.
+// fillSymmetric makes every node serve and load by default.
 func (t *topology) fillSymmetric(available int) error {
 	switch {
 	case t.servers == 0 && t.clients == 0:
@@ -73,7 +73,7 @@ func (t *topology) fillSymmetric(available int) error {
 	return nil
 }
 
-// useNodes asks for as many servers and clients as fill so many nodes.
+// useNodes sets the numbers of servers and clients that fill a number of nodes.
 func (s *Spec) useNodes(nodes int) error {
 	serving, loading := nodes/2, nodes-nodes/2
 	if s.Symmetric {
@@ -90,11 +90,11 @@ func (t topology) tooFew(available int) error {
 	return fmt.Errorf("%s and %s are more than the %d nodes there are can take", format.Plural(t.servers, "server"), format.Plural(max(t.clients, 1), "client"), available)
 }
 
-// serving and loading are the numbers of nodes that do so.
+// serving and loading return the numbers of nodes with servers and with clients.
 func (t topology) serving() int { return (t.servers + t.perServer - 1) / t.perServer }
 func (t topology) loading() int { return (t.clients + t.perClient - 1) / t.perClient }
 
-// nodes is the number of nodes that are used.
+// nodes returns the number of used nodes.
 func (t topology) nodes() int {
 	if t.symmetric {
 		return t.serving()
@@ -102,8 +102,8 @@ func (t topology) nodes() int {
 	return t.serving() + t.loading()
 }
 
-// assignment is one process's place: which node, and its number there among those of
-// its role when there may be several.
+// assignment is one process's node, and its number among the processes of its role
+// there if there may be several.
 type assignment struct {
 	role   metrics.Role
 	node   int
@@ -111,7 +111,7 @@ type assignment struct {
 	shares bool
 }
 
-// assignments gives every process its node, servers first.
+// assignments assigns a node to every process, servers first.
 func (t topology) assignments() []assignment {
 	var seats []assignment
 	for i := range t.servers {
@@ -127,8 +127,8 @@ func (t topology) assignments() []assignment {
 	return seats
 }
 
-// name is what a process is called in files, records and the verdict: by its
-// node, with its number where a node may have several of its role.
+// name returns a process's name in files, records and the verdict: its node's, with its
+// number if a node may have several of its role.
 func (s assignment) name(node string) string {
 	if s.shares {
 		return fmt.Sprintf("%s-%d", node, s.number)

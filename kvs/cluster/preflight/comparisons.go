@@ -10,7 +10,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// differences finds the machines that are not like the first: a benchmark of unequal
+// differences finds the machines that differ from the first: a benchmark of unequal
 // nodes measures the slowest.
 func differences(sites []*machine) []metrics.Finding {
 	var found []metrics.Finding
@@ -49,8 +49,8 @@ func linkText(l metrics.Link) string {
 	return fmt.Sprintf("%s, MTU %d", speed, l.MTUBytes)
 }
 
-// clockFindings holds the wall clocks against the one in their middle. No figure
-// depends on them, but nobody can compare what else the machines have logged.
+// clockFindings compares the wall clocks with their median. No figure depends on them,
+// but the machines' other logs are comparable only if they agree.
 func clockFindings(sites []*machine) []metrics.Finding {
 	var offsets []float64
 	for _, s := range sites {
@@ -77,8 +77,8 @@ func clockFindings(sites []*machine) []metrics.Finding {
 	return found
 }
 
-// rttFindings finds ways that are not there, and those that take much longer
-// than the others.
+// rttFindings finds missing paths between machines, and those with much longer round
+// trips than the others.
 func rttFindings(sites []*machine, rtts []metrics.RTT) []metrics.Finding {
 	at := make(map[string]*machine)
 	for _, s := range sites {

@@ -16,17 +16,17 @@ import (
 
 // The bounds beyond which a fact is a finding.
 const (
-	warnClockS = 1.0 // what a machine without a time server is off by after some days
+	warnClockS = 1.0 // the error of a machine without a time server after some days
 	lowBytes   = uint64(1_000_000_000)
 	lowDisk    = uint64(100_000_000)
 	fastRTT    = 1000.0 // us: no link inside a cluster takes longer
 	slowRTT    = 10.0   // times the median
 )
 
-// page says what to do about each fact.
+// page documents the remedy for each fact.
 const page = "docs/cluster.md"
 
-// look is the command that shows each fact on its machine.
+// look has the command that shows each fact on its machine.
 var look = map[string]string{
 	"reach":    "uname -a",
 	"data":     "ip -br address",
@@ -43,7 +43,7 @@ var look = map[string]string{
 	"rtt":      "ip route",
 }
 
-// findings judges what a survey has found out.
+// findings assesses the results of a survey.
 func findings(sites []*machine, rtts []metrics.RTT, n plan.Needs) []metrics.Finding {
 	var all []metrics.Finding
 	for _, s := range sites {
@@ -56,7 +56,7 @@ func findings(sites []*machine, rtts []metrics.RTT, n plan.Needs) []metrics.Find
 	return append(all, rttFindings(sites, rtts)...)
 }
 
-// finding is a finding of the site.
+// finding returns a finding about the machine.
 func (s *machine) finding(grade metrics.Grade, fact, layout string, args ...any) metrics.Finding {
 	return metrics.Finding{
 		Node: s.Name(), Role: s.Roles[0], Fact: fact, Grade: grade,
@@ -64,7 +64,7 @@ func (s *machine) finding(grade metrics.Grade, fact, layout string, args ...any)
 	}
 }
 
-// assessment is what is found of one site.
+// assessment collects the findings about one machine.
 type assessment struct {
 	*machine
 	needs    plan.Needs
@@ -91,7 +91,7 @@ func (a *assessment) assess() {
 	a.files()
 }
 
-// unreached is the finding of a machine that did not answer.
+// unreached adds the finding of a machine that did not answer.
 func (a *assessment) unreached() {
 	reason := a.err.Error()
 	var f *plan.Fault // of one of its nodes
@@ -104,7 +104,7 @@ func (a *assessment) unreached() {
 	}
 }
 
-// network assesses the way that the data takes.
+// network assesses the data network.
 func (a *assessment) network() {
 	if a.dataErr != "" {
 		a.add(metrics.Fail, "data", "the data address %s cannot be used: %s", a.place.Data, a.dataErr)
@@ -124,7 +124,7 @@ func (a *assessment) network() {
 	a.add(grade, "data", "the data address %s is on %s, %s", a.place.Data, control, whose)
 }
 
-// port assesses an address that a server is to listen on.
+// port assesses a server's listen address.
 func (a *assessment) port(p metrics.Port) {
 	if p.Error == "" {
 		return
@@ -140,7 +140,7 @@ func (a *assessment) port(p metrics.Port) {
 	a.add(metrics.Fail, "port", "%s", text)
 }
 
-// describeProcess says whose a process is, and how old.
+// describeProcess returns a process's owner and age.
 func describeProcess(p metrics.Process) string {
 	if p.PID == 0 {
 		return fmt.Sprintf("a process of %s that only root can see", p.User)
@@ -156,7 +156,7 @@ func describeProcess(p metrics.Process) string {
 	return text
 }
 
-// process assesses a program of ours that runs already: an orphan is left over,
+// process assesses a running kvlab program: an orphan is left over from an earlier run,
 // any other belongs to another run.
 func (a *assessment) process(p metrics.Process) {
 	if p.Orphaned {
@@ -190,8 +190,8 @@ func (a *assessment) resources() {
 	}
 }
 
-// files assesses the folder of the programs. The nodes' own folders are refused
-// before a program is copied to a network file system.
+// files assesses the folder of the programs. A node's folder on a network file system is
+// refused before a program is copied to it.
 func (a *assessment) files() {
 	if node.OnNetwork(a.Facts.FileSystem) {
 		a.add(metrics.Warn, "disk", "the programs are on a network file system (%s)", a.Facts.FileSystem)

@@ -1,4 +1,4 @@
-// Package preflight finds out whether every machine of a plan is fit for a run.
+// Package preflight checks whether every machine of a plan is fit for a run.
 package preflight
 
 import (
@@ -19,26 +19,24 @@ import (
 	"kvlab/metrics/format"
 )
 
-// The free space below which nothing is written to a folder, and below which
-// there may be too little for a long run.
+// The free space below which a check fails, and below which it warns.
 const (
 	leastOut = uint64(100_000_000)
 	lowOut   = uint64(1_000_000_000)
 )
 
-// Target is what a preflight looks at.
+// Target is what a preflight checks.
 type Target struct {
 	Plan     plan.Plan
-	Programs plan.Programs // their settings say what the plan needs
+	Programs plan.Programs // their settings determine the plan's needs
 	Runner   *remote.Runner
 	Out      string        // folder of the run's files
-	Start    time.Duration // how long a program may take to its first answer
-	Leave    time.Duration // how long it may take to leave
+	Start    time.Duration // limit for a program's first answer
+	Leave    time.Duration // limit for its exit
 }
 
-// Run puts the programs on the plan's machines, and finds out whether a run
-// may start there. Its error is made of a fault for every failure, or is
-// plan.ErrInterrupted.
+// Run copies the programs to the plan's machines and checks whether a run may start
+// there. Its error joins a fault for every failure, or is plan.ErrInterrupted.
 func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
 	needs, err := t.Programs.Needs(ctx, t.Plan)
@@ -67,7 +65,7 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	return p, failure(p)
 }
 
-// survey has not begun yet.
+// survey returns a survey that has not begun.
 func (t Target) survey() *survey {
 	return &survey{runner: t.Runner, start: t.Start, leave: t.Leave, sites: sitesOf(t.Plan, t.Runner)}
 }
@@ -75,8 +73,8 @@ func (t Target) survey() *survey {
 // rank orders grades, the worst first.
 var rank = map[metrics.Grade]int{metrics.Fail: 0, metrics.Warn: 1}
 
-// blame gives the faults of Prepare to the sites that they lie with, and returns
-// what lies with none.
+// blame records each fault of Prepare at its site, and returns an error that has no
+// site.
 func (s *survey) blame(err error) error {
 	faults := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -97,7 +95,7 @@ func (s *survey) blame(err error) error {
 	return nil
 }
 
-// at is the site with a node, or nil.
+// at returns the site with a node, or nil.
 func (s *survey) at(node string) *machine {
 	i := slices.IndexFunc(s.sites, func(site *machine) bool { return slices.Contains(site.Nodes, node) })
 	if i < 0 {
@@ -106,7 +104,7 @@ func (s *survey) at(node string) *machine {
 	return s.sites[i]
 }
 
-// failure makes the failures faults.
+// failure turns the failures into faults.
 func failure(p metrics.Preflight) error {
 	var faults []error
 	for _, f := range p.Failures() {
@@ -115,8 +113,8 @@ func failure(p metrics.Preflight) error {
 	return errors.Join(faults...)
 }
 
-// outFindings judges the disk that the run's files are written to. The folder
-// itself may not be there yet.
+// outFindings assesses the disk of the run's files. The folder itself may not exist
+// yet.
 func outFindings(out string) []metrics.Finding {
 	folder, err := filepath.Abs(out)
 	for ; err == nil && folder != "/"; folder = filepath.Dir(folder) {
@@ -142,8 +140,8 @@ func outFindings(out string) []metrics.Finding {
 	return []metrics.Finding{found}
 }
 
-// Report tells the user what a run's preflight has found: in a line when there
-// is nothing to do about it, else all of it.
+// Report prints what a run's preflight found: one line if nothing needs attention,
+// else the whole table.
 func Report(w io.Writer, p metrics.Preflight) {
 	if len(p.Findings) == 0 {
 		fmt.Fprintln(w, line(p))
@@ -152,8 +150,8 @@ func Report(w io.Writer, p metrics.Preflight) {
 	fmt.Fprint(w, Table(p))
 }
 
-// ClocksAfter asks the clocks once more, so that run.json says how they went.
-// Nothing depends on an answer that does not come.
+// ClocksAfter reads the clocks again after a run, so that run.json has their drift.
+// Missing answers are ignored.
 func ClocksAfter(ctx context.Context, t Target, p *metrics.Preflight) {
 	s := t.survey()
 	s.clocks(ctx)

@@ -22,16 +22,16 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// probeTimeout bounds an answer of a probe that is there: the longest takes
+// probeTimeout limits an answer of a running probe. The longest question needs
 // handshakes with peers that do not answer.
 const probeTimeout = 15 * time.Second
 
-// probeSilence is how long a node stays when it is asked nothing and its standard
-// input stays open.
+// probeSilence is how long a probe runs without a question while its standard input is
+// open.
 const probeSilence = 2 * time.Minute
 
-// prober is a node's program as it tells what its machine is: the launcher's
-// half of package node. One goroutine owns it.
+// prober runs a node's program as a probe of its machine: the launcher's half of package
+// node's probe protocol. One goroutine owns it.
 type prober struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
@@ -42,17 +42,17 @@ type prober struct {
 	way     remote.Way
 }
 
-// reply is an answer, or the error of a node that has none, and when it came.
+// reply is an answer or a node's error, and its arrival time.
 type reply struct {
 	node.Answer
 	err error
 	at  time.Time
 }
 
-// startProber starts a probe at a place. connect is how long it may take to
-// answer for the first time: start-up files of a shell may be slow.
+// startProber starts a probe at a place. connect limits its first answer: a shell's
+// start-up files may be slow.
 func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*prober, error) {
-	// More answers than questions mean a program that is no probe of ours.
+	// A program with more answers than questions is not a kvlab probe.
 	p := &prober{cmd: b.Command(place, remote.AsProbe), way: b.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -66,13 +66,13 @@ func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*pr
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // how it ended matters only to a question without an answer
+		_ = p.cmd.Wait() // its exit matters only to an unanswered question
 	}()
 	return p, nil
 }
 
-// take passes answers on. Other lines are the chatter of a login shell's
-// start-up files.
+// take delivers answers. It ignores other lines, which a login shell's start-up files
+// print.
 func (p *prober) take(line []byte) error {
 	var e node.Event
 	r := reply{at: time.Now()}
@@ -94,14 +94,14 @@ func (p *prober) take(line []byte) error {
 	}
 }
 
-// ask puts a question and waits for its answer. An interrupted ctx is
-// errInterrupted.
+// ask sends a question and waits for its answer. If ctx is interrupted, the error is
+// plan.ErrInterrupted.
 func (p *prober) ask(ctx context.Context, do string, q node.Question) (reply, error) {
 	line, err := json.Marshal(node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
 	if err != nil {
 		return reply{}, err
 	}
-	// A write fails when the probe has ended, which says more.
+	// A write fails only if the probe has ended, which is reported below.
 	_, _ = p.stdin.Write(append(line, '\n'))
 	patience := time.NewTimer(p.limit)
 	defer patience.Stop()
@@ -121,14 +121,14 @@ func (p *prober) ask(ctx context.Context, do string, q node.Question) (reply, er
 	}
 }
 
-// early is why the probe has ended before it was told to.
+// early returns why the probe ended before its end was requested.
 func (p *prober) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	said := cmp.Or(plan.LastLine(p.stderr.String()), "without a word")
 	return fmt.Errorf("its probe %s: %s", p.way.Death(status, strings.Split(p.stderr.String(), "\n")), said)
 }
 
-// end makes the probe leave, by force after a while.
+// end makes the probe exit, and kills it after patience.
 func (p *prober) end(patience time.Duration) {
 	p.stdin.Close()
 	select {
@@ -139,11 +139,11 @@ func (p *prober) end(patience time.Duration) {
 	}
 }
 
-// clockQuestions is how often a clock is asked; the exchange that took the
-// least time bounds the offset best.
+// clockQuestions is the number of readings of a clock. The fastest exchange gives the
+// best bound on the offset.
 const clockQuestions = 5
 
-// clock measures how far the probe's clock is ahead of this machine's.
+// clock measures the lead of the probe's clock over this machine's.
 func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var best metrics.ClockOffset
 	here, err := clock.New()
@@ -166,7 +166,8 @@ func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
 			LeastNs: r.SentMonotonicNS - here.Ns(r.at) - here.ErrorNs,
 			MostNs:  r.ReceivedMonotonicNS - here.Ns(asked) + here.ErrorNs,
 		})
-		// Either may have come between the readings of the two clocks; seldom both.
+		// A delay between the readings of the two clocks may affect one of these, but
+		// seldom both.
 		zeros = append(zeros, r.ReceivedNS-r.ReceivedMonotonicNS, r.SentNS-r.SentMonotonicNS)
 	}
 	slices.Sort(zeros)

@@ -14,25 +14,25 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rttPeers is how many others each machine measures its way to: the next ones
-// in the plan's order, so that the work grows with the machines and not with
-// their square.
+// rttPeers is the number of machines to which each machine measures the round-trip
+// time: the next ones in the plan's order, so that the work is linear in the number of
+// machines.
 const rttPeers = 16
 
-// machine is one machine in a survey, with the probe on it while there is one.
+// machine is one machine of a survey, with its probe.
 type machine struct {
 	metrics.Machine
 	place   plan.Place
-	way     remote.Way // how a program is run there
-	listen  []string   // where its servers are to listen
-	prober  *prober    // nil when there is none
-	reached string     // where other probes reach this one; "" where they do not
-	err     error      // why nothing is known of the machine
+	way     remote.Way // runs programs there
+	listen  []string   // its servers' listen addresses
+	prober  *prober    // nil without a probe
+	reached string     // the address at which other probes reach this one; "" for none
+	err     error      // why the machine could not be probed
 	dataErr string     // what is wrong with its data address
 }
 
-// sitesOf are the plan's machines, in the order of their first places. On this
-// machine there is one, whatever the nodes are called.
+// sitesOf returns the plan's machines, in the order of their first places. A local plan
+// has one machine, independent of the nodes' names.
 func sitesOf(p plan.Plan, runner *remote.Runner) []*machine {
 	var sites []*machine
 	known := make(map[string]*machine)
@@ -55,8 +55,7 @@ func sitesOf(p plan.Plan, runner *remote.Runner) []*machine {
 	return sites
 }
 
-// survey asks all of a plan's machines at once, and leaves nothing running on
-// them.
+// survey probes all of a plan's machines concurrently, and leaves no process on them.
 type survey struct {
 	runner *remote.Runner
 	start  time.Duration // for a program's first answer
@@ -64,8 +63,8 @@ type survey struct {
 	sites  []*machine
 }
 
-// run asks about everything and returns the round-trip times. What is known of
-// each machine, or why nothing is, is in its site. The error is errInterrupted.
+// run asks all questions and returns the round-trip times. Each site then has its
+// answers or its error. The error of run is plan.ErrInterrupted.
 func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	defer s.end()
 	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockBefore = &at })
@@ -87,14 +86,14 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	return rtts, nil
 }
 
-// clocks asks only for the clocks, after a run.
+// clocks reads only the clocks, after a run.
 func (s *survey) clocks(ctx context.Context) {
 	defer s.end()
 	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockAfter = &at })
 }
 
-// begin starts a probe on every machine that nothing speaks against, and asks
-// for its clock: the first sign of life.
+// begin starts a probe on every machine without an error, and reads its clock, which
+// also shows that the probe runs.
 func (s *survey) begin(ctx context.Context, note func(*machine, metrics.ClockOffset)) {
 	var group errgroup.Group
 	group.SetLimit(remote.Parallel)
@@ -116,8 +115,7 @@ func (s *survey) begin(ctx context.Context, note func(*machine, metrics.ClockOff
 	_ = group.Wait() // errors are the sites'
 }
 
-// each has so many machines at a time do something, but for those of which
-// nothing is known.
+// each calls do for every machine without an error, at most atOnce at a time.
 func (s *survey) each(atOnce int, do func(i int, site *machine)) {
 	var group errgroup.Group
 	group.SetLimit(max(atOnce, 1))
@@ -129,7 +127,7 @@ func (s *survey) each(atOnce int, do func(i int, site *machine)) {
 	_ = group.Wait() // errors are the sites'
 }
 
-// measure measures the ways between the machines.
+// measure measures the round-trip times between the machines.
 func (s *survey) measure(ctx context.Context) []metrics.RTT {
 	peers := make([][]*machine, len(s.sites))
 	for i := range s.sites {
@@ -148,7 +146,7 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 	return slices.Concat(rtts...)
 }
 
-// measure has the site's probe measure its way to others.
+// measure measures the round-trip times from the machine to its peers.
 func (s *machine) measure(ctx context.Context, peers []*machine) ([]metrics.RTT, error) {
 	question := node.Question{}
 	for _, peer := range peers {

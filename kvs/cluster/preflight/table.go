@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Table is a preflight for people: a row a machine with what differs
-// between them, then what all have in common, then what is not as it should be.
+// Table returns a preflight as text: a row for each machine with the facts that differ,
+// then the facts that are equal on all machines, then the findings.
 func Table(p metrics.Preflight) string {
 	var b strings.Builder
 	columns := columnsOf(p)
@@ -55,7 +55,7 @@ func Table(p metrics.Preflight) string {
 	return b.String()
 }
 
-// line sums a preflight up.
+// line summarizes a preflight.
 func line(p metrics.Preflight) string {
 	text := fmt.Sprintf("preflight: %s in %.1f s, ", format.Plural(len(p.Machines), "machine"), p.LengthS)
 	failures := len(p.Failures())
@@ -68,7 +68,7 @@ func line(p metrics.Preflight) string {
 	return text + "all as it should be"
 }
 
-// gradeOf is the worst that is found of a machine.
+// gradeOf returns the worst finding about a machine.
 func gradeOf(p metrics.Preflight, m metrics.Machine) string {
 	for _, f := range p.Findings { // the worst first
 		if slices.Contains(m.Nodes, f.Node) {
@@ -78,7 +78,7 @@ func gradeOf(p metrics.Preflight, m metrics.Machine) string {
 	return "ok"
 }
 
-// unique are the words without those that have been said.
+// unique returns the words without duplicates.
 func unique[T ~string](words []T) []string {
 	var once []string
 	for _, w := range words {
@@ -95,12 +95,12 @@ type column struct {
 	cells []string
 }
 
-// same reports whether the fact is the same everywhere.
+// same reports whether the fact is equal on all machines.
 func (c column) same() bool {
 	return len(c.cells) > 0 && !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != c.cells[0] })
 }
 
-// columnsOf are the facts, in the order in which a machine is got to know.
+// columnsOf returns the table's columns.
 func columnsOf(p metrics.Preflight) []column {
 	columns := []column{{name: "cpu"}, {name: "memory"}, {name: "kernel"}, {name: "governor"}, {name: "link"}, {name: "clock"}, {name: "rtt"}, {name: "files"}, {name: "disk"}}
 	for _, m := range p.Machines {
@@ -111,7 +111,7 @@ func columnsOf(p metrics.Preflight) []column {
 	return columns
 }
 
-// cellsOf are a machine's cells, one for each column.
+// cellsOf returns a machine's cells, one for each column.
 func cellsOf(p metrics.Preflight, m metrics.Machine) []string {
 	const unknown = "-"
 	f := m.Facts
@@ -135,7 +135,7 @@ func cellsOf(p metrics.Preflight, m metrics.Machine) []string {
 	}
 }
 
-// rttText is the least and the greatest round-trip time from a machine.
+// rttText returns the least and the greatest round-trip time from a machine.
 func rttText(rtts []metrics.RTT, from string) string {
 	var times []float64
 	for _, r := range rtts {
