@@ -33,7 +33,7 @@ func (b *Barrier) arrive() <-chan struct{} {
 	return b.other[at]
 }
 
-// Drop marks this trial as ended: the other waits for it at no barrier.
+// Drop marks this trial as ended: the other trial no longer waits for it.
 func (b *Barrier) Drop() {
 	if b == nil {
 		return

@@ -39,22 +39,22 @@ type Controller struct {
 	processes []*process
 	latency   *latencyLog // nil before the nodes start
 	inbox     chan message
-	asked     map[metrics.Role]stage // how far each role may come by now
+	asked     map[metrics.Role]stage // the last stage that each role may have reached
 	phase     metrics.Phase          // the clients' common one, as the servers know it
 	entered   time.Time              // when that phase began
 
-	began    time.Time           // when the run did: what all nodes date by
+	began    time.Time           // when the run began: the origin of all nodes' clocks
 	begin    time.Time           // when the warm-up begins, or has begun
-	warmUp   *stats.Stationarity // what the test of the warm-up found; nil when it is too short for one
+	warmUp   *stats.Stationarity // result of the warm-up's test; nil if it is too short for one
 	extended bool                // the warm-up lasts twice as long
 	settled  int                 // seconds of it that were tested first
 
 	slices   metrics.SlicePlan   // that all clients record together; none when they do not
-	together *metrics.JointCheck // what was found in them; nil when nobody looked
+	together *metrics.JointCheck // result of their verification; nil without one
 	broken   *metrics.Violation  // in them, nil for nothing
 }
 
-// Setup is what a trial is led with.
+// Setup configures a Controller.
 type Setup struct {
 	Plan      plan.Plan
 	Runner    *remote.Runner
@@ -104,7 +104,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	return c.closeLatency(errors.Join(err, c.stop()))
 }
 
-// conduct is the protocol, in the order of package node's diagram.
+// conduct runs the protocol, in the order of package node's diagram.
 func (c *Controller) conduct(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return c.start(metrics.Server) },
@@ -177,7 +177,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	c.ticked = time.Now()
-	// extend gives the processes the time in which this process was stopped.
+	// extend adds the time in which this process was stopped to the limit.
 	extend := func() bool {
 		stop := c.stopped(time.Now())
 		ends = ends.Add(stop)
@@ -219,7 +219,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 	}
 }
 
-// stageNames are the words for what await waits for.
+// stageNames are the names of the stages that await waits for.
 var stageNames = map[stage]string{ready: "ready", loaded: "loaded", done: "done", left: "gone"}
 
 // behind returns a member of the role that has not reached the stage, or nil.
@@ -259,7 +259,7 @@ func (c *Controller) send(role metrics.Role, command node.Command) {
 	}
 }
 
-// handle takes a message in, and returns the fault that it reports, if any.
+// handle processes a message, and returns the fault that it reports, if any.
 func (c *Controller) handle(msg message) *plan.Fault {
 	m := msg.from
 	m.heard = time.Now()
@@ -309,15 +309,15 @@ func (c *Controller) handle(msg message) *plan.Fault {
 	return nil
 }
 
-// The launcher looks at the time once a second. When it looks much later, it was
-// stopped itself (Ctrl-Z).
+// The launcher checks the time once a second. If a check is much later, the launcher
+// itself was stopped (Ctrl-Z).
 const (
 	tickEvery   = time.Second
 	longestTick = 3 * time.Second
 )
 
-// stopped returns how long this process was stopped since it last looked at the
-// time, and does not count that as the processes' silence.
+// stopped returns how long this process was stopped since its last check of the time,
+// and excludes that time from the processes' silence.
 func (c *Controller) stopped(now time.Time) time.Duration {
 	gap := now.Sub(c.ticked)
 	c.ticked = now
@@ -332,9 +332,9 @@ func (c *Controller) stopped(now time.Time) time.Duration {
 	return gap
 }
 
-// silent returns a running member that has sent nothing for too long, or nil.
-// Before its first message a node has the time that a login may take. While
-// messages wait in the inbox, nobody is silent.
+// silent returns a running process that has sent nothing for too long, or nil. Before
+// its first message, a node has the time of a login. While messages wait in the inbox,
+// no process counts as silent.
 func (c *Controller) silent(now time.Time) *process {
 	if len(c.inbox) > 0 {
 		return nil
@@ -347,14 +347,14 @@ func (c *Controller) silent(now time.Time) *process {
 	return nil
 }
 
-// unresponsive is the fault of a member that should have acted.
+// unresponsive returns the fault of a process that did not act in time.
 func (c *Controller) unresponsive(m *process, format string, args ...any) *plan.Fault {
 	m.unresponsive = true
 	return m.fault(plan.Hang, format, args...)
 }
 
-// rootCause waits a moment for a better explanation of a complaint: when a server
-// dies, its clients' broken connections are often heard of first.
+// rootCause waits for a fault closer to the root cause than a complaint: when a server
+// dies, its clients often report their broken connections first.
 func (c *Controller) rootCause(best *plan.Fault) error {
 	grace := time.NewTimer(c.timeouts.Grace)
 	defer grace.Stop()
@@ -374,8 +374,7 @@ func (c *Controller) rootCause(best *plan.Fault) error {
 	return best
 }
 
-// quietServer returns a running server that has missed several of its signs of
-// life, or nil.
+// quietServer returns a running server that has missed several heartbeats, or nil.
 func (c *Controller) quietServer(now time.Time) *process {
 	for _, m := range c.of(metrics.Server) {
 		if m.stage < done && now.Sub(m.heard) > c.timeouts.Silence/4 {

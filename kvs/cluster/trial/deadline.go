@@ -12,12 +12,12 @@ import (
 	"kvlab/kvs/node"
 )
 
-// deadlineError is the cause of a context that --deadline has ended.
+// deadlineError is the cause of a context that --deadline ended.
 type deadlineError struct{ after time.Duration }
 
 func (e deadlineError) Error() string { return fmt.Sprintf("deadline of %s reached", e.after) }
 
-// WithDeadline is ctx with a trial's deadline, 0 for none.
+// WithDeadline returns ctx with a trial's deadline; 0 sets none.
 func WithDeadline(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	if after == 0 {
 		return context.WithCancel(ctx)
@@ -25,8 +25,8 @@ func WithDeadline(ctx context.Context, after time.Duration) (context.Context, co
 	return context.WithTimeoutCause(ctx, after, deadlineError{after})
 }
 
-// Cut is the end of a trial whose context has ended before a node was started: the
-// user's doing, or that of the deadline.
+// Cut returns the error of a trial whose context ended before a node was started: an
+// interrupt by the user, or the deadline.
 func Cut(ctx context.Context) error {
 	var deadline deadlineError
 	if !errors.As(context.Cause(ctx), &deadline) {
@@ -35,7 +35,7 @@ func Cut(ctx context.Context) error {
 	return &plan.Fault{Reason: deadline.Error() + " while the nodes were prepared"}
 }
 
-// cut is Cut while late is waited for.
+// cut is Cut during a wait for late.
 func (c *Controller) cut(ctx context.Context, late *process, want stage) error {
 	var deadline deadlineError
 	if !errors.As(context.Cause(ctx), &deadline) {
@@ -44,10 +44,10 @@ func (c *Controller) cut(ctx context.Context, late *process, want stage) error {
 	return late.fault(plan.Hang, "%v in phase %s: was not %s yet", deadline, c.phase, stageNames[want])
 }
 
-// dump is for a run that has come to a standstill: it has every running node log
-// its goroutines' stacks, so that who reads the logs sees what was waited for. A
-// node that does not answer gets SIGQUIT, which the Go runtime answers in the
-// same way before it ends the process; for one that is known to hang nobody waits.
+// dump makes every running node log its goroutines' stacks, so that the logs show what
+// a stalled run waits for. A node that does not answer gets SIGQUIT: the Go runtime then
+// prints the stacks and ends the process. dump does not wait for a node that is known
+// to hang.
 func (c *Controller) dump() {
 	now := time.Now()
 	var asked, silent []*process
@@ -97,8 +97,8 @@ func (c *Controller) quit(mute []*process) {
 	}
 }
 
-// hearUntil takes messages in until enough says so, or the time is over. What
-// they complain about is no news any more.
+// hearUntil processes messages until enough returns true or the limit is over. It
+// ignores the faults that they report.
 func (c *Controller) hearUntil(limit time.Duration, enough func() bool) {
 	patience := time.NewTimer(limit)
 	defer patience.Stop()

@@ -15,22 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plainEvery is the time between two progress lines where there is no terminal.
+// plainEvery is the time between two progress lines without a terminal.
 const plainEvery = 5 * time.Second
 
-// status is what a run does at a moment.
+// status is the state of a run at one time.
 type status struct {
 	phase   metrics.Phase
 	elapsed time.Duration // in the phase
-	length  time.Duration // of the phase; 0 when it is not known
+	length  time.Duration // of the phase; 0 if unknown
 	opsPerS float64       // all clients together, in their last interval
 	servers int
 	clients int
 }
 
-// display shows a run's progress while it runs: a bar that is redrawn on a
-// terminal, a plain line now and then elsewhere. What it cannot write it drops.
-// Not safe for concurrent use.
+// display shows a run's progress: a redrawn bar on a terminal, plain lines elsewhere.
+// It ignores write errors. Not safe for concurrent use.
 type display struct {
 	w        io.Writer
 	terminal *os.File // w, when it is a terminal
@@ -47,7 +46,7 @@ func newDisplay(w io.Writer) *display {
 	return d
 }
 
-// show shows the status, on the terminal in place of the one before.
+// show shows the status. On a terminal it replaces the previous one.
 func (d *display) show(s status) {
 	if d.terminal != nil {
 		fmt.Fprintf(d.w, "\r\x1b[K%s", s.bar(d.width()))
@@ -66,7 +65,7 @@ func (d *display) clear() {
 	}
 }
 
-// width is the terminal's, asked anew each time as the user may change it.
+// width returns the terminal's current width, which the user may change.
 func (d *display) width() int {
 	size, err := unix.IoctlGetWinsize(int(d.terminal.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 {
@@ -75,7 +74,7 @@ func (d *display) width() int {
 	return int(size.Col)
 }
 
-// line is the status in words: "window 12/30 s, 12.4M ops/s".
+// line returns the status as text: "window 12/30 s, 12.4M ops/s".
 func (s status) line() string {
 	text := fmt.Sprintf("%s %.0f", s.phase, s.elapsed.Seconds())
 	if s.length > 0 {
@@ -84,7 +83,7 @@ func (s status) line() string {
 	return fmt.Sprintf("%s s, %s ops/s, %s, %s", text, format.Count(s.opsPerS), format.Plural(s.servers, "server"), format.Plural(s.clients, "client"))
 }
 
-// bar is the status with a bar, no wider than the terminal.
+// bar returns the status with a bar, at most as wide as the terminal.
 func (s status) bar(width int) string {
 	const cells = 24
 	text := s.line()
@@ -99,7 +98,7 @@ func (s status) bar(width int) string {
 	return text
 }
 
-// status is the state of the run as the conductor knows it.
+// status returns the state of the run.
 func (c *Controller) status() status {
 	s := status{
 		phase: c.phase, elapsed: time.Since(c.entered),
@@ -114,7 +113,7 @@ func (c *Controller) status() status {
 	return s
 }
 
-// phaseLength is how long the phase lasts, 0 where nothing states it.
+// phaseLength returns the length of the phase, 0 if unknown.
 func (c *Controller) phaseLength(s plan.Settings) time.Duration {
 	switch {
 	case c.phase == metrics.Window:

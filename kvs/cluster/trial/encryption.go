@@ -7,8 +7,8 @@ import (
 	"kvlab/kvs/cluster/plan"
 )
 
-// credentials are what a place gets for its arguments, nil when they do not ask
-// for any. They go through the control pipe, and nobody writes them down.
+// credentials returns a place's credentials, nil if its arguments need none. They are
+// sent over the control pipe and never written to a file.
 func (c *Controller) credentials(place plan.Place, args []string) (*certs.Credentials, error) {
 	if !plan.HasFlag(args, plan.EncryptionFlag) {
 		return nil, nil

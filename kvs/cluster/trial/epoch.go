@@ -8,9 +8,9 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// epochs are what the members of a role are to date by: the moment when the run
-// began, by the launcher's wall clock and each one's monotonic clock. From then on
-// no wall clock matters, and it does no harm when one is set.
+// epochs returns the clock origins for the processes of a role: the run's beginning by
+// the launcher's wall clock and by each process's monotonic clock. No wall clock is
+// used afterwards, so setting one has no effect.
 func (c *Controller) epochs(role metrics.Role) ([]*node.ClockSync, error) {
 	here, err := clock.New()
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *Controller) epochs(role metrics.Role) ([]*node.ClockSync, error) {
 	var epochs []*node.ClockSync
 	for _, m := range c.of(role) {
 		e := node.ClockSync{Date: c.began.Round(0), MonotonicNS: here.Ns(c.began)}
-		if !c.plan.Local { // where all have one clock
+		if !c.plan.Local { // local processes share one clock
 			e.MonotonicNS += int64(c.preflight.ClockOffset(m.Name))
 		}
 		epochs = append(epochs, &e)

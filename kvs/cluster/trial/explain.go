@@ -9,9 +9,9 @@ import (
 	"kvlab/kvs/cluster/plan"
 )
 
-// Explain writes every fault, and the end of the log of the node that the verdict
-// names. An interrupt needs no explanation, a failed preflight has been reported,
-// and wrong arguments are a usage error.
+// Explain writes every fault, and the last log lines of the node that the verdict
+// names. It omits interrupts, failed preflights, which are already reported, and wrong
+// arguments, which are usage errors.
 func (c *Controller) Explain(w io.Writer, ended error) {
 	var f *plan.Fault
 	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.preflight.Failed() {

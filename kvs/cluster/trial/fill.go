@@ -12,7 +12,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Fill puts into run what the members have reported.
+// Fill copies the processes' reports into run.
 func (c *Controller) Fill(run *metrics.Run) {
 	run.Symmetric = c.plan.Symmetric
 	run.Preflight = c.preflight
@@ -47,14 +47,14 @@ func (c *Controller) Fill(run *metrics.Run) {
 	}
 }
 
-// newToken is a run's secret of 128 bits.
+// newToken returns a random secret of 128 bits for a run.
 func newToken() string {
 	token := make([]byte, 16)
 	rand.Read(token) // never fails
 	return hex.EncodeToString(token)
 }
 
-// VerdictOf is the verdict on a run that err has ended.
+// VerdictOf returns the verdict on a run that err ended.
 func VerdictOf(err error) metrics.Verdict {
 	if errors.Is(err, plan.ErrInterrupted) {
 		return metrics.Verdict{Reason: plan.ErrInterrupted.Error()}

@@ -17,9 +17,8 @@ import (
 // Folder is a run's folder. Its name is the run's id.
 type Folder string
 
-// CreateFolder makes the folder of a run that starts now, and points
-// out/latest to it. An existing folder is never used: a second run in the same
-// second gets a number.
+// CreateFolder makes the folder of a run that starts now, and points out/latest to it.
+// It never reuses a folder: a second run in the same second gets a number.
 func CreateFolder(out string, now time.Time) (Folder, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
@@ -39,9 +38,8 @@ func CreateFolder(out string, now time.Time) (Folder, error) {
 	return Folder(filepath.Join(out, name)), PointLatest(out, name)
 }
 
-// PointLatest replaces out/latest in one step: whoever follows it meanwhile
-// finds the old run or the new one. The link is relative, so that the folder
-// may be moved or mounted elsewhere.
+// PointLatest replaces out/latest atomically: a reader finds the old run or the new
+// one. The link is relative, so that the folder may be moved or mounted elsewhere.
 func PointLatest(out, name string) error {
 	link := filepath.Join(out, ".latest-"+name)
 	if err := os.Symlink(name, link); err != nil {
@@ -70,7 +68,7 @@ func (f Folder) WriteJSON(name string, value any) error {
 	return f.Write(name, append(text, '\n'))
 }
 
-// Write puts a whole file in place at once: it is there complete, or not.
+// Write writes a file atomically: either the whole file exists, or none of it.
 func (f Folder) Write(name string, content []byte) error {
 	temp := f.Path("." + name)
 	err := writeSynced(temp, content)
@@ -84,8 +82,8 @@ func (f Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// writeSynced writes a file that is on the disk when it returns, so that no
-// crash of the machine can put its name before its content.
+// writeSynced writes a file and syncs it to the disk, so that after a crash of the
+// machine its name never precedes its content.
 func writeSynced(path string, content []byte) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -95,8 +93,8 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// Lock makes sure that one launcher alone works in a sweep's folder, until the
-// file is closed or the launcher ends, however it does.
+// Lock excludes other launchers from a sweep's folder, until the file is closed or the
+// launcher's process ends.
 func (f Folder) Lock() (*os.File, error) {
 	file, err := os.Open(f.Path(metrics.SweepFile))
 	if err != nil {
@@ -109,8 +107,8 @@ func (f Folder) Lock() (*os.File, error) {
 	return file, nil
 }
 
-// Clear makes the folder of a trial. What an earlier attempt left there before
-// it was cut off is kept under another name.
+// Clear makes the folder of a trial. It renames the folder of an earlier, interrupted
+// attempt.
 func (f Folder) Clear() error {
 	for i := 1; ; i++ {
 		cut := fmt.Sprintf("%s-cut%d", f, i)

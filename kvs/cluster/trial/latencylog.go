@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics/latency"
 )
 
-// latencyLog is a run's latency.hlog, written as the clients' records come.
+// latencyLog is a run's latency.hlog, written as the clients' records arrive.
 type latencyLog struct {
 	*latency.Log
 	file *os.File
@@ -29,8 +29,8 @@ func (l *latencyLog) close() error {
 	return errors.Join(l.Log.Close(), l.file.Sync(), l.file.Close())
 }
 
-// closeLatency closes the log of a run that ended with err, and returns that, or
-// else what went wrong.
+// closeLatency closes the log of a run that ended with err. It returns err, or else the
+// error of the close.
 func (c *Controller) closeLatency(err error) error {
 	if closing := c.latency.close(); closing != nil && err == nil {
 		return diskError{closing}.fault()
@@ -62,8 +62,8 @@ func (c *Controller) time(m *process, r *metrics.Record) *plan.Fault {
 	return nil
 }
 
-// Quantiles are those of all clients' latencies, refused where the run did not
-// do what it was offered.
+// Quantiles returns the quantiles of all clients' latencies. It refuses them if the run
+// did not reach its offered load.
 func (c *Controller) Quantiles(run metrics.Run) map[string]metrics.Quantiles {
 	all := latency.NewSet()
 	if c.latency != nil {

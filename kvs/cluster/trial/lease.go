@@ -6,21 +6,20 @@ import (
 	"kvlab/kvs/node"
 )
 
-// startLease is for nodes that start now: they may live until every record is
+// startLease returns the lease of nodes that start now: it lasts until every record is
 // loaded.
 func (c *Controller) startLease() *node.Lease {
 	return c.lease(2*c.timeouts.Connect + c.timeouts.Load)
 }
 
-// workLease is for nodes that begin with the work now.
+// workLease returns the lease of nodes that begin the workload now.
 func (c *Controller) workLease() *node.Lease {
 	return c.lease(c.workLimit())
 }
 
-// lease lets a node live as long as its work may take, and a while for the
-// reports. Silence counts only where there is a network that can be cut: a pipe
-// on this machine closes with the launcher, however that ends, and a launcher
-// that the user has suspended is not gone.
+// lease returns a lease for the limit of a node's work and its reports. The limit on
+// silence applies only across a network, which may fail: on this machine the pipe closes
+// when the launcher ends, and a launcher that the user suspended still exists.
 func (c *Controller) lease(work time.Duration) *node.Lease {
 	var lease node.Lease
 	if !c.ends.IsZero() {
@@ -35,7 +34,7 @@ func (c *Controller) lease(work time.Duration) *node.Lease {
 	return &lease
 }
 
-// beat tells the nodes on the other side of a network that the launcher lives.
+// beat sends a heartbeat to the nodes on other machines.
 func (c *Controller) beat() {
 	if c.plan.Local {
 		return

@@ -11,12 +11,12 @@ import (
 	"kvlab/metrics/format"
 )
 
-// tailLines is how many of a failing node's last log lines are printed.
+// tailLines is the number of a failing node's last log lines that are printed.
 const tailLines = 20
 
-// nodeLog keeps what one node says: lines in its .log, records in its .jsonl.
-// Both are written as they come, so that an aborted run keeps them. Safe for
-// concurrent use: a node's standard output and its standard error meet here.
+// nodeLog writes one node's output: lines to its .log, records to its .jsonl. It writes
+// both at once, so that an aborted run keeps them. Safe for concurrent use by the
+// readers of the node's standard output and standard error.
 type nodeLog struct {
 	mu      sync.Mutex
 	text    *os.File // guarded by mu, as all below
@@ -58,7 +58,7 @@ func (l *nodeLog) record(r *metrics.Record) error {
 	return written(l.records.Write(*r))
 }
 
-// diskError is a failed write to the run's folder, which is no node's fault.
+// diskError is a failed write to the run's folder, which no node caused.
 type diskError struct{ error }
 
 func (e diskError) Unwrap() error { return e.error }
@@ -67,7 +67,7 @@ func (e diskError) fault() *plan.Fault {
 	return &plan.Fault{Kind: plan.Crash, Reason: format.OneLine("the logs cannot be written: " + e.Error())}
 }
 
-// written is the error of a write.
+// written returns the error of a write.
 func written(err error) error {
 	if err != nil {
 		err = diskError{err}

@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// enter tells the servers that the clients are in a phase.
+// enter reports the clients' phase to the servers.
 func (c *Controller) enter(phase metrics.Phase) {
 	if phase == c.phase || order[phase] < order[c.phase] {
 		return
@@ -22,9 +22,9 @@ func (c *Controller) enter(phase metrics.Phase) {
 // order is the order of phases.
 var order = map[metrics.Phase]int{metrics.Idle: 0, metrics.Load: 1, metrics.WarmUp: 2, metrics.Window: 3, metrics.Drain: 4, metrics.Done: 5}
 
-// commonPhase is the phase that all clients are in: the earliest of theirs, so
-// that what a server measures in the window lies in every client's window; and
-// the drain as soon as the first of them drains.
+// commonPhase returns the common phase of all clients: the earliest of theirs, so that a
+// server's window lies in every client's window, but the drain as soon as one client
+// drains.
 func commonPhase(clients []*process) metrics.Phase {
 	first, last := metrics.Done, metrics.Idle
 	for _, m := range clients {
@@ -41,11 +41,10 @@ func commonPhase(clients []*process) metrics.Phase {
 	return first
 }
 
-// collectEvery is after how long the nodes collect their garbage in a soak, also
-// when they would not yet: a hundred times in its window, as what they hold is
-// known after a collection only, and not more than each second, for it costs the
-// servers time; in a run that is no soak, 0: never. After two minutes the Go runtime
-// does it by itself.
+// collectEvery returns the interval at which nodes force a garbage collection in a soak:
+// a hundredth of the window, at least one second. Live memory is known only after a
+// collection, and a collection costs the servers time. Other runs have 0: never. The Go
+// runtime itself collects every two minutes.
 func (c *Controller) collectEvery() time.Duration {
 	if c.soak == 0 {
 		return 0

@@ -18,8 +18,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// stage is how far a node has come. A server goes from started to ready to
-// done, a client by way of connected and loaded.
+// stage is a node's progress. A server goes from started to ready to done; a client
+// also reaches loaded.
 type stage int
 
 const (
@@ -30,7 +30,7 @@ const (
 	left          // the process has ended
 )
 
-// stageOf is the stage that an event announces.
+// stageOf maps an event to the stage that it announces.
 var stageOf = map[string]stage{
 	node.Ready:     ready,
 	node.Connected: ready,
@@ -47,21 +47,21 @@ type process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 
-	spoken bool // of the reading goroutine: the first event has been seen
+	spoken bool // the first event was read; only the reading goroutine uses it
 
 	stage        stage
-	unresponsive bool      // should have acted and did not; nothing is expected of it any more
-	failed       bool      // has reported an error; its end explains nothing more
+	unresponsive bool      // did not act in time; no further action is expected
+	failed       bool      // has reported an error; its exit adds nothing
 	dumped       bool      // its goroutines' stacks are in its log
-	orphan       bool      // its program may have outlived the process that led to it, or left files
-	lost         error     // why its node cannot be reached any more
+	orphan       bool      // its program may have outlived its connection, or left files
+	lost         error     // why its node is no longer reachable
 	heard        time.Time // when it last sent anything
 	address      string    // a server's, from its ready event
 	phase        metrics.Phase
 	config       *metrics.Config
 	interval     metrics.Interval    // the last one
 	rates        []float64           // operations per second of each interval in the window
-	warming      []float64           // likewise, of each that is worth it in the warm-up
+	warming      []float64           // likewise, of each long enough interval in the warm-up
 	warm         bool                // a client's warm-up is about to end
 	held         verdict.SoakSamples // in the window
 	summary      *metrics.Summary
@@ -69,16 +69,16 @@ type process struct {
 	slices       []metrics.Slice    // that it recorded with all clients
 }
 
-// message is one thing that a node's process does: an event, a breach of the
-// protocol (err), or its end.
+// message is an event of a node's process, a violation of the protocol (err), or its
+// end.
 type message struct {
 	from  *process
 	event *node.Event
 	err   error
-	ended bool // err is then its exit's
+	ended bool // err is then the error of its exit
 }
 
-// start runs the member's process; what it does arrives in inbox, its end last.
+// start starts the process. Its messages arrive in inbox, its end last.
 func (m *process) start(cmd *exec.Cmd, inbox chan<- message) error {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -102,9 +102,8 @@ func (m *process) start(cmd *exec.Cmd, inbox chan<- message) error {
 	return nil
 }
 
-// read takes one line of the member's standard output. A login shell's
-// start-up files may have printed something before the first event; after it,
-// every line must be one.
+// read processes one line of the process's standard output. A login shell's start-up
+// files may print lines before the first event; after it, every line must be an event.
 func (m *process) read(line []byte, inbox chan<- message) error {
 	var event node.Event
 	err := json.Unmarshal(line, &event)
@@ -125,7 +124,7 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	return nil
 }
 
-// keep writes down what an event reports.
+// keep writes an event's report to the node's log.
 func (m *process) keep(event node.Event) error {
 	switch event.Event {
 	case node.Log:
@@ -156,8 +155,8 @@ func abridge(line []byte) string {
 	return strconv.Quote(string(line))
 }
 
-// send gives the member a command. An error is not reported: it means that the
-// process has ended, and that end arrives as a message which says more.
+// send sends a command to the process. It ignores a write error: the process has then
+// ended, and the message of its end says more.
 func (m *process) send(command node.Command) {
 	line, err := json.Marshal(command)
 	if err != nil { // strings and numbers only: cannot happen
@@ -166,20 +165,20 @@ func (m *process) send(command node.Command) {
 	m.stdin.Write(append(line, '\n'))
 }
 
-// signal sends a signal to the process and all that it has started.
+// signal sends a signal to the process and its children.
 func (m *process) signal(s syscall.Signal) {
 	if m.cmd != nil && m.stage != left {
 		syscall.Kill(-m.cmd.Process.Pid, s)
 	}
 }
 
-// kill ends the process at once. On another machine that is only the way there.
+// kill kills the process. For a node on another machine, that is only the connection.
 func (m *process) kill() {
 	m.orphan = true
 	m.signal(syscall.SIGKILL)
 }
 
-// reach takes a member to its next stage.
+// reach moves the process to its next stage.
 func (m *process) reach(next stage, event *node.Event) *plan.Fault {
 	switch {
 	case next == ready && m.Role == metrics.Server && event.Addr == "":
@@ -193,13 +192,13 @@ func (m *process) reach(next stage, event *node.Event) *plan.Fault {
 	return nil
 }
 
-// end takes note of a process's end.
+// end records the process's end.
 func (m *process) end(err error) *plan.Fault {
 	before := m.stage
 	m.stage = left
 	m.stdin.Close()
-	// One that leaves by itself does it with status 1. What was killed, as is
-	// said, or its connection, or ended in a panic, has left its pid file at least.
+	// A program that exits regularly after an error has status 1. A program that was
+	// killed or panicked, or lost its connection, leaves at least its pid file.
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !m.failed && exit.ExitCode() != 1 {
 		m.orphan = true
 	}
@@ -209,7 +208,7 @@ func (m *process) end(err error) *plan.Fault {
 	return m.fault(plan.Crash, "%s", m.exitReason(err))
 }
 
-// keepRecord keeps of a record what the end of the run needs.
+// keepRecord keeps the parts of a record that the end of the run needs.
 func (m *process) keepRecord(r *metrics.Record) {
 	switch {
 	case r.Config != nil:
@@ -235,12 +234,12 @@ func (m *process) keepRecord(r *metrics.Record) {
 	}
 }
 
-// fault is a fault of this member.
+// fault returns a fault of this process.
 func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
 	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.OneLine(fmt.Sprintf(layout, args...))}
 }
 
-// exitReason says in words how a process ended before its work was done.
+// exitReason describes how a process ended before its work was done.
 func (m *process) exitReason(err error) string {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

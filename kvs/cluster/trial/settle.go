@@ -9,12 +9,12 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// shortestSecond is the length in seconds from which an interval counts as one
-// of the warm-up's: what a phase's end cuts off may be next to nothing.
+// shortestSecond is the least length in seconds of an interval of the warm-up that is
+// tested: the end of a phase may cut an interval short.
 const shortestSecond = 0.5
 
-// settle hears that a client's warm-up is about to end. When it is so for all, it
-// decides for all of them whether they have settled, or warm up once more.
+// settle records that a client's warm-up is about to end. When this is true for all
+// clients, settle decides whether they have settled or extend the warm-up.
 func (c *Controller) settle(m *process) *plan.Fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
 		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)
@@ -28,16 +28,16 @@ func (c *Controller) settle(m *process) *plan.Fault {
 	rates := c.warmUpRates()
 	if test, ok := stats.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
 		c.warmUp = &test
-		c.extended = !test.Stationary && c.barrier == nil // two windows are to stay one stretch of time
+		c.extended = !test.Stationary && c.barrier == nil // the windows of a pair must coincide
 	}
 	c.settled = len(rates)
 	c.tellAt(c.opens(time.Now()), node.Command{Do: node.Settle, Extend: c.extended})
 	return nil
 }
 
-// opens is when the window opens: at the end of the warm-up, or of the second
-// one, but not before every client can have heard of it. Measured by one clock, it
-// is the same for all of them, however slowly the news travels.
+// opens returns when the window opens: at the end of the warm-up or its extension, but
+// not before the command can reach every client. It is a time on one clock, the same
+// for all clients.
 func (c *Controller) opens(now time.Time) time.Time {
 	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
 	opens := c.begin.Add(warmUp)
@@ -50,15 +50,15 @@ func (c *Controller) opens(now time.Time) time.Time {
 	return opens
 }
 
-// tellAt gives all clients a command that is for a moment.
+// tellAt sends all clients a command with a time.
 func (c *Controller) tellAt(moment time.Time, command node.Command) {
 	command.At = c.began.Round(0).Add(moment.Sub(c.began))
 	c.send(metrics.Client, command)
 }
 
-// unsettled is how many seconds of a client's warm-up cannot be steady: the first
-// has the start of the workers in it, and cold caches; with a -rate in per cent,
-// the first half is a closed loop that looks for the peak.
+// unsettled returns the number of seconds of a client's warm-up that cannot be steady.
+// The first second has the start of the workers and cold caches. With a -rate in per
+// cent, the first half is a closed loop that measures the peak.
 func (m *process) unsettled() int {
 	s := m.settings()
 	if s.WarmUp < 0 || !s.RateIsShare {
@@ -67,8 +67,8 @@ func (m *process) unsettled() int {
 	return 1 + int((s.WarmUp / 2).Seconds())
 }
 
-// judgeExtension tests the second half of a warm-up that was extended, at its
-// end. That it was, stays on record.
+// judgeExtension tests the second half of an extended warm-up, at its end. The result
+// still records the extension.
 func (c *Controller) judgeExtension() {
 	if !c.extended {
 		return
@@ -79,8 +79,8 @@ func (c *Controller) judgeExtension() {
 	c.warmUp.Extended = true
 }
 
-// warmUpRates are the operations per second of all clients together in each
-// second of the warm-up that every client has reported.
+// warmUpRates returns the total operations per second of all clients, for each second of
+// the warm-up that every client has reported.
 func (c *Controller) warmUpRates() []float64 {
 	var sum []float64
 	for i, m := range c.of(metrics.Client) {

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stop ends every process that still runs: a node whose standard input closes
-// leaves by itself, and is killed if it has not done so after a while, at once
-// if it is known to hang.
+// stop ends every running process. A node exits when its standard input closes. stop
+// kills a node that does not exit in time, and at once one that is known to hang.
 func (c *Controller) stop() error {
 	for _, m := range c.running() {
 		m.stdin.Close()
@@ -49,9 +48,8 @@ func (c *Controller) stop() error {
 }
 
 // endOrphans ends the programs on other machines that may have outlived their
-// connection, and removes the pid files of all that could not do so. One that
-// hears nothing leaves by itself, but one that is stopped hears nothing of that
-// either.
+// connection, and removes the pid files that programs left. A program without its
+// launcher exits when its lease ends, but a stopped one (SIGSTOP) does not.
 func (c *Controller) endOrphans() error {
 	var strays []*process
 	for _, m := range c.processes {
@@ -69,8 +67,7 @@ func (c *Controller) endOrphans() error {
 	return errors.Join(errs...)
 }
 
-// signal sends a signal to the members' programs themselves, as far as their
-// nodes can be reached.
+// signal sends a signal to the processes' programs on all reachable nodes.
 func (c *Controller) signal(members []*process, signal syscall.Signal) {
 	var group errgroup.Group
 	group.SetLimit(remote.Parallel)
@@ -85,10 +82,10 @@ func (c *Controller) signal(members []*process, signal syscall.Signal) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what went wrong is each member's own
+	_ = group.Wait() // each process keeps its error
 }
 
-// running returns the members whose process has not ended.
+// running returns the processes that have not ended.
 func (c *Controller) running() []*process {
 	var running []*process
 	for _, m := range c.processes {
@@ -99,7 +96,7 @@ func (c *Controller) running() []*process {
 	return running
 }
 
-// pids names the processes that still run.
+// pids lists the running processes.
 func (c *Controller) pids() string {
 	var names []string
 	for _, m := range c.running() {

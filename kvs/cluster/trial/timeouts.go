@@ -7,25 +7,25 @@ import (
 	"kvlab/metrics"
 )
 
-// Timeouts are how long the Controller waits for each step.
+// Timeouts are the Controller's limits for each step.
 type Timeouts struct {
 	Connect time.Duration // for servers to listen and clients to connect
 	Load    time.Duration // for all records to be stored and read back
 	Work    time.Duration // beyond warm-up and window, for what is in flight
 	Report  time.Duration // for the servers' reports
-	Lead    time.Duration // for every client to hear of a moment before it comes
-	Silence time.Duration // between two signs of life of one node
-	Beat    time.Duration // from one sign of the launcher's life to the next
-	Alone   time.Duration // for a node without such a sign
+	Lead    time.Duration // for a command with a time to reach every client before that time
+	Silence time.Duration // between two messages of one node
+	Beat    time.Duration // between two heartbeats of the launcher
+	Alone   time.Duration // for a node without a heartbeat
 	Dump    time.Duration // for a node to log its goroutines' stacks
-	Reach   time.Duration // for a signal over a connection of its own
-	Leave   time.Duration // for a node to break off what it does and leave
+	Reach   time.Duration // for a signal over a separate connection
+	Leave   time.Duration // for a node to stop its work and exit
 	Exit    time.Duration // for a process that is done, or killed, to end
-	Grace   time.Duration // for the cause to be heard of, after an effect
+	Grace   time.Duration // for the report of a cause after that of its effect
 }
 
-// DefaultTimeouts are generous where a slow machine would need it: a node that
-// is dead is noticed by its silence, long before a stage's own limit.
+// DefaultTimeouts are long enough for slow machines. A dead node is detected by its
+// silence, long before a stage's limit.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
 		Connect: time.Minute,      // ssh's own limits end a dead connection in 20 s
@@ -44,11 +44,11 @@ func DefaultTimeouts() Timeouts {
 	}
 }
 
-// unlimited is the limit of work whose length nobody knows.
+// unlimited is the limit of work of unknown length.
 const unlimited time.Duration = 1 << 62
 
-// workLimit is how long warm-up, window and drain may take, from the clients'
-// own flags. A client that states no lengths is bounded by its silence alone.
+// workLimit returns the limit of warm-up, window and drain, from the clients' flags. If
+// a client reports no lengths, only its silence limits it.
 func (c *Controller) workLimit() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {
@@ -61,7 +61,7 @@ func (c *Controller) workLimit() time.Duration {
 	return longest + c.timeouts.Work
 }
 
-// settings are those that the member has reported.
+// settings returns the settings that the process has reported.
 func (m *process) settings() plan.Settings {
 	if m.config == nil {
 		return plan.ReadSettings(nil)

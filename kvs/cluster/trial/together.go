@@ -9,8 +9,9 @@ import (
 	"kvlab/metrics"
 )
 
-// The slices that all clients record together: one in two seconds, or so many in a long
-// run, each with so many operations of a client, and of all clients.
+// The limits of the slices that all clients record together: one in two seconds, but at
+// most a fixed number in a long run, each with a limited number of operations of one
+// client and of all clients.
 const (
 	sliceEvery    = 2 * time.Second
 	mostSlices    = 60
@@ -20,8 +21,8 @@ const (
 	togetherLimit = time.Minute // for the verification of all of them: a second's work
 )
 
-// slicePlan is when the clients record together; none of one client, or without
-// -linearizable.
+// slicePlan returns when the clients record together: no slices with one client or
+// without -linearizable.
 func (c *Controller) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
 	unchecked := func(m *process) bool { return !m.settings().Check }
@@ -36,9 +37,9 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	}
 }
 
-// VerifyTogether verifies what the clients have recorded together. It is for after
-// the run: the machine may be one of the servers', and only then is it known how
-// the clocks went.
+// VerifyTogether verifies the slices that the clients recorded together. It is called
+// after the run: this machine may run a server, and the clocks' drift is known only
+// then.
 func (c *Controller) VerifyTogether(ctx context.Context) {
 	if c.slices.Count == 0 {
 		return

@@ -8,12 +8,12 @@ import (
 	"kvlab/metrics"
 )
 
-// allClients stands for the name of a node in the file of a history that all
-// clients have made together.
+// allClients replaces the node's name in the file of a history that all clients recorded
+// together.
 const allClients = "clients"
 
-// SaveViolations writes the histories that were not linearizable into the run's
-// folder, and says on the terminal how to verify them again.
+// SaveViolations writes the histories that are not linearizable to the run's folder, and
+// prints how to verify them again.
 func (c *Controller) SaveViolations(dir Folder) error {
 	errs := []error{c.saveViolation(dir, allClients, c.broken)}
 	for _, m := range c.processes {
@@ -22,7 +22,7 @@ func (c *Controller) SaveViolations(dir Folder) error {
 	return errors.Join(errs...)
 }
 
-// saveViolation saves one, unless there is none.
+// saveViolation saves a history, unless v is nil.
 func (c *Controller) saveViolation(dir Folder, of string, v *metrics.Violation) error {
 	if v == nil {
 		return nil
