@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// gitTimeout bounds a question to git.
+// gitTimeout limits a git command.
 const gitTimeout = 10 * time.Second
 
-// commitOf is the git commit of the checkout at root, with a mark when files that
-// git knows differ from it; "" where git or the repository is missing. The checkout
-// may be somebody else's: no program that its configuration names is started.
+// commitOf returns the git commit of the checkout at root, with a mark if tracked files
+// differ from it; "" without git or a repository. The checkout may belong to another
+// user: commitOf starts no program that its configuration names.
 func commitOf(ctx context.Context, root string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"kvlab/plots/compare"
 )
 
-// Config is what the command line asks for.
+// Config is a parsed command line.
 type Config struct {
 	nodes.Request
 	plan.Spec
@@ -24,12 +24,12 @@ type Config struct {
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
 	DryRun    bool   // print the plan, start nothing
-	Preflight bool   // look at the nodes, start nothing
-	JSON      bool   // what Check finds as JSON
-	Trials    Trials // how often, and with which settings
+	Preflight bool   // check the nodes, start no run
+	JSON      bool   // print the preflight as JSON
+	Trials    Trials // the trials and their settings
 
-	Grade     compare.Scale // what the result is judged on; nil for no grade
-	Reap      bool          // end what earlier runs have left, and nothing else
+	Grade     compare.Scale // the scale of the grade; nil for no grade
+	Reap      bool          // only end the remains of earlier runs
 	NoCeiling bool          // no ceiling is measured before the first trial
 	SelfTest  string        // test the instrument: fullSelfTest or quickSelfTest; "" does not
 

@@ -17,39 +17,37 @@ const (
 	exitInterrupted = 130
 )
 
-// UsageError is a mistake in what the launcher was asked to do; nothing has
-// been measured.
+// UsageError is a mistake in the command line; nothing was measured.
 type UsageError struct{ Err error }
 
-// Error says what is wrong and what the right form is.
+// Error returns the mistake and the right form.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the mistake itself.
+// Unwrap returns the mistake.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// InvalidError is a run that was begun and may not be believed. Its verdict has
-// been printed already.
+// InvalidError reports a run whose verdict is INVALID. The verdict has been printed.
 type InvalidError struct {
 	Verdict metrics.Verdict
 	Err     error // what ended the run early; nil for one that ran to its end
 }
 
-// Error is the verdict's line.
+// Error returns the verdict's line.
 func (e *InvalidError) Error() string { return "verdict " + e.Verdict.String() }
 
-// Unwrap gives what ended the run early.
+// Unwrap returns the error that ended the run early.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// RelayedError is the end of a launcher inside a virtual lab, which has printed
-// all there is to say.
+// RelayedError is the exit of a launcher inside a virtual lab, which has printed the
+// reason.
 type RelayedError struct{ Status int }
 
-// Error is the status.
+// Error returns the status.
 func (e *RelayedError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
 
-// ExitStatus is the launcher's exit status for what Run returned: 0 for a VALID
-// run (and for --help and --dry-run), 1 for an INVALID or failed one, 2 for bad
-// usage, 130 after an interrupt.
+// ExitStatus returns the launcher's exit status for an error of Run: 0 for a VALID run
+// (and for --help and --dry-run), 1 for an INVALID or failed one, 2 for bad usage, 130
+// after an interrupt.
 func ExitStatus(err error) int {
 	var usage *UsageError
 	var relayed *RelayedError
@@ -66,9 +64,9 @@ func ExitStatus(err error) int {
 	return exitInvalid
 }
 
-// explain adds to the error that has ended a run how its nodes' source has ended.
-// Slurm also signals the launcher in a batch script when it ends the job, and that
-// is no interrupt by the user.
+// explain adds the end of the nodes' source to the error that ended a run. When Slurm
+// ends a job, it also signals the launcher in the batch script, which is no interrupt by
+// the user.
 func explain(ctx context.Context, source nodes.Source, err error) error {
 	if err == nil || source == nil {
 		return err

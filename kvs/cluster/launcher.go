@@ -1,20 +1,18 @@
-// Package cluster runs one benchmark on many machines: it finds the nodes,
-// gives them their roles, starts a program on each, leads them through the run,
-// and says what the result is worth.
+// Package cluster runs one benchmark on many machines: it finds the nodes, assigns
+// their roles, starts a program on each, controls the run, and judges the result.
 //
-// A run goes through the package in six steps:
+// A run has six steps:
 //
 //  1. ParseArgs turns the command line into a Config.
-//  2. Package nodes finds the machines, and package plan gives each its places.
-//  3. Package remote puts the programs where they run, and package preflight asks
-//     every machine whether it is fit.
-//  4. Package trial leads the processes through the protocol of package node, and
-//     writes down what they report as it arrives.
-//  5. Package verdict says whether the number may be believed.
-//  6. The run folder gets run.json, summary.txt, latency.hlog and the pictures.
+//  2. Package nodes finds the machines, and package plan assigns places to them.
+//  3. Package remote copies the programs, and package preflight checks every machine.
+//  4. Package trial runs the processes through the protocol of package node, and
+//     writes their reports as they arrive.
+//  5. Package verdict decides whether the result is valid.
+//  6. The run folder gets run.json, summary.txt, latency.hlog and the figures.
 //
-// Whatever goes wrong on the way, no process is left behind and the folder
-// keeps what was reported until then.
+// After any failure, no process is left behind, and the folder keeps the reports
+// received so far.
 package cluster
 
 import (
@@ -33,7 +31,7 @@ import (
 	"kvlab/plots"
 )
 
-// Launcher carries out runs. Its fields are fixed before Run is called.
+// Launcher executes runs. Its fields are set before Run is called.
 type Launcher struct {
 	Programs plan.Programs   // of this checkout
 	Root     string          // the checkout: its logs folder is the default of --out
@@ -42,7 +40,7 @@ type Launcher struct {
 	Slurm    nodes.Slurm     // the Slurm job that the launcher is part of
 	Stdout   io.Writer       // results
 	Stderr   io.Writer       // progress and explanations
-	Force    <-chan struct{} // closed: kill the nodes instead of waiting for them to leave; may be nil
+	Force    <-chan struct{} // closed: kill the nodes instead of waiting for their exit; may be nil
 
 	flags    plan.Flags // of Programs, since Run began
 	timeouts trial.Timeouts
@@ -70,9 +68,9 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 	}
 }
 
-// Run carries out what a command line, without the program's name, asks for.
-// It prints results on Stdout, the verdict last. When ctx ends, so does the
-// run, and no process is left. ExitStatus gives the meaning of the error.
+// Run executes a command line, given without the program's name. It prints results on
+// Stdout, the verdict last. When ctx ends, the run ends and leaves no process.
+// ExitStatus interprets the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	var unknown error // the flags of the programs; help needs none
 	l.flags, unknown = l.Programs.Flags(ctx)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// reap ends what earlier runs of this user have left on the nodes, and prints
-// what that was.
+// reap ends the processes that earlier runs of this user left on the nodes, and prints
+// them.
 func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 	nodes, err := l.nodes(ctx, cfg)
 	if err != nil {

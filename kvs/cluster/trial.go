@@ -23,21 +23,21 @@ type configuration struct {
 	commit   string // of the programs
 }
 
-// trialOptions is what one trial has beside its configuration.
+// trialOptions are the options of one trial beside its configuration.
 type trialOptions struct {
 	stderr  io.Writer      // progress and explanations
 	barrier *trial.Barrier // with the other trial of a pair; nil for none
 }
 
-// trial carries a plan out once, with fresh processes and a fresh load, and
-// leaves the run's files in dir, whatever happens. run comes with what names it;
-// trial fills in the rest, the verdict included. The error is what ended the
-// trial early, and has been explained on Stderr: a plan.Fault, or plan.ErrInterrupted.
+// trial runs a plan once, with new processes and a new load, and always writes the run's
+// files to dir. The caller sets run's names; trial fills in the rest, including the
+// verdict. The error is the cause of an early end, already explained on Stderr: a
+// plan.Fault or plan.ErrInterrupted.
 func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions, dir trial.Folder, run metrics.Run) (metrics.Run, error) {
 	run.Started = time.Now()
 	run.Lab = at.cfg.lab()
 	led, ceiling, err := l.conduct(ctx, at, own, dir)
-	run.Ended = run.Started.Add(time.Since(run.Started)) // also when the wall clock was set
+	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
 	if run.Verdict = verdict.Judge(&run); run.Verdict.Valid && ceiling != nil {
 		run.Ceiling = ceiling.Over(run.OpsPerS)
@@ -58,7 +58,7 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 	return run, err
 }
 
-// conduct prepares the nodes and leads them through the run, after its ceiling.
+// conduct prepares the nodes, measures the ceiling and runs the trial.
 func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptions, dir trial.Folder) (led *trial.Controller, ceiling *metrics.Ceiling, err error) {
 	defer own.barrier.Drop()
 	defer func() { err = explain(ctx, at.plan.Source(), err) }()

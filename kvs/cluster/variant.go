@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs/cluster/remote"
 )
 
-// variant is what a trial has of its own, as launcher flags: what is added to the rest
+// variant is one variant of an A/B comparison: launcher flags that are added to the rest
 // of the command line, and the commit of its programs.
 type variant struct {
 	text     string // as it was typed
@@ -20,8 +20,7 @@ type variant struct {
 	programs plan.Flags
 }
 
-// parseVariant reads the text of a variant. Its errors say what is wrong and the right
-// form.
+// parseVariant parses the text of a variant. Its errors name the right form.
 func parseVariant(text string, programs plan.Flags) (variant, error) {
 	v := variant{text: text, programs: programs}
 	words, err := splitWords(text)
@@ -41,8 +40,8 @@ func parseVariant(text string, programs plan.Flags) (variant, error) {
 }
 
 // apply overlays the variant's settings. Its arguments come last, so they win. A variant
-// has the flags that say what runs: where it runs, and how often, is the same for all
-// variants.
+// has only flags that define what runs: all variants run on the same nodes and equally
+// often.
 func (v variant) apply(s plan.Spec) (plan.Spec, error) {
 	var text argsText
 	fs := flag.NewFlagSet("side", flag.ContinueOnError)
@@ -66,8 +65,8 @@ func (v variant) apply(s plan.Spec) (plan.Spec, error) {
 
 const sideForm = "a side has the number of servers and clients, commit:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
 
-// pairAB makes --ab A B, which has two values, --ab=A --ab=B, as a flag has one.
-// A word that is another flag's value is not looked at.
+// pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value. It skips the
+// values of other flags.
 func pairAB(fs *flag.FlagSet, args []string) ([]string, error) {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -93,7 +92,7 @@ func pairAB(fs *flag.FlagSet, args []string) ([]string, error) {
 
 const abForm = `wants two strings of arguments, as in --ab "" '--client-args "-batch 1024"' or --ab commit:HEAD~1 ""`
 
-// isBool reports whether a flag goes without a value.
+// isBool reports whether a flag takes no value.
 func isBool(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()

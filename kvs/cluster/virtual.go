@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// lab is what the records say of the nodes; nil when they are not virtual.
+// lab returns the virtual lab for the records; nil if the nodes are not virtual.
 func (c Config) lab() *metrics.Lab {
 	if c.Lab.Hosts == 0 {
 		return nil
@@ -19,10 +19,9 @@ func (c Config) lab() *metrics.Lab {
 	return &c.Lab
 }
 
-// enterLab has the command line carried out inside a new virtual lab, by a
-// launcher of its own.
+// enterLab runs the command line inside a new virtual lab, with a second launcher.
 func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) error {
-	// Of /run and /var a lab shows what is there when it begins.
+	// A lab shows the contents that /run and /var have at its start.
 	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
 		return &UsageError{fmt.Errorf("--out: %w", err)}
 	}
@@ -33,8 +32,8 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	return err
 }
 
-// startLab makes the hosts of the lab that this launcher is in. They are found
-// and reached as those of a testbed are.
+// startLab makes the hosts of the lab around this launcher. They are found and reached
+// like those of a testbed.
 func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 	up, err := virtual.Start(ctx, cfg.Lab)
 	if ctx.Err() != nil {
@@ -52,11 +51,11 @@ func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// nodes finds the nodes; none means processes on this machine.
+// nodes returns the nodes; none means processes on this machine.
 func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) {
 	job := l.Slurm
 	if cfg.Lab.Hosts > 0 {
-		if cfg.DryRun { // there is no lab that could be asked
+		if cfg.DryRun { // no lab exists
 			return nodes.ParseHostnames([]byte(virtual.Hostnames(cfg.Lab.Hosts)))
 		}
 		job = nodes.Slurm{}

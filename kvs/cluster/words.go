@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// splitWords cuts the text of --server-args or --client-args into arguments
-// the way a POSIX shell's quoting does (Shell Command Language, 2.2), and does
-// nothing else of a shell: no variable, no glob, no command substitution. A
-// shell is never asked, so what a quote protects arrives at the node unchanged.
+// splitWords splits the text of --server-args or --client-args into arguments by the
+// quoting rules of a POSIX shell (Shell Command Language, 2.2), without variables, globs
+// or command substitution. No shell runs, so quoted text reaches the node unchanged.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -48,9 +47,9 @@ func splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// unquote reads one quoted stretch at the start of text: its content, its
-// length with both quotes, and whether the closing quote was there. Between
-// double quotes a backslash protects only $ ` " \ and the end of line.
+// unquote parses a quoted string at the start of text. It returns the content, the
+// length with both quotes, and whether the closing quote exists. Between double quotes a
+// backslash escapes only $ ` " \ and the end of line.
 func unquote(text string) (content string, length int, ok bool) {
 	var b strings.Builder
 	quote := text[0]

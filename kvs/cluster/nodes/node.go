@@ -19,8 +19,7 @@ type Node struct {
 	Source Source // where it was found; nil for this machine
 }
 
-// Way says how a node's programs are run. Package remote has the implementation
-// of each kind.
+// Way is the way to run a node's programs. Package remote implements each kind.
 type Way struct {
 	Kind Kind
 	To   string // SSH: the destination, user@host or host. Srun: the Slurm job
@@ -37,7 +36,7 @@ const (
 	Srun  Kind = "srun" // as steps of a Slurm job
 )
 
-// String says in words how the programs are run.
+// String describes the way in words.
 func (w Way) String() string {
 	switch {
 	case w.Kind == Srun:
@@ -50,11 +49,11 @@ func (w Way) String() string {
 	return "on this machine"
 }
 
-// validName is what may name a node: it becomes part of file names and an
+// validName matches valid names of nodes. A name becomes part of file names and an
 // argument of ssh.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckName refuses a word that cannot be a node's name.
+// CheckName returns an error for an invalid node name.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("%q is no node name: letters, digits, dot, dash and underscore", name)
@@ -65,9 +64,9 @@ func CheckName(name string) error {
 // errLoopback marks a name that resolves to a loopback address.
 var errLoopback = errors.New("which other nodes cannot reach")
 
-// DataAddress is the IP address at which the other nodes reach n's store. A
-// name that resolves to loopback is refused: Debian's /etc/hosts gives a
-// machine's own name to 127.0.1.1, where no other node can reach it.
+// DataAddress returns the IP address at which the other nodes reach n's store. It
+// rejects a name that resolves to loopback: Debian's /etc/hosts maps a machine's own name
+// to 127.0.1.1, which other nodes cannot reach.
 func (n Node) DataAddress(ctx context.Context) (netip.Addr, error) {
 	if addr, err := netip.ParseAddr(n.Addr); err == nil {
 		return addr, nil

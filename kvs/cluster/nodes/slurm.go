@@ -24,11 +24,11 @@ type Slurm struct {
 	Srun     string
 }
 
-// slurmTimeout bounds a question to slurmctld. Slurm's programs wait for it
-// 10 s at a time (MessageTimeout in slurm.conf(5)).
+// slurmTimeout limits a query to slurmctld. Slurm's programs wait for it 10 s at a time
+// (MessageTimeout in slurm.conf(5)).
 const slurmTimeout = 20 * time.Second
 
-// endedTimeout bounds the question how the job has ended.
+// endedTimeout limits the query for the job's end.
 const endedTimeout = 5 * time.Second
 
 // ThisSlurm is the job that this process is part of.
@@ -104,9 +104,9 @@ func (s Slurm) choose(nodes, named []Node) ([]Node, error) {
 	return chosen, nil
 }
 
-// giveOwnAddress mends what Debian's /etc/hosts does on the node that the
-// launcher runs on: its own name is a loopback address there. Its data address is
-// the one from which it reaches the others.
+// giveOwnAddress sets the data address of the launcher's node to the one from which it
+// reaches the others. Debian's /etc/hosts maps the node's own name to a loopback
+// address.
 func giveOwnAddress(ctx context.Context, nodes []Node) {
 	own := -1
 	var other netip.Addr
@@ -130,7 +130,7 @@ func giveOwnAddress(ctx context.Context, nodes []Node) {
 	nodes[own].Addr = conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// Ended says how the job has ended, "" when it has not, or nothing is known.
+// Ended returns how the job ended; "" if it has not, or nothing is known.
 func (s Slurm) Ended(ctx context.Context) (words string, timeLimit bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endedTimeout)
 	defer cancel()
@@ -154,7 +154,7 @@ var endedStates = []string{
 	"COMPLETING", "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
 }
 
-// ask puts a question to scontrol.
+// ask runs scontrol.
 func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, slurmTimeout)
 	defer cancel()
@@ -179,7 +179,7 @@ func slurmField(line, name string) string {
 	return ""
 }
 
-// lastLine is the last line of a text that says anything.
+// lastLine returns the last line of a text that is not blank.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -2,12 +2,12 @@ package nodes
 
 import "context"
 
-// Source is where nodes are found.
+// Source is an origin of nodes.
 type Source interface {
-	// Nodes returns the source's nodes, none where it has none.
+	// Nodes returns the source's nodes, possibly none.
 	Nodes(ctx context.Context) ([]Node, error)
-	// Ended says why the nodes are no longer the run's, and whether a time limit
-	// is the reason; "" where nothing has happened or nothing is known.
+	// Ended returns why the run no longer has the nodes, and whether a time limit is
+	// the reason; "" if it has them or nothing is known.
 	Ended(ctx context.Context) (why string, timeLimit bool)
 }
 
@@ -19,7 +19,7 @@ var (
 // Ended: a testbed does not say when it takes a node back.
 func (t Testbed) Ended(context.Context) (string, bool) { return "", false }
 
-// Request is what the command line says about the nodes.
+// Request selects the nodes, from the command line.
 type Request struct {
 	Nodes     []string // names to reach by ssh, or nodes of the Slurm job
 	HostsFile string   // a file that describes the nodes

@@ -1,6 +1,6 @@
-// Package faultproxy is a TCP proxy for tests that does to a connection what
-// networks, middleboxes and dying machines do. Faults strike at stated bytes, so
-// that a failure comes again with the same faults.
+// Package faultproxy is a TCP proxy for tests. It injects the faults of networks,
+// middleboxes and failing machines at given byte offsets, so that the same faults
+// reproduce a failure.
 package faultproxy
 
 import (
@@ -21,7 +21,7 @@ const (
 	Truncate              // at At both ends see an orderly end (FIN)
 	Duplicate             // the Len bytes from At on arrive twice
 	Flip                  // bit Bit of byte At arrives inverted
-	BlackHole             // nothing from At on arrives, and nobody is told
+	BlackHole             // nothing from At on arrives, without an error
 	kinds
 )
 
@@ -150,8 +150,7 @@ func (p *passage) plain(data []byte, now time.Time) []parcel {
 	return []parcel{{data: append(copied, data...), due: p.due(now), rate: p.rate}}
 }
 
-// rest is what leaves when nothing more comes: a repetition that has not come to
-// its full length.
+// rest returns the bytes of an incomplete repetition, which leave at the input's end.
 func (p *passage) rest(now time.Time) parcel {
 	rest := parcel{data: p.twice, due: p.due(now), rate: p.rate}
 	if p.missing == 0 {
