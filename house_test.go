@@ -69,18 +69,44 @@ var mayImport = map[string][]string{
 	"workload":                {"metrics/format"},
 }
 
-// TestImportsPointOneWay holds the imports of every room, its tests' included
-// where the room is a leaf, against mayImport.
+// testsMayImport says what the tests of a room may import besides: the other end of a
+// connection, an oracle, a package of tests' own.
+var testsMayImport = map[string][]string{
+	"kvs":                    {"kvs/kvstest", "metrics"},
+	"kvs/client":             {"kvs", "kvs/server", "kvs/service", "kvs/wire/wiretest", "workload"},
+	"kvs/cluster":            {"kvs/history", "metrics/latency", "metrics/stats"},
+	"kvs/cluster/faults":     {"kvs/cluster/virtual", "metrics"},
+	"kvs/cluster/kvscluster": {"metrics"},
+	"kvs/cluster/preflight":  {"kvs/cluster/nodes"},
+	"kvs/driver":             {"kvs/driver/drivertest", "kvs/server", "kvs/wire/wiretest"},
+	"kvs/engine":             {"kvs/engine/enginetest", "kvs/service"},
+	"kvs/engine/slab":        {"kvs/engine/enginetest"},
+	"kvs/loadgen":            {"kvs/engine", "kvs/server", "kvs/service", "kvs/verdict", "kvs/wire", "kvs/wire/faultproxy", "kvs/wire/wiretest", "metrics/stats"},
+	"kvs/route":              {"kvs", "kvs/kvstest"},
+	"kvs/server":             {"metrics/stats"},
+	"kvs/service":            {"kvs/engine", "kvs/kvstest"},
+	"kvs/value":              {"kvs", "kvs/route"},
+	"kvs/wire":               {"kvs/certs", "kvs/engine", "kvs/wire/faultproxy", "kvs/wire/wiretest"},
+	"kvs/wire/faultproxy":    {"kvs/wire/wiretest"},
+	"plots":                  {"plots/folder/foldertest"},
+	"plots/chart":            {"plots/folder/foldertest"},
+	"plots/compare":          {"plots/folder/foldertest"},
+	"plots/folder":           {"plots/folder/foldertest"},
+	"plots/report":           {"plots/folder/foldertest"},
+}
+
+// TestImportsPointOneWay holds the imports of every room against mayImport, and those of
+// its tests against testsMayImport too.
 func TestImportsPointOneWay(t *testing.T) {
-	out, err := exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports", "./...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	seen := map[string]bool{}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct {
-			ImportPath string
-			Imports    []string
+			ImportPath                         string
+			Imports, TestImports, XTestImports []string
 		}
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
@@ -96,15 +122,23 @@ func TestImportsPointOneWay(t *testing.T) {
 		if !ok {
 			t.Errorf("%s is a room that the house does not have: add it to mayImport or move it", room)
 		}
-		for _, path := range p.Imports {
-			if other, ours := strings.CutPrefix(path, module+"/"); ours && !slices.Contains(allowed, other) {
-				t.Errorf("%s imports %s; it may import %v", room, other, allowed)
+		checkImports(t, room, p.Imports, allowed)
+		checkImports(t, room+"'s tests", slices.Concat(p.TestImports, p.XTestImports), slices.Concat([]string{room}, allowed, testsMayImport[room]))
+	}
+	for _, table := range []map[string][]string{mayImport, testsMayImport} {
+		for room := range table {
+			if !seen[room] {
+				t.Errorf("%s does not exist: remove it from the tables", room)
 			}
 		}
 	}
-	for room := range mayImport {
-		if !seen[room] {
-			t.Errorf("%s is not there any more: take it out of mayImport", room)
+}
+
+func checkImports(t *testing.T, room string, paths, allowed []string) {
+	t.Helper()
+	for _, path := range paths {
+		if other, ours := strings.CutPrefix(path, module+"/"); ours && !slices.Contains(allowed, other) {
+			t.Errorf("%s imports %s; it may import %v", room, other, allowed)
 		}
 	}
 }
