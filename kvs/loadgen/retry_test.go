@@ -97,6 +97,7 @@ func remembered(ctx context.Context, c Config) (metrics.Summary, *writes, error)
 // error, nothing that was acknowledged is lost, and the counts agree. Its summary
 // says what broke. KVLAB_LONG=1 makes 20 runs of each fault.
 func TestRetryFaults(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const ms = time.Millisecond
 	kinds := []struct {
 		fault  faultproxy.Fault
