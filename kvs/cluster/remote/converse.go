@@ -97,7 +97,7 @@ func (r *Runner) patience(place plan.Place) time.Duration {
 // that is gone, start-up files that wait.
 const loginTimeout = 12 * time.Second
 
-// errLogin is the cause of a context that ends for want of the first word.
+// errLogin is the cause of a context that ends before the first word arrives.
 var errLogin = errors.New("the login gets no further")
 
 // untilLogin is a context that ends after limit, unless spoken is called before.

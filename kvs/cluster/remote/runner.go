@@ -135,9 +135,9 @@ func (r *Runner) Command(place plan.Place, as Mode) *exec.Cmd {
 	return r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), string(as))
 }
 
-// Signal sends a signal to a place's process itself, which may be beyond the
-// reach of signals to its Command. After SIGKILL it has gone. On another machine
-// the node's copy of the program sends it, over a connection of its own.
+// Signal sends a signal to a place's process itself. Signals to its Command may not
+// reach it. After SIGKILL the process has ended. On another machine the node's copy of
+// the program sends the signal, over a separate connection.
 func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.ProcessID, signal syscall.Signal) error {
 	if place.Way.Kind == nodes.Local {
 		return node.Signal(id, signal)

@@ -31,11 +31,10 @@ else
 fi
 `
 
-// receiveScript takes a program into use that arrives behind it. Nothing is left
-// of one that does not arrive whole: a launcher that is killed closes the pipe,
-// and behind a network that was cut nobody waits for longer than a launcher
-// would. A shell reads ahead, but first a whole group: so the content is asked
-// for when the shell has read its last line.
+// receiveScript installs the program that follows it on standard input. It removes a
+// program that arrives incomplete. A killed launcher closes the pipe, and a timeout ends
+// the wait behind a cut network. A shell parses the whole group before it runs it, so
+// the script reads the program after its own last line.
 const receiveScript = `{
 set -eu
 umask 077

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// A program that does not arrive whole leaves nothing behind, also when nobody
-// is there any more to hear of it.
+// An incomplete program leaves nothing behind, even if the launcher has ended.
 func TestReceive(t *testing.T) {
 	content := strings.Repeat("0123456789abcdef", 10000)
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))

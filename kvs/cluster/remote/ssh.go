@@ -21,7 +21,7 @@ type ssh struct {
 	config  string // -F; "" for the user's own
 }
 
-// Command is one connection of its own, so that its end is the node's end. A
+// Command opens a separate connection, so the connection ends with the node. A
 // first contact's host key is accepted and kept, a changed one is not; with
 // --ssh-config that file decides.
 func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {

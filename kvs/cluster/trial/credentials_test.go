@@ -7,8 +7,8 @@ import (
 	"kvlab/metrics"
 )
 
-// Each place whose arguments ask for it gets a certificate of its own, all of one
-// authority, and others none.
+// Each place whose arguments ask for TLS gets a separate certificate from one
+// authority. The others get none.
 func TestCredentials(t *testing.T) {
 	c := &Controller{plan: plan.Plan{Trusted: plan.Spec{}.Trusted()}}
 	place := plan.Place{Name: "node0", Role: metrics.Server, Data: "10.10.1.1"}

@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics"
 )
 
-// However far apart the nodes' clocks are, each is told a moment of its own
-// monotonic clock for the same date.
+// Each node receives the same date as a time of its monotonic clock, for any distance
+// between the clocks.
 func TestEpochs(t *testing.T) {
 	const ahead = int64(1000 * time.Second)
 	near, far := &pipe{}, &pipe{}
