@@ -2,47 +2,14 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 )
 
-// growthOf is the growth of a quantity over blocks.
-func growthOf(blocks []soakBlock, of func(soakBlock) float64) metrics.Growth {
-	const secondsPerHour = 3600
-	var at, bytes []float64
-	for _, b := range blocks {
-		at, bytes = append(at, b.atS()), append(bytes, of(b))
-	}
-	slope, median := stats.TheilSen(at, bytes), stats.Median(bytes)
-	lengthS := blocks[len(blocks)-1].endS - blocks[0].startS
-	return metrics.Growth{
-		MedianBytes: median, BytesPerH: slope * secondsPerHour,
-		Share: slope * lengthS / max(median, 1), TrendP: stats.MannKendall(bytes),
-	}
-}
-
 // grows reports whether the slope is above a share and significant.
 func grows(g metrics.Growth, share float64) bool {
 	return g.Share > share && g.TrendP <= stats.MinTrendP
-}
-
-// levelOf is the level of a quantity over blocks.
-func levelOf(blocks []soakBlock, of func(soakBlock) metrics.Range) metrics.Level {
-	level := metrics.Level{Range: of(blocks[0])}
-	least := math.MaxInt
-	for tenth := range 10 {
-		part := blocks[tenth*len(blocks)/10 : (tenth+1)*len(blocks)/10]
-		low := math.MaxInt
-		for _, b := range part {
-			level.Range = joined(level.Range, of(b))
-			low = min(low, of(b).Min)
-		}
-		least = min(least, low)
-		level.Rise = max(level.Rise, low-least)
-	}
-	return level
 }
 
 // The limits of a soak. They are this project's: a leak exceeds them in a long run, a
@@ -53,30 +20,8 @@ const (
 	maxGoroutineShare = 0.05 // rise, of the most
 	maxGoroutines     = 8    // likewise, where that share is fewer
 	maxOpenFiles      = 4    // rise
-	minSoakSamples    = 12   // less is no time
 	minCollections    = 5    // of garbage, as often is it known what is live
 )
-
-// Soak summarizes the samples. With fewer than 12, only their number is set.
-func (s *SoakSamples) Soak() metrics.Soak {
-	var judged metrics.Soak
-	blocks := s.settled()
-	for _, b := range blocks {
-		judged.Samples += b.samples
-	}
-	if judged.Samples < minSoakSamples {
-		return judged
-	}
-	judged.LengthS = blocks[len(blocks)-1].endS - blocks[0].startS
-	judged.Goroutines = levelOf(blocks, func(b soakBlock) metrics.Range { return b.goroutines })
-	judged.OpenFiles = levelOf(blocks, func(b soakBlock) metrics.Range { return b.openFiles })
-	judged.Held = growthOf(blocks, func(b soakBlock) float64 { return b.heldBytes })
-	judged.RSS = growthOf(blocks, func(b soakBlock) float64 { return b.rssBytes })
-	for _, b := range blocks {
-		judged.Collections += b.collections
-	}
-	return judged
-}
 
 // SoakFault says what grew during the soak; "" for nothing. Held memory grows when its
 // slope over the time judged is above 2 % of the median and the Mann-Kendall test finds
@@ -86,8 +31,8 @@ func (s *SoakSamples) Soak() metrics.Soak {
 // may rise by 4, and goroutines by 8 or 5 %.
 func SoakFault(s metrics.Soak) string {
 	switch {
-	case s.Samples < minSoakSamples:
-		return fmt.Sprintf("%d samples, fewer than %d: the window is too short", s.Samples, minSoakSamples)
+	case s.Samples < metrics.MinSoakSamples:
+		return fmt.Sprintf("%d samples, fewer than %d: the window is too short", s.Samples, metrics.MinSoakSamples)
 	case s.Collections < minCollections:
 		return fmt.Sprintf("%d collections of garbage, fewer than %d: what is held is not known", s.Collections, minCollections)
 	case grows(s.Held, maxHeldGrowth):

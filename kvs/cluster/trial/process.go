@@ -13,7 +13,6 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
-	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -63,7 +62,7 @@ type process struct {
 	rates        []float64           // operations per second of each interval in the window
 	warming      []float64           // likewise, of each long enough interval in the warm-up
 	warm         bool                // a client's warm-up is about to end
-	held         verdict.SoakSamples // in the window
+	held         metrics.SoakSamples // in the window
 	summary      *metrics.Summary
 	broken       *metrics.Violation // what -linearizable found, nil for nothing
 	slices       []metrics.Slice    // that it recorded with all clients
