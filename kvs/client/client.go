@@ -166,9 +166,6 @@ func (c *client) connect(ctx context.Context) error {
 	c.node.Logf("workload %s", c.config.Workload.Workload)
 	c.node.Logf("secs %g", c.config.Window.Seconds())
 	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Lanes(), name)
-	if c.config.Servers() > 1 {
-		c.node.Logf("router %s: %s", c.config.Router, c.generator.Forecast())
-	}
 	return c.node.Send(node.Event{Event: node.Connected})
 }
 

@@ -8,7 +8,8 @@ import (
 // largestBatch is the largest batch of -batch auto.
 const largestBatch = 1 << 16
 
-// autoBatch adapts the batch size to a latency target after each round:
+// batchSize is the size of a worker's next rounds. -batch auto adapts it after each
+// round:
 //
 //	latency over the target        the batch shrinks by a quarter
 //	latency up to the target       it grows by an eighth of its square root
@@ -20,19 +21,32 @@ const largestBatch = 1 << 16
 // control algorithms, INFOCOM 2001). With proportional growth, the worker with the
 // largest batch keeps most of the server. The size keeps fractions of an operation, so
 // that small batches change in small steps.
-type autoBatch struct {
-	target time.Duration // of a call, from send to reply
-	most   int           // operations in a batch
+type batchSize struct {
+	target  time.Duration // of a call, from send to reply; 0 for a constant size
+	most    int           // operations in a batch
+	servers int
+	mean    float64 // operations in a batch
 }
 
-// newAutoBatch returns the autoBatch of a configuration.
-func newAutoBatch(c Config) autoBatch {
-	return autoBatch{target: c.TargetLatency, most: min(largestBatch, c.most())}
+func newBatchSize(c Config) batchSize {
+	if !c.AutoBatch {
+		return batchSize{servers: c.Servers(), mean: float64(c.Batch)}
+	}
+	return batchSize{target: c.TargetLatency, most: min(largestBatch, c.most()), servers: c.Servers(), mean: 1}
 }
 
-// next returns the mean batch of the next rounds, from 1 to most, given the last
-// round's batch and the latency of its slowest call.
-func (b autoBatch) next(size float64, latency time.Duration) float64 {
+// ops is the number of operations in a round.
+func (b *batchSize) ops() int { return int(b.mean) * b.servers }
+
+// learn adapts the size, given the latency of a full round's slowest call.
+func (b *batchSize) learn(latency time.Duration) {
+	if b.target > 0 {
+		b.mean = b.next(b.mean, latency)
+	}
+}
+
+// next returns the mean batch after one of a mean size, from 1 to most.
+func (b *batchSize) next(size float64, latency time.Duration) float64 {
 	switch {
 	case latency > b.target:
 		size -= size / 4

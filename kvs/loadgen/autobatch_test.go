@@ -9,7 +9,7 @@ import (
 
 func TestBatchingSteps(t *testing.T) {
 	const target = time.Millisecond
-	b := autoBatch{target: target, most: 1000}
+	b := batchSize{target: target, most: 1000}
 	tests := []struct {
 		name    string
 		size    float64
@@ -41,7 +41,7 @@ func TestBatchingSteps(t *testing.T) {
 // a + b per operation. In a closed loop every call waits for one of every other
 // worker: its latency is the sum of all service times.
 type queue struct {
-	autoBatch
+	batchSize
 	a, b  time.Duration
 	sizes []float64 // of every worker
 }
@@ -121,7 +121,7 @@ func TestBatchingSettles(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			random := newRandom(t)
-			q := &queue{autoBatch: autoBatch{test.target, largestBatch}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
+			q := &queue{batchSize: batchSize{target: test.target, most: largestBatch}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
 			for from, size := range map[string]float64{"from below": 1, "from above": largestBatch} {
 				for i := range q.sizes {
 					q.sizes[i] = size
@@ -138,7 +138,7 @@ func TestBatchingSettles(t *testing.T) {
 
 // Workers that begin with unequal batches come to equal ones.
 func TestBatchingIsFair(t *testing.T) {
-	q := &queue{autoBatch: autoBatch{time.Millisecond, largestBatch}, a: time.Microsecond, b: time.Microsecond, sizes: []float64{1, 10, 100, 400}}
+	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: time.Microsecond, b: time.Microsecond, sizes: []float64{1, 10, 100, 400}}
 	q.settles(t, "from unequal batches", newRandom(t))
 }
 
@@ -146,7 +146,7 @@ func TestBatchingIsFair(t *testing.T) {
 func TestBatchingMeetsTail(t *testing.T) {
 	random := newRandom(t)
 	noise := func() float64 { return 0.5 + 0.5*random.ExpFloat64() }
-	q := &queue{autoBatch: autoBatch{time.Millisecond, largestBatch}, a: 2 * time.Microsecond, b: 200 * time.Nanosecond, sizes: make([]float64, 64)}
+	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: 2 * time.Microsecond, b: 200 * time.Nanosecond, sizes: make([]float64, 64)}
 	for range 2000 {
 		q.round(noise)
 	}

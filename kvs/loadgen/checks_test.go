@@ -84,6 +84,7 @@ func (g *Generator) everyRound(every int, s schedule) error {
 			w.checker.Every = every
 			r := &w.rounds[0]
 			r.begin()
+			r.empty()
 			for range g.config.Batch / drawn {
 				w.source.Fill(w.block.ops[:])
 				w.add(r, w.block.ops[:])

@@ -51,11 +51,7 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)
 	}
-	run := (*worker).run
-	if g.config.Repeat {
-		run = (*worker).repeat
-	}
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return run(w, ctx, g.config, s) })
+	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
 // announce decides when the window opens, and calls enter at the beginning of each
@@ -128,12 +124,12 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, err
 // run runs rounds until the schedule ends, with up to len(w.rounds) under way. A
 // server answers the calls of a connection in order, so the operations on one key stay
 // in order for any number of rounds.
+//
+// With -repeat it draws each round once and resends it, without checking the replies:
+// it measures the network, both kernels and the codec.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
-	adapt := newAutoBatch(c)
-	size, batch := c.Batch, 1.0 // operations to every server, on average; batch is for -batch auto
-	if c.AutoBatch {
-		size = int(batch)
-	}
+	w.repeats = c.Repeat
+	size := newBatchSize(c)
 	next := 0
 	for ; ctx.Err() == nil; next++ {
 		r := &w.rounds[next%len(w.rounds)]
@@ -141,23 +137,23 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			if err := w.finish(r, s.at); err != nil {
 				return err
 			}
-			if c.AutoBatch {
-				batch = adapt.next(batch, r.latency)
-				size = int(batch)
-			}
+			size.learn(r.latency)
 		}
 		r.begin()
 		if s.over(r.begun) {
 			return w.drain(next, s)
 		}
-		w.draw(r, size*c.Servers())
+		if !c.Repeat || next < len(w.rounds) {
+			w.draw(r, size.ops())
+		}
 		w.send(r)
 	}
 	return context.Cause(ctx)
 }
 
-// draw puts the next operations into a round's batches.
+// draw fills a round's batches with the next operations.
 func (w *worker) draw(r *round, n int) {
+	r.empty()
 	for left := n; left > 0; {
 		n := min(left, drawn)
 		w.source.Fill(w.block.ops[:n])

@@ -9,6 +9,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -80,6 +81,9 @@ const maxWorkers = 1 << 16
 // maxInFlight bounds the memory of a worker's rounds.
 const maxInFlight = 64
 
+// maxRate is one operation per nanosecond, the resolution of due times.
+const maxRate = 1e9
+
 // longestID is the decimal length of the largest record id.
 const longestID = 20
 
@@ -104,6 +108,9 @@ func (c Config) Validate() error {
 		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
 		{!c.Repeat || !c.AutoBatch && !c.Rate.Open(), "-repeat", c.Repeat, "neither -batch auto nor -rate with it"},
 		{c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"},
+		{c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, fmt.Sprintf("at most %.0f operations per second", maxRate)},
+		{c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"},
+		{!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"},
 		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
 		{c.Window > 0, "-secs", c.Window, "more than 0 seconds"},
 	}
@@ -112,36 +119,15 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%s %v: want %s", check.flag, check.got, check.want)
 		}
 	}
-	return c.validateParts()
-}
-
-func (c Config) validateParts() error {
-	if err := c.Workload.Validate(); err != nil {
+	_, unroutable := route.New(c.Router, c.Servers(), nil)
+	if err := cmp.Or(c.Workload.Validate(), workload.CheckArrivals(c.Arrivals), c.Options.Validate(c.use("")), unroutable); err != nil {
 		return err
 	}
-	if err := c.validateRate(); err != nil {
-		return err
+	if newBatchSize(c).mean > float64(c.most()) {
+		return fmt.Errorf("-batch: want at most %d operations: with -value-size %d and %d servers more do not fit a frame of %d bytes",
+			c.most(), c.ValueSize, c.Servers(), driver.MaxCall)
 	}
-	if err := c.Options.Validate(c.use("")); err != nil {
-		return err
-	}
-	if _, err := route.New(c.Router, c.Servers(), nil); err != nil {
-		return err
-	}
-	return c.validateFrames()
-}
-
-func (c Config) validateFrames() error {
-	most := c.most()
-	if c.AutoBatch && most >= 1 || !c.AutoBatch && c.Batch <= most {
-		return nil
-	}
-	batch := any(c.Batch)
-	if c.AutoBatch {
-		batch = "auto"
-	}
-	return fmt.Errorf("-batch %v: with -value-size %d and %d servers at most %d operations fit a frame of %d bytes",
-		batch, c.ValueSize, c.Servers(), most, driver.MaxCall)
+	return nil
 }
 
 // perOp bounds the bytes of an operation in a request and in a reply.

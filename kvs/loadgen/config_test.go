@@ -35,7 +35,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-target-latency 1ms: want it only with -batch auto", func(c *Config) { c.TargetLatency = time.Millisecond }},
 		{"-target-latency 0s: want more than 0", func(c *Config) { c.AutoBatch = true }},
 		{"-target-latency -1ms: want more than 0", func(c *Config) { c.AutoBatch, c.TargetLatency = true, -time.Millisecond }},
-		{"-batch auto: with -value-size 1048576 and 100 servers", func(c *Config) {
+		{"-batch: want at most 0 operations: with -value-size 1048576 and 100 servers", func(c *Config) {
 			c.AutoBatch, c.TargetLatency, c.ValueSize, c.Hosts = true, time.Millisecond, kvs.MaxValueLen, slices.Repeat([]string{"a:1"}, 100)
 		}},
 		{"-connections 65: want 1 to 64 (-workers), or 0", func(c *Config) { c.Connections = 65 }},
@@ -61,8 +61,8 @@ func TestConfigErrors(t *testing.T) {
 		{"-workload \"YCSB-Z\"", func(c *Config) { c.Workload.Workload = "YCSB-Z" }},
 		{"-reads", func(c *Config) { c.Workload.Reads = 0.5 }},
 		// All of a round may go to one server, whose reply must fit a frame.
-		{"-batch 64: with -value-size 1048576", func(c *Config) { c.Batch, c.ValueSize = 64, kvs.MaxValueLen }},
-		{"-batch 40: with -value-size 1048576 and 2 servers", func(c *Config) {
+		{"-batch: want at most 63 operations: with -value-size 1048576", func(c *Config) { c.Batch, c.ValueSize = 64, kvs.MaxValueLen }},
+		{"-batch: want at most 31 operations: with -value-size 1048576 and 2 servers", func(c *Config) {
 			c.Batch, c.ValueSize, c.Hosts = 40, kvs.MaxValueLen, []string{"a:1", "b:1"}
 		}},
 	}

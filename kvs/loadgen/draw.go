@@ -29,7 +29,7 @@ type block struct {
 	suffixes [drawn]kvs.KeySuffix // of their keys
 	hashes   [drawn]uint64        // of their keys
 	kinds    [drawn]kvs.Kind
-	owners   [drawn]uint32 // the servers of their keys
+	owners   [drawn]uint32 // the servers of their keys; 0 with one server
 }
 
 // add puts each operation into the batch of the server that owns its key. It is the
@@ -119,9 +119,11 @@ func (w *worker) put(v []byte, hash uint64) {
 
 // addLong adds operations on records whose ids are too long for the key table.
 func (w *worker) addLong(r *round, ops []workload.Op) {
-	for _, op := range ops {
+	for i, op := range ops {
 		key, hash := w.keys.key(op.Key)
-		x := &r.exchanges[w.router.Server(key, hash)]
+		owner := w.router.Server(key, hash)
+		w.block.owners[i] = uint32(owner)
+		x := &r.exchanges[owner]
 		kind := kindOf(op.Kind)
 		x.hashes = append(x.hashes, hash)
 		x.kinds = append(x.kinds, kind)

@@ -21,8 +21,8 @@ import (
 )
 
 // Generator is one client node's run. One goroutine calls its methods in the order
-// Connect, Load (or Store and ReadBack), Measure, Close. Counts and Latency may be
-// called concurrently.
+// Connect, Store, ReadBack, Measure, Close. Counts and Latency may be called
+// concurrently.
 type Generator struct {
 	// Begins is when the warm-up begins, the same time for all clients of a run; zero
 	// means at once. It is set before Measure.
@@ -40,8 +40,6 @@ type Generator struct {
 
 	config  Config
 	driver  driver.Driver
-	plan    *workload.Plan
-	router  route.Router
 	workers []*worker
 	latency *latency.Collector
 	opened  time.Time        // when the window opened
@@ -63,7 +61,7 @@ func New(c Config) (*Generator, error) {
 		return nil, err
 	}
 	latency, recorders := latency.NewCollector(c.Workers)
-	g := &Generator{config: c, plan: plan, router: router, latency: latency}
+	g := &Generator{config: c, latency: latency}
 	table := newKeyTable(c.KeyPrefix, c.Workload.Records)
 	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {
 		return nil, err
@@ -82,10 +80,6 @@ func New(c Config) (*Generator, error) {
 	}
 	return g, nil
 }
-
-// Forecast returns the expected spread of the operations over the servers. It takes
-// about 20 ms.
-func (g *Generator) Forecast() Forecast { return forecast(g.config, g.plan, g.router) }
 
 // Capabilities are what the driver can do.
 func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
@@ -203,12 +197,4 @@ func (g *Generator) Store(ctx context.Context) error {
 // ReadBack reads all values that Store stored, and compares them in full.
 func (g *Generator) ReadBack(ctx context.Context) error {
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.readBack(ctx, g.config) })
-}
-
-// Load is Store and then ReadBack.
-func (g *Generator) Load(ctx context.Context) error {
-	if err := g.Store(ctx); err != nil {
-		return err
-	}
-	return g.ReadBack(ctx)
 }

@@ -73,7 +73,7 @@ func TestLongIDs(t *testing.T) {
 			fast, slow := benchWorker(t, c), benchWorker(t, c)
 			slow.keyTable = nil
 			for _, w := range []*worker{fast, slow} {
-				w.rounds[0].begin()
+				w.rounds[0].empty()
 				for _, n := range []int{drawn, 1, 100} {
 					w.source.Fill(w.block.ops[:n])
 					w.add(&w.rounds[0], w.block.ops[:n])

@@ -54,11 +54,7 @@ func (w *worker) readBack(ctx context.Context, c Config) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var lost uint64
-	for _, counts := range w.counts {
-		lost += counts.Misses
-	}
-	switch {
+	switch lost := sum(w.counts).Misses; {
 	case lost > 0:
 		return fmt.Errorf("read records %d to %d back: %d of them are not there: lost, or a key's operations go to different servers", first, last, lost)
 	case w.verify.Failures > 0:
@@ -88,6 +84,7 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 			return context.Cause(ctx)
 		}
 		r.begin()
+		r.empty()
 		for stop := min(last, id+size); id < stop; {
 			n := int(min(stop-id, drawn))
 			for i := range w.block.ops[:n] {

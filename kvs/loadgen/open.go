@@ -71,11 +71,12 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	defer timer.close()
 	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
-	size := newRoundCap(c)
+	size := newBatchSize(c)
 	r := &w.rounds[0]
 	r.from = begin
 	for ctx.Err() == nil {
 		r.begin()
+		r.empty()
 		if next := begin.Add(arrivals.Next()); next.After(r.begun) {
 			if s.over(next) {
 				return nil
@@ -104,7 +105,9 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 		if err := w.finish(r, s.at); err != nil {
 			return err
 		}
-		size.learn(n, r.latency)
+		if n == size.ops() {
+			size.learn(r.latency)
+		}
 	}
 	return context.Cause(ctx)
 }
@@ -133,15 +136,8 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 // addEach is add, and records each operation's due time in its exchange.
 func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 	w.add(r, ops)
-	for i, op := range ops {
-		x := &r.exchanges[0]
-		switch {
-		case len(r.exchanges) == 1:
-		case w.keyTable == nil:
-			x = &r.exchanges[w.router.Server(w.keys.key(op.Key))]
-		default:
-			x = &r.exchanges[w.block.owners[i]]
-		}
+	for i := range ops {
+		x := &r.exchanges[w.block.owners[i]]
 		x.due = append(x.due, due[i])
 	}
 }
@@ -162,31 +158,6 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule)
 	for n := len(due); decided && n == len(due); {
 		n = arrivals.Due(closes-1, due[:])
 		w.offered += after(due[:n], opens)
-	}
-}
-
-// roundCap is the most operations of a round: a batch for each server, which -batch
-// auto adapts.
-type roundCap struct {
-	config Config
-	adapt  autoBatch
-	batch  float64
-}
-
-func newRoundCap(c Config) roundCap {
-	l := roundCap{config: c, adapt: newAutoBatch(c), batch: float64(c.Batch)}
-	if c.AutoBatch {
-		l.batch = 1
-	}
-	return l
-}
-
-func (r *roundCap) ops() int { return int(r.batch) * r.config.Servers() }
-
-// learn adapts to the latency of a round of n operations, if the round was full.
-func (r *roundCap) learn(n int, latency time.Duration) {
-	if r.config.AutoBatch && n == r.ops() {
-		r.batch = r.adapt.next(r.batch, latency)
 	}
 }
 
@@ -229,27 +200,6 @@ func (r Rate) String() string {
 		return strconv.FormatFloat(r.OpsPerS, 'f', -1, 64)
 	}
 	return ""
-}
-
-// maxRate is one operation per nanosecond, the resolution of due times.
-const maxRate = 1e9
-
-func (c Config) validateRate() error {
-	if !c.Rate.Open() {
-		return nil
-	}
-	if err := workload.CheckArrivals(c.Arrivals); err != nil {
-		return err
-	}
-	switch {
-	case c.Rate.OpsPerS > maxRate:
-		return fmt.Errorf("-rate %s: want at most %.0f operations per second", c.Rate, maxRate)
-	case c.Rate.Share > 0 && c.WarmUp <= 0:
-		return fmt.Errorf("-rate %s: the peak is measured in the warm-up: want -warmup above 0", c.Rate)
-	case c.InFlight != 1:
-		return fmt.Errorf("-inflight %d: an open loop takes each reply in at once: want -inflight 1, and more -workers for more calls under way", c.InFlight)
-	}
-	return nil
 }
 
 // place is a worker's place among all workers of the run.

@@ -248,7 +248,7 @@ func TestEachOperationKeepsItsMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, r := g.workers[0], &g.workers[0].rounds[0]
-		r.begin()
+		r.empty()
 		ops, due, want := make([]workload.Op, 300), make([]time.Duration, 300), map[int][]time.Duration{}
 		for i := range ops {
 			ops[i], due[i] = workload.Op{Key: first + uint64(i)}, time.Duration(1000+i)

@@ -76,16 +76,12 @@ func (s *span) boundary(t time.Time) (slot int, ok bool) {
 
 // boundaryCounts is the sum over all workers.
 func (g *Generator) boundaryCounts() *metrics.Edges {
-	sum := &metrics.Edges{
-		SlotS: metrics.EdgeSlot(g.config.Window).Seconds(),
-		First: make([]uint64, metrics.EdgeSlots),
-		Last:  make([]uint64, metrics.EdgeSlots),
-	}
+	var sum boundaryCounts
 	for _, w := range g.workers {
-		for i := range metrics.EdgeSlots {
-			sum.First[i] += w.boundaries[i]
-			sum.Last[i] += w.boundaries[metrics.EdgeSlots+i]
+		for i, n := range w.boundaries {
+			sum[i] += n
 		}
 	}
-	return sum
+	const half = metrics.EdgeSlots
+	return &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: sum[:half], Last: sum[half:]}
 }

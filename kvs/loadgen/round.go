@@ -64,10 +64,13 @@ func newRound(servers int) round {
 	return r
 }
 
-// begin empties the batches for new operations.
 func (r *round) begin() {
 	r.begun = time.Now()
 	r.latency, r.late = 0, 0
+}
+
+// empty empties the batches for new operations.
+func (r *round) empty() {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.batch.Reset()
@@ -133,14 +136,9 @@ func (w *worker) finish(r *round, at phaseAt) error {
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	x := &r.exchanges[i]
 	came, served := time.Now(), x.reply.Served()
-	var checked replyCheck
-	if w.repeats {
-		checked = x.unchecked()
-	} else {
-		var err error
-		if checked, err = w.check(x, w.servers[i].NoStore); err != nil {
-			return err
-		}
+	checked, err := w.check(x, w.servers[i].NoStore)
+	if err != nil {
+		return err
 	}
 	r.latency = max(r.latency, came.Sub(x.sent))
 	phase, window := at(came)
@@ -179,6 +177,12 @@ type replyCheck struct {
 func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 	t := replyCheck{Counts: metrics.Counts{Calls: 1}}
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
+	if w.repeats {
+		t.Unchecked = uint64(x.batch.Len())
+		t.Gets, t.Hits = t.Unchecked, t.Unchecked
+		x.reply.Free()
+		return t, nil
+	}
 	var verified [kvs.Kinds]uint64
 	results := x.reply.Results()
 	for i, kind := range x.kinds {

@@ -2,10 +2,8 @@ package loadgen
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"kvlab/kvs/route"
@@ -136,49 +134,6 @@ func (r routed) testBalance(t *testing.T, servers int, near float64) {
 	}
 	if records < 0.3 {
 		t.Errorf("%d servers: one stores %.1f times its share of the records", servers, 1/records)
-	}
-}
-
-// A forecast says what all keys add up to.
-func TestForecast(t *testing.T) {
-	for _, router := range route.Names {
-		for _, theta := range []float64{0.99, 1.2} {
-			c := DefaultConfig()
-			c.Workload.Records, c.Workload.Theta = 50_000, theta
-			c.Router, c.Hosts = router, make([]string, 5)
-			plan, err := workload.New(c.Workload)
-			if err != nil {
-				t.Fatal(err)
-			}
-			by, err := newRouter(c, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var shares [5]float64
-			for rank := range c.Workload.Records {
-				key := strconv.AppendUint(nil, plan.Key(rank), 10)
-				shares[by.Server(key, route.Hash(key))] += plan.Mass(rank)
-			}
-			got, want := forecast(c, plan, by), Forecast{slices.Max(shares[:]), 0.2, plan.Mass(0)}
-			if math.Abs(got.Busiest-want.Busiest) > 1e-4 || got.Even != want.Even || got.Record != want.Record {
-				t.Errorf("%s, theta %v: forecast %+v, want %+v", router, theta, got, want)
-			}
-		}
-	}
-}
-
-func TestForecastInWords(t *testing.T) {
-	for _, test := range []struct {
-		forecast Forecast
-		want     string
-	}{
-		{Forecast{0.289, 0.25, 0.065}, "the busiest server should get 28.9 % of the operations, where 25.0 % would be even"},
-		{Forecast{0.189, 0.0625, 0.189}, "the busiest server should get 18.9 % of the operations, where 6.2 % would be even; " +
-			"one record alone has 18.9 %, so no router can make it even"},
-	} {
-		if got := test.forecast.String(); got != test.want {
-			t.Errorf("%#v says %q, want %q", test.forecast, got, test.want)
-		}
 	}
 }
 

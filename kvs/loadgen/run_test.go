@@ -285,6 +285,7 @@ func TestRoundAllocations(t *testing.T) {
 	window := &span{time.Now(), time.Now().Add(time.Hour)}
 	round := func() {
 		r.begin()
+		r.empty()
 		w.source.Fill(w.block.ops[:c.Batch])
 		w.add(r, w.block.ops[:c.Batch])
 		w.send(r)

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"testing"
@@ -21,6 +22,14 @@ type store struct {
 	addr    string
 	engine  kvs.Engine
 	service *service.Service
+}
+
+// Load is Store and then ReadBack.
+func (g *Generator) Load(ctx context.Context) error {
+	if err := g.Store(ctx); err != nil {
+		return err
+	}
+	return g.ReadBack(ctx)
 }
 
 func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {

@@ -5,26 +5,29 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"runtime"
+	"sync"
 
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Counts returns the numbers of operations verified so far.
 func (g *Generator) Counts() metrics.Counts {
-	var sum metrics.Counts
+	var all metrics.Counts
 	for _, w := range g.workers {
 		w.mu.Lock()
-		for _, c := range w.counts {
-			sum = sum.Add(c)
-		}
+		all = all.Add(sum(w.counts))
 		w.mu.Unlock()
 	}
-	return sum
+	return all
+}
+
+func sum(counts []metrics.Counts) (all metrics.Counts) {
+	for _, c := range counts {
+		all = all.Add(c)
+	}
+	return all
 }
 
 // Latency returns the collector that the workers record into. The caller calls its
@@ -45,9 +48,7 @@ func (g *Generator) Summary() metrics.Summary {
 		peer := metrics.PeerCounts{Peer: server.Name}
 		for _, w := range g.workers {
 			peer.Counts = peer.Counts.Add(w.counts[i])
-			if w.loaded != nil {
-				peer.Load = peer.Load.Add(w.loaded[i])
-			}
+			peer.Load = peer.Load.Add(w.loaded[i])
 		}
 		s.Peers = append(s.Peers, peer)
 	}
@@ -106,27 +107,16 @@ func (g *Generator) accounts() []metrics.WorkerCounts {
 	if err != nil {
 		return nil // never: New made one of the same configuration
 	}
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	var group sync.WaitGroup
 	for i, w := range g.workers {
-		group.Go(func() error {
-			accounts[i] = w.account(plan.Source(g.config.Index, w.id))
-			return nil
-		})
+		group.Go(func() { accounts[i] = w.account(plan.Source(g.config.Index, w.id)) })
 	}
-	_ = group.Wait() // none fails
+	group.Wait()
 	return accounts
 }
 
 // account returns the worker's account, given a new source of its operations.
 func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
-	var all, load metrics.Counts
-	for i := range w.counts {
-		all = all.Add(w.counts[i])
-		if w.loaded != nil {
-			load = load.Add(w.loaded[i])
-		}
-	}
 	ops := make([]workload.Op, drawn)
 	for left := w.firstOps.drawn; left > 0; {
 		n := min(left, drawn)
@@ -134,7 +124,7 @@ func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
 		left -= n
 	}
 	return metrics.WorkerCounts{
-		Loaded: load.Ops(), Drawn: w.source.Drawn(), Verified: all.Ops(),
+		Loaded: sum(w.loaded).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
 		OpeningOps: w.firstOps.drawn,
 		Opening:    fmt.Sprintf("%016x", w.firstOps.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),
 	}

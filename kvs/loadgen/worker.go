@@ -27,11 +27,11 @@ type worker struct {
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
-	repeats  bool              // -repeat, and the load is over: replies are not checked
+	repeats  bool              // -repeat, after the load: replies are not checked
 	block    block
 	offered  uint64 // operations of an open loop that were due in the window
 	firstOps firstOps
-	loaded   []metrics.Counts // by server, at the end of the load
+	loaded   []metrics.Counts // by server, at the end of the load; empty until then
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu
@@ -54,6 +54,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
 		counts:   make([]metrics.Counts, c.Servers()),
+		loaded:   make([]metrics.Counts, c.Servers()),
 	}
 	for range c.InFlight {
 		w.rounds = append(w.rounds, newRound(c.Servers()))
