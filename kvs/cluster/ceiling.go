@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -17,10 +16,6 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
-
-func (c *Config) ceilingFlags(fs *flag.FlagSet) {
-	fs.BoolVar(&c.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
-}
 
 // ceilings are the ceilings that the launcher has measured, by programs and plan. Trials
 // that differ in nothing that a ceiling depends on share it.
@@ -46,10 +41,10 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if err != nil {
 		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
 	}
-	if work.Engine == experiment.NullEngine {
+	kinds := work.Ceilings()
+	if len(kinds) == 0 {
 		return nil, nil
 	}
-	kinds := work.Ceilings()
 	runner := experiment.Runner{Next: kinds, Keep: func([]experiment.Trial) error { return nil }}
 	runner.Make = func(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
 		r := known.reach(ctx, kinds[group[0].Number-1], at, setup)

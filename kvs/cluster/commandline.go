@@ -10,15 +10,15 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/node"
+	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
 // argsText holds what of a command line becomes a plan.Spec until all words are seen.
 type argsText struct {
-	server, client, nodes string
-	words                 []string             // positional
-	given                 []experiment.Setting // the programs' flags
+	server, client string
+	words          []string             // positional
+	given          []experiment.Setting // the programs' flags
 }
 
 // ParseArgs reads a command line without its program's name. Flags may stand
@@ -33,19 +33,15 @@ func ParseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 		return cfg, err
 	}
 	if err := text.parse(fs, args); errors.Is(err, flag.ErrHelp) {
-		printUsage(fs, programs, fs.Arg(0) == "all" || fs.Arg(1) == "all", help)
+		printUsage(fs, fs.Arg(0) == "all" || fs.Arg(1) == "all", help)
 		return cfg, err
 	} else if err != nil {
 		return cfg, err
 	}
-	if text.nodes != "" {
-		cfg.Nodes = strings.Split(text.nodes, ",")
-	}
-	cfg.Given = text.given
 	if err := text.apply(&cfg.Spec, programs); err != nil {
 		return cfg, err
 	}
-	return cfg, cfg.Validate(fs)
+	return cfg, cfg.validate(fs)
 }
 
 // parse reads the flags and words of a command line.
@@ -92,49 +88,15 @@ func isText(fs *flag.FlagSet, word string, seen int) bool {
 // isHelp reports whether the first positional word is the labs' "help".
 func isHelp(word string, seen []string) bool { return word == "help" && len(seen) == 0 }
 
-// specFlags defines the flags that say what a trial's processes are, beside those of the
-// programs.
-func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
-	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
-	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
-	fs.IntVar(&s.Secs, "secs", s.Secs, "length of the measured window in `seconds` (default: the client's -secs)")
-	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
-	fs.IntVar(&s.ServersPerNode, "servers-per-node", s.ServersPerNode, "`number` of servers on each node that serves (default 1)")
-	fs.IntVar(&s.ClientsPerNode, "clients-per-node", s.ClientsPerNode, "`number` of clients on each node that loads (default 1)")
-	fs.StringVar(&s.ServerCores, "server-cores", s.ServerCores, "bind each server to these processors, a `list` such as 0-3,8")
-	fs.StringVar(&s.ClientCores, "client-cores", s.ClientCores, "bind each client to these processors, a `list` such as 4-7")
-}
-
-// validateSpec names the first of those flags that is wrong.
-func validateSpec(s plan.Spec, set map[string]bool) error {
-	switch {
-	case set["secs"] && s.Secs <= 0:
-		return fmt.Errorf("--secs %d: must be a positive number of seconds", s.Secs)
-	case set["servers-per-node"] && s.ServersPerNode < 1:
-		return fmt.Errorf("--servers-per-node %d: want at least 1", s.ServersPerNode)
-	case set["clients-per-node"] && s.ClientsPerNode < 1:
-		return fmt.Errorf("--clients-per-node %d: want at least 1", s.ClientsPerNode)
-	}
-	for name, list := range map[string]string{"server-cores": s.ServerCores, "client-cores": s.ClientCores} {
-		if !set[name] {
-			continue
-		}
-		if _, err := node.ParseCores(list); err != nil {
-			return fmt.Errorf("--%s %q: %w", name, list, err)
-		}
-	}
-	return nil
-}
-
 // apply adds what the words and the programs' flags say to a spec.
 func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	for i, word := range t.words {
 		var err error
 		switch i {
 		case 0:
-			s.Servers, err = plan.ParseCount("servers", word)
+			err = s.Set("servers", word, programs)
 		case 1:
-			s.Clients, err = plan.ParseCount("clients", word)
+			err = s.Set("clients", word, programs)
 		case 2:
 			err = setOnce(&t.server, word, "server-args")
 		case 3:
@@ -176,4 +138,50 @@ func setOnce(text *string, word, name string) error {
 	}
 	*text += word
 	return nil
+}
+
+// programFlag is a flag of the programs that stands among the launcher's. One that
+// both programs have is given to both.
+type programFlag struct {
+	metrics.Flag
+	of    string // the programs that have it: "servers", "clients" or "servers and clients"
+	given *[]experiment.Setting
+}
+
+func (f *programFlag) String() string {
+	switch f.Default {
+	case "false", "0": // as package flag shows no such default
+		return ""
+	}
+	return f.Default
+}
+
+func (f *programFlag) Set(value string) error {
+	*f.given = append(*f.given, experiment.Setting{Name: f.Name, Value: value})
+	return nil
+}
+
+func (f *programFlag) IsBoolFlag() bool { return f.Bool }
+
+// defineProgramFlags adds the programs' flags to fs, except for those that the launcher
+// sets and those whose name it has given another meaning.
+func defineProgramFlags(fs *flag.FlagSet, programs plan.Flags, given *[]experiment.Setting) {
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		for _, f := range programs[role] {
+			known := fs.Lookup(f.Name)
+			if f.Class == metrics.OwnFlag {
+				continue
+			} else if known == nil {
+				fs.Var(&programFlag{f, string(role) + "s", given}, f.Name, f.Usage)
+			} else if both, ok := known.Value.(*programFlag); ok {
+				both.of = "servers and clients"
+			}
+		}
+	}
+}
+
+// isProgramFlag reports whether a flag is the programs'.
+func isProgramFlag(f *flag.Flag) bool {
+	_, ok := f.Value.(*programFlag)
+	return ok
 }

@@ -75,6 +75,20 @@ func togetherText(run metrics.Run) string {
 	return run.Check.Text() + "\n\n"
 }
 
+// soakText is a line for each process of a soak, and an empty one after them.
+func soakText(run metrics.Run) string {
+	var b strings.Builder
+	for _, node := range run.Nodes {
+		if node.Soak != nil {
+			fmt.Fprintf(&b, "soak %s %s: %s\n", node.Role, node.Name, node.Soak)
+		}
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // drawer makes a folder's figures and report.
 type drawer func(dir string) (files []string, err error)
 

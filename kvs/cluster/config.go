@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/plots/compare"
 )
@@ -19,7 +24,6 @@ import (
 type Config struct {
 	nodes.Request
 	plan.Spec
-	Given []experiment.Setting // the programs' flags that stand among the launcher's
 
 	Out       string // folder in which the run folder is made
 	SSHConfig string // ssh -F
@@ -28,30 +32,41 @@ type Config struct {
 	JSON      bool   // print the preflight as JSON
 	Trials    Trials // the trials and their settings
 
-	Grade     compare.Scale // the scale of the grade; nil for no grade
-	Reap      bool          // only end the remains of earlier runs
-	NoCeiling bool          // no ceiling is measured before the first trial
-	SelfTest  string        // test the instrument: fullSelfTest or quickSelfTest; "" does not
+	Grade     compare.Scale        // the scale of the grade; nil for no grade
+	Reap      bool                 // only end the remains of earlier runs
+	NoCeiling bool                 // no ceiling is measured before the first trial
+	SelfTest  *experiment.SelfTest // test the instrument; nil does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 }
+
+// Trials are the flags of sweeps, comparisons and searches.
+type Trials struct {
+	Knobs  []metrics.Knob  // --sweep; none: one point
+	Each   int             // --trials: of every point; 0: not given
+	Until  float64         // --until: more trials until the interval's half-width is this share of the median; 0: none
+	Seed   uint64          // --seed: of the order; 0: random
+	Resume string          // --resume: the folder of a sweep to continue
+	SLO    *experiment.SLO // --slo: the promise of a search; nil: none
+	AB     []variant       // --ab: the two variants of a comparison; nil: none
+
+	Together bool // --together: both trials of a pair of --ab at the same time
+}
+
+// curve holds the shares of a closed loop's throughput that --curve offers. They are
+// denser where a queue's latency rises.
+var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
+
+// abPairs is the default number of trials of each variant of --ab.
+const abPairs = 10
 
 // newFlagSet defines the launcher's flags, and those of the programs among them.
 func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut string) *flag.FlagSet {
 	fs := flag.NewFlagSet("run-cluster.sh", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.StringVar(&text.nodes, "nodes", "", "comma-separated `names` of nodes to reach by ssh; the first ones serve")
-	fs.StringVar(&cfg.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
-	fs.BoolVar(&cfg.Local, "local", false, "run every node as a process on this machine")
-	fs.BoolVar(&cfg.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
-	fs.IntVar(&cfg.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
-	fs.Func("link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", func(text string) (err error) {
-		cfg.Lab.LinkBitsPerS, err = virtual.ParseRate(text)
-		return err
-	})
+	cfg.nodeFlags(fs)
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
-	fs.StringVar(&cfg.SSHConfig, "ssh-config", "", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	fs.Func("grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", func(path string) (err error) {
 		cfg.Grade, err = compare.ReadScale(path)
@@ -60,77 +75,157 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
+	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
+	duration(fs, &cfg.Deadline, "deadline", time.Millisecond, "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)")
+	// 20 s leave enough samples, of one a second, to judge.
+	duration(fs, &cfg.Soak, "soak", 20*time.Second, "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors")
+	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
+	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
+		if text != "true" && text != "quick" {
+			return errors.New("want --selftest or --selftest=quick")
+		}
+		cfg.SelfTest = &experiment.SelfTest{Quick: text == "quick"}
+		cfg.NoCeiling = true
+		return nil
+	})
 	cfg.Trials.flags(fs, programs)
 	text.specFlags(fs, &cfg.Spec)
-	cfg.lifetimeFlags(fs)
-	cfg.soakFlags(fs)
-	cfg.selfTestFlags(fs)
-	cfg.ceilingFlags(fs)
 	defineProgramFlags(fs, programs, &text.given)
 	return fs
 }
 
-// Validate checks the configuration against the flags that were set. Errors
-// name the flag and the right form.
-func (c Config) Validate(fs *flag.FlagSet) error {
-	set := make(map[string]bool)
-	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	switch {
-	case set["nodes"] && set["hosts"]:
-		return errors.New("--nodes and --hosts both name the nodes: give one of them")
-	case c.Local && (set["nodes"] || set["hosts"] || set["ssh-config"]):
-		return errors.New("--local runs everything on this machine: it goes without --nodes, --hosts and --ssh-config")
-	case c.Slurm && (c.Local || set["ssh-config"]):
-		return errors.New("--slurm reaches the nodes by srun: it goes without --local and --ssh-config")
-	case set["nodes"] && len(c.Nodes) == 0:
-		return errors.New("--nodes: needs names, as in --nodes node0,node1")
-	case set["virtual"] && (c.Local || c.Slurm || set["nodes"] || set["hosts"] || set["ssh-config"]):
-		return errors.New("--virtual makes its own nodes: it goes without --local, --slurm, --nodes, --hosts and --ssh-config")
-	case set["link-rate"] && !set["virtual"]:
-		return errors.New("--link-rate shapes the links of virtual hosts: it goes with --virtual N")
-	case c.Grade != nil && len(c.Trials.Knobs) > 0:
-		return errors.New("--grade judges one configuration: use it with --trials, without --sweep")
-	case c.JSON && !c.Preflight:
-		return errors.New("--json: it is --preflight that prints JSON: --preflight --json")
-	case c.Preflight && c.DryRun:
-		return errors.New("--preflight asks the nodes and --dry-run does not: give one of them")
-	case c.Out == "":
-		return errors.New("--out: needs the name of a folder")
-	}
-	if set["virtual"] {
-		if err := virtual.ValidateHosts(c.Lab.Hosts); err != nil {
-			return err
-		}
-	}
-	if err := c.Trials.validate(c, set); err != nil {
-		return err
-	}
-	if err := c.validateLifetime(set); err != nil {
-		return err
-	}
-	if err := c.validateSoak(set); err != nil {
-		return err
-	}
-	if err := c.validateSelfTest(set); err != nil {
-		return err
-	}
-	if err := validateSpec(c.Spec, set); err != nil {
-		return err
-	}
-	for i, name := range c.Nodes {
-		if err := nodes.CheckName(name); err != nil {
-			return fmt.Errorf("--nodes: %w", err)
-		}
-		for _, other := range c.Nodes[:i] {
-			if name == other {
-				return fmt.Errorf("--nodes: %s is listed twice", name)
+// nodeFlags defines the flags that name the nodes and say how to reach them.
+func (c *Config) nodeFlags(fs *flag.FlagSet) {
+	fs.Func("nodes", "comma-separated `names` of nodes to reach by ssh; the first ones serve", func(text string) error {
+		c.Nodes = strings.Split(text, ",")
+		for i, name := range c.Nodes {
+			if err := nodes.CheckName(name); err != nil {
+				return err
+			}
+			if slices.Contains(c.Nodes[:i], name) {
+				return fmt.Errorf("%s is listed twice", name)
 			}
 		}
-	}
-	if c.SSHConfig != "" {
-		if _, err := os.Stat(c.SSHConfig); err != nil {
-			return fmt.Errorf("--ssh-config: %w", err)
+		return nil
+	})
+	fs.StringVar(&c.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
+	fs.BoolVar(&c.Local, "local", false, "run every node as a process on this machine")
+	fs.BoolVar(&c.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
+	fs.IntVar(&c.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
+	fs.Func("link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", func(text string) (err error) {
+		c.Lab.LinkBitsPerS, err = virtual.ParseRate(text)
+		return err
+	})
+	fs.Func("ssh-config", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)", func(path string) error {
+		c.SSHConfig = path
+		_, err := os.Stat(path)
+		return err
+	})
+}
+
+func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
+	fs.Func("sweep", "measure each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep measure every combination", func(text string) error {
+		knob, err := experiment.ParseKnob(text)
+		t.Knobs = append(t.Knobs, knob)
+		return err
+	})
+	fs.BoolFunc("curve", "latency against throughput: the same as --sweep rate="+strings.Join(curve, ","), func(string) error {
+		t.Knobs = append(t.Knobs, metrics.Knob{Name: "rate", Values: curve})
+		return nil
+	})
+	fs.Func("slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", func(text string) (err error) {
+		t.SLO, err = experiment.ParseSLO(text)
+		return err
+	})
+	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs another commit's programs; the order within pairs of trials is random", func(text string) error {
+		v, err := parseVariant(text, programs)
+		t.AB = append(t.AB, v)
+		return err
+	})
+	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
+	positive(fs, &t.Each, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load")
+	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), func(text string) (err error) {
+		t.Until, err = parseShare(text)
+		return err
+	})
+	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep and --ab (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
+	fs.StringVar(&t.Resume, "resume", "", "continue the interrupted sweep in this `folder`; finished trials stay")
+}
+
+// specFlags defines the flags that say what a trial's processes are, beside those of the
+// programs.
+func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
+	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
+	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
+	positive(fs, &s.Secs, "secs", "length of the measured window in `seconds` (default: the client's -secs)")
+	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
+	positive(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)")
+	positive(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)")
+	cores(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8")
+	cores(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7")
+}
+
+// positive defines a flag whose value is a whole number above 0.
+func positive(fs *flag.FlagSet, p *int, name, usage string) {
+	fs.Func(name, usage, func(text string) (err error) {
+		*p, err = plan.ParseCount(text)
+		return err
+	})
+}
+
+// duration defines a flag whose value is a time of at least least.
+func duration(fs *flag.FlagSet, p *time.Duration, name string, least time.Duration, usage string) {
+	fs.Func(name, usage, func(text string) (err error) {
+		if *p, err = time.ParseDuration(text); err == nil && *p < least {
+			err = fmt.Errorf("want %s or more", least)
 		}
+		return err
+	})
+}
+
+// cores defines a flag whose value is a list of processors.
+func cores(fs *flag.FlagSet, p *string, name, usage string) {
+	fs.Func(name, usage, func(text string) error {
+		*p = text
+		_, err := node.ParseCores(text)
+		return err
+	})
+}
+
+// parseShare reads a percentage.
+func parseShare(text string) (float64, error) {
+	number, ok := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(share > 0 && share <= 50) {
+		return 0, errors.New("want more than 0% and at most 50%, as in 2%")
 	}
-	return nil
+	return share / 100, nil
+}
+
+// isSeries reports whether the command line asks for more than a plain run.
+func (c Config) isSeries() bool { return c.Trials.many() || c.Trials.SLO != nil || c.SelfTest != nil }
+
+// many reports whether the run is a sweep or a comparison, even of one trial.
+func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until > 0 || len(t.AB) > 0 }
+
+// knobs are those of --sweep, or the variant of --ab.
+func (t Trials) knobs() []metrics.Knob {
+	if len(t.AB) > 0 {
+		return []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
+	}
+	return t.Knobs
+}
+
+// perPoint is the plan's number of trials of every point. --until begins with 6 by
+// default, the fewest that have a 95 % interval.
+func (t Trials) perPoint() int {
+	switch {
+	case t.Each > 0:
+		return t.Each
+	case t.Until > 0:
+		return 6
+	case len(t.AB) > 0:
+		return abPairs
+	}
+	return 1
 }

@@ -67,55 +67,55 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--virtual", "1"}, "--virtual 1: must be from 2 to 64 hosts"},
 		{[]string{"--virtual", "0"}, "--virtual 0: "},
 		{[]string{"--virtual", "65"}, "--virtual 65: "},
-		{[]string{"--virtual", "4", "--local"}, "--virtual makes its own nodes"},
-		{[]string{"--virtual", "4", "--nodes", "a,b"}, "--virtual makes its own nodes"},
+		{[]string{"--virtual", "4", "--local"}, "--virtual excludes --local"},
+		{[]string{"--virtual", "4", "--nodes", "a,b"}, "--virtual excludes --nodes"},
 		{[]string{"--virtual", "4", "--link-rate", "fast"}, `"fast" for flag -link-rate: needs a number`},
 		{[]string{"--virtual", "4", "--link-rate", ""}, `"" for flag -link-rate: needs a number`},
-		{[]string{"--link-rate", "1gbit"}, "--link-rate shapes the links of virtual hosts"},
-		{[]string{"--secs", "0"}, "--secs 0"},
-		{[]string{"--secs", "-3"}, "--secs -3"},
+		{[]string{"--link-rate", "1gbit"}, "--link-rate needs --virtual"},
+		{[]string{"--secs", "0"}, `invalid value "0" for flag -secs: must be a positive whole number`},
+		{[]string{"--secs", "-3"}, `invalid value "-3" for flag -secs`},
 		{[]string{"--secs", "x"}, `invalid value "x" for flag -secs`},
 		{[]string{"--secs"}, "flag needs an argument: -secs"},
-		{[]string{"--nodes", "a,,b"}, `--nodes: "" is no node name`},
-		{[]string{"--nodes", ""}, "--nodes: needs names"},
-		{[]string{"--nodes", "a,b,a"}, "--nodes: a is listed twice"},
+		{[]string{"--nodes", "a,,b"}, `for flag -nodes: "" is no node name`},
+		{[]string{"--nodes", ""}, `for flag -nodes: "" is no node name`},
+		{[]string{"--nodes", "a,b,a"}, "for flag -nodes: a is listed twice"},
 		{[]string{"--nodes", "a,-oProxyCommand=x"}, "is no node name"},
 		{[]string{"--nodes", "a,../b"}, "is no node name"},
-		{[]string{"--nodes", "a,b", "--hosts", "f"}, "--nodes and --hosts"},
-		{[]string{"--local", "--nodes", "a,b"}, "--local"},
-		{[]string{"--ssh-config", "/nonexistent/config"}, "--ssh-config: "},
+		{[]string{"--nodes", "a,b", "--hosts", "f"}, "--nodes excludes --hosts"},
+		{[]string{"--local", "--nodes", "a,b"}, "--local excludes --nodes"},
+		{[]string{"--ssh-config", "/nonexistent/config"}, "for flag -ssh-config: stat "},
 		{[]string{"--out", ""}, "--out"},
 		{[]string{"1", "1", "-a", "", "--server-args", "-b"}, "server-args are given twice"},
 		{[]string{"--client-args", "'x"}, `--client-args "'x": unbalanced '`},
-		{[]string{"--trials", "0"}, "--trials 0: must be a positive"},
+		{[]string{"--trials", "0"}, `"0" for flag -trials: must be a positive`},
 		{[]string{"--trials", "31", "--until", "2%"}, "--trials 31: with --until at most 30"},
 		{[]string{"--until", "2"}, "want more than 0% and at most 50%, as in 2%"},
 		{[]string{"--until", "0%"}, "want more than 0%"},
 		{[]string{"--until", "NaN%"}, "want more than 0%"},
 		{[]string{"--until", "51%"}, "at most 50%"},
-		{[]string{"--seed", "3"}, "--seed needs --sweep or --ab"},
+		{[]string{"--seed", "3"}, "--seed needs --sweep or --curve or --ab"},
 		{[]string{"--seed", "3", "--trials", "5"}, "--seed needs"},
-		{[]string{"--resume", ""}, "--resume needs the folder of a sweep"},
+		{[]string{"--resume", ""}, "--out and --resume need the name of a folder"},
 		{[]string{"--sweep", "batch"}, "the form is name=value,value, as in batch=1024,8192"},
 		{[]string{"--sweep", "=1"}, "the form is name=value,value"},
 		{[]string{"--sweep", "-batch=1"}, "the form is name=value,value"},
 		{[]string{"--sweep", "batch=1,,2"}, "a value is empty"},
 		{[]string{"--sweep", "batch=1,2,1"}, "1 is given twice"},
 		{[]string{"--sweep", "batch=1", "--sweep", "batch=2"}, "--sweep batch is given twice"},
-		{[]string{"--sweep", "nodes=2,4", "1", "1"}, "--sweep nodes: the number of servers or clients sets it too"},
-		{[]string{"--sweep", "clients=2", "1", "1"}, "--sweep clients: the number of"},
-		{[]string{"--sweep", "nodes=2,4", "--sweep", "servers=1"}, "--sweep nodes: --sweep servers sets it too"},
-		{[]string{"--sweep", "secs=1,2", "--secs", "5"}, "--sweep secs: --secs sets it too"},
-		{[]string{"--sweep", "batch=1,2", "--client-args", "-batch=3"}, "--sweep batch: --client-args sets it too"},
-		{[]string{"--sweep", "engine=slab", "--server-args", "--engine syncmap"}, "--sweep engine: --server-args sets it too"},
-		{[]string{"--soak", "19s"}, "--soak 19s: want 20s or more, as in --soak 30m"},
-		{[]string{"--soak", "-1h"}, "--soak -1h0m0s: want 20s or more"},
+		{[]string{"--sweep", "nodes=2,4", "1", "1"}, "--sweep nodes: the rest of the command line sets it too"},
+		{[]string{"--sweep", "clients=2", "1", "1"}, "--sweep clients: the rest"},
+		{[]string{"--sweep", "nodes=2,4", "--sweep", "servers=1"}, "--sweep nodes: the rest"},
+		{[]string{"--sweep", "secs=1,2", "--secs", "5"}, "--sweep secs: the rest"},
+		{[]string{"--sweep", "batch=1,2", "--client-args", "-batch=3"}, "--sweep batch: the rest"},
+		{[]string{"--sweep", "engine=slab", "--server-args", "--engine syncmap"}, "--sweep engine: the rest"},
+		{[]string{"--soak", "19s"}, `"19s" for flag -soak: want 20s or more`},
+		{[]string{"--soak", "-1h"}, `"-1h" for flag -soak: want 20s or more`},
 		{[]string{"--soak", "30"}, `invalid value "30" for flag -soak`},
-		{[]string{"--soak", "30m", "--secs", "5"}, "--soak and --secs both"},
-		{[]string{"--soak", "30m", "--trials", "2"}, "--soak: it is one trial"},
-		{[]string{"--soak", "30m", "--sweep", "batch=1,2"}, "--soak: it is one trial"},
-		{[]string{"--soak", "30m", "--slo", "p99=5ms"}, "--soak: it is one trial"},
-		{[]string{"--soak", "30m", "--resume", "logs/latest"}, "--soak: it is one trial"},
+		{[]string{"--soak", "30m", "--secs", "5"}, "--soak excludes --secs"},
+		{[]string{"--soak", "30m", "--trials", "2"}, "--soak excludes --trials"},
+		{[]string{"--soak", "30m", "--sweep", "batch=1,2"}, "--soak excludes --sweep"},
+		{[]string{"--soak", "30m", "--slo", "p99=5ms"}, "--soak excludes --slo"},
+		{[]string{"--soak", "30m", "--resume", "logs/latest"}, "--soak excludes --resume"},
 		{[]string{"--soak", "30m", "--deadline", "30m"}, "--deadline 30m0s: the window of --soak 30m0s is as long already"},
 	}
 	for _, test := range tests {
@@ -133,7 +133,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("ParseArgs(%q): error %v, want help", args, err)
 		}
 		newFlagSet(&Config{}, &argsText{}, testFlags, "").VisitAll(func(f *flag.Flag) {
-			main := slices.Contains(mainFlags, f.Name) || f.Name == "batch"
+			main := slices.Contains(mainFlags, f.Name)
 			if shown := strings.Contains(text.String(), "  -"+f.Name+"\n") || strings.Contains(text.String(), "  -"+f.Name+" "); shown != (main || args[len(args)-1] == "all") {
 				t.Errorf("ParseArgs(%q): help has -%s: %t", args, f.Name, shown)
 			}
@@ -182,7 +182,7 @@ func TestProgramFlags(t *testing.T) {
 		"--listen x":                         "--listen: unknown flag",
 		"--codec gob --server-args -codec=x": "--codec: --server-args sets it too: give one of them",
 		"--codec gob --client-args --codec":  "--codec: --client-args sets it too: give one of them",
-		"--batch 64 --sweep batch=1,2":       "--sweep batch: --batch sets it too: give one of them",
+		"--batch 64 --sweep batch=1,2":       "--sweep batch: the rest of the command line sets it too",
 		"--rate 5 --slo p99=5ms":             "--slo searches for the rate: leave -rate out",
 		"--ab= --ab=--btach":                 "--btach: unknown flag; did you mean --batch?",
 	} {
@@ -192,14 +192,14 @@ func TestProgramFlags(t *testing.T) {
 	}
 }
 
-// The flags of a side of --ab come after what both sides have, and win.
-func TestProgramFlagsOfSides(t *testing.T) {
+// The flags of a variant come after those of both, and win.
+func TestProgramFlagsOfVariants(t *testing.T) {
 	cfg, err := ParseArgs([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, "logs", testFlags, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := cfg.Trials.AB[1].apply(cfg.Spec)
 	if got := strings.Join(b.ClientArgs, " ") + " " + strings.Join(b.ServerArgs, " "); err != nil || got != "-batch=64 -batch=1024 -engine=slab" {
-		t.Errorf("side B has %q, %v", got, err)
+		t.Errorf("variant B has %q, %v", got, err)
 	}
 }

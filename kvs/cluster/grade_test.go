@@ -52,7 +52,7 @@ func TestGradeRefusals(t *testing.T) {
 	}{
 		{[]string{"--grade", "/nowhere/grades"}, "open /nowhere/grades: no such file"},
 		{[]string{"--grade", scaleFile(t, "# steps\n1M 80 %\nmuch 90 %\n")}, `grades:3: "much" is no number of operations per second: want operations per second and per cent, as in 0.4M 80 %`},
-		{[]string{"--grade", scaleFile(t, "1 50\n"), "--sweep", "nodes=2,4"}, "--grade judges one configuration: use it with --trials, without --sweep"},
+		{[]string{"--grade", scaleFile(t, "1 50\n"), "--sweep", "nodes=2,4"}, "--grade excludes --sweep"},
 	} {
 		tr := newTrial(t)
 		err := tr.Run(context.Background(), append(test.args, "--out", tr.out))

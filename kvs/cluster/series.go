@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/node"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -39,9 +40,6 @@ type series struct {
 	began time.Time
 	made  int // trials since began
 }
-
-// isSeries reports whether the command line asks for more than a plain run.
-func (c Config) isSeries() bool { return c.Trials.many() || c.Trials.SLO != nil || c.SelfTest != "" }
 
 // run makes the trials of the experiment that a command line asks for, or those that an
 // interrupted one has left. With --dry-run it only prints the plans, and with
@@ -99,10 +97,12 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 // experiment is what the command line asks for, with the plan as it is now.
 func (s *series) experiment(cfg Config) experiment.Experiment {
 	switch {
-	case cfg.SelfTest != "":
-		kind := experiment.SelfTest{Form: cfg.SelfTest, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed, Injected: verdict.Injected}
+	case cfg.SelfTest != nil:
+		kind := experiment.SelfTest{Quick: cfg.SelfTest.Quick, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed, Injected: verdict.Injected}
 		if len(s.resolver.nodes) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
-			kind.Cores = halves()
+			if servers, clients, ok := node.Halves(); ok {
+				kind.Cores = "--server-cores " + servers + " --client-cores " + clients
+			}
 		}
 		return kind
 	case cfg.Trials.SLO != nil:
@@ -246,12 +246,11 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 		err = plan.ErrInterrupted
 	}
 	err = cmp.Or(err, s.keep(done, true))
-	if s.resolver.cfg.SelfTest == "" && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
+	if s.resolver.cfg.SelfTest == nil && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
 		picture(s.draw, s.dir, s.stderr)
 	}
 	text, verdict := s.kind.Conclude(done, err)
-	var failed *experiment.TrialError
-	if err != nil && !errors.As(err, &failed) {
+	if err != nil && verdict == (metrics.Verdict{}) {
 		verdict = trial.VerdictOf(err)
 		if s.resumes() {
 			s.explainResume(done)

@@ -100,12 +100,12 @@ func TestSearchSLOEnds(t *testing.T) {
 
 func TestSLORefusals(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"--slo p99=5ms --trials 3", "--slo makes one trial of each rate"},
-		{"--slo p99=5ms --curve", "--slo makes one trial of each rate"},
+		{"--slo p99=5ms --trials 3", "--slo excludes --trials"},
+		{"--slo p99=5ms --curve", "--slo excludes --curve"},
 		{"--slo p98=5ms", "want a quantile and a time"},
 		{"--slo p99=5ms --client-args -rate=5", "leave -rate out"},
 		{"--curve --sweep rate=5", "--sweep rate is given twice"},
-		{"--curve --client-args -rate=5", "--sweep rate: --client-args sets it too"},
+		{"--curve --client-args -rate=5", "--sweep rate: the rest of the command line sets it too"},
 	} {
 		if _, err := ParseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q in it", test.args, err, test.want)

@@ -44,7 +44,7 @@ func parseVariant(text string, programs plan.Flags) (variant, error) {
 // often.
 func (v variant) apply(s plan.Spec) (plan.Spec, error) {
 	var text argsText
-	fs := flag.NewFlagSet("side", flag.ContinueOnError)
+	fs := flag.NewFlagSet("variant", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	text.specFlags(fs, &s)
 	defineProgramFlags(fs, v.programs, &text.given)
@@ -53,17 +53,12 @@ func (v variant) apply(s plan.Spec) (plan.Spec, error) {
 		return s, errors.New("--help stands alone")
 	}
 	if err != nil {
-		return s, fmt.Errorf("%w: %s", err, sideForm)
-	}
-	set := make(map[string]bool)
-	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if err := validateSpec(s, set); err != nil {
-		return s, err
+		return s, fmt.Errorf("%w: %s", err, variantForm)
 	}
 	return s, text.apply(&s, v.programs)
 }
 
-const sideForm = "a side has the number of servers and clients, commit:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
+const variantForm = "a variant has the number of servers and clients, commit:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value. It skips the
 // values of other flags.
@@ -90,7 +85,7 @@ func pairAB(fs *flag.FlagSet, args []string) ([]string, error) {
 	return out, nil
 }
 
-const abForm = `wants two strings of arguments, as in --ab "" '--client-args "-batch 1024"' or --ab commit:HEAD~1 ""`
+const abForm = `wants two strings of arguments, as in --ab "" "--batch 1024" or --ab commit:HEAD~1 ""`
 
 // isBool reports whether a flag takes no value.
 func isBool(f *flag.Flag) bool {

@@ -61,14 +61,14 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
 		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
-		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a side has "},
+		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a variant has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
-		{[]string{"--ab", "", "", "--until", "2%"}, "--ab compares two variants, and excludes --sweep, --curve, --until, --slo and --grade"},
-		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab compares two variants"},
+		{[]string{"--ab", "", "", "--until", "2%"}, "--ab excludes --until"},
+		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab excludes --sweep"},
 		{[]string{"--together"}, "--together needs --ab"},
-		{[]string{"--ab", "", "", "--trials", "0"}, "--trials 0: must be a positive whole number"},
+		{[]string{"--ab", "", "", "--trials", "0"}, `"0" for flag -trials: must be a positive whole number`},
 	} {
 		tr := newTrial(t)
 		err := tr.Launcher.Run(context.Background(), append([]string{"--out", tr.out}, test.args...))

@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics"
 )
 
-// NullEngine names the engine that stores nothing.
-const NullEngine = "null"
+// nullEngine names the engine that stores nothing.
+const nullEngine = "null"
 
 // A ceiling's window is a tenth of the run's, within these bounds. Its warm-up serves
 // caches and connections only. Two digits of one figure are enough, and the run waits
@@ -41,8 +41,8 @@ type Work struct {
 type Overlay struct {
 	Name       string
 	Folder     string // in the run's
-	Server     Flags
-	Client     Flags
+	Server     change
+	Client     change
 	NoServers  bool
 	Repeats    bool
 	StoreBytes uint64   // that each client stores
@@ -50,9 +50,9 @@ type Overlay struct {
 	Impossible error    // why the run has no such ceiling; may be nil
 }
 
-// Flags are the flags that a ceiling removes from a command line, and the arguments that
-// it adds.
-type Flags struct{ Drop, Add []string }
+// change holds the flags that a ceiling removes from a command line, and the arguments
+// that it adds.
+type change struct{ Drop, Add []string }
 
 // Ceilings are the ceilings of a run, one trial each: the same clients in a closed loop
 // against servers that store nothing, then with the run's engine in each client's
@@ -61,15 +61,18 @@ type Ceilings []Overlay
 
 var _ Next = Ceilings{}
 
-// Ceilings returns the work's ceilings.
+// Ceilings returns the work's ceilings; none if it is one itself.
 func (w Work) Ceilings() Ceilings {
+	if w.Engine == nullEngine {
+		return nil
+	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break. -check is the flag's name in earlier programs too.
-	loop := Flags{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
+	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
 	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", w.window().Seconds())}
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
-		Server: Flags{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + NullEngine}},
+		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, Lengths: short,
 	}
 	if w.Dedup {
@@ -79,12 +82,12 @@ func (w Work) Ceilings() Ceilings {
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+w.Engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, StoreBytes: records * (w.ValueBytes + storeOverhead),
-		Client: Flags{loop.Drop, own}, Lengths: short,
+		Client: change{loop.Drop, own}, Lengths: short,
 	}
 	wire := Overlay{
 		Name: "wire", Folder: "ceiling-wire", Repeats: true,
-		Server: Flags{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
-		Client: Flags{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
+		Server: change{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
+		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
 	}
 	if w.AutoBatch {
 		wire.Impossible = errors.New("with -batch auto calls have no size of their own")

@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Check is one line of the self-test's table.
-type Check struct {
+// check is one line of the self-test's table.
+type check struct {
 	What     string `json:"what"`
 	Asked    string `json:"asked"`
 	Measured string `json:"measured"`
@@ -21,8 +21,8 @@ type Check struct {
 
 // within requires a latency, in microseconds, between low and high; a bound of 0 is none.
 // An unknown latency fails; refused says why, if that is known.
-func within(what string, us *float64, low, high time.Duration, refused string) Check {
-	c := Check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: strings.TrimSpace("n/a " + refused)}
+func within(what string, us *float64, low, high time.Duration, refused string) check {
+	c := check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: strings.TrimSpace("n/a " + refused)}
 	switch {
 	case low == 0:
 		c.Asked = fmt.Sprintf("at most %v", high)
@@ -54,16 +54,16 @@ func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 }
 
 // selfTestVerdict names the trial that ended the self-test, or the first failed check.
-func selfTestVerdict(checks []Check, err error) metrics.Verdict {
-	if failed := (*TrialError)(nil); errors.As(err, &failed) {
+func selfTestVerdict(checks []check, err error) metrics.Verdict {
+	if failed := (*trialError)(nil); errors.As(err, &failed) {
 		t := failed.Trial
 		reason := fmt.Sprintf("a trial of the self-test failed: %s (%s): verdict %s", t.Folder, t.Label, t.Verdict)
 		return metrics.Verdict{Reason: format.OneLine(reason), Node: t.Verdict.Node}
 	}
 	for _, c := range checks {
-		if !c.Passed {
+		if err == nil && !c.Passed {
 			return metrics.Verdict{Reason: fmt.Sprintf("self-test: %s: %s, asked %s", c.What, c.Measured, c.Asked)}
 		}
 	}
-	return metrics.Verdict{Valid: true}
+	return metrics.Verdict{Valid: err == nil}
 }

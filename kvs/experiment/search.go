@@ -92,7 +92,7 @@ func (s Search) search(done []Trial) (*rates, error) {
 	tried := new(rates)
 	for _, trial := range done {
 		if !trial.Verdict.Valid {
-			return nil, &TrialError{trial}
+			return nil, &trialError{trial}
 		}
 		kept, _, err := s.SLO.judge(trial.Run)
 		if err != nil {
@@ -150,7 +150,7 @@ func (s Search) Files(done []Trial, ended bool) (map[string]any, error) {
 // Conclude returns the highest rate that kept the promise and the lowest that broke
 // it.
 func (s Search) Conclude(done []Trial, err error) (string, metrics.Verdict) {
-	if failed := (*TrialError)(nil); errors.As(err, &failed) {
+	if failed := (*trialError)(nil); errors.As(err, &failed) {
 		return "", failed.Trial.Verdict
 	}
 	tried, searchErr := s.search(done)

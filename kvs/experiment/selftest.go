@@ -8,19 +8,13 @@ import (
 	"kvlab/metrics"
 )
 
-// The forms of a self-test. A slow machine does not fail the quick one.
-const (
-	FullSelfTest  = "full"
-	QuickSelfTest = "quick"
-)
-
 // selfTestFile holds a self-test's result, beside a folder for each trial.
 const selfTestFile = "selftest.json"
 
 // SelfTest tests the instrument: whether two runs of one configuration are told apart,
 // whether faults of known size are found, and what samples cost.
 type SelfTest struct {
-	Form      string // FullSelfTest or QuickSelfTest
+	Quick     bool // only the tests that a slow machine does not fail
 	Command   []string
 	GitCommit string
 	Seed      uint64          // of the order within pairs
@@ -43,15 +37,12 @@ type test struct {
 	workloads   []workload // each makes a trial; those of a test with pairs are A and B
 	pairs       int        // of each comparison; 0: the trials are not paired
 	comparisons int        // 0 is 1
-	check       func(quick bool, runs [][]metrics.Run) ([]Check, error)
+	check       func(quick bool, runs [][]metrics.Run) ([]check, error)
 }
 
 // tests are those of the self-test's form.
 func (s SelfTest) tests() []test {
-	if s.Form == FullSelfTest {
-		return selfTests
-	}
-	return slices.DeleteFunc(slices.Clone(selfTests), func(t test) bool { return t.full })
+	return slices.DeleteFunc(slices.Clone(selfTests), func(t test) bool { return t.full && s.Quick })
 }
 
 // mostRemade is the largest number of pairs that a self-test repeats because a busy
@@ -60,7 +51,7 @@ const mostRemade = 5
 
 // progress is the state of a self-test after some trials.
 type progress struct {
-	checks []Check
+	checks []check
 	remade int
 	left   []Group
 }
@@ -86,14 +77,14 @@ func (s SelfTest) progress(done []Trial) (p progress, err error) {
 			of := make([]metrics.Run, len(made))
 			for i, trial := range made {
 				if !trial.Verdict.Valid && trial.Verdict != s.Injected {
-					return p, &TrialError{trial}
+					return p, &trialError{trial}
 				}
 				of[order[i]] = trial.Run
 			}
 			runs = append(runs, of)
 		}
 		if len(p.left) == 0 {
-			checks, err := t.check(s.Form == QuickSelfTest, runs)
+			checks, err := t.check(s.Quick, runs)
 			if err != nil {
 				return p, err
 			}
@@ -173,6 +164,6 @@ func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 		Seed      uint64   `json:"seed"` // of the order within pairs
 		Trials    int      `json:"trials"`
 		Remade    int      `json:"pairs_made_again"` // because their windows were apart
-		Checks    []Check  `json:"checks"`
-	}{s.Form, s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
+		Checks    []check  `json:"checks"`
+	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
 }

@@ -16,7 +16,7 @@ import (
 func TestSelfTestBounds(t *testing.T) {
 	us := func(v float64) *float64 { return &v }
 	for _, test := range []struct {
-		got      Check
+		got      check
 		passed   bool
 		measured string
 	}{
@@ -36,16 +36,16 @@ func TestSelfTestBounds(t *testing.T) {
 
 // One test that fails fails the whole, by name; what ended it early says so.
 func TestSelfTestVerdict(t *testing.T) {
-	good, bad := Check{What: "one", Passed: true}, Check{What: "two", Asked: "1", Measured: "2"}
+	good, bad := check{What: "one", Passed: true}, check{What: "two", Asked: "1", Measured: "2"}
 	failed := Trial{Trial: metrics.Trial{Folder: "trial-003", Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}, Label: "x"}
 	for _, test := range []struct {
-		tests []Check
+		tests []check
 		ended error
 		want  string
 	}{
-		{[]Check{good, good}, nil, "VALID"},
-		{[]Check{good, bad}, nil, "INVALID(self-test: two: 2, asked 1)"},
-		{[]Check{good}, &TrialError{failed}, "INVALID(a trial of the self-test failed: trial-003 (x): verdict INVALID(died, node1), node1)"},
+		{[]check{good, good}, nil, "VALID"},
+		{[]check{good, bad}, nil, "INVALID(self-test: two: 2, asked 1)"},
+		{[]check{good}, &trialError{failed}, "INVALID(a trial of the self-test failed: trial-003 (x): verdict INVALID(died, node1), node1)"},
 	} {
 		if got := selfTestVerdict(test.tests, test.ended).String(); got != test.want {
 			t.Errorf("%v: %s, want %s", test.ended, got, test.want)
@@ -71,7 +71,7 @@ func TestRatioOfRuns(t *testing.T) {
 
 // The quick form has four trials and four checks, which follow from the trials.
 func TestQuickSelfTest(t *testing.T) {
-	s := SelfTest{Form: QuickSelfTest, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}}
+	s := SelfTest{Quick: true, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}}
 	us := func(v float64) *float64 { return &v }
 	make := func(_ context.Context, group Group) ([]Trial, error) {
 		p := group[0]
@@ -102,7 +102,7 @@ func TestQuickSelfTest(t *testing.T) {
 // The order within pairs is the seed's alone, and a pair whose windows lie apart is
 // made again, five of them at most.
 func TestSelfTestPairs(t *testing.T) {
-	s := SelfTest{Form: FullSelfTest, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}, Cores: "--server-cores 0"}
+	s := SelfTest{Seed: 3, Injected: metrics.Verdict{Reason: "injected"}, Cores: "--server-cores 0"}
 	var trials []Trial
 	for number := range 4 {
 		run := metrics.Run{Verdict: s.Injected}
@@ -123,7 +123,7 @@ func TestSelfTestPairs(t *testing.T) {
 		}
 		next, err := s.Next(trials)
 		if remade > mostRemade {
-			if failed := (*TrialError)(nil); !errors.As(err, &failed) {
+			if failed := (*trialError)(nil); !errors.As(err, &failed) {
 				t.Errorf("%d pairs are apart: %v", remade, err)
 			}
 			break

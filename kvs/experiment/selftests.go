@@ -69,9 +69,9 @@ var selfTests = []test{
 
 // checkPause checks the latency of servers that pause for 100 ms once in 4 s. An open loop
 // sees the pause in 1 of 40 operations; the median of a closed loop does not.
-func checkPause(quick bool, runs [][]metrics.Run) ([]Check, error) {
+func checkPause(quick bool, runs [][]metrics.Run) ([]check, error) {
 	seen, calls := runs[0][0].Latency[metrics.OpLatency], runs[1][0].Latency[metrics.CallLatency]
-	checks := []Check{within("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, 0, "")}
+	checks := []check{within("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, 0, "")}
 	most := pause / 2
 	if !quick { // a stall at the window's end leaves no p99.9
 		checks = append(checks, within("the same: p99.9", seen.P999, pause/2, 0, seen.Refused))
@@ -83,12 +83,12 @@ func checkPause(quick bool, runs [][]metrics.Run) ([]Check, error) {
 // checkService measures servers that take 1 ms and 2 ms longer for each call: the server's
 // part of the call, and the difference of 1 ms between the calls. The difference from
 // servers without a delay is larger, as waking idle processors takes time.
-func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
+func checkService(quick bool, runs [][]metrics.Run) ([]check, error) {
 	one, two := runs[0][0], runs[1][0]
 	low, high := service*95/100, service*105/100
 	server, call, longer := one.Latency[metrics.ServerLatency].P50, one.Latency[metrics.CallLatency].P50, two.Latency[metrics.CallLatency].P50
 	if quick {
-		return []Check{
+		return []check{
 			within("servers take 1 ms longer for each call: server's part, p50", server, low, 0, ""),
 			within("the same: call, p50", call, low, 0, ""),
 		}, nil
@@ -97,7 +97,7 @@ func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
 	if call != nil && longer != nil {
 		more = new(*longer - *call)
 	}
-	return []Check{
+	return []check{
 		within("servers take 1 ms longer for each call: server's part, p50", server, low, high, ""),
 		within("servers take 1 ms longer than 1 ms: call, p50, less that of 1 ms", more, low, high, ""),
 	}, nil
@@ -106,9 +106,9 @@ func checkService(quick bool, runs [][]metrics.Run) ([]Check, error) {
 // checkSlowdown finds servers that take 5 % more processor time. It compares processor
 // time: where clients share the servers' processors, ops/s change by less than 5 % and
 // vary by more.
-func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
+func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]check, error) {
 	cost, err := ratioOf(pairs, serverCost)
-	return []Check{{
+	return []check{{
 		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(pairs), 2*len(pairs)),
 		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*stats.TogetherConfidence),
 		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
@@ -119,10 +119,10 @@ func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 // checkSamples measures the cost of sampling the machine. One sample a second is too
 // small beside a run's variation, so it compares 50 a second with none, and divides the
 // difference by 50.
-func checkSamples(_ bool, pairs [][]metrics.Run) ([]Check, error) {
+func checkSamples(_ bool, pairs [][]metrics.Run) ([]check, error) {
 	r, err := ratioOf(pairs, bothCost)
 	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }
-	return []Check{{
+	return []check{{
 		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(pairs)),
 		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*stats.TogetherConfidence, 100*sampleCost),
 		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
@@ -131,8 +131,8 @@ func checkSamples(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 }
 
 // checkAlike compares one configuration with itself.
-func checkAlike(_ bool, pairs [][]metrics.Run) ([]Check, error) {
-	var checks []Check
+func checkAlike(_ bool, pairs [][]metrics.Run) ([]check, error) {
+	var checks []check
 	for _, figure := range []struct {
 		name string
 		of   func(metrics.Run) float64
@@ -147,7 +147,7 @@ func checkAlike(_ bool, pairs [][]metrics.Run) ([]Check, error) {
 				apart++
 			}
 		}
-		checks = append(checks, Check{
+		checks = append(checks, check{
 			What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs, %s", selfTestPairs, figure.name),
 			Asked:    fmt.Sprintf("at most %d of %d told apart", mostApart, comparisons),
 			Measured: fmt.Sprintf("%d of %d", apart, comparisons),

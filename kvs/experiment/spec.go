@@ -72,16 +72,16 @@ type Experiment interface {
 	// content, any other value is written as JSON. After ended no trial follows.
 	Files(done []Trial, ended bool) (map[string]any, error)
 	// Conclude returns the result in words, and the verdict. The result is partial if
-	// err ended the experiment.
+	// err ended the experiment; the verdict is then zero, unless a trial failed.
 	Conclude(done []Trial, err error) (string, metrics.Verdict)
 }
 
 var _ Experiment = Sweep{}
 
-// TrialError is a failed trial that ends an experiment.
-type TrialError struct{ Trial Trial }
+// trialError is a failed trial that ends an experiment.
+type trialError struct{ Trial Trial }
 
-func (e *TrialError) Error() string {
+func (e *trialError) Error() string {
 	return fmt.Sprintf("%s: verdict %s", e.Trial.Folder, e.Trial.Verdict)
 }
 

@@ -84,7 +84,7 @@ func (s Sweep) Record(t *Trial) string {
 // Files holds the trials, and in the end summary.txt.
 func (s Sweep) Files(done []Trial, ended bool) (map[string]any, error) {
 	var table strings.Builder
-	if err := WriteTable(&table, s.Plan.Knobs, records(done)); err != nil {
+	if err := writeTable(&table, s.Plan.Knobs, records(done)); err != nil {
 		return nil, err
 	}
 	files := map[string]any{metrics.TrialsFile: records(done), "trials.csv": []byte(table.String())}

@@ -47,9 +47,9 @@ func number(value *float64) string {
 	return strconv.FormatFloat(*value, 'g', -1, 64)
 }
 
-// WriteTable writes trials.csv: a line for each trial, INVALID ones too, with the knobs
+// writeTable writes trials.csv: a line for each trial, INVALID ones too, with the knobs
 // as knob_NAME.
-func WriteTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error {
+func writeTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error {
 	table := csv.NewWriter(w)
 	head := []string{"number"}
 	for _, knob := range knobs {

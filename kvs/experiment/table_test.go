@@ -30,7 +30,7 @@ func TestTableRoundTrip(t *testing.T) {
 	}
 	knobs := []metrics.Knob{{Name: "nodes", Values: []string{"4", "8"}}, {Name: "servers", Values: []string{"a,b", "auto"}}}
 	var table bytes.Buffer
-	if err := WriteTable(&table, knobs, trials); err != nil {
+	if err := writeTable(&table, knobs, trials); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&table).ReadAll()

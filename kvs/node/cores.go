@@ -78,6 +78,15 @@ func allowedCores() ([]int, error) {
 	return cores, nil
 }
 
+// Halves returns lists of the two halves of the processors that this process may run on,
+// and false if it is one processor. Processes of a half each do not change from moment to
+// moment between one shared processor and two.
+func Halves() (first, second string, ok bool) {
+	cores, _ := allowedCores()
+	half := len(cores) / 2
+	return formatCores(cores[:half]), formatCores(cores[half:]), half > 0
+}
+
 // bind runs this process on the listed processors only, and sets GOMAXPROCS to their
 // number. A processor that is missing or not allowed is a UsageError; the kernel would
 // ignore it silently.

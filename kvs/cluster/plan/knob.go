@@ -20,18 +20,16 @@ func (f Flags) has(role metrics.Role, name string) bool {
 
 // Set sets one knob.
 func (s *Spec) Set(name, value string, flags Flags) (err error) {
-	switch name = present(name); name {
-	case "nodes":
-		var nodes int
-		if nodes, err = ParseCount(name, value); err == nil {
+	name = present(name)
+	nodes := 0
+	counts := map[string]*int{"nodes": &nodes, "servers": &s.Servers, "clients": &s.Clients}
+	if count := counts[name]; count != nil {
+		if *count, err = ParseCount(value); err != nil {
+			return fmt.Errorf("number of %s %q: %w", name, value, err)
+		}
+		if nodes > 0 {
 			err = s.useNodes(nodes)
 		}
-		return err
-	case "servers":
-		s.Servers, err = ParseCount(name, value)
-		return err
-	case "clients":
-		s.Clients, err = ParseCount(name, value)
 		return err
 	}
 	arg := "-" + name + "=" + value

@@ -2,12 +2,13 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
-	"kvlab/metrics"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"kvlab/metrics"
 )
 
 // Spec describes a trial's processes, from the command line.
@@ -42,10 +43,10 @@ func (s Spec) window() time.Duration {
 func (s Spec) Trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
 
 // ParseCount parses a count as the labs' script does: decimal digits, not zero.
-func ParseCount(what, word string) (int, error) {
+func ParseCount(word string) (int, error) {
 	n, err := strconv.Atoi(word)
 	if err != nil || n <= 0 || word[0] == '+' {
-		return 0, fmt.Errorf("number of %s %q: must be a positive whole number", what, word)
+		return 0, errors.New("must be a positive whole number")
 	}
 	return n, nil
 }

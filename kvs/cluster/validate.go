@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/virtual"
+	"kvlab/kvs/experiment"
+	"kvlab/metrics"
+)
+
+// rules name the flags that a flag excludes, and those of which it needs one.
+var rules = []struct{ flag, excludes, needs string }{
+	{flag: "nodes", excludes: "hosts"},
+	{flag: "local", excludes: "nodes hosts ssh-config"},
+	{flag: "slurm", excludes: "local ssh-config"},
+	{flag: "virtual", excludes: "local slurm nodes hosts ssh-config reap"},
+	{flag: "link-rate", needs: "virtual"},
+	{flag: "preflight", excludes: "dry-run"},
+	{flag: "json", needs: "preflight"},
+	{flag: "ab", excludes: "sweep curve until slo grade"},
+	{flag: "together", needs: "ab"},
+	{flag: "seed", needs: "sweep curve ab"},
+	{flag: "slo", excludes: "sweep curve trials until resume grade"},
+	{flag: "grade", excludes: "sweep curve"},
+	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
+	{flag: "selftest", excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
+}
+
+// checkRules returns an error for the first rule that the given flags break.
+func checkRules(given map[string]bool) error {
+	for _, rule := range rules {
+		if !given[rule.flag] {
+			continue
+		}
+		for _, other := range strings.Fields(rule.excludes) {
+			if given[other] {
+				return fmt.Errorf("--%s excludes --%s", rule.flag, other)
+			}
+		}
+		needs := strings.Fields(rule.needs)
+		if len(needs) > 0 && !slices.ContainsFunc(needs, func(other string) bool { return given[other] }) {
+			return fmt.Errorf("--%s needs --%s", rule.flag, strings.Join(needs, " or --"))
+		}
+	}
+	return nil
+}
+
+// validate checks the flags of a command line against each other.
+func (c Config) validate(fs *flag.FlagSet) error {
+	given := map[string]bool{"server-args": len(c.ServerArgs) > 0, "client-args": len(c.ClientArgs) > 0}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = given[f.Name] || f.Value.String() != "false" })
+	given["preflight"] = c.Preflight // by either name
+	if err := checkRules(given); err != nil {
+		return err
+	}
+	t := c.Trials
+	switch {
+	case c.Out == "" || given["resume"] && t.Resume == "":
+		return errors.New("--out and --resume need the name of a folder")
+	case len(t.AB) > 0 && len(t.AB) != len(metrics.VariantNames):
+		return errors.New("--ab: " + abForm)
+	case t.SLO != nil && plan.HasFlag(c.ClientArgs, "rate"):
+		return errors.New("--slo searches for the rate: leave -rate out")
+	case t.Until > 0 && t.Each > experiment.Most:
+		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, experiment.Most)
+	case c.Deadline > 0 && c.Deadline <= c.Soak:
+		return fmt.Errorf("--deadline %s: the window of --soak %s is as long already", c.Deadline, c.Soak)
+	}
+	if given["virtual"] {
+		if err := virtual.ValidateHosts(c.Lab.Hosts); err != nil {
+			return err
+		}
+	}
+	for i, knob := range t.Knobs {
+		if hasKnob(t.Knobs[:i], knob.Name) {
+			return fmt.Errorf("--sweep %s is given twice: give all its values at once", knob.Name)
+		}
+		if c.sets(knob.Name) {
+			return fmt.Errorf("--sweep %s: the rest of the command line sets it too", knob.Name)
+		}
+	}
+	return nil
+}
+
+// sets reports whether the command line sets a knob, beside the --sweep of its name.
+func (c Config) sets(knob string) bool {
+	switch {
+	case knob == "nodes" && (c.Servers > 0 || c.Clients > 0 || hasKnob(c.Trials.Knobs, "servers") || hasKnob(c.Trials.Knobs, "clients")):
+		return true
+	case knob == "servers" && c.Servers > 0, knob == "clients" && c.Clients > 0, knob == "secs" && c.Secs > 0:
+		return true
+	}
+	return plan.HasFlag(c.ServerArgs, knob) || plan.HasFlag(c.ClientArgs, knob)
+}
+
+func hasKnob(knobs []metrics.Knob, name string) bool {
+	return slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == name })
+}
