@@ -16,15 +16,7 @@ import (
 
 // HostFacts describes this machine and this build. Like Sampler it follows
 // HOST_PROC. CPUModel is "" on a processor that does not tell its name.
-func HostFacts() (metrics.Host, error) {
-	facts, err := hostFacts()
-	if err != nil {
-		return facts, fmt.Errorf("describe this machine: %w", err)
-	}
-	return facts, nil
-}
-
-func hostFacts() (facts metrics.Host, err error) {
+func HostFacts() (facts metrics.Host, err error) {
 	name, err := os.Hostname()
 	if err != nil {
 		return facts, err

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -17,25 +18,16 @@ type procFS struct {
 
 // hostProc reads the directory that HOST_PROC names, else /proc: the same rule as
 // gopsutil's, so that both look at the same machine.
-func hostProc() (procFS, error) {
-	dir := os.Getenv("HOST_PROC")
-	if dir == "" {
-		dir = procfs.DefaultMountPoint
-	}
-	return openProc(dir)
-}
-
-func openProc(dir string) (fs procFS, err error) {
-	fs.dir = dir
-	if fs.FS, err = procfs.NewFS(dir); err == nil {
+func hostProc() (fs procFS, err error) {
+	fs.dir = cmp.Or(os.Getenv("HOST_PROC"), procfs.DefaultMountPoint)
+	if fs.FS, err = procfs.NewFS(fs.dir); err == nil {
 		fs.self, err = fs.Self()
 	}
 	return fs, err
 }
 
-// memory is the size of this machine's memory, and what a new program could get of
-// it without swapping: page cache that can be dropped counts as free, as free(1)
-// has it.
+// memory is the size of this machine's memory, and what a new program can get of it
+// without swapping. As in free(1), page cache that can be dropped is available.
 type memory struct{ totalBytes, availableBytes uint64 }
 
 func (m memory) usedBytes() uint64 { return m.totalBytes - m.availableBytes }
@@ -47,10 +39,8 @@ func (fs procFS) memory() (memory, error) {
 		return memory{}, fmt.Errorf("%s/meminfo: %w", fs.dir, err)
 	case m.MemTotalBytes == nil || m.MemAvailableBytes == nil:
 		return memory{}, fmt.Errorf("%s/meminfo: no MemTotal or no MemAvailable", fs.dir)
-	case *m.MemAvailableBytes > *m.MemTotalBytes:
-		return memory{}, fmt.Errorf("%s/meminfo: MemAvailable %d is more than MemTotal %d bytes", fs.dir, *m.MemAvailableBytes, *m.MemTotalBytes)
 	}
-	return memory{*m.MemTotalBytes, *m.MemAvailableBytes}, nil
+	return memory{*m.MemTotalBytes, min(*m.MemAvailableBytes, *m.MemTotalBytes)}, nil
 }
 
 // segments are the TCP segments that this machine has sent since boot (RFC 4022).
@@ -70,13 +60,6 @@ func (fs procFS) segments() (segments, error) {
 	return segments{again: uint64(*snmp.RetransSegs), first: uint64(*snmp.OutSegs)}, nil
 }
 
-// since is how far a counter has come from before to now. A counter that went
-// backwards was reset (an interface that was reloaded, a core that was
-// unplugged): how much it counted meanwhile is unknown, and 0 is the only
-// answer that invents nothing.
-func since(now, before uint64) uint64 {
-	if now < before {
-		return 0
-	}
-	return now - before
-}
+// since returns how far a counter has come from before to now. It returns 0 for a
+// counter that went backwards, because a reset lost what it had counted.
+func since(now, before uint64) uint64 { return now - min(now, before) }

@@ -47,7 +47,7 @@ func (r reading) usage(before reading) metrics.Usage {
 	seconds := r.at.Sub(before.at).Seconds()
 	u := metrics.Usage{
 		LengthS:             seconds,
-		CPUPercent:          r.stat.all.since(before.stat.all).percent(),
+		CPUPercent:          r.stat.all.busyPercent(before.stat.all),
 		CorePercent:         r.corePercent(before),
 		MemoryUsedBytes:     r.memory.usedBytes(),
 		MemoryTotalBytes:    r.memory.totalBytes,
@@ -68,7 +68,7 @@ func (r reading) corePercent(before reading) []float64 {
 	var percent []float64
 	for _, core := range slices.Sorted(maps.Keys(r.stat.cores)) {
 		if then, ok := before.stat.cores[core]; ok {
-			percent = append(percent, r.stat.cores[core].since(then).percent())
+			percent = append(percent, r.stat.cores[core].busyPercent(then))
 		}
 	}
 	return percent

@@ -1,10 +1,10 @@
 package usage
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // InterfaceFor returns the name of the network interface that carries this
@@ -17,20 +17,13 @@ import (
 // It is an error if there is no route to peer, or if several interfaces hold
 // the local address, because then the address does not tell which one it is.
 func InterfaceFor(peer netip.Addr) (string, error) {
-	name, err := interfaceFor(peer.Unmap())
-	if err != nil {
-		return "", fmt.Errorf("find the interface towards %s: %w", peer.Unmap(), err)
-	}
-	return name, nil
-}
-
-func interfaceFor(peer netip.Addr) (string, error) {
+	peer = peer.Unmap()
 	if !peer.IsValid() || peer.IsUnspecified() {
-		return "", errors.New("not the address of a peer")
+		return "", fmt.Errorf("find the interface towards %s: not the address of a peer", peer)
 	}
 	local, err := localAddress(peer)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
 	}
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -39,18 +32,12 @@ func interfaceFor(peer netip.Addr) (string, error) {
 	own := local.WithZone("") == peer.WithZone("")
 	var found []string
 	for _, i := range interfaces {
-		holds, err := holdsAddress(i, local)
-		if err != nil {
-			return "", fmt.Errorf("addresses of %s: %w", i.Name, err)
-		}
-		loopback := i.Flags&net.FlagLoopback != 0
-		if own && loopback || !own && holds {
+		if own && i.Flags&net.FlagLoopback != 0 || !own && holdsAddress(i, local) {
 			found = append(found, i.Name)
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("local address %s is held by %d interfaces %v, want one",
-			local, len(found), found)
+		return "", fmt.Errorf("find the interface towards %s: local address %s is held by %d interfaces %v, want one", peer, local, len(found), found)
 	}
 	return found[0], nil
 }
@@ -66,21 +53,12 @@ func localAddress(peer netip.Addr) (netip.Addr, error) {
 	return socket.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }
 
-// holdsAddress reports whether i has the address local. A link-local address
-// says by its zone which of several interfaces it means.
-func holdsAddress(i net.Interface, local netip.Addr) (bool, error) {
-	if zone := local.Zone(); zone != "" && zone != i.Name {
-		return false, nil
-	}
-	addresses, err := i.Addrs()
-	if err != nil {
-		return false, err
-	}
-	for _, a := range addresses {
+// holdsAddress reports whether i has the address local. The zone of a link-local
+// address names the interface.
+func holdsAddress(i net.Interface, local netip.Addr) bool {
+	addresses, _ := i.Addrs() // none of an interface that has just gone
+	return (local.Zone() == "" || local.Zone() == i.Name) && slices.ContainsFunc(addresses, func(a net.Addr) bool {
 		prefix, err := netip.ParsePrefix(a.String())
-		if err == nil && prefix.Addr().Unmap() == local.WithZone("") {
-			return true, nil
-		}
-	}
-	return false, nil
+		return err == nil && prefix.Addr().Unmap() == local.WithZone("")
+	})
 }

@@ -35,15 +35,13 @@ type Sampler struct {
 // Files that cannot be read are errors that name the file, and the line if one
 // is at fault.
 func NewSampler(start time.Time) (*Sampler, error) {
-	s := &Sampler{start: start}
-	var err error
-	if s.proc, err = hostProc(); err == nil {
-		s.last, err = s.proc.read()
-	}
+	proc, err := hostProc()
 	if err != nil {
 		return nil, fmt.Errorf("sample this machine: %w", err)
 	}
-	return s, nil
+	s := &Sampler{start: start, proc: proc}
+	s.last, err = s.read()
+	return s, err
 }
 
 // SetDataInterface names the interface that carries the run's traffic, as
@@ -72,8 +70,10 @@ func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
 	u.Phase, u.DataInterface = phase, s.dataInterface
 	u.StartS = s.last.at.Sub(s.start).Seconds()
 	if s.window != nil {
-		s.window.add(now, s.dataInterface)
-		s.window.addPeak(s.last.at, u)
+		s.window.add(now)
+		if !s.last.at.Before(s.window.first.at) {
+			s.window.raise(u)
+		}
 	}
 	s.last = now
 	return u, nil
@@ -110,8 +110,8 @@ func (s *Sampler) CloseWindow() (WindowUsage, error) {
 	}
 	w := s.window
 	s.window = nil
-	w.add(now, s.dataInterface)
-	return WindowUsage{w.table(s.dataInterface), w.sumSaturation()}, nil
+	w.add(now)
+	return w.usage(s.dataInterface), nil
 }
 
 // read takes a reading and insists on the data interface, once it is known.

@@ -67,15 +67,14 @@ func (t cpuTicks) since(before cpuTicks) cpuTicks {
 	}
 }
 
-// add returns the sum of t and more.
-func (t cpuTicks) add(more cpuTicks) cpuTicks {
-	return cpuTicks{t.busy + more.busy, t.idle + more.idle, t.interrupts + more.interrupts, t.stolen + more.stolen}
+// busyPercent is the busy share of the time from before to t, 0 to 100.
+func (t cpuTicks) busyPercent(before cpuTicks) float64 {
+	d := t.since(before)
+	return d.percentOf(d.busy)
 }
 
-// percent is the busy share, 0 to 100; 0 when less than a tick has passed.
-func (t cpuTicks) percent() float64 { return t.percentOf(t.busy) }
-
-// percentOf is what a part of the busy time is of all, 0 to 100.
+// percentOf is the share of a part of the busy time in all, 0 to 100; 0 when less than
+// a tick has passed.
 func (t cpuTicks) percentOf(part uint64) float64 {
 	if part == 0 {
 		return 0

@@ -1,68 +1,92 @@
 package usage
 
 import (
-	"time"
+	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
 )
 
-// window sums up what was used between its opening and its closing. It adds the
-// difference of each two successive readings: as long as no counter is reset
-// that is exactly the last reading less the first, and a reset costs one
-// interval instead of the whole window.
+// WindowUsage is what a node used in the measured window.
+type WindowUsage struct {
+	Table      metrics.Table
+	Saturation metrics.Saturation
+}
+
+// window accumulates what the difference of its first and last reading does not tell:
+// levels and peaks.
 type window struct {
-	opened      time.Time
-	last        reading
-	cpu         cpuTicks
-	memoryByteS float64 // integral of the memory used
-	rxBytes     float64
-	txBytes     float64
-	peakCPU     float64 // highest percent of a sample inside
-	peakMemory  float64
-	peakRxPerS  float64
-	peakTxPerS  float64
-	saturation  saturation
+	first, last reading
+	memoryByteS float64       // integral of the memory used
+	runnable    uint64        // sum over the readings after the first
+	readings    int           // after the first
+	ownCores    unix.CPUSet   // that the process may run on; empty when the kernel does not tell
+	peaks       metrics.Table // highest samples inside
 }
 
 func newWindow(now reading) *window {
-	return &window{opened: now.at, last: now, peakMemory: float64(now.memory.usedBytes()), saturation: newSaturation()}
+	w := &window{first: now, last: now}
+	w.peaks.MemoryBytes.Peak = float64(now.memory.usedBytes())
+	_ = unix.SchedGetaffinity(0, &w.ownCores) // fails on a machine of more than 1024 cores
+	return w
 }
 
-// add counts what was used since the last reading. Memory is a level, not a
-// counter: its average weighs every reading by the time around it.
-func (w *window) add(now reading, dataInterface string) {
-	seconds := now.at.Sub(w.last.at).Seconds()
-	w.cpu = w.cpu.add(now.stat.all.since(w.last.stat.all))
-	w.saturation.add(now, w.last)
+// add takes a reading. Memory is a level: its average weighs every reading by the time
+// around it. The reader of /proc/stat is runnable while it reads.
+func (w *window) add(now reading) {
 	before, after := float64(w.last.memory.usedBytes()), float64(now.memory.usedBytes())
-	w.memoryByteS += (before + after) / 2 * seconds
-	w.peakMemory = max(w.peakMemory, after)
-	then, _ := w.last.link(dataInterface)
-	data, _ := now.link(dataInterface)
-	w.rxBytes += float64(since(data.rxBytes, then.rxBytes))
-	w.txBytes += float64(since(data.txBytes, then.txBytes))
+	w.memoryByteS += (before + after) / 2 * now.at.Sub(w.last.at).Seconds()
+	w.peaks.MemoryBytes.Peak = max(w.peaks.MemoryBytes.Peak, after)
+	w.runnable += now.stat.runnable - 1
+	w.readings++
 	w.last = now
 }
 
-// addPeak considers a sample that began at start.
-func (w *window) addPeak(start time.Time, u metrics.Usage) {
-	if start.Before(w.opened) {
-		return
-	}
+// raise raises the peaks to a usage.
+func (w *window) raise(u metrics.Usage) {
 	data, _ := u.Data()
-	w.peakCPU = max(w.peakCPU, u.CPUPercent)
-	w.peakRxPerS = max(w.peakRxPerS, data.RxBytesPerS)
-	w.peakTxPerS = max(w.peakTxPerS, data.TxBytesPerS)
+	w.peaks.CPUPercent.Peak = max(w.peaks.CPUPercent.Peak, u.CPUPercent)
+	w.peaks.RxBytesPerS.Peak = max(w.peaks.RxBytesPerS.Peak, data.RxBytesPerS)
+	w.peaks.TxBytesPerS.Peak = max(w.peaks.TxBytesPerS.Peak, data.TxBytesPerS)
 }
 
-func (w *window) table(dataInterface string) metrics.Table {
-	seconds := w.last.at.Sub(w.opened).Seconds()
-	avgPeak := func(avg, peak float64) metrics.AvgPeak { return metrics.AvgPeak{Avg: avg, Peak: max(avg, peak)} }
-	return metrics.Table{
-		DataInterface: dataInterface,
-		CPUPercent:    avgPeak(w.cpu.percent(), w.peakCPU),
-		MemoryBytes:   avgPeak(metrics.PerSecond(w.memoryByteS, seconds), w.peakMemory),
-		RxBytesPerS:   avgPeak(metrics.PerSecond(w.rxBytes, seconds), w.peakRxPerS),
-		TxBytesPerS:   avgPeak(metrics.PerSecond(w.txBytes, seconds), w.peakTxPerS),
+// usage is what was used from the first reading to the last.
+func (w *window) usage(dataInterface string) WindowUsage {
+	u := w.last.usage(w.first)
+	u.DataInterface = dataInterface
+	w.raise(u) // of a window shorter than two samples
+	data, _ := u.Data()
+	t := w.peaks
+	t.DataInterface = dataInterface
+	t.CPUPercent.Avg = u.CPUPercent
+	t.MemoryBytes.Avg = metrics.PerSecond(w.memoryByteS, u.LengthS)
+	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS
+	return WindowUsage{t, w.saturation(u)}
+}
+
+func (w *window) saturation(u metrics.Usage) metrics.Saturation {
+	all := w.last.stat.all.since(w.first.stat.all)
+	var own cpuTicks
+	for core, ticks := range w.last.stat.cores {
+		if then, ok := w.first.stat.cores[core]; ok && w.ownCores.IsSet(core) {
+			ticks = ticks.since(then)
+			own.busy, own.idle = own.busy+ticks.busy, own.idle+ticks.idle
+		}
+	}
+	if own == (cpuTicks{}) {
+		own = all
+	}
+	from, to := w.first.process, w.last.process
+	return metrics.Saturation{
+		ProcessCPUPercent:  u.Process.CPUPercent,
+		OwnCoresPercent:    own.percentOf(own.busy),
+		BusiestCorePercent: slices.Max(append(u.CorePercent, 0)),
+		InterruptPercent:   all.percentOf(all.interrupts),
+		StolenPercent:      all.percentOf(all.stolen),
+		Runnable:           float64(w.runnable) / float64(w.readings),
+		GCPercent:          100 * metrics.PerSecond(to.collecting-from.collecting, to.running-from.running),
+		Segments:           since(w.last.segments.first, w.first.segments.first),
+		Retransmits:        u.TCPRetransmits,
 	}
 }

@@ -21,7 +21,9 @@ func TestSaturationOverFixtures(t *testing.T) {
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
 		}
-		s.window.saturation.own = map[int]bool{0: true, 7: true} // there is no core 7
+		s.window.ownCores.Zero()
+		s.window.ownCores.Set(0)
+		s.window.ownCores.Set(7) // does not exist
 		time.Sleep(time.Second)
 		proc.show("proc-1")
 		got := must(s.CloseWindow())(t).Saturation
