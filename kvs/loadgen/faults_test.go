@@ -24,16 +24,7 @@ type behindProxy struct {
 func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault) behindProxy {
 	t.Helper()
 	s := newStore(t, name, codec, engine.NewMutex())
-	proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return faults })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return behindProxy{s, proxy}
+	return behindProxy{s, faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return faults })}
 }
 
 // brief is a run of some ten milliseconds with one connection.
@@ -220,11 +211,7 @@ func TestFlips(t *testing.T) {
 func flipOnce(t *testing.T, f faultproxy.Fault, crc bool, verify int) (found string, struck bool) {
 	t.Helper()
 	s := newStore(t, "server0", "binary", engine.NewMutex())
-	proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxy.Close()
+	proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 	c := brief()
 	c.Hosts, c.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
 	summary, err := complete(context.Background(), c)

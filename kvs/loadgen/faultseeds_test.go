@@ -78,10 +78,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 	t.Helper()
 	s := newStore(t, "server0", "binary", engine.NewMutex())
 	for window := 100 * time.Millisecond; ; window *= 4 {
-		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
-		if err != nil {
-			t.Fatal(err)
-		}
+		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {
@@ -95,7 +92,6 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 		ended := time.Now()
 		close(done)
 		watch.Wait()
-		proxy.Close()
 		summary.Total = summary.Total.Add(metrics.CountsOf(before.Fields())) // of runs that were over before the fault
 		found = noticed(t, s, c.Node, summary, err)
 		select {

@@ -162,7 +162,7 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		ats = append(ats, at)
 	}
 	s := newStore(t, "server0", "binary", engine.NewMutex())
-	proxy, err := faultproxy.Start(s.addr, seed, func(conn int) []faultproxy.Fault {
+	proxy := faultproxy.Start(t, s.addr, seed, func(conn int) []faultproxy.Fault {
 		if conn >= len(ats) {
 			return nil
 		}
@@ -170,11 +170,6 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		f.At = ats[conn]
 		return []faultproxy.Fault{f}
 	})
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	defer proxy.Close()
 	c := brief()
 	c.Hosts, c.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
 	summary, written, err := remembered(context.Background(), c)
@@ -203,15 +198,11 @@ func TestRetryKeepsCounts(t *testing.T) {
 	for i, s := range stores {
 		var mu sync.Mutex
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		proxy, err := faultproxy.Start(s.addr, seed, func(int) []faultproxy.Fault {
+		proxy := faultproxy.Start(t, s.addr, seed, func(int) []faultproxy.Fault {
 			mu.Lock()
 			defer mu.Unlock()
 			return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.Way(rng.IntN(2)), At: 2000 + rng.Int64N(60_000)}}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer proxy.Close()
 		proxies, c.Hosts = append(proxies, proxy), append(c.Hosts, proxy.Addr())
 	}
 	c.Retry, c.Workers, c.Connections, c.InFlight, c.Check, c.Window = true, 8, 3, 2, true, 300*time.Millisecond

@@ -35,10 +35,7 @@ func TestRequestTwice(t *testing.T) {
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), []byte("value"))
 		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, id) + int64(len(batch.Frame())), Len: len(batch.Frame())}
-		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
-		if err != nil {
-			t.Fatal(err)
-		}
+		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
 		client := (&server{addr: proxy.Addr()}).dial(t, id)
 		call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
 		for i := range 3 {
@@ -53,9 +50,6 @@ func TestRequestTwice(t *testing.T) {
 		}
 		if puts := s.service.Counts()["client0"].Ops[kvs.Put]; puts != 4 || len(proxy.Struck()) != 1 {
 			t.Errorf("-crc=%t: %d puts were applied of 3 calls, want 4; struck %v", crc, puts, proxy.Struck())
-		}
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

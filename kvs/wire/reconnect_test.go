@@ -28,16 +28,7 @@ func sessionOptions(number, window int) Options {
 // through is a proxy before a server; plan says what happens to its n-th connection.
 func (s *server) through(t *testing.T, plan func(conn int) []faultproxy.Fault) *faultproxy.Proxy {
 	t.Helper()
-	proxy, err := faultproxy.Start(s.addr, 1, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return proxy
+	return faultproxy.Start(t, s.addr, 1, plan)
 }
 
 func dial(t *testing.T, addr string, id Options) *Client {

@@ -26,13 +26,9 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
 			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, id.Codec, id.Shared, id.TLS != nil), func(t *testing.T) {
 				s := startServer(t, id, engine.NewMutex())
-				proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
+				proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
 					return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: way, At: 100_000}}
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer proxy.Close()
 				id.CallTimeout = timeout
 				client, _, err := Dial(context.Background(), proxy.Addr(), id)
 				if err != nil {
@@ -74,13 +70,9 @@ func TestHalfAReplyTimesOut(t *testing.T) {
 		id := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
 		s := startServer(t, id, engine.NewMutex())
 		// Replies are of 4 KiB each: this is in the middle of one.
-		proxy, err := faultproxy.Start(s.addr, 1, func(int) []faultproxy.Fault {
+		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
 			return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: faultproxy.ToClient, At: 42_000}}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer proxy.Close()
 		id.CallTimeout = 300 * time.Millisecond
 		client, _, err := Dial(context.Background(), proxy.Addr(), id)
 		if err != nil {

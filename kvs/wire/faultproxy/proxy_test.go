@@ -84,20 +84,6 @@ func talk(conn net.Conn, says []byte) (heard []byte, err error) {
 	return heard, err
 }
 
-func start(t *testing.T, server string, plan func(int) []Fault) *Proxy {
-	t.Helper()
-	proxy, err := Start(server, 1, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return proxy
-}
-
 func dial(t *testing.T, proxy *Proxy) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", proxy.Addr())
@@ -138,7 +124,7 @@ func TestFaults(t *testing.T) {
 
 func testFault(t *testing.T, f Fault, said [ways][]byte) {
 	server := startPeer(t, said[ToClient])
-	proxy := start(t, server.addr, func(int) []Fault { return []Fault{f} })
+	proxy := Start(t, server.addr, 1, func(int) []Fault { return []Fault{f} })
 	conn, err := net.Dial("tcp", proxy.Addr())
 	if f.Kind == Cut && errors.Is(err, syscall.ECONNRESET) {
 		return // the server spoke, and the proxy cut, before Dial was done
@@ -229,7 +215,7 @@ func TestDelays(t *testing.T) {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			text := bytes.Repeat([]byte{7}, size)
 			server := startPeer(t, text)
-			proxy := start(t, server.addr, func(int) []Fault { return []Fault{test.fault} })
+			proxy := Start(t, server.addr, 1, func(int) []Fault { return []Fault{test.fault} })
 			begun := time.Now() // before the dial: the peer speaks as soon as it is called
 			conn := dial(t, proxy)
 			heard, err := talk(conn, text)
@@ -244,7 +230,7 @@ func TestDelays(t *testing.T) {
 // Each connection has its own faults, and one without any is left alone.
 func TestPlanByConnection(t *testing.T) {
 	listener := wiretest.Start(t, func(conn net.Conn) { conn.Write([]byte("hello")) })
-	proxy := start(t, listener.Addr().String(), func(conn int) []Fault {
+	proxy := Start(t, listener.Addr().String(), 1, func(conn int) []Fault {
 		if conn == 0 {
 			return []Fault{{Kind: Flip, Way: ToClient, Bit: 5}, {Kind: Flip, Way: ToClient, At: 4, Bit: 5}}
 		}
@@ -259,7 +245,7 @@ func TestPlanByConnection(t *testing.T) {
 
 // A server that is not there looks like one that closes.
 func TestNoServer(t *testing.T) {
-	proxy := start(t, "127.0.0.1:1", func(int) []Fault { return nil })
+	proxy := Start(t, "127.0.0.1:1", 1, func(int) []Fault { return nil })
 	if heard, err := talk(dial(t, proxy), nil); len(heard) > 0 || err != nil {
 		t.Errorf("heard %q, %v", heard, err)
 	}
