@@ -103,17 +103,3 @@ func TestSyncMapAllocations(t *testing.T) {
 		t.Errorf("%v allocations for 100 Puts, want at most two each", n)
 	}
 }
-
-func BenchmarkEngine(b *testing.B) {
-	for _, name := range Names {
-		b.Run("engine="+name, func(b *testing.B) {
-			enginetest.Benchmark(b, func() kvs.Engine {
-				e, err := Open(name, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				return e
-			})
-		})
-	}
-}

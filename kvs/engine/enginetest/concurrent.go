@@ -1,13 +1,14 @@
 package enginetest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 )
 
 const (
@@ -16,39 +17,26 @@ const (
 	ownKeys    = 300 // of each goroutine, beside the shared ones
 )
 
-// describe returns a value that says of itself whose it is: one word of key,
-// writer and version, as often as the version says.
-func describe(key, writer, version int) string {
-	word := uint64(key)<<48 | uint64(writer)<<32 | uint64(version)
-	var b []byte
-	for range 1 + version%23 {
-		b = binary.BigEndian.AppendUint64(b, word)
-	}
+// describe returns a value that names its key and its writer, of a length that depends on
+// the version.
+func describe(key string, writer, version int) string {
+	b := make([]byte, value.HeaderLen+version%160)
+	value.Put(b, route.Hash([]byte(key)), value.NewWriter(writer, 0)+value.Writer(version))
 	return string(b)
 }
 
-// checkDescribed returns an error unless value is one that describe has made
-// for key, whole and unmixed.
-func checkDescribed(key int, value string) error {
-	if len(value) < 8 {
-		return fmt.Errorf("a value of %d bytes", len(value))
-	}
-	word := binary.BigEndian.Uint64([]byte(value))
-	of, writer, version := int(word>>48), int(word>>32&0xffff), int(uint32(word))
-	switch {
-	case of != key:
-		return fmt.Errorf("the value of key %d", of)
-	case value != describe(key, writer, version):
-		return fmt.Errorf("a torn value: %x", value)
-	}
-	return nil
+// checkDescribed returns an error unless v is a whole value that describe made for key.
+func checkDescribed(key, v string) error {
+	checker := value.Checker{Size: max(len(v), value.HeaderLen), Clients: goroutines, Workers: 1, Every: 1}
+	_, err := checker.Check([]byte(v), route.Hash([]byte(key)))
+	return err
 }
 
 func sharedKey(i int) string { return fmt.Sprintf("shared%d", i) }
 
-// testConcurrent has goroutines write and read the same keys, in batches of
-// all kinds, and each insert keys of its own in between: no value is torn or of
-// another key, one's own keys read back as written, and Len is exact at the end.
+// testConcurrent has goroutines write and read the same keys, in batches of all kinds,
+// and insert separate keys: no value is torn or of another key, a goroutine's separate
+// keys read back as written, and Len is exact at the end.
 func testConcurrent(t *testing.T, e kvs.Engine) {
 	seeds := newRandom(t)
 	var group sync.WaitGroup
@@ -77,27 +65,24 @@ func testConcurrent(t *testing.T, e kvs.Engine) {
 func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, id, version int) bool {
 	own := fmt.Sprintf("own%d-%d", id, version)
 	ops := []op{put(own, own), get(own)}
-	keys := []int{-1, -1}
 	for range random.IntN(60) {
-		key := random.IntN(sharedKeys)
-		o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(key)}
+		o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(random.IntN(sharedKeys))}
 		if o.kind.Writes() {
-			o.value = describe(key, id, version)
+			o.value = describe(o.key, id, version)
 		}
-		ops, keys = append(ops, o), append(keys, key)
+		ops = append(ops, o)
 	}
 	got := apply(t, e, ops...)
 	if got[1] != found(own) {
 		t.Errorf("goroutine %d: its own key reads %v", id, got[1])
 		return false
 	}
-	for i, key := range keys {
-		if !got[i].found || key < 0 {
-			continue
-		}
-		if err := checkDescribed(key, got[i].value); err != nil {
-			t.Errorf("goroutine %d, version %d: %s of key %d: %v", id, version, ops[i].kind, key, err)
-			return false
+	for i, o := range ops[2:] {
+		if r := got[2+i]; r.found {
+			if err := checkDescribed(o.key, r.value); err != nil {
+				t.Errorf("goroutine %d, version %d: %s of %s: %v", id, version, o.kind, o.key, err)
+				return false
+			}
 		}
 	}
 	return true
@@ -129,9 +114,9 @@ func testExchange(t *testing.T, e kvs.Engine) {
 	}
 	for id := range goroutines {
 		for i := range exchanges {
-			value := fmt.Sprintf("%d-%d", id, i)
-			if n := times[found(value)]; n != 1 {
-				t.Fatalf("the value %s was read %d times, want once", value, n)
+			written := fmt.Sprintf("%d-%d", id, i)
+			if n := times[found(written)]; n != 1 {
+				t.Fatalf("the value %s was read %d times, want once", written, n)
 			}
 		}
 	}

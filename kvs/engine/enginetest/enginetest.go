@@ -1,4 +1,4 @@
-// Package enginetest is the engines' test suite and benchmark:
+// Package enginetest is the engines' test suite:
 //
 //	conformance  single operations, compared with the contract
 //	random       long random lists, compared with a plain map
@@ -93,24 +93,18 @@ func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
 		lent[i] = 0xa5
 	}
 	clear(decoded)
-	return outcomes(t, &reply, len(ops))
-}
-
-// outcomes reads a reply of n results.
-func outcomes(t testing.TB, reply *kvs.Reply, n int) []outcome {
-	t.Helper()
-	all := make([]outcome, n)
+	all := make([]outcome, len(ops))
 	results := reply.Results()
 	for i := range all {
 		r, err := results.Next()
 		if err != nil {
-			t.Errorf("result %d of %d: %v", i, n, err)
+			t.Errorf("result %d of %d: %v", i, len(ops), err)
 			return all
 		}
 		all[i] = outcome{r.Read, r.Found, string(r.Value)}
 	}
 	if err := results.End(); err != nil {
-		t.Errorf("%d operations: %v", n, err)
+		t.Errorf("%d operations: %v", len(ops), err)
 	}
 	reply.Free()
 	return all

@@ -2,7 +2,9 @@ package enginetest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,22 +25,12 @@ var register = porcupine.Model{
 			key := o.Input.(op).key
 			byKey[key] = append(byKey[key], o)
 		}
-		var parts [][]porcupine.Operation
-		for _, part := range byKey {
-			parts = append(parts, part)
-		}
-		return parts
+		return slices.Collect(maps.Values(byKey))
 	},
 	Init: func() any { return missing },
 	Step: func(state, input, output any) (bool, any) {
-		o, before, after := input.(op), state.(outcome), state
-		if o.kind.Writes() {
-			after = found(o.value)
-		}
-		if o.kind == kvs.Put {
-			return output == stored, after
-		}
-		return output == before, after
+		result, after := input.(op).step(state.(outcome))
+		return output == result, after
 	},
 }
 
@@ -95,9 +87,5 @@ func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation 
 	}
 	close(begin)
 	group.Wait()
-	var all []porcupine.Operation
-	for _, h := range histories {
-		all = append(all, h...)
-	}
-	return all
+	return slices.Concat(histories...)
 }

@@ -7,21 +7,32 @@ import (
 	"kvlab/kvs"
 )
 
+// step returns the operation's result, and the result of a Get after it; before is that
+// of a Get before it.
+func (o op) step(before outcome) (result, after outcome) {
+	result, after = before, before
+	if o.kind == kvs.Put {
+		result = stored
+	}
+	if o.kind.Writes() {
+		after = found(o.value)
+	}
+	return result, after
+}
+
 // reference is the plain map with which engines are compared.
-type reference map[string]string
+type reference map[string]outcome
 
 func (r reference) apply(o op) outcome {
-	old, ok := r[o.key]
-	if o.kind.Writes() {
-		r[o.key] = o.value
+	before, ok := r[o.key]
+	if !ok {
+		before = missing
 	}
-	switch {
-	case o.kind == kvs.Put:
-		return stored
-	case ok:
-		return found(old)
+	result, after := o.step(before)
+	if after.found {
+		r[o.key] = after
 	}
-	return missing
+	return result
 }
 
 // text returns n random bytes of a small alphabet, with the smallest and largest byte.
@@ -74,9 +85,9 @@ func testRandom(t *testing.T, open func() kvs.Engine) {
 			t.Fatalf("after %d operations: Len %d, want %d", done, e.Len(), len(want))
 		}
 	}
-	for key, value := range want {
-		if got := apply(t, e, get(key))[0]; got != found(value) {
-			t.Errorf("at the end: %.20q is %v, want %v", key, got, found(value))
+	for key, due := range want {
+		if got := apply(t, e, get(key))[0]; got != due {
+			t.Errorf("at the end: %.20q is %v, want %v", key, got, due)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package enginetest
+package engine
 
 import (
 	"fmt"
@@ -9,10 +9,24 @@ import (
 	"kvlab/kvs"
 )
 
-// Benchmark measures one engine over a small matrix, with values of 128 bytes
+func BenchmarkEngine(b *testing.B) {
+	for _, name := range Names {
+		b.Run("engine="+name, func(b *testing.B) {
+			benchmark(b, func() kvs.Engine {
+				e, err := Open(name, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return e
+			})
+		})
+	}
+}
+
+// benchmark measures one engine over a small matrix, with values of 128 bytes
 // and uniform keys; with 10^7 records only large batches of many goroutines. ns/op,
 // B/op and allocs/op are of one operation.
-func Benchmark(b *testing.B, open func() kvs.Engine) {
+func benchmark(b *testing.B, open func() kvs.Engine) {
 	const few = 1_000_000
 	for _, records := range []int{10_000, few, 10_000_000} {
 		load := sync.OnceValue(func() kvs.Engine { return loaded(open(), records) })
