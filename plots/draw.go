@@ -30,16 +30,22 @@ func Draw(dir string) ([]string, error) {
 	return d.Write(dir)
 }
 
-// Drawing is what is drawn of a run or a sweep.
+// Drawing is what is drawn of a run, a sweep or several runs.
 type Drawing struct {
 	Summary string   // for a terminal, in lines
-	Missing []string // what an aborted run did not write
+	Notes   []string // what an aborted run did not write, and the runs that were left out
 	figures []figure.Figure
-	page    []byte
+	page    []byte // nil for none
 }
 
-// Load reads a run's or a sweep's folder.
-func Load(dir string) (d Drawing, err error) {
+// Load reads a run's or a sweep's folder. It takes several run folders for the trials
+// of one sweep, and a sweep's folder among them for its trials; a folder that is named
+// twice counts once. Of these, only the figures are drawn, throughput_scaling first.
+func Load(dirs ...string) (d Drawing, err error) {
+	if len(dirs) > 1 {
+		return loadMany(dirs)
+	}
+	dir := dirs[0]
 	if folder.IsSweep(dir) {
 		s, err := folder.LoadSweep(dir)
 		if err != nil {
@@ -53,30 +59,29 @@ func Load(dir string) (d Drawing, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.figures, d.Summary, d.Missing = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict), r.Missing
+	for _, missing := range r.Missing {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s is incomplete: missing %s", dir, missing))
+	}
+	d.figures, d.Summary = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict)
 	d.page, err = report.Report(r)
 	return d, err
 }
 
-// DrawMany takes several run folders for the trials of one sweep, and a sweep's
-// folder for those of its trials, and writes their figures, throughput_scaling.png
-// and .svg first, into out. It returns the names of the files, and the runs that
-// it left out because they are not valid. A folder that is named twice counts
-// once.
-func DrawMany(dirs []string, out string) (files, leftOut []string, err error) {
+// loadMany reads several folders.
+func loadMany(dirs []string) (d Drawing, err error) {
 	runs, err := folder.LoadRuns(dirs)
 	if err != nil {
-		return nil, nil, err
+		return d, err
 	}
 	sweep := folder.SweepOf(runs)
 	for _, trial := range sweep.Failed() {
-		leftOut = append(leftOut, format.Label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
+		d.Notes = append(d.Notes, "left out "+format.Label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
 	}
-	if len(leftOut) == len(runs) {
-		return nil, leftOut, &folder.InputError{Err: errors.New("none of the runs is valid: there is nothing to draw")}
+	if len(d.Notes) == len(runs) {
+		return d, errors.New("none of the runs is valid: there is nothing to draw")
 	}
-	files, err = Drawing{figures: chart.ScalingFigures(sweep)}.Write(out)
-	return files, leftOut, err
+	d.figures = chart.ScalingFigures(sweep)
+	return d, nil
 }
 
 // Summary returns a run as text for a terminal: what each node and each group used in

@@ -84,15 +84,15 @@ func TestDrawMany(t *testing.T) {
 	if err := os.Symlink("run16-2", latest); err != nil {
 		t.Fatal(err)
 	}
-	files, leftOut, err := DrawMany(append(dirs, latest), root)
+	d, err := Load(append(dirs, latest)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 2 {
-		t.Errorf("DrawMany wrote %v, want two files", files)
+	if files, err := d.Write(root); len(files) != 2 || err != nil {
+		t.Errorf("%v were written, %v: want two files", files, err)
 	}
-	if len(leftOut) != 1 || leftOut[0] != "run8-2: INVALID(misses in the window, node5)" {
-		t.Errorf("left out %q, want run8-2 with its reason", leftOut)
+	if len(d.Notes) != 1 || d.Notes[0] != "left out run8-2: INVALID(misses in the window, node5)" {
+		t.Errorf("notes %q, want run8-2 left out with its reason", d.Notes)
 	}
 	checkPNG(t, filepath.Join(root, "throughput_scaling.png"))
 	foldertest.CheckXML(t, "throughput_scaling.svg", foldertest.Read(t, filepath.Join(root, "throughput_scaling.svg")))

@@ -53,12 +53,12 @@ func curvesBelow(t *testing.T, dir string) map[string]plotter.XYs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for quantity, series := range map[string][]folder.Series{"throughput": folder.Throughput(r), "cpu": folder.CPU(r), "memory": folder.Memory(r), "received": folder.Received(r), "sent": folder.Sent(r)} {
-		for _, s := range series {
+	for quantity, of := range map[string]folder.Quantity{"throughput": folder.OpsPerS, "cpu": folder.CPU, "memory": folder.Memory, "received": folder.Received, "sent": folder.Sent} {
+		for _, s := range r.Series(of) {
 			curves[quantity+" of "+s.Node] = s.Points
 		}
 	}
-	curves["total throughput"] = folder.TotalThroughput(r)
+	curves["total throughput"] = r.TotalThroughput()
 	for phase, span := range r.Phases() {
 		curves["phase "+string(phase)] = plotter.XYs{{X: span.Start, Y: span.End}}
 	}

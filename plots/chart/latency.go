@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -70,7 +69,9 @@ func LatencyFigure(r *folder.Run) figure.Figure {
 	f := runFigure(r, "latency", "Latency by percentile, in the measured window, "+loop)
 	p := figure.NewPanel("percentile", "latency (ms)")
 	reach := supportedNines(r.Latencies.Call.TotalCount())
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, max(1, math.Ceil(reach)), percentileTicks{}
+	p.X.Min, p.X.Max = 0, max(1, math.Ceil(reach))
+	ticks := percentileTicks(p.X.Max)
+	p.X.Tick.Marker = ticks
 	p.Place = percentile
 	group, saturated := figure.Group{}, saturation(r.Run)
 	low, high := math.Inf(1), 0.0
@@ -82,7 +83,7 @@ func LatencyFigure(r *folder.Run) figure.Figure {
 		}
 		low, high = min(low, curve[0].Y), max(high, curve[len(curve)-1].Y)
 		p.Line(kind.line, curve)
-		p.Add(milestones{curve: curve, kind: kind})
+		kind.mark(p, curve, ticks)
 		p.Tooltip(kind.name, curve, func(i int) string { return format.Milliseconds(curve[i].Y*1000) + " ms" })
 		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Line: kind.line})
 	}
@@ -136,12 +137,9 @@ func (k latencyKind) describe(d *latency.Distribution) string {
 	return words + ")"
 }
 
-// percentileTicks label 0, 50, 90, 99, 99.9, ... percent.
-type percentileTicks struct{}
-
-// Ticks returns the ticks within [low, high] nines.
-func (percentileTicks) Ticks(low, high float64) []plot.Tick {
-	marks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: nines(0.5), Label: "50 %"}}
+// percentileTicks label 0, 50, 90, 99, 99.9, ... percent, up to high nines.
+func percentileTicks(high float64) plot.ConstantTicks {
+	marks := plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: nines(0.5), Label: "50 %"}}
 	for n := 1; float64(n) <= high; n++ {
 		percent := strconv.FormatFloat(100-math.Pow(10, float64(2-n)), 'f', max(0, n-2), 64)
 		marks = append(marks, plot.Tick{Value: float64(n), Label: percent + " %"})
@@ -149,42 +147,23 @@ func (percentileTicks) Ticks(low, high float64) []plot.Tick {
 	return marks
 }
 
-// milestones are dots with numbers on a curve, at p50, p90, p99, and so on.
-type milestones struct {
-	curve plotter.XYs
-	kind  latencyKind
+// mark draws dots with numbers on the kind's curve, at p50, p90, p99, and so on.
+func (k latencyKind) mark(p *figure.Panel, curve plotter.XYs, ticks plot.ConstantTicks) {
+	var dots plotter.XYs
+	var labels []figure.Label
+	for _, tick := range ticks[1:] {
+		if tick.Value > curve[len(curve)-1].X {
+			break
+		}
+		at := nearest(curve, tick.Value)
+		dots = append(dots, at)
+		labels = append(labels, figure.Label{At: at, Words: format.Milliseconds(at.Y*1000) + " ms", Left: k.above, Above: k.above})
+	}
+	p.Glyphs(draw.GlyphStyle{Color: k.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, dots)
+	p.Labels(k.line.Color, labels)
 }
 
-// Plot draws the dots and their numbers.
-func (m milestones) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	last := m.curve[len(m.curve)-1].X
-	style := figure.Sans(12, m.kind.line.Color)
-	style.XAlign, style.YAlign = text.XRight, text.YBottom
-	shift := vg.Point{X: -5, Y: 4}
-	if !m.kind.above {
-		style.XAlign, style.YAlign = text.XLeft, text.YTop
-		shift = vg.Point{X: 5, Y: -5}
-	}
-	labels := figure.Labels{Canvas: c}
-	for _, tick := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if tick.Value == 0 || tick.Value > last {
-			continue
-		}
-		at := m.at(tick.Value)
-		point := vg.Point{X: x(at.X), Y: y(at.Y)}
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: m.kind.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, point)
-		labels.Write(style, point.Add(shift), format.Milliseconds(at.Y*1000)+" ms")
-	}
-}
-
-// at is the curve's point nearest to a place on the x axis.
-func (m milestones) at(nines float64) plotter.XY {
-	best := m.curve[0]
-	for _, point := range m.curve {
-		if math.Abs(point.X-nines) < math.Abs(best.X-nines) {
-			best = point
-		}
-	}
-	return best
+// nearest is the curve's point nearest to a place on the x axis.
+func nearest(curve plotter.XYs, nines float64) plotter.XY {
+	return slices.MinFunc(curve, func(a, b plotter.XY) int { return cmp.Compare(math.Abs(a.X-nines), math.Abs(b.X-nines)) })
 }

@@ -13,11 +13,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// rateKnob is the knob along each of that figure's curves.
-const rateKnob = "rate"
-
-// rateCurve is the open-loop trials of one combination of all other knobs, in the
-// order of their throughput.
+// rateCurve is the open-loop trials of one combination of all knobs but the rate, in
+// the order of their throughput.
 type rateCurve struct {
 	name   string
 	trials []metrics.Trial
@@ -26,25 +23,24 @@ type rateCurve struct {
 // curvesOf returns the valid open-loop trials with a latency, and the number of
 // those without one: saturated, or with too few calls.
 func curvesOf(s *folder.Sweep) (all []rateCurve, without int) {
-	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == rateKnob })
-	for _, trial := range s.Trials {
-		switch {
-		case !trial.Verdict.Valid || trial.OfferedOpsPerS == 0:
-			continue
-		case trial.OpP50 == nil || trial.OpP99 == nil:
-			without++
-			continue
+	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == "rate" })
+	for _, group := range groupsOf(s, along) {
+		curve := rateCurve{name: group.name}
+		for _, point := range group.points {
+			for _, trial := range point.Valid {
+				switch {
+				case trial.OfferedOpsPerS == 0:
+				case trial.OpP50 == nil || trial.OpP99 == nil:
+					without++
+				default:
+					curve.trials = append(curve.trials, trial)
+				}
+			}
 		}
-		name := fixedName(s.Knobs, trial.Point, along)
-		i := slices.IndexFunc(all, func(c rateCurve) bool { return c.name == name })
-		if i < 0 {
-			i = len(all)
-			all = append(all, rateCurve{name: name})
+		if len(curve.trials) > 0 {
+			slices.SortFunc(curve.trials, func(a, b metrics.Trial) int { return cmp.Compare(a.OpsPerS, b.OpsPerS) })
+			all = append(all, curve)
 		}
-		all[i].trials = append(all[i].trials, trial)
-	}
-	for _, c := range all {
-		slices.SortFunc(c.trials, func(a, b metrics.Trial) int { return cmp.Compare(a.OpsPerS, b.OpsPerS) })
 	}
 	return all, without
 }

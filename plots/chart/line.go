@@ -16,7 +16,7 @@ import (
 
 // Line is throughput along one knob, with all the others fixed.
 type Line struct {
-	Name   string        // the fixed knobs, as in "batch 8192"; "" for none
+	Name   string        // the other knobs' values, as in "batch 8192"; "" for none
 	Points []PointOnLine // in the order of their places on the axis
 	Law    *stats.USL    // nil when it was not fitted
 	NoLaw  string        // why not; "" if no law is expected
@@ -45,22 +45,45 @@ func (p PointOnLine) Efficiency() float64 {
 // of the other knobs' values.
 func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
 	var all []Line
+	for _, group := range groupsOf(s, along) {
+		line := Line{Name: group.name}
+		for _, point := range group.points {
+			value := point.Values[along]
+			line.Points = append(line.Points, onLine(point, value, x.Place(value)))
+		}
+		slices.SortStableFunc(line.Points, func(a, b PointOnLine) int { return cmp.Compare(a.Place, b.Place) })
+		if x.Grows {
+			line.compareWithIdeal()
+			line.fit(s.Seed)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// group is the points of a sweep that differ in one knob alone.
+type group struct {
+	name   string // the other knobs' values, as in "batch 8192"; "" for none
+	points []folder.Point
+}
+
+// groupsOf returns the groups of a sweep's points that differ in a knob alone; -1 for
+// no knob.
+func groupsOf(s *folder.Sweep, along int) (all []group) {
 	for _, point := range s.Points {
-		name := fixedName(s.Knobs, point.Values, along)
-		i := slices.IndexFunc(all, func(l Line) bool { return l.Name == name })
+		var words []string
+		for i, knob := range s.Knobs {
+			if i != along && len(knob.Values) > 1 {
+				words = append(words, knob.Name+" "+point.Values[i])
+			}
+		}
+		name := strings.Join(words, ", ")
+		i := slices.IndexFunc(all, func(g group) bool { return g.name == name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, Line{Name: name})
+			all = append(all, group{name: name})
 		}
-		value := point.Values[along]
-		all[i].Points = append(all[i].Points, onLine(point, value, x.Place(value)))
-	}
-	for i := range all {
-		slices.SortStableFunc(all[i].Points, func(a, b PointOnLine) int { return cmp.Compare(a.Place, b.Place) })
-		if x.Grows {
-			all[i].compareWithIdeal()
-			all[i].fit(s.Seed)
-		}
+		all[i].points = append(all[i].points, point)
 	}
 	return all
 }
@@ -80,17 +103,6 @@ func onLine(point folder.Point, value string, place float64) PointOnLine {
 		p.Estimate, _ = point.Estimate()
 	}
 	return p
-}
-
-// fixedName is the values of all knobs but one, for people.
-func fixedName(knobs []metrics.Knob, values []string, but int) string {
-	var words []string
-	for i, knob := range knobs {
-		if i != but && len(knob.Values) > 1 {
-			words = append(words, knob.Name+" "+values[i])
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // compareWithIdeal fills in Ideal and Step, from the first point with a result.

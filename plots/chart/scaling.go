@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -90,17 +91,22 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 		line.draw(p, x, figure.Mixed(i, len(lines)), len(lines) > 1)
 	}
 	if len(lines) == 1 {
-		p.Add(medianLabels(lines[0].Points))
+		lines[0].labelMedians(p)
 	}
-	p.Add(failures(lines))
-	x.Apply(p, format.Label) // now, as what was added has widened the axes
-	value := p.Place
-	p.Place = func(x float64) string { return format.Label(knob.Name, 40) + " " + value(x) }
+	markFailures(p, lines)
+	applyAxis(p, x, knob.Name) // now, as what was added has widened the axes
 	p.Y.Min, p.Y.Max = 0, top(lines)
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	f.Legend = scalingLegend(lines, knob.Name)
 	f.Panels = []*figure.Panel{p}
 	return f
+}
+
+// applyAxis makes x a panel's axis, and has tooltips name the places by a knob.
+func applyAxis(p *figure.Panel, x figure.Axis, knob string) {
+	x.Apply(p, format.Label)
+	value := p.Place
+	p.Place = func(x float64) string { return format.Label(knob, 40) + " " + value(x) }
 }
 
 // hasResult reports whether any point of the line has a median.
@@ -138,25 +144,21 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 		}
 		return own
 	}
-	var all, medians, limit, dots plotter.XYs
+	var all, medians, limit plotter.XYs
 	bars := &plotter.YErrorBars{LineStyle: style, CapWidth: 14}
 	bars.LineStyle.Dashes = nil
 	for _, point := range l.Points {
-		all = append(all, plotter.XY{X: point.Place, Y: point.Estimate.Median})
+		median := plotter.XY{X: point.Place, Y: point.Estimate.Median}
+		all = append(all, median)
 		if point.Limit > 0 {
 			limit = append(limit, plotter.XY{X: point.Place, Y: point.Limit})
 		}
-		if point.Estimate.N == 0 {
-			continue
+		if point.Estimate.N > 0 {
+			medians = append(medians, median)
 		}
-		median := plotter.XY{X: point.Place, Y: point.Estimate.Median}
-		medians = append(medians, median)
 		if point.Estimate.Coverage > 0 {
 			bars.XYs = append(bars.XYs, median)
 			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{median.Y - point.Estimate.Low, point.Estimate.High - median.Y})
-		}
-		for _, rate := range point.Rates() {
-			dots = append(dots, plotter.XY{X: point.Place, Y: rate})
 		}
 	}
 	if i := slices.IndexFunc(l.Points, func(p PointOnLine) bool { return p.Ideal > 0 }); i >= 0 {
@@ -174,9 +176,65 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 	if !x.Words { // there is nothing between words
 		p.Line(style, medians)
 	}
-	p.Glyphs(figure.Dot(style), dots)
+	p.Glyphs(figure.Dot(style), l.dots())
 	p.Add(bars)
 	p.Glyphs(figure.Box(style), medians)
+}
+
+// dots are the rates of the valid trials of the points with a result.
+func (l Line) dots() (all plotter.XYs) {
+	for _, point := range l.Points {
+		if point.Estimate.N == 0 {
+			continue
+		}
+		for _, rate := range point.Rates() {
+			all = append(all, plotter.XY{X: point.Place, Y: rate})
+		}
+	}
+	return all
+}
+
+// labelMedians writes each median, and its share of the ideal, below the line, or
+// above it where it falls.
+func (l Line) labelMedians(p *figure.Panel) {
+	var labels []figure.Label
+	for _, point := range l.Points {
+		if point.Estimate.N == 0 {
+			continue
+		}
+		at := plotter.XY{X: point.Place, Y: point.Estimate.Median}
+		words := format.Count(at.Y)
+		if n := len(labels); n > 0 {
+			labels[n-1].Above = at.Y < labels[n-1].At.Y
+			if point.Ideal > 0 {
+				words += fmt.Sprintf(" (%.0f %%)", 100*point.Efficiency())
+			}
+		}
+		labels = append(labels, figure.Label{At: at, Words: words})
+	}
+	p.Labels(figure.Cool[0], labels)
+}
+
+// markFailures draws a cross and the number of failed trials, above the x axis, at
+// each place that has some.
+func markFailures(p *figure.Panel, lines []Line) {
+	count := map[float64]int{}
+	for _, line := range lines {
+		for _, point := range line.Points {
+			count[point.Place] += len(point.Failed)
+		}
+	}
+	var crosses plotter.XYs
+	var labels []figure.Label
+	for _, place := range slices.Sorted(maps.Keys(count)) {
+		if n := count[place]; n > 0 {
+			at := plotter.XY{X: place, Y: 0.02 * top(lines)}
+			crosses = append(crosses, at)
+			labels = append(labels, figure.Label{At: at, Words: fmt.Sprintf("%d failed", n), Above: true})
+		}
+	}
+	p.Glyphs(draw.GlyphStyle{Color: figure.Alarm, Radius: 4.5, Shape: draw.CrossGlyph{}}, crosses)
+	p.Labels(figure.Alarm, labels)
 }
 
 // scalingLegend names the lines and what is drawn beside them.
@@ -223,35 +281,26 @@ func trialsFigure(s *folder.Sweep) figure.Figure {
 		p.Notice("no trial has ended")
 		return f
 	}
-	var values []string
-	var numbers []float64
-	var dots, all plotter.XYs
-	var failed Line
-	most := 0.0
+	var numbers []string
+	var trials Line
+	var all plotter.XYs
 	for _, trial := range s.Trials {
-		number := float64(trial.Number)
-		values, numbers = append(values, strconv.Itoa(trial.Number)), append(numbers, number)
-		all = append(all, plotter.XY{X: number, Y: trial.OpsPerS})
-		if !trial.Verdict.Valid {
-			failed.Points = append(failed.Points, PointOnLine{Point: folder.Point{Point: metrics.Point{Failed: []metrics.Trial{trial}}}, Place: number})
-			continue
-		}
-		dots = append(dots, plotter.XY{X: number, Y: trial.OpsPerS})
-		most = max(most, trial.OpsPerS)
+		point := metrics.Summarize(metrics.Sweep{}, []metrics.Trial{trial})[0]
+		numbers = append(numbers, strconv.Itoa(trial.Number))
+		trials.Points = append(trials.Points, onLine(folder.Point{Point: point}, "", float64(trial.Number)))
+		all = append(all, plotter.XY{X: float64(trial.Number), Y: trial.OpsPerS})
 	}
-	figure.NewAxis(values, numbers, false).Apply(p, format.Label)
-	value := p.Place
-	p.Place = func(x float64) string { return "trial " + value(x) }
+	applyAxis(p, AxisOf(metrics.Knob{Name: "trial", Values: numbers}), "trial")
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	style := figure.Dot(figure.Stroke(figure.Warm[0], 0))
 	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one valid trial", Glyph: style}}}}
 	if point := s.Points[0]; point.OK() {
 		f.Legend[0].Entries = append(f.Legend[0].Entries, drawEstimate(p, point)...)
 	}
-	p.Glyphs(style, dots)
-	p.Add(failures{failed})
+	p.Glyphs(style, trials.dots())
+	markFailures(p, []Line{trials})
 	p.Tooltip("", all, func(i int) string { return trialText(s.Trials[i]) })
-	p.Y.Min, p.Y.Max = 0, figure.Top(most)
+	p.Y.Min, p.Y.Max = 0, top([]Line{trials})
 	return f
 }
 

@@ -24,7 +24,8 @@ func TestSoakFigureIsOfSoaksAlone(t *testing.T) {
 	}
 	for i := range r.Logs {
 		for k := range r.Logs[i].Usages {
-			r.Logs[i].Usages[k].Value.Process = metrics.ProcessUsage{RSSBytes: 90e6, Goroutines: 60 + 100*i, OpenFiles: 70 + i}
+			held := &r.Logs[i].Usages[k].Values
+			held[folder.RSS], held[folder.Goroutines], held[folder.OpenFiles] = 90, float64(60+100*i), float64(70+i)
 		}
 	}
 	at := drawn()

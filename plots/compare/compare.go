@@ -30,8 +30,8 @@ type Variant struct {
 }
 
 // Compare compares run folders with others. A sweep's folder stands for its
-// trials. An InputError says that A or B has no valid trial, or trials of more than
-// one configuration.
+// trials. An error says that A or B has no valid trial, or trials of more than one
+// configuration.
 func Compare(a, b []string) (Comparison, error) {
 	var c Comparison
 	ratesA, err := c.A.load(a)
@@ -78,16 +78,16 @@ func (v *Variant) add(runs []*folder.Run) ([]float64, error) {
 			continue
 		}
 		if r.OpsPerS <= 0 {
-			return nil, &folder.InputError{Err: fmt.Errorf("%s: run %s has no throughput", v.Name, r.ID)}
+			return nil, fmt.Errorf("%s: run %s has no throughput", v.Name, r.ID)
 		}
 		rates, all = append(rates, r.OpsPerS), append(all, identity(r))
 		v.runs = append(v.runs, r)
 	}
 	if len(rates) == 0 {
-		return nil, &folder.InputError{Err: fmt.Errorf("%s: no run is valid: there is nothing to compare", v.Name)}
+		return nil, fmt.Errorf("%s: no run is valid: there is nothing to compare", v.Name)
 	}
 	if differ := folder.Differences(all); len(differ) > 0 {
-		return nil, &folder.InputError{Err: fmt.Errorf("%s: its runs differ in %s: compare one configuration with another", v.Name, strings.Join(differ, ", "))}
+		return nil, fmt.Errorf("%s: its runs differ in %s: compare one configuration with another", v.Name, strings.Join(differ, ", "))
 	}
 	v.Estimate, _ = stats.MedianInterval(rates, 0.95)
 	v.settings = all[0]

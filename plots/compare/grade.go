@@ -1,10 +1,8 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -38,13 +36,9 @@ func (s Scale) GradeFolder(dir string) (Grade, error) {
 		}
 		return s.GradeTrials(sweep.Sweep, sweep.Trials), nil
 	}
-	var run folder.Run
-	described, err := folder.ReadRun(os.DirFS(dir), &run)
+	run, err := folder.Load(dir)
 	if err != nil {
-		return Grade{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	if !described {
-		return Grade{}, &folder.InputError{Err: errors.New(dir + " is neither a run's folder nor a sweep's: neither run.json nor sweep.json is in it")}
+		return Grade{}, err
 	}
 	return s.GradeRun(run.Run), nil
 }

@@ -130,7 +130,7 @@ func TestGradeFolder(t *testing.T) {
 	if got, err := scale.GradeFolder(filepath.Join(dir, "trial-001")); err != nil || got.Percent != 95 || !strings.Contains(got.String(), "one trial") {
 		t.Errorf("one of them has grade %v, %v", got, err)
 	}
-	if got, err := scale.GradeFolder(root); err == nil || !strings.Contains(err.Error(), "neither run.json nor sweep.json is in it") {
+	if got, err := scale.GradeFolder(root); err == nil || !strings.Contains(err.Error(), "not a run folder") {
 		t.Errorf("a folder of something else has grade %v, %v", got, err)
 	}
 }

@@ -26,7 +26,7 @@ func identity(r *folder.Run) map[string]string {
 			continue
 		}
 		for _, flag := range config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag, metrics.OtherFlag) {
-			if _, known := all[flag]; (!known || role == metrics.Server) && flag != folder.SeedFlag {
+			if _, known := all[flag]; (!known || role == metrics.Server) && flag != "seed" {
 				all[string(role)+" -"+flag] = config.Flags[flag]
 			}
 		}

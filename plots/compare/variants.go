@@ -2,10 +2,8 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"kvlab/metrics"
@@ -15,33 +13,26 @@ import (
 )
 
 // Variants compares the two variants of a folder of --ab, by the pairs in which
-// their trials were made. It need not have ended. An InputError says that it is not
-// such a folder, or that a variant has no valid trial.
+// their trials were made. It need not have ended. An error says that it is not such
+// a folder, or that a variant has no valid trial.
 func Variants(dir string) (Comparison, error) {
 	var c Comparison
-	dir, err := folder.RealPath(dir) // a trial's name has the folder's
-	if err != nil {
-		return c, err
-	}
 	s := &folder.Sweep{}
 	if folder.IsSweep(dir) {
+		var err error
 		if s, err = folder.LoadSweep(dir); err != nil {
 			return c, err
 		}
 	}
 	if len(s.Variants) != len(metrics.VariantNames) {
-		return c, &folder.InputError{Err: fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)}
+		return c, fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)
 	}
 	trials := s.Trials
-	runs, err := folder.LoadTrials(dir)
-	if err != nil {
-		return c, err
-	}
 	for i, variant := range []*Variant{&c.A, &c.B} {
 		var own []*folder.Run
 		for at, trial := range trials {
 			if trial.Point[0] == metrics.VariantNames[i] {
-				own = append(own, runs[at])
+				own = append(own, s.Runs[at])
 			}
 		}
 		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "nothing of its own"), 120)
@@ -51,13 +42,13 @@ func Variants(dir string) (Comparison, error) {
 	}
 	a, b := pairs(trials, func(i int) float64 { return trials[i].OpsPerS })
 	if len(a) == 0 {
-		return c, &folder.InputError{Err: errors.New(filepath.Base(dir) + ": no pair has two valid trials: there is nothing to compare")}
+		return c, fmt.Errorf("%s: no pair has two valid trials: there is nothing to compare", s.ID)
 	}
 	c.Results = []Result{resultOf(a, b, true, 0.95)}
 	if s.Together {
 		c.Results = nil // each variant has the throughput that the other leaves it
 		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-			a, b := pairs(trials, func(i int) float64 { return runs[i].CPUPerOp(role) })
+			a, b := pairs(trials, func(i int) float64 { return s.Runs[i].CPUPerOp(role) })
 			cost := resultOf(a, b, true, stats.TogetherConfidence)
 			cost.CostOf = role
 			c.Results = append(c.Results, cost)

@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"image/color"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -115,23 +117,44 @@ func (s spans) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: vg.Points(18)}}}}
 }
 
-// Labels writes labels on a canvas. A label that would cover another is left out,
-// and one that would leave the canvas is moved in.
-type Labels struct {
-	Canvas draw.Canvas
-	boxes  []vg.Rectangle
+// Label is words beside a point: on its right and below it, unless otherwise said.
+type Label struct {
+	At          plotter.XY
+	Words       string
+	Left, Above bool
 }
 
-// Write writes a label.
-func (l *Labels) Write(style text.Style, at vg.Point, words string) {
-	box := style.Rectangle(words).Add(at)
-	in := max(l.Canvas.Min.X-box.Min.X, 0) - max(box.Max.X-l.Canvas.Max.X, 0)
-	at.X, box.Min.X, box.Max.X = at.X+in, box.Min.X+in, box.Max.X+in
-	for _, other := range l.boxes {
-		if box.Min.X < other.Max.X && other.Min.X < box.Max.X && box.Min.Y < other.Max.Y && other.Min.Y < box.Max.Y {
-			return
+// Labels adds labels. One that would cover another is left out, and one that would
+// leave the panel is moved in.
+func (p *Panel) Labels(c color.Color, all []Label) { p.Add(labelled{c, all}) }
+
+type labelled struct {
+	color color.Color
+	all   []Label
+}
+
+// Plot writes the labels.
+func (l labelled) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var boxes []vg.Rectangle
+	for _, label := range l.all {
+		style, at := Sans(12, l.color), vg.Point{X: x(label.At.X) + 8, Y: y(label.At.Y) - 6}
+		style.XAlign, style.YAlign = text.XLeft, text.YTop
+		if label.Left {
+			style.XAlign, at.X = text.XRight, at.X-14
+		}
+		if label.Above {
+			style.YAlign, at.Y = text.YBottom, at.Y+10
+		}
+		box := style.Rectangle(label.Words).Add(at)
+		in := max(c.Min.X-box.Min.X, 0) - max(box.Max.X-c.Max.X, 0)
+		at.X, box.Min.X, box.Max.X = at.X+in, box.Min.X+in, box.Max.X+in
+		covers := func(b vg.Rectangle) bool {
+			return box.Min.X < b.Max.X && b.Min.X < box.Max.X && box.Min.Y < b.Max.Y && b.Min.Y < box.Max.Y
+		}
+		if !slices.ContainsFunc(boxes, covers) {
+			boxes = append(boxes, box)
+			c.FillText(style, at, label.Words)
 		}
 	}
-	l.boxes = append(l.boxes, box)
-	l.Canvas.FillText(style, at, words)
 }

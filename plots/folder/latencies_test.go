@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"math"
 	"testing"
 
 	"kvlab/metrics"
@@ -10,11 +11,9 @@ import (
 func TestLoadMergesTheWindowOfEveryClient(t *testing.T) {
 	r := load(t, foldertest.MakeRun(t, foldertest.Plan{Servers: 1, Clients: 3, WindowS: 4, ClientOpsPerS: 2e6, Verdict: foldertest.Valid, Seed: 11}))
 	calls := uint64(0)
-	for _, log := range r.NodesOf(metrics.Client) {
-		for _, i := range log.Intervals {
-			if i.Value.Phase == metrics.Window {
-				calls += i.Value.Counts.Calls
-			}
+	for _, i := range r.clientIntervals() {
+		if i.Phase == metrics.Window {
+			calls += uint64(math.Round(i.Values[OpsPerS]*i.LengthS)) / foldertest.OpsPerCall
 		}
 	}
 	if got := uint64(r.Latencies.Call.TotalCount()); got != calls {

@@ -6,21 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
-	"strings"
 
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 )
 
-// InputError is a fault of a run folder, not of this program.
-type InputError struct{ Err error }
-
-// Error returns the fault's text.
-func (e *InputError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the fault.
-func (e *InputError) Unwrap() error { return e.Err }
+// Load is Read of a folder of the file system. Its errors name the folder.
+func Load(dir string) (*Run, error) {
+	r, err := Read(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return r, nil
+}
 
 // Read reads a run folder: run.json and the nodes' .jsonl files. What an
 // aborted run did not write is listed in Run.Missing and is no error. A file that
@@ -28,20 +28,27 @@ func (e *InputError) Unwrap() error { return e.Err }
 // run folder.
 func Read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}
-	described, err := ReadRun(folder, run)
-	if err != nil {
+	err := run.readJSON(folder)
+	described := !errors.Is(err, fs.ErrNotExist)
+	if !described {
+		run.Missing = append(run.Missing, runFile)
+	} else if err != nil {
 		return nil, err
 	}
-	files, err := recordFiles(folder)
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, pattern := range []string{"kvsclient-*.jsonl", "kvsserver-*.jsonl"} {
+		found, err := fs.Glob(folder, pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
 	}
 	if !described && len(files) == 0 {
-		return nil, &InputError{errors.New("not a run folder: neither run.json nor kvsserver-NODE.jsonl is in it")}
+		return nil, errors.New("not a run folder: neither run.json nor kvsserver-NODE.jsonl is in it")
 	}
 	for _, file := range files {
 		if err := run.readLog(folder, file); err != nil {
-			return nil, &InputError{err}
+			return nil, err
 		}
 	}
 	run.sortLogs()
@@ -52,21 +59,18 @@ func Read(folder fs.FS) (*Run, error) {
 	return run, nil
 }
 
-// ReadRun reads run.json into run and returns whether there is one.
-func ReadRun(folder fs.FS, run *Run) (bool, error) {
-	const file = "run.json"
-	text, err := fs.ReadFile(folder, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		run.Missing = append(run.Missing, file)
-		return false, nil
-	}
+const runFile = "run.json"
+
+// readJSON reads run.json. Its error is fs.ErrNotExist if there is none.
+func (r *Run) readJSON(folder fs.FS) error {
+	text, err := fs.ReadFile(folder, runFile)
 	if err != nil {
-		return false, &InputError{fmt.Errorf("read the run: %w", err)}
+		return fmt.Errorf("read the run: %w", err)
 	}
-	if err := json.Unmarshal(text, &run.Run); err != nil {
-		return false, &InputError{fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(text[:offsetOf(err, text)], []byte("\n")), err)}
+	if err := json.Unmarshal(text, &r.Run); err != nil {
+		return fmt.Errorf("%s:%d: %w", runFile, 1+bytes.Count(text[:offsetOf(err, text)], []byte("\n")), err)
 	}
-	return true, nil
+	return nil
 }
 
 // offsetOf returns where in text a JSON error is.
@@ -80,23 +84,6 @@ func offsetOf(err error, text []byte) int64 {
 		return min(kind.Offset, int64(len(text)))
 	}
 	return 0
-}
-
-// recordFiles returns the names of the folder's record files in order.
-func recordFiles(folder fs.FS) ([]string, error) {
-	entries, err := fs.ReadDir(folder, ".")
-	if err != nil {
-		return nil, &InputError{fmt.Errorf("read the run folder: %w", err)}
-	}
-	var files []string
-	for _, entry := range entries {
-		name := entry.Name()
-		isNode := strings.HasPrefix(name, "kvsserver-") || strings.HasPrefix(name, "kvsclient-")
-		if isNode && strings.HasSuffix(name, ".jsonl") {
-			files = append(files, name)
-		}
-	}
-	return files, nil
 }
 
 // noteMissing lists the nodes of run.json without records or without a summary.

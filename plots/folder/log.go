@@ -17,7 +17,7 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	}
 	defer f.Close()
 	log := Log{}
-	intervals, usages := track[metrics.Interval]{join: joinIntervals}, track[metrics.Usage]{join: joinUsages}
+	var intervals, usages track
 	records := metrics.NewReader(file, f)
 	for line := 1; records.Scan(); line++ {
 		record := records.Record()
@@ -26,12 +26,12 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		}
 		switch {
 		case record.Interval != nil:
-			intervals.add(At[metrics.Interval]{record.Time, *record.Interval})
+			intervals.add(ofInterval(record.Time, *record.Interval))
 		case record.Usage != nil:
-			usages.add(At[metrics.Usage]{record.Time, ownInterface(*record.Usage)})
+			usages.add(ofUsage(record.Time, *record.Usage))
 		}
 	}
-	log.Intervals, log.Usages = intervals.points, usages.points
+	log.Intervals, log.Usages = intervals.samples, usages.samples
 	if err := records.Err(); errors.Is(err, metrics.ErrCutShort) {
 		r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
 	} else if err != nil {

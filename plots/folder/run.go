@@ -8,7 +8,6 @@ package folder
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
@@ -22,50 +21,15 @@ type Run struct {
 	Missing   []string     // what an aborted run did not write, in words
 }
 
-// Log is one node's .jsonl file over time, in at most maxPoints steps of each kind.
+// Log is one node's .jsonl file over time, in at most maxPoints samples of each kind.
 type Log struct {
 	Node      string
 	Role      metrics.Role
-	Intervals []At[metrics.Interval]
-	Usages    []At[metrics.Usage]
+	Intervals []Sample
+	Usages    []Sample
 	config    *metrics.Config
 	summary   *metrics.Summary
 }
-
-// At is a value and the wall clock at the end of the time that it covers.
-type At[T any] struct {
-	Time  time.Time
-	Value T
-}
-
-// NodesOf returns the run's logs of one role.
-func (r *Run) NodesOf(role metrics.Role) []Log {
-	var some []Log
-	for _, log := range r.Logs {
-		if log.Role == role {
-			some = append(some, log)
-		}
-	}
-	return some
-}
-
-// origin is the moment that figures call second 0: the window's start, or the
-// first record of a run that never had a window.
-func (r *Run) origin() time.Time {
-	if !r.WindowStart.IsZero() {
-		return r.WindowStart
-	}
-	first := r.Started
-	for _, log := range r.Logs {
-		if len(log.Intervals) > 0 && (first.IsZero() || log.Intervals[0].Time.Before(first)) {
-			first = log.Intervals[0].Time
-		}
-	}
-	return first
-}
-
-// seconds returns when, in seconds after the origin.
-func (r *Run) seconds(when time.Time) float64 { return when.Sub(r.origin()).Seconds() }
 
 // sortLogs puts servers first and nodes in run.json's order.
 func (r *Run) sortLogs() {

@@ -12,7 +12,7 @@ import (
 )
 
 // Series is one line of a figure over time. X is seconds after the window's start,
-// at the middle of a measurement; Y is in the figure's unit.
+// at the middle of a sample; Y is in the quantity's unit.
 type Series struct {
 	Node   string
 	Role   metrics.Role
@@ -22,19 +22,23 @@ type Series struct {
 // Span is a stretch of time in seconds after the window's start.
 type Span struct{ Start, End float64 }
 
-// middle is the place in a figure of a value that covers the lengthS seconds before
-// end.
-func (r *Run) middle(end time.Time, lengthS float64) float64 {
-	return r.seconds(end) - lengthS/2
-}
-
-// Throughput returns each client's operations per second over time.
-func Throughput(r *Run) []Series {
+// Series returns a quantity over time: operations of each client, and what each node
+// used. A sample without the quantity has no point.
+func (r *Run) Series(q Quantity) []Series {
 	var all []Series
-	for _, log := range r.NodesOf(metrics.Client) {
+	for _, log := range r.Logs {
+		samples := log.Usages
+		if q == OpsPerS {
+			if log.Role != metrics.Client {
+				continue
+			}
+			samples = log.Intervals
+		}
 		one := Series{Node: log.Node, Role: log.Role}
-		for _, i := range log.Intervals {
-			one.Points = append(one.Points, plotter.XY{X: r.middle(i.Time, i.Value.LengthS), Y: i.Value.OpsPerS()})
+		for _, s := range samples {
+			if y := s.Values[q]; !math.IsNaN(y) {
+				one.Points = append(one.Points, plotter.XY{X: r.seconds(s.Time) - s.LengthS/2, Y: y})
+			}
 		}
 		all = append(all, one)
 	}
@@ -46,18 +50,15 @@ func Throughput(r *Run) []Series {
 // several. Clients report at different moments, so each interval's operations are
 // spread evenly over the steps that it touches; the sum of the points times the
 // step is exactly the sum of all operations.
-func TotalThroughput(r *Run) plotter.XYs {
-	clients := r.NodesOf(metrics.Client)
+func (r *Run) TotalThroughput() plotter.XYs {
 	step := r.Step()
 	ops := map[int]float64{} // by step
-	for _, log := range clients {
-		for _, i := range log.Intervals {
-			end := r.seconds(i.Time) / step
-			start := end - i.Value.LengthS/step
-			for s := int(math.Floor(start)); float64(s) < end; s++ {
-				share := min(end, float64(s+1)) - max(start, float64(s))
-				ops[s] += i.Value.OpsPerS() * share
-			}
+	for _, i := range r.clientIntervals() {
+		end := r.seconds(i.Time) / step
+		start := end - i.LengthS/step
+		for s := int(math.Floor(start)); float64(s) < end; s++ {
+			share := min(end, float64(s+1)) - max(start, float64(s))
+			ops[s] += i.Values[OpsPerS] * share
 		}
 	}
 	var total plotter.XYs
@@ -65,6 +66,16 @@ func TotalThroughput(r *Run) plotter.XYs {
 		total = append(total, plotter.XY{X: (float64(s) + 0.5) * step, Y: ops[s]})
 	}
 	return total
+}
+
+// clientIntervals returns the intervals of all clients.
+func (r *Run) clientIntervals() (all []Sample) {
+	for _, log := range r.Logs {
+		if log.Role == metrics.Client {
+			all = append(all, log.Intervals...)
+		}
+	}
+	return all
 }
 
 // Step is the number of whole seconds of which no log has more than maxPoints.
@@ -78,63 +89,18 @@ func (r *Run) Step() float64 {
 	return max(1, math.Ceil(longest/maxPoints))
 }
 
-// CPU returns each node's processor usage, 0 to 100 % of all its cores.
-func CPU(r *Run) []Series {
-	return Usages(r, func(u metrics.Usage) (float64, bool) { return u.CPUPercent, true })
-}
-
-// Memory returns each machine's used memory in GiB (2^30 bytes).
-func Memory(r *Run) []Series {
-	return Usages(r, func(u metrics.Usage) (float64, bool) { return float64(u.MemoryUsedBytes) / (1 << 30), true })
-}
-
-// Received returns the traffic that each node's data interface received, in Gb/s
-// (10^9 bits per second). A sample without that interface has no point.
-func Received(r *Run) []Series {
-	return Usages(r, func(u metrics.Usage) (float64, bool) {
-		data, ok := u.Data()
-		return data.RxBytesPerS * 8 / 1e9, ok
-	})
-}
-
-// Sent returns the traffic that each node's data interface sent, as Received does.
-func Sent(r *Run) []Series {
-	return Usages(r, func(u metrics.Usage) (float64, bool) {
-		data, ok := u.Data()
-		return data.TxBytesPerS * 8 / 1e9, ok
-	})
-}
-
-// Usages returns one series per node, of the values that a function reads from a
-// usage.
-func Usages(r *Run, value func(metrics.Usage) (float64, bool)) []Series {
-	var all []Series
-	for _, log := range r.Logs {
-		one := Series{Node: log.Node, Role: log.Role}
-		for _, u := range log.Usages {
-			if y, ok := value(u.Value); ok {
-				one.Points = append(one.Points, plotter.XY{X: r.middle(u.Time, u.Value.LengthS), Y: y})
-			}
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
 // Phases returns when the clients were in each phase, from the first one's
 // entry to the last one's exit. Other phases end where the window begins, and
 // begin where it ends.
 func (r *Run) Phases() map[metrics.Phase]Span {
 	spans := map[metrics.Phase]Span{}
-	for _, log := range r.NodesOf(metrics.Client) {
-		for _, i := range log.Intervals {
-			end := r.seconds(i.Time)
-			span, seen := spans[i.Value.Phase]
-			if !seen {
-				span = Span{math.Inf(1), math.Inf(-1)}
-			}
-			spans[i.Value.Phase] = Span{min(span.Start, end-i.Value.LengthS), max(span.End, end)}
+	for _, i := range r.clientIntervals() {
+		end := r.seconds(i.Time)
+		span, seen := spans[i.Phase]
+		if !seen {
+			span = Span{math.Inf(1), math.Inf(-1)}
 		}
+		spans[i.Phase] = Span{min(span.Start, end-i.LengthS), max(span.End, end)}
 	}
 	if r.WindowStart.IsZero() || r.WindowS <= 0 {
 		return spans
@@ -158,15 +124,31 @@ func (r *Run) WorkSpan() (start, end float64) {
 	if window, ok := r.Phases()[metrics.Window]; ok {
 		start, end = window.Start, window.End
 	}
-	for _, log := range r.NodesOf(metrics.Client) {
-		for _, i := range log.Intervals {
-			if at := r.seconds(i.Time); i.Value.Counts.Ops() > 0 {
-				start, end = min(start, at-i.Value.LengthS), max(end, at)
-			}
+	for _, i := range r.clientIntervals() {
+		if at := r.seconds(i.Time); i.Values[OpsPerS] > 0 {
+			start, end = min(start, at-i.LengthS), max(end, at)
 		}
 	}
 	if start >= end {
 		return 0, 1
 	}
 	return start, end
+}
+
+// seconds returns when, in seconds after the origin.
+func (r *Run) seconds(when time.Time) float64 { return when.Sub(r.origin()).Seconds() }
+
+// origin is the moment that figures call second 0: the window's start, or the
+// first record of a run that never had a window.
+func (r *Run) origin() time.Time {
+	if !r.WindowStart.IsZero() {
+		return r.WindowStart
+	}
+	first := r.Started
+	for _, log := range r.Logs {
+		if len(log.Intervals) > 0 && (first.IsZero() || log.Intervals[0].Time.Before(first)) {
+			first = log.Intervals[0].Time
+		}
+	}
+	return first
 }

@@ -19,8 +19,8 @@ var start = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 func after(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 
 // interval is ops operations in the lengthS seconds up to end.
-func interval(end, lengthS float64, ops uint64, phase metrics.Phase) At[metrics.Interval] {
-	return At[metrics.Interval]{after(end), metrics.Interval{Phase: phase, LengthS: lengthS, Counts: metrics.Counts{Gets: ops}}}
+func interval(end, lengthS float64, ops uint64, phase metrics.Phase) Sample {
+	return ofInterval(after(end), metrics.Interval{Phase: phase, LengthS: lengthS, Counts: metrics.Counts{Gets: ops}})
 }
 
 // twoClients is a run of two seconds whose clients report at different
@@ -30,11 +30,11 @@ func twoClients() *Run {
 		Run:       metrics.Run{WindowStart: start, WindowS: 2},
 		Latencies: latency.NewSet(),
 		Logs: []Log{
-			{Node: "s", Role: metrics.Server, Intervals: []At[metrics.Interval]{interval(1, 1, 999, metrics.Window)}},
-			{Node: "a", Role: metrics.Client, Intervals: []At[metrics.Interval]{
+			{Node: "s", Role: metrics.Server, Intervals: []Sample{interval(1, 1, 999, metrics.Window)}},
+			{Node: "a", Role: metrics.Client, Intervals: []Sample{
 				interval(0, 1, 50, metrics.WarmUp), interval(1, 1, 100, metrics.Window), interval(2, 1, 200, metrics.Window),
 			}},
-			{Node: "b", Role: metrics.Client, Intervals: []At[metrics.Interval]{
+			{Node: "b", Role: metrics.Client, Intervals: []Sample{
 				interval(0.25, 0.5, 40, metrics.WarmUp), interval(1.25, 1, 400, metrics.Window), interval(2.25, 1, 80, metrics.Drain),
 			}},
 		},
@@ -55,9 +55,9 @@ func wantPoints(t *testing.T, name string, got, want plotter.XYs) {
 }
 
 func TestThroughputStandsInTheMiddleOfItsInterval(t *testing.T) {
-	all := Throughput(twoClients())
+	all := twoClients().Series(OpsPerS)
 	if len(all) != 2 || all[0].Node != "a" || all[1].Node != "b" {
-		t.Fatalf("Throughput = %v, want clients a and b", all)
+		t.Fatalf("the throughput is %v, want clients a and b", all)
 	}
 	wantPoints(t, "a", all[0].Points, plotter.XYs{{X: -0.5, Y: 50}, {X: 0.5, Y: 100}, {X: 1.5, Y: 200}})
 	wantPoints(t, "b", all[1].Points, plotter.XYs{{X: 0, Y: 80}, {X: 0.75, Y: 400}, {X: 1.75, Y: 80}})
@@ -66,7 +66,7 @@ func TestThroughputStandsInTheMiddleOfItsInterval(t *testing.T) {
 func TestTotalThroughputSpreadsIntervals(t *testing.T) {
 	// Of b: 20 of the first 40 fall before 0, 300 of 400 before 1, 60 of 80
 	// before 2.
-	wantPoints(t, "total", TotalThroughput(twoClients()), plotter.XYs{
+	wantPoints(t, "total", twoClients().TotalThroughput(), plotter.XYs{
 		{X: -0.5, Y: 50 + 20}, {X: 0.5, Y: 100 + 20 + 300}, {X: 1.5, Y: 200 + 100 + 60}, {X: 2.5, Y: 20},
 	})
 }
@@ -74,13 +74,11 @@ func TestTotalThroughputSpreadsIntervals(t *testing.T) {
 func TestTotalThroughputKeepsEveryOperation(t *testing.T) {
 	r := load(t, foldertest.MakeRun(t, foldertest.Plan{Servers: 2, Clients: 3, WindowS: 6, ClientOpsPerS: 1e6, Verdict: foldertest.Valid, Seed: 7}))
 	want := uint64(0)
-	for _, log := range r.NodesOf(metrics.Client) {
-		for _, i := range log.Intervals {
-			want += i.Value.Counts.Ops()
-		}
+	for _, client := range r.Summaries(metrics.Client) {
+		want += client.Total.Ops()
 	}
 	got := 0.0
-	for _, point := range TotalThroughput(r) {
+	for _, point := range r.TotalThroughput() {
 		got += point.Y
 	}
 	if math.Abs(got-float64(want)) > 1e-6*float64(want) {
@@ -99,14 +97,12 @@ func TestUsages(t *testing.T) {
 	noInterface := usage
 	noInterface.DataInterface = "eth2"
 	r := &Run{
-		Run: metrics.Run{WindowStart: start},
-		Logs: []Log{{Node: "s", Role: metrics.Server, Usages: []At[metrics.Usage]{
-			{after(1), usage}, {after(3), noInterface},
-		}}},
+		Run:  metrics.Run{WindowStart: start},
+		Logs: []Log{{Node: "s", Role: metrics.Server, Usages: []Sample{ofUsage(after(1), usage), ofUsage(after(3), noInterface)}}},
 	}
 	for _, test := range []struct {
 		name string
-		of   func(*Run) []Series
+		of   Quantity
 		want plotter.XYs
 	}{
 		{"CPU", CPU, plotter.XYs{{X: 0, Y: 75}, {X: 2, Y: 75}}},
@@ -115,7 +111,7 @@ func TestUsages(t *testing.T) {
 		{"Sent", Sent, plotter.XYs{{X: 0, Y: 2}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			wantPoints(t, test.name, test.of(r)[0].Points, test.want)
+			wantPoints(t, test.name, r.Series(test.of)[0].Points, test.want)
 		})
 	}
 }

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"kvlab/metrics"
 )
@@ -20,6 +16,7 @@ import (
 type Sweep struct {
 	metrics.Sweep
 	Trials []metrics.Trial // finished, in the order of their execution
+	Runs   []*Run          // run.json of each trial
 	Points []Point         // every planned one, in the order of the knobs' values
 	Dir    string          // "" for runs as if they were a sweep
 }
@@ -40,151 +37,80 @@ func IsSweep(dir string) bool {
 func LoadSweep(dir string) (*Sweep, error) {
 	plan, trials, err := metrics.ReadSweep(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &InputError{fmt.Errorf("%s is not a sweep's folder: %s is not in it", dir, metrics.SweepFile)}
+		return nil, fmt.Errorf("%s is not a sweep's folder: %s is not in it", dir, metrics.SweepFile)
 	}
 	if err != nil {
-		return nil, &InputError{err}
-	}
-	for _, trial := range trials {
-		if !planned(plan.Knobs, trial.Point) {
-			return nil, &InputError{fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
-				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)}
-		}
+		return nil, err
 	}
 	s := &Sweep{Sweep: plan, Trials: trials, Dir: dir}
-	for _, point := range metrics.Summarize(plan, trials) {
-		p := Point{Point: point}
-		if len(point.Valid) > 0 {
-			p.Run = &Run{}
-			folder := filepath.Join(dir, point.Valid[0].Folder)
-			described, err := ReadRun(os.DirFS(folder), p.Run)
-			if err == nil && !described {
-				err = errors.New("run.json is not there")
-			}
-			if err != nil {
-				return nil, &InputError{fmt.Errorf("%s: %w", folder, err)}
-			}
+	for _, trial := range trials {
+		if !planned(plan.Knobs, trial.Point) {
+			return nil, fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
+				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)
 		}
-		s.Points = append(s.Points, p)
+		r, folder := &Run{}, filepath.Join(dir, trial.Folder)
+		if err := r.readJSON(os.DirFS(folder)); err != nil && trial.Verdict.Valid {
+			return nil, fmt.Errorf("%s: %w", folder, err)
+		}
+		r.ID, r.Verdict = plan.ID+"/"+trial.Folder, trial.Verdict // an INVALID one may have written nothing
+		s.Runs = append(s.Runs, r)
 	}
+	s.summarize()
 	return s, nil
 }
 
 // planned reports whether the knobs have such a point.
 func planned(knobs []metrics.Knob, point []string) bool {
-	if len(point) != len(knobs) {
-		return false
-	}
-	for i, value := range point {
-		if !slices.Contains(knobs[i].Values, value) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(knobs, point, func(k metrics.Knob, value string) bool { return slices.Contains(k.Values, value) })
 }
 
-// SweepOf makes a sweep whose trials are the runs. Its knobs are the number of nodes
-// and the settings in which the runs differ, except for seeds.
-func SweepOf(runs []*Run) *Sweep {
-	settings := make([]map[string]string, len(runs))
-	for i, r := range runs {
-		settings[i] = Configuration(r)
-	}
-	s := &Sweep{Sweep: metrics.Sweep{Seed: 1, Knobs: []metrics.Knob{knobOf(NodesKnob, settings)}}}
-	for _, name := range otherKnobs(settings) {
-		s.Knobs = append(s.Knobs, knobOf(name, settings))
-	}
-	first := make(map[string]*Run)
-	for i, r := range runs {
-		var point []string
-		for _, knob := range s.Knobs {
-			point = append(point, settings[i][knob.Name])
-		}
-		next := metrics.PlannedTrial{Number: i + 1, Point: point}
-		s.Order = append(s.Order, next)
-		s.Trials = append(s.Trials, metrics.TrialOf(next, r.ID, r.Run))
-		if name := metrics.PointName(s.Knobs, point); r.Verdict.Valid && first[name] == nil {
-			first[name] = r
-		}
-	}
+// summarize fills in the points.
+func (s *Sweep) summarize() {
 	for _, point := range metrics.Summarize(s.Sweep, s.Trials) {
-		if point.Trials() > 0 {
-			s.Points = append(s.Points, Point{point, first[metrics.PointName(s.Knobs, point.Values)]})
+		p := Point{Point: point}
+		if len(point.Valid) > 0 {
+			p.Run = s.Runs[slices.IndexFunc(s.Trials, func(t metrics.Trial) bool { return t.Number == point.Valid[0].Number })]
 		}
+		s.Points = append(s.Points, p)
 	}
-	return s
 }
 
-// otherKnobs names the settings in which the configurations differ, besides the
-// nodes. More than two become one knob, settings, whose values name them all.
-func otherKnobs(configurations []map[string]string) []string {
-	differ := slices.DeleteFunc(Differences(configurations), func(name string) bool { return name == NodesKnob })
-	if len(differ) <= 2 {
-		return differ
-	}
-	for _, c := range configurations {
-		var words []string
-		for _, name := range differ {
-			words = append(words, name+" "+cmp.Or(c[name], "unknown"))
+// LoadRuns loads each run folder once, and run.json of all trials of a sweep's
+// folder.
+func LoadRuns(dirs []string) ([]*Run, error) {
+	var runs []*Run
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		if dir == "" {
+			return nil, errors.New("a folder's name is empty: want names with commas between them")
 		}
-		c["settings"] = strings.Join(words, ", ")
-	}
-	return []string{"settings"}
-}
-
-const NodesKnob = "nodes"
-
-// SeedFlag is no part of a configuration: trials of one may have different seeds.
-const SeedFlag = "seed"
-
-// Configuration is a run's settings by the names of a sweep's knobs: the flags that
-// define the work, the engine, and the number of nodes.
-func Configuration(r *Run) map[string]string {
-	all := map[string]string{NodesKnob: strconv.Itoa(r.Machines())}
-	for flag, value := range r.Workload {
-		if flag != SeedFlag {
-			all[flag] = value
+		path, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			path, err = filepath.Abs(path)
 		}
-	}
-	if r.Symmetric {
-		all["symmetric"] = "yes"
-	}
-	if r.Lab != nil {
-		all["lab"] = r.Lab.String()
-	}
-	if engine := r.Setting(metrics.Server, metrics.EngineFlag); engine != "" {
-		all[metrics.EngineFlag] = engine
-	}
-	return all
-}
-
-// Differences names, in order, the settings that differ between configurations.
-func Differences(configurations []map[string]string) []string {
-	differ := map[string]bool{}
-	for _, c := range configurations {
-		for name, value := range c {
-			other := func(c map[string]string) bool { return c[name] != value }
-			if slices.ContainsFunc(configurations, other) {
-				differ[name] = true
+		if err != nil {
+			return nil, fmt.Errorf("find run folder: %w", err)
+		}
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		if IsSweep(path) {
+			s, err := LoadSweep(path)
+			if err != nil {
+				return nil, err
 			}
+			runs = append(runs, s.Runs...)
+			continue
 		}
-	}
-	return slices.Sorted(maps.Keys(differ))
-}
-
-// knobOf is a knob with the configurations' values: numbers in their order, then
-// words.
-func knobOf(name string, configurations []map[string]string) metrics.Knob {
-	knob := metrics.Knob{Name: name}
-	for _, c := range configurations {
-		if value := c[name]; !slices.Contains(knob.Values, value) {
-			knob.Values = append(knob.Values, value)
+		r, err := Load(dir)
+		if err != nil {
+			return nil, err
 		}
+		r.ID = cmp.Or(r.ID, filepath.Base(path))
+		runs = append(runs, r)
 	}
-	slices.SortFunc(knob.Values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(Number(a), Number(b)), cmp.Compare(a, b))
-	})
-	return knob
+	return runs, nil
 }
 
 // Failed returns the trials that are not valid.
@@ -202,13 +128,4 @@ func (s *Sweep) TrialName(t metrics.Trial) string {
 		name += ", " + point
 	}
 	return name
-}
-
-// Number is the number that a text is; +Inf for other text.
-func Number(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) {
-		return math.Inf(1)
-	}
-	return v
 }

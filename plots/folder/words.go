@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,14 +14,7 @@ import (
 
 // Describe returns a run in one line: work, nodes, window, result, verdict.
 func (r *Run) Describe() string {
-	var parts []string
-	if work := DescribeWork(r.Workload); work != "" {
-		parts = append(parts, work)
-	}
-	parts = append(parts, DescribeTopology(r.Run))
-	if r.Lab != nil {
-		parts = append(parts, r.Lab.String())
-	}
+	parts := []string{DescribeWork(r.Workload), DescribeTopology(r.Run), r.Lab.String()}
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", format.Tenths(r.WindowS)))
 	}
@@ -29,21 +23,21 @@ func (r *Run) Describe() string {
 		offered.PeakOpsPerS = 0 // it does not fit
 		parts = append(parts, "open loop, "+offered.String())
 	}
-	parts = append(parts, ResultOf(r.Run))
+	verdict := "INVALID"
 	if r.Verdict.Valid {
-		parts = append(parts, "VALID")
-	} else {
-		parts = append(parts, "INVALID")
+		verdict = "VALID"
 	}
-	if r.WarmUp != nil && !r.WarmUp.Stationary {
-		parts = append(parts, "NON-STATIONARY")
+	parts = append(parts, ResultOf(r.Run), verdict)
+	parts = append(parts, metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run).Stamps()...)
+	return describe(parts, "run", r.ID)
+}
+
+// describe joins parts, and the name of a run or a sweep; empty ones are left out.
+func describe(parts []string, kind, id string) string {
+	if id != "" {
+		parts = append(parts, kind+" "+id)
 	}
-	if r.Ceiling != nil && r.Ceiling.ClientBound {
-		parts = append(parts, "CLIENT-BOUND")
-	}
-	if r.ID != "" {
-		parts = append(parts, "run "+r.ID)
-	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	return format.Label(strings.Join(parts, " · "), 300)
 }
 
@@ -58,27 +52,26 @@ func (s *Sweep) Describe() string {
 				delete(fixed, knob.Name)
 			}
 		}
-		if work := DescribeWork(fixed); work != "" {
-			parts = append(parts, work)
-		}
+		topology := ""
 		switch {
 		case len(s.Points) == 1:
-			parts = append(parts, DescribeTopology(sample.Run))
+			topology = DescribeTopology(sample.Run)
 		case sample.Symmetric:
-			parts = append(parts, "symmetric")
+			topology = "symmetric"
 		}
-		if sample.Lab != nil {
-			parts = append(parts, sample.Lab.String())
-		}
+		parts = []string{DescribeWork(fixed), topology, sample.Lab.String()}
 	}
 	parts = append(parts, s.Progress())
-	if fewest := s.fewest(); fewest > 0 && fewest < 6 {
+	fewest := math.MaxInt // valid trials of a point with a result
+	for _, point := range s.Points {
+		if point.OK() {
+			fewest = min(fewest, len(point.Valid))
+		}
+	}
+	if fewest < 6 {
 		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
 	}
-	if s.ID != "" {
-		parts = append(parts, "sweep "+s.ID)
-	}
-	return format.Label(strings.Join(parts, " · "), 300)
+	return describe(parts, "sweep", s.ID)
 }
 
 // Progress returns the number of trials, as in "3/6 trials" if some have not ended.
@@ -87,18 +80,6 @@ func (s *Sweep) Progress() string {
 		return fmt.Sprintf("%d/%d trials", done, planned)
 	}
 	return format.Plural(len(s.Trials), "trial")
-}
-
-// fewest returns the smallest number of valid trials that a point with a result has;
-// 0 without results.
-func (s *Sweep) fewest() int {
-	fewest := 0
-	for _, point := range s.Points {
-		if n := len(point.Valid); point.OK() && (fewest == 0 || n < fewest) {
-			fewest = n
-		}
-	}
-	return fewest
 }
 
 // FailureWords names the trials that are not valid; "" for none.

@@ -4,24 +4,20 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"kvlab/metrics/format"
 	"kvlab/plots"
 	"kvlab/plots/compare"
-	"kvlab/plots/folder"
 )
 
 func main() {
-	err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	os.Exit(status(err, os.Stderr))
+	os.Exit(status(run(os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
 }
 
 const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
@@ -45,11 +41,11 @@ folders, several with commas between them, or folders of --trials. DIR is a fold
 
 `
 
-// usageError is a wrong command line.
+// usageError is a wrong command line or run folder.
 type usageError struct{ error }
 
 // run is the command without its process.
-func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	out := flags.String("out", "", "write into this `folder`; it is made when missing")
@@ -71,94 +67,68 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer
 			return usageError{fmt.Errorf("%s is after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
 		}
 	}
-	switch {
-	case flags.Arg(0) == "grade":
-		return printGrade(flags.Args()[1:], stdout)
-	case flags.Arg(0) == "compare":
-		return printComparison(flags.Args()[1:], stdout)
-	case flags.NArg() == 0:
-		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
-	case flags.NArg() == 1:
-		return drawOne(flags.Arg(0), *out, stdout, stderr)
+	var result fmt.Stringer
+	switch flags.Arg(0) {
+	case "":
+		err = errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")
+	case "grade":
+		result, err = grade(flags.Args()[1:])
+	case "compare":
+		result, err = comparison(flags.Args()[1:])
+	default:
+		return draw(flags.Args(), *out, stdout, stderr)
 	}
-	return drawMany(flags.Args(), *out, stdout, stderr)
-}
-
-// drawOne draws one run or one sweep, and prints its result.
-func drawOne(dir, out string, stdout, stderr io.Writer) error {
-	d, err := plots.Load(dir)
-	if err != nil {
-		return err
-	}
-	for _, missing := range d.Missing {
-		fmt.Fprintf(stderr, "kvsplot: %s is incomplete: missing %s\n", dir, missing)
-	}
-	files, err := d.Write(cmp.Or(out, dir))
-	list(stdout, files)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "\n%s", d.Summary)
-	return nil
-}
-
-// drawMany draws the scaling of several runs.
-func drawMany(dirs []string, out string, stdout, stderr io.Writer) error {
-	files, leftOut, err := plots.DrawMany(dirs, cmp.Or(out, "."))
-	for _, name := range leftOut {
-		fmt.Fprintf(stderr, "kvsplot: left out %s\n", name)
-	}
-	list(stdout, files)
-	return err
-}
-
-// printGrade prints what a run is worth on a scale.
-func printGrade(args []string, stdout io.Writer) error {
-	if len(args) != 2 {
-		return usageError{errors.New("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.txt logs/latest")}
-	}
-	scale, err := compare.ReadScale(args[0])
 	if err != nil {
 		return usageError{err}
-	}
-	result, err := scale.GradeFolder(args[1])
-	if err != nil {
-		return err
 	}
 	fmt.Fprintln(stdout, result)
 	return nil
 }
 
-// printComparison prints how two configurations compare.
-func printComparison(args []string, stdout io.Writer) error {
-	if len(args) == 1 {
-		c, err := compare.Variants(args[0])
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(stdout, c)
-		return nil
+// draw draws one run or one sweep and prints its result, or draws the scaling of
+// several runs.
+func draw(dirs []string, out string, stdout, stderr io.Writer) error {
+	d, err := plots.Load(dirs...)
+	for _, note := range d.Notes {
+		fmt.Fprintf(stderr, "kvsplot: %s\n", note)
 	}
-	if len(args) != 2 {
-		return usageError{errors.New("want kvsplot compare A B, for example kvsplot compare logs/a1,logs/a2 logs/b1,logs/b2, or kvsplot compare DIR with a folder of --ab")}
-	}
-	a, b := strings.Split(args[0], ","), strings.Split(args[1], ",")
-	if slices.Contains(a, "") || slices.Contains(b, "") {
-		return usageError{fmt.Errorf("a folder's name is empty in %q against %q: want names with commas between them", args[0], args[1])}
-	}
-	c, err := compare.Compare(a, b)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
-	fmt.Fprintln(stdout, c)
-	return nil
-}
-
-// list prints one line per file written.
-func list(stdout io.Writer, files []string) {
+	if out == "" && len(dirs) == 1 {
+		out = dirs[0]
+	}
+	files, err := d.Write(cmp.Or(out, "."))
 	for _, file := range files {
 		fmt.Fprintln(stdout, file)
 	}
+	if err == nil && d.Summary != "" {
+		fmt.Fprintf(stdout, "\n%s", d.Summary)
+	}
+	return err
+}
+
+// grade is what a run is worth on a scale.
+func grade(args []string) (fmt.Stringer, error) {
+	if len(args) != 2 {
+		return nil, errors.New("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.txt logs/latest")
+	}
+	scale, err := compare.ReadScale(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return scale.GradeFolder(args[1])
+}
+
+// comparison is how two configurations compare.
+func comparison(args []string) (fmt.Stringer, error) {
+	switch len(args) {
+	case 1:
+		return compare.Variants(args[0])
+	case 2:
+		return compare.Compare(strings.Split(args[0], ","), strings.Split(args[1], ","))
+	}
+	return nil, errors.New("want kvsplot compare A B, for example kvsplot compare logs/a1,logs/a2 logs/b1,logs/b2, or kvsplot compare DIR with a folder of --ab")
 }
 
 // status prints an error in one line and returns the exit status: 2 for a
@@ -168,9 +138,7 @@ func status(err error, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(stderr, "kvsplot: %v\n", err)
-	var input *folder.InputError
-	var usage usageError
-	if errors.As(err, &input) || errors.As(err, &usage) {
+	if errors.As(err, new(usageError)) {
 		return 2
 	}
 	return 1

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -80,19 +79,19 @@ func TestRun(t *testing.T) {
 		{name: "grade of nothing valid", args: []string{"grade", "../grades.txt", bad}, wantOut: "no grade: the verdict is INVALID(misses)"},
 		{name: "grade without a run", args: []string{"grade", "../grades.txt"}, want: 2, wantErr: "kvsplot: want kvsplot grade FILE RUN"},
 		{name: "grade without a scale", args: []string{"grade", corrupt + "/run.json", good}, want: 2, wantErr: "run.json:1: \"{\": want operations per second and per cent"},
-		{name: "grade of no run", args: []string{"grade", "../grades.txt", dir}, want: 2, wantErr: "is neither a run's folder nor a sweep's"},
+		{name: "grade of no run", args: []string{"grade", "../grades.txt", dir}, want: 2, wantErr: "not a run folder: "},
 		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html") + "\n\n1M ops/s, the median of 1 trial without an interval, which needs 6\nverdict VALID (1 trial)\n", wantFile: filepath.Join(sweep, "throughput_trials.svg")},
 		{name: "sweep elsewhere", args: []string{"-out", out, sweep}, wantOut: filepath.Join(out, "throughput_trials.png"), wantFile: filepath.Join(out, "throughput_trials.png")},
 		{name: "sweep among runs", args: []string{"-out", out, good, sweep}, wantOut: "throughput_scaling.svg\n"},
 		{name: "compare", args: []string{"compare", good, sweep}, wantOut: "cannot tell apart: B/A is 1.000, but with 1 and 1 trials it has no interval, which needs 3 of each\n"},
 		{name: "compare nothing", args: []string{"compare"}, want: 2, wantErr: "kvsplot: want kvsplot compare A B"},
 		{name: "compare with nothing", args: []string{"compare", good}, want: 2, wantErr: "good is not a folder of --ab: name two to compare, as in kvsplot compare A B"},
-		{name: "compare with an empty name", args: []string{"compare", good + ",", sweep}, want: 2, wantErr: "kvsplot: a folder's name is empty in "},
+		{name: "compare with an empty name", args: []string{"compare", good + ",", sweep}, want: 2, wantErr: "kvsplot: a folder's name is empty"},
 		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			err := run(context.Background(), test.args, strings.NewReader(""), &stdout, &stderr)
+			err := run(test.args, &stdout, &stderr)
 			if got := status(err, &stderr); got != test.want {
 				t.Errorf("exit status %d, want %d", got, test.want)
 			}

@@ -2,7 +2,6 @@ package folder
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"runtime"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"kvlab/metrics"
 )
@@ -80,23 +78,23 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 		t.Errorf("a run of %d s takes %d bytes, want a few megabytes", seconds, grown)
 	}
 	log := r.Logs[0]
-	for what, n := range map[string]int{"intervals": len(log.Intervals), "usages": len(log.Usages), "totals": len(TotalThroughput(r))} {
+	for what, n := range map[string]int{"intervals": len(log.Intervals), "usages": len(log.Usages), "totals": len(r.TotalThroughput())} {
 		if n < maxPoints/4 || n > maxPoints+1 {
 			t.Errorf("%d %s of %d s, want about %d", n, what, seconds, maxPoints)
 		}
 	}
-	sum, lengthS, cpu := uint64(0), 0.0, 0.0
+	sum, lengthS, cpu := 0.0, 0.0, 0.0
 	for _, i := range log.Intervals {
-		sum, lengthS = sum+i.Value.Counts.Ops(), lengthS+i.Value.LengthS
+		sum, lengthS = sum+i.Values[OpsPerS]*i.LengthS, lengthS+i.LengthS
 	}
 	for _, u := range log.Usages {
-		cpu += u.Value.CPUPercent * u.Value.LengthS
-		if data, ok := u.Value.Data(); !ok || data.RxBytesPerS != 5 {
-			t.Fatalf("the data interface is %v, want 5 B/s received", data)
+		cpu += u.Values[CPU] * u.LengthS
+		if got := u.Values[Received]; got != 40e-9 {
+			t.Fatalf("%v Gb/s were received, want 5 B/s", got)
 		}
 	}
-	if want := uint64(seconds) * uint64(seconds+1) / 2; sum != want || math.Abs(lengthS-float64(seconds)) > 1e-6 {
-		t.Errorf("%d operations in %v s, want %d in %d", sum, lengthS, want, seconds)
+	if want := float64(seconds) * float64(seconds+1) / 2; math.Abs(sum/want-1) > 1e-9 || math.Abs(lengthS-float64(seconds)) > 1e-6 {
+		t.Errorf("%v operations in %v s, want %v in %d", sum, lengthS, want, seconds)
 	}
 	if want := 50 * float64(seconds+1); math.Abs(cpu/want-1) > 1e-9 {
 		t.Errorf("CPU adds up to %v, want %v", cpu, want)
@@ -112,10 +110,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// Phases stay apart however long the run is, and a log that only changes phase is
-// read to its end.
+// Phases stay apart however long the run is.
 func TestTrackKeepsPhasesApart(t *testing.T) {
-	intervals := &track[metrics.Interval]{join: joinIntervals}
+	var intervals track
 	for s := range 3 * maxPoints {
 		phase := metrics.WarmUp
 		if s >= maxPoints {
@@ -123,18 +120,8 @@ func TestTrackKeepsPhasesApart(t *testing.T) {
 		}
 		intervals.add(interval(float64(s+1), 1, 1, phase))
 	}
-	spans := (&Run{Run: metrics.Run{}, Logs: []Log{{Role: metrics.Client, Intervals: intervals.points}}}).Phases()
+	spans := (&Run{Run: metrics.Run{}, Logs: []Log{{Role: metrics.Client, Intervals: intervals.samples}}}).Phases()
 	if got := spans[metrics.WarmUp]; math.Abs(got.End-got.Start-maxPoints) > 1e-6 {
 		t.Errorf("the warm-up lasts from %v to %v, want %d s", got.Start, got.End, maxPoints)
-	}
-	restless := &track[metrics.Interval]{join: joinIntervals}
-	for s := range 2 * maxPoints {
-		restless.add(interval(float64(s+1), 1, 1, metrics.Phase(fmt.Sprint(s%2))))
-	}
-	if len(restless.points) != 2*maxPoints {
-		t.Errorf("%d intervals of phases that change each second, want all %d", len(restless.points), 2*maxPoints)
-	}
-	if last := restless.points[2*maxPoints-1].Time; !last.Equal(start.Add(2 * maxPoints * time.Second)) {
-		t.Errorf("the last is at %v", last)
 	}
 }
