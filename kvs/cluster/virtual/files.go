@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"kvlab/metrics"
 )
 
@@ -33,8 +31,9 @@ func Hostnames(hosts int) string {
 	return b.String()
 }
 
-// writeFiles writes every file that the hosts and ssh read. Its ssh key exists as long as
-// the lab. The user's ~/.ssh is neither read nor written.
+// writeFiles writes every file that the hosts and ssh read. One key identifies the user
+// and all hosts, as long as the lab exists. The user's ~/.ssh is neither read nor
+// written.
 func writeFiles(spec metrics.Lab) error {
 	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
 	if !isFolder(privilegeFolder) {
@@ -45,13 +44,25 @@ func writeFiles(spec metrics.Lab) error {
 			return err
 		}
 	}
+	keygen := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kvlab virtual lab", "-f", folder+"/key")
+	if out, err := keygen.CombinedOutput(); err != nil {
+		return fmt.Errorf("ssh-keygen: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	key, err := os.ReadFile(folder + "/key.pub")
+	if err != nil {
+		return err
+	}
 	var files fileSet
 	files.add(tmcc, 0o755, "#!/bin/sh\n# A lab's part of Emulab's client.\n"+
 		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(spec.Hosts)+"END\n")
-	names := "127.0.0.1 localhost\n"
+	names, config := "127.0.0.1 localhost\n", sshConfig
 	for i := range spec.Hosts {
 		names += fmt.Sprintf("%s %s-lan %s-0 %s\n", dataAddress(i), hostname(i), hostname(i), hostname(i))
+		config += fmt.Sprintf("Host %s\n  HostName %s\n", hostname(i), controlAddress(i))
 	}
+	files.add(folder+"/known_hosts", 0o600, "* "+string(key))
+	files.add(folder+"/ssh_config", 0o600, config)
+	files.add(folder+"/sshd_config", 0o600, sshdConfig)
 	for i := range spec.Hosts {
 		own := filepath.Join(folder, hostname(i))
 		files.add(own+"/hosts", 0o644, names)
@@ -59,72 +70,33 @@ func writeFiles(spec metrics.Lab) error {
 		files.add(own+"/emulab/boot/controlif", 0o644, controlCard+"\n")
 		// Where root's password is locked, sshd refuses the account.
 		files.add(own+"/shadow", 0o600, "root:*:1::::::\n")
-		files.add(own+"/sshd_config", 0o600, fmt.Sprintf(sshdConfig, own, folder))
 		if spec.LinkBitsPerS > 0 {
 			files.add(own+"/speed", 0o444, fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6))
 		}
 	}
-	if err := files.err; err != nil {
-		return err
-	}
-	return writeKeys(spec.Hosts)
+	return files.err
 }
 
-// sshdConfig has verbs for the host's folder and the lab's.
-const sshdConfig = `HostKey %s/key
-AuthorizedKeysFile %s/key.pub
+const sshdConfig = `HostKey ` + folder + `/key
+AuthorizedKeysFile ` + folder + `/key.pub
 PidFile none
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 PermitUserRC no
+LogLevel ERROR
 `
 
-// sshConfig is for ssh -F. It has two verbs for the lab's folder.
+// sshConfig is the beginning of the file for ssh -F.
 const sshConfig = `Host *
   User root
-  IdentityFile %s/key
+  IdentityFile ` + folder + `/key
   IdentitiesOnly yes
   IdentityAgent none
-  UserKnownHostsFile %s/known_hosts
+  UserKnownHostsFile ` + folder + `/known_hosts
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
 `
-
-// writeKeys makes the keys of user and hosts, and ssh's files about them.
-func writeKeys(hosts int) error {
-	var group errgroup.Group
-	group.SetLimit(8)
-	group.Go(func() error { return keygen(filepath.Join(folder, "key")) })
-	for i := range hosts {
-		group.Go(func() error { return keygen(filepath.Join(folder, hostname(i), "key")) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	var known strings.Builder
-	config := fmt.Sprintf(sshConfig, folder, folder)
-	for i := range hosts {
-		key, err := os.ReadFile(filepath.Join(folder, hostname(i), "key.pub"))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&known, "%s %s", controlAddress(i), key)
-		config += fmt.Sprintf("Host %s\n  HostName %s\n", hostname(i), controlAddress(i))
-	}
-	var files fileSet
-	files.add(filepath.Join(folder, "known_hosts"), 0o600, known.String())
-	files.add(filepath.Join(folder, "ssh_config"), 0o600, config)
-	return files.err
-}
-
-func keygen(path string) error {
-	cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kvlab virtual lab", "-f", path)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("ssh-keygen: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return nil
-}
 
 // fileSet writes files until one fails.
 type fileSet struct{ err error }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -23,9 +22,8 @@ import (
 type host struct {
 	index int
 	name  string
-	cmd   *exec.Cmd // its pid 1
-	gate  io.Closer // closed when its network exists
-	said  tail
+	cmd   *exec.Cmd     // its pid 1
+	gate  io.Closer     // closed when its network exists
 	ended chan struct{} // closed when pid 1 ends
 }
 
@@ -33,8 +31,13 @@ type host struct {
 // becomes sshd.
 func startHost(index int) (*host, error) {
 	h := &host{index: index, name: hostname(index), ended: make(chan struct{})}
+	stderr, err := os.Create(h.stderr())
+	if err != nil {
+		return nil, err
+	}
+	defer stderr.Close()
 	h.cmd = &exec.Cmd{
-		Path: self, Args: []string{hostName, h.name, strconv.Itoa(index)}, Stderr: &h.said,
+		Path: self, Args: []string{hostName, h.name, strconv.Itoa(index)}, Stderr: stderr,
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: namespaces,
 			Setpgid:    true, // as in Enter
@@ -57,33 +60,30 @@ func startHost(index int) (*host, error) {
 
 func (h *host) pid() int { return h.cmd.Process.Pid }
 
-// greeted waits until the host's sshd greets on the control network.
-func (h *host) greeted(ctx context.Context) error {
+// stderr is the file with the errors of pid 1.
+func (h *host) stderr() string { return filepath.Join(folder, h.name, "stderr") }
+
+// said returns the errors of pid 1 as one line.
+func (h *host) said() string {
+	text, _ := os.ReadFile(h.stderr())
+	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+// answers waits until the host's sshd listens on the control network.
+func (h *host) answers(ctx context.Context) error {
 	for {
-		if greets(ctx, net.JoinHostPort(controlAddress(h.index), "22")) {
-			return nil
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(controlAddress(h.index), "22"))
+		if err == nil {
+			return conn.Close()
 		}
 		select {
 		case <-h.ended:
-			return fmt.Errorf("%s did not start: %s", h.name, h.said.String())
+			return fmt.Errorf("%s did not start: %s", h.name, h.said())
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer on port 22: %w %s", h.name, context.Cause(ctx), h.said.String())
+			return fmt.Errorf("%s does not answer on port 22: %w %s", h.name, context.Cause(ctx), h.said())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-// greets reports whether an SSH server answers.
-func greets(ctx context.Context, address string) bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
-	greeting := make([]byte, 4)
-	io.ReadFull(conn, greeting)
-	return string(greeting) == "SSH-"
 }
 
 // runHost prepares a host in its pid 1, which then becomes sshd. sshd reaps orphans, as an
@@ -114,8 +114,11 @@ func runHost() error {
 	if err := show(own, map[string]string{"speed": "/sys/class/net/" + dataCard + "/speed"}); err != nil {
 		return err
 	}
-	sshd := find("sshd")
-	err = syscall.Exec(sshd, []string{sshd, "-D", "-e", "-f", filepath.Join(own, "sshd_config")}, os.Environ())
+	sshd, err := exec.LookPath("sshd")
+	if err != nil {
+		return err
+	}
+	err = syscall.Exec(sshd, []string{sshd, "-D", "-e", "-f", folder + "/sshd_config"}, os.Environ())
 	return fmt.Errorf("start %s: %w", sshd, err)
 }
 
@@ -128,26 +131,4 @@ func show(own string, files map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// tail keeps the end of its input. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte // guarded by mu
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	const enough = 1 << 10
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-enough):]
-	return len(p), nil
-}
-
-// String returns the end as one line.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.Join(strings.Fields(string(t.text)), " ")
 }

@@ -20,8 +20,7 @@ package virtual
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
+	"os/exec"
 )
 
 // A run needs a server and a client. Labs of more than maxHosts are untested.
@@ -79,26 +78,14 @@ var tools = []tool{
 	{"ssh-keygen", "openssh-client"},
 }
 
-// need returns an error that names the package of the first missing tool.
+// need returns an error that names the package of the first missing tool. It adds the
+// folders of system programs to PATH, which root's may lack.
 func need(tools []tool) error {
+	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin:/usr/local/sbin")
 	for _, t := range tools {
-		if find(t.program) == "" {
+		if _, err := exec.LookPath(t.program); err != nil {
 			return fmt.Errorf("--virtual needs %s: type apt-get install %s", t.program, t.debian)
 		}
 	}
 	return nil
-}
-
-// find returns a program's path, "" if it is not installed. Root's PATH may lack the
-// folders of system programs.
-func find(program string) string {
-	folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin", "/usr/local/sbin")
-	at := slices.IndexFunc(folders, func(folder string) bool {
-		info, err := os.Stat(filepath.Join(folder, program))
-		return filepath.IsAbs(folder) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	})
-	if at < 0 {
-		return ""
-	}
-	return filepath.Join(folders[at], program)
 }

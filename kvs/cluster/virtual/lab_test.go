@@ -300,9 +300,6 @@ func TestNotRoot(t *testing.T) {
 
 func TestNeed(t *testing.T) {
 	t.Setenv("PATH", "")
-	if find("sh") != "" || find("no-such-program") != "" {
-		t.Errorf("found %q and %q", find("sh"), find("no-such-program"))
-	}
 	err := need([]tool{{"no-such-program", "some-package"}})
 	if err == nil || err.Error() != "--virtual needs no-such-program: type apt-get install some-package" {
 		t.Error(err)

@@ -93,7 +93,7 @@ func shape(hosts []*host, bitsPerS uint64) error {
 
 // batch runs commands of ip or tc, one a line, until one fails.
 func batch(program, commands string) error {
-	cmd := exec.Command(find(program), "-batch", "-")
+	cmd := exec.Command(program, "-batch", "-")
 	cmd.Stdin = strings.NewReader(commands)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s -batch: %w: %s", program, err, strings.Join(strings.Fields(string(out)), " "))

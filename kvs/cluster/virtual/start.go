@@ -55,7 +55,7 @@ func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, h := range l.hosts {
 		h.gate.Close()
-		group.Go(func() error { return h.greeted(ctx) })
+		group.Go(func() error { return h.answers(ctx) })
 	}
 	return l, group.Wait()
 }
