@@ -3,14 +3,14 @@
 package cgroup
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // Controller is a mounted cpu controller.
@@ -24,35 +24,26 @@ var errNoController = errors.New("no cpu controller for cgroups is mounted here"
 
 // Find returns the cpu controller that this process sees.
 func Find() (Controller, error) {
-	table, err := os.Open("/proc/self/mountinfo")
+	mounts, err := procfs.GetMounts()
 	if err != nil {
 		return Controller{}, err
 	}
-	defer table.Close()
-	return find(table)
+	return find(mounts)
 }
 
-// find looks for the cpu controller in a table of mounts (proc_pid_mountinfo(5)).
-// Version 2 counts only if the controller is enabled for the root's children, as
-// systemd enables it. That setting belongs to the whole machine, and find does not
-// change it.
-func find(table io.Reader) (Controller, error) {
-	lines := bufio.NewScanner(table)
-	for lines.Scan() {
-		before, after, _ := strings.Cut(lines.Text(), " - ")
-		where, how := strings.Fields(before), strings.Fields(after)
-		if len(where) < 5 || len(how) < 3 {
-			continue
-		}
-		c := Controller{Folder: where[4], Unified: how[0] == "cgroup2"}
-		switch {
-		case how[0] == "cgroup" && slices.Contains(strings.Split(how[2], ","), "cpu"):
-			return c, nil
-		case c.Unified:
+// find looks for the cpu controller among mounts. Version 2 counts only if the
+// controller is enabled for the root's children, as systemd enables it. That setting
+// belongs to the whole machine, and find does not change it.
+func find(mounts []*procfs.MountInfo) (Controller, error) {
+	for _, m := range mounts {
+		c := Controller{Folder: m.MountPoint, Unified: m.FSType == "cgroup2"}
+		_, cpu := m.SuperOptions["cpu"]
+		if c.Unified {
 			enabled, _ := os.ReadFile(filepath.Join(c.Folder, "cgroup.subtree_control"))
-			if slices.Contains(strings.Fields(string(enabled)), "cpu") {
-				return c, nil
-			}
+			cpu = slices.Contains(strings.Fields(string(enabled)), "cpu")
+		}
+		if cpu && (c.Unified || m.FSType == "cgroup") {
+			return c, nil
 		}
 	}
 	return Controller{}, errNoController

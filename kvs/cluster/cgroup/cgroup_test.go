@@ -2,11 +2,11 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/prometheus/procfs"
 )
 
 func TestFind(t *testing.T) {
@@ -16,22 +16,26 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const other = "24 1 254:0 / / rw,relatime - ext4 /dev/root rw\n31 30 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n"
-	two := func(dir string) string {
-		return fmt.Sprintf("40 30 0:36 / %s rw - cgroup2 cgroup2 rw,nsdelegate\n", dir)
+	other := []*procfs.MountInfo{
+		{MountPoint: "/", FSType: "ext4", SuperOptions: map[string]string{"rw": "", "cpu": ""}},
+		{MountPoint: "/sys/fs/cgroup/cpuacct", FSType: "cgroup", SuperOptions: map[string]string{"rw": "", "cpuacct": ""}},
 	}
+	two := func(dir string) *procfs.MountInfo {
+		return &procfs.MountInfo{MountPoint: dir, FSType: "cgroup2", SuperOptions: map[string]string{"rw": "", "nsdelegate": ""}}
+	}
+	one := &procfs.MountInfo{MountPoint: "/sys/fs/cgroup/cpu,cpuacct", FSType: "cgroup", SuperOptions: map[string]string{"cpu": "", "cpuacct": ""}}
 	for _, test := range []struct {
-		name, table string
-		want        Controller
-		err         error
+		name   string
+		mounts []*procfs.MountInfo
+		want   Controller
+		err    error
 	}{
-		{"version 1", other + "32 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct\n", Controller{Folder: "/sys/fs/cgroup/cpu,cpuacct"}, nil},
-		{"version 2", other + two(with), Controller{Folder: with, Unified: true}, nil},
-		{"not enabled", other + two(without), Controller{}, errNoController},
+		{"version 1", append(other, one), Controller{Folder: one.MountPoint}, nil},
+		{"version 2", append(other, two(with)), Controller{Folder: with, Unified: true}, nil},
+		{"not enabled", append(other, two(without)), Controller{}, errNoController},
 		{"none", other, Controller{}, errNoController},
-		{"not a table", "x\n - \n", Controller{}, errNoController},
 	} {
-		if got, err := find(strings.NewReader(test.table)); got != test.want || !errors.Is(err, test.err) {
+		if got, err := find(test.mounts); got != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%s: %+v, %v; want %+v, %v", test.name, got, err, test.want, test.err)
 		}
 	}

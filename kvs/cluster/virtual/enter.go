@@ -42,7 +42,9 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 			Setpgid:    true, // a terminal's Ctrl-C arrives once, through ctx
 		},
 	}
-	ended, err := start(cmd)
+	runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the process ends
+	defer runtime.UnlockOSThread()
+	err = cmd.Start()
 	gate.Close()
 	if errors.Is(err, syscall.EPERM) {
 		return 0, fmt.Errorf("--virtual: the kernel refuses namespaces (they need CAP_SYS_ADMIN, which containers seldom have): %w", err)
@@ -50,52 +52,28 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 	if err != nil {
 		return 0, fmt.Errorf("--virtual: start the lab: %w", err)
 	}
-	guard, err := startGuard(cmd.Process.Pid)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	endGuard, err := startGuard(cmd.Process.Pid)
 	if err != nil {
 		cmd.Process.Kill()
 		<-ended
 		return 0, err
 	}
-	defer guard.end()
+	defer endGuard()
 	open.Write([]byte{1}) // fails only if init has ended
 	for interrupt := ctx.Done(); ; {
 		select {
 		case err := <-ended:
-			return exitStatus(err)
+			if cmd.ProcessState.Exited() {
+				return cmd.ProcessState.ExitCode(), nil
+			}
+			return 0, fmt.Errorf("--virtual: the lab ended: %w", err)
 		case <-interrupt:
-			cmd.Process.Signal(syscall.SIGINT)
 			interrupt = nil
 		case <-force:
-			cmd.Process.Signal(syscall.SIGINT)
 			force = nil
 		}
+		cmd.Process.Signal(syscall.SIGINT)
 	}
-}
-
-// start starts a process from a thread that lives until the process ends: the kernel
-// sends Pdeathsig when the thread that started the process ends.
-func start(cmd *exec.Cmd) (ended <-chan error, err error) {
-	started, end := make(chan error, 1), make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			end <- cmd.Wait()
-		}
-	}()
-	return end, <-started
-}
-
-// exitStatus returns init's exit status.
-func exitStatus(err error) (int, error) {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0, nil
-	case errors.As(err, &exit) && exit.Exited():
-		return exit.ExitCode(), nil
-	}
-	return 0, fmt.Errorf("--virtual: the lab ended: %w", err)
 }

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,13 +48,6 @@ func share(c cgroup.Controller, hosts []*host) error {
 	return nil
 }
 
-// guard is a process outside of the lab that removes the lab's cgroups after this
-// process closes a pipe to it, or ends in any way.
-type guard struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
-}
-
 // guardScript takes the group as its argument. The kernel frees a group some
 // milliseconds after its processes are killed.
 const guardScript = `cat >/dev/null
@@ -66,12 +58,13 @@ for try in $(seq 200); do
 done
 `
 
-// startGuard starts the guard of the lab with this init. Without a controller there
-// is nothing to remove, and startGuard returns nil.
-func startGuard(init int) (*guard, error) {
+// startGuard starts a process outside of the lab with this init. It removes the lab's
+// cgroups after this process calls end, or ends in any way; end waits for that. Without
+// a controller there is nothing to remove.
+func startGuard(init int) (end func(), err error) {
 	c, err := cgroup.Find()
 	if err != nil {
-		return nil, nil
+		return func() {}, nil
 	}
 	group, err := labGroup(c, strconv.Itoa(init))
 	if err != nil {
@@ -86,13 +79,8 @@ func startGuard(init int) (*guard, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("--virtual: %w", err)
 	}
-	return &guard{cmd, stdin}, nil
-}
-
-// end waits until the guard has removed the cgroups.
-func (g *guard) end() {
-	if g != nil {
-		g.stdin.Close()
-		g.cmd.Wait()
-	}
+	return func() {
+		stdin.Close()
+		cmd.Wait()
+	}, nil
 }
