@@ -12,25 +12,24 @@ import (
 
 // differences finds the machines that differ from the first: a benchmark of unequal
 // nodes measures the slowest.
-func differences(sites []*machine) []metrics.Finding {
+func differences(machines []*machine) []metrics.Finding {
 	var found []metrics.Finding
 	var first *machine
-	for _, s := range sites {
-		switch {
-		case s.err != nil:
-			continue
-		case first == nil:
-			first = s
+	for _, m := range machines {
+		if m.err != nil {
 			continue
 		}
-		for _, fact := range []struct{ name, mine, firsts string }{
-			{"cpu", cpuText(s.Facts), cpuText(first.Facts)},
-			{"kernel", s.Facts.Host.Kernel, first.Facts.Host.Kernel},
-			{"link", linkText(s.Facts.Data), linkText(first.Facts.Data)},
+		if first == nil {
+			first = m
+		}
+		for _, fact := range []struct{ name, own, first string }{
+			{"cpu", cpuText(m.Facts), cpuText(first.Facts)},
+			{"kernel", m.Facts.Host.Kernel, first.Facts.Host.Kernel},
+			{"link", linkText(m.Facts.Data), linkText(first.Facts.Data)},
 		} {
-			if fact.mine != fact.firsts {
-				found = append(found, s.finding(metrics.Warn, fact.name,
-					"has %s, and %s has %s", fact.mine, first.Name(), fact.firsts))
+			if fact.own != fact.first {
+				found = append(found, m.finding(metrics.Warn, fact.name,
+					"has %s, and %s has %s", fact.own, first.Name(), fact.first))
 			}
 		}
 	}
@@ -51,27 +50,26 @@ func linkText(l metrics.Link) string {
 
 // clockFindings compares the wall clocks with their median. No figure depends on them,
 // but the machines' other logs are comparable only if they agree.
-func clockFindings(sites []*machine) []metrics.Finding {
+func clockFindings(machines []*machine) []metrics.Finding {
 	var offsets []float64
-	for _, s := range sites {
-		if s.ClockBefore != nil {
-			offsets = append(offsets, s.ClockBefore.OffsetS)
+	for _, m := range machines {
+		if m.ClockBefore != nil {
+			offsets = append(offsets, m.ClockBefore.OffsetS)
 		}
 	}
 	slices.Sort(offsets)
 	var found []metrics.Finding
-	for _, s := range sites {
-		if s.ClockBefore == nil {
+	for _, m := range machines {
+		if m.ClockBefore == nil {
 			continue
 		}
-		ahead := s.ClockBefore.OffsetS - offsets[(len(offsets)-1)/2]
-		sure := math.Abs(ahead) - s.ClockBefore.BoundS
+		ahead := m.ClockBefore.OffsetS - offsets[(len(offsets)-1)/2]
 		way := "ahead of"
 		if ahead < 0 {
 			way = "behind"
 		}
-		if sure > warnClockS {
-			found = append(found, s.finding(metrics.Warn, "clock", "its wall clock is %.3f s %s the others", math.Abs(ahead), way))
+		if math.Abs(ahead)-m.ClockBefore.BoundS > warnClockS {
+			found = append(found, m.finding(metrics.Warn, "clock", "its wall clock is %.3f s %s the others", math.Abs(ahead), way))
 		}
 	}
 	return found
@@ -79,27 +77,24 @@ func clockFindings(sites []*machine) []metrics.Finding {
 
 // rttFindings finds missing paths between machines, and those with much longer round
 // trips than the others.
-func rttFindings(sites []*machine, rtts []metrics.RTT) []metrics.Finding {
-	at := make(map[string]*machine)
-	for _, s := range sites {
-		at[s.Name()] = s
-	}
+func rttFindings(machines []*machine, rtts []metrics.RTT) []metrics.Finding {
 	var times []float64
 	for _, r := range rtts {
 		if r.Err == "" {
 			times = append(times, r.US)
 		}
 	}
+	median := stats.Median(times)
 	var found []metrics.Finding
 	for _, r := range rtts {
-		from := at[r.From]
+		from := machines[slices.IndexFunc(machines, func(m *machine) bool { return m.Name() == r.From })]
 		switch {
 		case r.Err != "":
 			found = append(found, from.finding(metrics.Fail, "rtt",
 				"cannot reach %s over the data network: %s", r.To, r.Err))
-		case r.US > fastRTT && r.US > slowRTT*stats.Median(times):
+		case r.US > fastRTT && r.US > slowRTT*median:
 			found = append(found, from.finding(metrics.Warn, "rtt",
-				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, stats.Median(times)/1e3))
+				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, median/1e3))
 		}
 	}
 	return found

@@ -44,23 +44,23 @@ var look = map[string]string{
 }
 
 // findings assesses the results of a survey.
-func findings(sites []*machine, rtts []metrics.RTT, n plan.Needs) []metrics.Finding {
+func findings(machines []*machine, rtts []metrics.RTT, n plan.Needs) []metrics.Finding {
 	var all []metrics.Finding
-	for _, s := range sites {
-		j := assessment{machine: s, needs: n}
-		j.assess()
-		all = append(all, j.findings...)
+	for _, m := range machines {
+		a := assessment{machine: m, needs: n}
+		a.assess()
+		all = append(all, a.findings...)
 	}
-	all = append(all, differences(sites)...)
-	all = append(all, clockFindings(sites)...)
-	return append(all, rttFindings(sites, rtts)...)
+	all = append(all, differences(machines)...)
+	all = append(all, clockFindings(machines)...)
+	return append(all, rttFindings(machines, rtts)...)
 }
 
 // finding returns a finding about the machine.
-func (s *machine) finding(grade metrics.Grade, fact, layout string, args ...any) metrics.Finding {
+func (m *machine) finding(grade metrics.Grade, fact, layout string, args ...any) metrics.Finding {
 	return metrics.Finding{
-		Node: s.Name(), Role: s.Roles[0], Fact: fact, Grade: grade,
-		Text: format.OneLine(fmt.Sprintf(layout, args...)), Type: s.way.Typed(s.place.Node, look[fact]),
+		Node: m.Name(), Role: m.Roles[0], Fact: fact, Grade: grade,
+		Text: format.OneLine(fmt.Sprintf(layout, args...)), Type: m.way.Typed(m.place.Node, look[fact]),
 	}
 }
 

@@ -52,11 +52,11 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	if err != nil {
 		return p, err
 	}
-	for _, site := range s.sites {
-		p.Machines = append(p.Machines, site.Machine)
+	for _, m := range s.machines {
+		p.Machines = append(p.Machines, m.Machine)
 	}
 	p.RTTs = rtts
-	p.Findings = append(p.Findings, findings(s.sites, rtts, needs)...)
+	p.Findings = append(p.Findings, findings(s.machines, rtts, needs)...)
 	// Failures first: the verdict is the first of them.
 	slices.SortStableFunc(p.Findings, func(a, b metrics.Finding) int {
 		return rank[a.Grade] - rank[b.Grade]
@@ -65,44 +65,8 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	return p, failure(p)
 }
 
-// survey returns a survey that has not begun.
-func (t Target) survey() *survey {
-	return &survey{runner: t.Runner, start: t.Start, leave: t.Leave, sites: sitesOf(t.Plan, t.Runner)}
-}
-
 // rank orders grades, the worst first.
 var rank = map[metrics.Grade]int{metrics.Fail: 0, metrics.Warn: 1}
-
-// blame records each fault of Prepare at its site, and returns an error that has no
-// site.
-func (s *survey) blame(err error) error {
-	faults := []error{err}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		faults = several.Unwrap()
-	}
-	for _, err := range faults {
-		var f *plan.Fault
-		switch {
-		case err == nil:
-		case errors.As(err, &f) && f.Reason == plan.ErrInterrupted.Error():
-			return plan.ErrInterrupted
-		case f != nil && s.at(f.Node) != nil:
-			s.at(f.Node).err = f
-		default:
-			return err
-		}
-	}
-	return nil
-}
-
-// at returns the site with a node, or nil.
-func (s *survey) at(node string) *machine {
-	i := slices.IndexFunc(s.sites, func(site *machine) bool { return slices.Contains(site.Nodes, node) })
-	if i < 0 {
-		return nil
-	}
-	return s.sites[i]
-}
 
 // failure turns the failures into faults.
 func failure(p metrics.Preflight) error {
@@ -117,25 +81,27 @@ func failure(p metrics.Preflight) error {
 // yet.
 func outFindings(out string) []metrics.Finding {
 	folder, err := filepath.Abs(out)
-	for ; err == nil && folder != "/"; folder = filepath.Dir(folder) {
+	for err == nil && folder != "/" {
 		if _, statErr := os.Stat(folder); statErr == nil {
 			break
 		}
+		folder = filepath.Dir(folder)
 	}
-	if err != nil {
-		return []metrics.Finding{{Fact: "disk", Grade: metrics.Fail, Text: format.OneLine(fmt.Sprintf("--out: %v", err))}}
+	var free uint64
+	if err == nil {
+		_, free, err = node.Disk(folder)
 	}
-	_, free, err := node.Disk(folder)
-	found := metrics.Finding{Fact: "disk", Grade: metrics.Warn, Type: "df -h " + format.QuoteWord(folder)}
+	found := metrics.Finding{
+		Fact: "disk", Grade: metrics.Fail, Type: "df -h " + format.QuoteWord(folder),
+		Text: fmt.Sprintf("--out: only %s are free in %s", format.Bytes(free), folder),
+	}
 	switch {
 	case err != nil:
-		found.Grade, found.Text = metrics.Fail, format.OneLine(fmt.Sprintf("--out: %v", err))
-	case free < leastOut:
-		found.Grade, found.Text = metrics.Fail, fmt.Sprintf("--out: only %s are free in %s", format.Bytes(free), folder)
-	case free < lowOut:
-		found.Text = fmt.Sprintf("--out: only %s are free in %s", format.Bytes(free), folder)
-	default:
+		found.Text = format.OneLine(fmt.Sprintf("--out: %v", err))
+	case free >= lowOut:
 		return nil
+	case free >= leastOut:
+		found.Grade = metrics.Warn
 	}
 	return []metrics.Finding{found}
 }
@@ -150,29 +116,23 @@ func Report(w io.Writer, p metrics.Preflight) {
 	fmt.Fprint(w, Table(p))
 }
 
-// ClocksAfter reads the clocks again after a run, so that run.json has their drift.
-// Missing answers are ignored.
-func ClocksAfter(ctx context.Context, t Target, p *metrics.Preflight) {
-	s := t.survey()
-	s.clocks(ctx)
-	for i, site := range s.sites {
-		if site.ClockAfter != nil {
-			noteClockAfter(&p.Machines[i], *site.ClockAfter)
-		}
-	}
-}
-
 // minClockStep is the smallest step of a wall clock, in seconds, that is reported:
 // two readings of the clocks of a busy machine may be this far apart.
 const minClockStep = 0.01
 
-// noteClockAfter records what a machine's clocks showed after the run.
-func noteClockAfter(m *metrics.Machine, at metrics.ClockOffset) {
-	m.ClockAfter = &at
-	if m.ClockBefore == nil {
-		return
-	}
-	if step := at.Zero.Sub(m.ClockBefore.Zero).Seconds(); math.Abs(step) >= minClockStep {
-		m.ClockStepS = step
+// ClocksAfter reads the clocks again after a run, so that run.json has their drift.
+// Missing answers are ignored.
+func ClocksAfter(ctx context.Context, t Target, p *metrics.Preflight) {
+	s := t.survey()
+	defer s.end()
+	s.begin(ctx)
+	for i, now := range s.machines {
+		m := &p.Machines[i]
+		if m.ClockAfter = now.ClockBefore; m.ClockAfter == nil || m.ClockBefore == nil {
+			continue
+		}
+		if step := m.ClockAfter.Zero.Sub(m.ClockBefore.Zero).Seconds(); math.Abs(step) >= minClockStep {
+			m.ClockStepS = step
+		}
 	}
 }

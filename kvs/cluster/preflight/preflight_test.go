@@ -64,7 +64,7 @@ func runnerHere(t *testing.T, text string) *remote.Runner {
 }
 
 func TestShiftedClock(t *testing.T) {
-	p, err := startProber(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 func TestProbeThatEnds(t *testing.T) {
-	p, err := startProber(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +148,10 @@ func TestFindings(t *testing.T) {
 		{"no way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
 		{"long way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
 	} {
-		sites := []*machine{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
+		machines := []*machine{fit("a", metrics.Client), fit("b", metrics.Server), fit("c", metrics.Client)}
 		ways, n := append([]metrics.RTT(nil), rtts...), need
-		tt.spoil(sites[1], ways, &n)
-		got := findings(sites, ways, n)
+		tt.spoil(machines[1], ways, &n)
+		got := findings(machines, ways, n)
 		if tt.want == "" {
 			if len(got) != 0 {
 				t.Errorf("%s: %+v", tt.name, got)

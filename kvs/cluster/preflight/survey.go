@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
+	"sync"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
@@ -23,61 +23,77 @@ const rttPeers = 16
 type machine struct {
 	metrics.Machine
 	place   plan.Place
-	way     remote.Way // runs programs there
-	listen  []string   // its servers' listen addresses
-	prober  *prober    // nil without a probe
-	reached string     // the address at which other probes reach this one; "" for none
-	err     error      // why the machine could not be probed
-	dataErr string     // what is wrong with its data address
-}
-
-// sitesOf returns the plan's machines, in the order of their first places. A local plan
-// has one machine, independent of the nodes' names.
-func sitesOf(p plan.Plan, runner *remote.Runner) []*machine {
-	var sites []*machine
-	known := make(map[string]*machine)
-	for _, place := range p.Places {
-		name := place.Node.Name
-		if p.Local {
-			name = ""
-		}
-		s := known[name]
-		if s == nil {
-			s = &machine{place: place, way: runner.Way(place.Node), Machine: metrics.Machine{Address: place.Data}}
-			known[name], sites = s, append(sites, s)
-		}
-		s.Nodes = append(s.Nodes, place.Name)
-		s.Roles = append(s.Roles, place.Role)
-		if place.Listen != "" && !p.Local { // port 0 is free
-			s.listen = append(s.listen, place.Listen)
-		}
-	}
-	return sites
+	way     remote.Way   // runs programs there
+	listen  []string     // its servers' listen addresses
+	probe   *probeClient // nil without a probe
+	reached string       // the address at which other probes reach this one; "" for none
+	err     error        // why the machine could not be probed
+	dataErr string       // what is wrong with its data address
 }
 
 // survey probes all of a plan's machines concurrently, and leaves no process on them.
 type survey struct {
-	runner *remote.Runner
-	start  time.Duration // for a program's first answer
-	leave  time.Duration
-	sites  []*machine
+	Target
+	machines []*machine // in the order of their first places
 }
 
-// run asks all questions and returns the round-trip times. Each site then has its
+// survey returns a survey that has not begun. A local plan has one machine, independent
+// of the nodes' names.
+func (t Target) survey() *survey {
+	s := &survey{Target: t}
+	known := make(map[string]*machine)
+	for _, place := range t.Plan.Places {
+		name := place.Node.Name
+		if t.Plan.Local {
+			name = ""
+		}
+		m := known[name]
+		if m == nil {
+			m = &machine{place: place, way: t.Runner.Way(place.Node), Machine: metrics.Machine{Address: place.Data}}
+			known[name], s.machines = m, append(s.machines, m)
+		}
+		m.Nodes = append(m.Nodes, place.Name)
+		m.Roles = append(m.Roles, place.Role)
+		if place.Listen != "" && !t.Plan.Local { // port 0 is free
+			m.listen = append(m.listen, place.Listen)
+		}
+	}
+	return s
+}
+
+// blame records each fault of Deploy at its machine, and returns an error that has no
+// machine.
+func (s *survey) blame(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	for _, err := range joined.Unwrap() {
+		f := err.(*plan.Fault)
+		for _, m := range s.machines {
+			if slices.Contains(m.Nodes, f.Node) {
+				m.err = f
+			}
+		}
+	}
+	return nil
+}
+
+// run asks all questions and returns the round-trip times. Each machine then has its
 // answers or its error. The error of run is plan.ErrInterrupted.
 func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	defer s.end()
-	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockBefore = &at })
-	s.each(len(s.sites), func(i int, site *machine) {
-		question := node.Question{Data: site.place.Data, Listen: site.listen}
-		if len(s.sites) > 1 {
-			question.Route = s.sites[(i+1)%len(s.sites)].place.Data
+	s.begin(ctx)
+	s.each(len(s.machines), func(i int, m *machine) {
+		question := node.Question{Data: m.place.Data, Listen: m.listen}
+		if len(s.machines) > 1 {
+			question.Route = s.machines[(i+1)%len(s.machines)].place.Data
 		}
-		answer, err := site.prober.ask(ctx, node.Facts, question)
+		answer, err := m.probe.ask(ctx, node.Facts, question)
 		if err == nil && answer.Facts == nil {
 			err = errors.New("its probe said nothing about the machine")
 		}
-		site.Facts, site.reached, site.dataErr, site.err = answer.Facts, answer.Listening, answer.DataError, err
+		m.Facts, m.reached, m.dataErr, m.err = answer.Facts, answer.Listening, answer.DataError, err
 	})
 	rtts := s.measure(ctx)
 	if ctx.Err() != nil {
@@ -86,94 +102,70 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 	return rtts, nil
 }
 
-// clocks reads only the clocks, after a run.
-func (s *survey) clocks(ctx context.Context) {
-	defer s.end()
-	s.begin(ctx, func(site *machine, at metrics.ClockOffset) { site.ClockAfter = &at })
-}
-
 // begin starts a probe on every machine without an error, and reads its clock, which
 // also shows that the probe runs.
-func (s *survey) begin(ctx context.Context, note func(*machine, metrics.ClockOffset)) {
-	var group errgroup.Group
-	group.SetLimit(remote.Parallel)
-	for _, site := range s.sites {
-		if site.err != nil {
-			continue
+func (s *survey) begin(ctx context.Context) {
+	s.each(remote.Parallel, func(_ int, m *machine) {
+		if m.probe, m.err = startProbe(s.Runner, m.place, s.Start); m.err != nil {
+			return
 		}
-		group.Go(func() error {
-			if site.prober, site.err = startProber(s.runner, site.place, s.start); site.err != nil {
-				return nil
-			}
-			var at metrics.ClockOffset
-			if at, site.err = site.prober.clock(ctx); site.err == nil {
-				note(site, at)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // errors are the sites'
+		var at metrics.ClockOffset
+		if at, m.err = m.probe.clock(ctx); m.err == nil {
+			m.ClockBefore = &at
+		}
+	})
 }
 
 // each calls do for every machine without an error, at most atOnce at a time.
-func (s *survey) each(atOnce int, do func(i int, site *machine)) {
+func (s *survey) each(atOnce int, do func(i int, m *machine)) {
 	var group errgroup.Group
 	group.SetLimit(max(atOnce, 1))
-	for i, site := range s.sites {
-		if site.err == nil {
-			group.Go(func() error { do(i, site); return nil })
+	for i, m := range s.machines {
+		if m.err == nil {
+			group.Go(func() error { do(i, m); return nil })
 		}
 	}
-	_ = group.Wait() // errors are the sites'
+	_ = group.Wait() // errors are the machines'
 }
 
 // measure measures the round-trip times between the machines.
 func (s *survey) measure(ctx context.Context) []metrics.RTT {
-	peers := make([][]*machine, len(s.sites))
-	for i := range s.sites {
-		for n := 1; n < len(s.sites) && n <= rttPeers; n++ {
-			if peer := s.sites[(i+n)%len(s.sites)]; peer.err == nil && peer.reached != "" {
+	peers := make([][]*machine, len(s.machines))
+	questions := make([]node.Question, len(s.machines))
+	for i := range s.machines {
+		for n := 1; n < len(s.machines) && n <= rttPeers; n++ {
+			if peer := s.machines[(i+n)%len(s.machines)]; peer.err == nil && peer.reached != "" {
 				peers[i] = append(peers[i], peer)
+				questions[i].Peers = append(questions[i].Peers, peer.reached)
 			}
 		}
 	}
-	rtts := make([][]metrics.RTT, len(s.sites))
-	s.each(len(s.sites), func(i int, from *machine) {
-		if len(peers[i]) > 0 {
-			rtts[i], from.err = from.measure(ctx, peers[i])
+	rtts := make([][]metrics.RTT, len(s.machines))
+	s.each(len(s.machines), func(i int, from *machine) {
+		if len(peers[i]) == 0 {
+			return
+		}
+		answer, err := from.probe.ask(ctx, node.Dial, questions[i])
+		if err == nil && len(answer.RTTs) != len(peers[i]) {
+			err = errors.New("its probe measured other ways than it was asked about")
+		}
+		if from.err = err; err != nil {
+			return
+		}
+		for n, peer := range peers[i] {
+			rtts[i] = append(rtts[i], metrics.RTT{From: from.Name(), To: peer.Name(), US: answer.RTTs[n].US, Err: answer.RTTs[n].Error})
 		}
 	})
 	return slices.Concat(rtts...)
 }
 
-// measure measures the round-trip times from the machine to its peers.
-func (s *machine) measure(ctx context.Context, peers []*machine) ([]metrics.RTT, error) {
-	question := node.Question{}
-	for _, peer := range peers {
-		question.Peers = append(question.Peers, peer.reached)
-	}
-	answer, err := s.prober.ask(ctx, node.Dial, question)
-	if err != nil {
-		return nil, err
-	}
-	if len(answer.RTTs) != len(peers) {
-		return nil, errors.New("its probe measured other ways than it was asked about")
-	}
-	var rtts []metrics.RTT
-	for i, peer := range peers {
-		rtts = append(rtts, metrics.RTT{From: s.Name(), To: peer.Name(), US: answer.RTTs[i].US, Err: answer.RTTs[i].Error})
-	}
-	return rtts, nil
-}
-
 // end ends every probe.
 func (s *survey) end() {
-	var group errgroup.Group
-	for _, site := range s.sites {
-		if p := site.prober; p != nil {
-			site.prober = nil
-			group.Go(func() error { p.end(s.leave); return nil })
+	var group sync.WaitGroup
+	for _, m := range s.machines {
+		if m.probe != nil {
+			group.Go(func() { m.probe.end(s.Leave) })
 		}
 	}
-	_ = group.Wait() // no errors
+	group.Wait()
 }

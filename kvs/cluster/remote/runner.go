@@ -92,6 +92,9 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 		})
 	}
 	_ = group.Wait() // the errors are each place's own
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return plan.ErrInterrupted
+	}
 	return errors.Join(faults...)
 }
 

@@ -30,9 +30,9 @@ const probeTimeout = 15 * time.Second
 // open.
 const probeSilence = 2 * time.Minute
 
-// prober runs a node's program as a probe of its machine: the launcher's half of package
+// probeClient runs a node's program as a probe of its machine: the launcher's half of package
 // node's probe protocol. One goroutine owns it.
-type prober struct {
+type probeClient struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	stderr  bytes.Buffer // complete when ended is closed
@@ -49,11 +49,11 @@ type reply struct {
 	at  time.Time
 }
 
-// startProber starts a probe at a place. connect limits its first answer: a shell's
+// startProbe starts a probe at a place. connect limits its first answer: a shell's
 // start-up files may be slow.
-func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*prober, error) {
+func startProbe(b *remote.Runner, place plan.Place, connect time.Duration) (*probeClient, error) {
 	// A program with more answers than questions is not a kvlab probe.
-	p := &prober{cmd: b.Command(place, remote.AsProbe), way: b.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
+	p := &probeClient{cmd: b.Command(place, remote.AsProbe), way: b.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func startProber(b *remote.Runner, place plan.Place, connect time.Duration) (*pr
 
 // take delivers answers. It ignores other lines, which a login shell's start-up files
 // print.
-func (p *prober) take(line []byte) error {
+func (p *probeClient) take(line []byte) error {
 	var e node.Event
 	r := reply{at: time.Now()}
 	switch {
@@ -96,7 +96,7 @@ func (p *prober) take(line []byte) error {
 
 // ask sends a question and waits for its answer. If ctx is interrupted, the error is
 // plan.ErrInterrupted.
-func (p *prober) ask(ctx context.Context, do string, q node.Question) (reply, error) {
+func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (reply, error) {
 	line, err := json.Marshal(node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
 	if err != nil {
 		return reply{}, err
@@ -122,14 +122,14 @@ func (p *prober) ask(ctx context.Context, do string, q node.Question) (reply, er
 }
 
 // early returns why the probe ended before its end was requested.
-func (p *prober) early() error {
+func (p *probeClient) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	said := cmp.Or(plan.LastLine(p.stderr.String()), "without a word")
 	return fmt.Errorf("its probe %s: %s", p.way.Death(status, strings.Split(p.stderr.String(), "\n")), said)
 }
 
 // end makes the probe exit, and kills it after patience.
-func (p *prober) end(patience time.Duration) {
+func (p *probeClient) end(patience time.Duration) {
 	p.stdin.Close()
 	select {
 	case <-p.ended:
@@ -144,7 +144,7 @@ func (p *prober) end(patience time.Duration) {
 const clockQuestions = 5
 
 // clock measures the lead of the probe's clock over this machine's.
-func (p *prober) clock(ctx context.Context) (metrics.ClockOffset, error) {
+func (p *probeClient) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	var best metrics.ClockOffset
 	here, err := clock.New()
 	if err != nil {
