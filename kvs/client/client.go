@@ -20,23 +20,22 @@ import (
 
 // Program is kvsclient.
 var Program = node.Program{
-	Name: "kvsclient", Role: metrics.Client, Run: run,
-	Parse: func(args []string) (*node.Flags, error) { _, flags, err := parse(args); return flags, err },
+	Name: "kvsclient", Role: metrics.Client,
+	Parse: func(args []string) (*node.Flags, node.Work, error) {
+		c, flags, err := parse(args)
+		return flags, c.run, err
+	},
 }
 
 // client is the running process.
 type client struct {
-	config    Config
+	config    config
 	node      *node.Node
 	generator *loadgen.Generator
 	reporter  *node.Reporter
 }
 
-func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
-	config, flags, err := parse(args)
-	if err != nil {
-		return err
-	}
+func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {
 	servers := slices.ContainsFunc(config.Hosts, func(host string) bool { return host != "" })
 	if n.Controlled() && config.Transport == driver.InProcess && servers { // without servers the run is a ceiling
 		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
@@ -48,18 +47,9 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		return recheck(n, config.Recheck)
 	}
 	config.Token = token
-	n.Identify(config.Node, metrics.Client)
-	stop, err := config.Profile.Start(config.Node)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	if config.Transport == driver.TCP {
-		if config.TLS, err = config.Trust.Config(n.Credentials()); err != nil {
-			return node.UsageError{Err: err}
-		}
-		if config.TLS != nil {
-			config.TLS.Time = n.Now
+		if config.TLS, err = n.TLS(); err != nil {
+			return err
 		}
 	}
 	c := &client{config: config, node: n}
@@ -69,8 +59,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	if c.reporter, err = node.NewReporter(n, c.generator.Counts, c.log); err != nil {
 		return err
 	}
-	c.reporter.Sample(config.Sampling)
-	host, err := node.ReportConfig(n, args, flags, c.generator.Capabilities())
+	host, err := n.ReportConfig(c.generator.Capabilities())
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,8 @@
 package client
 
 import (
-	"cmp"
 	"strings"
 
-	"kvlab/kvs/certs"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
 	"kvlab/kvs/route"
@@ -14,13 +12,10 @@ import (
 	"kvlab/metrics"
 )
 
-// Config is a client's command line.
-type Config struct {
+// config is a client's command line.
+type config struct {
 	loadgen.Config
-	Trust    certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
-	Profile  node.Profile
-	Sampling node.Sampling
-	Recheck  string // -verify-history: a saved history to verify, and nothing else
+	Recheck string // -verify-history: a saved history to verify, and nothing else
 }
 
 // aliases are the labs' spellings.
@@ -35,8 +30,8 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line. Its errors are node.UsageErrors.
-func parse(args []string) (Config, *node.Flags, error) {
-	c := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
+func parse(args []string) (config, *node.Flags, error) {
+	c := config{Config: loadgen.DefaultConfig()}
 	flags := node.NewFlags("kvsclient")
 	flags.Class(metrics.WorkFlag)
 	c.Workload.Define(flags.FlagSet)
@@ -47,7 +42,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
-	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, as far as the kernel grants them; 0 leaves them to it")
+	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
 	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
@@ -60,7 +55,6 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.BoolVar(&c.Repeat, "repeat", false, "send the first round again and again and check no reply, to servers that -repeat: the ceiling of the network; never VALID")
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
-	c.Trust.Define(flags.FlagSet)
 	flags.Class(metrics.StoreFlag)
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
 	flags.Class(metrics.OwnFlag)
@@ -69,22 +63,16 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
 	flags.StringVar(&c.Recheck, "verify-history", c.Recheck, "verify a history `file` that -linearizable has saved, draw its picture beside it, and do nothing else")
-	flags.Class(metrics.OtherFlag)
+	flags.Common()
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
 	flags.BoolVar(&c.Check, "linearizable", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
-	c.Trust.DefineFiles(flags.FlagSet)
-	c.Sampling.Flags(flags.FlagSet)
-	c.Profile.Flags(flags.FlagSet)
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
-	if err := node.ParseFlags(flags, args, aliases); err != nil {
-		return c, flags, err
-	}
-	if c.AutoBatch && c.TargetLatency == 0 {
-		c.TargetLatency = loadgen.DefaultTargetLatency
-	}
-	if err := cmp.Or(c.Trust.Validate(), c.Config.Validate(), c.Sampling.Validate()); err != nil {
-		return c, flags, node.UsageError{Err: err}
-	}
-	return c, flags, nil
+	err := flags.Parse(args, aliases, func() error {
+		if c.AutoBatch && c.TargetLatency == 0 {
+			c.TargetLatency = loadgen.DefaultTargetLatency
+		}
+		return c.Validate()
+	})
+	return c, flags, err
 }

@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			want := Config{Config: loadgen.DefaultConfig(), Sampling: node.Sampled}
+			want := config{Config: loadgen.DefaultConfig()}
 			test.change(&want.Config)
 			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, %v; want %+v", got, err, want)

@@ -36,7 +36,7 @@ func (c *client) summarize() error {
 	s := c.generator.Summary()
 	window := c.reporter.Window()
 	s.WindowStart = c.node.ToRun(s.WindowStart)
-	s.Usage, s.Saturation = window.Table, &window.Saturation
+	s.Usage, s.Saturation = window.Usage, window.Saturation
 	c.node.Logf("Client %d finished operations.", c.config.Index)
 	c.node.Logf("operations in all: %s in %d calls (%.1f each); %d hit, %d missed",
 		s.Total.KindText(), s.Total.Calls, s.Total.PerCall(),

@@ -20,11 +20,7 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 		return &UsageError{err}
 	}
 	if len(nodes) == 0 {
-		folder, err := node.PidFolder()
-		if err != nil {
-			return err
-		}
-		ended, err := node.Reap(folder)
+		ended, err := node.Reap()
 		printReaped(l.Stdout, "this machine", ended)
 		return err
 	}

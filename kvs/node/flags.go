@@ -1,17 +1,29 @@
 package node
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
+	"kvlab/kvs/certs"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
-// Flags are a program's flags, each with its class.
+// Flags are a program's flags, each with its class. The comments name those that all
+// nodes' programs have.
 type Flags struct {
 	*flag.FlagSet
+	tls         certs.Flags   // -tls, -tls-cert, -tls-key, -tls-ca
+	sampleEvery time.Duration // -sample-every: the machine's usage; 0 is never
+	cpuProfile  string        // -cpuprofile: for go tool pprof
+	trace       string        // -trace: for go tool trace
+
 	class metrics.FlagClass // of the flags that are defined now
 	of    map[string]metrics.FlagClass
 	main  []string
@@ -19,7 +31,62 @@ type Flags struct {
 
 // NewFlags returns an empty flag set for a program.
 func NewFlags(program string) *Flags {
-	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), of: map[string]metrics.FlagClass{}}
+	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), sampleEvery: reportEvery, of: map[string]metrics.FlagClass{}}
+}
+
+const shortestSampling = 10 * time.Millisecond
+
+// Common defines the flags that all nodes' programs have.
+func (f *Flags) Common() {
+	f.Class(metrics.ShapeFlag)
+	f.tls.Define(f.FlagSet)
+	f.Class(metrics.OtherFlag)
+	f.tls.DefineFiles(f.FlagSet)
+	f.DurationVar(&f.sampleEvery, "sample-every", f.sampleEvery, "`interval` between samples of the machine's usage, "+shortestSampling.String()+" to "+reportEvery.String()+"; 0 takes none in the window, which shows what sampling costs")
+	const where = " to this `file` on the node; %n stands for the node's name"
+	f.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof"+where)
+	f.StringVar(&f.trace, "trace", "", "write an execution trace for go tool trace, several MB a second,"+where)
+}
+
+// Parse parses args, refuses positional arguments, and runs the checks. aliases are the
+// labs' names of flags. Its errors are UsageErrors of one line, or a request for help
+// that Main prints.
+func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func() error) error {
+	f.SetOutput(io.Discard)
+	for old, name := range metrics.RenamedFlags {
+		if g := f.Lookup(name); g != nil {
+			f.Var(g.Value, old, g.Usage)
+		}
+	}
+	err := f.FlagSet.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return helpError{f.usageText()}
+	}
+	if err != nil {
+		if name, unknown := format.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {
+			err = unknown
+			if right, ok := aliases[name]; ok {
+				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
+			}
+		}
+		return UsageError{fmt.Errorf("%w (-help lists the flags)", err)}
+	}
+	if f.NArg() > 0 {
+		return UsageError{fmt.Errorf("unexpected argument %q: every setting is a flag, -name value (-help lists them)", f.Arg(0))}
+	}
+	for _, check := range append(checks, f.check) {
+		if err := check(); err != nil {
+			return UsageError{err}
+		}
+	}
+	return nil
+}
+
+// check returns an error that names the first wrong common flag and its right form.
+func (f *Flags) check() error {
+	every := f.sampleEvery
+	return cmp.Or(f.tls.Validate(), format.Want(every == 0 || every >= shortestSampling && every <= reportEvery,
+		"-sample-every", every, "%s to %s, or 0", shortestSampling, reportEvery))
 }
 
 // Class sets the class of the flags defined after it.
@@ -74,13 +141,13 @@ func (f *Flags) List() []metrics.Flag {
 }
 
 // usageText is the flag set's own list, with its one-line title.
-func usageText(flags *Flags) string {
+func (f *Flags) usageText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s [-%s] [flags]\n\n", flags.Name(), settingsFlag)
-	fmt.Fprintf(&b, "-%s first prints the final value of every flag as JSON and exits.\n\n", settingsFlag)
+	fmt.Fprintf(&b, "usage: %s [%s] [flags]\n\n", f.Name(), settingsFlag)
+	fmt.Fprintf(&b, "%s first prints the final value of every flag as JSON and exits.\n\n", settingsFlag)
 	present := flag.NewFlagSet("", flag.ContinueOnError)
 	present.SetOutput(&b)
-	flags.each(func(f *flag.Flag) { present.Var(f.Value, f.Name, f.Usage) })
+	f.each(func(g *flag.Flag) { present.Var(g.Value, g.Name, g.Usage) })
 	present.PrintDefaults()
 	return b.String()
 }

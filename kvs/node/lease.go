@@ -18,8 +18,8 @@ type Lease struct {
 
 // The causes with which an expired lease cancels a node's context.
 var (
-	ErrSilence  = errors.New("no word from the controller")
-	ErrLifetime = errors.New("the controller's lease has expired")
+	errSilence  = errors.New("no word from the controller")
+	errLifetime = errors.New("the controller's lease has expired")
 )
 
 // leaveWithin is how long a program may take to stop after its context ends; then
@@ -42,9 +42,9 @@ func (t *leaseTimer) renew(lease *Lease) {
 	defer t.mu.Unlock()
 	if lease != nil {
 		t.lease = *lease
-		t.lifetime = t.reset(t.lifetime, lease.LifetimeS, ErrLifetime)
+		t.lifetime = t.reset(t.lifetime, lease.LifetimeS, errLifetime)
 	}
-	t.silence = t.reset(t.silence, t.lease.SilenceS, ErrSilence)
+	t.silence = t.reset(t.silence, t.lease.SilenceS, errSilence)
 }
 
 // reset replaces timer, which may be nil, by one that ends the node after seconds.

@@ -23,10 +23,10 @@ func TestLeaseRunsOut(t *testing.T) {
 		lease Lease
 		want  error
 	}{
-		{Lease{LifetimeS: 0.05}, ErrLifetime},
-		{Lease{SilenceS: 0.05}, ErrSilence},
-		{Lease{LifetimeS: 60, SilenceS: 0.05}, ErrSilence},
-		{Lease{LifetimeS: 0.05, SilenceS: 60}, ErrLifetime},
+		{Lease{LifetimeS: 0.05}, errLifetime},
+		{Lease{SilenceS: 0.05}, errSilence},
+		{Lease{LifetimeS: 60, SilenceS: 0.05}, errSilence},
+		{Lease{LifetimeS: 0.05, SilenceS: 60}, errLifetime},
 	} {
 		l, _, ctx := attached(t)
 		l.send(t, Command{Do: Start, Lease: &test.lease})
@@ -47,8 +47,8 @@ func TestBeatsAreNoCommands(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if cause := ended(t, ctx); !errors.Is(cause, ErrSilence) {
-		t.Errorf("the context's cause is %v, want ErrSilence", cause)
+	if cause := ended(t, ctx); !errors.Is(cause, errSilence) {
+		t.Errorf("the context's cause is %v, want errSilence", cause)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestMainSaysThatTheLeaseRanOut(t *testing.T) {
 		return err
 	})
 	events, _, status, _ := lead(t, program, Command{Do: Start, Lease: &Lease{LifetimeS: 0.05}})
-	if status != 1 || len(events) != 1 || events[0].Event != Error || events[0].Text != ErrLifetime.Error()+": 0.05 s" {
+	if status != 1 || len(events) != 1 || events[0].Event != Error || events[0].Text != errLifetime.Error()+": 0.05 s" {
 		t.Errorf("status %d, events %+v", status, events)
 	}
 }

@@ -12,17 +12,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
 )
 
 // linkOf returns the interface that has an address; the zero Link if none has.
-func (m machine) linkOf(address string) (metrics.Link, error) {
-	addr, err := netip.ParseAddr(address)
-	if err != nil {
-		return metrics.Link{}, fmt.Errorf("data address: %w", err)
-	}
+func (m machine) linkOf(addr netip.Addr) (metrics.Link, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return metrics.Link{}, fmt.Errorf("interfaces: %w", err)
@@ -88,10 +85,16 @@ func driver(name string) string {
 	return unix.ByteSliceToString(info.Driver[:])
 }
 
-// ControlInterface returns the interface of the testbed's control network, which must
-// not carry an experiment's data; "" outside a testbed.
-func ControlInterface() (string, error) { return thisMachine.controlInterface() }
+// OnControl reports whether an address is this machine's in the testbed's control
+// network, which must not carry an experiment's data.
+func OnControl(addr netip.Addr) bool {
+	control, err := thisMachine.controlInterface()
+	link, linkErr := thisMachine.linkOf(addr)
+	return err == nil && linkErr == nil && control != "" && control == link.Name
+}
 
+// controlInterface returns the interface of the testbed's control network; "" outside a
+// testbed.
 func (m machine) controlInterface() (string, error) {
 	name, err := os.ReadFile(m.controlFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,18 +124,19 @@ func (m machine) control() (link metrics.Link, guessed bool, err error) {
 	return m.link(name), guessed, nil
 }
 
-// defaultRoute returns the interface of the IPv4 default route, or "" (/proc/net/route:
-// addresses in hex, the default's destination and mask 0).
+// defaultRoute returns the interface of the IPv4 default route, or "".
 func (m machine) defaultRoute() (string, error) {
-	const destination, mask, columns = 1, 7, 8
-	text, err := os.ReadFile(filepath.Join(m.proc, "net/route"))
+	proc, err := procfs.NewFS(m.proc)
 	if err != nil {
 		return "", fmt.Errorf("default route: %w", err)
 	}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) >= columns && fields[destination] == "00000000" && fields[mask] == "00000000" {
-			return fields[0], nil
+	routes, err := proc.NetRoute()
+	if err != nil {
+		return "", fmt.Errorf("default route: %w", err)
+	}
+	for _, r := range routes {
+		if r.Destination == 0 && r.Mask == 0 {
+			return r.Iface, nil
 		}
 	}
 	return "", nil

@@ -3,9 +3,11 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -44,7 +46,11 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if f.Architecture, err = architecture(); err != nil {
 		return f, err
 	}
-	if f.Data, err = m.linkOf(q.Data); err != nil {
+	data, err := netip.ParseAddr(q.Data)
+	if err != nil {
+		return f, fmt.Errorf("data address: %w", err)
+	}
+	if f.Data, err = m.linkOf(data); err != nil {
 		return f, err
 	}
 	if f.Control, f.ControlGuessed, err = m.control(); err != nil {
@@ -53,7 +59,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if f.OpenFilesLimit, err = openFilesLimit(); err != nil {
 		return f, err
 	}
-	f.Folder = programFolder(program)
+	f.Folder, _ = programFolder(program)
 	if f.FileSystem, f.FreeBytes, err = Disk(f.Folder); err != nil {
 		return f, err
 	}
@@ -96,17 +102,17 @@ func (m machine) governors() []string {
 	return slices.Compact(names)
 }
 
-// deployed is the prefix of the folder into which the launcher copies programs, each
-// version into its own subfolder.
-const deployed = "kvlab-"
+// deployed matches the folder of a version of a program that the launcher has copied, and
+// the folder of all its copies.
+var deployed = regexp.MustCompile(`^(.*/kvlab-[^/]*)/[0-9a-f]{16}$`)
 
 // programFolder returns the folder of the launcher's copies, or that of the program.
-func programFolder(program string) string {
-	folder := filepath.Dir(program)
-	if parent := filepath.Dir(folder); strings.HasPrefix(filepath.Base(parent), deployed) {
-		return parent
+func programFolder(program string) (folder string, isCopy bool) {
+	folder = filepath.Dir(program)
+	if match := deployed.FindStringSubmatch(folder); match != nil {
+		return match[1], true
 	}
-	return folder
+	return folder, false
 }
 
 // userName returns a user's name, or the number if it has none.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,12 @@ var ErrControllerGone = errors.New("the controller is gone: standard input close
 // standard output, every barrier opens at once, and records are dropped. It is safe for
 // concurrent use.
 type Node struct {
-	name string
-	role metrics.Role
+	// Of the program and its command line, set before its work begins.
+	name        string
+	role        metrics.Role
+	args        []string
+	flags       *Flags
+	sampleEvery time.Duration
 
 	commands chan Command // nil if standalone
 	lease    *leaseTimer  // nil if standalone
@@ -42,18 +47,16 @@ type Node struct {
 	pidFile string    // its path, or ""; guarded by mu
 }
 
-// Standalone returns a node without a launcher, whose log goes to out.
-func Standalone(out io.Writer) *Node { return newNode(out) }
-
-func newNode(out io.Writer) *Node {
-	return &Node{out: out, now: time.Now, clock: newRunClock(time.Now())}
+// standalone returns a node without a launcher, whose log goes to out.
+func standalone(out io.Writer) *Node {
+	return &Node{out: out, now: time.Now, clock: newRunClock(time.Now()), sampleEvery: reportEvery}
 }
 
 // Controlled returns a node whose launcher is connected to in and out, and a context
 // that ends with the launcher or its lease.
 func Controlled(ctx context.Context, in io.Reader, out io.Writer) (*Node, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	n := newNode(out)
+	n := standalone(out)
 	n.commands, n.lease = make(chan Command, 16), &leaseTimer{end: cancel}
 	go func() { cancel(n.listen(ctx, in)) }()
 	return n, ctx
@@ -101,11 +104,18 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 // Controlled reports whether the node has a launcher.
 func (n *Node) Controlled() bool { return n.commands != nil }
 
-// Identify sets the name and role in the node's records. It is called before Report.
-func (n *Node) Identify(name string, role metrics.Role) { n.name, n.role = name, role }
-
-// Credentials are the ones that the launcher issued for this node, or nil.
-func (n *Node) Credentials() *certs.Credentials { return n.trust }
+// TLS returns the configuration that the flags ask for, by the run's clock: with the
+// credentials of the node's own files or else the launcher's; nil without -tls.
+func (n *Node) TLS() (*tls.Config, error) {
+	config, err := n.flags.tls.Config(n.trust)
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	if config != nil {
+		config.Time = n.Now
+	}
+	return config, nil
+}
 
 // Await waits for the command do. Another command is an error. A standalone node does
 // not wait.

@@ -111,7 +111,7 @@ func TestNextEndsWithContext(t *testing.T) {
 // By hand every barrier opens at once, nothing is sent, and the log is plain.
 func TestAlone(t *testing.T) {
 	var out bytes.Buffer
-	node := Standalone(&out)
+	node := standalone(&out)
 	for _, barrier := range []string{Start, Load, Go} {
 		if c, err := node.Await(context.Background(), barrier); err != nil || c.Do != barrier {
 			t.Errorf("Await(%s) = %+v, %v", barrier, c, err)
@@ -198,7 +198,7 @@ func TestConcurrentEvents(t *testing.T) {
 func TestReportIsSigned(t *testing.T) {
 	l, stdin, stdout := newLauncher(t)
 	node, _ := Controlled(context.Background(), stdin, stdout)
-	node.Identify("node3", metrics.Client)
+	node.name, node.role = "node3", metrics.Client
 	before := time.Now()
 	if err := node.Report(metrics.Record{Node: "forged", Interval: &metrics.Interval{Phase: metrics.Window, LengthS: 1}}); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +19,6 @@ import (
 type pidFile struct {
 	metrics.ProcessID
 	Boot    string       `json:"boot_id"` // start times count from the boot
-	Exe     string       `json:"exe"`
 	Program string       `json:"program"`
 	Node    string       `json:"node"`
 	Role    metrics.Role `json:"role"`
@@ -33,27 +31,14 @@ func (f pidFile) String() string {
 
 const pidSuffix = ".pid"
 
-// hashFolder is the name of a folder that holds one version of a program.
-var hashFolder = regexp.MustCompile(`^[0-9a-f]{16}$`)
-
-// PidFolder returns the folder of the pid files of this program's nodes: the deployment
-// folder kvlab-USER, or for a program built here the user's own temporary folder.
-func PidFolder() (string, error) {
-	exe, err := exePath("self")
-	if err != nil {
-		return "", err
-	}
-	version := filepath.Dir(exe)
-	if deployed := filepath.Dir(version); hashFolder.MatchString(filepath.Base(version)) && strings.HasPrefix(filepath.Base(deployed), "kvlab-") {
-		return deployed, nil
+// pidFolder returns the folder of the pid files of this program's nodes: that of the
+// launcher's copies, or for a program built here the user's own temporary folder.
+func pidFolder() (string, error) {
+	program, err := os.Executable()
+	if folder, isCopy := programFolder(program); isCopy || err != nil {
+		return folder, err
 	}
 	return filepath.Join(os.TempDir(), "kvlab-"+strconv.Itoa(os.Geteuid())), nil
-}
-
-// exePath returns the file that a process runs, even if it was replaced.
-func exePath(pid string) (string, error) {
-	path, err := os.Readlink("/proc/" + pid + "/exe")
-	return strings.TrimSuffix(path, " (deleted)"), err
 }
 
 // checkOwn returns an error unless only this user can write to the folder.
@@ -77,12 +62,11 @@ func bootID() (string, error) {
 // writePidFile writes this process's pid file and returns its path.
 func writePidFile(program, node string, role metrics.Role) (path string, err error) {
 	f := pidFile{Program: program, Node: node, Role: role, Started: time.Now()}
-	var errs [3]error
+	var errs [2]error
 	f.ProcessID, errs[0] = self()
 	f.Boot, errs[1] = bootID()
-	f.Exe, errs[2] = exePath("self")
-	folder, err := PidFolder()
-	if err := errors.Join(errs[0], errs[1], errs[2], err); err != nil {
+	folder, err := pidFolder()
+	if err := errors.Join(errs[0], errs[1], err); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -117,32 +101,23 @@ func readPidFile(path string) (f pidFile, alive bool, err error) {
 		return f, false, err
 	}
 	now, err := find(f.PID)
-	if errors.Is(err, errNoProcess) || err == nil && (now != f.ProcessID || boot != f.Boot) {
+	if errors.Is(err, errNoProcess) {
 		return f, false, nil
 	}
-	if err != nil {
-		return f, false, err
-	}
-	exe, err := exePath(strconv.Itoa(f.PID))
-	if err == nil && exe != f.Exe {
-		err = fmt.Errorf("%s: process %d runs %s", path, f.PID, exe)
-	}
-	return f, err == nil, err
+	return f, err == nil && now == f.ProcessID && boot == f.Boot, err
 }
 
-// removePidFile removes the pid file of a killed process, if there is one.
+// removePidFile removes the pid file of a killed process, if there is one. An error
+// leaves it to Reap.
 func removePidFile(id metrics.ProcessID) {
-	folder, err := PidFolder()
-	if err != nil {
-		return
-	}
-	files, err := filepath.Glob(filepath.Join(folder, fmt.Sprintf("*-%d%s", id.PID, pidSuffix)))
-	if err != nil { // only for a bad pattern
+	folder, err := pidFolder()
+	files, globErr := filepath.Glob(filepath.Join(folder, fmt.Sprintf("*-%d%s", id.PID, pidSuffix)))
+	if err != nil || globErr != nil {
 		return
 	}
 	for _, path := range files {
 		if f, alive, err := readPidFile(path); err == nil && !alive && f.ProcessID == id {
-			_ = os.Remove(path) // Reap removes what is left
+			_ = os.Remove(path)
 		}
 	}
 }

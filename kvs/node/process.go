@@ -1,15 +1,14 @@
 package node
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"kvlab/metrics"
 )
@@ -21,28 +20,15 @@ func self() (metrics.ProcessID, error) { return find(os.Getpid()) }
 
 // find returns the process that has a number now. A zombie is none.
 func find(pid int) (metrics.ProcessID, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH):
-		return metrics.ProcessID{}, errNoProcess
-	case err != nil:
-		return metrics.ProcessID{}, err
+	var stat procfs.ProcStat
+	proc, err := procfs.NewProc(pid)
+	if err == nil {
+		stat, err = proc.Stat()
 	}
-	// The second field is a name in parentheses, with any characters; the third is the
-	// state, the 22nd the start (proc(5)).
-	end := bytes.LastIndexByte(text, ')')
-	fields := strings.Fields(string(text[end+1:]))
-	if end < 0 || len(fields) < 20 {
-		return metrics.ProcessID{}, fmt.Errorf("/proc/%d/stat: %q is not in proc(5)'s form", pid, text)
-	}
-	if fields[0] == "Z" || fields[0] == "X" {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || stat.State == "Z" || stat.State == "X" {
 		return metrics.ProcessID{}, errNoProcess
 	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return metrics.ProcessID{}, fmt.Errorf("/proc/%d/stat: start time: %w", pid, err)
-	}
-	return metrics.ProcessID{PID: pid, StartTicks: start}, nil
+	return metrics.ProcessID{PID: pid, StartTicks: stat.Starttime}, err
 }
 
 // Signal sends a signal to exactly that process: never to a later one with its number,

@@ -44,14 +44,11 @@ func (m machine) programs(folder string) []metrics.Process {
 	return found
 }
 
-// questions are the first arguments with which a launcher asks a program something.
-var questions = []string{probeFlag, "-" + settingsFlag}
-
 // answers reports whether a process was started for such a question.
 func (m machine) answers(pid int) bool {
 	line, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "cmdline"))
 	words := strings.Split(string(line), "\x00")
-	return err == nil && len(words) > 1 && slices.Contains(questions, words[1])
+	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == settingsFlag)
 }
 
 // describe describes a process; its name is empty if it has ended.

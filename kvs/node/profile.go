@@ -3,7 +3,6 @@ package node
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,22 +11,9 @@ import (
 	"strings"
 )
 
-// Profile says which profiles a node writes. The zero Profile writes none.
-type Profile struct {
-	CPU   string // -cpuprofile: for go tool pprof
-	Trace string // -trace: for go tool trace
-}
-
-// Flags defines p's flags.
-func (p *Profile) Flags(flags *flag.FlagSet) {
-	const where = " to this `file` on the node; %n stands for the node's name"
-	flags.StringVar(&p.CPU, "cpuprofile", p.CPU, "write a CPU profile for go tool pprof"+where)
-	flags.StringVar(&p.Trace, "trace", p.Trace, "write an execution trace for go tool trace, several MB a second,"+where)
-}
-
-// Start starts the profiles of the named node. stop completes the files. Errors name
-// the flag; those of Start are UsageErrors.
-func (p Profile) Start(node string) (stop func() error, err error) {
+// profile starts the profiles that the flags ask for. %n in a file's name is the node's.
+// stop completes the files. Errors name the flag; those of profile are UsageErrors.
+func (f *Flags) profile(node string) (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {
 		var errs []error
@@ -41,8 +27,8 @@ func (p Profile) Start(node string) (stop func() error, err error) {
 		start      func(io.Writer) error
 		stop       func()
 	}{
-		{"-cpuprofile", p.CPU, pprof.StartCPUProfile, pprof.StopCPUProfile},
-		{"-trace", p.Trace, trace.Start, trace.Stop},
+		{"-cpuprofile", f.cpuProfile, pprof.StartCPUProfile, pprof.StopCPUProfile},
+		{"-trace", f.trace, trace.Start, trace.Stop},
 	} {
 		if kind.file == "" {
 			continue

@@ -14,13 +14,12 @@ import (
 // Both files are what the tools read.
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
-	var p Profile
 	flags := NewFlags("node")
-	p.Flags(flags.FlagSet)
-	if err := ParseFlags(flags, []string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-trace", filepath.Join(dir, "trace")}, nil); err != nil {
+	flags.Common()
+	if err := flags.Parse([]string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-trace", filepath.Join(dir, "trace")}, nil); err != nil {
 		t.Fatal(err)
 	}
-	stop, err := p.Start("node1")
+	stop, err := flags.profile("node1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,25 +52,38 @@ func TestProfileErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
 		name    string
-		profile Profile
+		profile Flags
 		want    string
 	}{
-		{"no folder", Profile{CPU: filepath.Join(dir, "none", "cpu")}, "-cpuprofile: open "},
-		{"a folder, and a profile under way", Profile{CPU: filepath.Join(dir, "cpu"), Trace: dir}, "-trace: open "},
+		{"no folder", Flags{cpuProfile: filepath.Join(dir, "none", "cpu")}, "-cpuprofile: open "},
+		{"a folder, and a profile under way", Flags{cpuProfile: filepath.Join(dir, "cpu"), trace: dir}, "-trace: open "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := test.profile.Start("node")
+			_, err := test.profile.profile("node")
 			var usage UsageError
 			if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("error %v, want a UsageError that begins with %q", err, test.want)
 			}
 		})
 	}
-	stop, err := Profile{CPU: "/dev/full"}.Start("node") // and none is left under way
+	stop, err := (&Flags{cpuProfile: "/dev/full"}).profile("node") // and none is left under way
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := stop(); err == nil || !strings.Contains(err.Error(), "-cpuprofile: write /dev/full") {
 		t.Errorf("a full disk: error %v, want one that names the flag and the file", err)
+	}
+}
+
+// The flags that all programs have set their own fields.
+func TestCommonFlags(t *testing.T) {
+	flags := NewFlags("node")
+	flags.Common()
+	if err := flags.Parse([]string{"-tls", "-sample-every", "0"}, nil); err != nil || !flags.tls.On || flags.sampleEvery != 0 {
+		t.Errorf("-tls %t, -sample-every %v, %v", flags.tls.On, flags.sampleEvery, err)
+	}
+	var usage UsageError
+	if err := flags.Parse([]string{"-sample-every", "2s"}, nil); !errors.As(err, &usage) || err.Error() != "-sample-every 2s: want 10ms to 1s, or 0" {
+		t.Errorf("error %v", err)
 	}
 }

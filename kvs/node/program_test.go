@@ -20,7 +20,7 @@ import (
 
 // echo is a program with three flags; what else it does is work's.
 func echo(work func(ctx context.Context, node *Node, word, token string) error) Program {
-	parse := func(args []string) (*Flags, error) {
+	return Program{Name: "echo", Role: metrics.Server, Parse: func(args []string) (*Flags, Work, error) {
 		flags := NewFlags("echo")
 		flags.Class(metrics.WorkFlag)
 		flags.String("word", "hello", "what to `say`")
@@ -28,14 +28,10 @@ func echo(work func(ctx context.Context, node *Node, word, token string) error) 
 		flags.Int("times", 1, "how often")
 		flags.Bool("loud", false, "in capitals")
 		flags.Main("word")
-		return flags, ParseFlags(flags, args, map[string]string{"text": "-word"})
-	}
-	return Program{Name: "echo", Role: metrics.Server, Parse: parse, Run: func(ctx context.Context, node *Node, args []string, token string) error {
-		flags, err := parse(args)
-		if err != nil {
-			return err
-		}
-		return work(ctx, node, flags.Lookup("word").Value.String(), token)
+		err := flags.Parse(args, map[string]string{"text": "-word"})
+		return flags, func(ctx context.Context, node *Node, token string) error {
+			return work(ctx, node, flags.Lookup("word").Value.String(), token)
+		}, err
 	}}
 }
 
@@ -273,15 +269,15 @@ func TestIntroduce(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // for the pid file
 	l, stdin, stdout := newLauncher(t)
 	node, _ := Controlled(context.Background(), stdin, stdout)
-	node.Identify("node1", metrics.Server)
 	flags := NewFlags("echo")
 	flags.String("word", "hello", "")
 	flags.Int("times", 1, "")
 	args := []string{"-times", "3"}
-	if err := ParseFlags(flags, args, nil); err != nil {
+	if err := flags.Parse(args, nil); err != nil {
 		t.Fatal(err)
 	}
-	host, err := ReportConfig(node, args, flags, metrics.AllCapabilities)
+	node.args, node.flags = args, flags
+	host, err := node.ReportConfig(metrics.AllCapabilities)
 	if err != nil {
 		t.Fatal(err)
 	}

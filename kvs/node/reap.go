@@ -13,10 +13,14 @@ import (
 	"kvlab/metrics"
 )
 
-// Reap kills every process with a pid file in the folder, stopped ones too, waits until
-// they have ended, and removes the pid files. ended has a line for each killed process.
-// A missing folder is no error.
-func Reap(folder string) (ended []string, err error) {
+// Reap kills every process with a pid file, stopped ones too, waits until they have
+// ended, and removes the pid files. ended has a line for each killed process. A missing
+// folder is no error.
+func Reap() (ended []string, err error) {
+	folder, err := pidFolder()
+	if err != nil {
+		return nil, err
+	}
 	if err := checkOwn(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -44,12 +48,6 @@ func Reap(folder string) (ended []string, err error) {
 	return ended, errors.Join(errs...)
 }
 
-// The maintenance commands of a node's program.
-const (
-	reapFlag   = "-reap"   // see Reap
-	signalFlag = "-signal" // NAME PID START: see Signal
-)
-
 // signals are the ones that a launcher sends.
 var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
 
@@ -63,36 +61,23 @@ func SignalWords(id metrics.ProcessID, signal syscall.Signal) []string {
 	panic(fmt.Sprintf("a launcher does not send signal %v", signal))
 }
 
-// ReapWords returns the arguments with which a node's program reaps. It prints each line
-// of Reap as "kvlab NUMBER TEXT".
-func ReapWords() []string { return []string{reapFlag} }
-
-// maintenance executes a command line of SignalWords or ReapWords.
-func maintenance(args []string, stdout io.Writer) error {
-	if args[0] == reapFlag {
-		folder, err := PidFolder()
-		if err != nil {
-			return err
-		}
-		ended, err := Reap(folder)
-		for i, line := range ended {
-			fmt.Fprintf(stdout, "kvlab %d %s\n", i, line)
-		}
-		return err
+// printReaped executes ReapFlag: it prints each line of Reap as "kvlab NUMBER TEXT".
+func printReaped(stdout io.Writer) error {
+	ended, err := Reap()
+	for i, line := range ended {
+		fmt.Fprintf(stdout, "kvlab %d %s\n", i, line)
 	}
-	if id, signal, ok := parseSignal(args[1:]); ok {
-		return Signal(id, signal)
-	}
-	return UsageError{fmt.Errorf("%s: want KILL or QUIT, a pid, and the process's start in clock ticks", signalFlag)}
+	return err
 }
 
-// parseSignal parses the arguments of -signal.
-func parseSignal(args []string) (id metrics.ProcessID, signal syscall.Signal, ok bool) {
-	if len(args) != 3 {
-		return id, 0, false
+// sendSignal executes the arguments of SignalWords.
+func sendSignal(args []string) error {
+	if len(args) == 3 {
+		pid, errPID := strconv.Atoi(args[1])
+		start, errStart := strconv.ParseUint(args[2], 10, 64)
+		if signal, known := signals[args[0]]; known && pid > 0 && errPID == nil && errStart == nil {
+			return Signal(metrics.ProcessID{PID: pid, StartTicks: start}, signal)
+		}
 	}
-	pid, errPID := strconv.Atoi(args[1])
-	start, errStart := strconv.ParseUint(args[2], 10, 64)
-	signal, known := signals[args[0]]
-	return metrics.ProcessID{PID: pid, StartTicks: start}, signal, known && pid > 0 && errPID == nil && errStart == nil
+	return UsageError{fmt.Errorf("%s: want KILL or QUIT, a pid, and the process's start in clock ticks", signalFlag)}
 }

@@ -24,19 +24,23 @@ import (
 // waits for its stop; with -reap and -signal it does what they say.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
-	if len(os.Args) > 1 && (os.Args[1] == "-control" || os.Args[1] == reapFlag || os.Args[1] == signalFlag) {
+	if len(os.Args) > 1 && (os.Args[1] == "-control" || os.Args[1] == ReapFlag || os.Args[1] == signalFlag) {
 		os.Exit(waiter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
 
-var waiter = Program{Name: "waiter", Role: metrics.Server, Run: func(ctx context.Context, node *Node, args []string, _ string) error {
-	node.Identify("node7", metrics.Server)
-	if _, err := ReportConfig(node, args, NewFlags("waiter"), metrics.AllCapabilities); err != nil {
+var waiter = Program{Name: "waiter", Role: metrics.Server, Parse: func(args []string) (*Flags, Work, error) {
+	flags := NewFlags("waiter")
+	flags.String("node", "node7", "its name")
+	err := flags.Parse(args, nil)
+	return flags, func(ctx context.Context, node *Node, _ string) error {
+		if _, err := node.ReportConfig(metrics.AllCapabilities); err != nil {
+			return err
+		}
+		_, err := node.Await(ctx, Stop)
 		return err
-	}
-	_, err := node.Await(ctx, Stop)
-	return err
+	}, err
 }}
 
 // child is a node in a process of its own, and its launcher.
@@ -101,7 +105,7 @@ func TestReap(t *testing.T) {
 		t.Fatalf("folder %v, %v, files %q", info, err, pidFiles(t, folder))
 	}
 
-	out, err := exec.Command(os.Args[0], ReapWords()...).CombinedOutput()
+	out, err := exec.Command(os.Args[0], ReapFlag).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -120,8 +124,7 @@ func TestReap(t *testing.T) {
 }
 
 // A process that only has the number of one of ours is left alone, and the pid
-// file is removed; so is one whose start fits and whose program does not, with an
-// error that says so, and its pid file stays.
+// file is removed.
 func TestReapSparesStrangers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, folder := startChild(t, Command{Do: Start})
@@ -133,11 +136,9 @@ func TestReapSparesStrangers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*pidFile)
-		stays  bool
 	}{
-		{"started later", func(f *pidFile) { f.StartTicks++ }, false},
-		{"before the machine started", func(f *pidFile) { f.Boot = "another" }, false},
-		{"another program", func(f *pidFile) { f.Exe = "/bin/true" }, true},
+		{"started later", func(f *pidFile) { f.StartTicks++ }},
+		{"before the machine started", func(f *pidFile) { f.Boot = "another" }},
 	} {
 		var f pidFile
 		if err := json.Unmarshal(text, &f); err != nil {
@@ -151,8 +152,8 @@ func TestReapSparesStrangers(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ended, err := Reap(folder)
-		if len(ended) > 0 || (err != nil) != test.stays || (len(pidFiles(t, folder)) == 1) != test.stays {
+		ended, err := Reap()
+		if len(ended) > 0 || err != nil || len(pidFiles(t, folder)) > 0 {
 			t.Errorf("%s: ended %q, %v, files %q", test.name, ended, err, pidFiles(t, folder))
 		}
 		if now, err := find(c.id.PID); err != nil || now != c.id {
@@ -224,7 +225,7 @@ func TestPidFileGoesWithTheLauncher(t *testing.T) {
 	fmt.Fprintln(stdin, `{"do":"dump"}`) // it writes much
 	stdin.Close()
 	cmd.Wait()
-	folder, err := PidFolder()
+	folder, err := pidFolder()
 	if left := pidFiles(t, folder); err != nil || len(left) > 0 || cmd.ProcessState.ExitCode() != exitFailed {
 		t.Errorf("%q are left, %v; the node ended with %v", left, err, cmd.ProcessState)
 	}
@@ -232,14 +233,15 @@ func TestPidFileGoesWithTheLauncher(t *testing.T) {
 
 // Reap looks into no folder that others can write to.
 func TestReapWantsItsOwnFolder(t *testing.T) {
-	folder := t.TempDir()
-	if ended, err := Reap(filepath.Join(folder, "none")); err != nil || len(ended) > 0 {
+	t.Setenv("TMPDIR", t.TempDir())
+	if ended, err := Reap(); err != nil || len(ended) > 0 {
 		t.Errorf("no folder: %q, %v", ended, err)
 	}
-	if err := os.Chmod(folder, 0o777); err != nil {
+	folder, err := pidFolder()
+	if err := errors.Join(err, os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Reap(folder); err == nil || !strings.Contains(err.Error(), "is not a folder that only this user can write to") {
+	if _, err := Reap(); err == nil || !strings.Contains(err.Error(), "is not a folder that only this user can write to") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"sync"
 	"time"
 
@@ -21,23 +19,13 @@ type Reporter struct {
 	ticker  *time.Ticker
 	started time.Time
 
-	sampling time.Duration // 0: none
-
 	mu      sync.Mutex
-	phase   metrics.Phase  // guarded by mu
-	last    metrics.Counts // at the last interval's end; guarded by mu
-	lastEnd time.Time      // guarded by mu
-	opened  time.Time      // the window; guarded by mu
-	before  metrics.Counts // at the window's opening; guarded by mu
-	window  WindowUse      // guarded by mu
-}
-
-// WindowUse is what a node used and did during the window.
-type WindowUse struct {
-	Start   time.Time // in run time
-	LengthS float64
-	Counts  metrics.Counts
-	usage.WindowUsage
+	phase   metrics.Phase   // guarded by mu
+	last    metrics.Counts  // at the last interval's end; guarded by mu
+	lastEnd time.Time       // guarded by mu
+	opened  time.Time       // the window; guarded by mu
+	before  metrics.Counts  // at the window's opening; guarded by mu
+	window  metrics.Summary // of its use; guarded by mu
 }
 
 const (
@@ -57,7 +45,8 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 	}
 	return &Reporter{
 		node: node, sampler: sampler, counts: counts, done: done,
-		ticker: time.NewTicker(reportEvery), sampling: Sampled.Every, started: now, lastEnd: now, phase: metrics.Idle,
+		ticker: time.NewTicker(reportEvery), started: now, lastEnd: now, phase: metrics.Idle,
+		window: metrics.Summary{Saturation: new(metrics.Saturation)},
 	}, nil
 }
 
@@ -139,56 +128,32 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
 		used, err := r.sampler.CloseWindow()
-		r.window = WindowUse{
-			Start:       r.node.ToRun(r.opened),
-			LengthS:     r.node.now().Sub(r.opened).Seconds(),
-			Counts:      r.counts().Sub(r.before),
-			WindowUsage: used,
+		r.window = metrics.Summary{
+			WindowStart:   r.node.ToRun(r.opened),
+			WindowLengthS: r.node.now().Sub(r.opened).Seconds(),
+			InWindow:      r.counts().Sub(r.before),
+			Usage:         used.Table,
+			Saturation:    &used.Saturation,
 		}
 		return err
 	}
 	return nil
 }
 
-// Window returns the use of the last completed window.
-func (r *Reporter) Window() WindowUse {
+// Window returns what the node used and did in the last completed window.
+func (r *Reporter) Window() metrics.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.window
 }
 
-// Sampling says how often a node samples its machine.
-type Sampling struct {
-	Every time.Duration // -sample-every; 0 is never
-}
-
-// Sampled is the default: once in each report.
-var Sampled = Sampling{Every: reportEvery}
-
-const shortestSampling = 10 * time.Millisecond
-
-// Flags defines s's flags.
-func (s *Sampling) Flags(flags *flag.FlagSet) {
-	flags.DurationVar(&s.Every, "sample-every", s.Every, "`interval` between samples of the machine's usage, "+shortestSampling.String()+" to "+reportEvery.String()+"; 0 takes none in the window, which shows what sampling costs")
-}
-
-// Validate returns an error that names the flag and its right form.
-func (s Sampling) Validate() error {
-	if s.Every != 0 && (s.Every < shortestSampling || s.Every > reportEvery) {
-		return fmt.Errorf("-sample-every %s: want %s to %s, or 0", s.Every, shortestSampling, reportEvery)
-	}
-	return nil
-}
-
-// Sample sets how often the reporter samples the machine. It is called before Run.
-func (r *Reporter) Sample(s Sampling) { r.sampling = s.Every }
-
 // sampleTicks ticks for the samples between two reports; never if there are none.
 func (r *Reporter) sampleTicks() (ticks <-chan time.Time, stop func()) {
-	if r.sampling == 0 || r.sampling >= reportEvery {
+	every := r.node.sampleEvery
+	if every == 0 || every >= reportEvery {
 		return nil, func() {}
 	}
-	ticker := time.NewTicker(r.sampling)
+	ticker := time.NewTicker(every)
 	return ticker.C, ticker.Stop
 }
 
@@ -202,7 +167,7 @@ func (r *Reporter) sampleNow() error {
 
 // sample samples the machine and reports the sample, unless sampling is off.
 func (r *Reporter) sample() (metrics.Usage, error) {
-	if r.sampling == 0 {
+	if r.node.sampleEvery == 0 {
 		return metrics.Usage{}, nil
 	}
 	usage, err := r.sampler.Sample(r.phase)

@@ -24,36 +24,30 @@ type runClock struct {
 // newRunClock starts at now, by this machine's wall clock.
 func newRunClock(now time.Time) runClock { return runClock{now.Round(0), now} }
 
-// runClockOf starts at the launcher's ClockSync, or at now if that is nil.
-func runClockOf(s *ClockSync, now time.Time) (runClock, error) {
-	if s == nil {
-		return newRunClock(now), nil
-	}
+// runClockOf starts at the launcher's ClockSync.
+func runClockOf(s ClockSync) (runClock, error) {
 	clock, err := clock.New()
 	return runClock{s.Date.Round(0), clock.Time(s.MonotonicNS)}, err
-}
-
-func (c runClock) toRun(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return c.date.Add(t.Sub(c.moment))
-}
-
-func (c runClock) fromRun(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return c.moment.Add(t.Sub(c.date))
 }
 
 // ToRun converts a time of this process to run time: the launcher's wall clock at the
 // run's start, or without a launcher this machine's, advanced by the monotonic clock.
 // Zero stays zero.
-func (n *Node) ToRun(t time.Time) time.Time { return n.clock.toRun(t) }
+func (n *Node) ToRun(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return n.clock.date.Add(t.Sub(n.clock.moment))
+}
+
+// FromRun converts run time to a time of this process, with a monotonic reading. Zero
+// stays zero.
+func (n *Node) FromRun(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return n.clock.moment.Add(t.Sub(n.clock.date))
+}
 
 // Now is the current run time.
 func (n *Node) Now() time.Time { return n.ToRun(n.now()) }
-
-// FromRun converts run time to a time of this process, with a monotonic reading.
-func (n *Node) FromRun(t time.Time) time.Time { return n.clock.fromRun(t) }

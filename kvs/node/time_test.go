@@ -47,7 +47,7 @@ func TestClockJumps(t *testing.T) {
 		}
 		begun := time.Now()
 		epoch := ClockSync{Date: time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC), MonotonicNS: clock.Ns(begun)}
-		if node.clock, err = runClockOf(&epoch, node.now()); err != nil {
+		if node.clock, err = runClockOf(epoch); err != nil {
 			t.Fatal(err)
 		}
 		var counts metrics.Counts
@@ -75,8 +75,8 @@ func TestClockJumps(t *testing.T) {
 		shift.Store(-jump)
 		closed := enter(metrics.Drain)
 		took := time.Since(begun).Seconds()
-		if w := r.Window(); math.Abs(w.LengthS-closed.Sub(opened).Seconds()) > 0.5*w.LengthS || w.Start.Before(epoch.Date) || w.Start.Sub(epoch.Date).Seconds() > took {
-			t.Errorf("jump %d s: a window of %v s from %v, want %v s after %v", jump, w.LengthS, w.Start, closed.Sub(opened).Seconds(), epoch.Date)
+		if w := r.Window(); math.Abs(w.WindowLengthS-closed.Sub(opened).Seconds()) > 0.5*w.WindowLengthS || w.WindowStart.Before(epoch.Date) || w.WindowStart.Sub(epoch.Date).Seconds() > took {
+			t.Errorf("jump %d s: a window of %v s from %v, want %v s after %v", jump, w.WindowLengthS, w.WindowStart, closed.Sub(opened).Seconds(), epoch.Date)
 		}
 		end, last := 0.0, epoch.Date.Add(-time.Millisecond) // the two clocks are a little apart
 		for intervals := 0; intervals < 3; {
@@ -99,14 +99,14 @@ func TestClockJumps(t *testing.T) {
 // The launcher's moments come back from dates, to the nanosecond; what has no date
 // stays so.
 func TestCalendar(t *testing.T) {
-	c := runClock{time.Unix(1_000_000, 5), time.Now()}
+	c := Node{clock: runClock{time.Unix(1_000_000, 5), time.Now()}}
 	for _, after := range []time.Duration{0, 1, -time.Hour, 300 * 24 * time.Hour} {
-		moment := c.moment.Add(after)
-		if date := c.toRun(moment); !date.Equal(time.Unix(1_000_000, 5).Add(after)) || c.fromRun(date).Sub(moment) != 0 {
+		moment := c.clock.moment.Add(after)
+		if date := c.ToRun(moment); !date.Equal(time.Unix(1_000_000, 5).Add(after)) || c.FromRun(date).Sub(moment) != 0 {
 			t.Errorf("%v after the epoch is %v", after, date)
 		}
 	}
-	if zero := (time.Time{}); !c.toRun(zero).IsZero() || !c.fromRun(zero).IsZero() {
+	if zero := (time.Time{}); !c.ToRun(zero).IsZero() || !c.FromRun(zero).IsZero() {
 		t.Error("no time has a date")
 	}
 }

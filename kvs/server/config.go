@@ -3,20 +3,22 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
-	"kvlab/kvs/certs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
-// Config configures a server. The comments name the flags.
-type Config struct {
+// config configures a server. The comments name the flags.
+type config struct {
 	Node           string      // -node: this server's name
 	Listen         string      // -listen, or -port on loopback: host:port
 	Server         int         // -server: which server this is, from 0; of Servers
@@ -28,11 +30,8 @@ type Config struct {
 	AllowPublic    bool        // -allow-public
 	MaxMemory      memoryCap   // -max-memory
 	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
-	Trust          certs.Flags // -tls, -tls-cert, -tls-key, -tls-ca
-	Profile        node.Profile
-	Sampling       node.Sampling
-	Inject         string // -inject
-	Repeat         bool   // -repeat
+	Inject         string      // -inject
+	Repeat         bool        // -repeat
 }
 
 // aliases are the labs' names of flags.
@@ -42,8 +41,8 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
-func parse(args []string) (Config, *node.Flags, error) {
-	c := Config{Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
+func parse(args []string) (config, *node.Flags, error) {
+	c := config{Limits: wire.DefaultLimits(), MaxMemory: "70%"}
 	var port string
 	flags := node.NewFlags("kvsserver")
 	flags.Class(metrics.OwnFlag)
@@ -57,8 +56,7 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
-	c.Trust.Define(flags.FlagSet)
-	flags.Class(metrics.OtherFlag)
+	flags.Common()
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "maximum number of `connections`")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "allow all interfaces, the control interface and public addresses")
 	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server stops with an error: a share of the machine's or the control group's, or a size such as 12GiB")
@@ -66,61 +64,37 @@ func parse(args []string) (Config, *node.Flags, error) {
 	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "maximum `operations` of a request")
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection if a request and its reply take longer")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this time")
-	c.Trust.DefineFiles(flags.FlagSet)
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer every call of a size with the bytes of the first, for clients that -repeat: the ceiling of the network; never VALID")
-	c.Sampling.Flags(flags.FlagSet)
-	c.Profile.Flags(flags.FlagSet)
 	flags.Main("engine")
-	if err := node.ParseFlags(flags, args, aliases); err != nil {
-		return c, flags, err
-	}
-	if port != "" {
-		host, _, err := net.SplitHostPort(c.Listen)
-		if err != nil {
-			return c, flags, node.UsageError{Err: fmt.Errorf("-listen %q: want host:port", c.Listen)}
-		}
-		if _, err := net.LookupPort("tcp", port); err != nil {
-			return c, flags, node.UsageError{Err: fmt.Errorf("-port %q: want 0 to 65535", port)}
-		}
-		c.Listen = net.JoinHostPort(host, port)
-	}
-	if err := c.Validate(); err != nil {
-		return c, flags, node.UsageError{Err: err}
-	}
-	return c, flags, nil
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.validate() })
+	return c, flags, err
 }
 
-// Validate returns an error that names the first wrong flag and its right form.
-func (c Config) Validate() error {
-	if _, err := engine.Find(c.Engine); err != nil {
-		return err
+// onPort replaces the port of -listen, unless port is "".
+func (c *config) onPort(port string) error {
+	if port == "" {
+		return nil
 	}
-	if _, err := engine.ParseFault(c.Inject); err != nil {
-		return err
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("-listen %q: want host:port", c.Listen)
 	}
-	if err := c.Sampling.Validate(); err != nil {
-		return err
-	}
-	if err := wire.CheckCodec(c.Codec, wire.Features{}); err != nil {
-		return err
-	}
-	if c.Servers < 0 || c.Server < 0 || c.Server >= max(c.Servers, 1) {
-		return fmt.Errorf("-server %d -servers %d: want -server 0 to -servers minus 1", c.Server, c.Servers)
-	}
-	if c.MaxConnections < 1 {
-		return fmt.Errorf("-max-connections %d: want at least 1", c.MaxConnections)
-	}
-	if err := wire.CheckSocketBuffer(c.SocketBuffer); err != nil {
-		return err
-	}
-	if err := c.Limits.Validate(); err != nil {
-		return err
-	}
-	if err := c.Trust.Validate(); err != nil {
-		return err
-	}
-	if _, err := c.MaxMemory.bytes(0); err != nil {
+	c.Listen = net.JoinHostPort(host, port)
+	_, err = net.LookupPort("tcp", port)
+	return format.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
+}
+
+// validate returns an error that names the first wrong flag and its right form.
+func (c config) validate() error {
+	_, engineErr := engine.Find(c.Engine)
+	_, faultErr := engine.ParseFault(c.Inject)
+	_, memoryErr := c.MaxMemory.bytes(0)
+	if err := cmp.Or(engineErr, faultErr, memoryErr,
+		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
+		format.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
+		format.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
+	); err != nil {
 		return err
 	}
 	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
@@ -140,30 +114,8 @@ func checkPrivate(listen string, addr netip.Addr) error {
 		return fmt.Errorf("-listen %q: every interface, including the control network's: name one address, or give -allow-public", listen)
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
 		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or give -allow-public", listen)
-	case isControl(addr):
+	case node.OnControl(addr):
 		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or give -allow-public", listen)
 	}
 	return nil
-}
-
-// isControl reports whether the control network's interface holds addr.
-func isControl(addr netip.Addr) bool {
-	name, err := node.ControlInterface()
-	if err != nil || name == "" {
-		return false // no testbed
-	}
-	control, err := net.InterfaceByName(name)
-	if err != nil {
-		return false
-	}
-	addrs, err := control.Addrs()
-	if err != nil {
-		return false
-	}
-	for _, a := range addrs {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().Unmap() == addr {
-			return true
-		}
-	}
-	return false
 }

@@ -13,33 +13,32 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := Config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled}
-	with := func(change func(*Config)) Config {
+	usual := config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%"}
+	with := func(change func(*config)) config {
 		c := usual
 		change(&c)
 		return c
 	}
 	tests := []struct {
 		args string
-		want Config
+		want config
 	}{
 		{"", usual},
-		{"-port 9000", with(func(c *Config) { c.Listen = "127.0.0.1:9000" })},
-		{"-server 1 -servers 2", with(func(c *Config) { c.Server, c.Servers = 1, 2 })},
-		{"-tls", with(func(c *Config) { c.Trust.On = true })},
-		{"-listen [::1]:8080 -port 0", with(func(c *Config) { c.Listen = "[::1]:0" })},
-		{"-listen localhost:7000", with(func(c *Config) { c.Listen = "localhost:7000" })},
-		{"-listen 10.10.1.2:8080", with(func(c *Config) { c.Listen = "10.10.1.2:8080" })},
-		{"-listen 192.168.1.1:8080", with(func(c *Config) { c.Listen = "192.168.1.1:8080" })},
-		{"-listen [fd00::1]:8080", with(func(c *Config) { c.Listen = "[fd00::1]:8080" })},
-		{"-listen 0.0.0.0:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "0.0.0.0:8080", true })},
-		{"-listen :8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = ":8080", true })},
-		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *Config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
-		{"-node node0 -engine mutex -codec gob -max-connections 1", Config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%", Sampling: node.Sampled,
+		{"-port 9000", with(func(c *config) { c.Listen = "127.0.0.1:9000" })},
+		{"-server 1 -servers 2", with(func(c *config) { c.Server, c.Servers = 1, 2 })},
+		{"-listen [::1]:8080 -port 0", with(func(c *config) { c.Listen = "[::1]:0" })},
+		{"-listen localhost:7000", with(func(c *config) { c.Listen = "localhost:7000" })},
+		{"-listen 10.10.1.2:8080", with(func(c *config) { c.Listen = "10.10.1.2:8080" })},
+		{"-listen 192.168.1.1:8080", with(func(c *config) { c.Listen = "192.168.1.1:8080" })},
+		{"-listen [fd00::1]:8080", with(func(c *config) { c.Listen = "[fd00::1]:8080" })},
+		{"-listen 0.0.0.0:8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = "0.0.0.0:8080", true })},
+		{"-listen :8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = ":8080", true })},
+		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
+		{"-node node0 -engine mutex -codec gob -max-connections 1", config{
+			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%",
 		}},
-		{"-inject pause=1s@9s -sample-every 0", with(func(c *Config) { c.Inject, c.Sampling.Every = "pause=1s@9s", 0 })},
-		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *Config) {
+		{"-inject pause=1s@9s", with(func(c *config) { c.Inject = "pause=1s@9s" })},
+		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *config) {
 			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}
 		})},
 	}

@@ -32,16 +32,8 @@ func (s *server) summarize() error {
 	if err := last(); err != nil {
 		return err
 	}
-	window := s.reporter.Window()
-	summary := metrics.Summary{
-		WindowStart:   window.Start,
-		WindowLengthS: window.LengthS,
-		Total:         s.counts(),
-		InWindow:      window.Counts,
-		Usage:         window.Table,
-		Saturation:    &window.Saturation,
-		Seen:          Seen(s.service, s.before, s.window),
-	}
+	summary := s.reporter.Window()
+	summary.Total, summary.Seen = s.counts(), Seen(s.service, s.before, s.window)
 	for peer, counts := range s.service.Counts() {
 		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.CountsOf(counts.Fields())})
 	}
@@ -52,8 +44,8 @@ func (s *server) summarize() error {
 	slices.SortFunc(summary.Peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
 	s.node.Logf("applied %d operations: %s; %d hit, %d missed", summary.Total.Ops(),
 		summary.Total.KindText(), summary.Total.Hits, summary.Total.Misses)
-	if window.LengthS > 0 {
-		fmt.Fprint(s.node, window.Table.Text("SERVER"))
+	if summary.WindowLengthS > 0 {
+		fmt.Fprint(s.node, summary.Usage.Text("SERVER"))
 	}
 	return s.node.Report(metrics.Record{Summary: &summary})
 }

@@ -20,13 +20,16 @@ import (
 
 // Program is kvsserver.
 var Program = node.Program{
-	Name: "kvsserver", Role: metrics.Server, Run: run,
-	Parse: func(args []string) (*node.Flags, error) { _, flags, err := parse(args); return flags, err },
+	Name: "kvsserver", Role: metrics.Server,
+	Parse: func(args []string) (*node.Flags, node.Work, error) {
+		c, flags, err := parse(args)
+		return flags, c.run, err
+	},
 }
 
 // server is the running process.
 type server struct {
-	config   Config
+	config   config
 	node     *node.Node
 	service  *service.Service
 	reporter *node.Reporter
@@ -37,23 +40,10 @@ type server struct {
 	before, window *service.Sample // of the operations before and in the window; nil until complete
 }
 
-func run(ctx context.Context, n *node.Node, args []string, token string) (err error) {
-	config, flags, err := parse(args)
+func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {
+	encryption, err := n.TLS()
 	if err != nil {
 		return err
-	}
-	n.Identify(config.Node, metrics.Server)
-	stop, err := config.Profile.Start(config.Node)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	encryption, err := config.Trust.Config(n.Credentials())
-	if err != nil {
-		return node.UsageError{Err: err}
-	}
-	if encryption != nil {
-		encryption.Time = n.Now
 	}
 	row, err := engine.Find(config.Engine)
 	if err != nil {
@@ -72,7 +62,6 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
 		return err
 	}
-	s.reporter.Sample(config.Sampling)
 	socket, err := net.Listen("tcp", config.Listen)
 	if err != nil {
 		return err // it names the address
@@ -88,7 +77,7 @@ func run(ctx context.Context, n *node.Node, args []string, token string) (err er
 		first:   s.firstPeer,
 		conns:   map[net.Conn]bool{},
 	}
-	host, err := node.ReportConfig(n, args, flags, metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
+	host, err := n.ReportConfig(metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
 		return err
 	}

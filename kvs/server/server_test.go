@@ -152,7 +152,7 @@ func TestServerLosesController(t *testing.T) {
 	s.stdin.Close()
 	select {
 	case status := <-s.exited:
-		if status != 1 || !strings.Contains(s.stderr.String(), node.ErrControllerGone.Error()) {
+		if status != 1 || !strings.Contains(s.stderr.String(), "the controller is gone") {
 			t.Errorf("status %d, stderr %q", status, &s.stderr)
 		}
 	case <-time.After(20 * time.Second):

@@ -128,8 +128,8 @@ type Mode string
 
 // The modes.
 const (
-	AsNode  Mode = "-control" // to take part in the run; see package node
-	AsProbe Mode = "-probe"   // to tell what its machine is; see package node
+	AsNode  Mode = node.ControlFlag // to take part in the run; see package node
+	AsProbe Mode = node.ProbeFlag   // to tell what its machine is; see package node
 )
 
 // Command is the process, not yet started, that runs a place's program in a mode,
@@ -156,7 +156,7 @@ func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {
 		return nil, err
 	}
-	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapWords()...)...)
+	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapFlag)...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.Name, err)
 	}
