@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics"
 )
 
-// patience is porcupine's time limit. It checks a part in microseconds.
-const patience = 10 * time.Second
+// timeLimit is porcupine's time limit. It checks a part in microseconds.
+const timeLimit = 10 * time.Second
 
 // nothing is the state before the first write. No read of a part sees it, because a
 // part includes the write of every value that it reads.
@@ -62,17 +62,12 @@ func operations(part []op) []porcupine.Operation {
 
 // judge returns porcupine's verdict.
 func judge(part []op) Outcome {
-	switch porcupine.CheckOperationsTimeout(register, operations(part), patience) {
-	case porcupine.Ok:
-		return OK
-	case porcupine.Illegal:
-		return Illegal
-	}
-	return Unknown
+	outcomes := map[porcupine.CheckResult]Outcome{porcupine.Ok: OK, porcupine.Illegal: Illegal, porcupine.Unknown: Unknown}
+	return outcomes[porcupine.CheckOperationsTimeout(register, operations(part), timeLimit)]
 }
 
-// Draw writes porcupine's picture of a result's part as an HTML page.
-func Draw(out io.Writer, part []metrics.HistoryOp) error {
-	_, info := porcupine.CheckOperationsVerbose(register, operations(part), patience)
+// draw writes porcupine's picture of a result's part as an HTML page.
+func draw(out io.Writer, part []metrics.HistoryOp) error {
+	_, info := porcupine.CheckOperationsVerbose(register, operations(part), timeLimit)
 	return porcupine.Visualize(register, info, out)
 }

@@ -16,10 +16,10 @@ import (
 func Save(dir, node string, v metrics.Violation) (string, error) {
 	path := filepath.Join(dir, "history-"+node+".json")
 	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return "", fmt.Errorf("save a history: %w", err)
+	if err == nil {
+		err = os.WriteFile(path, append(text, '\n'), 0o644)
 	}
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("save a history: %w", err)
 	}
 	return path, SavePicture(path, v.Part)
@@ -28,10 +28,10 @@ func Save(dir, node string, v metrics.Violation) (string, error) {
 // SavePicture draws a part as an .html file beside the file with its history.
 func SavePicture(path string, part []metrics.HistoryOp) error {
 	file, err := os.Create(strings.TrimSuffix(path, ".json") + ".html")
-	if err != nil {
-		return fmt.Errorf("draw a history: %w", err)
+	if err == nil {
+		err = errors.Join(draw(file, part), file.Close())
 	}
-	if err := errors.Join(Draw(file, part), file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("draw a history: %w", err)
 	}
 	return nil

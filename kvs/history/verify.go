@@ -62,15 +62,9 @@ func Verify(h metrics.History) Result {
 		found = conflict(blocks)
 	}
 	if found == nil {
-		return confirm(Result{Part: sample(blocks)}, h.Key)
+		found = &Result{Part: sample(blocks)}
 	}
-	return confirm(Result{Outcome: Illegal, Why: found.why, Part: found.part}, h.Key)
-}
-
-// contradiction is a set of operations that no order explains.
-type contradiction struct {
-	why  string
-	part []metrics.HistoryOp
+	return confirm(*found, h.Key)
 }
 
 // confirm checks a result's part with porcupine.
@@ -100,14 +94,12 @@ type verdicts struct {
 func (v *verdicts) verify(h metrics.History) {
 	r := Verify(h)
 	switch r.Outcome {
-	case OK:
-		return
 	case Illegal:
 		v.illegal++
-	default:
+	case Unknown:
 		v.unknown++
 	}
-	if v.first == nil {
+	if r.Outcome != OK && v.first == nil {
 		v.first = &metrics.Violation{Why: r.Why, History: h, Part: r.Part}
 	}
 }

@@ -69,7 +69,7 @@ func TestVerify(t *testing.T) {
 				return
 			}
 			var page bytes.Buffer
-			if err := Draw(&page, r.Part); err != nil || !bytes.Contains(page.Bytes(), []byte("<html")) {
+			if err := draw(&page, r.Part); err != nil || !bytes.Contains(page.Bytes(), []byte("<html")) {
 				t.Errorf("a picture of %d bytes, error %v", page.Len(), err)
 			}
 		})

@@ -2,15 +2,13 @@ package history
 
 import "kvlab/metrics"
 
-// writeRanges holds a slice's spans by writer.
-type writeRanges map[writer]metrics.WorkerSpan
-
-type writer struct{ client, worker int }
+// writeRanges holds a slice's spans by writer, which is version 0 of its values.
+type writeRanges map[metrics.Value]metrics.WorkerSpan
 
 func newWriteRanges(list []metrics.WorkerSpan) writeRanges {
 	s := make(writeRanges, len(list))
 	for _, span := range list {
-		s[writer{span.Client, span.Worker}] = span
+		s[metrics.MakeValue(span.Client, span.Worker, 0)] = span
 	}
 	return s
 }
@@ -19,7 +17,7 @@ func newWriteRanges(list []metrics.WorkerSpan) writeRanges {
 // times; false if such a write would be in the history.
 func (s writeRanges) write(v metrics.Value) (op, bool) {
 	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
-	span, known := s[writer{v.Client(), v.Worker()}]
+	span, known := s[metrics.MakeValue(v.Client(), v.Worker(), 0)]
 	switch {
 	case v == metrics.NoValue:
 		o.ReturnNs = always // nothing is ever deleted
