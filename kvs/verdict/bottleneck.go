@@ -11,28 +11,18 @@ import (
 func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	machines := machinesOf(run)
 	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
-	b := &metrics.Bottleneck{Kind: metrics.LimitUnknown, Figures: d.f}
-	detail := "nothing is at its limit, and not everything idle"
-	for _, rule := range []func() (metrics.BottleneckKind, string, string){
-		d.offered, d.link, d.tooFew, d.otherWork, d.garbage, d.processors, d.lost, d.concurrency,
-	} {
-		if limit, node, why := rule(); limit != "" {
-			b.Kind, b.Node, detail = limit, node, why
-			break
-		}
+	kind, node, why := d.limit()
+	b := &metrics.Bottleneck{Kind: kind, Node: node, Figures: d.f, Sentence: fmt.Sprintf("limited by %s: %s", kind, why)}
+	if kind == metrics.LimitUnknown {
+		b.Sentence = "cannot tell what limits: " + why
 	}
-	b.Sentence = fmt.Sprintf("limited by %s: %s", b.Kind, detail)
-	if b.Kind == metrics.LimitUnknown {
-		b.Sentence = "cannot tell what limits: " + detail
-	}
-	for _, figure := range words(d.f, b.Kind, run.Count(metrics.Server) > 1) {
+	for _, figure := range words(d.f, kind, run.Count(metrics.Server) > 1) {
 		b.Sentence += "; " + figure
 	}
 	return b
 }
 
-// diagnosis is a run that the rules examine. Each rule returns a kind, "" when it does
-// not hold, the node and an explanation.
+// diagnosis is a run that the rules examine.
 type diagnosis struct {
 	run      metrics.Run
 	machines []*machineLoad

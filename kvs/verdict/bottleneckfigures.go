@@ -59,7 +59,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 		}
 	}
 	for _, m := range machines {
-		most(m.other(), m.nodes[0].Name, &f.OtherCPUPercent, &f.OtherCPUNode)
+		most(m.other(), m.name(), &f.OtherCPUPercent, &f.OtherCPUNode)
 		f.Runnable = max(f.Runnable, m.runnable/m.cores)
 		for _, node := range m.nodes {
 			if node.Role == metrics.Server {
@@ -91,12 +91,26 @@ func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	f.InFlight = calls * run.Latency[metrics.CallLatency].Mean / 1e6
 	f.OpMicros = run.Latency[metrics.OpLatency].Mean
 	whole := 0.0
-	parts := map[string]*float64{metrics.WaitLatency: &f.WaitShare, metrics.QueueLatency: &f.QueueShare, metrics.WireLatency: &f.WireShare, metrics.ServerLatency: &f.ServerShare}
-	for name := range parts {
-		whole += run.Latency[name].Mean
+	for _, p := range partsOf(f) {
+		whole += run.Latency[p.latency].Mean
 	}
-	for name, share := range parts {
-		*share = portion(run.Latency[name].Mean, whole)
+	for _, p := range partsOf(f) {
+		*p.share = portion(run.Latency[p.latency].Mean, whole)
+	}
+}
+
+// part is a part of the time of an operation.
+type part struct {
+	latency, where string
+	share          *float64
+}
+
+func partsOf(f *metrics.BottleneckFigures) []part {
+	return []part{
+		{metrics.WaitLatency, "before its call is sent", &f.WaitShare},
+		{metrics.QueueLatency, "in the client's queue", &f.QueueShare},
+		{metrics.WireLatency, "on the network", &f.WireShare},
+		{metrics.ServerLatency, "in the server", &f.ServerShare},
 	}
 }
 

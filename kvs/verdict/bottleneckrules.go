@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,104 +35,93 @@ const (
 	muchHotter = 1.1
 )
 
-// offered: an open loop that the store keeps up with.
-func (d diagnosis) offered() (metrics.BottleneckKind, string, string) {
-	o := d.run.Offered
-	if o == nil || o.Saturated(d.run.Ops) != "" {
-		return "", "", ""
+// limit returns what limits the run, on which node, and an explanation. The first rule
+// that holds decides.
+func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
+	f, offered := d.f, d.run.Offered
+	_, _, busiest := d.busiest()
+	fullLinks := func(node metrics.RunNode) bool { return linkPercent(d.run, node) >= fullLink }
+	switch crowded, collector := d.crowded(), d.collector(); {
+	case offered != nil && offered.Saturated(d.run.Ops) == "": // the store keeps up with an open loop
+		return metrics.LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(offered.OpsPerS), 100*offered.Achieved(d.run.Ops))
+	case f.LinkPercent >= fullLink && f.LinkNode == f.HottestNode && d.hottestAlone(fullLinks):
+		return metrics.LimitHottest, f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", f.HottestNode, f.HottestServer, f.LinkPercent)
+	case f.LinkPercent >= fullLink: // whatever else is busy
+		return metrics.LimitLink, f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", f.LinkPercent, f.LinkNode)
+	case d.tooFew():
+		return metrics.LimitConcurrency, "", d.waiting()
+	case crowded != nil:
+		return metrics.LimitOther, crowded.name(), fmt.Sprintf("it takes %.0f %% of the processors of %s, %s", crowded.other(), crowded.name(), crowded.split())
+	case collector != nil:
+		return metrics.LimitGC, collector.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", collector.Summary.Saturation.GCPercent, collector.Role, collector.Name)
+	case busiest >= busyCPU:
+		return d.processors()
+	case f.LostPercent >= muchLost: // TCP waits for segments that did not arrive
+		return metrics.LimitRetransmits, f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", f.LostPercent, f.LostNode)
+	case f.InFlight > 0 && busiest < idleCPU:
+		return metrics.LimitConcurrency, "", d.waiting()
 	}
-	return metrics.LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(o.OpsPerS), 100*o.Achieved(d.run.Ops))
+	return metrics.LimitUnknown, "", "nothing is at its limit, and not everything idle"
 }
 
-// link: a node's link is full, whatever else is busy.
-func (d diagnosis) link() (metrics.BottleneckKind, string, string) {
-	if d.f.LinkPercent < fullLink {
-		return "", "", ""
-	}
-	full := func(node metrics.RunNode) bool { return linkPercent(d.run, node) >= fullLink }
-	if d.hottestAlone(full) && d.f.LinkNode == d.f.HottestNode {
-		return metrics.LimitHottest, d.f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", d.f.HottestNode, d.f.HottestServer, d.f.LinkPercent)
-	}
-	return metrics.LimitLink, d.f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", d.f.LinkPercent, d.f.LinkNode)
-}
-
-// tooFew: fewer calls can be under way than there are processors. A call keeps at most
-// one busy.
-func (d diagnosis) tooFew() (metrics.BottleneckKind, string, string) {
+// tooFew reports whether fewer calls can be under way than there are processors. A call
+// keeps at most one busy.
+func (d diagnosis) tooFew() bool {
 	cores := 0.0
 	for _, m := range d.machines {
 		if cores += m.cores; m.cpu-m.other() >= busyCPU {
-			return "", "", ""
+			return false
 		}
 	}
-	if d.f.InFlight == 0 || d.mostCalls() >= cores {
-		return "", "", ""
-	}
-	return metrics.LimitConcurrency, "", d.waiting()
+	return d.f.InFlight > 0 && d.mostCalls() < cores
 }
 
-// otherWork: a machine is busy, much of its work is not the run's, and no process of
-// the run uses all of its processors.
-func (d diagnosis) otherWork() (metrics.BottleneckKind, string, string) {
-	if slices.ContainsFunc(d.run.Nodes, saturates) {
-		return "", "", ""
+// crowded returns a busy machine much of whose work is not the run's; nil if there is
+// none, or if a process of the run uses all of its processors.
+func (d diagnosis) crowded() *machineLoad {
+	at := slices.IndexFunc(d.machines, func(m *machineLoad) bool { return m.cpu >= busyCPU && m.other() >= muchOther })
+	if at < 0 || slices.ContainsFunc(d.run.Nodes, saturates) {
+		return nil
 	}
-	for _, m := range d.machines {
-		if name := m.nodes[0].Name; m.cpu >= busyCPU && m.other() >= muchOther {
-			return metrics.LimitOther, name, fmt.Sprintf("it takes %.0f %% of the processors of %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
-				m.other(), name, m.process[metrics.Server], m.process[metrics.Client], m.network)
-		}
-	}
-	return "", "", ""
+	return d.machines[at]
 }
 
-// garbage: a process collects garbage all the time, and its processors are busy.
-func (d diagnosis) garbage() (metrics.BottleneckKind, string, string) {
-	for _, node := range d.run.Nodes {
-		if node.Summary == nil || node.Summary.Saturation == nil || busyPercent(node) < busyCPU {
-			continue
-		}
-		if percent := node.Summary.Saturation.GCPercent; percent >= muchGC {
-			return metrics.LimitGC, node.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", percent, node.Role, node.Name)
-		}
+// collector returns a node with busy processors whose process collects garbage all the
+// time; nil if there is none.
+func (d diagnosis) collector() *metrics.RunNode {
+	at := slices.IndexFunc(d.run.Nodes, func(node metrics.RunNode) bool {
+		return node.Summary != nil && node.Summary.Saturation != nil && busyPercent(node) >= busyCPU && node.Summary.Saturation.GCPercent >= muchGC
+	})
+	if at < 0 {
+		return nil
 	}
-	return "", "", ""
+	return &d.run.Nodes[at]
 }
 
 // hottestAlone reports whether one server does clearly more than the mean and it alone
 // is at a limit.
 func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
-	if d.f.HottestServer < muchHotter {
-		return false
-	}
-	for _, node := range d.run.Servers() {
-		if node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode) {
-			return false
-		}
-	}
-	return true
+	return d.f.HottestServer >= muchHotter && !slices.ContainsFunc(d.run.Servers(), func(node metrics.RunNode) bool {
+		return node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode)
+	})
 }
 
-// processors: those of servers, of clients, or of both.
+// processors returns which processors limit the run: those of servers, of clients, or
+// of both.
 func (d diagnosis) processors() (metrics.BottleneckKind, string, string) {
-	busy := func(node metrics.RunNode) bool { return busyPercent(node) >= busyCPU }
-	switch limit, node, percent := d.busiest(); {
-	case percent < busyCPU:
-		return "", "", ""
-	case limit == metrics.LimitServerCPU && d.hottestAlone(busy):
+	limit, node, percent := d.busiest()
+	if limit == metrics.LimitServerCPU && d.hottestAlone(func(node metrics.RunNode) bool { return busyPercent(node) >= busyCPU }) {
 		return metrics.LimitHottest, node, fmt.Sprintf("%s with %.2fx the mean, its processors %.0f %%", node, d.f.HottestServer, percent)
-	default:
-		for _, m := range d.machines {
-			if m.shared() && m.has(node) {
-				return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, servers %.0f %%, clients %.0f %%, network %.0f %%",
-					percent, node, m.process[metrics.Server], m.process[metrics.Client], m.network)
-			}
-		}
-		return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
 	}
+	for _, m := range d.machines {
+		if m.shared() && m.has(node) {
+			return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, %s", percent, node, m.split())
+		}
+	}
+	return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
 }
 
-// busiest is the side whose busiest processors are the busier.
+// busiest returns the side whose busiest processors are the busier.
 func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
 	if d.f.ServerCPUPercent >= d.f.ClientCPUPercent {
 		return metrics.LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
@@ -139,48 +129,14 @@ func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
 	return metrics.LimitClientCPU, d.f.ClientCPUNode, d.f.ClientCPUPercent
 }
 
-// lost: TCP waits for segments that did not arrive.
-func (d diagnosis) lost() (metrics.BottleneckKind, string, string) {
-	if d.f.LostPercent < muchLost {
-		return "", "", ""
-	}
-	return metrics.LimitRetransmits, d.f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", d.f.LostPercent, d.f.LostNode)
-}
-
-// concurrency: no processors are busy.
-func (d diagnosis) concurrency() (metrics.BottleneckKind, string, string) {
-	if _, _, busiest := d.busiest(); d.f.InFlight == 0 || busiest >= idleCPU {
-		return "", "", ""
-	}
-	return metrics.LimitConcurrency, "", d.waiting()
-}
-
-// waiting says what operations wait for.
+// waiting says in which part operations spend most of their time.
 func (d diagnosis) waiting() string {
-	where, share := longest(d.f)
+	longest := slices.MaxFunc(partsOf(&d.f), func(a, b part) int { return cmp.Compare(*a.share, *b.share) })
 	return fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
-		d.f.InFlight, 100*share, d.f.OpMicros/1e3, where)
+		d.f.InFlight, 100**longest.share, d.f.OpMicros/1e3, longest.where)
 }
 
-// longest is where an operation spends most of its time, and the share of it.
-func longest(f metrics.BottleneckFigures) (where string, share float64) {
-	for _, part := range []struct {
-		where string
-		share float64
-	}{
-		{"before its call is sent", f.WaitShare},
-		{"in the client's queue", f.QueueShare},
-		{"on the network", f.WireShare},
-		{"in the server", f.ServerShare},
-	} {
-		if part.share > share {
-			where, share = part.where, part.share
-		}
-	}
-	return where, share
-}
-
-// mostCalls is how many calls can be under way at a time.
+// mostCalls is the number of calls that can be under way at a time.
 func (d diagnosis) mostCalls() float64 {
-	return float64(d.run.Count(metrics.Client)*d.run.Workers()*max(d.run.InFlight(), 1)) * float64(d.run.Count(metrics.Server))
+	return float64(d.run.Count(metrics.Client) * d.run.Workers() * max(d.run.InFlight(), 1) * d.run.Count(metrics.Server))
 }

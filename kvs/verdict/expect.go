@@ -11,13 +11,11 @@ import (
 
 // expectation is what a run's flags predict for its operations.
 type expectation struct {
-	name             string // the flags behind it, as they are typed
-	records          uint64
-	gets             float64 // share of all operations, 0 to 1
-	puts             float64 // likewise
-	readModifyWrites float64
-	topShare         float64 // of the most popular record; 1 where operations are not drawn independently
-	router           string
+	name     string // the flags behind it, as they are typed
+	records  uint64
+	kinds    [len(metrics.KindNames)]float64 // their shares of all operations, 0 to 1
+	topShare float64                         // of the most popular record; 1 where operations are not drawn independently
+	router   string
 
 	// cells are the shares of all operations by server and key group; nil where
 	// operations are not drawn independently.
@@ -59,13 +57,11 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 		return nil, err
 	}
 	e := &expectation{
-		name:             config.Flags(),
-		records:          config.Records,
-		gets:             plan.Share(workload.Read),
-		puts:             plan.Share(workload.Update),
-		readModifyWrites: plan.Share(workload.ReadModifyWrite),
-		topShare:         1,
-		router:           router,
+		name:     config.Flags(),
+		records:  config.Records,
+		kinds:    [...]float64{plan.Share(workload.Read), plan.Share(workload.Update), plan.Share(workload.ReadModifyWrite)},
+		topShare: 1,
+		router:   router,
 	}
 	if plan.Sequential() {
 		return e, nil

@@ -59,7 +59,7 @@ func TestExpectedShares(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(e.top) != topRecords || e.router != router || e.gets != 0.95 || e.records != 5000 || e.topShare != plan.Mass(0) || e.name != "-workload YCSB-B -theta 0.99" {
+				if len(e.top) != topRecords || e.router != router || e.kinds[0] != 0.95 || e.records != 5000 || e.topShare != plan.Mass(0) || e.name != "-workload YCSB-B -theta 0.99" {
 					t.Fatalf("expected %+v", e)
 				}
 				owner, hashes := owners(t, plan, c.Records, router, prefix, 3)

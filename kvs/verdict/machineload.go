@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 
 	"kvlab/metrics"
@@ -54,6 +55,13 @@ func (m *machineLoad) shared() bool {
 		cores[node.Role] = append(cores[node.Role], node.Config.Cores)
 	}
 	return slices.ContainsFunc(cores[metrics.Server], func(c string) bool { return slices.Contains(cores[metrics.Client], c) })
+}
+
+func (m *machineLoad) name() string { return m.nodes[0].Name }
+
+// split says how the work on the machine is divided.
+func (m *machineLoad) split() string {
+	return fmt.Sprintf("servers %.0f %%, clients %.0f %%, network %.0f %%", m.process[metrics.Server], m.process[metrics.Client], m.network)
 }
 
 // other is the work on the machine that is not the run's, in percent of all its cores,

@@ -30,27 +30,25 @@ func workDone(run judged) metrics.Counts {
 	return done
 }
 
-// kindCount is how many operations of a kind were done, and their share in theory.
-type kindCount struct {
-	name  string
-	count uint64
-	share float64
-}
-
-func kindsOf(done metrics.Counts, e *expectation) []kindCount {
-	return []kindCount{{"gets", done.Gets, e.gets}, {"puts", done.Puts, e.puts}, {"read-modify-writes", done.ReadModifyWrites, e.readModifyWrites}}
+// kindShares returns the kinds' shares of the operations that the servers applied after
+// the load, and the number of these.
+func kindShares(run judged) (shares []metrics.KindShare, ops float64) {
+	done := workDone(run)
+	for k, n := range done.ByKind() {
+		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
+		shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
+	}
+	return shares, float64(done.Ops())
 }
 
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
 func checkMix(run judged) metrics.Verdict {
-	e := run.expected
-	done := workDone(run)
-	n := float64(done.Ops())
-	for _, kind := range kindsOf(done, e) {
-		if math.Abs(float64(kind.count)-n*kind.share) > furthestOff(n, kind.share) {
+	kinds, n := kindShares(run)
+	for _, k := range kinds {
+		if n*math.Abs(k.Observed-k.Theory) > furthestOff(n, k.Theory) {
 			return invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
-				100*float64(kind.count)/n, kind.name, e.name, 100*kind.share)
+				100*k.Observed, k.Kind, run.expected.name, 100*k.Theory)
 		}
 	}
 	return valid

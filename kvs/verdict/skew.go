@@ -18,10 +18,7 @@ func skewOf(run judged) *metrics.Skew {
 		s.Servers = serverShares(run)
 		s.Head, s.SampledOps = headOf(e.top, servers, s.Servers)
 	}
-	done := workDone(run)
-	for _, kind := range kindsOf(done, e) {
-		s.Kinds = append(s.Kinds, metrics.KindShare{Kind: kind.name, Share: metrics.Share{Theory: kind.share, Observed: portion(kind.count, done.Ops())}})
-	}
+	s.Kinds, _ = kindShares(run)
 	inWindow := run.InWindow()
 	s.HitRate = 1
 	if reads := inWindow.Gets + inWindow.ReadModifyWrites; reads > 0 {

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"kvlab/metrics"
 )
@@ -35,7 +36,7 @@ func checkWorkers(run judged) metrics.Verdict {
 // ops operations: more often than once in 10^15 pairs. The probability of the
 // likeliest operation bounds that of a repetition.
 func byChance(e *expectation, ops uint64) bool {
-	likeliest := e.topShare * max(e.gets, e.puts, e.readModifyWrites)
+	likeliest := e.topShare * slices.Max(e.kinds[:])
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
 }
 
