@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"kvs/engine/enginetest":   {"kvs", "kvs/route", "kvs/value"},
 	"kvs/engine/prefetch":     {},
 	"kvs/engine/slab":         {"kvs", "kvs/engine/prefetch"},
-	"kvs/experiment":          {"metrics", "metrics/format", "metrics/stats"},
+	"kvs/experiment":          {"kvs/verdict", "metrics", "metrics/format", "metrics/stats"},
 	"kvs/history":             {"kvs", "kvs/route", "kvs/value", "metrics", "metrics/clock"},
 	"kvs/kvstest":             {"kvs"},
 	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/latency", "workload"},

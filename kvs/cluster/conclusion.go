@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +39,17 @@ func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdic
 	if verdict.Valid {
 		return nil
 	}
-	return &InvalidError{Verdict: verdict, Err: ended}
+	return invalid(verdict, ended)
+}
+
+// invalid is the error of a run whose verdict is INVALID. The verdict has been printed.
+func invalid(verdict metrics.Verdict, ended error) error {
+	return &exitError{cmp.Or(ended, errors.New("verdict "+verdict.String())), exitInvalid, true}
 }
 
 // badArguments is the error for arguments that a node refuses.
 func badArguments(f *plan.Fault) error {
-	return &UsageError{fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason)}
+	return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 }
 
 // labLines are the labs' lines: the median of each server's seconds in the window, and
@@ -87,15 +93,4 @@ func soakText(run metrics.Run) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// drawer makes a folder's figures and report.
-type drawer func(dir string) (files []string, err error)
-
-// picture draws a folder. A failure is only reported: the measurement stands without
-// figures.
-func picture(draw drawer, dir trial.Folder, stderr io.Writer) {
-	if _, err := draw(string(dir)); err != nil {
-		fmt.Fprintf(stderr, "no pictures: %v\n", err)
-	}
 }

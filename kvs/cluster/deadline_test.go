@@ -48,10 +48,10 @@ func TestDeadlineOfPreparation(t *testing.T) {
 
 func TestLifetimeErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"--deadline 0s":         "--deadline 0s: want a time above 0",
+		"--deadline 0s":         "for flag -deadline: want 1ms or more",
 		"--deadline 5":          `invalid value "5" for flag -deadline`,
 		"--keep":                "--keep: unknown flag",
-		"--reap --virtual 2":    "--reap: nothing outlives a virtual lab",
+		"--reap --virtual 2":    "--virtual excludes --reap",
 		"--reap 2 2 a b c":      "unexpected word",
 		"--reap --sweep batch=": "",
 	} {

@@ -3,11 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
-	"kvlab/metrics"
 )
 
 // Exit statuses of kvscluster.
@@ -17,49 +15,31 @@ const (
 	exitInterrupted = 130
 )
 
-// UsageError is a mistake in the command line; nothing was measured.
-type UsageError struct{ Err error }
-
-// Error returns the mistake and the right form.
-func (e *UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the mistake.
-func (e *UsageError) Unwrap() error { return e.Err }
-
-// InvalidError reports a run whose verdict is INVALID. The verdict has been printed.
-type InvalidError struct {
-	Verdict metrics.Verdict
-	Err     error // what ended the run early; nil for one that ran to its end
+// exitError is an error with its exit status.
+type exitError struct {
+	error
+	status int
+	shown  bool // the user knows the reason
 }
 
-// Error returns the verdict's line.
-func (e *InvalidError) Error() string { return "verdict " + e.Verdict.String() }
+// Unwrap returns the error without its status.
+func (e *exitError) Unwrap() error { return e.error }
 
-// Unwrap returns the error that ended the run early.
-func (e *InvalidError) Unwrap() error { return e.Err }
-
-// RelayedError is the exit of a launcher inside a virtual lab, which has printed the
-// reason.
-type RelayedError struct{ Status int }
-
-// Error returns the status.
-func (e *RelayedError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
+// usage marks a mistake in the command line; nothing was measured.
+func usage(err error) error { return &exitError{error: err, status: exitUsage} }
 
 // ExitStatus returns the launcher's exit status for an error of Run: 0 for a VALID run
 // (and for --help and --dry-run), 1 for an INVALID or failed one, 2 for bad usage, 130
 // after an interrupt.
 func ExitStatus(err error) int {
-	var usage *UsageError
-	var relayed *RelayedError
+	var exit *exitError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &relayed):
-		return relayed.Status
 	case errors.Is(err, plan.ErrInterrupted):
 		return exitInterrupted
-	case errors.As(err, &usage):
-		return exitUsage
+	case errors.As(err, &exit):
+		return exit.status
 	}
 	return exitInvalid
 }

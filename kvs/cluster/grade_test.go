@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,8 +55,7 @@ func TestGradeRefusals(t *testing.T) {
 	} {
 		tr := newTrial(t)
 		err := tr.Run(context.Background(), append(test.args, "--out", tr.out))
-		var usage *UsageError
-		if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) {
+		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: %v, want %q", test.args, err, test.want)
 		}
 	}

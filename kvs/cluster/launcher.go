@@ -19,14 +19,17 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"path/filepath"
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/plots"
 )
@@ -45,7 +48,7 @@ type Launcher struct {
 	flags    plan.Flags // of Programs, since Run began
 	timeouts trial.Timeouts
 	ceilings ceilings // that Run has measured so far
-	draw     drawer
+	draw     func(dir string) (files []string, err error)
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -69,9 +72,17 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 }
 
 // Run executes a command line, given without the program's name. It prints results on
-// Stdout, the verdict last. When ctx ends, the run ends and leaves no process.
-// ExitStatus interprets the error.
+// Stdout, the verdict last, and errors on Stderr. When ctx ends, the run ends and leaves
+// no process. ExitStatus interprets the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
+	err := l.run(ctx, args)
+	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {
+		fmt.Fprintf(l.Stderr, "run-cluster.sh: %v\n", err)
+	}
+	return err
+}
+
+func (l *Launcher) run(ctx context.Context, args []string) error {
 	var unknown error // the flags of the programs; help needs none
 	l.flags, unknown = l.Programs.Flags(ctx)
 	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
@@ -81,7 +92,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	case unknown != nil:
 		return unknown
 	case err != nil:
-		return &UsageError{err}
+		return usage(err)
 	}
 	if cfg.Reap {
 		return l.reap(ctx, cfg)
@@ -89,7 +100,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	given := args
 	if cfg.Trials.Resume != "" {
 		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
-			return &UsageError{err}
+			return usage(err)
 		}
 	}
 	if cfg.Lab.Hosts > 0 && !cfg.DryRun {
@@ -102,38 +113,41 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	}
 	nodes, err := l.nodes(ctx, cfg)
 	if err != nil {
-		return &UsageError{err}
+		return usage(err)
 	}
+	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes}
 	if cfg.isSeries() {
-		r := &resolver{programs: l.Programs, root: l.Root, commit: commitOf(ctx, l.Root), cfg: cfg, nodes: nodes, flags: l.flags}
-		s := &series{resolver: r, stdout: l.Stdout, stderr: l.Stderr, check: l.check, trial: l.trial, draw: l.draw}
-		return s.run(ctx, args)
+		return (&series{resolver: r}).run(ctx, args)
 	}
-	plan, err := plan.Make(ctx, cfg.Spec, nodes)
-	if err != nil {
-		return &UsageError{err}
-	}
-	if cfg.DryRun {
-		if err := l.Programs.Check(ctx, plan); err != nil {
-			return &UsageError{err}
-		}
-		return plan.Print(l.Stdout)
-	}
-	if cfg.Preflight {
-		return l.check(ctx, configuration{cfg: cfg, plan: plan, programs: l.Programs})
+	at, err := r.resolve(ctx, experiment.Spec{})
+	switch {
+	case err != nil:
+		return usage(err)
+	case cfg.DryRun:
+		return at.plan.Print(l.Stdout)
+	case cfg.Preflight:
+		return l.preflight(ctx, at)
 	}
 	dir, err := trial.CreateFolder(cfg.Out, time.Now())
 	if err != nil {
-		return &UsageError{err}
+		return usage(err)
 	}
-	at := configuration{cfg, plan, l.Programs, commitOf(ctx, l.Root)}
-	run, err := l.trial(ctx, at, trialOptions{stderr: l.Stderr}, dir, metrics.Run{
-		ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args),
+	run, err := l.trial(ctx, job{
+		configuration: at, dir: dir, stderr: l.Stderr,
+		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
 	})
 	if err == nil {
-		picture(l.draw, dir, l.Stderr)
+		l.picture(dir)
 	}
 	return conclude(l.Stdout, cfg.Grade, dir, run, err)
+}
+
+// picture draws a folder's figures and report. A failure is only reported: the
+// measurement stands without figures.
+func (l *Launcher) picture(dir trial.Folder) {
+	if _, err := l.draw(string(dir)); err != nil {
+		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+	}
 }
 
 // commandLine is a command line with its program's name, as records keep it.

@@ -10,79 +10,64 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/trial"
-	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
 // sameLengths refuses --together for variants whose warm-ups or windows differ in length.
-func sameLengths(ctx context.Context, a, b configuration) error {
-	ofA, err := a.programs.Settings(ctx, metrics.Client, a.plan.ClientArgs)
-	if err != nil {
-		return err
-	}
-	ofB, err := b.programs.Settings(ctx, metrics.Client, b.plan.ClientArgs)
-	if err != nil {
-		return err
-	}
-	for _, length := range []struct {
-		flag string
-		a, b time.Duration
-	}{{"warmup", ofA.WarmUp, ofB.WarmUp}, {"secs", ofA.Window, ofB.Window}} {
-		if length.a != length.b {
-			return fmt.Errorf("--together: one window for both variants: A has -%s %gs and B -%s %gs", length.flag, length.a.Seconds(), length.flag, length.b.Seconds())
+func sameLengths(ctx context.Context, variants []configuration) error {
+	var lengths [2][2]time.Duration
+	for i, at := range variants {
+		settings, err := at.programs.Settings(ctx, metrics.Client, at.plan.ClientArgs)
+		if err != nil {
+			return err
 		}
+		lengths[i] = [2]time.Duration{settings.WarmUp, settings.Window}
+	}
+	if lengths[0] != lengths[1] {
+		return fmt.Errorf("--together: the variants need the same -warmup and -secs: A has %v, B %v", lengths[0], lengths[1])
 	}
 	return nil
 }
 
-// groupedTrial is a trial of a group.
-type groupedTrial struct {
-	at      configuration
-	variant string // of a pair: A or B
-	dir     trial.Folder
-	run     metrics.Run // with what names it
-}
-
-// runGroup runs one trial, or a pair.
-func runGroup(ctx context.Context, makeTrial trialFunc, stderr io.Writer, trials []groupedTrial) (runs []metrics.Run, errs []error) {
+// runGroup runs a trial, or two at the same time.
+func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.Run, errs []error) {
+	runs, errs = make([]metrics.Run, len(trials)), make([]error, len(trials))
 	if len(trials) == 2 {
-		r, e := runPair(ctx, makeTrial, stderr, [2]groupedTrial(trials))
-		return r[:], e[:]
+		pairUp(trials)
 	}
-	t := trials[0]
-	run, err := makeTrial(ctx, t.at, trialOptions{stderr: stderr}, t.dir, t.run)
-	return []metrics.Run{run}, []error{err}
-}
-
-// runPair runs two trials at the same time on the same nodes, with one window, so that
-// a disturbance of the nodes meets both. The servers of B use other ports than those of
-// A. The errors are trial's.
-func runPair(ctx context.Context, makeTrial trialFunc, stderr io.Writer, trials [2]groupedTrial) (runs [2]metrics.Run, errs [2]error) {
+	var all sync.WaitGroup
 	for i, t := range trials {
-		if t.variant == metrics.VariantNames[1] {
-			trials[i].at.plan = t.at.plan.OffsetPorts(trials[1-i].at.plan)
-		}
+		all.Go(func() { runs[i], errs[i] = l.trial(ctx, t) })
 	}
-	barriers := trial.NewBarriers()
-	var writing sync.Mutex
-	var both sync.WaitGroup
-	for i, t := range trials {
-		own := trialOptions{stderr: &namedWriter{mu: &writing, w: stderr, name: t.variant}, barrier: barriers[i]}
-		t.run.Together = trials[1-i].run.ID
-		both.Go(func() { runs[i], errs[i] = makeTrial(ctx, t.at, own, t.dir, t.run) })
+	all.Wait()
+	if len(trials) < 2 {
+		return runs, errs
 	}
-	both.Wait()
-	if apart := experiment.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
-		for i := range runs {
+	if apart := verdict.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
+		for i, t := range trials {
 			if runs[i].Verdict.Valid || runs[i].Verdict == verdict.Injected {
 				runs[i].Verdict = apart
-				dir := trials[i].dir
-				errs[i] = cmp.Or(errs[i], dir.WriteRun(runs[i]), dir.Write("summary.txt", []byte(experiment.Benchmark(runs[i]))))
+				errs[i] = cmp.Or(errs[i], writeResult(t.dir, runs[i]))
 			}
 		}
 	}
 	return runs, errs
+}
+
+// pairUp prepares two trials for the same time on the same nodes, with one window, so
+// that a disturbance of the nodes meets both. The servers of B use other ports than those
+// of A.
+func pairUp(trials []job) {
+	barriers, writing := trial.NewBarriers(), new(sync.Mutex)
+	for i := range trials {
+		t, other := &trials[i], trials[1-i]
+		if t.variant == metrics.VariantNames[1] {
+			t.plan = t.plan.OffsetPorts(other.plan)
+		}
+		t.stderr, t.barrier = &namedWriter{mu: writing, w: t.stderr, name: t.variant}, barriers[i]
+		t.run.Together = other.run.ID
+	}
 }
 
 // namedWriter puts a name in front of each line. It writes whole lines, so that two may

@@ -16,22 +16,22 @@ import (
 )
 
 // pairOf makes two trials of fake nodes at the same time, of which B may have a fault.
-func pairOf(t *testing.T, fault string) (runs [2]metrics.Run, errs [2]error, stderr string) {
+func pairOf(t *testing.T, fault string) (runs []metrics.Run, errs []error, stderr string) {
 	t.Helper()
 	tr := newTrial(t)
-	var trials [2]groupedTrial
+	trials := make([]job, 2)
 	for i, faults := range []string{"", fault} {
 		cfg, err := ParseArgs([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, tr.out, nil, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := metrics.VariantNames[i]
-		trials[i] = groupedTrial{configuration{cfg: cfg, programs: tr.Programs}, name, trial.Folder(t.TempDir()), metrics.Run{ID: name}}
-		if trials[i].at.plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
+		trials[i] = job{configuration: configuration{cfg: cfg, programs: tr.Programs}, variant: name, dir: trial.Folder(t.TempDir()), run: metrics.Run{ID: name}, stderr: tr.Stderr}
+		if trials[i].plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	runs, errs = runPair(context.Background(), tr.trial, tr.Stderr, trials)
+	runs, errs = tr.runGroup(context.Background(), trials)
 	return runs, errs, tr.stderr.String()
 }
 

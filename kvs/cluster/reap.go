@@ -17,7 +17,7 @@ import (
 func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 	nodes, err := l.nodes(ctx, cfg)
 	if err != nil {
-		return &UsageError{err}
+		return usage(err)
 	}
 	if len(nodes) == 0 {
 		ended, err := node.Reap()

@@ -13,14 +13,20 @@ import (
 	"kvlab/metrics"
 )
 
+// configuration is what a trial runs.
+type configuration struct {
+	cfg      Config
+	plan     plan.Plan
+	programs plan.Programs
+	commit   string // of the programs
+}
+
 // resolver turns an experiment's specs into configurations on the nodes.
 type resolver struct {
-	programs plan.Programs // of the checkout
-	root     string        // the checkout
-	commit   string        // its commit
-	cfg      Config        // of all trials
+	launcher *Launcher
+	commit   string // of the checkout
+	cfg      Config // of all trials
 	nodes    []nodes.Node
-	flags    plan.Flags               // of programs
 	builds   remote.Builds            // the programs of other commits
 	resolved map[string]configuration // by spec
 }
@@ -50,13 +56,13 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 
 // configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
-	at := configuration{cfg: r.cfg, programs: r.programs, commit: r.commit}
-	v, err := parseVariant(spec.Args, r.flags)
+	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit}
+	v, err := parseVariant(spec.Args, r.launcher.flags)
 	if err != nil {
 		return at, err
 	}
 	if v.rev != "" {
-		if at.commit, at.programs, err = r.builds.Programs(ctx, r.root, v.rev); err != nil {
+		if at.commit, at.programs, err = r.builds.Programs(ctx, r.launcher.Root, v.rev); err != nil {
 			return at, err
 		}
 	}
@@ -65,7 +71,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	}
 	at.cfg.ServerArgs, at.cfg.ClientArgs = slices.Clone(at.cfg.ServerArgs), slices.Clone(at.cfg.ClientArgs)
 	for _, setting := range spec.Set {
-		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.flags); err != nil {
+		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.launcher.flags); err != nil {
 			return at, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
 		}
 	}

@@ -47,7 +47,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 // that are done. The command line, the git commit and the programs must be the same.
 func reopen(dir trial.Folder, today *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
 	refuse := func(err error) ([]experiment.Trial, *os.File, error) {
-		return nil, nil, &UsageError{fmt.Errorf("--resume %s: %w", dir, err)}
+		return nil, nil, usage(fmt.Errorf("--resume %s: %w", dir, err))
 	}
 	if lock, err = dir.Lock(); err != nil {
 		return refuse(err)

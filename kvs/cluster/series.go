@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -16,23 +15,15 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/node"
-	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/compare"
 )
 
-// trialFunc makes one trial. run names it; the result is complete.
-type trialFunc func(ctx context.Context, at configuration, own trialOptions, dir trial.Folder, run metrics.Run) (metrics.Run, error)
-
 // series runs an experiment in one folder: a sweep, a comparison, a search or the
 // self-test.
 type series struct {
-	resolver       *resolver
-	stdout, stderr io.Writer
-	check          func(context.Context, configuration) error // of --preflight
-	trial          trialFunc
-	draw           drawer
+	*resolver
 
 	plan  metrics.Sweep
 	kind  experiment.Experiment
@@ -45,29 +36,29 @@ type series struct {
 // interrupted one has left. With --dry-run it only prints the plans, and with
 // --preflight it only checks the machines.
 func (s *series) run(ctx context.Context, args []string) (err error) {
-	cfg := s.resolver.cfg
-	defer func() { err = cmp.Or(err, s.resolver.builds.Remove()) }()
-	s.plan = planSeries(cfg, args, s.resolver.commit)
-	s.kind = s.experiment(cfg)
+	cfg := s.cfg
+	defer func() { err = cmp.Or(err, s.builds.Remove()) }()
+	s.plan = planSeries(cfg, args, s.commit)
+	s.kind = s.experiment()
 	known, err := s.resolveAll(ctx)
 	if err != nil {
-		return &UsageError{err}
+		return usage(err)
 	}
 	switch {
 	case cfg.DryRun:
 		return s.dryRun(known)
 	case cfg.Preflight: // the largest plan has the most machines
-		return s.check(ctx, slices.MaxFunc(known, func(a, b configuration) int { return len(a.plan.Places) - len(b.plan.Places) }))
+		return s.launcher.preflight(ctx, slices.MaxFunc(known, func(a, b configuration) int { return len(a.plan.Places) - len(b.plan.Places) }))
 	}
-	if s.plan.Programs, err = s.resolver.programs.Sums(); err != nil {
+	if s.plan.Programs, err = s.launcher.Programs.Sums(); err != nil {
 		return err
 	}
-	done, lock, err := s.open(cfg)
+	done, lock, err := s.open()
 	if err != nil {
 		return err
 	}
 	defer lock.Close() // a nil lock is ignored
-	s.kind = s.experiment(cfg)
+	s.kind = s.experiment()
 	s.began = time.Now()
 	keep := func(done []experiment.Trial) error { return s.keep(done, false) }
 	done, err = experiment.Runner{Next: s.kind, Make: s.make, Keep: keep}.Run(ctx, done)
@@ -95,11 +86,12 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 }
 
 // experiment is what the command line asks for, with the plan as it is now.
-func (s *series) experiment(cfg Config) experiment.Experiment {
+func (s *series) experiment() experiment.Experiment {
+	cfg := s.cfg
 	switch {
 	case cfg.SelfTest != nil:
-		kind := experiment.SelfTest{Quick: cfg.SelfTest.Quick, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed, Injected: verdict.Injected}
-		if len(s.resolver.nodes) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
+		kind := experiment.SelfTest{Quick: cfg.SelfTest.Quick, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed}
+		if len(s.nodes) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
 			if servers, clients, ok := node.Halves(); ok {
 				kind.Cores = "--server-cores " + servers + " --client-cores " + clients
 			}
@@ -115,7 +107,7 @@ func (s *series) experiment(cfg Config) experiment.Experiment {
 // programs of other commits are built here.
 func (s *series) resolveAll(ctx context.Context) (known []configuration, err error) {
 	for _, spec := range s.kind.Specs() {
-		at, err := s.resolver.resolve(ctx, spec)
+		at, err := s.resolve(ctx, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +120,7 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 		}
 	}
 	if s.plan.Together {
-		err = sameLengths(ctx, known[0], known[1])
+		err = sameLengths(ctx, known)
 	}
 	return known, err
 }
@@ -136,16 +128,16 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 // dryRun prints the order of the trials and the plan of each spec.
 func (s *series) dryRun(known []configuration) error {
 	outline := s.kind.Outline()
-	fmt.Fprint(s.stdout, outline)
+	fmt.Fprint(s.launcher.Stdout, outline)
 	for i, spec := range s.kind.Specs() {
 		p := known[i].plan
 		if i > 0 && s.plan.Together {
 			p = p.OffsetPorts(known[0].plan)
 		}
 		if outline != "" {
-			fmt.Fprintf(s.stdout, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
+			fmt.Fprintf(s.launcher.Stdout, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
 		}
-		if err := p.Print(s.stdout); err != nil {
+		if err := p.Print(s.launcher.Stdout); err != nil {
 			return err
 		}
 	}
@@ -154,18 +146,18 @@ func (s *series) dryRun(known []configuration) error {
 
 // resumes reports whether an interrupted experiment can go on: its plan is then in its
 // folder from the start.
-func (s *series) resumes() bool { return s.resolver.cfg.Trials.many() }
+func (s *series) resumes() bool { return s.cfg.Trials.many() }
 
 // open makes the experiment's folder and writes the plan, or finds the trials that are
 // done in the folder of --resume. No other launcher works in the folder before lock,
 // which may be nil, is closed.
-func (s *series) open(cfg Config) (done []experiment.Trial, lock *os.File, err error) {
-	if cfg.Trials.Resume != "" {
-		s.dir = trial.Folder(cfg.Trials.Resume)
+func (s *series) open() (done []experiment.Trial, lock *os.File, err error) {
+	if s.cfg.Trials.Resume != "" {
+		s.dir = trial.Folder(s.cfg.Trials.Resume)
 		return reopen(s.dir, &s.plan)
 	}
-	if s.dir, err = trial.CreateFolder(cfg.Out, s.plan.Started); err != nil {
-		return nil, nil, &UsageError{err}
+	if s.dir, err = trial.CreateFolder(s.cfg.Out, s.plan.Started); err != nil {
+		return nil, nil, usage(err)
 	}
 	s.plan.ID = s.dir.ID()
 	if !s.resumes() {
@@ -180,21 +172,21 @@ func (s *series) open(cfg Config) (done []experiment.Trial, lock *os.File, err e
 
 // make makes the trials of a group.
 func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
-	var trials []groupedTrial
+	var trials []job
 	for _, p := range group {
-		at, err := s.resolver.resolve(ctx, p.Spec)
+		at, err := s.resolve(ctx, p.Spec)
 		if err != nil {
 			return nil, err
 		}
-		t := groupedTrial{at: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder()))}
+		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.Stderr}
 		if err := t.dir.Clear(); err != nil {
 			return nil, err
 		}
 		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
-		fmt.Fprintln(s.stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
+		fmt.Fprintln(s.launcher.Stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
 		trials = append(trials, t)
 	}
-	runs, errs := runGroup(ctx, s.trial, s.stderr, trials)
+	runs, errs := s.launcher.runGroup(ctx, trials)
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
 		return nil, plan.ErrInterrupted
 	}
@@ -202,7 +194,7 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 	for i, p := range group {
 		trial := experiment.Trial{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i]), Of: p.Of, Label: p.Label, Run: runs[i]}
 		if line := s.kind.Record(&trial); line != "" {
-			fmt.Fprintln(s.stdout, line)
+			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		made = append(made, trial)
 	}
@@ -246,8 +238,8 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 		err = plan.ErrInterrupted
 	}
 	err = cmp.Or(err, s.keep(done, true))
-	if s.resolver.cfg.SelfTest == nil && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
-		picture(s.draw, s.dir, s.stderr)
+	if s.cfg.SelfTest == nil && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
+		s.launcher.picture(s.dir)
 	}
 	text, verdict := s.kind.Conclude(done, err)
 	if err != nil && verdict == (metrics.Verdict{}) {
@@ -256,7 +248,7 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 			s.explainResume(done)
 		}
 	}
-	return finish(s.stdout, text, s.dir, verdict, err)
+	return finish(s.launcher.Stdout, text, s.dir, verdict, err)
 }
 
 // explainResume prints the command that continues the experiment.
@@ -266,7 +258,7 @@ func (s *series) explainResume(done []experiment.Trial) {
 	for _, group := range groups {
 		left += len(group)
 	}
-	fmt.Fprintf(s.stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
+	fmt.Fprintf(s.launcher.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
 }
 
 // further returns the comparison of variants and the grade.

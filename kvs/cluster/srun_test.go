@@ -45,8 +45,8 @@ func TestSlurmNodes(t *testing.T) {
 		{"ssh and srun", "12", "node[0-1]", "node0 ssh=me@node0\nnode1", []string{"--slurm"}, "error: node node0 is reached by srun: it goes without ssh=me@node0"},
 		{"no answer", "12", "node[5-6]", "", nil, "error: show hostnames node[5-6]: scontrol: error: not asked for"},
 		{"an attack", "12", "bad", "", nil, `error: "-oProxyCommand=x" is no node name`},
-		{"--local", "12", "node[0-1]", "", []string{"--slurm", "--local"}, "error: --slurm reaches the nodes by srun"},
-		{"--ssh-config", "12", "node[0-1]", "", []string{"--slurm", "--ssh-config", "/dev/null"}, "error: --slurm reaches the nodes by srun"},
+		{"--local", "12", "node[0-1]", "", []string{"--slurm", "--local"}, "error: --slurm excludes --local"},
+		{"--ssh-config", "12", "node[0-1]", "", []string{"--slurm", "--ssh-config", "/dev/null"}, "error: --slurm excludes --ssh-config"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -15,28 +15,25 @@ import (
 	"kvlab/metrics"
 )
 
-// configuration is what a trial runs.
-type configuration struct {
-	cfg      Config
-	plan     plan.Plan
-	programs plan.Programs
-	commit   string // of the programs
-}
-
-// trialOptions are the options of one trial beside its configuration.
-type trialOptions struct {
+// job is a trial to be made.
+type job struct {
+	configuration
+	variant string // of a pair: A or B
+	dir     trial.Folder
+	run     metrics.Run    // with what names it
 	stderr  io.Writer      // progress and explanations
 	barrier *trial.Barrier // with the other trial of a pair; nil for none
 }
 
 // trial runs a plan once, with new processes and a new load, and always writes the run's
-// files to dir. The caller sets run's names; trial fills in the rest, including the
-// verdict. The error is the cause of an early end, already explained on Stderr: a
-// plan.Fault or plan.ErrInterrupted.
-func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions, dir trial.Folder, run metrics.Run) (metrics.Run, error) {
+// files to its folder. The result is complete, including the verdict. The error is the
+// cause of an early end, already explained on stderr: a plan.Fault or
+// plan.ErrInterrupted.
+func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
+	run := j.run
 	run.Started = time.Now()
-	run.Lab = at.cfg.lab()
-	led, ceiling, err := l.conduct(ctx, at, own, dir)
+	run.Lab = j.cfg.lab()
+	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
 	if run.Verdict = verdict.Judge(&run); run.Verdict.Valid && ceiling != nil {
@@ -44,43 +41,48 @@ func (l *Launcher) trial(ctx context.Context, at configuration, own trialOptions
 	}
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)
-		led.Explain(own.stderr, err)
+		led.Explain(j.stderr, err)
 	}
 	run.Latency = led.Quantiles(run)
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
 	}
-	written := errors.Join(dir.WriteRun(run), dir.Write("summary.txt", []byte(experiment.Benchmark(run))), led.SaveViolations(dir))
+	written := errors.Join(writeResult(j.dir, run), led.SaveViolations(j.dir))
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
-		led.Explain(own.stderr, err)
+		led.Explain(j.stderr, err)
 	}
 	return run, err
 }
 
+// writeResult writes run.json and summary.txt.
+func writeResult(dir trial.Folder, run metrics.Run) error {
+	return errors.Join(dir.WriteRun(run), dir.Write("summary.txt", []byte(experiment.Benchmark(run))))
+}
+
 // conduct prepares the nodes, measures the ceiling and runs the trial.
-func (l *Launcher) conduct(ctx context.Context, at configuration, own trialOptions, dir trial.Folder) (led *trial.Controller, ceiling *metrics.Ceiling, err error) {
-	defer own.barrier.Drop()
-	defer func() { err = explain(ctx, at.plan.Source(), err) }()
+func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, ceiling *metrics.Ceiling, err error) {
+	defer j.barrier.Drop()
+	defer func() { err = explain(ctx, j.plan.Source(), err) }()
 	setup := trial.Setup{
-		Plan: at.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: own.stderr, Dir: dir, Soak: at.cfg.Soak, Barrier: own.barrier,
+		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
 	}
-	limited, cancel := trial.WithDeadline(ctx, at.cfg.Deadline)
+	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()
-	if setup.Runner, err = l.runner(at.cfg, at.programs); err != nil {
+	if setup.Runner, err = l.runner(j.cfg, j.programs); err != nil {
 		return trial.New(setup), nil, err
 	}
-	target := l.target(at, setup.Runner)
+	target := l.target(j.configuration, setup.Runner)
 	found, err := preflight.Run(limited, target)
 	if len(found.Machines) > 0 {
 		setup.Preflight = &found
-		preflight.Report(own.stderr, found)
+		preflight.Report(j.stderr, found)
 	}
 	if err == nil {
-		err = own.barrier.Wait(limited)
+		err = j.barrier.Wait(limited)
 	}
 	if err == nil {
-		ceiling, err = l.ceilings.measure(limited, at, setup)
+		ceiling, err = l.ceilings.measure(limited, j.configuration, setup)
 	}
 	if limited.Err() != nil {
 		err = trial.Cut(limited)

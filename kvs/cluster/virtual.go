@@ -23,11 +23,11 @@ func (c Config) lab() *metrics.Lab {
 func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) error {
 	// A lab shows the contents that /run and /var have at its start.
 	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
-		return &UsageError{fmt.Errorf("--out: %w", err)}
+		return usage(fmt.Errorf("--out: %w", err))
 	}
 	status, err := virtual.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
 	if err == nil && status != 0 {
-		err = &RelayedError{status}
+		err = &exitError{fmt.Errorf("exit status %d", status), status, true}
 	}
 	return err
 }

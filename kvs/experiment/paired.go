@@ -2,30 +2,11 @@ package experiment
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 )
-
-// minCommon is the smallest overlap of a pair's windows, as a share of the shorter one.
-// The clients of one run have the same limit.
-const minCommon = 0.95
-
-// CheckCommonWindow rejects a pair whose windows overlap by less than 95 %. The verdict on
-// a trial without a window says why there is none.
-func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
-	if a.WindowS <= 0 || b.WindowS <= 0 {
-		return metrics.Verdict{Valid: true}
-	}
-	later := b.WindowStart.Sub(a.WindowStart).Seconds()
-	common := min(a.WindowS, later+b.WindowS) - max(0, later)
-	if share := max(0, common) / min(a.WindowS, b.WindowS); share < minCommon {
-		return metrics.Verdict{Reason: fmt.Sprintf("the windows of the two trials have only %.0f %% in common", 100*share)}
-	}
-	return metrics.Verdict{Valid: true}
-}
 
 // ratioOf compares pairs of runs by a figure, which must be positive.
 func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Ratio, error) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -17,9 +18,8 @@ type SelfTest struct {
 	Quick     bool // only the tests that a slow machine does not fail
 	Command   []string
 	GitCommit string
-	Seed      uint64          // of the order within pairs
-	Cores     string          // launcher flags for pairs, which bind servers and clients to different processors; may be empty
-	Injected  metrics.Verdict // the verdict on a good trial with injected faults
+	Seed      uint64 // of the order within pairs
+	Cores     string // launcher flags for pairs, which bind servers and clients to different processors; may be empty
 }
 
 var _ Experiment = SelfTest{}
@@ -70,13 +70,13 @@ func (s SelfTest) progress(done []Trial) (p progress, err error) {
 				continue
 			}
 			made := done[number-len(group) : number]
-			if len(made) == 2 && p.remade < mostRemade && !CheckCommonWindow(made[0].Run, made[1].Run).Valid {
+			if len(made) == 2 && p.remade < mostRemade && !verdict.CheckCommonWindow(made[0].Run, made[1].Run).Valid {
 				p.remade++
 				continue
 			}
 			of := make([]metrics.Run, len(made))
 			for i, trial := range made {
-				if !trial.Verdict.Valid && trial.Verdict != s.Injected {
+				if !trial.Verdict.Valid && trial.Verdict != verdict.Injected {
 					return p, &trialError{trial}
 				}
 				of[order[i]] = trial.Run

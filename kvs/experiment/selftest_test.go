@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -71,11 +72,11 @@ func TestRatioOfRuns(t *testing.T) {
 
 // The quick form has four trials and four checks, which follow from the trials.
 func TestQuickSelfTest(t *testing.T) {
-	s := SelfTest{Quick: true, Seed: 3, Injected: metrics.Verdict{Reason: "injected"}}
+	s := SelfTest{Quick: true, Seed: 3}
 	us := func(v float64) *float64 { return &v }
 	make := func(_ context.Context, group Group) ([]Trial, error) {
 		p := group[0]
-		run := metrics.Run{Verdict: s.Injected, Latency: map[string]metrics.Quantiles{
+		run := metrics.Run{Verdict: verdict.Injected, Latency: map[string]metrics.Quantiles{
 			metrics.OpLatency:     {Max: 100_000},
 			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
 			metrics.ServerLatency: {P50: us(1000)},
@@ -102,10 +103,10 @@ func TestQuickSelfTest(t *testing.T) {
 // The order within pairs is the seed's alone, and a pair whose windows lie apart is
 // made again, five of them at most.
 func TestSelfTestPairs(t *testing.T) {
-	s := SelfTest{Seed: 3, Injected: metrics.Verdict{Reason: "injected"}, Cores: "--server-cores 0"}
+	s := SelfTest{Seed: 3, Cores: "--server-cores 0"}
 	var trials []Trial
 	for number := range 4 {
-		run := metrics.Run{Verdict: s.Injected}
+		run := metrics.Run{Verdict: verdict.Injected}
 		trials = append(trials, Trial{Trial: metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run), Run: run})
 	}
 	first, err := s.Next(trials)

@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,19 +18,22 @@ func main() {
 	if status, ok := virtual.Main(); ok {
 		os.Exit(status)
 	}
-	os.Exit(cluster.ExitStatus(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
-}
-
-// run starts the launcher for the checkout that the executable lies in. The
-// first signal ends the run in order, the second at once.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	executable, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find the programs: %w", err)
+		fmt.Fprintf(os.Stderr, "run-cluster.sh: find the programs: %v\n", err)
+		os.Exit(1)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	force := make(chan struct{})
+	launcher := cluster.New(filepath.Dir(filepath.Dir(executable)), os.Stdout, os.Stderr)
+	ctx, force := interrupts()
+	launcher.Force = force
+	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
+}
+
+// interrupts ends the context at the first signal, for an end in order, and closes force
+// at the second.
+func interrupts() (ctx context.Context, force <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	closed := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader of our output that goes away (run-cluster.sh | head) is no
@@ -42,17 +43,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		<-signals
 		cancel()
 		<-signals
-		close(force)
+		close(closed)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	}()
-
-	launcher := cluster.New(filepath.Dir(filepath.Dir(executable)), stdout, stderr)
-	launcher.Force = force
-	err = launcher.Run(ctx, args)
-	var invalid *cluster.InvalidError
-	var relayed *cluster.RelayedError
-	if err != nil && !errors.As(err, &invalid) && !errors.As(err, &relayed) {
-		fmt.Fprintf(stderr, "run-cluster.sh: %v\n", err)
-	}
-	return err
+	return ctx, closed
 }

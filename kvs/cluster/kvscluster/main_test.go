@@ -139,7 +139,7 @@ func TestSignals(t *testing.T) {
 		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--client-args", "-theta 0")
 		cmd.Stderr = &stderr
 		err := cmd.Run()
-		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "kvsclient (node1): -theta 0") {
+		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "run-cluster.sh: kvsclient: -theta 0") {
 			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
 		}
 		checkGone(t, root)
@@ -190,7 +190,9 @@ func TestSweep(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"--help"}, &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), "-client-args") || stderr.Len() > 0 {
-		t.Errorf("run: %v, %q, %q", err, stdout.String(), stderr.String())
+	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--help")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), "-workload") || stderr.Len() > 0 {
+		t.Errorf("--help: %v, %q, %q", err, stdout.String(), stderr.String())
 	}
 }

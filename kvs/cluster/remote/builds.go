@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
@@ -67,9 +68,29 @@ func (b *Builds) Remove() error {
 	return os.RemoveAll(b.dir)
 }
 
-// Git runs git in a folder and returns its output. The error is git's last line.
+// gitTimeout limits the git commands of Commit.
+const gitTimeout = 10 * time.Second
+
+// Commit returns the git commit of the checkout at root, with a mark if tracked files
+// differ from it; "" without git or a repository.
+func Commit(ctx context.Context, root string) string {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	head, err := Git(ctx, root, "rev-parse", "HEAD")
+	if err != nil {
+		return ""
+	}
+	if changed, err := Git(ctx, root, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"); err != nil || changed != "" {
+		return head + "-dirty"
+	}
+	return head
+}
+
+// Git runs git in a folder and returns its output. The error is git's last line. The
+// checkout may belong to another user: Git starts no file monitor that its configuration
+// names.
 func Git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...))
+	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...))
 	return strings.TrimSpace(out), err
 }
 

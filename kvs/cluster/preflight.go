@@ -12,8 +12,8 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// check is --preflight: the preflight alone, with its whole table, or as JSON.
-func (l *Launcher) check(ctx context.Context, at configuration) error {
+// preflight is --preflight: the preflight alone, with its whole table, or as JSON.
+func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	runner, err := l.runner(at.cfg, at.programs)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *Launcher) check(ctx context.Context, at configuration) error {
 	if !at.cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}
-	return &InvalidError{Verdict: verdict, Err: err}
+	return invalid(verdict, err)
 }
 
 // target is what a configuration's preflight looks at.

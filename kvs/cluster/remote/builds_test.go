@@ -1,4 +1,4 @@
-package cluster
+package remote
 
 import (
 	"os"
@@ -31,18 +31,18 @@ func TestCommit(t *testing.T) {
 	git("commit", "-q", "-m", "one")
 	git("config", "core.fsmonitor", script(t, "monitor", "touch "+started))
 	write("unknown", "")
-	clean := commitOf(t.Context(), root)
+	clean := Commit(t.Context(), root)
 	if len(clean) != 40 {
 		t.Errorf("commit %q with an unknown file, want a hash", clean)
 	}
 	write("known", "two")
-	if got := commitOf(t.Context(), root); got != clean+"-dirty" {
+	if got := Commit(t.Context(), root); got != clean+"-dirty" {
 		t.Errorf("commit %q with a changed file, want %s-dirty", got, clean)
 	}
 	if _, err := os.Stat(started); err == nil {
 		t.Error("git has started the checkout's core.fsmonitor")
 	}
-	if got := commitOf(t.Context(), filepath.Join(root, "none")); strings.TrimSpace(got) != "" {
+	if got := Commit(t.Context(), filepath.Join(root, "none")); strings.TrimSpace(got) != "" {
 		t.Errorf("commit %q of no repository", got)
 	}
 }
