@@ -27,31 +27,29 @@ type Conn struct {
 func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error) {
 	c := &Conn{socket: socket, release: func() {}}
 	o.Instance = service.Instance()
-	var err error
-	c.conn, c.peer, err = o.accept(socket, func(client Hello) error { return c.attach(o, client, service) })
-	if err != nil {
+	if err := c.open(o, service); err != nil {
 		_ = c.Close() // the handshake's error says more
 		return nil, fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
-	}
-	if c.Service != nil {
-		c.Service.Dedup = c.peer.Dedup
-		c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
-		c.timer = newRequestTimer(c.conn, o.Limits)
 	}
 	return c, nil
 }
 
-// accept sets the socket up, decrypts it if the server wants TLS, and shakes hands.
-func (o Options) accept(socket net.Conn, attach func(Hello) error) (net.Conn, Hello, error) {
-	if err := o.setBuffers(socket); err != nil {
-		return nil, Hello{}, err
+// open sets the socket up, decrypts it if the server wants TLS, and shakes hands.
+func (c *Conn) open(o Options, service *service.Service) (err error) {
+	if err = o.setBuffers(c.socket); err != nil {
+		return err
 	}
-	conn, err := o.decrypt(socket)
+	if c.conn, err = o.decrypt(c.socket); err != nil {
+		return err
+	}
+	c.peer, err = o.admit(c.conn, func(client Hello) error { return c.attach(o, client, service) })
 	if err != nil {
-		return nil, Hello{}, err
+		return err
 	}
-	client, err := o.admit(conn, attach)
-	return conn, client, err
+	c.Service.Dedup = c.peer.Dedup
+	c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
+	c.timer = newRequestTimer(c.conn, o.Limits)
+	return nil
 }
 
 // attach opens the session of a client that has proved the token.
@@ -69,35 +67,25 @@ func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 	return err
 }
 
-// errAnswered is the error of a request that a codec has answered by itself.
-var errAnswered = errors.New("the request has been answered")
-
 // Next waits for the next request and reads it. io.EOF means that the client closed
 // the connection between two requests. Any error ends the connection; Next first
 // sends the client the reason where the codec allows it.
 func (c *Conn) Next(r *Request) error {
-	for {
-		err := c.codec.await()
-		if err == io.EOF && !c.Service.Superseded() {
-			return err
-		}
-		if err != nil {
-			return c.cause(err)
-		}
-		c.timer.turn()
-		switch err := c.codec.read(r); {
-		case err == nil:
-			return nil
-		case err == errAnswered:
-			c.timer.turn()
-			continue
-		case r.Err != nil && c.Service.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)):
-			_ = c.codec.write(r) // the connection ends for the first error
-			return c.cause(noEOF(err))
-		default:
-			return c.cause(noEOF(err)) // within a request no end is orderly
-		}
+	err := c.codec.await()
+	if err == io.EOF && !c.Service.Superseded() {
+		return err
 	}
+	if err != nil {
+		return c.cause(err)
+	}
+	c.timer.turn()
+	if err = c.codec.read(r); err == nil {
+		return nil
+	}
+	if r.Err != nil && c.Service.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)) {
+		_ = c.codec.write(r) // the connection ends for the first error
+	}
+	return c.cause(noEOF(err)) // within a request no end is orderly
 }
 
 // Reply answers a request and frees its reply. If the next request has already
@@ -117,7 +105,7 @@ func (c *Conn) Reply(r *Request) error {
 
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {
-	if err = c.timer.cause(err); c.Service.Superseded() {
+	if err = c.timer.conn.cause(err); c.Service.Superseded() {
 		err = fmt.Errorf("%w has come", service.ErrSuperseded)
 	}
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)

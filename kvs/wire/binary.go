@@ -66,25 +66,19 @@ func (c *binaryConn) skipBody() error {
 
 // write sends a frame after seal.
 func (c *binaryConn) write(h header, frame []byte) error {
-	if err := c.seal(h, frame); err != nil {
-		return err
-	}
+	c.seal(h, frame)
 	_, err := c.conn.Write(frame)
 	return err
 }
 
 // seal writes h into the frame's headroom, with the body's size and checksum.
-func (c *binaryConn) seal(h header, frame []byte) error {
-	if err := checkSize(frame); err != nil {
-		return err
-	}
+func (c *binaryConn) seal(h header, frame []byte) {
 	h.size = uint32(len(frame) - headerLen)
 	if c.crc {
 		h.flags |= checked
 		h.body = crc32.Checksum(frame[headerLen:], castagnoli)
 	}
 	h.put(frame)
-	return nil
 }
 
 func (c *binaryConn) Close() error { return c.conn.Close() }
@@ -177,9 +171,7 @@ func (c *binaryServer) readBatch(batch *kvs.Batch, size, count int) error {
 
 // send sends a reply now or with the next one.
 func (c *binaryServer) send(h header, frame []byte) error {
-	if err := c.seal(h, frame); err != nil {
-		return err
-	}
+	c.seal(h, frame)
 	more := c.requested()
 	if len(c.waiting)+len(frame) > MaxGroup || !more && len(c.waiting) == 0 {
 		if err := c.flush(); err != nil {
@@ -230,10 +222,7 @@ func newBinaryClient(conn net.Conn, features Features) rpc.ClientCodec {
 }
 
 func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {
-	batch, ok := body.(*kvs.Batch)
-	if !ok {
-		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
-	}
+	batch := body.(*kvs.Batch)
 	return c.write(header{kind: requestFrame, seq: r.Seq, count: uint32(batch.Len())}, batch.Frame())
 }
 
@@ -255,10 +244,10 @@ func (c *binaryClient) ReadResponseHeader(r *rpc.Response) error {
 }
 
 func (c *binaryClient) ReadResponseBody(body any) error {
-	reply, ok := body.(*kvs.Reply)
-	if !ok {
+	if body == nil {
 		return c.skipBody()
 	}
+	reply := body.(*kvs.Reply)
 	err := c.readBody(reply.Body(int(c.next.size), int(c.next.count), c.next.flags&deduped != 0))
 	reply.SetServed(c.next.took)
 	return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/rpc"
 	"sync/atomic"
+	"time"
 
 	"kvlab/kvs"
 )
@@ -18,11 +19,16 @@ const Method = "KVS.BatchPutGet"
 // client is faster, because one write carries several calls.
 type Client struct {
 	rpc   *rpc.Client
-	codec *errorKeepingCodec
+	codec *clientCodec
 }
 
-func newClient(codec rpc.ClientCodec) *Client {
-	c := &errorKeepingCodec{ClientCodec: codec}
+// newClient returns a client whose calls may take timeout; 0 sets no limit. closeFor
+// closes the codec's connection for a reason.
+func newClient(codec rpc.ClientCodec, timeout time.Duration, closeFor func(error)) *Client {
+	c := &clientCodec{ClientCodec: codec, closed: make(chan struct{})}
+	if timeout > 0 {
+		go watchdog(&c.sent, &c.answered, timeout, c.closed, closeFor)
+	}
 	return &Client{rpc: rpc.NewClientWithCodec(c), codec: c}
 }
 
@@ -59,15 +65,35 @@ func (c *Client) Wait(call *kvs.Call) error {
 	return call.Err
 }
 
-// errorKeepingCodec keeps the error of a failed read of a reply's body: net/rpc
-// passes on only its text (input in net/rpc/client.go).
-type errorKeepingCodec struct {
+// clientCodec counts the calls for a watchdog, and keeps the error of a failed read of a
+// reply's body: net/rpc passes on only its text (input in net/rpc/client.go).
+type clientCodec struct {
 	rpc.ClientCodec
-	readErr atomic.Pointer[error]
+	sent     atomic.Uint64 // calls
+	answered atomic.Uint64
+	reading  uint64 // the call whose reply is being read, counted from 1
+	closed   chan struct{}
+	readErr  atomic.Pointer[error]
 }
 
-func (c *errorKeepingCodec) ReadResponseBody(body any) error {
+// WriteRequest refuses a batch that the server would refuse.
+func (c *clientCodec) WriteRequest(r *rpc.Request, body any) error {
+	if size := body.(*kvs.Batch).Size(); size > MaxBody {
+		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, ErrUnsent)
+	}
+	c.sent.Store(r.Seq + 1) // before the write, which may be what hangs
+	return c.ClientCodec.WriteRequest(r, body)
+}
+
+func (c *clientCodec) ReadResponseHeader(r *rpc.Response) error {
+	err := c.ClientCodec.ReadResponseHeader(r)
+	c.reading = r.Seq + 1
+	return err
+}
+
+func (c *clientCodec) ReadResponseBody(body any) error {
 	err := c.ClientCodec.ReadResponseBody(body)
+	c.answered.Store(c.reading)
 	if err != nil {
 		kept := err // a copy: &err would allocate for each reply, good or not
 		c.readErr.Store(&kept)
@@ -75,8 +101,13 @@ func (c *errorKeepingCodec) ReadResponseBody(body any) error {
 	return err
 }
 
+func (c *clientCodec) Close() error {
+	close(c.closed)
+	return c.ClientCodec.Close()
+}
+
 // cause replaces the text in a call's error by the kept error, if it is the same.
-func (c *errorKeepingCodec) cause(err error) error {
+func (c *clientCodec) cause(err error) error {
 	if kept := c.readErr.Load(); kept != nil && err.Error() == "reading body "+(*kept).Error() {
 		return fmt.Errorf("read the reply: %w", *kept)
 	}

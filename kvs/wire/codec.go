@@ -82,8 +82,8 @@ type serverCodec interface {
 	// await waits for a request's first byte. io.EOF is the orderly end.
 	await() error
 
-	// read reads a request. Any error except errAnswered ends the connection. An
-	// error that the server may send to the client is also in the request's Err.
+	// read reads a request. Any error ends the connection. An error that the server
+	// may send to the client is also in the request's Err.
 	read(*Request) error
 
 	// write sends the request's reply, or its Err if that is not nil.

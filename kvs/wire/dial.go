@@ -14,19 +14,18 @@ const dialTimeout = 5 * time.Second
 // returns the client and the server's hello.
 func Dial(ctx context.Context, addr string, o Options) (*Client, Hello, error) {
 	if o.Retries != nil {
-		codec, server, err := newSession(ctx, addr, o)
+		s, server, err := newSession(ctx, addr, o)
 		if err != nil {
 			return nil, Hello{}, err
 		}
-		return newClient(codec), server, nil
+		return newClient(s, 0, nil), server, nil // a session has its own watchdogs
 	}
 	conn, server, err := connect(ctx, addr, o)
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	top, below := o.layers(conn)
-	codec := codecNamed(o.Codec).client(top, o.Features)
-	return newClient(newTimeoutCodec(codec, below, o.CallTimeout)), server, nil
+	top := o.layers(conn)
+	return newClient(codecNamed(o.Codec).client(top, o.Features), o.CallTimeout, top.closeFor), server, nil
 }
 
 // connect is Dial up to the codec.
@@ -48,10 +47,16 @@ func connect(ctx context.Context, addr string, o Options) (net.Conn, Hello, erro
 	return conn, server, nil
 }
 
-// reach turns a socket into a connection to the server at its other end. Its
-// errors name the address.
-func (o Options) reach(socket net.Conn, addr string) (net.Conn, Hello, error) {
-	conn, server, err := o.meet(socket, addr)
+// reach turns a socket into a connection to the server at its other end: it sets the
+// buffers, starts TLS if the options have it, and performs the handshake. Its errors name
+// the address.
+func (o Options) reach(socket net.Conn, addr string) (conn net.Conn, server Hello, err error) {
+	if err = o.setBuffers(socket); err == nil {
+		conn, err = o.encrypt(socket, addr)
+	}
+	if err == nil {
+		server, err = o.greet(conn)
+	}
 	switch err = certificateRefused(err); {
 	case errors.Is(err, errForeign):
 		err = fmt.Errorf("server %s answers, but is no kvlab server: %w", addr, err)
@@ -63,26 +68,16 @@ func (o Options) reach(socket net.Conn, addr string) (net.Conn, Hello, error) {
 	return conn, server, err
 }
 
-// meet sets the socket's buffers, starts TLS if the options have it, and performs the
-// handshake.
-func (o Options) meet(socket net.Conn, addr string) (net.Conn, Hello, error) {
-	if err := o.setBuffers(socket); err != nil {
-		return nil, Hello{}, err
-	}
-	conn, err := o.encrypt(socket, addr)
-	if err != nil {
-		return nil, Hello{}, err
-	}
-	server, err := o.greet(conn)
-	return conn, server, err
+// clientConn is a client's connection that is closed with a reason.
+type clientConn interface {
+	net.Conn
+	closeFor(reason error)
 }
 
-// layers wraps a client's connection as the options require. It returns the top
-// layer, and the layer that closes the connection with a reason.
-func (o Options) layers(conn net.Conn) (top net.Conn, below *closableConn) {
-	below = &closableConn{Conn: conn}
+// layers wraps a client's connection as the options require.
+func (o Options) layers(conn net.Conn) clientConn {
 	if o.Shared {
-		return newGroupWriter(below), below
+		return newGroupWriter(conn)
 	}
-	return below, below
+	return &closableConn{Conn: conn}
 }

@@ -72,14 +72,6 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkSize refuses to send a frame that the other side would refuse.
-func checkSize(frame []byte) error {
-	if size := len(frame) - headerLen; size > MaxBody {
-		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, ErrUnsent)
-	}
-	return nil
-}
-
 // put writes h to the start of frame.
 func (h header) put(frame []byte) {
 	le := binary.LittleEndian

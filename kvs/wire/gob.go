@@ -50,17 +50,8 @@ func newGobConn(conn net.Conn, limits Limits) *gobConn {
 }
 
 func (c *gobConn) encode(header, body any) error {
-	if err := c.enc.Encode(header); err != nil {
-		return fmt.Errorf("encode a header: %w", err)
-	}
-	if err := c.enc.Encode(body); err != nil {
-		return fmt.Errorf("encode a body: %w", err)
-	}
-	return c.out.Flush()
+	return errors.Join(c.enc.Encode(header), c.enc.Encode(body), c.out.Flush())
 }
-
-// skip discards the next value.
-func (c *gobConn) skip() error { return c.dec.DecodeValue(reflect.Value{}) }
 
 func (c *gobConn) Close() error { return c.conn.Close() }
 
@@ -129,13 +120,7 @@ func newGobClient(conn net.Conn, _ Features) rpc.ClientCodec {
 }
 
 func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
-	batch, ok := body.(*kvs.Batch)
-	if !ok {
-		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
-	}
-	if err := checkSize(batch.Frame()); err != nil {
-		return err
-	}
+	batch := body.(*kvs.Batch)
 	out := gobBatch{Ops: make([]gobOp, 0, batch.Len())}
 	var ops [256]kvs.Op
 	for cursor := batch.Ops(); ; {
@@ -156,14 +141,14 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.dec.Decode(r) }
 
 func (c gobClient) ReadResponseBody(body any) error {
-	reply, ok := body.(*kvs.Reply)
-	if !ok {
-		return c.skip()
+	if body == nil {
+		return c.dec.DecodeValue(reflect.Value{})
 	}
 	var in gobReply
 	if err := c.dec.Decode(&in); err != nil {
 		return err
 	}
+	reply := body.(*kvs.Reply)
 	reply.Reset()
 	for i := range in.Results {
 		switch result := &in.Results[i]; {
@@ -197,32 +182,29 @@ func (s gobServer) read(r *Request) error {
 		return err
 	}
 	r.Seq = head.Seq
-	if head.ServiceMethod == Method {
-		r.Err = s.readBatch(&r.Batch)
-		return r.Err
+	if head.ServiceMethod != Method {
+		return fmt.Errorf("%w: a call of %.100q", ErrFrame, head.ServiceMethod)
 	}
-	if err := s.skip(); err != nil {
-		return err
-	}
-	if err := s.fail(head.ServiceMethod, head.Seq, fmt.Sprintf("rpc: can't find method %.100q", head.ServiceMethod)); err != nil {
-		return err
-	}
-	return errAnswered
+	r.Err = s.readBatch(&r.Batch)
+	return r.Err
 }
 
 func (s gobServer) write(r *Request) error {
+	head := rpc.Response{ServiceMethod: Method, Seq: r.Seq}
 	if r.Err != nil {
-		return s.fail(Method, r.Seq, r.Err.Error())
+		head.Error = r.Err.Error()
+		return s.encode(head, gobReply{})
 	}
-	out, err := gobResults(&r.Reply)
-	if err != nil {
-		return s.fail(Method, r.Seq, err.Error())
+	out := gobReply{Results: make([]gobResult, r.Reply.Len())}
+	results := r.Reply.Results()
+	for i := range out.Results {
+		result, err := results.Next()
+		if err != nil {
+			return err
+		}
+		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
 	}
-	return s.encode(rpc.Response{ServiceMethod: Method, Seq: r.Seq}, out)
-}
-
-func (s gobServer) fail(method string, seq uint64, why string) error {
-	return s.encode(rpc.Response{ServiceMethod: method, Seq: seq, Error: why}, gobReply{})
+	return s.encode(head, out)
 }
 
 // readBatch reads a request's body into the batch.
@@ -250,16 +232,4 @@ func (s gobServer) readBatch(batch *kvs.Batch) error {
 		}
 	}
 	return nil
-}
-
-func gobResults(reply *kvs.Reply) (gobReply, error) {
-	out := gobReply{Results: make([]gobResult, 0, reply.Len())}
-	for results := reply.Results(); len(out.Results) < reply.Len(); {
-		result, err := results.Next()
-		if err != nil {
-			return gobReply{}, err
-		}
-		out.Results = append(out.Results, gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read})
-	}
-	return out, nil
 }

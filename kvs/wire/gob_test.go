@@ -71,19 +71,28 @@ func TestGobIsOpen(t *testing.T) {
 	}
 }
 
-// A method that does not exist is answered with an error, and the connection
-// goes on.
+// A call of another method ends the connection.
 func TestGobUnknownMethod(t *testing.T) {
-	s := startServer(t, gobID, engine.NewMutex())
-	conn := newStranger(t, s)
-	for _, method := range []string{"KVS.Flush", "KVS.Close", "Other.BatchPutGet", ""} {
-		if head, _ := conn.call(t, method, gobBatch{Ops: []gobOp{{Key: "k"}}}); !strings.HasPrefix(head.Error, "rpc: ") {
-			t.Errorf("%q: error %q, want net/rpc's", method, head.Error)
+	for _, method := range []string{"KVS.Flush", "Other.BatchPutGet", ""} {
+		codec := newGobServer(newTape(gobRequest(t, method)), Features{}, Limits{})
+		if err := codec.read(new(Request)); !errors.Is(err, ErrFrame) {
+			t.Errorf("%q: error %v, want one that wraps ErrFrame", method, err)
 		}
 	}
-	if head, reply := conn.call(t, Method, gobBatch{Ops: []gobOp{{Key: "k"}}}); head.Error != "" || len(reply.Results) != 1 {
-		t.Errorf("the call after the errors: %q, %v", head.Error, reply)
+	if err := newGobServer(newTape(gobRequest(t, Method)), Features{}, Limits{}).read(new(Request)); err != nil {
+		t.Error(err)
 	}
+}
+
+// gobRequest returns a call of a method as a client encodes it.
+func gobRequest(t *testing.T, method string) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	out := gob.NewEncoder(&text)
+	if err := errors.Join(out.Encode(rpc.Request{ServiceMethod: method}), out.Encode(gobBatch{Ops: []gobOp{{Key: "k"}}})); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
 }
 
 // Batches that no binary client could send are refused, as there.

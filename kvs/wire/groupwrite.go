@@ -18,7 +18,7 @@ const MaxGroup = 16 << 10
 // Write, Read and Close may be called concurrently. A Write that returns before
 // another begins is sent before it.
 type groupWriter struct {
-	net.Conn
+	closableConn
 	due    chan struct{} // holds one when bytes wait
 	closed chan struct{}
 	close  sync.Once
@@ -28,12 +28,11 @@ type groupWriter struct {
 
 	mu      sync.Mutex
 	waiting []byte // guarded by mu
-	err     error  // of the first write that failed; guarded by mu
 }
 
 // newGroupWriter starts a goroutine that ends with Close.
 func newGroupWriter(conn net.Conn) *groupWriter {
-	c := &groupWriter{Conn: conn, due: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := &groupWriter{closableConn: closableConn{Conn: conn}, due: make(chan struct{}, 1), closed: make(chan struct{})}
 	go c.run()
 	return c
 }
@@ -57,14 +56,13 @@ func (c *groupWriter) run() {
 
 // Write copies p or sends it. The caller may reuse p.
 func (c *groupWriter) Write(p []byte) (int, error) {
+	if reason := c.reason.Load(); reason != nil {
+		return 0, *reason
+	}
 	c.mu.Lock()
-	if c.err != nil || len(c.waiting)+len(p) > MaxGroup {
-		err := c.err
+	if len(c.waiting)+len(p) > MaxGroup {
 		c.mu.Unlock()
-		if err == nil {
-			err = c.flush(p)
-		}
-		if err != nil {
+		if err := c.flush(p); err != nil {
 			return 0, err
 		}
 		return len(p), nil
@@ -78,48 +76,26 @@ func (c *groupWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes the waiting bytes and then p.
+// flush writes the waiting bytes and then p. If that fails, it closes the connection, so
+// that callers whose written bytes are lost get the error instead of a reply.
 func (c *groupWriter) flush(p []byte) error {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	c.mu.Lock()
-	first, err := c.waiting, c.err
+	first := c.waiting
 	c.waiting = c.spare[:0]
 	c.mu.Unlock()
 	c.spare = first
 	for _, part := range [][]byte{first, p} {
-		if err == nil && len(part) > 0 {
-			_, err = c.Conn.Write(part)
+		if len(part) == 0 {
+			continue
+		}
+		if _, err := c.closableConn.Write(part); err != nil {
+			c.closeFor(err)
+			return err
 		}
 	}
-	if err != nil {
-		c.fail(err)
-	}
-	return err
-}
-
-// fail closes the connection, so that callers whose written bytes are lost get the
-// error instead of a reply.
-func (c *groupWriter) fail(err error) {
-	c.mu.Lock()
-	if c.err == nil {
-		c.err = err
-	}
-	c.mu.Unlock()
-	_ = c.Close() // the first error says more
-}
-
-// Read returns the error of a failed write in place of net.ErrClosed.
-func (c *groupWriter) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.err != nil {
-			err = c.err
-		}
-	}
-	return n, err
+	return nil
 }
 
 // Close closes the connection. Waiting bytes and calls without a reply are lost.

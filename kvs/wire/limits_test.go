@@ -213,7 +213,7 @@ func TestRequestTimer(t *testing.T) {
 			g := newRequestTimer(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
 			defer g.stop()
 			for i, turns := range test.turns {
-				if err := g.expired.Load(); err != nil {
+				if err := g.conn.reason.Load(); err != nil {
 					t.Fatalf("check %d: %v", i, *err)
 				}
 				for range turns {
@@ -221,7 +221,7 @@ func TestRequestTimer(t *testing.T) {
 				}
 				g.check()
 			}
-			if err := g.cause(nil); (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			if err := g.conn.cause(net.ErrClosed); (err != net.ErrClosed) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("expired: %v, want %q", err, test.want)
 			}
 		})

@@ -65,7 +65,7 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	conn.watch(s)
 	if o.CallTimeout > 0 {
-		go watchdog(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), func() { s.cancel(timeoutError(o.CallTimeout)) })
+		go watchdog(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), s.cancel)
 	}
 	return s, server, nil
 }
@@ -73,13 +73,7 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 // WriteRequest sends a call. If the connection is broken, the reader sends the call on
 // the next one. WriteRequest fails after the session's end.
 func (s *session) WriteRequest(r *rpc.Request, body any) error {
-	batch, ok := body.(*kvs.Batch)
-	if !ok {
-		return fmt.Errorf("call %s: %T is not a batch", r.ServiceMethod, body)
-	}
-	if err := checkSize(batch.Frame()); err != nil {
-		return err
-	}
+	batch := body.(*kvs.Batch)
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	if s.ctx.Err() != nil {
@@ -218,7 +212,7 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 // sessionConn is one connection of a session.
 type sessionConn struct {
 	*binaryClient
-	below *closableConn
+	conn  clientConn
 	ended chan struct{} // closed with the connection
 	close sync.Once
 }
@@ -228,8 +222,8 @@ func newSessionConn(ctx context.Context, addr string, o Options) (*sessionConn, 
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	top, below := o.layers(conn)
-	return &sessionConn{binaryClient: &binaryClient{newBinaryConn(top, o.CRC)}, below: below, ended: make(chan struct{})}, server, nil
+	top := o.layers(conn)
+	return &sessionConn{binaryClient: &binaryClient{newBinaryConn(top, o.CRC)}, conn: top, ended: make(chan struct{})}, server, nil
 }
 
 // watch closes the connection when its session ends, or after half a call timeout
@@ -243,14 +237,14 @@ func (c *sessionConn) watch(s *session) {
 		}
 	}()
 	if half := s.options.CallTimeout / 2; half > 0 {
-		go watchdog(&s.pending.sent, &s.pending.answered, half, c.ended, func() { c.closeFor(timeoutError(half)) })
+		go watchdog(&s.pending.sent, &s.pending.answered, half, c.ended, c.closeFor)
 	}
 }
 
 // closeFor closes the connection. Its current and later reads and writes return the
 // reason.
 func (c *sessionConn) closeFor(reason error) {
-	c.below.closeFor(reason)
+	c.conn.closeFor(reason)
 	c.close.Do(func() {
 		close(c.ended)
 		_ = c.binaryClient.Close() // the reason says more
@@ -322,8 +316,7 @@ func (p *pendingCalls) frames(conn *sessionConn) (frames []byte, calls int) {
 	for number := first; number < first+uint64(calls); number++ {
 		batch := p.at(number).batch
 		frame := batch.Frame()
-		// It was sent before, so its size is allowed.
-		_ = conn.seal(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, frame)
+		conn.seal(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, frame)
 		frames = append(frames, frame...)
 	}
 	return frames, calls

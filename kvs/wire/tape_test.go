@@ -98,9 +98,7 @@ func (t *tape) SetWriteDeadline(time.Time) error { return nil }
 func sealed(body []byte, seq uint64, count uint32, crc bool) []byte {
 	frame := append(make([]byte, headerLen), body...)
 	c := binaryConn{crc: crc}
-	if c.seal(header{kind: requestFrame, seq: seq, count: count}, frame) != nil {
-		return nil
-	}
+	c.seal(header{kind: requestFrame, seq: seq, count: count}, frame)
 	return frame
 }
 

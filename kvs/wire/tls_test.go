@@ -152,7 +152,7 @@ func TestEncryptionHides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := newClient(newBinaryClient(conn, Features{}))
+		client := newClient(newBinaryClient(conn, Features{}), 0, nil)
 		secret := []byte("a value that nobody else is to see")
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), secret)
