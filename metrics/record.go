@@ -7,11 +7,18 @@
 //  2. Once a second a node turns recorders and counters into an Interval, and a
 //     Sampler turns /proc into a Usage.
 //  3. At its end a node sums its life up in a Summary.
-//  4. Each of these is one Record, one JSON object a line; Reader reads them
+//  4. Each of these is one Record, one JSON object a line; ReadRecords reads them
 //     back, and the launcher's Run says what the whole of them means.
 package metrics
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+)
 
 // Role is a node's side of the connection: server or client.
 type Role string
@@ -50,6 +57,74 @@ type Record struct {
 	Summary   *Summary   `json:"summary,omitempty"`
 	Violation *Violation `json:"violation,omitempty"` // of a client with -linearizable, at most one
 	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
+}
+
+// ErrCutShort is the error, within a message that names file and line, of a file
+// that ends in the middle of a record, as an aborted run leaves it. Every record
+// before it has been read.
+var ErrCutShort = errors.New("record cut short at the end of the file")
+
+// WriteRecord writes a record as a line of JSON, in one call of w.Write, so that an abort
+// leaves whole lines and at most one cut short. It refuses a record that does not say
+// exactly one thing, and numbers that JSON has no form for (NaN), and writes nothing then.
+func WriteRecord(w io.Writer, r Record) error {
+	err := r.validate()
+	if err == nil {
+		err = json.NewEncoder(w).Encode(r)
+	}
+	if err != nil {
+		return fmt.Errorf("write a record of %s: %w", r.Node, err)
+	}
+	return nil
+}
+
+// ReadRecords yields the records that WriteRecord wrote. It ends with the file, or with an
+// error that names file and line; name is the file's name. It passes over fields that it
+// does not know, so that it reads files of later releases.
+func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		text := json.NewDecoder(in)
+		for line := 1; ; line++ {
+			var r Record
+			err := text.Decode(&r)
+			switch {
+			case err == io.EOF:
+				return
+			case err == nil:
+				err = r.validate()
+			case errors.Is(err, io.ErrUnexpectedEOF):
+				err = ErrCutShort
+			default:
+				err = fmt.Errorf("not a record: %w", err)
+			}
+			if err != nil {
+				yield(r, fmt.Errorf("%s:%d: %w", name, line, err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// validate checks what every reader relies on.
+func (r Record) validate() error {
+	set := 0
+	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil} {
+		if isSet {
+			set++
+		}
+	}
+	switch {
+	case r.Node == "":
+		return errors.New("record without a node name")
+	case r.Role != Server && r.Role != Client:
+		return fmt.Errorf("record of %s has role %q, want %q or %q", r.Node, r.Role, Server, Client)
+	case set != 1:
+		return fmt.Errorf("record of %s has %d of config, interval, usage, histogram and summary, want one", r.Node, set)
+	}
+	return nil
 }
 
 // Config is a node's first record: its flags and its machine.
@@ -96,11 +171,18 @@ type Interval struct {
 }
 
 // OpsPerS is the interval's rate in operations per second; 0 for an empty one.
-func (i Interval) OpsPerS() float64 {
-	if i.LengthS <= 0 {
-		return 0
-	}
-	return float64(i.Counts.Ops()) / i.LengthS
+func (i Interval) OpsPerS() float64 { return PerSecond(float64(i.Counts.Ops()), i.LengthS) }
+
+// Lines is the interval as a node's log shows it, each second, in the form that
+// the labs' report-tput.py reads: every line with "ops/s" in it is a sample, its
+// second word the rate. No other line of a log may hold that word.
+//
+// The two parts add up to the whole: a read-modify-write counts once in ops/s,
+// and shows under put/s because it leaves a new value behind.
+func (i Interval) Lines() string {
+	rate := func(n uint64) float64 { return PerSecond(float64(n), i.LengthS) }
+	return fmt.Sprintf("get/s %0.2f\nput/s %0.2f\nops/s %0.2f\n\n",
+		rate(i.Counts.Gets), rate(i.Counts.Puts+i.Counts.ReadModifyWrites), i.OpsPerS())
 }
 
 // The names of the latency histograms. WaitLatency and the three parts of
@@ -152,12 +234,7 @@ type Summary struct {
 }
 
 // OpsPerS is the window's rate in operations per second; 0 without a window.
-func (s Summary) OpsPerS() float64 {
-	if s.WindowLengthS <= 0 {
-		return 0
-	}
-	return float64(s.InWindow.Ops()) / s.WindowLengthS
-}
+func (s Summary) OpsPerS() float64 { return PerSecond(float64(s.InWindow.Ops()), s.WindowLengthS) }
 
 // PeerCounts are the operations between a node and one of its peers.
 type PeerCounts struct {

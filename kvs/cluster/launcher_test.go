@@ -179,10 +179,11 @@ func TestCeilingRun(t *testing.T) {
 func (tr *testRun) checkRecords(t *testing.T) {
 	t.Helper()
 	text := tr.read(t, "kvsclient-node2.jsonl")
-	reader := metrics.NewReader("kvsclient-node2.jsonl", strings.NewReader(text))
 	var kinds []string
-	for reader.Scan() {
-		r := reader.Record()
+	for r, err := range metrics.ReadRecords("kvsclient-node2.jsonl", strings.NewReader(text)) {
+		if err != nil {
+			t.Error(err)
+		}
 		if r.Config != nil {
 			kinds = append(kinds, "config")
 		}
@@ -190,8 +191,8 @@ func (tr *testRun) checkRecords(t *testing.T) {
 			kinds = append(kinds, "summary")
 		}
 	}
-	if err := reader.Err(); err != nil || strings.Join(kinds, " ") != "config summary" {
-		t.Errorf("records: %v, error %v", kinds, err)
+	if strings.Join(kinds, " ") != "config summary" {
+		t.Errorf("records: %v", kinds)
 	}
 }
 

@@ -18,9 +18,16 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	defer f.Close()
 	log := Log{}
 	var intervals, usages track
-	records := metrics.NewReader(file, f)
-	for line := 1; records.Scan(); line++ {
-		record := records.Record()
+	line := 0
+	for record, err := range metrics.ReadRecords(file, f) {
+		line++
+		if errors.Is(err, metrics.ErrCutShort) {
+			r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
+			break
+		}
+		if err != nil {
+			return err
+		}
 		if err := r.add(&log, record); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
@@ -32,11 +39,6 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		}
 	}
 	log.Intervals, log.Usages = intervals.samples, usages.samples
-	if err := records.Err(); errors.Is(err, metrics.ErrCutShort) {
-		r.Missing = append(r.Missing, fmt.Sprintf("the end of a line (%v)", err))
-	} else if err != nil {
-		return err
-	}
 	if log.Node != "" {
 		r.Logs = append(r.Logs, log)
 	}

@@ -25,18 +25,17 @@ func (t *tape) Stat() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
 func (t *tape) Close() error               { return nil }
 
 func (t *tape) Read(p []byte) (int, error) {
-	out := metrics.NewWriter(&t.rest)
 	for t.rest.Len() < len(p) && t.at < t.seconds {
 		t.at++
 		s := float64(t.at)
 		record := metrics.Record{Node: "n", Role: metrics.Client, Time: after(s)}
 		record.Interval = &metrics.Interval{Phase: metrics.Window, StartS: s - 1, LengthS: 1, Counts: metrics.Counts{Gets: uint64(t.at)}}
-		if err := out.Write(record); err != nil {
+		if err := metrics.WriteRecord(&t.rest, record); err != nil {
 			return 0, err
 		}
 		t.usage.StartS, t.usage.CPUPercent = s-1, 100*s/float64(t.seconds)
 		record.Interval, record.Usage = nil, &t.usage
-		if err := out.Write(record); err != nil {
+		if err := metrics.WriteRecord(&t.rest, record); err != nil {
 			return 0, err
 		}
 	}

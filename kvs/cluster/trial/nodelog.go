@@ -20,8 +20,7 @@ const tailLines = 20
 type nodeLog struct {
 	mu      sync.Mutex
 	text    *os.File // guarded by mu, as all below
-	file    *os.File // the .jsonl
-	records *metrics.Writer
+	records *os.File // the .jsonl
 	tail    []string // the last lines, oldest first
 }
 
@@ -37,7 +36,7 @@ func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	return &nodeLog{text: text, file: records, records: metrics.NewWriter(records)}, nil
+	return &nodeLog{text: text, records: records}, nil
 }
 
 // line appends a line to the .log.
@@ -55,7 +54,7 @@ func (l *nodeLog) line(text string) error {
 func (l *nodeLog) record(r *metrics.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return written(l.records.Write(*r))
+	return written(metrics.WriteRecord(l.records, *r))
 }
 
 // diskError is a failed write to the run's folder, which no node caused.
@@ -85,5 +84,5 @@ func (l *nodeLog) last() []string {
 func (l *nodeLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return errors.Join(l.text.Close(), l.file.Close())
+	return errors.Join(l.text.Close(), l.records.Close())
 }

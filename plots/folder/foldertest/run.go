@@ -104,9 +104,8 @@ func (m *made) node(t testing.TB, i int) {
 	m.run.Nodes = append(m.run.Nodes, metrics.RunNode{Name: name, Role: role, Address: "10.1.1.1", Config: config, Summary: summary})
 	records = append(records, metrics.Record{Node: name, Role: role, Time: m.at(float64(m.WindowS) + 3), Summary: summary})
 	var text bytes.Buffer
-	out := metrics.NewWriter(&text)
 	for _, record := range records {
-		if err := out.Write(record); err != nil {
+		if err := metrics.WriteRecord(&text, record); err != nil {
 			t.Fatal(err)
 		}
 	}
