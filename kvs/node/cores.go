@@ -115,33 +115,25 @@ func bind(list string) error {
 }
 
 // bindThreads binds every thread. A new thread inherits the mask of its creator, so
-// bindThreads repeats until all threads are bound, usually two or three times.
+// bindThreads repeats until it finds no new one, usually two or three times.
 func bindThreads(set unix.CPUSet) error {
-	for range 100 {
-		free := false
+	bound := map[string]bool{}
+	for before := -1; before < len(bound); {
+		before = len(bound)
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			return err
 		}
 		for _, thread := range threads {
 			id, err := strconv.Atoi(thread.Name())
-			if err != nil {
-				return fmt.Errorf("thread %q: %w", thread.Name(), err)
+			if err == nil {
+				err = unix.SchedSetaffinity(id, &set)
 			}
-			var has unix.CPUSet
-			if err := unix.SchedGetaffinity(id, &has); errors.Is(err, unix.ESRCH) || err == nil && has == set {
-				continue // ended or bound
-			} else if err != nil {
+			if err != nil && !errors.Is(err, unix.ESRCH) { // ended
 				return err
 			}
-			free = true
-			if err := unix.SchedSetaffinity(id, &set); err != nil && !errors.Is(err, unix.ESRCH) {
-				return err
-			}
-		}
-		if !free {
-			return nil
+			bound[thread.Name()] = true
 		}
 	}
-	return errors.New("new threads keep appearing without the mask")
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // linkOf returns the interface that has an address; the zero Link if none has.
@@ -25,17 +25,7 @@ func (m machine) linkOf(addr netip.Addr) (metrics.Link, error) {
 		return metrics.Link{}, fmt.Errorf("interfaces: %w", err)
 	}
 	for _, i := range interfaces {
-		if addr.IsLoopback() && i.Flags&net.FlagLoopback != 0 {
-			return m.link(i.Name), nil // all of 127/8, whatever it lists
-		}
-		addrs, err := i.Addrs()
-		if err != nil {
-			return metrics.Link{}, fmt.Errorf("addresses of %s: %w", i.Name, err)
-		}
-		if slices.ContainsFunc(addrs, func(a net.Addr) bool {
-			prefix, err := netip.ParsePrefix(a.String())
-			return err == nil && prefix.Addr().Unmap() == addr.Unmap().WithZone("")
-		}) {
+		if addr.IsLoopback() && i.Flags&net.FlagLoopback != 0 || usage.HoldsAddress(i, addr.Unmap()) { // lo has all of 127/8
 			return m.link(i.Name), nil
 		}
 	}

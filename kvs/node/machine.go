@@ -1,18 +1,17 @@
 package node
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	kernel "github.com/shirou/gopsutil/v3/host"
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
@@ -43,8 +42,8 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return metrics.Facts{}, fmt.Errorf("find this program: %w", err)
 	}
 	f := metrics.Facts{Host: host, User: userName(os.Getuid()), Governors: m.governors()}
-	if f.Architecture, err = architecture(); err != nil {
-		return f, err
+	if f.Architecture, err = kernel.KernelArch(); err != nil {
+		return f, fmt.Errorf("uname: %w", err)
 	}
 	data, err := netip.ParseAddr(q.Data)
 	if err != nil {
@@ -56,33 +55,17 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if f.Control, f.ControlGuessed, err = m.control(); err != nil {
 		return f, err
 	}
-	if f.OpenFilesLimit, err = openFilesLimit(); err != nil {
-		return f, err
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return f, fmt.Errorf("limit of open files: %w", err)
 	}
+	f.OpenFilesLimit = limit.Max
 	f.Folder, _ = programFolder(program)
 	if f.FileSystem, f.FreeBytes, err = Disk(f.Folder); err != nil {
 		return f, err
 	}
 	f.Processes = m.programs(f.Folder)
 	return f, nil
-}
-
-// architecture returns what `uname -m` prints.
-func architecture() (string, error) {
-	var name unix.Utsname
-	if err := unix.Uname(&name); err != nil {
-		return "", fmt.Errorf("uname: %w", err)
-	}
-	return cmp.Or(unix.ByteSliceToString(name.Machine[:]), runtime.GOARCH), nil
-}
-
-// openFilesLimit returns the process's hard limit of open files.
-func openFilesLimit() (uint64, error) {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 0, fmt.Errorf("limit of open files: %w", err)
-	}
-	return limit.Max, nil
 }
 
 // governors returns the frequency governors of the cores, each once, sorted

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"kvlab/metrics"
 )
 
@@ -225,11 +227,11 @@ func TestAnswers(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(m.proc, "7", "cmdline"), []byte(line), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.answers(7); got != want {
+		if got := answers(m.processes()[0]); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
 	}
-	if (machine{proc: t.TempDir()}).answers(7) {
+	if answers(procfs.Proc{PID: 1 << 30}) {
 		t.Error("a process that has gone answers")
 	}
 }

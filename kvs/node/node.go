@@ -10,8 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"strings"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -198,21 +197,10 @@ func (n *Node) unregister() {
 	}
 }
 
-// dump writes every goroutine's stack to the log.
+// dump writes every goroutine's stack to the log, as a crash prints them.
 func (n *Node) dump() {
-	for line := range strings.Lines(stacks()) {
-		n.Logf("%s", strings.TrimSuffix(line, "\n"))
-	}
+	_ = pprof.Lookup("goroutine").WriteTo(n, 2)
 	_ = n.Send(Event{Event: Dumped}) // without a launcher there is no reader
-}
-
-// stacks returns every goroutine's stack, as a crash prints them.
-func stacks() string {
-	for text := make([]byte, 64<<10); ; text = make([]byte, 2*len(text)) {
-		if n := runtime.Stack(text, true); n < len(text) {
-			return string(text[:n])
-		}
-	}
 }
 
 // Write appends text to the node's log, line by line. Under a launcher it never fails;

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -120,4 +122,48 @@ func removePidFile(id metrics.ProcessID) {
 			_ = os.Remove(path)
 		}
 	}
+}
+
+// Reap kills every process with a pid file, stopped ones too, waits until they have
+// ended, and removes the pid files. ended has a line for each killed process. A missing
+// folder is no error.
+func Reap() (ended []string, err error) {
+	folder, err := pidFolder()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOwn(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"+pidSuffix))
+	if err != nil { // only for a bad pattern
+		return nil, err
+	}
+	var errs []error
+	for _, path := range files {
+		f, alive, err := readPidFile(path)
+		if err == nil && alive {
+			if err = Signal(f.ProcessID, syscall.SIGKILL); err == nil {
+				ended = append(ended, f.String())
+			}
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the process may remove it itself
+			errs = append(errs, err)
+		}
+	}
+	return ended, errors.Join(errs...)
+}
+
+// printReaped executes ReapFlag: it prints each line of Reap as "kvlab NUMBER TEXT".
+func printReaped(stdout io.Writer) error {
+	ended, err := Reap()
+	for i, line := range ended {
+		fmt.Fprintf(stdout, "kvlab %d %s\n", i, line)
+	}
+	return err
 }

@@ -101,7 +101,7 @@ func TestFactsAndDial(t *testing.T) {
 	_ = ended(t, far.ctx)
 	const timeWait = 6
 	for _, s := range thisMachine.sockets() {
-		if s.St == timeWait && localAddress(s.LocalAddr, s.LocalPort).String() == port {
+		if s.St == timeWait && fmt.Sprintf("%s:%d", s.LocalAddr, s.LocalPort) == port {
 			t.Errorf("a connection of %s is in TIME_WAIT", port)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -79,4 +80,29 @@ func waitGone(id metrics.ProcessID) error {
 		}
 	}
 	return fmt.Errorf("process %d still exists %v after SIGKILL", id.PID, goneWithin)
+}
+
+// signals are the ones that a launcher sends.
+var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
+
+// SignalWords returns the arguments with which a node's program sends a signal.
+func SignalWords(id metrics.ProcessID, signal syscall.Signal) []string {
+	for name, s := range signals {
+		if s == signal {
+			return []string{signalFlag, name, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10)}
+		}
+	}
+	panic(fmt.Sprintf("a launcher does not send signal %v", signal))
+}
+
+// sendSignal executes the arguments of SignalWords.
+func sendSignal(args []string) error {
+	if len(args) == 3 {
+		pid, errPID := strconv.Atoi(args[1])
+		start, errStart := strconv.ParseUint(args[2], 10, 64)
+		if signal, known := signals[args[0]]; known && pid > 0 && errPID == nil && errStart == nil {
+			return Signal(metrics.ProcessID{PID: pid, StartTicks: start}, signal)
+		}
+	}
+	return UsageError{fmt.Errorf("%s: want KILL or QUIT, a pid, and the process's start in clock ticks", signalFlag)}
 }

@@ -56,15 +56,19 @@ func (r *Reporter) SetDataInterface(name string) error { return r.sampler.SetDat
 // Run reports until ctx ends or a report fails. A late tick does not delay later ones.
 func (r *Reporter) Run(ctx context.Context) error {
 	defer r.ticker.Stop()
-	samples, stop := r.sampleTicks()
-	defer stop()
+	var samples <-chan time.Time // between two reports
+	if every := r.node.sampleEvery; every > 0 && every < reportEvery {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		samples = ticker.C
+	}
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.ticker.C:
-			err = r.tick()
+			err = r.end(shortest)
 		case <-samples:
 			err = r.sampleNow()
 		}
@@ -74,17 +78,13 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-func (r *Reporter) tick() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.cut(shortest)
-}
-
 // Cut ends the interval and reports it, however short it is.
-func (r *Reporter) Cut() error {
+func (r *Reporter) Cut() error { return r.end(0) }
+
+func (r *Reporter) end(least time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cut(0)
+	return r.cut(least)
 }
 
 // cut ends the interval and reports it, unless it is shorter than least.
@@ -145,16 +145,6 @@ func (r *Reporter) Window() metrics.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.window
-}
-
-// sampleTicks ticks for the samples between two reports; never if there are none.
-func (r *Reporter) sampleTicks() (ticks <-chan time.Time, stop func()) {
-	every := r.node.sampleEvery
-	if every == 0 || every >= reportEvery {
-		return nil, func() {}
-	}
-	ticker := time.NewTicker(every)
-	return ticker.C, ticker.Stop
 }
 
 // sampleNow takes a sample between two reports.

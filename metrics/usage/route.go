@@ -32,7 +32,7 @@ func InterfaceFor(peer netip.Addr) (string, error) {
 	own := local.WithZone("") == peer.WithZone("")
 	var found []string
 	for _, i := range interfaces {
-		if own && i.Flags&net.FlagLoopback != 0 || !own && holdsAddress(i, local) {
+		if own && i.Flags&net.FlagLoopback != 0 || !own && HoldsAddress(i, local) {
 			found = append(found, i.Name)
 		}
 	}
@@ -53,9 +53,9 @@ func localAddress(peer netip.Addr) (netip.Addr, error) {
 	return socket.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }
 
-// holdsAddress reports whether i has the address local. The zone of a link-local
+// HoldsAddress reports whether i has the address local. The zone of a link-local
 // address names the interface.
-func holdsAddress(i net.Interface, local netip.Addr) bool {
+func HoldsAddress(i net.Interface, local netip.Addr) bool {
 	addresses, _ := i.Addrs() // none of an interface that has just gone
 	return (local.Zone() == "" || local.Zone() == i.Name) && slices.ContainsFunc(addresses, func(a net.Addr) bool {
 		prefix, err := netip.ParsePrefix(a.String())
