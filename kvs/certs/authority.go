@@ -41,20 +41,16 @@ func NewAuthority(valid time.Duration) (*Authority, error) {
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true, // no intermediate authorities
 		KeyUsage:              x509.KeyUsageCertSign,
+		SubjectKeyId:          []byte(rand.Text()), // which the nodes' certificates name
 	}
-	a := &Authority{}
-	var err error
-	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return nil, fmt.Errorf("make a certificate authority: %w", err)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a := &Authority{key: key, certificate: template}
+	if err == nil {
+		a.text, err = a.sign(template, key)
 	}
-	der, err := a.sign(template, template, &a.key.PublicKey)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate authority: %w", err)
 	}
-	if a.certificate, err = x509.ParseCertificate(der); err != nil {
-		return nil, fmt.Errorf("make a certificate authority: %w", err)
-	}
-	a.text = encode("CERTIFICATE", der)
 	return a, nil
 }
 
@@ -72,28 +68,29 @@ func (a *Authority) Issue(node string, addrs ...netip.Addr) (Credentials, error)
 		template.IPAddresses = append(template.IPAddresses, addr.AsSlice())
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	var certificate string
+	if err == nil {
+		certificate, err = a.sign(template, key)
+	}
+	var private []byte
+	if err == nil {
+		private, err = x509.MarshalPKCS8PrivateKey(key)
+	}
 	if err != nil {
 		return Credentials{}, fmt.Errorf("issue a certificate for %s: %w", node, err)
 	}
-	der, err := a.sign(template, a.certificate, &key.PublicKey)
-	if err != nil {
-		return Credentials{}, fmt.Errorf("issue a certificate for %s: %w", node, err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return Credentials{}, fmt.Errorf("issue a certificate for %s: %w", node, err)
-	}
-	return Credentials{Authority: a.text, Certificate: encode("CERTIFICATE", der), Key: encode("PRIVATE KEY", private)}, nil
+	return Credentials{Authority: a.text, Certificate: certificate, Key: encode("PRIVATE KEY", private)}, nil
 }
 
-// sign signs a template with a random serial number of 127 bits.
-func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey) ([]byte, error) {
+// sign signs a template for a key with a random serial number of 127 bits.
+func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) (string, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	template.SerialNumber = serial
-	return x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	return encode("CERTIFICATE", der), err
 }
 
 func encode(kind string, der []byte) string {

@@ -30,16 +30,11 @@ func (f *Flags) DefineFiles(flags *flag.FlagSet) {
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (f Flags) Validate() error {
-	files := 0
-	for _, file := range []string{f.Certificate, f.Key, f.Authority} {
-		if file != "" {
-			files++
-		}
-	}
+	none := f.Certificate == "" && f.Key == "" && f.Authority == ""
 	switch {
-	case files > 0 && files < 3:
+	case !none && (f.Certificate == "" || f.Key == "" || f.Authority == ""):
 		return errors.New("-tls-cert, -tls-key and -tls-ca go together: give all three")
-	case files > 0 && !f.On:
+	case !none && !f.On:
 		return errors.New("-tls-cert, -tls-key and -tls-ca go with -tls")
 	}
 	return nil
