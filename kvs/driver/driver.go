@@ -4,6 +4,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Driver connects a client to its servers, Options.Addresses, which it numbers from
@@ -138,22 +140,11 @@ func (o Options) Validate(u Use) error {
 	if err != nil {
 		return err
 	}
-	if o.CallTimeout <= 0 {
-		return fmt.Errorf("-call-timeout %v: want more than 0 seconds, such as 10", o.CallTimeout)
-	}
-	if err := wire.CheckCodec(o.Codec, o.Features); err != nil {
-		return err
-	}
-	if err := wire.CheckSocketBuffer(o.SocketBuffer); err != nil {
-		return err
-	}
-	if err := r.check(o, u); err != nil {
-		return err
-	}
-	if a := r.addresses(o); len(a) == 0 || slices.Contains(a, "") {
-		return fmt.Errorf("-hosts %q: want host:port, or several with commas between them", o.Hosts)
-	}
-	return nil
+	a := r.addresses(o)
+	return cmp.Or(
+		format.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
+		wire.CheckCodec(o.Codec, o.Features), wire.CheckSocketBuffer(o.SocketBuffer), r.check(o, u),
+		format.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 
 // Open returns the driver that valid options name. It does not connect.

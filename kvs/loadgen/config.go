@@ -18,6 +18,7 @@ import (
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/metrics/format"
 	"kvlab/workload"
 )
 
@@ -89,35 +90,26 @@ const longestID = 20
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (c Config) Validate() error {
-	checks := []struct {
-		ok   bool
-		flag string
-		got  any
-		want string
-	}{
-		{c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, fmt.Sprintf("1 to %d", maxWorkers)},
-		{c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, fmt.Sprintf("0 to %d, one less than -clients", c.Clients-1)},
-		{c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, fmt.Sprintf("1 to %d", maxWorkers)},
-		{c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, fmt.Sprintf("1 to %d (-workers), or 0 for what suits -batch", c.Workers)},
-		{c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"},
-		{c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"},
-		{!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"},
-		{c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, fmt.Sprintf("1 to %d rounds", maxInFlight)},
-		{c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize,
-			fmt.Sprintf("%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen)},
-		{len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, fmt.Sprintf("at most %d bytes", kvs.MaxKeyLen-longestID)},
-		{!c.Repeat || !c.AutoBatch && !c.Rate.Open(), "-repeat", c.Repeat, "neither -batch auto nor -rate with it"},
-		{c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"},
-		{c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, fmt.Sprintf("at most %.0f operations per second", maxRate)},
-		{c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"},
-		{!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"},
-		{c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"},
-		{c.Window > 0, "-secs", c.Window, "more than 0 seconds"},
-	}
-	for _, check := range checks {
-		if !check.ok {
-			return fmt.Errorf("%s %v: want %s", check.flag, check.got, check.want)
-		}
+	if err := cmp.Or(
+		format.Want(c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, "1 to %d", maxWorkers),
+		format.Want(c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, "0 to %d, one less than -clients", c.Clients-1),
+		format.Want(c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, "1 to %d", maxWorkers),
+		format.Want(c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, "1 to %d (-workers), or 0 for what suits -batch", c.Workers),
+		format.Want(c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"),
+		format.Want(c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"),
+		format.Want(!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"),
+		format.Want(c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, "1 to %d rounds", maxInFlight),
+		format.Want(c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize, "%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen),
+		format.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
+		format.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open(), "-repeat", c.Repeat, "neither -batch auto nor -rate with it"),
+		format.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
+		format.Want(c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, "at most %.0f operations per second", maxRate),
+		format.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
+		format.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"),
+		format.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
+		format.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
+	); err != nil {
+		return err
 	}
 	_, unroutable := route.New(c.Router, c.Servers(), nil)
 	if err := cmp.Or(c.Workload.Validate(), workload.CheckArrivals(c.Arrivals), c.Options.Validate(c.use("")), unroutable); err != nil {

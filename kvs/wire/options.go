@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/service"
+	"kvlab/metrics/format"
 )
 
 // Hello holds what one end of a connection sends to the other in the handshake.
@@ -65,10 +67,7 @@ const MaxSocketBuffer = 1 << 30
 
 // CheckSocketBuffer returns an error that names the flag unless bytes is valid.
 func CheckSocketBuffer(bytes int) error {
-	if bytes < 0 || bytes > MaxSocketBuffer {
-		return fmt.Errorf("-socket-buffer %d: want 1 to %d bytes, or 0 for the kernel's own choice", bytes, MaxSocketBuffer)
-	}
-	return nil
+	return format.Want(bytes >= 0 && bytes <= MaxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", MaxSocketBuffer)
 }
 
 // setBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
@@ -101,17 +100,11 @@ func DefaultLimits() Limits {
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (l Limits) Validate() error {
-	switch {
-	case l.Frame < 1 || l.Frame > MaxBody:
-		return fmt.Errorf("-max-frame %d: want 1 to %d bytes", l.Frame, MaxBody)
-	case l.Batch < 1:
-		return fmt.Errorf("-max-batch %d: want at least 1 operation", l.Batch)
-	case l.Request < time.Second:
-		return fmt.Errorf("-request-timeout %v: want at least 1s", l.Request)
-	case l.Idle < time.Second:
-		return fmt.Errorf("-idle-timeout %v: want at least 1s", l.Idle)
-	}
-	return nil
+	return cmp.Or(
+		format.Want(l.Frame >= 1 && l.Frame <= MaxBody, "-max-frame", l.Frame, "1 to %d bytes", MaxBody),
+		format.Want(l.Batch >= 1, "-max-batch", l.Batch, "at least 1 operation"),
+		format.Want(l.Request >= time.Second, "-request-timeout", l.Request, "at least 1s"),
+		format.Want(l.Idle >= time.Second, "-idle-timeout", l.Idle, "at least 1s"))
 }
 
 // ErrLimit is wrapped by the errors that a server's Limits cause. The client receives
