@@ -47,7 +47,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value that a reply repeats once; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
-	flags.Var((*rate)(&c.Rate), "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
+	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+route.Usage())
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")

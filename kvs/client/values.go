@@ -114,14 +114,3 @@ func (l *duration) String() string {
 	}
 	return strings.Replace(time.Duration(*l).String(), "µ", "u", 1) // as it is typed
 }
-
-// rate is an open loop's rate, or unset.
-type rate loadgen.Rate
-
-func (r *rate) Set(text string) error {
-	parsed, err := loadgen.ParseRate(text)
-	*r = rate(parsed)
-	return err
-}
-
-func (r *rate) String() string { return loadgen.Rate(*r).String() }

@@ -181,19 +181,15 @@ func (r *Recorder) Completed(p *Pending, c Call, err error) {
 func (r *Recorder) failed(p *Pending, c Call) {
 	for _, n := range p.ops {
 		if n.wrote != metrics.NoValue {
-			r.add(n.key, r.op(c, metrics.Never), n.wrote)
+			r.add(n, c, nil, metrics.Never)
 		}
 	}
 }
 
-// op returns an operation of a call.
-func (r *Recorder) op(c Call, returned int64) metrics.HistoryOp {
-	return metrics.HistoryOp{Client: r.writer.Client(), Worker: r.writer.Worker(), CallNs: r.slices.ns(c.Sent), ReturnNs: returned}
-}
-
-func (r *Recorder) add(key int32, o metrics.HistoryOp, wrote metrics.Value) {
-	o.Wrote = wrote
-	r.part.ops[key] = append(r.part.ops[key], o)
+// add records an operation of a call.
+func (r *Recorder) add(n pendingOp, c Call, read *metrics.Value, returned int64) {
+	o := metrics.HistoryOp{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, CallNs: r.slices.ns(c.Sent), ReturnNs: returned}
+	r.part.ops[n.key] = append(r.part.ops[n.key], o)
 	r.n++
 }
 
@@ -218,7 +214,8 @@ func (r *Recorder) results(p *Pending, c Call, returned int64) {
 }
 
 func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64) {
-	o, order := r.op(c, returned), &r.orders[n.key]
+	order := &r.orders[n.key]
+	var read *metrics.Value
 	if result.Read {
 		seen := metrics.NoValue
 		if result.Found {
@@ -232,12 +229,12 @@ func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64
 		if !fresh && n.kind == kvs.Get {
 			return // like the one before it in this batch
 		}
-		o.Read = &seen
+		read = &seen
 	}
 	if n.wrote != metrics.NoValue {
 		r.orderViolation(n, order.wrote(n.wrote))
 	}
-	r.add(n.key, o, n.wrote)
+	r.add(n, c, read, returned)
 }
 
 // orderViolation records a contradiction to the order of a batch, unless what is "".

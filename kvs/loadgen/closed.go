@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
@@ -14,8 +16,6 @@ import (
 // Measure runs the workload: the warm-up, the window, and the drain of the calls under
 // way at its end. It calls enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	begin := g.Begins
 	if begin.IsZero() {
 		begin = time.Now()
@@ -24,19 +24,10 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 		return context.Cause(ctx)
 	}
 	s := newSchedule()
-	announced := make(chan struct{})
-	go func() {
-		defer close(announced)
-		if err := g.announce(ctx, begin, s, enter); err != nil {
-			cancel(err)
-		}
-	}()
-	err := g.drive(ctx, begin, s)
-	if err != nil {
-		cancel(err)
-	}
-	<-announced
-	return err
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return g.announce(ctx, begin, s, enter) })
+	group.Go(func() error { return g.drive(ctx, begin, s) })
+	return group.Wait()
 }
 
 // drive runs every worker until the schedule ends.

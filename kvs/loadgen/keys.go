@@ -72,24 +72,18 @@ func newKeyTable(prefix string, records uint64) *keyTable {
 	}
 	keys := newKeys(prefix)
 	for i := range n.prefixes {
-		if i < 1000 {
-			key, hash := keys.key(uint64(i))
-			n.prefixes[i] = shortID(key[len(prefix):], hash, n.suffixes[i])
-		} else {
-			key, hash := keys.key(uint64(i - 999))
-			digits := key[len(prefix):]
-			n.prefixes[i] = idPrefix{hash, packDigits(digits)<<8 | uint64(8*(len(digits)+3))}
+		id, omitted := uint64(i), 0 // and the number of its digits that are in the suffix
+		if i >= 1000 {
+			id, omitted = id-999, 3
 		}
+		key, hash := keys.key(id)
+		digits := key[len(prefix):]
+		for shift := 16; i < 1000 && shift >= 0; shift -= 8 {
+			hash = route.HashWithout(hash, byte(n.suffixes[i]>>shift))
+		}
+		n.prefixes[i] = idPrefix{hash, packDigits(digits)<<8 | uint64(8*(len(digits)+omitted))}
 	}
 	return n
-}
-
-// shortID is the prefix of an id below 1000.
-func shortID(digits []byte, hash uint64, suffix uint32) idPrefix {
-	for i := 16; i >= 0; i -= 8 {
-		hash = route.HashWithout(hash, byte(suffix>>i))
-	}
-	return idPrefix{hash, packDigits(digits)<<8 | uint64(8*len(digits))}
 }
 
 // packDigits puts digits into a word, the first in the lowest byte.

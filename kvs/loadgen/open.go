@@ -81,26 +81,22 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 			if s.over(next) {
 				return nil
 			}
-			if !s.decided() && next.Sub(r.begun) > pollInterval {
-				// The window may close before then.
-				if err := timer.sleep(pollInterval); err != nil {
-					return err
-				}
-				continue
+			pause := next.Sub(r.begun)
+			if !s.decided() {
+				pause = min(pause, pollInterval)
 			}
-			if err := timer.sleep(next.Sub(r.begun)); err != nil {
+			if err := timer.sleep(pause); err != nil {
 				return err
 			}
-			r.begun = time.Now()
+			if r.begun = time.Now(); r.begun.Before(next) {
+				continue // the window may close before then, or the context has ended
+			}
 			r.late = r.begun.Sub(next)
 		}
 		if s.over(r.begun) {
 			return nil
 		}
 		n := w.addDue(r, arrivals, size.ops(), s)
-		if n == 0 {
-			continue // woken up by the context's end
-		}
 		w.send(r)
 		if err := w.finish(r, s.at); err != nil {
 			return err
@@ -171,9 +167,9 @@ type Rate struct {
 // Open reports whether the loop is open.
 func (r Rate) Open() bool { return r != Rate{} }
 
-// ParseRate reads a number of operations per second, with k or M for thousands
-// and millions, or a share in per cent: "200000", "200k", "1.5M", "70%".
-func ParseRate(text string) (Rate, error) {
+// Set reads a number of operations per second, with k or M for thousands and millions,
+// or a share in per cent: "200000", "200k", "1.5M", "70%".
+func (r *Rate) Set(text string) error {
 	number, share := strings.CutSuffix(text, "%")
 	unit := 1.0
 	for suffix, value := range map[string]float64{"k": 1e3, "M": 1e6} {
@@ -183,15 +179,15 @@ func ParseRate(text string) (Rate, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n > 0) || math.IsInf(n, 1) {
-		return Rate{}, errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
+		return errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
 	}
-	if share {
-		return Rate{Share: n / 100}, nil
+	if *r = (Rate{OpsPerS: n * unit}); share {
+		*r = Rate{Share: n / 100}
 	}
-	return Rate{OpsPerS: n * unit}, nil
+	return nil
 }
 
-// String is what ParseRate reads; "" for a closed loop.
+// String is what Set reads; "" for a closed loop.
 func (r Rate) String() string {
 	switch {
 	case r.Share > 0:

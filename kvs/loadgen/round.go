@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -209,7 +210,8 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 				t.Compared++
 			}
 			if err != nil {
-				t.fail(fmt.Errorf("worker %d: %s: %w", w.id, kind, err))
+				t.Failures++
+				t.First = cmp.Or(t.First, fmt.Sprintf("worker %d: %s: %v", w.id, kind, err))
 				continue
 			}
 			t.Hits++
@@ -222,11 +224,4 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 	err := results.End()
 	x.reply.Free()
 	return t, err
-}
-
-func (t *replyCheck) fail(err error) {
-	t.Failures++
-	if t.First == "" {
-		t.First = err.Error()
-	}
 }

@@ -23,13 +23,13 @@ const (
 	minCollections    = 5    // of garbage, as often is it known what is live
 )
 
-// SoakFault says what grew during the soak; "" for nothing. Held memory grows when its
+// soakFault says what grew during the soak; "" for nothing. Held memory grows when its
 // slope over the time judged is above 2 % of the median and the Mann-Kendall test finds
 // a trend at the level of 1 %: a slope alone may be noise, and a trend alone is found
 // in any process that is observed long enough. The resident set includes garbage,
 // fragmentation and pages that the runtime keeps, so it may grow by 10 %. Descriptors
 // may rise by 4, and goroutines by 8 or 5 %.
-func SoakFault(s metrics.Soak) string {
+func soakFault(s metrics.Soak) string {
 	switch {
 	case s.Samples < metrics.MinSoakSamples:
 		return fmt.Sprintf("%d samples, fewer than %d: the window is too short", s.Samples, metrics.MinSoakSamples)
@@ -53,7 +53,7 @@ func checkSoak(run judged) metrics.Verdict {
 		if node.Soak == nil {
 			continue
 		}
-		if fault := SoakFault(*node.Soak); fault != "" {
+		if fault := soakFault(*node.Soak); fault != "" {
 			return invalid(node.Name, "%s in the soak: %s", node.Role, fault)
 		}
 	}

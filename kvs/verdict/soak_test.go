@@ -47,8 +47,8 @@ func TestSoakTakesNoiseForNoLeak(t *testing.T) {
 	for seed := range uint64(40) {
 		rest := &resting{rng: rand.New(rand.NewPCG(seed, 6))}
 		for _, seconds := range []int{120, 1800} {
-			if s := soakOf(seconds, rest.at); SoakFault(s) != "" {
-				t.Fatalf("seed %d, %d s: %s", seed, seconds, SoakFault(s))
+			if s := soakOf(seconds, rest.at); soakFault(s) != "" {
+				t.Fatalf("seed %d, %d s: %s", seed, seconds, soakFault(s))
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func TestSoakFindsALeak(t *testing.T) {
 			outside := &resting{rng: rand.New(rand.NewPCG(seed, 6)), other: test.leak}
 			for where, process := range map[string]*resting{"heap": inHeap, "elsewhere": outside} {
 				s := soakOf(test.seconds, process.at)
-				if !strings.HasPrefix(SoakFault(s), "memory grows in ") || math.Abs(s.Held.BytesPerH-test.leak*3600) > 0.2*test.leak*3600 {
-					t.Fatalf("seed %d, %.1f MB/s in the %s: %q, %+v", seed, test.leak/1e6, where, SoakFault(s), s)
+				if !strings.HasPrefix(soakFault(s), "memory grows in ") || math.Abs(s.Held.BytesPerH-test.leak*3600) > 0.2*test.leak*3600 {
+					t.Fatalf("seed %d, %.1f MB/s in the %s: %q, %+v", seed, test.leak/1e6, where, soakFault(s), s)
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func TestSoakFaults(t *testing.T) {
 		{"all goroutines gone at the end", 600, with(func(u *metrics.ProcessUsage, s int) { u.Goroutines -= s / 599 * 90 }), ""},
 		{"too short", 12, with(func(*metrics.ProcessUsage, int) {}), "10 samples, fewer than 12: the window is too short"},
 	} {
-		if got := SoakFault(soakOf(test.seconds, test.of)); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
+		if got := soakFault(soakOf(test.seconds, test.of)); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: fault %q, want %q", test.name, got, test.want)
 		}
 	}
