@@ -269,7 +269,8 @@ func TestSamplerOnThisMachine(t *testing.T) {
 	}
 	wg.Wait()
 	table := must(s.CloseWindow())(t).Table
-	if table.MemoryBytes.Avg <= 0 || table.MemoryBytes.Peak < table.MemoryBytes.Avg {
+	// The average of equal samples may exceed them by a rounding error.
+	if m := table.MemoryBytes; m.Avg <= 0 || m.Peak < m.Avg*(1-1e-9) {
 		t.Errorf("memory %+v", table.MemoryBytes)
 	}
 }
