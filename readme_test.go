@@ -148,7 +148,7 @@ func checkBenchmark(t *testing.T, command string) {
 func planFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin")+"/",
+	build := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-o", filepath.Join(dir, "bin")+"/",
 		"./kvs/cluster/kvscluster", "./kvs/server/kvsserver", "./kvs/client/kvsclient", "./plots/kvsplot")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

@@ -171,10 +171,9 @@ func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
 func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bin")
-	id := fmt.Sprintf("-buildid=test-%d-%d", os.Getpid(), time.Now().UnixNano())
-	args := []string{"build", "-buildvcs=false", "-ldflags", id, "-o", dir + "/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"}
+	id := fmt.Sprintf("-w -buildid=test-%d-%d", os.Getpid(), time.Now().UnixNano())
+	args := []string{"build", "-buildvcs=false", "-pgo=off", "-ldflags", id, "-o", dir + "/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"}
 	cmd := exec.Command("go", append(args, further...)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -109,7 +109,7 @@ func TestTogetherAgainstSearch(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	rounds := 2000
+	rounds := 500
 	if os.Getenv("KVLAB_LONG") == "1" {
 		rounds = 100_000
 	}

@@ -172,7 +172,7 @@ func TestBlackHole(t *testing.T) {
 // spoiled is read back and compared; the shares are logged. KVLAB_LONG=1 makes
 // many more runs.
 func TestFlips(t *testing.T) {
-	runs, seed := 10, uint64(20261122)
+	runs, seed := 5, uint64(20261122)
 	if os.Getenv("KVLAB_LONG") == "1" {
 		runs, seed = 500, uint64(time.Now().UnixNano())
 	}

@@ -36,7 +36,7 @@ var historyFaults = []string{"none", "cut", "paused", "slow link"}
 // right store does is linearizable, and the check can say so. A long test makes
 // 100 histories without a fault and 102 with one.
 func TestHistories(t *testing.T) {
-	plain, faulty := 6, 6
+	plain, faulty := 6, 3
 	if os.Getenv("KVLAB_LONG") == "1" {
 		plain, faulty = 100, 102
 	}

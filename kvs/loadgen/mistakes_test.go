@@ -178,7 +178,7 @@ func runs() int {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return 100
 	}
-	return 2
+	return 1
 }
 
 // judged is the verdict on a run of two servers and a client that makes a
@@ -290,7 +290,7 @@ func TestMistakesAreNamed(t *testing.T) {
 
 // An honest run is never accused, whatever its workload, router and values are.
 func TestHonestRunsAreValid(t *testing.T) {
-	for seed := range uint64(2 * runs()) {
+	for seed := range uint64(max(4, 2*runs())) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		pick := func(of ...string) string { return of[random.IntN(len(of))] }
 		c := trialOf(seed)

@@ -181,7 +181,7 @@ func seeds() int {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return 20
 	}
-	return 3
+	return 1
 }
 
 // mutantOps is how many recorded operations a mutant may have before it must be

@@ -37,7 +37,7 @@ func build(t *testing.T) (root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(root, "bin")+"/",
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-o", filepath.Join(root, "bin")+"/",
 		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		os.RemoveAll(root)
