@@ -27,6 +27,10 @@ type SweepPlan struct {
 	Done   int // trials that have ended; 0: all, below: none
 	Seed   uint64
 	Batch  string // 8192 if empty
+
+	Together bool
+	Variants []metrics.Variant
+	Edit     func(planned metrics.PlannedTrial, run *metrics.Run) // nil for none
 }
 
 // Law is the throughput of n nodes by the Universal Scalability Law: its gamma,
@@ -47,7 +51,7 @@ func MakeSweep(t testing.TB, root string, p SweepPlan) string {
 	rng := rand.New(rand.NewPCG(p.Seed, 2))
 	dir := filepath.Join(root, p.ID)
 	sweep := metrics.Sweep{ID: p.ID, Started: time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC), Command: []string{"run-cluster.sh", "--sweep", "x=<1>"},
-		GitCommit: "ade2e75", Seed: p.Seed, Knobs: p.Knobs, Trials: p.Trials}
+		GitCommit: "ade2e75", Seed: p.Seed, Knobs: p.Knobs, Trials: p.Trials, Together: p.Together, Variants: p.Variants}
 	for range p.Trials {
 		points := metrics.Points(p.Knobs)
 		for _, i := range rng.Perm(len(points)) {
@@ -60,9 +64,11 @@ func MakeSweep(t testing.TB, root string, p SweepPlan) string {
 			break
 		}
 		run := p.run(planned, rng)
-		folder := fmt.Sprintf("trial-%03d", planned.Number)
-		WriteJSON(t, filepath.Join(dir, folder, "run.json"), run)
-		trial := metrics.TrialOf(planned, folder, run)
+		if p.Edit != nil {
+			p.Edit(planned, &run)
+		}
+		WriteJSON(t, filepath.Join(dir, run.ID, "run.json"), run)
+		trial := metrics.TrialOf(planned, run.ID, run)
 		trial.LinkBitsPerS = uint64(p.Gbps * 1e9)
 		trials = append(trials, trial)
 	}
