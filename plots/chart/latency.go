@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -155,15 +154,10 @@ func (k latencyKind) mark(p *figure.Panel, curve plotter.XYs, ticks plot.Constan
 		if tick.Value > curve[len(curve)-1].X {
 			break
 		}
-		at := nearest(curve, tick.Value)
+		at := curve[figure.Nearest(curve, tick.Value)]
 		dots = append(dots, at)
 		labels = append(labels, figure.Label{At: at, Words: format.Milliseconds(at.Y*1000) + " ms", Left: k.above, Above: k.above})
 	}
 	p.Glyphs(draw.GlyphStyle{Color: k.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, dots)
 	p.Labels(k.line.Color, labels)
-}
-
-// nearest is the curve's point nearest to a place on the x axis.
-func nearest(curve plotter.XYs, nines float64) plotter.XY {
-	return slices.MinFunc(curve, func(a, b plotter.XY) int { return cmp.Compare(math.Abs(a.X-nines), math.Abs(b.X-nines)) })
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kvlab/metrics/latency"
+	"kvlab/plots/figure"
 )
 
 func TestSupportedNinesIsTheInverseOfSamples(t *testing.T) {
@@ -34,7 +35,7 @@ func TestLatencyCurve(t *testing.T) {
 		t.Errorf("the curve ends at %g nines, want 2.5", last)
 	}
 	for _, q := range []float64{0, 0.5, 0.9, 0.99} {
-		got := nearest(curve, nines(q)).Y
+		got := curve[figure.Nearest(curve, nines(q))].Y
 		want := max(1, 1000*q)
 		// One step of the curve is 1/100 nine, one of the histogram 1/1000.
 		if step := 1000 * (1 - q) * (1 - math.Pow(10, -0.005)); math.Abs(got-want) > step+0.002*want+1 {

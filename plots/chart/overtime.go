@@ -104,7 +104,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 		p.X.Label.Text += fmt.Sprintf(", means of about %g s", p.Reach)
 	}
 	p.X.Min, p.X.Max = r.WorkSpan()
-	p.X.Tick.Marker, p.Y.Tick.Marker = figure.FineTicks(format.Shortest), figure.Ticks(format.Count)
+	p.X.Tick.Marker, p.Y.Tick.Marker = figure.Ticks(format.Shortest), figure.Ticks(format.Count)
 	p.Place = func(x float64) string { return format.Tenths(x) + " s" }
 	series := seriesOf(r, q.of)
 	for i, style := range styles(series) {

@@ -36,7 +36,7 @@ func TestSameOperations(t *testing.T) {
 		{"the shortest of three", []*folder.Run{drew("a", 1, "x", 20), drew("b", 1, "x", 20), drew("c", 1, "z", 12)}, "same operations: the first 2^11 of each worker"},
 		{"another seed", []*folder.Run{drew("a", 1, "x", 28), drew("b", 2, "y", 28)}, "different operations: seed 1 and 2"},
 		{"another number of clients", []*folder.Run{drew("a", 1, "x", 28), drew("b", 1, "x", 28, 28)}, "different operations: clients 1 and 2"},
-		{"seeds and clients", []*folder.Run{drew("a", 1, "x", 28), drew("b", 2, "x", 28, 28)}, "different operations: seed 1 and 2, clients 1 and 2"},
+		{"seeds and clients", []*folder.Run{drew("a", 1, "x", 28), drew("b", 2, "x", 28, 28)}, "different operations: clients 1 and 2, seed 1 and 2"},
 		{"astray", []*folder.Run{drew("a", 1, "x", 28, 28), strayed}, "different operations, though the flags are the same: two runs share the first 2^9"},
 		{"an old run", []*folder.Run{drew("a", 1, "x", 28), drew("old", 1, "x", 0)}, "cannot tell whether the operations are the same: a run has no digests of them"},
 	} {

@@ -20,22 +20,6 @@ func (name Ticks) Ticks(low, high float64) []plot.Tick {
 	return marks
 }
 
-// FineTicks are Ticks with a label at the ticks between gonum's too, where there are
-// few of them.
-type FineTicks func(float64) string
-
-// Ticks returns the ticks within [low, high].
-func (name FineTicks) Ticks(low, high float64) []plot.Tick {
-	const few = 14
-	marks := Ticks(name).Ticks(low, high)
-	for i := range marks {
-		if len(marks) <= few {
-			marks[i].Label = name(marks[i].Value + 0)
-		}
-	}
-	return marks
-}
-
 // LogTicks are gonum's ticks of a logarithmic axis. The function labels 1, 2 and 5
 // times every power of ten or, over more than three decades, the powers alone.
 type LogTicks func(float64) string

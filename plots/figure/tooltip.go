@@ -77,7 +77,7 @@ func (p *Panel) values(at float64) []string {
 		return math.Abs(x-at) <= p.Reach || math.Abs(p.X.Norm(x)-p.X.Norm(at)) <= 1.0/maxPlaces
 	}
 	for _, c := range p.curves {
-		if i := nearest(c.points, at); i >= 0 && near(c.points[i].X) {
+		if i := Nearest(c.points, at); i >= 0 && near(c.points[i].X) {
 			line := c.value(i)
 			if c.name != "" {
 				line = c.name + ": " + line
@@ -91,19 +91,13 @@ func (p *Panel) values(at float64) []string {
 	return lines
 }
 
-// nearest is the point nearest to a place; -1 if there are no points.
-func nearest(points plotter.XYs, at float64) int {
-	i, exact := slices.BinarySearchFunc(points, at, func(point plotter.XY, at float64) int {
-		switch {
-		case point.X < at:
-			return -1
-		case point.X > at:
-			return 1
+// Nearest is the point nearest to a place on the x axis; -1 if there are no points.
+func Nearest(points plotter.XYs, at float64) int {
+	best := -1
+	for i, point := range points {
+		if best < 0 || math.Abs(point.X-at) <= math.Abs(points[best].X-at) {
+			best = i
 		}
-		return 0
-	})
-	if !exact && (i == len(points) || i > 0 && at-points[i-1].X < points[i].X-at) {
-		i--
 	}
-	return i
+	return best
 }

@@ -6,13 +6,11 @@ package report
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
 	"unicode"
 
-	"kvlab/metrics/format"
 	"kvlab/plots/figure"
 )
 
@@ -82,28 +80,10 @@ type command struct {
 	Lines []string
 }
 
-// rawFile is a JSON file inside a page.
+// rawFile is a JSON file inside a page. The template writes the value as JSON.
 type rawFile struct {
-	Name string          // also the element's id
-	JSON json.RawMessage // nil if it is too large
-	Size string
-}
-
-// maxRaw is the size of the largest JSON file in a page. A run of hundreds of nodes
-// has counts for each pair of them.
-const maxRaw = 8 << 20
-
-// rawOf returns a value as a JSON file inside a page.
-func rawOf(name string, value any) (rawFile, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return rawFile{}, fmt.Errorf("write %s into the report: %w", name, err)
-	}
-	raw := rawFile{Name: name, JSON: text, Size: fmt.Sprintf("%sB of JSON", format.Count(float64(len(text))))}
-	if len(text) > maxRaw {
-		raw.JSON = nil
-	}
-	return raw, nil
+	Name string // also the element's id
+	JSON any
 }
 
 // Extract returns the command that takes the file out of the page: the line after

@@ -28,16 +28,12 @@ func Report(r *folder.Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := rawOf("run.json", r.Run)
-	if err != nil {
-		return nil, err
-	}
 	p.Sections = append([]section{measurementSection(r), throughputSection(r, over)}, resourceSections(r, over)...)
 	p.Sections = append(p.Sections,
 		section{ID: "configuration", Title: "Configuration", Settings: settings(r)},
 		hardwareSection(r.Nodes),
 		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: reproduceRun(r)},
-		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{run}})
+		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{{"run.json", r.Run}}})
 	return p.render()
 }
 

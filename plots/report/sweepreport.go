@@ -42,9 +42,9 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	if p.Sections, err = sweepSections(s, shown, trial); err != nil {
 		return nil, err
 	}
-	files, err := rawFiles(s, shown)
-	if err != nil {
-		return nil, err
+	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
+	if shown != nil {
+		files = append(files, rawFile{"run.json", shown.Run})
 	}
 	p.Sections = append(p.Sections,
 		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
@@ -186,20 +186,6 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 		return format.Milliseconds(e.Median)
 	}
 	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
-}
-
-// rawFiles are the sweep's JSON files, and the shown trial's.
-func rawFiles(s *folder.Sweep, shown *folder.Run) ([]rawFile, error) {
-	sweep, err := rawOf(metrics.SweepFile, s.Sweep)
-	if err != nil {
-		return nil, err
-	}
-	trials, err := rawOf(metrics.TrialsFile, s.Trials)
-	if err != nil || shown == nil {
-		return []rawFile{sweep, trials}, err
-	}
-	run, err := rawOf("run.json", shown.Run)
-	return []rawFile{sweep, trials, run}, err
 }
 
 // SweepSummary is the sweep's result and verdict for a terminal, a line each.
