@@ -82,7 +82,7 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 func runFigure(r *folder.Run, name, title string) figure.Figure {
 	f := figure.Figure{Name: name, Title: title, Subtitle: r.Describe()}
 	if !r.Verdict.Valid {
-		f.Alarm = "INVALID: " + format.Label(folder.InvalidReason(r.Verdict), 300)
+		f.Alarm = format.Label(r.Verdict.String(), 300)
 	}
 	return f
 }

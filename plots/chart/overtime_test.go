@@ -17,7 +17,7 @@ func TestFiguresOfEveryShape(t *testing.T) {
 					t.Fatal(err)
 				}
 				foldertest.CheckXML(t, f.Name+".svg", svg)
-				if got := bytes.Contains(svg, []byte(">INVALID: ")); got == r.Verdict.Valid {
+				if got := bytes.Contains(svg, []byte(">INVALID(")); got == r.Verdict.Valid {
 					t.Errorf("%s.svg says INVALID: %v, the verdict is %s", f.Name, got, r.Verdict)
 				}
 			}

@@ -5,9 +5,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
@@ -118,4 +120,121 @@ func (c Comparison) String() string {
 		lines = append(lines, result.String())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Result is how one quantity of B compares with that of A.
+type Result struct {
+	CostOf     metrics.Role // the quantity is the processor time per operation of this role; "": operations per second
+	Ratio      stats.Ratio  // B over A
+	Known      bool         // the ratio has an interval
+	Paired     bool
+	A, B       int // values; equal numbers if they are paired
+	confidence float64
+}
+
+// resultOf compares the values of A and B.
+func resultOf(a, b []float64, paired bool, confidence float64) Result {
+	r := Result{Paired: paired, A: len(a), B: len(b), confidence: confidence}
+	if len(a) > 0 {
+		r.Ratio, r.Known = stats.RatioOf(a, b, paired, confidence)
+	}
+	return r
+}
+
+// String says whether B is better or worse than A, or that they cannot be told apart.
+func (r Result) String() string {
+	what, more, less, next := "", "B is faster", "B is slower", "\n"
+	if r.CostOf != "" {
+		what, more, less, next = fmt.Sprintf("processor time per operation, %ss: ", r.CostOf), "B costs more", "B costs less", "; "
+	}
+	switch {
+	case r.A == 0:
+		return what + "cannot tell: no pair of trials says what it used"
+	case !r.Known && r.Paired:
+		return what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
+			r.Ratio.Value, format.Plural(r.A, "pair"), stats.RatioTrials)
+	case !r.Known:
+		return what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
+			r.Ratio.Value, r.A, r.B, stats.RatioTrials)
+	}
+	text := what + fmt.Sprintf("B/A is %.3f, %g %% interval %.3f to %.3f", r.Ratio.Value, 100*r.confidence, r.Ratio.Low, r.Ratio.High)
+	if r.Paired {
+		text += " (the mean of " + format.Plural(r.A, "pair") + ")"
+	}
+	text += "; " + r.Ratio.SmallestPercent() + " is the smallest difference that 4 of 5 such comparisons see" + next
+	switch {
+	case r.Ratio.Low > 1:
+		return text + fmt.Sprintf("%s, by %.1f to %.1f %%", more, 100*(r.Ratio.Low-1), 100*(r.Ratio.High-1))
+	case r.Ratio.High < 1:
+		return text + fmt.Sprintf("%s, by %.1f to %.1f %%", less, 100*(1-r.Ratio.High), 100*(1-r.Ratio.Low))
+	}
+	return text + "cannot tell apart: the interval holds 1"
+}
+
+// Variants compares the two variants of a folder of --ab, by the pairs in which
+// their trials were made. It need not have ended. An error says that it is not such
+// a folder, or that a variant has no valid trial.
+func Variants(dir string) (Comparison, error) {
+	var c Comparison
+	s := &folder.Sweep{}
+	if folder.IsSweep(dir) {
+		var err error
+		if s, err = folder.LoadSweep(dir); err != nil {
+			return c, err
+		}
+	}
+	if len(s.Variants) != len(metrics.VariantNames) {
+		return c, fmt.Errorf("%s is not a folder of --ab: name two to compare, as in kvsplot compare A B", dir)
+	}
+	trials := s.Trials
+	for i, variant := range []*Variant{&c.A, &c.B} {
+		var own []*folder.Run
+		for at, trial := range trials {
+			if trial.Point[0] == metrics.VariantNames[i] {
+				own = append(own, s.Runs[at])
+			}
+		}
+		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "nothing of its own"), 120)
+		if _, err := variant.add(own); err != nil {
+			return c, err
+		}
+	}
+	a, b := pairs(trials, func(i int) float64 { return trials[i].OpsPerS })
+	if len(a) == 0 {
+		return c, fmt.Errorf("%s: no pair has two valid trials: there is nothing to compare", s.ID)
+	}
+	c.Results = []Result{resultOf(a, b, true, 0.95)}
+	if s.Together {
+		c.Results = nil // each variant has the throughput that the other leaves it
+		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+			a, b := pairs(trials, func(i int) float64 { return s.Runs[i].CPUPerOp(role) })
+			cost := resultOf(a, b, true, stats.TogetherConfidence)
+			cost.CostOf = role
+			c.Results = append(c.Results, cost)
+		}
+	}
+	c.differ()
+	return c, nil
+}
+
+// pairs returns a figure of the trials of A and B, in the order of their pairs. Only
+// pairs with two valid trials count, and figures above 0. A pair is a block of the
+// sweep's order: trials 1 and 2, 3 and 4, and so on.
+func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) {
+	figures := make(map[int]map[string]float64)
+	for i, trial := range trials {
+		if trial.Verdict.Valid && figure(i) > 0 {
+			pair := (trial.Number - 1) / len(metrics.VariantNames)
+			if figures[pair] == nil {
+				figures[pair] = make(map[string]float64)
+			}
+			figures[pair][trial.Point[0]] = figure(i)
+		}
+	}
+	for _, pair := range slices.Sorted(maps.Keys(figures)) {
+		if both := figures[pair]; len(both) == len(metrics.VariantNames) {
+			a, b = append(a, both[metrics.VariantNames[0]]), append(b, both[metrics.VariantNames[1]])
+		}
+	}
+	return a, b
 }

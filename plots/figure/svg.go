@@ -3,8 +3,13 @@ package figure
 import (
 	"bytes"
 	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -53,4 +58,95 @@ func (c *svgCanvas) fitTexts(svg []byte) []byte {
 		out = append(out, part...)
 	}
 	return out
+}
+
+// curve is the values that tooltips show of a line.
+type curve struct {
+	name   string // "" for none
+	points plotter.XYs
+	value  func(i int) string // of point i
+}
+
+// The measures of tooltips: places along an axis, and values of one place.
+const (
+	maxPlaces = 200
+	maxValues = 9
+)
+
+// Tooltip has tooltips show the values of points, which are in the order of X.
+func (p *Panel) Tooltip(name string, points plotter.XYs, value func(i int) string) {
+	p.curves = append(p.curves, curve{name, points, value})
+}
+
+// tooltips appends the panel's tooltips to an SVG document: over each place a
+// transparent rectangle, whose title browsers show.
+func (p *Panel) tooltips(svg []byte, area vg.Rectangle) []byte {
+	places := p.places()
+	for i, at := range places {
+		left, right := 0.0, 1.0
+		if i > 0 {
+			left = (p.X.Norm(places[i-1]) + p.X.Norm(at)) / 2
+		}
+		if i+1 < len(places) {
+			right = (p.X.Norm(places[i+1]) + p.X.Norm(at)) / 2
+		}
+		width := float64(area.Size().X)
+		svg = fmt.Appendf(svg, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`+"\n",
+			float64(area.Min.X)+left*width, float64(heightPt-area.Max.Y), (right-left)*width, float64(area.Size().Y),
+			html.EscapeString(strings.Join(p.values(at), "\n")))
+	}
+	return svg
+}
+
+// places are the places on the x axis that have a tooltip: those of all points on
+// the panel, without those that are too near to the one before.
+func (p *Panel) places() (places []float64) {
+	var all []float64
+	for _, c := range p.curves {
+		for _, point := range c.points {
+			if at := p.X.Norm(point.X); at >= 0 && at <= 1 {
+				all = append(all, point.X)
+			}
+		}
+	}
+	slices.Sort(all)
+	for _, x := range all {
+		if len(places) == 0 || p.X.Norm(x)-p.X.Norm(places[len(places)-1]) > 1.0/maxPlaces {
+			places = append(places, x)
+		}
+	}
+	return places
+}
+
+// values are the lines of the tooltip at a place: the place, then a line for each
+// curve that has a point there.
+func (p *Panel) values(at float64) []string {
+	lines := []string{p.Place(at)}
+	near := func(x float64) bool {
+		return math.Abs(x-at) <= p.Reach || math.Abs(p.X.Norm(x)-p.X.Norm(at)) <= 1.0/maxPlaces
+	}
+	for _, c := range p.curves {
+		if i := Nearest(c.points, at); i >= 0 && near(c.points[i].X) {
+			line := c.value(i)
+			if c.name != "" {
+				line = c.name + ": " + line
+			}
+			lines = append(lines, line)
+		}
+	}
+	if more := len(lines) - maxValues; more > 0 {
+		lines = append(lines[:maxValues], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// Nearest is the point nearest to a place on the x axis; -1 if there are no points.
+func Nearest(points plotter.XYs, at float64) int {
+	best := -1
+	for i, point := range points {
+		if best < 0 || math.Abs(point.X-at) <= math.Abs(points[best].X-at) {
+			best = i
+		}
+	}
+	return best
 }

@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,8 +36,7 @@ func describe(parts []string, kind, id string) string {
 	if id != "" {
 		parts = append(parts, kind+" "+id)
 	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return format.Label(strings.Join(parts, " · "), 300)
+	return format.Label(strings.Join(format.NonEmpty(parts...), " · "), 300)
 }
 
 // Describe returns a sweep in one line: work, trials, how sure it is.
@@ -86,7 +84,7 @@ func (s *Sweep) Progress() string {
 func (s *Sweep) FailureWords() string {
 	var each []string
 	for _, trial := range s.Failed() {
-		each = append(each, s.TrialName(trial)+": "+InvalidReason(trial.Verdict))
+		each = append(each, s.TrialName(trial)+": "+trial.Verdict.String())
 	}
 	if len(each) == 0 {
 		return ""
@@ -126,13 +124,4 @@ func DescribeTopology(run metrics.Run) string {
 		return text + " on " + nodes
 	}
 	return text
-}
-
-// InvalidReason says why a run is not valid, and where.
-func InvalidReason(v metrics.Verdict) string {
-	reason := cmp.Or(v.Reason, "no reason was recorded")
-	if v.Node != "" {
-		reason += " (" + v.Node + ")"
-	}
-	return reason
 }

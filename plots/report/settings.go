@@ -75,21 +75,12 @@ func serverFlags(run metrics.Run) map[string]string {
 func hardwareSection(nodes []metrics.RunNode) section {
 	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
 	for _, row := range folder.Hardware(nodes) {
-		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory(), row.OS+", Linux "+row.Kernel, row.GoVersion, beginning(row.Binary))
+		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory(), row.OS+", Linux "+row.Kernel, row.GoVersion, row.Binary[:min(16, len(row.Binary))])
 	}
 	if len(t.Rows) == 0 {
 		return section{}
 	}
 	return section{ID: "hardware", Brief: true, Title: "Hardware", Tables: []table{t}}
-}
-
-// beginning is the first digits of a digest; run.json has the rest.
-func beginning(digest string) string {
-	const digits = 16
-	if len(digest) <= digits {
-		return digest
-	}
-	return digest[:digits] + "…"
 }
 
 // reproduceRun is the commands that repeat the run, and those for an interval.

@@ -67,7 +67,7 @@ func TestSweepReportShowsTheMedianTrial(t *testing.T) {
 	wantNoScripts(t, page)
 	text := html.UnescapeString(string(page))
 	for _, want := range []string{fmt.Sprintf("Of trial %d, the one nearest to the median.", trial.Number), grouped(r.Ops) + " verified operations in 5.000 s",
-		`id="trials.json"`, `id="sweep.json"`, `id="run.json"`, "./run-cluster.sh --sweep 'x=<1>'", "trial 4 failed: misses in the window (node1)"} {
+		`id="trials.json"`, `id="sweep.json"`, `id="run.json"`, "./run-cluster.sh --sweep 'x=<1>'", "trial 4: INVALID(misses in the window, node1)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)
 		}
