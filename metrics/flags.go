@@ -21,7 +21,6 @@ const (
 type Flag struct {
 	Name    string    `json:"name"`
 	Class   FlagClass `json:"class"`
-	Main    bool      `json:"main,omitempty"` // people set it often
 	Bool    bool      `json:"bool,omitempty"` // it needs no value
 	Default string    `json:"default"`
 	Usage   string    `json:"usage"`

@@ -3,10 +3,10 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
@@ -19,12 +19,11 @@ import (
 
 // ceilings are the ceilings that the launcher has measured, by programs and plan. Trials
 // that differ in nothing that a ceiling depends on share it.
-type ceilings map[string]reached
+type ceilings map[string]metrics.Trial
 
-// reached is a ceiling's rate, or why there is none.
-type reached struct {
-	opsPerS float64
-	err     error
+// noCeiling is the trial of a ceiling that was not measured.
+func noCeiling(reason string) metrics.Trial {
+	return metrics.Trial{Verdict: metrics.Verdict{Reason: reason}}
 }
 
 // measure measures the ceilings of a trial after its preflight, with the trial's nodes
@@ -47,40 +46,34 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	}
 	runner := experiment.Runner{Next: kinds, Keep: func([]experiment.Trial) error { return nil }}
 	runner.Make = func(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
-		r := known.reach(ctx, kinds[group[0].Number-1], at, setup)
-		made := metrics.Trial{OpsPerS: r.opsPerS, Verdict: metrics.Verdict{Valid: r.err == nil}}
-		if r.err != nil {
-			made.Verdict.Reason = r.err.Error()
-		}
-		return []experiment.Trial{{Trial: made}}, nil
+		return []experiment.Trial{{Trial: known.reach(ctx, kinds[group[0].Number-1], at, setup)}}, nil
 	}
 	done, err := runner.Run(ctx, nil)
 	return kinds.Conclude(done), cmp.Or(ctx.Err(), err)
 }
 
 // reach measures one ceiling, unless it is known.
-func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at configuration, setup trial.Setup) (r reached) {
+func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at configuration, setup trial.Setup) metrics.Trial {
 	plan, err := overlaid(at.plan, kind, setup.Preflight)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return reached{err: err}
+		return noCeiling(err.Error())
 	}
 	key := fmt.Sprintf("%v %+v", at.programs, plan)
-	if r, ok := known[key]; ok {
-		return r
+	if known, ok := known[key]; ok {
+		return known
 	}
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, kind.Lengths)
 	fmt.Fprintf(setup.Stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.Name)
-	r.opsPerS, r.err = tryCeiling(ctx, plan, kind, setup)
-	known[key] = r
-	return r
+	known[key] = tryCeiling(ctx, plan, kind, setup)
+	return known[key]
 }
 
 // tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
 // its run.json stay in a folder below the trial's.
-func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of trial.Setup) (float64, error) {
+func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of trial.Setup) metrics.Trial {
 	dir := trial.Folder(of.Dir.Path(kind.Folder))
 	if err := os.Mkdir(string(dir), 0o755); err != nil {
-		return 0, err
+		return noCeiling(err.Error())
 	}
 	run := metrics.Run{ID: dir.ID(), Started: time.Now()}
 	led := trial.New(trial.Setup{
@@ -99,10 +92,71 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of
 		run.Verdict = trial.VerdictOf(err)
 	}
 	if err := dir.WriteRun(run); err != nil {
-		return 0, err
+		return noCeiling(err.Error())
 	}
 	if run.Verdict != verdict.Ceiling {
-		return 0, errors.New(run.Verdict.String())
+		return noCeiling(run.Verdict.String())
 	}
-	return run.OpsPerS, nil
+	return metrics.Trial{OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}
+}
+
+// workOf asks the programs for the work that a plan's arguments describe.
+func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Work, error) {
+	server, err := p.Settings(ctx, metrics.Server, plan.ServerArgs)
+	if err != nil {
+		return experiment.Work{}, err
+	}
+	client, err := p.Settings(ctx, metrics.Client, plan.ClientArgs)
+	if err != nil {
+		return experiment.Work{}, err
+	}
+	return experiment.Work{
+		Engine: server.Engine, Servers: uint64(plan.Count(metrics.Server)), Dedup: client.Dedup, AutoBatch: client.AutoBatch, Window: max(client.Window, 0),
+		Records: client.Records, ValueBytes: client.ValueSize,
+	}, nil
+}
+
+// overlaid returns the plan with a ceiling's changes, or an error if a machine has no
+// room for its clients' stores.
+func overlaid(p plan.Plan, o experiment.Overlay, preflight *metrics.Preflight) (plan.Plan, error) {
+	if o.Impossible != nil {
+		return p, o.Impossible
+	}
+	p.ServerArgs = append(without(p.ServerArgs, o.Server.Drop...), o.Server.Add...)
+	p.ClientArgs = append(without(p.ClientArgs, o.Client.Drop...), o.Client.Add...)
+	if o.NoServers {
+		isServer := func(p plan.Place) bool { return p.Role == metrics.Server }
+		p.Places, p.ServerArgs = slices.DeleteFunc(slices.Clone(p.Places), isServer), nil
+	}
+	return p, fits(o.StoreBytes, preflight)
+}
+
+// fits returns an error if the stores of a machine's clients take more than half of its
+// available memory.
+func fits(bytes uint64, preflight *metrics.Preflight) error {
+	for _, m := range preflight.Machines {
+		if m.Facts == nil {
+			continue
+		}
+		isServer := func(role metrics.Role) bool { return role == metrics.Server }
+		clients := uint64(len(slices.DeleteFunc(slices.Clone(m.Roles), isServer)))
+		if free := m.Facts.Host.MemoryAvailableBytes; clients*bytes > free/2 {
+			return fmt.Errorf("%s of stores on %s, of which %s are free", format.Bytes(clients*bytes), m.Name(), format.Bytes(free))
+		}
+	}
+	return nil
+}
+
+// without returns a command line without some flags and their values.
+func without(args []string, flags ...string) []string {
+	var rest []string
+	for i := 0; i < len(args); i++ {
+		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
+		case !strings.HasPrefix(args[i], "-") || !slices.Contains(flags, name):
+			rest = append(rest, args[i])
+		case !joined:
+			i++
+		}
+	}
+	return rest
 }

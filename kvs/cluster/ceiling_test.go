@@ -176,7 +176,7 @@ func TestInprocPlanFitsMemory(t *testing.T) {
 	if _, err := overlaid(plan, inProcess, machine(4_003_999)); err == nil || !strings.Contains(err.Error(), "of stores on m") {
 		t.Errorf("error %v, want one that says what does not fit where", err)
 	}
-	if _, err := overlaid(plan, inProcess, nil); err != nil {
+	if _, err := overlaid(plan, inProcess, new(metrics.Preflight)); err != nil {
 		t.Error(err)
 	}
 }

@@ -88,55 +88,47 @@ func isText(fs *flag.FlagSet, word string, seen int) bool {
 // isHelp reports whether the first positional word is the labs' "help".
 func isHelp(word string, seen []string) bool { return word == "help" && len(seen) == 0 }
 
+// wordNames are the meanings of the positional words.
+var wordNames = []string{"servers", "clients", "server-args", "client-args"}
+
 // apply adds what the words and the programs' flags say to a spec.
 func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
+	texts := map[string]*string{"server-args": &t.server, "client-args": &t.client}
 	for i, word := range t.words {
-		var err error
-		switch i {
-		case 0:
-			err = s.Set("servers", word, programs)
-		case 1:
-			err = s.Set("clients", word, programs)
-		case 2:
-			err = setOnce(&t.server, word, "server-args")
-		case 3:
-			err = setOnce(&t.client, word, "client-args")
-		default:
-			err = fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
+		if i == len(wordNames) {
+			return fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
 		}
+		name := wordNames[i]
+		text := texts[name]
+		if text == nil {
+			if err := s.Set(name, word, programs); err != nil {
+				return err
+			}
+			continue
+		}
+		if *text != "" && word != "" {
+			return fmt.Errorf("%s are given twice: as a word and as --%s", name, name)
+		}
+		*text += word
+	}
+	for i, args := range []*[]string{&s.ServerArgs, &s.ClientArgs} {
+		name := wordNames[2+i]
+		words, err := splitWords(*texts[name])
 		if err != nil {
-			return err
+			return fmt.Errorf("--%s %q: %w", name, *texts[name], err)
 		}
+		for _, g := range t.given {
+			if plan.HasFlag(words, g.Name) {
+				return fmt.Errorf("--%s: --%s sets it too: give one of them", g.Name, name)
+			}
+		}
+		*args = slices.Concat(*args, words)
 	}
-	serverArgs, err := splitWords(t.server)
-	if err != nil {
-		return fmt.Errorf("--server-args %q: %w", t.server, err)
-	}
-	clientArgs, err := splitWords(t.client)
-	if err != nil {
-		return fmt.Errorf("--client-args %q: %w", t.client, err)
-	}
-	s.ServerArgs = append(slices.Clone(s.ServerArgs), serverArgs...)
-	s.ClientArgs = append(slices.Clone(s.ClientArgs), clientArgs...)
 	for _, g := range t.given {
-		switch {
-		case plan.HasFlag(serverArgs, g.Name):
-			return fmt.Errorf("--%s: --server-args sets it too: give one of them", g.Name)
-		case plan.HasFlag(clientArgs, g.Name):
-			return fmt.Errorf("--%s: --client-args sets it too: give one of them", g.Name)
-		}
 		if err := s.Set(g.Name, g.Value, programs); err != nil {
 			return fmt.Errorf("--%s: %w", g.Name, err)
 		}
 	}
-	return nil
-}
-
-func setOnce(text *string, word, name string) error {
-	if *text != "" && word != "" {
-		return fmt.Errorf("%s are given twice: as a word and as --%s", name, name)
-	}
-	*text += word
 	return nil
 }
 

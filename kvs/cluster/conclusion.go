@@ -19,7 +19,7 @@ import (
 func conclude(w io.Writer, scale compare.Scale, dir trial.Folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
-		return badArguments(f)
+		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 	}
 	text := ""
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
@@ -45,11 +45,6 @@ func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdic
 // invalid is the error of a run whose verdict is INVALID. The verdict has been printed.
 func invalid(verdict metrics.Verdict, ended error) error {
 	return &exitError{cmp.Or(ended, errors.New("verdict "+verdict.String())), exitInvalid, true}
-}
-
-// badArguments is the error for arguments that a node refuses.
-func badArguments(f *plan.Fault) error {
-	return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 }
 
 // labLines are the labs' lines: the median of each server's seconds in the window, and

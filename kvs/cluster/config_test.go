@@ -148,7 +148,7 @@ var testFlags = plan.Flags{
 		{Name: "listen", Class: metrics.OwnFlag},
 	},
 	metrics.Client: {
-		{Name: "batch", Class: metrics.ShapeFlag, Main: true}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
+		{Name: "batch", Class: metrics.ShapeFlag}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
 		{Name: "crc", Class: metrics.ShapeFlag, Bool: true}, {Name: "rate", Class: metrics.ShapeFlag}, {Name: "secs", Class: metrics.ShapeFlag},
 		{Name: "seed", Class: metrics.WorkFlag}, {Name: "hosts", Class: metrics.OwnFlag},
 	},

@@ -22,12 +22,7 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	if errors.Is(err, plan.ErrInterrupted) {
 		return plan.ErrInterrupted
 	}
-	var f *plan.Fault
-	switch {
-	case err == nil:
-	case errors.As(err, &f) && f.Kind == plan.BadArgs:
-		return badArguments(f)
-	case p.Machines == nil:
+	if err != nil && p.Machines == nil {
 		return explain(ctx, at.plan.Source(), err)
 	}
 	text := []byte(preflight.Table(p))

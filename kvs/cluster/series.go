@@ -208,14 +208,7 @@ func (s *series) timeLeft(trials int) string {
 	if s.made == 0 || trials < 1 {
 		return ""
 	}
-	left := time.Since(s.began) / time.Duration(s.made) * time.Duration(trials)
-	switch {
-	case left < 100*time.Second:
-		return fmt.Sprintf("about %.0f s left", left.Seconds())
-	case left < 100*time.Minute:
-		return fmt.Sprintf("about %.0f min left", left.Minutes())
-	}
-	return fmt.Sprintf("about %.1f h left", left.Hours())
+	return fmt.Sprintf("about %v left", (time.Since(s.began) / time.Duration(s.made) * time.Duration(trials)).Round(time.Second))
 }
 
 // keep writes the experiment's files.

@@ -210,7 +210,7 @@ func (tr *testRun) checkResumeRefusals(t *testing.T, dir string) {
 	}{
 		{"no folder", []string{"--resume", dir + "-none"}, nil, "--resume: lstat "},
 		{"no sweep", []string{"--resume", tr.out}, nil, "no sweep was begun there: it has no sweep.json"},
-		{"another command line", []string{"--resume=" + dir, "--trials", "2"}, nil, `the command line differs: there "--server-args", here "--trials"`},
+		{"another command line", []string{"--resume=" + dir, "--trials", "2"}, nil, `the command line differs: there ["run-cluster.sh" `},
 		{"another program", []string{"--resume", dir}, func() { tr.Programs[metrics.Client] = wrapper }, "client's program differs"},
 	} {
 		if test.set != nil {

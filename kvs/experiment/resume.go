@@ -13,10 +13,8 @@ import (
 // the launcher of today and the one that began it. Trials of different programs must not
 // stand in one table.
 func CheckSame(begun, today metrics.Sweep) error {
-	for i := range max(len(begun.Command), len(today.Command)) {
-		if then, now := word(begun.Command, i), word(today.Command, i); then != now {
-			return fmt.Errorf("the command line differs: there %s, here %s", then, now)
-		}
+	if !slices.Equal(begun.Command, today.Command) {
+		return fmt.Errorf("the command line differs: there %q, here %q", begun.Command, today.Command)
 	}
 	err := sameBuild(metrics.Variant{GitCommit: begun.GitCommit, Programs: begun.Programs}, metrics.Variant{GitCommit: today.GitCommit, Programs: today.Programs})
 	for i := range min(len(begun.Variants), len(today.Variants)) {
@@ -41,12 +39,4 @@ func sameBuild(begun, today metrics.Variant) error {
 		}
 	}
 	return nil
-}
-
-// word returns a word of a command line in quotes, or "nothing more" after its end.
-func word(command []string, i int) string {
-	if i < len(command) {
-		return fmt.Sprintf("%q", command[i])
-	}
-	return "nothing more"
 }

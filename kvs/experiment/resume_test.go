@@ -19,9 +19,9 @@ func TestCheckSame(t *testing.T) {
 		want   string // part of the error; "" for none
 	}{
 		{func(s *metrics.Sweep) { s.Seed = 2 }, ""}, // drawn again, and not used
-		{func(s *metrics.Sweep) { s.Command[2] = "6" }, `command line differs: there "5", here "6"`},
-		{func(s *metrics.Sweep) { s.Command = s.Command[:1] }, `there "--trials", here nothing more`},
-		{func(s *metrics.Sweep) { s.Command = append(s.Command, "--local") }, `there nothing more, here "--local"`},
+		{func(s *metrics.Sweep) { s.Command[2] = "6" }, `there ["run-cluster.sh" "--trials" "5"], here ["run-cluster.sh" "--trials" "6"]`},
+		{func(s *metrics.Sweep) { s.Command = s.Command[:1] }, `here ["run-cluster.sh"]`},
+		{func(s *metrics.Sweep) { s.Command = append(s.Command, "--local") }, `here ["run-cluster.sh" "--trials" "5" "--local"]`},
 		{func(s *metrics.Sweep) { s.GitCommit = "" }, "git commit differs: there abc, here unknown"},
 		{func(s *metrics.Sweep) { s.Programs[metrics.Client] = "c2" }, "client's program differs: sha256 there c1, here c2"},
 		{func(s *metrics.Sweep) { s.Programs[metrics.Server] = "s2" }, "server's program differs"},

@@ -1,12 +1,16 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // selfTestFile holds a self-test's result, beside a folder for each trial.
@@ -33,11 +37,10 @@ const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
 
 // test is one test of the instrument.
 type test struct {
-	full        bool       // only in the full form
-	workloads   []workload // each makes a trial; those of a test with pairs are A and B
-	pairs       int        // of each comparison; 0: the trials are not paired
-	comparisons int        // 0 is 1
-	check       func(quick bool, runs [][]metrics.Run) ([]check, error)
+	full      bool       // only in the full form
+	workloads []workload // each makes a trial; those of a test with pairs are A and B
+	pairs     int        // 0: the trials are not paired
+	check     func(quick bool, runs [][]metrics.Run) ([]check, error)
 }
 
 // tests are those of the self-test's form.
@@ -104,7 +107,7 @@ func (t test) groups() int {
 	if t.pairs == 0 {
 		return len(t.workloads)
 	}
-	return t.pairs * max(1, t.comparisons)
+	return t.pairs
 }
 
 // group returns the test's n-th group, after number trials, and the indices of its
@@ -118,10 +121,7 @@ func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, 
 	for i, variant := range order {
 		p := s.planned(t.workloads[variant], number+1+i)
 		p.Variant = metrics.VariantNames[variant]
-		if t.comparisons > 0 {
-			p.Label += fmt.Sprintf(", comparison %d of %d", n/t.pairs+1, t.comparisons)
-		}
-		p.Label += fmt.Sprintf(", pair %d of %d, %s", n%t.pairs+1, t.pairs, p.Variant)
+		p.Label += fmt.Sprintf(", pair %d of %d, %s", n+1, t.pairs, p.Variant)
 		p.Spec.Args += " " + s.Cores
 		group = append(group, p)
 	}
@@ -166,4 +166,35 @@ func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 		Remade    int      `json:"pairs_made_again"` // because their windows were apart
 		Checks    []check  `json:"checks"`
 	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
+}
+
+// Conclude returns the table of the checks and the verdict on the instrument.
+func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+	p, _ := s.progress(done) // its error is err
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tasked\tmeasured\tpassed")
+	for _, c := range p.checks {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.What, c.Asked, c.Measured, map[bool]string{true: "yes", false: "NO"}[c.Passed])
+	}
+	table.Flush()
+	if p.remade > 0 {
+		fmt.Fprintf(&b, "%s made again: the windows of the two trials lay apart\n", format.Plural(p.remade, "pair"))
+	}
+	return b.String() + "\n", selfTestVerdict(p.checks, err)
+}
+
+// selfTestVerdict names the trial that ended the self-test, or the first failed check.
+func selfTestVerdict(checks []check, err error) metrics.Verdict {
+	if failed := (*trialError)(nil); errors.As(err, &failed) {
+		t := failed.Trial
+		reason := fmt.Sprintf("a trial of the self-test failed: %s (%s): verdict %s", t.Folder, t.Label, t.Verdict)
+		return metrics.Verdict{Reason: format.OneLine(reason), Node: t.Verdict.Node}
+	}
+	for _, c := range checks {
+		if err == nil && !c.Passed {
+			return metrics.Verdict{Reason: fmt.Sprintf("self-test: %s: %s, asked %s", c.What, c.Measured, c.Asked)}
+		}
+	}
+	return metrics.Verdict{Valid: err == nil}
 }

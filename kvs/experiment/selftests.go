@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"kvlab/metrics"
@@ -61,7 +64,7 @@ var selfTests = []test{
 		check: checkSamples,
 	},
 	{
-		full: true, pairs: selfTestPairs, comparisons: comparisons,
+		full: true, pairs: comparisons * selfTestPairs,
 		workloads: []workload{{"alike", comparedServer, comparedClient}, {"alike", comparedServer, comparedClient}},
 		check:     checkAlike,
 	},
@@ -156,3 +159,51 @@ func checkAlike(_ bool, pairs [][]metrics.Run) ([]check, error) {
 	}
 	return checks, nil
 }
+
+// check is one line of the self-test's table.
+type check struct {
+	What     string `json:"what"`
+	Asked    string `json:"asked"`
+	Measured string `json:"measured"`
+	Passed   bool   `json:"passed"`
+}
+
+// within requires a latency, in microseconds, between low and high; a bound of 0 is none.
+// An unknown latency fails; refused says why, if that is known.
+func within(what string, us *float64, low, high time.Duration, refused string) check {
+	c := check{What: what, Asked: fmt.Sprintf("%v to %v", low, high), Measured: strings.TrimSpace("n/a " + refused)}
+	switch {
+	case low == 0:
+		c.Asked = fmt.Sprintf("at most %v", high)
+	case high == 0:
+		c.Asked = fmt.Sprintf("at least %v", low)
+	}
+	if us != nil {
+		latency := time.Duration(*us * float64(time.Microsecond))
+		c.Measured = latency.String()
+		c.Passed = latency >= low && (high == 0 || latency <= high)
+	}
+	return c
+}
+
+// ratioOf compares pairs of runs by a figure, which must be positive.
+func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Ratio, error) {
+	var a, b []float64
+	for _, pair := range pairs {
+		a, b = append(a, figure(pair[0])), append(b, figure(pair[1]))
+	}
+	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
+		return stats.Ratio{}, errors.New("a node did not say what it used")
+	}
+	r, _ := stats.RatioOf(a, b, true, stats.TogetherConfidence)
+	return r, nil
+}
+
+// opsPerS is a run's throughput.
+func opsPerS(run metrics.Run) float64 { return run.OpsPerS }
+
+// serverCost is the servers' processor time per operation.
+func serverCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
+
+// bothCost is the processor time of servers and clients per operation.
+func bothCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +132,7 @@ func (f *Flags) List() []metrics.Flag {
 	f.each(func(g *flag.Flag) {
 		b, ok := g.Value.(interface{ IsBoolFlag() bool })
 		all = append(all, metrics.Flag{
-			Name: g.Name, Class: classes.Of[g.Name], Main: slices.Contains(f.main, g.Name),
+			Name: g.Name, Class: classes.Of[g.Name],
 			Bool: ok && b.IsBoolFlag(), Default: g.DefValue, Usage: g.Usage,
 		})
 	})

@@ -120,7 +120,7 @@ func TestListFlags(t *testing.T) {
 	want := []metrics.Flag{
 		{Name: "loud", Class: metrics.ShapeFlag, Bool: true, Default: "false", Usage: "in capitals"},
 		{Name: "times", Class: metrics.ShapeFlag, Default: "1", Usage: "how often"},
-		{Name: "word", Class: metrics.WorkFlag, Main: true, Default: "hello", Usage: "what to `say`"},
+		{Name: "word", Class: metrics.WorkFlag, Default: "hello", Usage: "what to `say`"},
 	}
 	if !slices.Equal(flags, want) {
 		t.Errorf("the flags are %+v, want %+v", flags, want)

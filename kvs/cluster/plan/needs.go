@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"kvlab/metrics"
 )
@@ -19,28 +18,14 @@ type Needs struct {
 // logs, /proc.
 const spareFiles = 64
 
-// Needs computes a plan's needs from the programs' final settings. The error is a fault
-// of wrong arguments. If a program does not answer, the needs are empty: it will fail
-// as a node.
-func (p Programs) Needs(ctx context.Context, plan Plan) (Needs, error) {
-	settings := make(map[metrics.Role]Settings)
-	args := map[metrics.Role][]string{metrics.Server: plan.ServerArgs, metrics.Client: plan.ClientArgs}
-	for _, place := range plan.Places { // servers first
-		role := place.Role
-		if _, ok := settings[role]; ok {
-			continue
-		}
-		values, err := p.Settings(ctx, role, args[role])
-		if err != nil {
-			reason, refused := strings.CutPrefix(err.Error(), Program(role)+": ")
-			if refused {
-				return Needs{}, &Fault{Node: place.Name, Role: role, Kind: BadArgs, Reason: reason}
-			}
-			return Needs{}, nil
-		}
-		settings[role] = values
+// Needs computes a plan's needs from the programs' final settings. They are empty if a
+// program does not answer: it will fail as a node.
+func (p Programs) Needs(ctx context.Context, plan Plan) Needs {
+	server, serverErr := p.Settings(ctx, metrics.Server, plan.ServerArgs)
+	client, clientErr := p.Settings(ctx, metrics.Client, plan.ClientArgs)
+	if serverErr != nil || clientErr != nil {
+		return Needs{}
 	}
-	client, server := settings[metrics.Client], settings[metrics.Server]
 	servers, clients := uint64(plan.Count(metrics.Server)), uint64(plan.Count(metrics.Client))
 	connections := cmp.Or(client.Connections, client.Workers)
 	return Needs{
@@ -50,5 +35,5 @@ func (p Programs) Needs(ctx context.Context, plan Plan) (Needs, error) {
 		},
 		Bytes:  client.Records * client.ValueSize / servers,
 		Public: server.AllowPublic,
-	}, nil
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,19 +95,16 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 // Check makes both programs parse the arguments of the plan's first place of their role,
 // before any process starts.
 func (p Programs) Check(ctx context.Context, plan Plan) error {
+	first := make(map[metrics.Role]Place)
 	var hosts []string
-	seen := make(map[metrics.Role]bool)
-	for _, place := range plan.Places { // servers first
+	for _, place := range slices.Backward(plan.Places) {
+		first[place.Role] = place
 		if place.Role == metrics.Server {
 			hosts = append(hosts, place.Listen)
 		}
 	}
-	for _, place := range plan.Places {
-		if seen[place.Role] {
-			continue
-		}
-		seen[place.Role] = true
-		if _, err := p.Settings(ctx, place.Role, plan.Args(place, 0, hosts)); err != nil {
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		if _, err := p.Settings(ctx, role, plan.Args(first[role], 0, hosts)); err != nil {
 			return err
 		}
 	}

@@ -39,10 +39,7 @@ type Target struct {
 // there. Its error joins a fault for every failure, or is plan.ErrInterrupted.
 func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs, err := t.Programs.Needs(ctx, t.Plan)
-	if err != nil {
-		return p, err
-	}
+	needs := t.Programs.Needs(ctx, t.Plan)
 	p.Findings = append(p.Findings, outFindings(t.Out)...)
 	s := t.survey()
 	if err := s.blame(t.Runner.Deploy(ctx, t.Plan.Places)); err != nil {
