@@ -14,8 +14,6 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Program is kvsclient.
@@ -71,15 +69,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 
 // report runs the trial and reports once a second.
 func (c *client) report(ctx context.Context) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return c.reporter.Run(inner) })
-	group.Go(func() error {
-		defer cancel()
-		return c.trial(inner)
-	})
-	err := group.Wait()
+	err := c.reporter.Run(ctx, c.trial)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -80,9 +80,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	case alone && (first == ControlFlag || first == ProbeFlag):
 		err = p.controlled(ctx, stdin, stdout)
 	case first == settingsFlag:
-		err = p.settings(args[1:], stdout)
+		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:
-		err = p.list(stdout)
+		err = p.describe(nil, func(f *Flags) any { return f.List() }, stdout)
 	case alone && first == ReapFlag:
 		err = printReaped(stdout)
 	case first == signalFlag:
@@ -186,24 +186,15 @@ func (helpError) Error() string {
 }
 func (e helpError) Unwrap() error { return UsageError{errors.New(e.text)} }
 
-// settings prints the final value of every flag as a JSON object: the launcher checks a
-// node's arguments with it before it starts anything.
-func (p Program) settings(args []string, stdout io.Writer) error {
+// describe prints what the launcher asks of a command line's flags as JSON: their final
+// values, with which it checks a node's arguments before it starts anything, or their
+// descriptions, as it accepts these flags as its own.
+func (p Program) describe(args []string, of func(*Flags) any, stdout io.Writer) error {
 	flags, _, err := p.Parse(args)
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(stdout).Encode(flags.Values())
-}
-
-// list prints the description of every flag as a JSON array: the launcher accepts these
-// flags as its own.
-func (p Program) list(stdout io.Writer) error {
-	flags, _, err := p.Parse(nil)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(stdout).Encode(flags.List())
+	return json.NewEncoder(stdout).Encode(of(flags))
 }
 
 // forceGC forces a garbage collection at intervals until ctx ends. The runtime itself

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
 )
@@ -53,8 +55,24 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 // SetDataInterface names the interface that carries the data; see usage.Sampler.
 func (r *Reporter) SetDataInterface(name string) error { return r.sampler.SetDataInterface(name) }
 
-// Run reports until ctx ends or a report fails. A late tick does not delay later ones.
-func (r *Reporter) Run(ctx context.Context) error {
+// Run reports until ctx ends, main returns, or another of them fails, and returns the
+// first error. The tasks run beside main; they end with their context.
+func (r *Reporter) Run(ctx context.Context, main func(context.Context) error, tasks ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer cancel()
+		return main(ctx)
+	})
+	for _, task := range append(tasks, r.tick) {
+		group.Go(func() error { return task(ctx) })
+	}
+	return group.Wait()
+}
+
+// tick reports until ctx ends. A late tick does not delay later ones.
+func (r *Reporter) tick(ctx context.Context) error {
 	defer r.ticker.Stop()
 	var samples <-chan time.Time // between two reports
 	if every := r.node.sampleEvery; every > 0 && every < reportEvery {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 
-	"golang.org/x/sync/errgroup"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
@@ -110,23 +109,14 @@ func (s *server) faulty(store kvs.Engine) kvs.Engine {
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
 func (s *server) serve(ctx context.Context, l *listener) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	group, inner := errgroup.WithContext(inner)
-	group.Go(func() error { return l.run(inner) })
-	group.Go(func() error { return s.reporter.Run(inner) })
-	group.Go(func() error { return s.config.MaxMemory.watch(inner, s.memory) })
-	group.Go(func() error {
-		defer cancel()
-		return s.obey(inner)
-	})
-	<-inner.Done()
-	stopped := l.stop()
-	if err := group.Wait(); err != nil {
+	err := s.reporter.Run(ctx, s.obey, l.run,
+		func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
+		func(ctx context.Context) error {
+			<-ctx.Done()
+			return l.stop()
+		})
+	if err != nil {
 		return err
-	}
-	if stopped != nil {
-		return stopped
 	}
 	if s.node.Controlled() && ctx.Err() != nil {
 		return context.Cause(ctx)
