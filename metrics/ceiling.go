@@ -49,14 +49,13 @@ func (c *Ceiling) String() string {
 		return ""
 	}
 	var measured []string
-	if c.NullOpsPerS > 0 {
-		measured = append(measured, "null engine "+format.Count(c.NullOpsPerS)+" ops/s")
-	}
-	if c.InprocOpsPerS > 0 {
-		measured = append(measured, "in process "+format.Count(c.InprocOpsPerS)+" ops/s")
-	}
-	if c.WireOpsPerS > 0 {
-		measured = append(measured, "wire "+format.Count(c.WireOpsPerS)+" ops/s")
+	for _, ceiling := range []struct {
+		name    string
+		opsPerS float64
+	}{{"null engine", c.NullOpsPerS}, {"in process", c.InprocOpsPerS}, {"wire", c.WireOpsPerS}} {
+		if ceiling.opsPerS > 0 {
+			measured = append(measured, fmt.Sprintf("%s %s ops/s", ceiling.name, format.Count(ceiling.opsPerS)))
+		}
 	}
 	text := "ceiling not measured"
 	if c.Headroom > 0 {

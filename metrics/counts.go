@@ -67,3 +67,20 @@ func (c Counts) KindText() (text string) {
 	}
 	return text
 }
+
+// Bytes is what calls carried, without frame headers.
+type Bytes struct {
+	Sent     uint64 `json:"sent"`     // in batches
+	Received uint64 `json:"received"` // in replies
+}
+
+// Add returns the sum of b and c.
+func (b Bytes) Add(c Bytes) Bytes { return Bytes{b.Sent + c.Sent, b.Received + c.Received} }
+
+// PerSecond is a rate; 0 for an interval without length.
+func PerSecond(n, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return n / seconds
+}

@@ -1,8 +1,13 @@
 package metrics
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"time"
 )
 
 // History is what was recorded of one key's operations in one slice of a run: a
@@ -69,39 +74,57 @@ type WorkerSpan struct {
 	EndedNs int64  `json:"ended_ns"`
 }
 
-// Check is what a client's check of linearizability found (-linearizable).
-type Check struct {
-	Keys    int    `json:"keys"`            // that were recorded
-	Slices  int    `json:"slices"`          // stretches of time in which they were
-	Ops     uint64 `json:"ops"`             // operations that were verified
-	Illegal uint64 `json:"illegal"`         // histories, each of a key in a slice, that no order explains
-	Unknown uint64 `json:"unknown"`         // histories of which it could not be said
-	Order   uint64 `json:"order"`           // operations that contradict the order of their own batch
-	First   string `json:"first,omitempty"` // the first of these in words
+// SlicePlan is when all clients of a run record at the same time, and how much
+// of it each gives to the launcher: Count slices, each Every after the one
+// before, the first as the warm-up begins.
+type SlicePlan struct {
+	EveryNs int64 `json:"every_ns"`
+	Count   int   `json:"count"`
+	Ops     int   `json:"ops"` // the most of a client's slice
 }
 
-// Fault says in words what the check found wrong; "" when all is right.
-func (c Check) Fault() string {
-	switch {
-	case c.Illegal+c.Order > 0:
-		return "not linearizable: " + c.First
-	case c.Unknown > 0:
-		return "perhaps not linearizable: " + c.First
-	case c.Ops == 0:
-		return "-linearizable recorded no operation"
+// Every is the time from one slice to the next.
+func (p SlicePlan) Every() time.Duration { return time.Duration(p.EveryNs) }
+
+// Slice is one client's part of a slice that all clients have recorded. Its
+// times are the clock's that it names.
+type Slice struct {
+	Number  int    `json:"number"` // from 1
+	Client  int    `json:"client"`
+	Clock   string `json:"clock"`    // the clock's ID
+	ErrorNs int64  `json:"error_ns"` // how far the times are from the clock at most
+	Ops     int    `json:"ops"`
+	Packed  []byte `json:"packed"` // its histories as JSON, compressed by DEFLATE
+}
+
+// Pack sets the slice's histories, one for each key.
+func (s *Slice) Pack(histories []History) error {
+	for _, h := range histories {
+		s.Ops += len(h.Ops)
 	}
-	return ""
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		err = json.NewEncoder(w).Encode(histories)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	s.Packed = packed.Bytes()
+	return err
 }
 
-// Text sums the check up in a line.
-func (c Check) Text() string {
-	return fmt.Sprintf("checked %d operations on %d keys in %d slices: %d histories not linearizable, %d unknown, %d operations against their batch's order",
-		c.Ops, c.Keys, c.Slices, c.Illegal, c.Unknown, c.Order)
+// Histories unpacks the slice's histories.
+func (s Slice) Histories() (histories []History, err error) {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked))
+	if err == nil {
+		err = json.Unmarshal(text, &histories)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unpack a slice: %w", err)
+	}
+	return histories, nil
 }
 
-// Violation is a history that is not linearizable, or not certainly.
-type Violation struct {
-	Why     string      `json:"why"`
-	History History     `json:"history"`
-	Part    []HistoryOp `json:"part"` // the operations that contradict each other
-}
+// maxUnpacked bounds the memory that a slice takes when it is unpacked.
+const maxUnpacked = 64 << 20

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"strings"
 
 	"kvlab/metrics/format"
 )
@@ -46,19 +47,11 @@ func (o Offered) Saturated(done uint64) string {
 
 // String is for people: "200k ops/s offered, Poisson".
 func (o Offered) String() string {
-	text := fmt.Sprintf("%s ops/s offered, %s", format.Count(o.OpsPerS), arrivalsText(o.Arrivals))
+	text := fmt.Sprintf("%s ops/s offered, %s", format.Count(o.OpsPerS), strings.Replace(o.Arrivals, "poisson", "Poisson", 1))
 	if o.PeakOpsPerS > 0 {
 		text += fmt.Sprintf(", %.3g %% of a closed loop's %s", 100*o.OpsPerS/o.PeakOpsPerS, format.Count(o.PeakOpsPerS))
 	}
 	return text
-}
-
-// arrivalsText capitalizes the name.
-func arrivalsText(arrivals string) string {
-	if arrivals == "poisson" {
-		return "Poisson"
-	}
-	return arrivals
 }
 
 // LoopText says how a result was loaded: "closed loop", or "open loop, 200k ops/s

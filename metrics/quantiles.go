@@ -72,3 +72,16 @@ func Refuse(latencies map[string]Quantiles, reason string) {
 		latencies[name] = Quantiles{Count: q.Count, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
 	}
 }
+
+// Histogram is one latency distribution, HdrHistogram V2 compressed and in
+// base64, of values in microseconds. All of its values are of the one Phase: an
+// interval that a phase change cuts in two makes two histograms. So the window's
+// distribution is the sum of all histograms whose Phase is Window.
+type Histogram struct {
+	Name       string  `json:"name"` // one of LatencyNames
+	Phase      Phase   `json:"phase"`
+	StartS     float64 `json:"start_s"`
+	LengthS    float64 `json:"length_s"`
+	HDR        string  `json:"hdr"`
+	OutOfRange uint64  `json:"out_of_range,omitempty"` // values that HDR cannot hold and lacks
+}

@@ -1,10 +1,12 @@
 package metrics
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -96,7 +98,10 @@ func (r Run) Injected() bool {
 }
 
 // Encrypted reports whether calls were encrypted. Such runs are a separate class.
-func (r Run) Encrypted() bool { return r.Workload["tls"] == "true" }
+func (r Run) Encrypted() bool {
+	on, _ := strconv.ParseBool(r.Workload["tls"])
+	return on
+}
 
 // InRole returns the nodes of a role, in the run's order.
 func (r Run) InRole(role Role) []RunNode {
@@ -152,3 +157,48 @@ func (r Run) Machines() int {
 
 // Count returns the number of nodes in a role.
 func (r Run) Count(role Role) int { return len(r.InRole(role)) }
+
+// Lab says that a run's nodes were no machines of their own, but hosts of a
+// virtual lab: network namespaces on one machine, which share its cores and
+// memory. Such a run's number is never a cluster's.
+type Lab struct {
+	Hosts        int    `json:"hosts"`
+	LinkBitsPerS uint64 `json:"link_bits_per_s"` // of each host's data link, in each direction; 0: as fast as the machine
+	CPUShares    bool   `json:"cpu_shares"`      // every host is due the same share of the cores
+}
+
+// String is the lab in words, as the terminal and the report show it; "" for
+// nil.
+func (l *Lab) String() string {
+	if l == nil {
+		return ""
+	}
+	text := fmt.Sprintf("virtual lab, %d hosts on one machine, ", l.Hosts)
+	if l.LinkBitsPerS == 0 {
+		return text + "links not shaped"
+	}
+	return text + "links " + format.BitRate(l.LinkBitsPerS)
+}
+
+// CPUPerOp is the processor time in nanoseconds per operation, in the window, of each
+// role's processes, summed over the roles. It is 0 when a node did not report it. On a
+// machine with other work it is steadier than operations per second, because it does
+// not count the time of other processes.
+func (r Run) CPUPerOp(roles ...Role) float64 {
+	sum := 0.0
+	for _, role := range roles {
+		seconds, ops := 0.0, uint64(0)
+		for _, node := range r.InRole(role) {
+			if node.Summary == nil || node.Summary.Saturation == nil {
+				return 0
+			}
+			seconds += node.Summary.Saturation.ProcessCPUPercent / 100 * node.Summary.WindowLengthS
+			ops += node.Summary.InWindow.Ops()
+		}
+		if ops == 0 {
+			return 0
+		}
+		sum += 1e9 * seconds / float64(ops)
+	}
+	return sum
+}

@@ -2,6 +2,9 @@ package metrics
 
 import (
 	"fmt"
+	"math"
+
+	"kvlab/metrics/stats"
 )
 
 // Soak is whether a node's process went on holding what it held, over a window
@@ -50,4 +53,134 @@ func (s Soak) String() string {
 type Range struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
+}
+
+// MinSoakSamples is the smallest number of samples that a soak is judged by.
+const MinSoakSamples = 12
+
+// SoakSamples sample what a node's process holds over a window of any length, in less
+// than 10 kB: when there are many samples, neighbours are joined. The zero value is
+// empty. Not safe for concurrent use.
+type SoakSamples struct {
+	blocks []soakBlock // in the order of time; all but the last are of size samples
+	size   int         // samples of a block, once there is one
+}
+
+// mostBlocks bounds the memory, and the number of pairs of blocks for a slope to 8128.
+const mostBlocks = 128
+
+// soakBlock is one sample, or successive ones joined.
+type soakBlock struct {
+	samples     int
+	startS      float64 // of the first
+	endS        float64 // of the last
+	rssBytes    float64 // their mean, as the next
+	heldBytes   float64
+	collections int // of garbage that ended meanwhile
+	goroutines  Range
+	openFiles   Range
+}
+
+// Add adds the next sample.
+func (s *SoakSamples) Add(u Usage) {
+	s.size = max(s.size, 1)
+	one := soakBlock{
+		samples: 1, startS: u.StartS, endS: u.StartS + u.LengthS, rssBytes: float64(u.Process.RSSBytes), heldBytes: float64(u.Process.HeldBytes),
+		collections: int(u.Process.GCCycles),
+		goroutines:  Range{Min: u.Process.Goroutines, Max: u.Process.Goroutines},
+		openFiles:   Range{Min: u.Process.OpenFiles, Max: u.Process.OpenFiles},
+	}
+	last := len(s.blocks) - 1
+	if last >= 0 && s.blocks[last].samples < s.size {
+		s.blocks[last] = s.blocks[last].join(one)
+		return
+	}
+	if len(s.blocks) == mostBlocks {
+		s.halve()
+	}
+	s.blocks = append(s.blocks, one)
+}
+
+// halve joins each two neighbours. All blocks are complete.
+func (s *SoakSamples) halve() {
+	s.size *= 2
+	for i := range mostBlocks / 2 {
+		s.blocks[i] = s.blocks[2*i].join(s.blocks[2*i+1])
+	}
+	s.blocks = s.blocks[:mostBlocks/2]
+}
+
+// join is b with what follows it.
+func (b soakBlock) join(next soakBlock) soakBlock {
+	all := b.samples + next.samples
+	mean := func(before, after float64) float64 {
+		return (before*float64(b.samples) + after*float64(next.samples)) / float64(all)
+	}
+	return soakBlock{
+		samples: all, startS: b.startS, endS: next.endS,
+		rssBytes:    mean(b.rssBytes, next.rssBytes),
+		heldBytes:   mean(b.heldBytes, next.heldBytes),
+		collections: b.collections + next.collections,
+		goroutines:  joined(b.goroutines, next.goroutines),
+		openFiles:   joined(b.openFiles, next.openFiles),
+	}
+}
+
+// joined is the range of both.
+func joined(r, s Range) Range {
+	return Range{Min: min(r.Min, s.Min), Max: max(r.Max, s.Max)}
+}
+
+// Soak summarizes the samples without their first tenth. With fewer than MinSoakSamples,
+// only their number is set.
+func (s *SoakSamples) Soak() Soak {
+	var judged Soak
+	blocks := s.blocks[(len(s.blocks)+9)/10:]
+	for _, b := range blocks {
+		judged.Samples += b.samples
+	}
+	if judged.Samples < MinSoakSamples {
+		return judged
+	}
+	judged.LengthS = blocks[len(blocks)-1].endS - blocks[0].startS
+	judged.Goroutines = levelOf(blocks, func(b soakBlock) Range { return b.goroutines })
+	judged.OpenFiles = levelOf(blocks, func(b soakBlock) Range { return b.openFiles })
+	judged.Held = growthOf(blocks, func(b soakBlock) float64 { return b.heldBytes })
+	judged.RSS = growthOf(blocks, func(b soakBlock) float64 { return b.rssBytes })
+	for _, b := range blocks {
+		judged.Collections += b.collections
+	}
+	return judged
+}
+
+// growthOf is the growth of a quantity over blocks.
+func growthOf(blocks []soakBlock, of func(soakBlock) float64) Growth {
+	const secondsPerHour = 3600
+	var at, bytes []float64
+	for _, b := range blocks {
+		at, bytes = append(at, (b.startS+b.endS)/2), append(bytes, of(b))
+	}
+	slope, median := stats.TheilSen(at, bytes), stats.Median(bytes)
+	lengthS := blocks[len(blocks)-1].endS - blocks[0].startS
+	return Growth{
+		MedianBytes: median, BytesPerH: slope * secondsPerHour,
+		Share: slope * lengthS / max(median, 1), TrendP: stats.MannKendall(bytes),
+	}
+}
+
+// levelOf is the level of a quantity over blocks.
+func levelOf(blocks []soakBlock, of func(soakBlock) Range) Level {
+	level := Level{Range: of(blocks[0])}
+	least := math.MaxInt
+	for tenth := range 10 {
+		part := blocks[tenth*len(blocks)/10 : (tenth+1)*len(blocks)/10]
+		low := math.MaxInt
+		for _, b := range part {
+			level.Range = joined(level.Range, of(b))
+			low = min(low, of(b).Min)
+		}
+		least = min(least, low)
+		level.Rise = max(level.Rise, low-least)
+	}
+	return level
 }

@@ -69,34 +69,6 @@ type PlannedTrial struct {
 	Point  []string `json:"point,omitempty"` // a value for each of the sweep's knobs, in their order
 }
 
-// Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
-// data point.
-type Trial struct {
-	PlannedTrial
-	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's
-	Started            time.Time      `json:"started"`
-	Ended              time.Time      `json:"ended"`
-	Servers            int            `json:"servers"`
-	Clients            int            `json:"clients"`
-	Workers            int            `json:"workers"` // of each client; 0 unknown
-	Ops                uint64         `json:"ops"`     // as Run.Ops
-	WindowS            float64        `json:"window_s"`
-	OpsPerS            float64        `json:"ops_per_s"`
-	P50                *float64       `json:"p50_us"` // of the calls' latency; nil with too few calls
-	P99                *float64       `json:"p99_us"`
-	OpP50              *float64       `json:"op_p50_us"` // of the operations' latency, from when they were due; nil also when saturated
-	OpP99              *float64       `json:"op_p99_us"`
-	OfferedOpsPerS     float64        `json:"offered_ops_per_s"` // of an open loop; 0 of a closed one
-	BytesPerOpSent     float64        `json:"bytes_per_op_sent"` // by clients, without frame headers; 0 unknown
-	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
-	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
-	Verdict            Verdict        `json:"verdict"`
-	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
-	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
-	ClientBound        bool           `json:"client_bound,omitempty"`
-	Bottleneck         BottleneckKind `json:"limit,omitempty"` // see Bottleneck; "" of one that is not VALID
-}
-
 // ReadSweep reads a sweep's folder: the plan, and the trials finished so far in
 // the order of their execution, which may be none. Errors name the file; that of
 // a folder without a sweep is fs.ErrNotExist.

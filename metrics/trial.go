@@ -1,5 +1,7 @@
 package metrics
 
+import "time"
+
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
 // the sweep's.
 func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
@@ -10,14 +12,15 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Ended:        run.Ended,
 		Servers:      run.Count(Server),
 		Clients:      run.Count(Client),
+		Workers:      run.Workers(),
 		Ops:          run.Ops,
 		WindowS:      run.WindowS,
 		OpsPerS:      run.OpsPerS,
+		P50:          run.Latency[CallLatency].P50,
+		P99:          run.Latency[CallLatency].P99,
+		OpP50:        run.Latency[OpLatency].P50,
+		OpP99:        run.Latency[OpLatency].P99,
 		Verdict:      run.Verdict,
-	}
-	trial.Workers = run.Workers()
-	if calls, ok := run.Latency[CallLatency]; ok {
-		trial.P50, trial.P99 = calls.P50, calls.P99
 	}
 	if run.WarmUp != nil {
 		trial.NonStationary = !run.WarmUp.Stationary
@@ -27,9 +30,6 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	}
 	if run.Bottleneck != nil {
 		trial.Bottleneck = run.Bottleneck.Kind
-	}
-	if ops, ok := run.Latency[OpLatency]; ok {
-		trial.OpP50, trial.OpP99 = ops.P50, ops.P99
 	}
 	if run.Offered != nil {
 		trial.OfferedOpsPerS = run.Offered.OpsPerS
@@ -59,4 +59,32 @@ func (t Trial) Stamps() []string {
 		stamps = append(stamps, "CLIENT-BOUND")
 	}
 	return stamps
+}
+
+// Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
+// data point.
+type Trial struct {
+	PlannedTrial
+	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's
+	Started            time.Time      `json:"started"`
+	Ended              time.Time      `json:"ended"`
+	Servers            int            `json:"servers"`
+	Clients            int            `json:"clients"`
+	Workers            int            `json:"workers"` // of each client; 0 unknown
+	Ops                uint64         `json:"ops"`     // as Run.Ops
+	WindowS            float64        `json:"window_s"`
+	OpsPerS            float64        `json:"ops_per_s"`
+	P50                *float64       `json:"p50_us"` // of the calls' latency; nil with too few calls
+	P99                *float64       `json:"p99_us"`
+	OpP50              *float64       `json:"op_p50_us"` // of the operations' latency, from when they were due; nil also when saturated
+	OpP99              *float64       `json:"op_p99_us"`
+	OfferedOpsPerS     float64        `json:"offered_ops_per_s"` // of an open loop; 0 of a closed one
+	BytesPerOpSent     float64        `json:"bytes_per_op_sent"` // by clients, without frame headers; 0 unknown
+	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
+	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
+	Verdict            Verdict        `json:"verdict"`
+	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
+	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
+	ClientBound        bool           `json:"client_bound,omitempty"`
+	Bottleneck         BottleneckKind `json:"limit,omitempty"` // see Bottleneck; "" of one that is not VALID
 }

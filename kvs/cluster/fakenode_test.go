@@ -218,7 +218,7 @@ func (n *fakeNode) load() {
 func (n *fakeNode) account(s *metrics.Summary) {
 	servers := uint64(len(s.Peers))
 	s.Edges = new(metrics.Edges)
-	s.Workers = []metrics.WorkerCounts{{Loaded: servers * fakeLoad.Ops(), Drawn: s.Total.Ops() - servers*fakeLoad.Ops(), Verified: s.Total.Ops(),
+	s.Workers = []metrics.WorkerAccount{{Loaded: servers * fakeLoad.Ops(), Drawn: s.Total.Ops() - servers*fakeLoad.Ops(), Verified: s.Total.Ops(),
 		OpeningOps: 1024, Opening: n.name, Redrawn: n.name}}
 }
 

@@ -101,8 +101,8 @@ func (o *firstOps) note(s *workload.Source) {
 
 // accounts returns every worker's account of its operations. A new plan draws the first
 // operations again, independent of faults in the workers' plan and sources.
-func (g *Generator) accounts() []metrics.WorkerCounts {
-	accounts := make([]metrics.WorkerCounts, len(g.workers))
+func (g *Generator) accounts() []metrics.WorkerAccount {
+	accounts := make([]metrics.WorkerAccount, len(g.workers))
 	plan, err := workload.New(g.config.Workload)
 	if err != nil {
 		return nil // never: New made one of the same configuration
@@ -116,14 +116,14 @@ func (g *Generator) accounts() []metrics.WorkerCounts {
 }
 
 // account returns the worker's account, given a new source of its operations.
-func (w *worker) account(again *workload.Source) metrics.WorkerCounts {
+func (w *worker) account(again *workload.Source) metrics.WorkerAccount {
 	ops := make([]workload.Op, drawn)
 	for left := w.firstOps.drawn; left > 0; {
 		n := min(left, drawn)
 		again.Fill(ops[:n])
 		left -= n
 	}
-	return metrics.WorkerCounts{
+	return metrics.WorkerAccount{
 		Loaded: sum(w.loaded).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
 		OpeningOps: w.firstOps.drawn,
 		Opening:    fmt.Sprintf("%016x", w.firstOps.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),

@@ -29,7 +29,7 @@ func goodRun() *judged {
 			WindowStart: base.Add(time.Duration(i) * time.Second), WindowLengthS: 100,
 			InWindow: metrics.Counts{Gets: 100, Puts: 10, Hits: 100}, Total: twice, Edges: new(metrics.Edges),
 			Peers:   []metrics.PeerCounts{{Peer: "s0", Counts: pair}, {Peer: "s1", Counts: pair}},
-			Workers: []metrics.WorkerCounts{{Loaded: 2, Drawn: twice.Ops() - 2, Verified: twice.Ops(), OpeningOps: 200, Opening: name, Redrawn: name}},
+			Workers: []metrics.WorkerAccount{{Loaded: 2, Drawn: twice.Ops() - 2, Verified: twice.Ops(), OpeningOps: 200, Opening: name, Redrawn: name}},
 		}
 		s.Peers[i].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: s})

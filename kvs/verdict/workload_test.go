@@ -17,7 +17,7 @@ func TestJudgeWorkload(t *testing.T) {
 		{"two clients, one stream", func(s []*metrics.Summary, e *expectation) { s[3].Workers[0].Opening = s[2].Workers[0].Opening }, "worker 0 of c1 drew the same operations as worker 0 of c0"},
 		{"a short stream in common", func(s []*metrics.Summary, e *expectation) {
 			s[2].Workers[0].OpeningOps = 10
-			s[3].Workers[0] = metrics.WorkerCounts{Loaded: 2, Drawn: s[3].Workers[0].Drawn, Verified: s[3].Workers[0].Verified,
+			s[3].Workers[0] = metrics.WorkerAccount{Loaded: 2, Drawn: s[3].Workers[0].Drawn, Verified: s[3].Workers[0].Verified,
 				OpeningOps: 10, Opening: s[2].Workers[0].Opening, Redrawn: s[2].Workers[0].Opening}
 		}, "VALID"},
 		{"an operation dropped", func(s []*metrics.Summary, e *expectation) { s[3].Workers[0].Drawn++ }, "INVALID(worker 0 drew 203 operations and 202 of them were done"},

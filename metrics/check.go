@@ -2,6 +2,36 @@ package metrics
 
 import "fmt"
 
+// Check is what a client's check of linearizability found (-linearizable).
+type Check struct {
+	Keys    int    `json:"keys"`            // that were recorded
+	Slices  int    `json:"slices"`          // stretches of time in which they were
+	Ops     uint64 `json:"ops"`             // operations that were verified
+	Illegal uint64 `json:"illegal"`         // histories, each of a key in a slice, that no order explains
+	Unknown uint64 `json:"unknown"`         // histories of which it could not be said
+	Order   uint64 `json:"order"`           // operations that contradict the order of their own batch
+	First   string `json:"first,omitempty"` // the first of these in words
+}
+
+// Fault says in words what the check found wrong; "" when all is right.
+func (c Check) Fault() string {
+	switch {
+	case c.Illegal+c.Order > 0:
+		return "not linearizable: " + c.First
+	case c.Unknown > 0:
+		return "perhaps not linearizable: " + c.First
+	case c.Ops == 0:
+		return "-linearizable recorded no operation"
+	}
+	return ""
+}
+
+// Text sums the check up in a line.
+func (c Check) Text() string {
+	return fmt.Sprintf("checked %d operations on %d keys in %d slices: %d histories not linearizable, %d unknown, %d operations against their batch's order",
+		c.Ops, c.Keys, c.Slices, c.Illegal, c.Unknown, c.Order)
+}
+
 // JointCheck is what a run's launcher found in the slices that all clients
 // recorded at the same time (-linearizable, two clients or more).
 type JointCheck struct {
@@ -41,4 +71,11 @@ func (c JointCheck) Text() string {
 		text += fmt.Sprintf("; slices that were not verified: %d", c.Unverified)
 	}
 	return text
+}
+
+// Violation is a history that is not linearizable, or not certainly.
+type Violation struct {
+	Why     string      `json:"why"`
+	History History     `json:"history"`
+	Part    []HistoryOp `json:"part"` // the operations that contradict each other
 }

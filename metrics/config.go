@@ -1,0 +1,46 @@
+package metrics
+
+// Config is a node's first record: its flags and its machine.
+type Config struct {
+	Args    []string     `json:"args"`
+	Flags   FlagValues   `json:"flags"`                  // every flag's final value, by name
+	Classes *FlagClasses `json:"flag_classes,omitempty"` // of Flags; nil in older records
+	Host    Host         `json:"host"`
+	Binary  string       `json:"binary_sha256"`
+
+	Process  ProcessID `json:"process"`
+	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
+	MaxProcs int       `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
+
+	Capabilities *Capabilities `json:"capabilities,omitempty"` // nil in older records: all
+}
+
+// ProcessID identifies one process of a machine until the machine restarts. A pid
+// alone is reused.
+type ProcessID struct {
+	PID        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"` // clock ticks from the machine's start to the process's (proc(5), field 22 of stat)
+}
+
+// Host describes a node's machine.
+type Host struct {
+	Hostname             string `json:"hostname"`
+	CPUModel             string `json:"cpu_model"`
+	Cores                int    `json:"cores"` // logical processors
+	MemoryTotalBytes     uint64 `json:"memory_total_bytes"`
+	MemoryAvailableBytes uint64 `json:"memory_available_bytes"` // when it was asked; without swapping
+	Kernel               string `json:"kernel"`
+	OS                   string `json:"os"`
+	GoVersion            string `json:"go_version"`
+	GitCommit            string `json:"git_commit"` // of the build, "" when unknown
+}
+
+// Capabilities are a program's engine and what it can do. A verdict makes the
+// checks that they allow.
+type Capabilities struct {
+	Engine string `json:"engine,omitempty"` // of a server: what keeps the keys, in words
+	Store  bool   `json:"store"`            // a read returns what was written; false of a ceiling
+}
+
+// AllCapabilities are those of a store.
+var AllCapabilities = Capabilities{Store: true}

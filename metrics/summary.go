@@ -1,0 +1,106 @@
+package metrics
+
+import (
+	"math"
+	"time"
+)
+
+// Summary is a node's last record: exact counts from its start to its end.
+type Summary struct {
+	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
+	WindowLengthS float64              `json:"window_length_s"`
+	Total         Counts               `json:"total"`           // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"`       // clients: replies verified inside the window
+	Edges         *Edges               `json:"edges,omitempty"` // clients: of InWindow
+	Peers         []PeerCounts         `json:"peers"`           // a client's servers, a server's clients; sums to Total
+	Bytes         Bytes                `json:"bytes"`           // clients: like Total
+	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
+	Verification  Verification         `json:"verification"`
+	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
+	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
+	Usage         Table                `json:"usage"`              // over the window
+	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
+	Latency       map[string]Quantiles `json:"latency,omitempty"`
+	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one
+	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order
+	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, up to the fewest that a worker drew
+	Workers       []WorkerAccount      `json:"workers,omitempty"`  // of a client, in worker order
+	Seen          *Seen                `json:"seen,omitempty"`     // of a server
+}
+
+// OpsPerS is the window's rate in operations per second; 0 without a window.
+func (s Summary) OpsPerS() float64 { return PerSecond(float64(s.InWindow.Ops()), s.WindowLengthS) }
+
+// PeerCounts are the operations between a node and one of its peers.
+type PeerCounts struct {
+	Peer   string `json:"peer"` // the peer's node name
+	Counts Counts `json:"counts"`
+	Load   Counts `json:"load,omitzero"` // of them, those of the load; a client's peers only
+}
+
+// Verification is what a client found when it checked its replies.
+type Verification struct {
+	Checked   uint64 `json:"checked"`  // values whose length, header and check bytes were checked
+	Compared  uint64 `json:"compared"` // of these, values compared in full
+	Failures  uint64 `json:"failures"`
+	AnyKey    uint64 `json:"any_key,omitempty"`   // of those checked, values that were right for some key, not for theirs: the server has no store
+	Unchecked uint64 `json:"unchecked,omitempty"` // values that were not checked at all (-verify none)
+	First     string `json:"first,omitempty"`     // the first failure in words
+}
+
+// Add adds what another worker found.
+func (v *Verification) Add(w Verification) {
+	v.Checked += w.Checked
+	v.Compared += w.Compared
+	v.Failures += w.Failures
+	v.AnyKey += w.AnyKey
+	v.Unchecked += w.Unchecked
+	if v.First == "" {
+		v.First = w.First
+	}
+}
+
+// EdgeSlots is how many slots each end of a window has: they reach as far as
+// clients' windows may be apart, a twentieth of one (DESIGN, section 6).
+const EdgeSlots = 150
+
+// EdgeSlot is a slot's length: a 3000th of the window, 10 ms of 30 s. So the
+// memory is the same for a day.
+func EdgeSlot(window time.Duration) time.Duration {
+	return max(1, window/(20*EdgeSlots))
+}
+
+// Edges are a client's verified operations near both ends of its window, by the
+// slot that their reply came in. They say what came inside a window that begins
+// a little later or ends a little earlier: one that all clients have in common.
+type Edges struct {
+	SlotS float64  `json:"slot_s"` // a slot's length
+	First []uint64 `json:"first"`  // from the opening on
+	Last  []uint64 `json:"last"`   // up to the close
+}
+
+// slots is how many slots are nearest to a time from 0 on, at most most.
+func (e *Edges) slots(seconds float64, most int) int {
+	return int(min(math.Round(max(0, seconds)/e.SlotS), float64(most)))
+}
+
+// Within returns how many of the operations of the summary's window came in the
+// stretch of it that begins lateS seconds after its opening and ends earlyS
+// seconds before its close, both at the nearest slot's end and within the edges;
+// and that stretch's length in seconds. The count is exact for that stretch. A
+// summary without edges has its window and nothing else.
+func (s Summary) Within(lateS, earlyS float64) (ops uint64, seconds float64) {
+	ops, seconds = s.InWindow.Ops(), s.WindowLengthS
+	if s.Edges == nil || s.Edges.SlotS <= 0 {
+		return ops, seconds
+	}
+	e := s.Edges
+	late, early := e.slots(lateS, len(e.First)), e.slots(earlyS, len(e.Last))
+	for _, n := range e.First[:late] {
+		ops -= n
+	}
+	for _, n := range e.Last[len(e.Last)-early:] {
+		ops -= n
+	}
+	return ops, seconds - float64(late+early)*e.SlotS
+}
