@@ -166,6 +166,19 @@ func (r *Reply) Stored() {
 	r.n++
 }
 
+// Answer appends the result of an operation of a kind. old is the key's previous value; ok
+// is false if there was none.
+func (r *Reply) Answer(kind Kind, old []byte, ok bool) {
+	switch {
+	case !kind.Reads():
+		r.Stored()
+	case ok:
+		r.Found(old)
+	default:
+		r.Missing()
+	}
+}
+
 // Frame returns the headroom and the body, for a codec to send.
 func (r *Reply) Frame() []byte {
 	if len(r.buf) < Headroom {

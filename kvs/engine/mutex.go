@@ -26,14 +26,19 @@ func (m *Mutex) Len() int {
 
 // Apply executes ops in order; see kvs.Engine.
 func (m *Mutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	execute(&m.mu, m.values, ops, reply)
+}
+
+// execute applies ops to a map under its lock.
+func execute(lock sync.Locker, values map[string][]byte, ops []kvs.Op, reply *kvs.Reply) {
+	lock.Lock()
+	defer lock.Unlock()
 	for i := range ops {
 		op := &ops[i]
-		old, ok := m.values[string(op.Key)]
-		answer(reply, op.Kind, old, ok)
+		old, ok := values[string(op.Key)]
+		reply.Answer(op.Kind, old, ok)
 		if op.Kind.Writes() {
-			m.values[string(op.Key)] = bytes.Clone(op.Value)
+			values[string(op.Key)] = bytes.Clone(op.Value)
 		}
 	}
 }

@@ -22,21 +22,18 @@ func (*Null) Len() int { return 0 }
 
 // Apply executes ops in order, as if all keys had one value.
 func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	value := n.value.Load()
+	var value []byte
+	stored := n.value.Load()
+	if stored != nil {
+		value = *stored
+	}
 	for i := range ops {
 		op := &ops[i]
-		switch {
-		case !op.Kind.Reads():
-			reply.Stored()
-		case value != nil:
-			reply.Found(*value)
-		default:
-			reply.Missing()
-		}
-		if op.Kind.Writes() && (value == nil || len(*value) != len(op.Value)) {
+		reply.Answer(op.Kind, value, stored != nil)
+		if op.Kind.Writes() && (stored == nil || len(value) != len(op.Value)) {
 			copied := bytes.Clone(op.Value)
-			value = &copied
-			n.value.Store(value)
+			value, stored = copied, &copied
+			n.value.Store(stored)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"sync"
 
 	"kvlab/kvs"
@@ -32,32 +31,12 @@ func (m *RWMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		for n < len(ops) && ops[n].Kind.Writes() == ops[0].Kind.Writes() {
 			n++
 		}
+		lock := m.mu.RLocker()
 		if ops[0].Kind.Writes() {
-			m.write(ops[:n], reply)
-		} else {
-			m.read(ops[:n], reply)
+			lock = &m.mu
 		}
+		execute(lock, m.values, ops[:n], reply)
 		ops = ops[n:]
-	}
-}
-
-func (m *RWMutex) read(ops []kvs.Op, reply *kvs.Reply) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for i := range ops {
-		value, ok := m.values[string(ops[i].Key)]
-		answer(reply, kvs.Get, value, ok)
-	}
-}
-
-func (m *RWMutex) write(ops []kvs.Op, reply *kvs.Reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i := range ops {
-		op := &ops[i]
-		old, ok := m.values[string(op.Key)]
-		m.values[string(op.Key)] = bytes.Clone(op.Value)
-		answer(reply, op.Kind, old, ok)
 	}
 }
 

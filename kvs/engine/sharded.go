@@ -56,7 +56,7 @@ func (s *Sharded) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		} else {
 			old, ok = shard.get(op.Key)
 		}
-		answer(reply, op.Kind, old, ok)
+		reply.Answer(op.Kind, old, ok)
 	}
 }
 

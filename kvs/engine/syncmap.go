@@ -138,18 +138,13 @@ func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
 func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 	block := newBlock(op.Key, op.Value)
 	old := m.store(hash, op.Key, block)
-	if old == nil {
+	var value []byte
+	if old != nil {
+		_, value = old.contents()
+	} else {
 		m.length.Add(1)
 	}
-	switch {
-	case !op.Kind.Reads():
-		reply.Stored()
-	case old != nil:
-		_, value := old.contents()
-		reply.Found(value)
-	default:
-		reply.Missing()
-	}
+	reply.Answer(op.Kind, value, old != nil)
 }
 
 // store replaces the block of a key and returns the old one, or nil for a new key.

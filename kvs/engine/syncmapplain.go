@@ -32,7 +32,7 @@ func (m *SyncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
 			old, ok = m.values.Load(string(op.Key))
 		}
 		value, _ := old.([]byte)
-		answer(reply, op.Kind, value, ok)
+		reply.Answer(op.Kind, value, ok)
 	}
 }
 

@@ -30,7 +30,7 @@ func (x *XSync) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		} else {
 			old, ok = x.values.Load(string(op.Key))
 		}
-		answer(reply, op.Kind, old, ok)
+		reply.Answer(op.Kind, old, ok)
 	}
 }
 

@@ -12,19 +12,14 @@ func (e *Engine) write(p *participant, hash uint64, op *kvs.Op, reply *kvs.Reply
 	b := p.alloc(recordHeader + len(op.Key) + len(op.Value))
 	record(e.arena.data(b)).fill(op.Key, op.Value)
 	old := e.store(p, hash, op.Key, b)
-	switch {
-	case !op.Kind.Reads():
-		reply.Stored()
-	case old != 0: // retired or not, it stays as it is until p leaves
-		reply.Found(record(e.arena.data(old)).value())
-	default:
-		reply.Missing()
-	}
-	if old != 0 {
+	var value []byte
+	if old != 0 { // retired or not, it does not change until p leaves
+		value = record(e.arena.data(old)).value()
 		p.retire(old)
 	} else {
 		p.added++
 	}
+	reply.Answer(op.Kind, value, old != 0)
 }
 
 // store puts the record in b into the index, and returns the block of the one
