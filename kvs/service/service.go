@@ -114,8 +114,8 @@ type Conn struct {
 	// call.
 	Dedup bool
 
-	ops                 [kvs.Kinds]atomic.Uint64
-	hits, misses, calls atomic.Uint64
+	mu   sync.Mutex
+	done Counts // guarded by mu
 
 	seen atomic.Uint64 // operations received, for sampling
 
@@ -139,11 +139,17 @@ func (c *Conn) Close() {
 }
 
 func (c *Conn) counts() Counts {
-	counts := Counts{Hits: c.hits.Load(), Misses: c.misses.Load(), Calls: c.calls.Load()}
-	for k := range counts.Ops {
-		counts.Ops[k] = c.ops[k].Load()
-	}
-	return counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.done
+}
+
+// count adds a call and what it applied.
+func (c *Conn) count(done Counts) {
+	done.Calls = 1
+	c.mu.Lock()
+	c.done.add(done)
+	c.mu.Unlock()
 }
 
 // chunk is how many operations an engine gets at a time: enough to overlap their
@@ -158,7 +164,7 @@ var chunks = sync.Pool{New: func() any { return new([chunk]kvs.Op) }}
 // MaxBody bytes or a panic in the engine is an error: the effect of the batch is then
 // unknown. Operations that the engine did apply are counted.
 func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
-	var done applied
+	var done Counts
 	reply.Reset()
 	if c.Dedup {
 		reply.Dedup(batch.Len())
@@ -174,7 +180,7 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 			err = fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
 		}
 		chunks.Put(scratch)
-		c.count(&done)
+		c.count(done)
 	}()
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])
@@ -183,9 +189,9 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 			c.service.engine.Apply(ops, reply)
 			picker.pick(ops)
 			for i := range ops {
-				done.ops[ops[i].Kind]++
+				done.Ops[ops[i].Kind]++
 			}
-			done.hits, done.misses = reply.Hits, reply.Misses
+			done.Hits, done.Misses = uint64(reply.Hits), uint64(reply.Misses)
 		}
 		if err != nil {
 			return err
@@ -197,21 +203,4 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 			return nil
 		}
 	}
-}
-
-// applied counts the operations of one batch.
-type applied struct {
-	ops          [kvs.Kinds]uint64
-	hits, misses int
-}
-
-func (c *Conn) count(a *applied) {
-	for k, n := range a.ops {
-		if n > 0 {
-			c.ops[k].Add(n)
-		}
-	}
-	c.hits.Add(uint64(a.hits))
-	c.misses.Add(uint64(a.misses))
-	c.calls.Add(1)
 }
