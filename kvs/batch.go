@@ -141,20 +141,16 @@ type Ops struct {
 func (o *Ops) Next(ops []Op) (int, error) {
 	for i := range ops {
 		if o.left == 0 {
-			return i, o.end()
+			if len(o.rest) != 0 {
+				return i, fmt.Errorf("%w batch: %d bytes after the last operation", ErrMalformed, len(o.rest))
+			}
+			return i, nil
 		}
 		if err := o.one(&ops[i]); err != nil {
 			return i, err
 		}
 	}
 	return len(ops), nil
-}
-
-func (o *Ops) end() error {
-	if len(o.rest) != 0 {
-		return fmt.Errorf("%w batch: %d bytes after the last operation", ErrMalformed, len(o.rest))
-	}
-	return nil
 }
 
 func (o *Ops) one(op *Op) error {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"kvlab/kvs"
@@ -227,11 +228,17 @@ func send(conn net.Conn, message any) error {
 	return nil
 }
 
+// sumLen is the length of a message's checksum.
+const sumLen = len("#01234567")
+
 // seal encodes a message. Its newline makes servers of text protocols (HTTP, Redis)
 // answer at once, so that the client can recognize them.
 func seal(message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	body = append(body, '\n')
+	for slices.Contains([]byte{0x80, 21, 22}, byte(len(body)+sumLen)) { // see prefixLen
+		body = append(body, '\n')
+	}
 	body = fmt.Appendf(body, "#%08x", crc32.Checksum(body, castagnoli))
 	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...), err
 }
@@ -266,8 +273,7 @@ func receive(conn net.Conn, message any) error {
 // open checks a message's checksum and removes it. Peers of the first protocols send
 // none; objection refuses them by their protocol number.
 func open(body []byte) ([]byte, error) {
-	const length = len("#01234567")
-	end := len(body) - length
+	end := len(body) - sumLen
 	if end < 0 || body[end] != '#' {
 		return body, nil
 	}

@@ -83,7 +83,7 @@ func (s *session) WriteRequest(r *rpc.Request, body any) error {
 	if err != nil {
 		return err
 	}
-	if err := s.conn.request(number, batch); err != nil {
+	if err := s.conn.WriteRequest(&rpc.Request{Seq: number}, batch); err != nil {
 		s.conn.closeFor(err)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 	if s.options.CallTimeout > 0 {
 		limit = s.options.CallTimeout
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, limit)
+	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("%w: no new connection within %v", ErrTimeout, limit))
 	defer cancel()
 	s.options.Session.Next, s.options.Session.Unanswered = s.pending.unanswered()
 	last := cause
@@ -188,11 +188,8 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 		case <-time.After(time.Duration(fastrand.Uint32n(uint32(pause)))):
 		case <-ctx.Done():
 		}
-		switch {
-		case s.ctx.Err() != nil:
-			return nil, fmt.Errorf("%w; %w", context.Cause(s.ctx), last)
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("%w: no new connection within %v: %w; the one before: %w", ErrTimeout, limit, last, cause)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %w; the one before: %w", context.Cause(ctx), last, cause)
 		}
 		s.options.Session.Connection++
 		conn, _, err := newSessionConn(ctx, s.addr, s.options)
@@ -215,6 +212,8 @@ type sessionConn struct {
 	conn  clientConn
 	ended chan struct{} // closed with the connection
 	close sync.Once
+
+	unwatch func() bool
 }
 
 func newSessionConn(ctx context.Context, addr string, o Options) (*sessionConn, Hello, error) {
@@ -229,13 +228,7 @@ func newSessionConn(ctx context.Context, addr string, o Options) (*sessionConn, 
 // watch closes the connection when its session ends, or after half a call timeout
 // without a reply.
 func (c *sessionConn) watch(s *session) {
-	go func() {
-		select {
-		case <-s.ctx.Done():
-			c.closeFor(context.Cause(s.ctx))
-		case <-c.ended:
-		}
-	}()
+	c.unwatch = context.AfterFunc(s.ctx, func() { c.closeFor(context.Cause(s.ctx)) })
 	if half := s.options.CallTimeout / 2; half > 0 {
 		go watchdog(&s.pending.sent, &s.pending.answered, half, c.ended, c.closeFor)
 	}
@@ -246,14 +239,10 @@ func (c *sessionConn) watch(s *session) {
 func (c *sessionConn) closeFor(reason error) {
 	c.conn.closeFor(reason)
 	c.close.Do(func() {
+		c.unwatch()
 		close(c.ended)
 		_ = c.binaryClient.Close() // the reason says more
 	})
-}
-
-// request sends a call.
-func (c *sessionConn) request(number uint64, batch *kvs.Batch) error {
-	return c.write(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, batch.Frame())
 }
 
 // pendingCalls are a session's calls without a reply, in order, numbered from 0.

@@ -29,43 +29,20 @@ func (c tlsConn) handshake() error {
 	return err
 }
 
-// errClear and errTLS report that only one side uses TLS.
-var (
-	errClear = errors.New("the other side speaks without TLS")
-	errTLS   = errors.New("the other side speaks TLS")
-)
+// errTLS reports that only the other side uses TLS.
+var errTLS = errors.New("the other side speaks TLS")
 
 // A handshake without TLS begins with a length in two bytes and a brace. TLS begins
 // with a record of type 22 and version 3 (RFC 8446, 5.1). The first prefixLen bytes
-// distinguish the two.
+// distinguish the two; seal avoids the lengths that crypto/tls takes for a record's type.
 const prefixLen = 3
 
 func beginsTLS(prefix []byte) bool { return prefix[0] == 22 && prefix[1] == 3 && prefix[2] != '{' }
 
-// clearDetector is a connection below TLS. Its Read fails with errClear if the first
-// bytes are a handshake without TLS.
-type clearDetector struct {
-	net.Conn
-	known  bool
-	prefix []byte // read, and not passed on yet
-}
-
-func (c *clearDetector) Read(p []byte) (int, error) {
-	if !c.known {
-		c.prefix = make([]byte, prefixLen)
-		if _, err := io.ReadFull(c.Conn, c.prefix); err != nil {
-			return 0, err
-		}
-		if c.known = true; c.prefix[prefixLen-1] == '{' {
-			return 0, errClear
-		}
-	}
-	if len(c.prefix) > 0 {
-		n := copy(p, c.prefix)
-		c.prefix = c.prefix[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
+// isClear reports whether TLS failed because the other side began a handshake without it.
+func isClear(err error) bool {
+	var record tls.RecordHeaderError
+	return errors.As(err, &record) && record.RecordHeader[prefixLen-1] == '{'
 }
 
 // encrypt performs the client's half of the TLS handshake, if the options have TLS.
@@ -79,11 +56,11 @@ func (o Options) encrypt(conn net.Conn, addr string) (net.Conn, error) {
 	}
 	config := o.TLS.Clone()
 	config.ServerName = host
-	secure := tlsConn{tls.Client(&clearDetector{Conn: conn}, config), conn}
+	secure := tlsConn{tls.Client(conn, config), conn}
 	err = secure.handshake()
 	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, errClear):
+	case isClear(err):
 		return nil, fmt.Errorf("%w: the client was started with -tls, the server without", ErrRefused)
 	case errors.As(err, &untrusted):
 		return nil, fmt.Errorf("%w: the server's certificate: %w", ErrRefused, untrusted.Err)
@@ -98,12 +75,12 @@ func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 	if o.TLS == nil {
 		return conn, nil
 	}
-	secure := tlsConn{tls.Server(&clearDetector{Conn: conn}, o.TLS), conn}
+	secure := tlsConn{tls.Server(conn, o.TLS), conn}
 	err := secure.handshake()
 	switch {
 	case err == nil:
 		return secure, nil
-	case errors.Is(err, errClear):
+	case isClear(err):
 		return nil, o.refuseInClear(conn, "the server ("+o.Node+") was started with -tls, the client without")
 	}
 	linger(conn) // TLS has said why

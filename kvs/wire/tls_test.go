@@ -123,6 +123,23 @@ func TestServerMeetsNoTLS(t *testing.T) {
 	}
 }
 
+// TLS recognizes a handshake without it, of any length, from either side.
+func TestClearIsRecognized(t *testing.T) {
+	config := encryptedID(t).TLS
+	config.ServerName = "127.0.0.1"
+	for n := range 300 {
+		whole, err := seal(hello{Hello: Hello{Node: strings.Repeat("n", n)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for side, conn := range map[string]*tls.Conn{"server": tls.Server(newTape(whole), config), "client": tls.Client(newTape(whole), config)} {
+			if err := conn.Handshake(); !isClear(err) {
+				t.Errorf("%s, a message of %d bytes: %v", side, len(whole), err)
+			}
+		}
+	}
+}
+
 // overheard keeps what is written to a connection.
 type overheard struct {
 	net.Conn
