@@ -17,17 +17,11 @@ const always = math.MinInt64
 
 // cell is a value's write and the relevant operations among those that read it.
 type cell struct {
-	value  metrics.Value
 	write  *op
 	first  *op  // the write or read with the earliest return
 	last   *op  // the write or read with the latest call
 	next   *op  // the read-modify-write that replaced the value; nil if none is known
-	tied   bool // the write is a read-modify-write whose read is known
 	placed bool // in a block
-}
-
-func newCell(write *op) *cell {
-	return &cell{value: write.Wrote, write: write, first: write, last: write, tied: write.Read != nil}
 }
 
 func (c *cell) add(o *op) {
@@ -73,8 +67,8 @@ func arrange(h metrics.History) (blocks []*block, found *Result) {
 	}
 	values := slices.Sorted(maps.Keys(cells)) // so that the same history gives the same answer
 	for _, v := range values {
-		if cells[v].tied {
-			continue
+		if cells[v].write.Read != nil {
+			continue // it follows another cell
 		}
 		b, found := chain(cells, cells[v])
 		if found != nil {
@@ -105,7 +99,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 		if c := cells[o.Wrote]; c != nil {
 			return nil, illegal([]op{*c.write, *o}, "%s was written twice", o.Wrote)
 		}
-		cells[o.Wrote] = newCell(o)
+		cells[o.Wrote] = &cell{write: o, first: o, last: o}
 	}
 	ranges := newWriteRanges(h.Spans)
 	for i := range h.Ops {
@@ -119,7 +113,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 			if !ok {
 				return nil, illegal([]op{*o}, "%s was read, which was not written", *o.Read)
 			}
-			c = newCell(&write)
+			c = &cell{write: &write, first: &write, last: &write}
 			cells[*o.Read] = c
 		}
 		if o.ReturnNs < c.write.CallNs {
@@ -144,7 +138,7 @@ func chain(cells map[metrics.Value]*cell, c *cell) (*block, *Result) {
 	for ; ; c = cells[c.next.Wrote] {
 		b.cells, c.placed = append(b.cells, c), true
 		if latest.last.CallNs > c.first.ReturnNs && latest != c {
-			return nil, illegal(b.ops(), "%s was there after %s, which replaced it", latest.value, c.value)
+			return nil, illegal(b.ops(), "%s was there after %s, which replaced it", latest.write.Wrote, c.write.Wrote)
 		}
 		if c.last.CallNs > latest.last.CallNs {
 			latest = c
@@ -175,7 +169,7 @@ func conflict(blocks []*block) *Result {
 		n, _ := slices.BinarySearchFunc(blocks, a.last, func(b *block, last int64) int { return cmp.Compare(b.first, last) })
 		for _, b := range best[n] {
 			if b != nil && b != a && a.first < b.last {
-				return illegal(append(a.ops(), b.ops()...), "%s and %s were each there after the other", a.cells[0].value, b.cells[0].value)
+				return illegal(append(a.ops(), b.ops()...), "%s and %s were each there after the other", a.cells[0].write.Wrote, b.cells[0].write.Wrote)
 			}
 		}
 	}

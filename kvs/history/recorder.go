@@ -113,13 +113,6 @@ func (r *Recorder) deliver() {
 	}
 }
 
-// finish delivers the fragment after the worker's last call.
-func (r *Recorder) finish() {
-	if r.part != nil && !r.over {
-		r.end(time.Now())
-	}
-}
-
 // Sending keeps a call's operations on recorded keys. It is called before the send.
 func (r *Recorder) Sending(p *Pending, c Call) {
 	p.recorded = r.part != nil && !r.over
@@ -169,21 +162,15 @@ func (r *Recorder) Completed(p *Pending, c Call, err error) {
 	}
 	p.recorded = false
 	r.pending--
-	if err != nil {
-		r.failed(p, c)
-	} else {
+	if err == nil {
 		r.results(p, c, r.slices.ns(now))
 	}
-	r.deliver()
-}
-
-// failed records the writes of a call that failed.
-func (r *Recorder) failed(p *Pending, c Call) {
 	for _, n := range p.ops {
-		if n.wrote != metrics.NoValue {
+		if err != nil && n.wrote != metrics.NoValue {
 			r.add(n, c, nil, metrics.Never)
 		}
 	}
+	r.deliver()
 }
 
 // add records an operation of a call.

@@ -90,7 +90,9 @@ func (s *Slices) Start(with Shared) (stop func() error) {
 		close(over)
 		<-done
 		for _, r := range s.recorders {
-			r.finish()
+			if r.part != nil && !r.over {
+				r.end(time.Now())
+			}
 		}
 		s.verify()
 		return s.err

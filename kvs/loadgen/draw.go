@@ -8,17 +8,6 @@ import (
 	"kvlab/workload"
 )
 
-// kindOf converts a workload's kind to the store's. Both number their kinds alike, or
-// this does not compile.
-func kindOf(k workload.Kind) kvs.Kind {
-	const (
-		_ = -(uint(kvs.Get) ^ uint(workload.Read)) // overflows unless it is 0
-		_ = -(uint(kvs.Put) ^ uint(workload.Update))
-		_ = -(uint(kvs.ReadModifyWrite) ^ uint(workload.ReadModifyWrite))
-	)
-	return kvs.Kind(k)
-}
-
 // drawn is the number of operations that a worker draws at a time. They stay in the
 // first-level cache until they are put into batches.
 const drawn = 512
@@ -124,7 +113,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 		owner := w.router.Server(key, hash)
 		w.block.owners[i] = uint32(owner)
 		x := &r.exchanges[owner]
-		kind := kindOf(op.Kind)
+		kind := kvs.Kind(op.Kind)
 		x.hashes = append(x.hashes, hash)
 		x.kinds = append(x.kinds, kind)
 		if kind == kvs.Get {

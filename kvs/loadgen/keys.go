@@ -99,7 +99,7 @@ func (t *keyTable) fill(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []ui
 	suffixes, hashes, kinds = suffixes[:len(ops)], hashes[:len(ops)], kinds[:len(ops)]
 	prefixes, threeDigits := t.prefixes, &t.suffixes
 	for i, op := range ops {
-		kinds[i] = kindOf(op.Kind)
+		kinds[i] = kvs.Kind(op.Kind) // both number their kinds alike
 		id := uint64(uint32(op.Key))
 		thousands := uint64(uint32(op.Key) / 1000)
 		at := thousands + 999

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/workload"
 )
 
 // TestKeys holds keys and their hashes against strconv and route.Hash: all
@@ -37,6 +38,15 @@ func TestKeys(t *testing.T) {
 			if string(key) != want || hash != route.Hash([]byte(want)) {
 				t.Fatalf("key(%d) with prefix %.10q = %q, %016x; want %q, %016x", id, prefix, key, hash, want, route.Hash([]byte(want)))
 			}
+		}
+	}
+}
+
+// A workload's kind of operation converts to the store's.
+func TestKindsNumberedAlike(t *testing.T) {
+	for of, want := range map[workload.Kind]kvs.Kind{workload.Read: kvs.Get, workload.Update: kvs.Put, workload.ReadModifyWrite: kvs.ReadModifyWrite} {
+		if kvs.Kind(of) != want {
+			t.Errorf("%d is %s, want %s", of, kvs.Kind(of), want)
 		}
 	}
 }

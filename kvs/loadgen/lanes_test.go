@@ -165,7 +165,7 @@ func TestSharedOrderIsKept(t *testing.T) {
 	draw := func(source *workload.Source) (words []string) {
 		for range c.Batch {
 			op := source.Next()
-			words = append(words, fmt.Sprintf("%s %d", kindOf(op.Kind), op.Key))
+			words = append(words, fmt.Sprintf("%s %d", kvs.Kind(op.Kind), op.Key))
 		}
 		return words
 	}

@@ -77,7 +77,9 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 	if kind == workload.Update {
 		// In one step: doubling would copy much of a short load and produce as much
 		// garbage.
-		r.grow(int(min(size, last-first)) / c.Servers() * c.perOp())
+		for i := range r.exchanges {
+			r.exchanges[i].batch.Grow(int(min(size, last-first)) / c.Servers() * c.perOp())
+		}
 	}
 	for id := first; id < last; {
 		if err := ctx.Err(); err != nil {

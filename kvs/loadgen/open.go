@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,11 +141,8 @@ func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 
 // after counts the times not before from. due is sorted.
 func after(due []time.Duration, from time.Duration) uint64 {
-	i := 0
-	for i < len(due) && due[i] < from {
-		i++
-	}
-	return uint64(len(due) - i)
+	first, _ := slices.BinarySearch(due, from)
+	return uint64(len(due) - first)
 }
 
 // offer counts the unsent operations that were due in the window.

@@ -81,13 +81,6 @@ func (r *round) empty() {
 	}
 }
 
-// grow makes room for n further bytes in every batch.
-func (r *round) grow(n int) {
-	for i := range r.exchanges {
-		r.exchanges[i].batch.Grow(n)
-	}
-}
-
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
 	w.firstOps.note(w.source)

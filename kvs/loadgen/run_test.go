@@ -341,7 +341,7 @@ func TestOrderIsKept(t *testing.T) {
 	source := plan.Source(0, 0)
 	for i, got := range drawn {
 		op := source.Next()
-		if want := fmt.Sprintf("%s user%d", kindOf(op.Kind), op.Key); got != want {
+		if want := fmt.Sprintf("%s user%d", kvs.Kind(op.Kind), op.Key); got != want {
 			t.Fatalf("operation %d of %d is %s, want %s", i, len(drawn), got, want)
 		}
 	}
