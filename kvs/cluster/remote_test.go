@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
@@ -37,6 +40,7 @@ func newRemoteTrial(t *testing.T) (tr *testRun, log, remoteDir string) {
 	t.Helper()
 	tr = newTrial(t)
 	tr.SSH = script(t, "ssh", fakeSSH)
+	tr.Programs = plan.Programs{metrics.Server: smallProgram(t, tr, metrics.Server), metrics.Client: smallProgram(t, tr, metrics.Client)}
 	user := "test-" + filepath.Base(filepath.Dir(tr.out)) + "-" + filepath.Base(tr.out)
 	id := script(t, "id", "echo "+user)
 	log = filepath.Join(t.TempDir(), "ssh.log")
@@ -45,6 +49,13 @@ func newRemoteTrial(t *testing.T) (tr *testRun, log, remoteDir string) {
 	remoteDir = "/tmp/kvlab-" + user
 	t.Cleanup(func() { os.RemoveAll(remoteDir) })
 	return tr, log, remoteDir
+}
+
+// smallProgram starts the program of a role, which is too large to be copied often. It
+// is large enough to be cut off by TestDeploy.
+func smallProgram(t *testing.T, tr *testRun, role metrics.Role) string {
+	t.Helper()
+	return script(t, plan.Program(role), fmt.Sprintf("exec %s \"$@\" # %s\n%s\n", tr.Programs[role], role, strings.Repeat("# more\n", 200)))
 }
 
 func writeHosts(t *testing.T, lines ...string) string {

@@ -63,12 +63,12 @@ func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
 	return cmd
 }
 
-// startArgs is start with the flags that matter, and returns the folder of the
-// runs too.
+// startArgs is start with the flags that matter, and returns the folder of the runs too.
+// The rate is low: the run waits for what the test does to it.
 func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	out := t.TempDir()
-	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -secs 600")
+	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 5k -warmup 0 -secs 600")
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
 	if stdout != nil {
 		cmd.Stdout = stdout
@@ -155,7 +155,7 @@ func TestSweep(t *testing.T) {
 		cmd.Stderr = os.Stderr
 		return cmd
 	}
-	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,64", "--trials", "2", "--client-args", "-records 2000 -workers 4 -warmup 0 -secs 1")
+	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,64", "--trials", "2", "--client-args", "-records 2000 -workers 4 -rate 5k -warmup 0 -secs 1")
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
