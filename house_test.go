@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"kvs/cluster/cgroup":      {},
 	"kvs/cluster/faults":      {},
 	"kvs/cluster/kvscluster":  {"kvs/cluster", "kvs/cluster/virtual"},
-	"kvs/cluster/nodes":       {},
+	"kvs/cluster/nodes":       {"metrics/format"},
 	"kvs/cluster/plan":        {"kvs/cluster/nodes", "metrics", "metrics/format"},
 	"kvs/cluster/preflight":   {"kvs/cluster/plan", "kvs/cluster/remote", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/stats"},
 	"kvs/cluster/remote":      {"kvs/cluster/nodes", "kvs/cluster/plan", "kvs/node", "metrics", "metrics/format"},

@@ -221,7 +221,7 @@ func (tr *testRun) checkSummary(t *testing.T, run metrics.Run) {
 func tokens(t *testing.T, tr *testRun) map[string]bool {
 	found := make(map[string]bool)
 	for _, name := range []string{"kvsserver-node0.log", "kvsserver-node1.log", "kvsclient-node2.log", "kvsclient-node3.log"} {
-		match := regexp.MustCompile(`(?m)^token ([0-9a-f]{32})$`).FindStringSubmatch(tr.read(t, name))
+		match := regexp.MustCompile(`(?m)^token ([A-Z2-7]{26})$`).FindStringSubmatch(tr.read(t, name))
 		if match == nil {
 			t.Errorf("%s: no token of 128 bits", name)
 			continue

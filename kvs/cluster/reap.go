@@ -7,8 +7,6 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/remote"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // reap ends the processes that earlier runs of this user left on the nodes, and prints
@@ -26,15 +24,7 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 		return err
 	}
 	ended, errs := make([][]string, len(found)), make([]error, len(found))
-	var group errgroup.Group
-	group.SetLimit(remote.Parallel)
-	for i, node := range found {
-		group.Go(func() error {
-			ended[i], errs[i] = r.Reap(ctx, node)
-			return nil
-		})
-	}
-	_ = group.Wait() // the errors are each node's own
+	remote.Each(len(found), remote.Parallel, func(i int) { ended[i], errs[i] = r.Reap(ctx, found[i]) })
 	for i, node := range found {
 		if len(ended[i]) == 0 {
 			ended[i] = []string{"nothing"}

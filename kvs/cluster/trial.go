@@ -47,7 +47,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
 	}
-	written := errors.Join(writeResult(j.dir, run), led.SaveViolations(j.dir))
+	written := errors.Join(writeResult(j.dir, run), led.SaveViolations())
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
 		led.Explain(j.stderr, err)

@@ -40,3 +40,9 @@ func BitRate(bitsPerS uint64) string {
 	}
 	return fmt.Sprintf("%g Mb/s", float64(bitsPerS)/1e6)
 }
+
+// LastLine returns the last line of a text that is not blank.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

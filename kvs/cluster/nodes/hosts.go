@@ -12,13 +12,13 @@ import (
 // hostsForm is the form of a line of a --hosts file.
 const hostsForm = "name [ssh=user@host[:port]] [addr=DATA-ADDRESS]"
 
-// sshDestination is [user@]host[:port]; an IPv6 host stands in brackets.
+// sshDestination matches [user@]host[:port]. An IPv6 host is in brackets.
 var sshDestination = regexp.MustCompile(`^((?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9._-]*))(?::([0-9]{1,5}))?$`)
 
-// dataAddressForm is an IP address or a host name.
+// dataAddressForm matches an IP address or a host name.
 var dataAddressForm = regexp.MustCompile(`^[0-9A-Za-z:][0-9A-Za-z:._-]*$`)
 
-// readHostsFile reads the nodes that a --hosts file describes.
+// readHostsFile reads the nodes of a --hosts file.
 func readHostsFile(path string) ([]Node, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func readHostsFile(path string) ([]Node, error) {
 	return parseHosts(f, path)
 }
 
-// parseHosts reads nodes, one a line; # begins a comment. Errors name the
-// file and the line.
+// parseHosts reads nodes, one on each line. A # begins a comment. Errors name the file and
+// the line.
 func parseHosts(r io.Reader, file string) ([]Node, error) {
 	var nodes []Node
 	lines := make(map[string]int) // of each name

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kvlab/metrics/format"
 )
 
 // Slurm is the Slurm job that the launcher runs in, and Slurm's programs, paths
@@ -163,7 +165,7 @@ func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %s", s.Scontrol, strings.Join(question, " "), cmp.Or(lastLine(stderr.String()), err.Error()))
+		return "", fmt.Errorf("%s %s: %s", s.Scontrol, strings.Join(question, " "), cmp.Or(format.LastLine(stderr.String()), err.Error()))
 	}
 	return stdout.String(), nil
 }
@@ -177,10 +179,4 @@ func slurmField(line, name string) string {
 		}
 	}
 	return ""
-}
-
-// lastLine returns the last line of a text that is not blank.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

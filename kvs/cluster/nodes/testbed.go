@@ -9,13 +9,12 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// discoveryTimeout bounds a question to the testbed, whose answer comes from
-// a server on the control network.
+// discoveryTimeout limits a query to the testbed, which a server on the control network
+// answers.
 const discoveryTimeout = 20 * time.Second
 
 // Testbed is the CloudLab or Emulab experiment that this machine is part of. Its
@@ -25,8 +24,8 @@ type Testbed struct {
 	GeniGet string // GENI's client
 }
 
-// Nodes asks first Emulab, then GENI. No nodes and no error means that the
-// machine belongs to no testbed, or to an experiment without a network.
+// Nodes asks Emulab first, then GENI. It returns no nodes and no error if the machine
+// belongs to no testbed, or to an experiment without a network.
 func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 	ask := []struct {
 		program, question string
@@ -76,11 +75,11 @@ func askTestbed(ctx context.Context, path, question string, parse func([]byte) (
 	return slices.CompactFunc(nodes, func(a, b Node) bool { return a.Name == b.Name }), nil
 }
 
-// hostnameField is one NAME=value field of Emulab's answer; the value may be
-// in single quotes.
+// hostnameField matches a NAME=value field of Emulab's answer. The value may be in single
+// quotes.
 var hostnameField = regexp.MustCompile(`([A-Z]+)=('[^']*'|\S*)`)
 
-// furtherInterface is the alias of one of a node's interfaces.
+// furtherInterface matches the alias of one of a node's interfaces.
 var furtherInterface = regexp.MustCompile(`^(.+)-[0-9]+$`)
 
 // ParseHostnames reads `tmcc hostnames`: a line for each interface on an
@@ -88,8 +87,8 @@ var furtherInterface = regexp.MustCompile(`^(.+)-[0-9]+$`)
 //
 //	NAME=node0-lan IP=10.10.1.1 ALIASES='node0-0 node0'
 //
-// in which the last alias is the node's plain name, and IP its address there.
-// A node's further interfaces have aliases like node0-1 alone; they are left out.
+// The last alias is the node's plain name, and IP its address there. ParseHostnames omits
+// a node's further interfaces, whose only alias is like node0-1.
 func ParseHostnames(answer []byte) ([]Node, error) {
 	var nodes []Node
 	for line := range strings.Lines(string(answer)) {
@@ -122,9 +121,8 @@ func ParseHostnames(answer []byte) ([]Node, error) {
 	}), nil
 }
 
-// parseManifest reads `geni-get manifest`, a GENI v3 RSpec: the nodes'
-// client_id, and the address of their first interface on an experiment
-// network when it is stated.
+// parseManifest reads `geni-get manifest`, a GENI v3 RSpec: each node's client_id, and the
+// first stated address of its interfaces on an experiment network.
 func parseManifest(answer []byte) ([]Node, error) {
 	var manifest struct {
 		Nodes []struct {
@@ -152,19 +150,14 @@ func parseManifest(answer []byte) ([]Node, error) {
 	return nodes, nil
 }
 
-// nameNumber is the number at the end of a node's name.
-var nameNumber = regexp.MustCompile(`^(.*?)([0-9]+)$`)
+// nameNumber splits a node's name before the number at its end.
+var nameNumber = regexp.MustCompile(`^(.*?)0*([0-9]*)$`)
 
 // compareNames orders node2 before node10.
 func compareNames(a, b string) int {
 	x, y := nameNumber.FindStringSubmatch(a), nameNumber.FindStringSubmatch(b)
-	if x == nil || y == nil || x[1] != y[1] {
-		return strings.Compare(a, b)
+	if x[1] != y[1] {
+		return cmp.Compare(a, b)
 	}
-	m, errM := strconv.ParseUint(x[2], 10, 64)
-	n, errN := strconv.ParseUint(y[2], 10, 64)
-	if errM != nil || errN != nil || m == n {
-		return strings.Compare(a, b)
-	}
-	return cmp.Compare(m, n)
+	return cmp.Or(cmp.Compare(len(x[2]), len(y[2])), cmp.Compare(x[2], y[2]), cmp.Compare(a, b))
 }

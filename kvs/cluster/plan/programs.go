@@ -12,10 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // settingsTimeout limits a program's answer to -settings, which takes milliseconds.
@@ -74,7 +74,7 @@ func Output(cmd *exec.Cmd) (string, error) {
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
-		err = saidError{LastLine(said.String())}
+		err = saidError{format.LastLine(said.String())}
 	}
 	return string(out), err
 }
@@ -123,10 +123,4 @@ func Sha256File(path string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// LastLine returns the last line of a text that is not blank.
-func LastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

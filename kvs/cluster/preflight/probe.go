@@ -20,6 +20,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
+	"kvlab/metrics/format"
 )
 
 // probeTimeout limits an answer of a running probe. The longest question needs
@@ -124,7 +125,7 @@ func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (repl
 // early returns why the probe ended before its end was requested.
 func (p *probeClient) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	said := cmp.Or(plan.LastLine(p.stderr.String()), "without a word")
+	said := cmp.Or(format.LastLine(p.stderr.String()), "without a word")
 	return fmt.Errorf("its probe %s: %s", p.way.Death(status, strings.Split(p.stderr.String(), "\n")), said)
 }
 

@@ -10,8 +10,6 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // rttPeers is the number of machines to which each machine measures the round-trip
@@ -118,14 +116,11 @@ func (s *survey) begin(ctx context.Context) {
 
 // each calls do for every machine without an error, at most atOnce at a time.
 func (s *survey) each(atOnce int, do func(i int, m *machine)) {
-	var group errgroup.Group
-	group.SetLimit(max(atOnce, 1))
-	for i, m := range s.machines {
-		if m.err == nil {
-			group.Go(func() error { do(i, m); return nil })
+	remote.Each(len(s.machines), atOnce, func(i int) {
+		if m := s.machines[i]; m.err == nil {
+			do(i, m)
 		}
-	}
-	_ = group.Wait() // errors are the machines'
+	})
 }
 
 // measure measures the round-trip times between the machines.

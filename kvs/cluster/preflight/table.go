@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -11,36 +12,40 @@ import (
 	"kvlab/metrics/format"
 )
 
+// columns are the names of the cells of cellsOf.
+var columns = []string{"cpu", "memory", "kernel", "governor", "link", "clock", "rtt", "files", "disk"}
+
 // Table returns a preflight as text: a row for each machine with the facts that differ,
 // then the facts that are equal on all machines, then the findings.
 func Table(p metrics.Preflight) string {
-	var b strings.Builder
-	columns := columnsOf(p)
-	head, common := []string{"node", "role", "address"}, [][2]string{}
-	var shown []column
-	for _, c := range columns {
-		if c.same() {
-			common = append(common, [2]string{c.name, c.cells[0]})
-		} else {
-			head, shown = append(head, c.name), append(shown, c)
+	head, rows := []string{"node", "role", "address"}, [][]string{}
+	var cells [][]string
+	for _, m := range p.Machines {
+		rows = append(rows, []string{strings.Join(unique(m.Nodes), ","), strings.Join(unique(m.Roles), ","), m.Address})
+		cells = append(cells, cellsOf(p, m))
+	}
+	var common strings.Builder
+	for c, name := range columns {
+		if len(cells) > 0 && !slices.ContainsFunc(cells, func(row []string) bool { return row[c] != cells[0][c] }) {
+			fmt.Fprintf(&common, "  %s\t%s\n", name, cells[0][c])
+			continue
+		}
+		head = append(head, name)
+		for i := range rows {
+			rows[i] = append(rows[i], cells[i][c])
 		}
 	}
+	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, strings.Join(append(head, "check"), "\t"))
 	for i, m := range p.Machines {
-		row := []string{strings.Join(unique(m.Nodes), ","), strings.Join(unique(m.Roles), ","), m.Address}
-		for _, c := range shown {
-			row = append(row, c.cells[i])
-		}
-		fmt.Fprintln(table, strings.Join(append(row, gradeOf(p, m)), "\t"))
+		fmt.Fprintln(table, strings.Join(append(rows[i], gradeOf(p, m)), "\t"))
 	}
 	table.Flush() // to memory: no error
-	if len(common) > 0 && len(p.Machines) > 1 {
+	if common.Len() > 0 && len(p.Machines) > 1 {
 		b.WriteString("every node:\n")
 	}
-	for _, fact := range common {
-		fmt.Fprintf(table, "  %s\t%s\n", fact[0], fact[1])
-	}
+	io.WriteString(table, common.String())
 	table.Flush()
 	for _, f := range p.Findings {
 		fmt.Fprintf(&b, "%s %s: %s: %s\n", strings.ToUpper(string(f.Grade)), cmp.Or(f.Node, "launcher"), f.Fact, f.Text)
@@ -89,34 +94,12 @@ func unique[T ~string](words []T) []string {
 	return once
 }
 
-// column is one fact of every machine.
-type column struct {
-	name  string
-	cells []string
-}
-
-// same reports whether the fact is equal on all machines.
-func (c column) same() bool {
-	return len(c.cells) > 0 && !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != c.cells[0] })
-}
-
-// columnsOf returns the table's columns.
-func columnsOf(p metrics.Preflight) []column {
-	columns := []column{{name: "cpu"}, {name: "memory"}, {name: "kernel"}, {name: "governor"}, {name: "link"}, {name: "clock"}, {name: "rtt"}, {name: "files"}, {name: "disk"}}
-	for _, m := range p.Machines {
-		for i, cell := range cellsOf(p, m) {
-			columns[i].cells = append(columns[i].cells, cell)
-		}
-	}
-	return columns
-}
-
 // cellsOf returns a machine's cells, one for each column.
 func cellsOf(p metrics.Preflight, m metrics.Machine) []string {
 	const unknown = "-"
 	f := m.Facts
 	if f == nil {
-		return slices.Repeat([]string{unknown}, 9)
+		return slices.Repeat([]string{unknown}, len(columns))
 	}
 	clock := unknown
 	if c := m.ClockBefore; c != nil {

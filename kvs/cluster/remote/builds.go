@@ -43,13 +43,13 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	// A clone that shares the objects leaves the checkout as it is, and the programs
 	// carry the commit.
 	source := filepath.Join(dir, "source")
-	if _, err := Git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
+	if _, err = Git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err == nil {
+		_, err = Git(ctx, source, "checkout", "--quiet", "--detach", commit)
 	}
-	if _, err := Git(ctx, source, "checkout", "--quiet", "--detach", commit); err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
+	if err == nil {
+		err = buildNodes(ctx, source, filepath.Join(dir, "bin"))
 	}
-	if err := buildNodes(ctx, source, filepath.Join(dir, "bin")); err != nil {
+	if err != nil {
 		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
 	}
 	paths = make(plan.Programs)
@@ -61,12 +61,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 }
 
 // Remove removes all programs.
-func (b *Builds) Remove() error {
-	if b.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(b.dir)
-}
+func (b *Builds) Remove() error { return os.RemoveAll(b.dir) }
 
 // gitTimeout limits the git commands of Commit.
 const gitTimeout = 10 * time.Second

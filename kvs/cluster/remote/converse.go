@@ -9,28 +9,27 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics/format"
 )
 
-// run executes a command on the node and returns its answers, the lines that
-// begin with "kvlab", by their second word. Other lines are the chatter of a
-// login shell's start-up files.
-func (r *Runner) run(ctx context.Context, place plan.Place, stdin io.Reader, command ...string) (map[string]string, error) {
-	return r.converse(ctx, place, stdin, nil, command...)
-}
-
-// converse is run, with more to be read once the command answers "send".
+// converse executes a command on the node and returns its answers, the lines that begin
+// with "kvlab", by their second word. It ignores other lines, which a login shell's
+// start-up files print. The command reads stdin, and more after its answer "send".
+// Either may be nil.
 func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	ctx, spoken := untilLogin(ctx, r.patience(place))
-	defer spoken()
+	ctx, end := context.WithCancelCause(ctx)
+	login := time.AfterFunc(r.loginLimit(place), func() { end(errLogin) })
+	defer login.Stop()
 	cmd := r.Way(place.Node).Command(ctx, place.Node, command...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	// An error of a write means that the command has ended, which says more.
+	// A write fails only if the command has ended, which its error reports.
 	give := func(from io.Reader, last bool) {
 		if from != nil {
 			_, _ = io.Copy(in, from)
@@ -44,7 +43,7 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.
 		rest, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "kvlab ")
 		key, value, _ := strings.Cut(rest, " ")
 		if ok {
-			spoken()
+			login.Stop()
 			answer[key] = value
 		}
 		if ok && key == "send" {
@@ -66,15 +65,15 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.
 	return answer, nil
 }
 
-// failure is why a command on the node has failed.
+// failure returns why a command on the node failed.
 func (r *Runner) failure(ctx context.Context, place plan.Place, err error, stderr string) error {
-	said := plan.LastLine(stderr)
+	said := format.LastLine(stderr)
 	if said != "" {
 		said = ": " + said
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errLogin):
-		return fmt.Errorf("cannot be reached: %w within %s%s", errLogin, r.patience(place), said)
+		return fmt.Errorf("cannot be reached: %w within %s%s", errLogin, r.loginLimit(place), said)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %s%s", remoteTimeout, said)
 	case ctx.Err() != nil:
@@ -83,26 +82,20 @@ func (r *Runner) failure(ctx context.Context, place plan.Place, err error, stder
 	return r.Way(place.Node).Failure(err, stderr)
 }
 
-// patience is how long a place's node may take to its first word.
-func (r *Runner) patience(place plan.Place) time.Duration {
-	if r.login > 0 {
-		return r.login
-	}
-	return login(place.Way.Kind)
-}
-
-// loginTimeout is how long ssh may take to a node's first word. Its own limits end
-// with the greeting and the exchange of keys (ConnectTimeout, ssh_config(5));
-// after these there may be directories that do not answer, a home on a file server
-// that is gone, start-up files that wait.
+// loginTimeout limits the time from the start of ssh to a node's first answer. ssh's own
+// limits cover only the greeting and the exchange of keys (ConnectTimeout,
+// ssh_config(5)). After these, a home on a dead file server or a start-up file may block
+// the login.
 const loginTimeout = 12 * time.Second
 
-// errLogin is the cause of a context that ends before the first word arrives.
-var errLogin = errors.New("the login gets no further")
-
-// untilLogin is a context that ends after limit, unless spoken is called before.
-func untilLogin(ctx context.Context, limit time.Duration) (until context.Context, spoken func() bool) {
-	until, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(limit, func() { cancel(errLogin) })
-	return until, timer.Stop
+// loginLimit returns the limit of the time to the first answer of a place's node. A Slurm
+// step may wait for its turn.
+func (r *Runner) loginLimit(place plan.Place) time.Duration {
+	if place.Way.Kind == nodes.SSH {
+		return r.login
+	}
+	return remoteTimeout
 }
+
+// errLogin is the cause of a context that ends before the first answer.
+var errLogin = errors.New("the login gets no further")

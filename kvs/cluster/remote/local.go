@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics/format"
 )
 
 // local runs programs as processes on this machine.
@@ -22,7 +22,7 @@ func (local) Command(ctx context.Context, _ nodes.Node, words ...string) *exec.C
 
 // Failure is the command's last word.
 func (local) Failure(err error, stderr string) error {
-	if said := plan.LastLine(stderr); said != "" {
+	if said := format.LastLine(stderr); said != "" {
 		return errors.New(said)
 	}
 	return err

@@ -23,10 +23,20 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Parallel is how many nodes are asked at a time. A jump host's sshd drops
-// connections at random from its tenth unauthenticated one on (MaxStartups
-// 10:30:100 in sshd_config(5)).
+// Parallel is the number of nodes to which connections are made at the same time. A jump
+// host's sshd drops connections at random from its tenth unauthenticated one on
+// (MaxStartups 10:30:100 in sshd_config(5)).
 const Parallel = 8
+
+// Each calls do for every index below n, at most atOnce at the same time.
+func Each(n, atOnce int, do func(i int)) {
+	var group errgroup.Group
+	group.SetLimit(max(atOnce, 1))
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
+	}
+	_ = group.Wait() // no errors
+}
 
 // remoteTimeout bounds one step of a node's preparation, the copy of a program
 // of some ten megabytes included.
@@ -39,7 +49,7 @@ type Runner struct {
 	ways     map[nodes.Kind]Way
 	programs plan.Programs
 	system   string        // uname -sm of this machine
-	login    time.Duration // how long a node may take to its first word; 0 for what its way needs
+	login    time.Duration // limit of the time to the first answer through ssh
 
 	mu    sync.Mutex
 	paths map[copyKey]string // guarded by mu
@@ -59,8 +69,8 @@ func New(ways Programs, programs plan.Programs) (*Runner, error) {
 	}
 	return &Runner{
 		ways: ways.ways(), programs: programs,
-		system: strings.TrimSpace(string(system)),
-		paths:  make(map[copyKey]string),
+		system: strings.TrimSpace(string(system)), login: loginTimeout,
+		paths: make(map[copyKey]string),
 	}, nil
 }
 
@@ -76,22 +86,17 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	}
 	places = onePerCopy(places)
 	faults := make([]error, len(places))
-	var group errgroup.Group
-	group.SetLimit(Parallel)
-	for i, place := range places {
-		group.Go(func() error {
-			path, err := r.deploy(ctx, place, sums[place.Role])
-			if err != nil {
-				faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
-				return nil
-			}
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.paths[copyKey{place.Node.Name, place.Role}] = path
-			return nil
-		})
-	}
-	_ = group.Wait() // the errors are each place's own
+	Each(len(places), Parallel, func(i int) {
+		place := places[i]
+		path, err := r.deploy(ctx, place, sums[place.Role])
+		if err != nil {
+			faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.paths[copyKey{place.Node.Name, place.Role}] = path
+	})
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return plan.ErrInterrupted
 	}
@@ -145,7 +150,7 @@ func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.Proces
 	if place.Way.Kind == nodes.Local {
 		return node.Signal(id, signal)
 	}
-	_, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
+	_, err := r.converse(ctx, place, nil, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
 	return err
 }
 
@@ -156,7 +161,7 @@ func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {
 		return nil, err
 	}
-	answer, err := r.run(ctx, place, nil, append([]string{r.path(place)}, node.ReapFlag)...)
+	answer, err := r.converse(ctx, place, nil, nil, r.path(place), node.ReapFlag)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.Name, err)
 	}
@@ -180,7 +185,7 @@ func (r *Runner) deploy(ctx context.Context, place plan.Place, sum string) (stri
 		return exec.LookPath(r.programs[place.Role])
 	}
 	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\n", place.Program(), sum, sum[:16])
-	answer, err := r.run(ctx, place, strings.NewReader(vars+probeScript), "sh", "-s")
+	answer, err := r.converse(ctx, place, strings.NewReader(vars+probeScript), nil, "sh", "-s")
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics/format"
 )
 
 // srun reaches the nodes of a Slurm job, each command being a job step of one
@@ -59,7 +59,7 @@ func (s srun) Failure(err error, stderr string) error {
 		}
 	}
 	words := slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "srun: ") })
-	if said := plan.LastLine(strings.Join(words, "\n")); said != "" {
+	if said := format.LastLine(strings.Join(words, "\n")); said != "" {
 		return errors.New(said)
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics/format"
 )
 
 // sshFailed is ssh's exit status for its own errors, ssh(1).
@@ -45,7 +45,7 @@ func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exe
 
 // Failure tells ssh's own failures from the remote command's.
 func (s ssh) Failure(err error, stderr string) error {
-	said := plan.LastLine(stderr)
+	said := format.LastLine(stderr)
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"syscall"
-	"time"
 
 	"kvlab/kvs/cluster/nodes"
 )
@@ -43,15 +42,6 @@ func (p Programs) ways() map[nodes.Kind]Way {
 		nodes.SSH:   ssh{p.SSH, p.SSHConfig},
 		nodes.Srun:  srun{p.Srun},
 	}
-}
-
-// login is how long a node may take to its first word. A Slurm step may wait for
-// its turn.
-func login(kind nodes.Kind) time.Duration {
-	if kind == nodes.SSH {
-		return loginTimeout
-	}
-	return remoteTimeout
 }
 
 // death says how a process ended.

@@ -138,7 +138,7 @@ func testWayEnds(t *testing.T, w wayTest) {
 // TestDeployElsewhere: a program is not copied to a machine that cannot run it.
 func TestDeployElsewhere(t *testing.T) {
 	for _, w := range everyWay(t)[1:] {
-		r := &Runner{ways: map[nodes.Kind]Way{w.node.Way.Kind: w.way}, programs: plan.Programs{metrics.Server: script(t, "kvsserver", "")}, system: "Plan9 mips"}
+		r := &Runner{ways: map[nodes.Kind]Way{w.node.Way.Kind: w.way}, programs: plan.Programs{metrics.Server: script(t, "kvsserver", "")}, system: "Plan9 mips", login: loginTimeout}
 		user := "test-" + filepath.Base(filepath.Dir(t.TempDir()))
 		t.Cleanup(func() { os.RemoveAll("/tmp/kvlab-" + user) })
 		t.Setenv("PATH", filepath.Dir(script(t, "id", "echo "+user))+":"+os.Getenv("PATH"))

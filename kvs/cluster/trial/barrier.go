@@ -59,9 +59,9 @@ func (b *Barrier) Wait(ctx context.Context) error {
 // waitLoaded waits until the other trial's store is loaded too. The steps of that
 // trial have timeouts, so this one needs none.
 func (c *Controller) waitLoaded(ctx context.Context) error {
-	if c.barrier == nil {
+	if c.Barrier == nil {
 		return nil
 	}
-	over := c.barrier.arrive()
+	over := c.Barrier.arrive()
 	return c.listen(ctx, over, unlimited, loaded, func() *process { return c.of(metrics.Client)[0] })
 }

@@ -3,8 +3,10 @@ package trial
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"kvlab/kvs/certs"
@@ -16,23 +18,28 @@ import (
 	"kvlab/metrics/stats"
 )
 
+// Setup configures a Controller.
+type Setup struct {
+	Plan      plan.Plan
+	Runner    *remote.Runner
+	Timeouts  Timeouts
+	Force     <-chan struct{}    // closed to kill instead of waiting; may be nil
+	Stderr    io.Writer          // progress
+	Dir       Folder             // of the trial's files
+	Preflight *metrics.Preflight // nil when it has not come to its end
+	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
+	Barrier   *Barrier           // with the other trial of a pair; nil for none
+}
+
 // Controller leads the processes of one trial through the protocol of package
 // node. One goroutine owns it.
 type Controller struct {
-	plan     plan.Plan
-	runner   *remote.Runner
-	timeouts Timeouts
-	token    string
-	force    <-chan struct{} // closed to kill instead of waiting; may be nil
-	display  *display
+	Setup
+	token   string // the run's secret
+	display display
 
-	dir       Folder
-	preflight *metrics.Preflight // nil when it has not come to its end
-
-	barrier *Barrier      // with the other trial of a pair; nil for none
-	soak    time.Duration // length of the window, if no process may grow in it; else 0
-	ends    time.Time     // the trial's deadline; zero for none
-	ticked  time.Time     // when the launcher last looked at the time
+	ends   time.Time // the trial's deadline; zero for none
+	ticked time.Time // when the launcher last looked at the time
 
 	authority *certs.Authority // nil until a certificate is needed
 
@@ -54,29 +61,16 @@ type Controller struct {
 	broken   *metrics.Violation  // in them, nil for nothing
 }
 
-// Setup configures a Controller.
-type Setup struct {
-	Plan      plan.Plan
-	Runner    *remote.Runner
-	Timeouts  Timeouts
-	Force     <-chan struct{}    // closed to kill instead of waiting; may be nil
-	Stderr    io.Writer          // progress
-	Dir       Folder             // of the trial's files
-	Preflight *metrics.Preflight // nil when it has not come to its end
-	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
-	Barrier   *Barrier           // with the other trial of a pair; nil for none
-}
-
 // New returns the controller of a trial that has not begun.
 func New(s Setup) *Controller {
+	now := time.Now()
 	return &Controller{
-		plan: s.Plan, runner: s.Runner, timeouts: s.Timeouts, token: newToken(), force: s.Force, display: newDisplay(s.Stderr),
-		dir: s.Dir, preflight: s.Preflight, soak: s.Soak, barrier: s.Barrier,
+		Setup: s, token: rand.Text(), display: display{w: s.Stderr, last: now},
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
 		phase:   metrics.Idle,
-		entered: time.Now(),
-		began:   time.Now(),
+		entered: now,
+		began:   now,
 	}
 }
 
@@ -84,16 +78,16 @@ func New(s Setup) *Controller {
 // The error is a fault, or plan.ErrInterrupted.
 func (c *Controller) Lead(ctx context.Context) error {
 	c.ends, _ = ctx.Deadline()
-	for _, place := range c.plan.Places {
-		log, err := openNodeLog(c.dir, place)
+	for _, place := range c.Plan.Places {
+		log, err := openNodeLog(c.Dir, place)
 		if err != nil {
 			return &plan.Fault{Reason: format.OneLine(err.Error())}
 		}
 		defer log.close()
-		c.processes = append(c.processes, &process{Place: place, log: log, way: c.runner.Way(place.Node), phase: metrics.Idle})
+		c.processes = append(c.processes, &process{Place: place, log: log, way: c.Runner.Way(place.Node), phase: metrics.Idle})
 	}
 	var err error
-	if c.latency, err = createLatencyLog(c.dir); err != nil {
+	if c.latency, err = createLatencyLog(c.Dir); err != nil {
 		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	defer c.display.clear()
@@ -108,29 +102,29 @@ func (c *Controller) Lead(ctx context.Context) error {
 func (c *Controller) conduct(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return c.start(metrics.Server) },
-		func() error { return c.await(ctx, metrics.Server, ready, c.timeouts.Connect) },
+		func() error { return c.await(ctx, metrics.Server, ready, c.Timeouts.Connect) },
 		func() error { return c.start(metrics.Client) },
-		func() error { return c.await(ctx, metrics.Client, ready, c.timeouts.Connect) },
+		func() error { return c.await(ctx, metrics.Client, ready, c.Timeouts.Connect) },
 		func() error {
 			c.send(metrics.Client, node.Command{Do: node.Load})
 			c.enter(metrics.Load)
 			return nil
 		},
-		func() error { return c.await(ctx, metrics.Client, loaded, c.timeouts.Load) },
+		func() error { return c.await(ctx, metrics.Client, loaded, c.Timeouts.Load) },
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
 			lease := c.workLease()
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
-			c.begin = time.Now().Add(c.timeouts.Lead)
+			c.begin = time.Now().Add(c.Timeouts.Lead)
 			c.slices = c.slicePlan()
-			c.tellAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
+			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
-		func() error { return c.await(ctx, metrics.Server, done, c.timeouts.Report) },
-		func() error { return c.await(ctx, metrics.Client, left, c.timeouts.Exit) },
-		func() error { return c.await(ctx, metrics.Server, left, c.timeouts.Exit) },
+		func() error { return c.await(ctx, metrics.Server, done, c.Timeouts.Report) },
+		func() error { return c.await(ctx, metrics.Client, left, c.Timeouts.Exit) },
+		func() error { return c.await(ctx, metrics.Server, left, c.Timeouts.Exit) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -151,20 +145,20 @@ func (c *Controller) start(role metrics.Role) error {
 		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	for i, m := range c.of(role) {
-		if err := m.start(c.runner.Command(m.Place, remote.AsNode), c.inbox); err != nil {
+		if err := m.start(c.Runner.Command(m.Place, remote.AsNode), c.inbox); err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
-		args := c.plan.Args(m.Place, i, hosts)
+		args := c.Plan.Args(m.Place, i, hosts)
 		own, err := c.credentials(m.Place, args)
 		if err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
-		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: epochs[i], Lease: c.startLease(), Cores: c.plan.Cores[role], GCS: c.collectEvery().Seconds()})
+		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: epochs[i], Lease: c.startLease(), Cores: c.Plan.Cores[role], GCS: c.collectEvery().Seconds()})
 	}
 	return nil
 }
 
-// await waits until every member of a role has reached a stage.
+// await waits until every process of a role has reached a stage.
 func (c *Controller) await(ctx context.Context, role metrics.Role, want stage, limit time.Duration) error {
 	c.asked[role] = want
 	return c.listen(ctx, nil, limit, want, func() *process { return c.behind(role, want) })
@@ -184,7 +178,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 		deadline.Reset(time.Until(ends))
 		return stop > 0
 	}
-	beat := time.NewTicker(c.timeouts.Beat)
+	beat := time.NewTicker(c.Timeouts.Beat)
 	defer beat.Stop()
 	for {
 		late := behind()
@@ -203,7 +197,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 				continue
 			}
 			if m := c.silent(time.Now()); m != nil {
-				return c.unresponsive(m, "has sent nothing for %s", c.timeouts.Silence)
+				return c.unresponsive(m, "has sent nothing for %s", c.Timeouts.Silence)
 			}
 			c.display.show(c.status())
 		case <-beat.C:
@@ -222,7 +216,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 // stageNames are the names of the stages that await waits for.
 var stageNames = map[stage]string{ready: "ready", loaded: "loaded", done: "done", left: "gone"}
 
-// behind returns a member of the role that has not reached the stage, or nil.
+// behind returns a process of the role that has not reached the stage, or nil.
 func (c *Controller) behind(role metrics.Role, want stage) *process {
 	for _, m := range c.of(role) {
 		if m.stage < want {
@@ -232,25 +226,9 @@ func (c *Controller) behind(role metrics.Role, want stage) *process {
 	return nil
 }
 
-// of returns the members with a role, in the order of their numbers.
+// of returns the processes with a role, in the order of their numbers.
 func (c *Controller) of(role metrics.Role) []*process {
-	var members []*process
-	for _, m := range c.processes {
-		if m.Role == role {
-			members = append(members, m)
-		}
-	}
-	return members
-}
-
-// server returns the server of a name, or nil.
-func (c *Controller) server(name string) *process {
-	for _, m := range c.of(metrics.Server) {
-		if m.Name == name {
-			return m
-		}
-	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(c.processes), func(m *process) bool { return m.Role != role })
 }
 
 func (c *Controller) send(role metrics.Role, command node.Command) {
@@ -293,10 +271,13 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		if event.Usage {
 			return m.fault(plan.BadArgs, "%s", event.Text)
 		}
-		if server := c.server(event.Peer); server != nil && event.Lost {
-			return server.fault(plan.Crash, "%s", event.Text)
-		} else if server != nil {
-			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+		for _, server := range c.of(metrics.Server) {
+			switch {
+			case server.Name == event.Peer && event.Lost:
+				return server.fault(plan.Crash, "%s", event.Text)
+			case server.Name == event.Peer:
+				return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+			}
 		}
 		return m.fault(plan.Complaint, "%s", event.Text)
 	default:
@@ -340,7 +321,7 @@ func (c *Controller) silent(now time.Time) *process {
 		return nil
 	}
 	for _, m := range c.processes {
-		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > c.timeouts.Silence {
+		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > c.Timeouts.Silence {
 			return m
 		}
 	}
@@ -356,7 +337,7 @@ func (c *Controller) unresponsive(m *process, format string, args ...any) *plan.
 // rootCause waits for a fault closer to the root cause than a complaint: when a server
 // dies, its clients often report their broken connections first.
 func (c *Controller) rootCause(best *plan.Fault) error {
-	grace := time.NewTimer(c.timeouts.Grace)
+	grace := time.NewTimer(c.Timeouts.Grace)
 	defer grace.Stop()
 	for best.Kind == plan.Complaint {
 		select {
@@ -377,7 +358,7 @@ func (c *Controller) rootCause(best *plan.Fault) error {
 // quietServer returns a running server that has missed several heartbeats, or nil.
 func (c *Controller) quietServer(now time.Time) *process {
 	for _, m := range c.of(metrics.Server) {
-		if m.stage < done && now.Sub(m.heard) > c.timeouts.Silence/4 {
+		if m.stage < done && now.Sub(m.heard) > c.Timeouts.Silence/4 {
 			return m
 		}
 	}

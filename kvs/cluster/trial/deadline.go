@@ -50,63 +50,40 @@ func (c *Controller) cut(ctx context.Context, late *process, want stage) error {
 // to hang.
 func (c *Controller) dump() {
 	now := time.Now()
-	var asked, silent []*process
-	for _, m := range c.running() {
-		m.dumped = false
+	asked := c.running()
+	for _, m := range asked {
 		m.send(node.Command{Do: node.Dump})
-		asked = append(asked, m)
-		if m.unresponsive || now.Sub(m.heard) > c.timeouts.Silence/4 {
-			silent = append(silent, m)
-		}
 	}
 	answered := func(m *process) bool { return m.dumped || m.stage == left }
-	c.hearUntil(c.timeouts.Dump, func() bool {
-		for _, m := range asked {
-			if !answered(m) && !slices.Contains(silent, m) {
-				return false
-			}
-		}
-		return true
+	hangs := func(m *process) bool { return m.unresponsive || now.Sub(m.heard) > c.Timeouts.Silence/4 }
+	c.handleUntil(c.Timeouts.Dump, func() bool {
+		return !slices.ContainsFunc(asked, func(m *process) bool { return !answered(m) && !hangs(m) })
 	})
-	var mute []*process
-	for _, m := range asked {
-		if !answered(m) {
-			m.unresponsive = true
-			mute = append(mute, m)
-		}
-	}
-	c.quit(mute)
-	c.hearUntil(c.timeouts.Grace, func() bool {
-		for _, m := range mute {
-			if m.stage != left && m.lost == nil {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// quit sends SIGQUIT to members that do not answer.
-func (c *Controller) quit(mute []*process) {
-	if !c.plan.Local {
-		c.signal(mute, syscall.SIGQUIT)
-		return
-	}
+	mute := slices.DeleteFunc(asked, answered)
 	for _, m := range mute {
-		m.signal(syscall.SIGQUIT)
+		m.unresponsive = true
+		if c.Plan.Local {
+			m.signal(syscall.SIGQUIT)
+		}
 	}
+	if !c.Plan.Local {
+		c.signal(mute, syscall.SIGQUIT)
+	}
+	c.handleUntil(c.Timeouts.Grace, func() bool {
+		return !slices.ContainsFunc(mute, func(m *process) bool { return m.stage != left && m.lost == nil })
+	})
 }
 
-// hearUntil processes messages until enough returns true or the limit is over. It
+// handleUntil processes messages until enough returns true or the limit is over. It
 // ignores the faults that they report.
-func (c *Controller) hearUntil(limit time.Duration, enough func() bool) {
-	patience := time.NewTimer(limit)
-	defer patience.Stop()
+func (c *Controller) handleUntil(limit time.Duration, enough func() bool) {
+	over := time.NewTimer(limit)
+	defer over.Stop()
 	for !enough() {
 		select {
 		case msg := <-c.inbox:
 			c.handle(msg)
-		case <-patience.C:
+		case <-over.C:
 			return
 		}
 	}

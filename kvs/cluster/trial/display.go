@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 
@@ -31,25 +31,14 @@ type status struct {
 // display shows a run's progress: a redrawn bar on a terminal, plain lines elsewhere.
 // It ignores write errors. Not safe for concurrent use.
 type display struct {
-	w        io.Writer
-	terminal *os.File // w, when it is a terminal
-	last     time.Time
-}
-
-func newDisplay(w io.Writer) *display {
-	d := &display{w: w, last: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		if _, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
-			d.terminal = f
-		}
-	}
-	return d
+	w    io.Writer
+	last time.Time // when the last plain line was written
 }
 
 // show shows the status. On a terminal it replaces the previous one.
 func (d *display) show(s status) {
-	if d.terminal != nil {
-		fmt.Fprintf(d.w, "\r\x1b[K%s", s.bar(d.width()))
+	if width := d.width(); width > 0 {
+		fmt.Fprintf(d.w, "\r\x1b[K%s", s.bar(width))
 		return
 	}
 	if now := time.Now(); now.Sub(d.last) >= plainEvery {
@@ -60,18 +49,22 @@ func (d *display) show(s status) {
 
 // clear removes the bar.
 func (d *display) clear() {
-	if d.terminal != nil {
+	if d.width() > 0 {
 		fmt.Fprint(d.w, "\r\x1b[K")
 	}
 }
 
-// width returns the terminal's current width, which the user may change.
+// width returns the current width of the terminal, 0 without one.
 func (d *display) width() int {
-	size, err := unix.IoctlGetWinsize(int(d.terminal.Fd()), unix.TIOCGWINSZ)
-	if err != nil || size.Col == 0 {
-		return 80
+	f, ok := d.w.(*os.File)
+	if !ok {
+		return 0
 	}
-	return int(size.Col)
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return cmp.Or(int(size.Col), 80)
 }
 
 // line returns the status as text: "window 12/30 s, 12.4M ops/s".
@@ -100,28 +93,22 @@ func (s status) bar(width int) string {
 
 // status returns the state of the run.
 func (c *Controller) status() status {
+	clients := c.of(metrics.Client)
 	s := status{
 		phase: c.phase, elapsed: time.Since(c.entered),
-		servers: c.plan.Count(metrics.Server), clients: c.plan.Count(metrics.Client),
+		servers: c.Plan.Count(metrics.Server), clients: len(clients),
 	}
-	for i, m := range c.of(metrics.Client) {
+	for _, m := range clients {
 		s.opsPerS += m.interval.OpsPerS()
-		if i == 0 {
-			s.length = max(c.phaseLength(m.settings()), 0)
+	}
+	switch settings := clients[0].settings(); c.phase {
+	case metrics.Window:
+		s.length = max(settings.Window, 0)
+	case metrics.WarmUp:
+		s.length = max(settings.WarmUp, 0)
+		if c.extended {
+			s.length *= 2
 		}
 	}
 	return s
-}
-
-// phaseLength returns the length of the phase, 0 if unknown.
-func (c *Controller) phaseLength(s plan.Settings) time.Duration {
-	switch {
-	case c.phase == metrics.Window:
-		return s.Window
-	case c.phase == metrics.WarmUp && c.extended:
-		return 2 * s.WarmUp
-	case c.phase == metrics.WarmUp:
-		return s.WarmUp
-	}
-	return 0
 }

@@ -15,7 +15,7 @@ func (c *Controller) credentials(place plan.Place, args []string) (*certs.Creden
 	}
 	if c.authority == nil {
 		var err error
-		if c.authority, err = certs.NewAuthority(c.plan.Trusted); err != nil {
+		if c.authority, err = certs.NewAuthority(c.Plan.Trusted); err != nil {
 			return nil, err
 		}
 	}

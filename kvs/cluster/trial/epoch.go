@@ -19,8 +19,8 @@ func (c *Controller) epochs(role metrics.Role) ([]*node.ClockSync, error) {
 	var epochs []*node.ClockSync
 	for _, m := range c.of(role) {
 		e := node.ClockSync{Date: c.began.Round(0), MonotonicNS: here.Ns(c.began)}
-		if !c.plan.Local { // local processes share one clock
-			e.MonotonicNS += int64(c.preflight.ClockOffset(m.Name))
+		if !c.Plan.Local { // local processes share one clock
+			e.MonotonicNS += int64(c.Preflight.ClockOffset(m.Name))
 		}
 		epochs = append(epochs, &e)
 	}

@@ -24,7 +24,7 @@ func TestEpochs(t *testing.T) {
 	machine := func(name string, least, most int64) metrics.Machine {
 		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.ClockOffsetBounds{LeastNs: least, MostNs: most}}}
 	}
-	c.preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
+	c.Preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
 	epochs, err := c.epochs(metrics.Client)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestEpochs(t *testing.T) {
 	if !epochs[0].Date.Equal(c.began) || !epochs[1].Date.Equal(c.began) || apart != ahead {
 		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", epochs[0], epochs[1], c.began)
 	}
-	c.tellAt(c.began.Add(time.Minute), node.Command{Do: node.Go})
+	c.sendAt(c.began.Add(time.Minute), node.Command{Do: node.Go})
 	if !bytes.Equal(near.Bytes(), far.Bytes()) || !near.told(t).At.Equal(c.began.Add(time.Minute)) {
 		t.Errorf("told %q and %q", near, far)
 	}

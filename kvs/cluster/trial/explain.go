@@ -14,7 +14,7 @@ import (
 // arguments, which are usage errors.
 func (c *Controller) Explain(w io.Writer, ended error) {
 	var f *plan.Fault
-	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.preflight.Failed() {
+	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.Preflight.Failed() {
 		return
 	}
 	fmt.Fprintln(w, ended)

@@ -2,8 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 
 	"kvlab/kvs/cluster/plan"
@@ -14,9 +12,9 @@ import (
 
 // Fill copies the processes' reports into run.
 func (c *Controller) Fill(run *metrics.Run) {
-	run.Symmetric = c.plan.Symmetric
-	run.Preflight = c.preflight
-	for _, place := range c.plan.Places {
+	run.Symmetric = c.Plan.Symmetric
+	run.Preflight = c.Preflight
+	for _, place := range c.Plan.Places {
 		node := metrics.RunNode{Name: place.Name, Role: place.Role, Machine: place.Node.Name, Address: cmp.Or(place.Listen, place.Data)}
 		run.Nodes = append(run.Nodes, node)
 	}
@@ -24,7 +22,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
 		run.Nodes[i].Config = m.config
 		run.Nodes[i].Summary = m.summary
-		if c.soak > 0 {
+		if c.Soak > 0 {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
 		if m.Role == metrics.Server && len(m.rates) > 0 {
@@ -45,13 +43,6 @@ func (c *Controller) Fill(run *metrics.Run) {
 		}
 		return
 	}
-}
-
-// newToken returns a random secret of 128 bits for a run.
-func newToken() string {
-	token := make([]byte, 16)
-	rand.Read(token) // never fails
-	return hex.EncodeToString(token)
 }
 
 // VerdictOf returns the verdict on a run that err ended.

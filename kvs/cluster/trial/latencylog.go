@@ -38,15 +38,7 @@ func (c *Controller) closeLatency(err error) error {
 	return err
 }
 
-// diskWriter marks the errors of writes to the run's folder.
-type diskWriter struct{ *os.File }
-
-func (w diskWriter) Write(p []byte) (int, error) {
-	n, err := w.File.Write(p)
-	return n, written(err)
-}
-
-// time adds a member's record to the latencies of all clients.
+// time adds a process's record to the latencies of all clients.
 func (c *Controller) time(m *process, r *metrics.Record) *plan.Fault {
 	if m.Role != metrics.Client || c.latency == nil {
 		return nil

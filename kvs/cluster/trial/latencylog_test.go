@@ -26,8 +26,8 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	c := New(Setup{Plan: plan.Plan{Places: []plan.Place{
 		{Name: "s", Role: metrics.Server}, {Name: "a", Role: metrics.Client}, {Name: "b", Role: metrics.Client},
 	}}, Timeouts: DefaultTimeouts(), Dir: dir})
-	c.soak = time.Duration(seconds) * time.Second
-	for _, place := range c.plan.Places {
+	c.Soak = time.Duration(seconds) * time.Second
+	for _, place := range c.Plan.Places {
 		log, err := openNodeLog(dir, place)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // startLease returns the lease of nodes that start now: it lasts until every record is
 // loaded.
 func (c *Controller) startLease() *node.Lease {
-	return c.lease(2*c.timeouts.Connect + c.timeouts.Load)
+	return c.lease(2*c.Timeouts.Connect + c.Timeouts.Load)
 }
 
 // workLease returns the lease of nodes that begin the workload now.
@@ -26,17 +26,17 @@ func (c *Controller) lease(work time.Duration) *node.Lease {
 		work = min(work, time.Until(c.ends))
 	}
 	if work < unlimited {
-		lease.LifetimeS = (work + c.timeouts.Report + c.timeouts.Exit).Seconds()
+		lease.LifetimeS = (work + c.Timeouts.Report + c.Timeouts.Exit).Seconds()
 	}
-	if !c.plan.Local {
-		lease.SilenceS = c.timeouts.Alone.Seconds()
+	if !c.Plan.Local {
+		lease.SilenceS = c.Timeouts.Alone.Seconds()
 	}
 	return &lease
 }
 
 // beat sends a heartbeat to the nodes on other machines.
 func (c *Controller) beat() {
-	if c.plan.Local {
+	if c.Plan.Local {
 		return
 	}
 	for _, m := range c.running() {

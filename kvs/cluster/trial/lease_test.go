@@ -14,7 +14,7 @@ import (
 func TestLeases(t *testing.T) {
 	limits := DefaultTimeouts()
 	client := &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
-	c := &Controller{plan: plan.Plan{Local: true}, timeouts: limits, processes: []*process{client}}
+	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: limits}, processes: []*process{client}}
 	start, work := c.startLease(), c.workLease()
 	if least := (2*limits.Connect + limits.Load).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
 		t.Errorf("lease at the start %+v, want little more than %v s", start, least)
@@ -23,7 +23,7 @@ func TestLeases(t *testing.T) {
 		t.Errorf("lease for the work %+v, want little more than %v s", work, least)
 	}
 	client.config = nil // a client that states no length
-	c.plan.Local = false
+	c.Plan.Local = false
 	if lease := c.workLease(); lease.LifetimeS != 0 || lease.SilenceS != limits.Alone.Seconds() {
 		t.Errorf("lease %+v, want no end and a silence of %v", lease, limits.Alone)
 	}
@@ -36,13 +36,13 @@ func TestLeases(t *testing.T) {
 func TestOwnStop(t *testing.T) {
 	before := time.Now()
 	m := &process{heard: before}
-	c := &Controller{timeouts: DefaultTimeouts(), processes: []*process{m, {}}, ticked: before}
+	c := &Controller{Setup: Setup{Timeouts: DefaultTimeouts()}, processes: []*process{m, {}}, ticked: before}
 	later := before.Add(time.Hour)
 	if stop := c.stopped(later); stop != time.Hour || c.silent(later) != nil || !c.processes[1].heard.IsZero() {
 		t.Errorf("stopped for %v; silent %v", stop, c.silent(later))
 	}
 	after := later
-	for range c.timeouts.Silence/tickEvery + 1 {
+	for range c.Timeouts.Silence/tickEvery + 1 {
 		after = after.Add(tickEvery)
 		if stop := c.stopped(after); stop != 0 {
 			t.Errorf("a tick is taken for a stop of %v", stop)
@@ -55,11 +55,11 @@ func TestOwnStop(t *testing.T) {
 
 // No node gets a longer life than the deadline leaves it.
 func TestDeadlineShortensLeases(t *testing.T) {
-	c := &Controller{plan: plan.Plan{Local: true}, timeouts: DefaultTimeouts()}
+	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: DefaultTimeouts()}}
 	ctx, cancel := WithDeadline(context.Background(), time.Minute)
 	defer cancel()
 	c.ends, _ = ctx.Deadline()
-	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.timeouts.Report+c.timeouts.Exit).Seconds() || ctx.Err() != nil {
+	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.Timeouts.Report+c.Timeouts.Exit).Seconds() || ctx.Err() != nil {
 		t.Errorf("lease %+v", lease)
 	}
 }

@@ -19,9 +19,9 @@ const tailLines = 20
 // readers of the node's standard output and standard error.
 type nodeLog struct {
 	mu      sync.Mutex
-	text    *os.File // guarded by mu, as all below
-	records *os.File // the .jsonl
-	tail    []string // the last lines, oldest first
+	text    diskWriter // guarded by mu, as all below
+	records diskWriter // the .jsonl
+	tail    []string   // the last lines, oldest first
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist.
@@ -36,7 +36,7 @@ func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	return &nodeLog{text: text, records: records}, nil
+	return &nodeLog{text: diskWriter{text}, records: diskWriter{records}}, nil
 }
 
 // line appends a line to the .log.
@@ -47,14 +47,14 @@ func (l *nodeLog) line(text string) error {
 		l.tail = append(l.tail[:0], l.tail[1:]...)
 	}
 	_, err := fmt.Fprintln(l.text, text)
-	return written(err)
+	return err
 }
 
 // record appends a record to the .jsonl.
 func (l *nodeLog) record(r *metrics.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return written(metrics.WriteRecord(l.records, *r))
+	return metrics.WriteRecord(l.records, *r)
 }
 
 // diskError is a failed write to the run's folder, which no node caused.
@@ -66,12 +66,15 @@ func (e diskError) fault() *plan.Fault {
 	return &plan.Fault{Kind: plan.Crash, Reason: format.OneLine("the logs cannot be written: " + e.Error())}
 }
 
-// written returns the error of a write.
-func written(err error) error {
+// diskWriter marks the errors of writes to the run's folder.
+type diskWriter struct{ *os.File }
+
+func (w diskWriter) Write(p []byte) (int, error) {
+	n, err := w.File.Write(p)
 	if err != nil {
 		err = diskError{err}
 	}
-	return err
+	return n, err
 }
 
 // last returns the last lines of the .log, oldest first.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"time"
 
 	"kvlab/kvs/node"
@@ -26,19 +27,11 @@ var order = map[metrics.Phase]int{metrics.Idle: 0, metrics.Load: 1, metrics.Warm
 // server's window lies in every client's window, but the drain as soon as one client
 // drains.
 func commonPhase(clients []*process) metrics.Phase {
-	first, last := metrics.Done, metrics.Idle
-	for _, m := range clients {
-		if order[m.phase] < order[first] {
-			first = m.phase
-		}
-		if order[m.phase] > order[last] {
-			last = m.phase
-		}
-	}
-	if order[last] >= order[metrics.Drain] {
+	byPhase := func(a, b *process) int { return order[a.phase] - order[b.phase] }
+	if order[slices.MaxFunc(clients, byPhase).phase] >= order[metrics.Drain] {
 		return metrics.Drain
 	}
-	return first
+	return slices.MinFunc(clients, byPhase).phase
 }
 
 // collectEvery returns the interval at which nodes force a garbage collection in a soak:
@@ -46,8 +39,8 @@ func commonPhase(clients []*process) metrics.Phase {
 // collection, and a collection costs the servers time. Other runs have 0: never. The Go
 // runtime itself collects every two minutes.
 func (c *Controller) collectEvery() time.Duration {
-	if c.soak == 0 {
+	if c.Soak == 0 {
 		return 0
 	}
-	return min(max(c.soak/100, time.Second), 2*time.Minute)
+	return min(max(c.Soak/100, time.Second), 2*time.Minute)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -113,7 +112,7 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	if err == nil {
 		err = m.keep(event)
 	} else {
-		err = errors.Join(fmt.Errorf("sent a line that is no event: %s", abridge(line)), m.log.line("stdout: "+string(line)))
+		err = errors.Join(fmt.Errorf("sent a line that is no event: %.80q", line), m.log.line("stdout: "+string(line)))
 	}
 	if err != nil {
 		inbox <- message{from: m, err: err}
@@ -143,15 +142,6 @@ func (m *process) keep(event node.Event) error {
 		return m.log.record(event.Record)
 	}
 	return nil
-}
-
-// abridge quotes the beginning of a line.
-func abridge(line []byte) string {
-	const enough = 80
-	if len(line) > enough {
-		return strconv.Quote(string(line[:enough])) + "..."
-	}
-	return strconv.Quote(string(line))
 }
 
 // send sends a command to the process. It ignores a write error: the process has then
@@ -241,12 +231,12 @@ func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault 
 // exitReason describes how a process ended before its work was done.
 func (m *process) exitReason(err error) string {
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		if err != nil {
-			return err.Error()
-		}
-		return "left before its work was done"
+	switch {
+	case errors.As(err, &exit):
+		status, _ := exit.Sys().(syscall.WaitStatus)
+		return m.way.Death(status, m.log.last())
+	case err != nil:
+		return err.Error()
 	}
-	status, _ := exit.Sys().(syscall.WaitStatus)
-	return m.way.Death(status, m.log.last())
+	return "left before its work was done"
 }

@@ -28,10 +28,10 @@ func (c *Controller) settle(m *process) *plan.Fault {
 	rates := c.warmUpRates()
 	if test, ok := stats.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
 		c.warmUp = &test
-		c.extended = !test.Stationary && c.barrier == nil // the windows of a pair must coincide
+		c.extended = !test.Stationary && c.Barrier == nil // the windows of a pair must coincide
 	}
 	c.settled = len(rates)
-	c.tellAt(c.opens(time.Now()), node.Command{Do: node.Settle, Extend: c.extended})
+	c.sendAt(c.opens(time.Now()), node.Command{Do: node.Settle, Extend: c.extended})
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (c *Controller) settle(m *process) *plan.Fault {
 func (c *Controller) opens(now time.Time) time.Time {
 	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
 	opens := c.begin.Add(warmUp)
-	if soonest := now.Add(c.timeouts.Lead); opens.Before(soonest) {
+	if soonest := now.Add(c.Timeouts.Lead); opens.Before(soonest) {
 		opens = soonest
 	}
 	if c.extended {
@@ -50,8 +50,8 @@ func (c *Controller) opens(now time.Time) time.Time {
 	return opens
 }
 
-// tellAt sends all clients a command with a time.
-func (c *Controller) tellAt(moment time.Time, command node.Command) {
+// sendAt sends all clients a command with a time.
+func (c *Controller) sendAt(moment time.Time, command node.Command) {
 	command.At = c.began.Round(0).Add(moment.Sub(c.began))
 	c.send(metrics.Client, command)
 }

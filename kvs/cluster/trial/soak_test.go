@@ -15,7 +15,7 @@ import (
 func soaked(held func(node string, second int) metrics.ProcessUsage) metrics.Run {
 	p := plan.Plan{Places: []plan.Place{{Name: "s0", Role: metrics.Server}, {Name: "s1", Role: metrics.Server}, {Name: "c0", Role: metrics.Client}, {Name: "c1", Role: metrics.Client}}}
 	c := New(Setup{Plan: p, Timeouts: DefaultTimeouts()})
-	c.soak = 10 * time.Minute
+	c.Soak = 10 * time.Minute
 	for _, place := range p.Places {
 		m := &process{Place: place}
 		c.processes = append(c.processes, m)

@@ -10,8 +10,6 @@ import (
 
 	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // stop ends every running process. A node exits when its standard input closes. stop
@@ -23,15 +21,15 @@ func (c *Controller) stop() error {
 			m.kill()
 		}
 	}
-	patience := time.NewTimer(c.timeouts.Leave)
-	defer patience.Stop()
-	force, killed := c.force, false
+	limit := time.NewTimer(c.Timeouts.Leave)
+	defer limit.Stop()
+	force, killed := c.Force, false
 	for len(c.running()) > 0 {
 		select {
 		case msg := <-c.inbox:
 			c.handle(msg)
 			continue
-		case <-patience.C:
+		case <-limit.C:
 			if killed {
 				return fmt.Errorf("cannot end %s", c.pids())
 			}
@@ -42,7 +40,7 @@ func (c *Controller) stop() error {
 		for _, m := range c.running() {
 			m.kill()
 		}
-		patience.Reset(c.timeouts.Exit)
+		limit.Reset(c.Timeouts.Exit)
 	}
 	return c.endOrphans()
 }
@@ -51,38 +49,33 @@ func (c *Controller) stop() error {
 // connection, and removes the pid files that programs left. A program without its
 // launcher exits when its lease ends, but a stopped one (SIGSTOP) does not.
 func (c *Controller) endOrphans() error {
-	var strays []*process
+	var orphans []*process
 	for _, m := range c.processes {
 		if m.orphan && m.config != nil {
-			strays = append(strays, m)
+			orphans = append(orphans, m)
 		}
 	}
-	c.signal(strays, syscall.SIGKILL)
+	c.signal(orphans, syscall.SIGKILL)
 	var errs []error
-	for _, m := range strays {
+	for _, m := range orphans {
 		if m.lost != nil {
-			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.timeouts.Alone))
+			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.Timeouts.Alone))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // signal sends a signal to the processes' programs on all reachable nodes.
-func (c *Controller) signal(members []*process, signal syscall.Signal) {
-	var group errgroup.Group
-	group.SetLimit(remote.Parallel)
-	for _, m := range members {
+func (c *Controller) signal(processes []*process, signal syscall.Signal) {
+	remote.Each(len(processes), remote.Parallel, func(i int) {
+		m := processes[i]
 		if m.lost != nil || m.config == nil || m.config.Process == (metrics.ProcessID{}) {
-			continue
+			return
 		}
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), c.timeouts.Reach)
-			defer cancel()
-			m.lost = c.runner.Signal(ctx, m.Place, m.config.Process, signal)
-			return nil
-		})
-	}
-	_ = group.Wait() // each process keeps its error
+		ctx, cancel := context.WithTimeout(context.Background(), c.Timeouts.Reach)
+		defer cancel()
+		m.lost = c.Runner.Signal(ctx, m.Place, m.config.Process, signal)
+	})
 }
 
 // running returns the processes that have not ended.

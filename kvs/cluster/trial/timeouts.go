@@ -58,7 +58,7 @@ func (c *Controller) workLimit() time.Duration {
 		}
 		longest = max(longest, 2*s.WarmUp+s.Window) // the warm-up may be extended
 	}
-	return longest + c.timeouts.Work
+	return longest + c.Timeouts.Work
 }
 
 // settings returns the settings that the process has reported.

@@ -29,7 +29,7 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}
-	work := c.workLimit() - c.timeouts.Work
+	work := c.workLimit() - c.Timeouts.Work
 	return metrics.SlicePlan{
 		EveryNs: int64(max(sliceEvery, work/mostSlices)),
 		Count:   mostSlices,
@@ -50,7 +50,7 @@ func (c *Controller) VerifyTogether(ctx context.Context) {
 	ahead := make(map[int]metrics.ClockOffsetBounds)
 	for i, m := range c.of(metrics.Client) {
 		shared = append(shared, m.slices...)
-		if a, ok := c.preflight.ClockOffsetBounds(m.Name); ok {
+		if a, ok := c.Preflight.ClockOffsetBounds(m.Name); ok {
 			ahead[i] = a
 		}
 	}

@@ -25,7 +25,7 @@ func TestSlicePlan(t *testing.T) {
 		{64, "true", "30", 2 * time.Second, 1024},
 	}
 	for _, test := range tests {
-		c := &Controller{timeouts: DefaultTimeouts()}
+		c := &Controller{Setup: Setup{Timeouts: DefaultTimeouts()}}
 		for range test.clients {
 			c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{
 				Flags: map[string]string{"linearizable": test.check, "secs": test.secs, "warmup": "5"},
@@ -35,7 +35,7 @@ func TestSlicePlan(t *testing.T) {
 		if plan.Ops != test.ops || plan.Every().Round(time.Second) != test.everyAbout {
 			t.Errorf("%d clients, -linearizable=%s, -secs %s: %+v", test.clients, test.check, test.secs, plan)
 		}
-		if test.ops > 0 && (plan.Count != 60 || (plan.Every()+1)*60 < c.workLimit()-c.timeouts.Work) {
+		if test.ops > 0 && (plan.Count != 60 || (plan.Every()+1)*60 < c.workLimit()-c.Timeouts.Work) {
 			t.Errorf("-secs %s: %+v ends before the run", test.secs, plan)
 		}
 	}

@@ -14,23 +14,21 @@ const allClients = "clients"
 
 // SaveViolations writes the histories that are not linearizable to the run's folder, and
 // prints how to verify them again.
-func (c *Controller) SaveViolations(dir Folder) error {
-	errs := []error{c.saveViolation(dir, allClients, c.broken)}
+func (c *Controller) SaveViolations() error {
+	names, broken := []string{allClients}, []*metrics.Violation{c.broken}
 	for _, m := range c.processes {
-		errs = append(errs, c.saveViolation(dir, m.Name, m.broken))
+		names, broken = append(names, m.Name), append(broken, m.broken)
+	}
+	var errs []error
+	for i, v := range broken {
+		if v == nil {
+			continue
+		}
+		path, err := history.Save(string(c.Dir), names[i], *v)
+		if errs = append(errs, err); err == nil {
+			c.display.clear()
+			fmt.Fprintf(c.Stderr, "saved %s and its picture; bin/kvsclient -verify-history %s verifies it again\n", path, path)
+		}
 	}
 	return errors.Join(errs...)
-}
-
-// saveViolation saves a history, unless v is nil.
-func (c *Controller) saveViolation(dir Folder, of string, v *metrics.Violation) error {
-	if v == nil {
-		return nil
-	}
-	path, err := history.Save(string(dir), of, *v)
-	if err == nil {
-		c.display.clear()
-		fmt.Fprintf(c.display.w, "saved %s and its picture; bin/kvsclient -verify-history %s verifies it again\n", path, path)
-	}
-	return err
 }
