@@ -3,12 +3,14 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 )
 
 // Node is a machine that can take a role.
@@ -71,21 +73,13 @@ func (n Node) DataAddress(ctx context.Context) (netip.Addr, error) {
 	if addr, err := netip.ParseAddr(n.Addr); err == nil {
 		return addr, nil
 	}
-	name := n.Addr
-	if name == "" {
-		name = n.Name
-	}
+	name := cmp.Or(n.Addr, n.Name)
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("node %s: no data address: %w (give it as addr= in a --hosts file)", n.Name, err)
 	}
-	best := found[0].Unmap()
-	for _, addr := range found {
-		if addr = addr.Unmap(); addr.Is4() {
-			best = addr
-			break
-		}
-	}
+	first4 := slices.IndexFunc(found, func(addr netip.Addr) bool { return addr.Unmap().Is4() })
+	best := found[max(first4, 0)].Unmap()
 	if best.IsLoopback() {
 		return netip.Addr{}, fmt.Errorf("node %s: %s resolves to %s here, %w (give its address as addr= in a --hosts file)", n.Name, name, best, errLoopback)
 	}

@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,7 +35,7 @@ const probeSilence = 2 * time.Minute
 type probeClient struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
-	stderr  bytes.Buffer // complete when ended is closed
+	stderr  []string // lines, complete when ended is closed
 	answers chan reply
 	ended   chan struct{}
 	limit   time.Duration // for the next answer
@@ -52,24 +51,15 @@ type reply struct {
 
 // startProbe starts a probe at a place. connect limits its first answer: a shell's
 // start-up files may be slow.
-func startProbe(b *remote.Runner, place plan.Place, connect time.Duration) (*probeClient, error) {
+func startProbe(r *remote.Runner, place plan.Place, connect time.Duration) (p *probeClient, err error) {
 	// A program with more answers than questions is not a kvlab probe.
-	p := &probeClient{cmd: b.Command(place, remote.AsProbe), way: b.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
-	var err error
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	stdout := &remote.LineWriter{Take: p.take}
-	p.cmd.Stdout, p.cmd.Stderr = stdout, &p.stderr
-	p.cmd.WaitDelay = remote.LeaveDelay
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(p.ended)
-		_ = p.cmd.Wait() // its exit matters only to an unanswered question
-	}()
-	return p, nil
+	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
+	p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
+		Line:  p.take,
+		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },
+		Ended: func(error, error) { close(p.ended) }, // its exit matters only to an unanswered question
+	})
+	return p, err
 }
 
 // take delivers answers. It ignores other lines, which a login shell's start-up files
@@ -98,14 +88,9 @@ func (p *probeClient) take(line []byte) error {
 // ask sends a question and waits for its answer. If ctx is interrupted, the error is
 // plan.ErrInterrupted.
 func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (reply, error) {
-	line, err := json.Marshal(node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
-	if err != nil {
-		return reply{}, err
-	}
-	// A write fails only if the probe has ended, which is reported below.
-	_, _ = p.stdin.Write(append(line, '\n'))
-	patience := time.NewTimer(p.limit)
-	defer patience.Stop()
+	remote.Send(p.stdin, node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
+	timeout := time.NewTimer(p.limit)
+	defer timeout.Stop()
 	select {
 	case r := <-p.answers:
 		if r.err != nil {
@@ -115,7 +100,7 @@ func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (repl
 		return r, nil
 	case <-p.ended:
 		return reply{}, p.early()
-	case <-patience.C:
+	case <-timeout.C:
 		return reply{}, fmt.Errorf("has not said anything about itself for %v", p.limit)
 	case <-ctx.Done():
 		return reply{}, plan.ErrInterrupted
@@ -125,8 +110,8 @@ func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (repl
 // early returns why the probe ended before its end was requested.
 func (p *probeClient) early() error {
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	said := cmp.Or(format.LastLine(p.stderr.String()), "without a word")
-	return fmt.Errorf("its probe %s: %s", p.way.Death(status, strings.Split(p.stderr.String(), "\n")), said)
+	said := cmp.Or(format.LastLine(strings.Join(p.stderr, "\n")), "without a word")
+	return fmt.Errorf("its probe %s: %s", p.way.Death(status, p.stderr), said)
 }
 
 // end makes the probe exit, and kills it after patience.

@@ -104,9 +104,11 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 // also shows that the probe runs.
 func (s *survey) begin(ctx context.Context) {
 	s.each(remote.Parallel, func(_ int, m *machine) {
-		if m.probe, m.err = startProbe(s.Runner, m.place, s.Start); m.err != nil {
+		probe, err := startProbe(s.Runner, m.place, s.Start)
+		if m.err = err; err != nil {
 			return
 		}
+		m.probe = probe
 		var at metrics.ClockOffset
 		if at, m.err = m.probe.clock(ctx); m.err == nil {
 			m.ClockBefore = &at

@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"fmt"
-	"time"
 )
 
 // MaxLine is the longest line that a node may send: a record with a histogram
@@ -50,7 +49,3 @@ func (w *LineWriter) Flush() error {
 	w.partial = nil
 	return w.Take(line)
 }
-
-// LeaveDelay is how long the pipes of an ended process are read on: a child
-// that it left behind may hold them open for ever.
-const LeaveDelay = time.Second

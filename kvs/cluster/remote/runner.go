@@ -2,8 +2,10 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -128,19 +130,44 @@ func onePerCopy(places []plan.Place) []plan.Place {
 	return first
 }
 
-// Mode is what a program is started for: the only word of its command line.
-type Mode string
+// leaveDelay limits the time for which the pipes of an ended process are still read: a
+// child of it may hold them open.
+const leaveDelay = time.Second
 
-// The modes.
-const (
-	AsNode  Mode = node.ControlFlag // to take part in the run; see package node
-	AsProbe Mode = node.ProbeFlag   // to tell what its machine is; see package node
-)
+// Output handles what a program writes, and its end.
+type Output struct {
+	Line  func(line []byte) error // of its standard output
+	Error func(line []byte) error // of its standard error
+	Ended func(err, broken error) // the error of its exit, and of Line or Error at the last line
+}
 
-// Command is the process, not yet started, that runs a place's program in a mode,
-// with the mode's pipe as its standard input and output.
-func (r *Runner) Command(place plan.Place, as Mode) *exec.Cmd {
-	return r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), string(as))
+// Start starts a place's program with node.ControlFlag or node.ProbeFlag, and returns its
+// standard input.
+func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.WriteCloser, error) {
+	cmd := r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), flag)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	stdout, stderr := &LineWriter{Take: to.Line}, &LineWriter{Take: to.Error}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, leaveDelay
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	go func() {
+		err := cmd.Wait()
+		to.Ended(err, errors.Join(stdout.Flush(), stderr.Flush()))
+	}()
+	return cmd, stdin, nil
+}
+
+// Send sends a command to a node. It ignores a write error: the node has then ended,
+// which is reported separately.
+func Send(stdin io.Writer, command node.Command) {
+	line, err := json.Marshal(command)
+	if err == nil { // numbers and strings: no error
+		_, _ = stdin.Write(append(line, '\n'))
+	}
 }
 
 // Signal sends a signal to a place's process itself. Signals to its Command may not

@@ -11,8 +11,7 @@ import (
 // and after the load, so that both windows are the same stretch of time. The nil
 // barrier is that of a trial that runs alone.
 type Barrier struct {
-	own, other []chan struct{} // one for each barrier: closed when the trial has arrived there, or has ended
-	next       int             // the barrier at which this trial arrives next
+	own, other []chan struct{} // of the barriers ahead: closed when the trial has arrived there, or has ended
 }
 
 // NewBarriers returns the two ends.
@@ -21,25 +20,22 @@ func NewBarriers() [2]*Barrier {
 	for i := range ends {
 		ends[i] = []chan struct{}{make(chan struct{}), make(chan struct{})}
 	}
-	return [2]*Barrier{{own: ends[0], other: ends[1]}, {own: ends[1], other: ends[0]}}
+	return [2]*Barrier{{ends[0], ends[1]}, {ends[1], ends[0]}}
 }
 
 // arrive marks this trial at the next barrier. The channel closes when the other
 // trial arrives there or ends.
 func (b *Barrier) arrive() <-chan struct{} {
-	at := b.next
-	b.next++
-	close(b.own[at])
-	return b.other[at]
+	close(b.own[0])
+	other := b.other[0]
+	b.own, b.other = b.own[1:], b.other[1:]
+	return other
 }
 
 // Drop marks this trial as ended: the other trial no longer waits for it.
 func (b *Barrier) Drop() {
-	if b == nil {
-		return
-	}
-	for ; b.next < len(b.own); b.next++ {
-		close(b.own[b.next])
+	for b != nil && len(b.own) > 0 {
+		b.arrive()
 	}
 }
 

@@ -145,7 +145,7 @@ func (c *Controller) start(role metrics.Role) error {
 		return &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	for i, m := range c.of(role) {
-		if err := m.start(c.Runner.Command(m.Place, remote.AsNode), c.inbox); err != nil {
+		if err := m.start(c.Runner, c.inbox); err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
 		args := c.Plan.Args(m.Place, i, hosts)

@@ -77,27 +77,18 @@ type message struct {
 }
 
 // start starts the process. Its messages arrive in inbox, its end last.
-func (m *process) start(cmd *exec.Cmd, inbox chan<- message) error {
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout := &remote.LineWriter{Take: func(line []byte) error { return m.read(line, inbox) }}
-	stderr := &remote.LineWriter{Take: func(line []byte) error { return m.log.line("stderr: " + string(line)) }}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.WaitDelay = remote.LeaveDelay
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	m.cmd, m.stdin = cmd, stdin
-	go func() {
-		err := cmd.Wait()
-		if broken := errors.Join(stdout.Flush(), stderr.Flush()); broken != nil {
-			inbox <- message{from: m, err: broken}
-		}
-		inbox <- message{from: m, err: err, ended: true}
-	}()
-	return nil
+func (m *process) start(runner *remote.Runner, inbox chan<- message) (err error) {
+	m.cmd, m.stdin, err = runner.Start(m.Place, node.ControlFlag, remote.Output{
+		Line:  func(line []byte) error { return m.read(line, inbox) },
+		Error: func(line []byte) error { return m.log.line("stderr: " + string(line)) },
+		Ended: func(err, broken error) {
+			if broken != nil {
+				inbox <- message{from: m, err: broken}
+			}
+			inbox <- message{from: m, err: err, ended: true}
+		},
+	})
+	return err
 }
 
 // read processes one line of the process's standard output. A login shell's start-up
@@ -144,15 +135,7 @@ func (m *process) keep(event node.Event) error {
 	return nil
 }
 
-// send sends a command to the process. It ignores a write error: the process has then
-// ended, and the message of its end says more.
-func (m *process) send(command node.Command) {
-	line, err := json.Marshal(command)
-	if err != nil { // strings and numbers only: cannot happen
-		return
-	}
-	m.stdin.Write(append(line, '\n'))
-}
+func (m *process) send(command node.Command) { remote.Send(m.stdin, command) }
 
 // signal sends a signal to the process and its children.
 func (m *process) signal(s syscall.Signal) {
