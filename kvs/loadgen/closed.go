@@ -88,15 +88,15 @@ func wait(ctx context.Context, when time.Time) bool {
 	}
 }
 
-// askBefore is the time before the warm-up's end at which settle asks when the window
+// askLead is the time before the warm-up's end at which settle asks when the window
 // opens. It is longer than any launcher takes to answer.
-const askBefore = 250 * time.Millisecond
+const askLead = 250 * time.Millisecond
 
 // settle returns when the window opens: at the warm-up's end, at the time that Settle
 // returns, or at once if that time is past.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
 	opens := begin.Add(g.config.WarmUp)
-	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askBefore, g.config.WarmUp/4))) {
+	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
 		return opens, nil
 	}
 	said, err := g.Settle(ctx)

@@ -31,8 +31,7 @@ type Target struct {
 	Programs plan.Programs // their settings determine the plan's needs
 	Runner   *remote.Runner
 	Out      string        // folder of the run's files
-	Start    time.Duration // limit for a program's first answer
-	Leave    time.Duration // limit for its exit
+	Leave    time.Duration // limit for a probe's exit
 }
 
 // Run copies the programs to the plan's machines and checks whether a run may start

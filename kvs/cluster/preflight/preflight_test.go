@@ -64,7 +64,7 @@ func runnerHere(t *testing.T, text string) *remote.Runner {
 }
 
 func TestShiftedClock(t *testing.T) {
-	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 func TestProbeThatEnds(t *testing.T) {
-	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, time.Minute)
+	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}

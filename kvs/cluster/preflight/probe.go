@@ -22,6 +22,9 @@ import (
 	"kvlab/metrics/format"
 )
 
+// connectTimeout limits the first answer of a probe: a shell's start-up files may be slow.
+const connectTimeout = time.Minute
+
 // probeTimeout limits an answer of a running probe. The longest question needs
 // handshakes with peers that do not answer.
 const probeTimeout = 15 * time.Second
@@ -49,11 +52,10 @@ type reply struct {
 	at  time.Time
 }
 
-// startProbe starts a probe at a place. connect limits its first answer: a shell's
-// start-up files may be slow.
-func startProbe(r *remote.Runner, place plan.Place, connect time.Duration) (p *probeClient, err error) {
+// startProbe starts a probe at a place.
+func startProbe(r *remote.Runner, place plan.Place) (p *probeClient, err error) {
 	// A program with more answers than questions is not a kvlab probe.
-	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connect}
+	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connectTimeout}
 	p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
 		Line:  p.take,
 		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },

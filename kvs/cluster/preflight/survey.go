@@ -104,7 +104,7 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 // also shows that the probe runs.
 func (s *survey) begin(ctx context.Context) {
 	s.each(remote.Parallel, func(_ int, m *machine) {
-		probe, err := startProbe(s.Runner, m.place, s.Start)
+		probe, err := startProbe(s.Runner, m.place)
 		if m.err = err; err != nil {
 			return
 		}

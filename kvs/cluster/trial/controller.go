@@ -102,27 +102,27 @@ func (c *Controller) Lead(ctx context.Context) error {
 func (c *Controller) conduct(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return c.start(metrics.Server) },
-		func() error { return c.await(ctx, metrics.Server, ready, c.Timeouts.Connect) },
+		func() error { return c.await(ctx, metrics.Server, ready, connectLimit) },
 		func() error { return c.start(metrics.Client) },
-		func() error { return c.await(ctx, metrics.Client, ready, c.Timeouts.Connect) },
+		func() error { return c.await(ctx, metrics.Client, ready, connectLimit) },
 		func() error {
 			c.send(metrics.Client, node.Command{Do: node.Load})
 			c.enter(metrics.Load)
 			return nil
 		},
-		func() error { return c.await(ctx, metrics.Client, loaded, c.Timeouts.Load) },
+		func() error { return c.await(ctx, metrics.Client, loaded, loadLimit) },
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
 			lease := c.workLease()
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
-			c.begin = time.Now().Add(c.Timeouts.Lead)
+			c.begin = time.Now().Add(lead)
 			c.slices = c.slicePlan()
 			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
 		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
-		func() error { return c.await(ctx, metrics.Server, done, c.Timeouts.Report) },
+		func() error { return c.await(ctx, metrics.Server, done, reportLimit) },
 		func() error { return c.await(ctx, metrics.Client, left, c.Timeouts.Exit) },
 		func() error { return c.await(ctx, metrics.Server, left, c.Timeouts.Exit) },
 	}

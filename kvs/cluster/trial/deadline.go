@@ -56,7 +56,7 @@ func (c *Controller) dump() {
 	}
 	answered := func(m *process) bool { return m.dumped || m.stage == left }
 	hangs := func(m *process) bool { return m.unresponsive || now.Sub(m.heard) > c.Timeouts.Silence/4 }
-	c.handleUntil(c.Timeouts.Dump, func() bool {
+	c.handleUntil(dumpLimit, func() bool {
 		return !slices.ContainsFunc(asked, func(m *process) bool { return !answered(m) && !hangs(m) })
 	})
 	mute := slices.DeleteFunc(asked, answered)

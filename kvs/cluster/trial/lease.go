@@ -9,7 +9,7 @@ import (
 // startLease returns the lease of nodes that start now: it lasts until every record is
 // loaded.
 func (c *Controller) startLease() *node.Lease {
-	return c.lease(2*c.Timeouts.Connect + c.Timeouts.Load)
+	return c.lease(2*connectLimit + loadLimit)
 }
 
 // workLease returns the lease of nodes that begin the workload now.
@@ -26,7 +26,7 @@ func (c *Controller) lease(work time.Duration) *node.Lease {
 		work = min(work, time.Until(c.ends))
 	}
 	if work < unlimited {
-		lease.LifetimeS = (work + c.Timeouts.Report + c.Timeouts.Exit).Seconds()
+		lease.LifetimeS = (work + reportLimit + c.Timeouts.Exit).Seconds()
 	}
 	if !c.Plan.Local {
 		lease.SilenceS = c.Timeouts.Alone.Seconds()

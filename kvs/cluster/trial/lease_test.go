@@ -16,10 +16,10 @@ func TestLeases(t *testing.T) {
 	client := &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
 	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: limits}, processes: []*process{client}}
 	start, work := c.startLease(), c.workLease()
-	if least := (2*limits.Connect + limits.Load).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
+	if least := (2*connectLimit + loadLimit).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
 		t.Errorf("lease at the start %+v, want little more than %v s", start, least)
 	}
-	if least := (35*time.Second + limits.Work + limits.Report).Seconds(); work.LifetimeS <= least || work.LifetimeS > least+120 {
+	if least := (35*time.Second + drainLimit + reportLimit).Seconds(); work.LifetimeS <= least || work.LifetimeS > least+120 {
 		t.Errorf("lease for the work %+v, want little more than %v s", work, least)
 	}
 	client.config = nil // a client that states no length
@@ -59,7 +59,7 @@ func TestDeadlineShortensLeases(t *testing.T) {
 	ctx, cancel := WithDeadline(context.Background(), time.Minute)
 	defer cancel()
 	c.ends, _ = ctx.Deadline()
-	if lease := c.startLease(); lease.LifetimeS > (time.Minute+c.Timeouts.Report+c.Timeouts.Exit).Seconds() || ctx.Err() != nil {
+	if lease := c.startLease(); lease.LifetimeS > (time.Minute+reportLimit+c.Timeouts.Exit).Seconds() || ctx.Err() != nil {
 		t.Errorf("lease %+v", lease)
 	}
 }

@@ -41,7 +41,7 @@ func (c *Controller) settle(m *process) *plan.Fault {
 func (c *Controller) opens(now time.Time) time.Time {
 	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
 	opens := c.begin.Add(warmUp)
-	if soonest := now.Add(c.Timeouts.Lead); opens.Before(soonest) {
+	if soonest := now.Add(lead); opens.Before(soonest) {
 		opens = soonest
 	}
 	if c.extended {

@@ -72,7 +72,7 @@ func (c *Controller) signal(processes []*process, signal syscall.Signal) {
 		if m.lost != nil || m.config == nil || m.config.Process == (metrics.ProcessID{}) {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), c.Timeouts.Reach)
+		ctx, cancel := context.WithTimeout(context.Background(), reachLimit)
 		defer cancel()
 		m.lost = c.Runner.Signal(ctx, m.Place, m.config.Process, signal)
 	})

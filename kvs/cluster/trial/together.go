@@ -29,7 +29,7 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}
-	work := c.workLimit() - c.Timeouts.Work
+	work := c.workLimit() - drainLimit
 	return metrics.SlicePlan{
 		EveryNs: int64(max(sliceEvery, work/mostSlices)),
 		Count:   mostSlices,
