@@ -70,10 +70,10 @@ func (c Controller) Add(group string, weights int, processes ...int) error {
 	return nil
 }
 
-// Divide lets the children of a cgroup have weights of their own.
+// Divide allows different weights for the children of a cgroup.
 func (c Controller) Divide(group string) error {
 	if !c.Unified {
-		return nil // version 1 does so without being asked
+		return nil // version 1 always allows them
 	}
 	return write(group, "cgroup.subtree_control", "+cpu")
 }

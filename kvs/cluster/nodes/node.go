@@ -1,5 +1,5 @@
-// Package nodes finds the machines of a run: those that the command line
-// names, those of a Slurm job or a testbed, or this machine.
+// Package nodes finds the machines of a run: those that the command line names, those of a
+// Slurm job or a testbed, or this machine.
 package nodes
 
 import (

@@ -17,8 +17,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Slurm is the Slurm job that the launcher runs in, and Slurm's programs, paths
-// or names on PATH.
+// Slurm is the Slurm job that the launcher runs in, and Slurm's programs as paths or names
+// on PATH.
 type Slurm struct {
 	Job      string // SLURM_JOB_ID; "" outside of any job
 	NodeList string // SLURM_JOB_NODELIST, in Slurm's short form: node[0-3]
@@ -33,7 +33,7 @@ const slurmTimeout = 20 * time.Second
 // endedTimeout limits the query for the job's end.
 const endedTimeout = 5 * time.Second
 
-// ThisSlurm is the job that this process is part of.
+// ThisSlurm returns the job that this process is part of.
 func ThisSlurm() Slurm {
 	return Slurm{
 		Job: os.Getenv("SLURM_JOB_ID"), NodeList: os.Getenv("SLURM_JOB_NODELIST"),
@@ -41,8 +41,8 @@ func ThisSlurm() Slurm {
 	}
 }
 
-// Nodes are the job's nodes, with their data addresses where they are known. A
-// node without a peer counts as none: it is this machine.
+// Nodes returns the job's nodes, with the data addresses that Slurm knows. It returns none
+// for a job of one node, which is this machine.
 func (s Slurm) Nodes(ctx context.Context) ([]Node, error) {
 	nodes, err := s.named(ctx, nil)
 	if len(nodes) < 2 {
@@ -51,8 +51,8 @@ func (s Slurm) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, err
 }
 
-// named are those of the job's nodes that are named, in that order, or all of
-// them. A stated address is kept.
+// named returns the named nodes of the job in that order, or all of its nodes. It keeps a
+// stated address.
 func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 	if s.Job == "" {
 		return nil, errors.New("--slurm: this is no Slurm job (SLURM_JOB_ID is not set): begin one with `salloc -N 4 --exclusive ./run-cluster.sh`, or put ./run-cluster.sh into a script for `sbatch -N 4 --exclusive`")
@@ -88,7 +88,7 @@ func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 	return nodes, nil
 }
 
-// choose takes the named ones of the job's nodes.
+// choose returns the named ones of the job's nodes.
 func (s Slurm) choose(nodes, named []Node) ([]Node, error) {
 	var chosen []Node
 	for _, n := range named {
@@ -122,7 +122,7 @@ func giveOwnAddress(ctx context.Context, nodes []Node) {
 		}
 	}
 	if own < 0 || !other.IsValid() {
-		return // what has no address yet is the plan's to report
+		return // the plan reports nodes without an address
 	}
 	conn, err := net.Dial("udp", netip.AddrPortFrom(other, 9).String()) // sends nothing
 	if err != nil {
@@ -150,13 +150,13 @@ func (s Slurm) Ended(ctx context.Context) (words string, timeLimit bool) {
 	return fmt.Sprintf("Slurm job %s has been ended (%s)", s.Job, state), false
 }
 
-// endedStates are the states of a job that runs no more, from squeue(1). In the
-// first one it remains while its last processes are ended.
+// endedStates are the states of a job that has ended, from squeue(1). In the first one
+// its last processes are being ended.
 var endedStates = []string{
 	"COMPLETING", "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
 }
 
-// ask runs scontrol.
+// ask runs scontrol and returns its output.
 func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, slurmTimeout)
 	defer cancel()
@@ -170,8 +170,8 @@ func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// slurmField is the value of a field in scontrol's one-line form, which is
-// name=value separated by spaces.
+// slurmField returns the value of a field in scontrol's one-line form: name=value fields
+// separated by spaces.
 func slurmField(line, name string) string {
 	for _, field := range strings.Fields(line) {
 		if value, ok := strings.CutPrefix(field, name+"="); ok {

@@ -16,7 +16,7 @@ var (
 	_ Source = Testbed{}
 )
 
-// Ended: a testbed does not say when it takes a node back.
+// Ended returns "": a testbed does not report that it takes a node back.
 func (t Testbed) Ended(context.Context) (string, bool) { return "", false }
 
 // Request selects the nodes, from the command line.
@@ -27,8 +27,8 @@ type Request struct {
 	Slurm     bool     // the nodes of the Slurm job that the launcher is part of
 }
 
-// Find returns the nodes of a request: those that it names, those of the Slurm
-// job, those of the testbed. None means processes on this machine.
+// Find returns the nodes of a request: those that it names, else those of the Slurm job,
+// else those of the testbed. None means processes on this machine.
 func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, error) {
 	if r.Local {
 		return nil, nil
@@ -47,7 +47,7 @@ func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, e
 	return testbed.Nodes(ctx)
 }
 
-// named are the nodes that the request names.
+// named returns the nodes that the request names.
 func (r Request) named() ([]Node, error) {
 	if r.HostsFile != "" {
 		return readHostsFile(r.HostsFile)

@@ -35,9 +35,8 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// shiftedProbe is a node whose wall clock is ahead: a probe that adds 7 s to every
-// time it tells, but for the monotonic clock's 5 s. Before its first answer its
-// shell greets.
+// shiftedProbe is a probe whose wall clock is 7 s ahead and whose monotonic clock is
+// always at 5 s. Its shell prints a greeting before the first answer.
 const shiftedProbe = `echo 'Welcome to {this} machine'
 while read -r question; do
 	now=$(($(date +%s%N) + 7000000000))
@@ -89,7 +88,7 @@ func TestProbeThatEnds(t *testing.T) {
 	}
 }
 
-// fit is a machine that nothing is wrong with.
+// fit returns a machine without findings.
 func fit(name string, role metrics.Role) *machine {
 	at := nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}
 	runner, err := remote.New(remote.Programs{}, nil)
@@ -166,7 +165,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The page says what to do about every fact that a finding can have.
+// The page has a row for every fact of a finding.
 func TestEveryFactIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../../../" + page)
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// MaxLine is the longest line that a node may send: a record with a histogram
-// has some kilobytes, a few megabytes at the very most.
+// MaxLine is the longest line that a node may send. A record with a histogram usually has
+// some kilobytes, and at most a few megabytes.
 const MaxLine = 16 << 20
 
-// LineWriter cuts what is written to it into lines. Not safe for concurrent
-// use. The line it passes on is valid only during the call.
+// LineWriter calls Take with each line that is written to it. The line is valid only
+// during the call. Not safe for concurrent use.
 type LineWriter struct {
 	Take    func(line []byte) error
 	partial []byte
 }
 
-// Write passes complete lines on. An error of Take, or a line beyond maxLine,
-// ends the reading of the node's output.
+// Write calls Take with each complete line. An error of Take, or a line longer than
+// MaxLine, ends the reading of the node's output.
 func (w *LineWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -40,7 +40,7 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush passes on what the node left without an end of line.
+// Flush calls Take with the rest, which has no end of line.
 func (w *LineWriter) Flush() error {
 	if len(w.partial) == 0 {
 		return nil

@@ -13,14 +13,14 @@ import (
 // local runs programs as processes on this machine.
 type local struct{}
 
-// Command runs the words themselves.
+// Command executes the words.
 func (local) Command(ctx context.Context, _ nodes.Node, words ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-// Failure is the command's last word.
+// Failure returns the command's last line on stderr.
 func (local) Failure(err error, stderr string) error {
 	if said := format.LastLine(stderr); said != "" {
 		return errors.New(said)
@@ -28,8 +28,8 @@ func (local) Failure(err error, stderr string) error {
 	return err
 }
 
-// Death is what the kernel says.
+// Death describes the status.
 func (local) Death(status syscall.WaitStatus, _ []string) string { return death(status) }
 
-// Typed is the command itself.
+// Typed returns the command itself.
 func (local) Typed(_ nodes.Node, command string) string { return command }

@@ -40,13 +40,13 @@ func Each(n, atOnce int, do func(i int)) {
 	_ = group.Wait() // no errors
 }
 
-// remoteTimeout bounds one step of a node's preparation, the copy of a program
-// of some ten megabytes included.
+// remoteTimeout limits one step of a node's preparation, such as the copy of a program of
+// some ten megabytes.
 const remoteTimeout = 2 * time.Minute
 
-// Runner runs the programs of a launcher on nodes. Remote command lines are plain
-// constant words, as the login shell may be any; scripts go to a sh over its
-// standard input, and a node's arguments through the control pipe.
+// Runner runs the programs of a launcher on nodes. Remote command lines are plain constant
+// words, because any shell may be the login shell. A sh reads scripts from its standard
+// input, and a node reads its arguments from the control pipe.
 type Runner struct {
 	ways     map[nodes.Kind]Way
 	programs plan.Programs
@@ -57,7 +57,7 @@ type Runner struct {
 	paths map[copyKey]string // guarded by mu
 }
 
-// copyKey tells the copies of the programs on the nodes apart.
+// copyKey identifies a copy of a program on a node.
 type copyKey struct {
 	node string
 	role metrics.Role
@@ -76,11 +76,11 @@ func New(ways Programs, programs plan.Programs) (*Runner, error) {
 	}, nil
 }
 
-// Way is how the node's programs are run.
+// Way returns the way to the node.
 func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 
-// Deploy makes sure that every place can run its program, and copies it to the
-// nodes that do not have it yet. Its errors are faults that name the node.
+// Deploy copies the programs to the nodes that do not have them, and checks that every
+// place can run its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	sums, err := r.sums(places)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	return errors.Join(faults...)
 }
 
-// sums are the programs' checksums, where a place is on another machine.
+// sums returns the programs' checksums, nil if every place is on this machine.
 func (r *Runner) sums(places []plan.Place) (map[metrics.Role]string, error) {
 	if !slices.ContainsFunc(places, func(p plan.Place) bool { return p.Way.Kind != nodes.Local }) {
 		return nil, nil
@@ -117,7 +117,7 @@ func (r *Runner) sums(places []plan.Place) (map[metrics.Role]string, error) {
 	return sums, nil
 }
 
-// onePerCopy leaves out the places whose node has its program by an earlier one.
+// onePerCopy omits the places whose node gets its program for an earlier place.
 func onePerCopy(places []plan.Place) []plan.Place {
 	var first []plan.Place
 	seen := make(map[copyKey]bool)
@@ -181,8 +181,8 @@ func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.Proces
 	return err
 }
 
-// Reap has a node's copy of the server's program end what earlier runs of this
-// user have left there, and returns what that was.
+// Reap ends the processes that earlier runs of this user left on a node, and returns
+// descriptions of them. The node's copy of the server's program does the work.
 func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	place := plan.Place{Node: n, Name: n.Name, Role: metrics.Server}
 	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {
@@ -195,18 +195,18 @@ func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	return slices.Sorted(maps.Values(answer)), nil
 }
 
-// path is where the place's program lies on its node.
+// path returns the path of the place's program on its node.
 func (r *Runner) path(place plan.Place) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.paths[copyKey{place.Node.Name, place.Role}]
 }
 
-// plainPath is what a remote path may look like to stand in a command line.
+// plainPath matches a remote path that a command line may contain unquoted.
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
 
-// deploy makes sure that the node has the program with the checksum sum, and
-// returns its path there.
+// deploy copies the program with the checksum sum to the node, unless the node has it,
+// and returns its path there.
 func (r *Runner) deploy(ctx context.Context, place plan.Place, sum string) (string, error) {
 	if place.Way.Kind == nodes.Local {
 		return exec.LookPath(r.programs[place.Role])
@@ -230,8 +230,8 @@ func (r *Runner) deploy(ctx context.Context, place plan.Place, sum string) (stri
 	return path, r.push(ctx, place, path, vars)
 }
 
-// push copies the program under another name first, so that a run beside this
-// one never starts half a file.
+// push copies the program to the node. The file gets its name when it is complete, so
+// that another run never starts half a program.
 func (r *Runner) push(ctx context.Context, place plan.Place, path, vars string) error {
 	program, err := os.Open(r.programs[place.Role])
 	if err != nil {

@@ -1,9 +1,9 @@
 package remote
 
-// probeScript finds out what the node is and whether it has the program. Its
-// folder is in /tmp because home is often NFS over the control network, and
-// must belong to the user alone. The numbers are statfs(2)'s for NFS, CIFS,
-// SMB, AFS and Ceph; package node has their names. Programs unused for a week are removed.
+// probeScript reports the node's system and whether it has the program. The folder is in
+// /tmp because home is often NFS over the control network, and must belong to the user
+// alone. The numbers are statfs(2)'s for NFS, CIFS, SMB, AFS and Ceph; package node has
+// their names. The script removes programs that are unused for a week.
 const probeScript = `set -eu
 umask 077
 dir=/tmp/kvlab-$(id -un)

@@ -15,13 +15,13 @@ import (
 	"kvlab/metrics/format"
 )
 
-// srun reaches the nodes of a Slurm job, each command being a job step of one
-// task. When srun dies, slurmstepd ends the task.
+// srun reaches the nodes of a Slurm job. Each command is a job step of one task. When
+// srun dies, slurmstepd ends the task.
 type srun struct{ program string }
 
-// Command is a step beside those that the node has already (--overlap), with
-// all of the job's memory there (--mem=0), on any of its cores. Its output is not
-// labelled, and not through a terminal (--unbuffered would be).
+// Command starts a step that shares the node with other steps (--overlap), all of the
+// job's memory there (--mem=0) and any of its cores. srun neither labels the output nor
+// sends it through a terminal, as --unbuffered would.
 func (s srun) Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{
 		"--jobid=" + node.Way.To, "--nodelist=" + node.Name, "--nodes=1", "--ntasks=1",
@@ -34,12 +34,12 @@ func (s srun) Command(ctx context.Context, node nodes.Node, words ...string) *ex
 	return cmd
 }
 
-// connectionVariables are where Slurm's programs find slurmctld and prove who
-// they are; see srun(1).
+// connectionVariables tell Slurm's programs where slurmctld is, and authenticate them;
+// see srun(1).
 var connectionVariables = []string{"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER"}
 
-// stepEnvironment is the environment without the job's other variables: srun
-// reads most of them as options, and sbatch's would ask for all tasks of the job.
+// stepEnvironment returns the environment without the job's other variables: srun reads
+// most of them as options, and those of sbatch would request all tasks of the job.
 func stepEnvironment(environment []string) []string {
 	return slices.DeleteFunc(environment, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -47,10 +47,10 @@ func stepEnvironment(environment []string) []string {
 	})
 }
 
-// taskEnd is what srun says of a task that fails, after the task's own words.
+// taskEnd matches srun's message about a failed task, which follows the task's own output.
 var taskEnd = regexp.MustCompile(`^srun: error: \S+: task 0: `)
 
-// Failure tells srun's own failures from the remote command's.
+// Failure distinguishes srun's own failures from the remote command's.
 func (s srun) Failure(err error, stderr string) error {
 	lines := strings.Split(stderr, "\n")
 	for _, line := range lines {
@@ -65,8 +65,8 @@ func (s srun) Failure(err error, stderr string) error {
 	return err
 }
 
-// Death reads srun's exit status, which is the task's, and what Slurm has
-// printed: the most telling is slurmstepd's word between stars.
+// Death describes srun's exit status, which is the task's, with the most specific message
+// of Slurm in the log: slurmstepd's between stars.
 func (s srun) Death(status syscall.WaitStatus, log []string) string {
 	if status.Signaled() {
 		return "lost its srun, which " + death(status)
@@ -86,7 +86,7 @@ func (s srun) Death(status syscall.WaitStatus, log []string) string {
 	return shellDeath(status) + " (" + said + ")"
 }
 
-// Typed is a step beside the others, from a shell of the job.
+// Typed returns an srun command line for a shell of the job.
 func (s srun) Typed(node nodes.Node, command string) string {
 	return "srun --overlap -w " + node.Name + " " + command
 }

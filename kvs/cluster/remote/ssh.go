@@ -21,9 +21,9 @@ type ssh struct {
 	config  string // -F; "" for the user's own
 }
 
-// Command opens a separate connection, so the connection ends with the node. A
-// first contact's host key is accepted and kept, a changed one is not; with
-// --ssh-config that file decides.
+// Command opens a separate connection, which ends with the node's program. Without
+// --ssh-config, ssh accepts and keeps the host key of a new host, and rejects a changed
+// one.
 func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd {
 	args := []string{"-T", "-x", "-a",
 		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
@@ -43,7 +43,7 @@ func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exe
 	return cmd
 }
 
-// Failure tells ssh's own failures from the remote command's.
+// Failure distinguishes ssh's own failures from the remote command's.
 func (s ssh) Failure(err error, stderr string) error {
 	said := format.LastLine(stderr)
 	var exit *exec.ExitError
@@ -56,7 +56,7 @@ func (s ssh) Failure(err error, stderr string) error {
 	return err
 }
 
-// Death reads ssh's exit status, which is the remote shell's.
+// Death describes ssh's exit status, which is the remote shell's.
 func (s ssh) Death(status syscall.WaitStatus, _ []string) string {
 	if status.ExitStatus() == sshFailed {
 		return "died of a signal, or its connection was lost (exit status 255 of ssh)"
@@ -64,7 +64,7 @@ func (s ssh) Death(status syscall.WaitStatus, _ []string) string {
 	return shellDeath(status)
 }
 
-// Typed logs in.
+// Typed returns an ssh command line.
 func (s ssh) Typed(node nodes.Node, command string) string {
 	if node.Way.Port != "" {
 		return "ssh -p " + node.Way.Port + " " + node.Way.To + " " + command

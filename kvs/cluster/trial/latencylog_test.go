@@ -70,8 +70,8 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// aSecond is what a client says of the latencies of a second: as many calls as
-// there are distributions.
+// aSecond returns a client's histograms of one second: as many calls as there are
+// distributions.
 func aSecond(t *testing.T) []metrics.Histogram {
 	t.Helper()
 	collector, recorders := latency.NewCollector(1)
@@ -88,7 +88,7 @@ func aSecond(t *testing.T) []metrics.Histogram {
 	return histograms
 }
 
-// recordsOf is what a member reports after a second.
+// recordsOf returns the records of a process after a second.
 func recordsOf(m *process, second int, histograms []metrics.Histogram) []metrics.Record {
 	at := float64(second)
 	records := []metrics.Record{
@@ -103,7 +103,7 @@ func recordsOf(m *process, second int, histograms []metrics.Histogram) []metrics
 	return records
 }
 
-// say has a member send a record, and the conductor hear it.
+// say sends a record of a process, which the controller handles.
 func say(t *testing.T, c *Controller, m *process, r *metrics.Record) {
 	t.Helper()
 	line, err := json.Marshal(node.Event{Event: node.Report, Record: r})

@@ -13,12 +13,12 @@ import (
 	"kvlab/metrics"
 )
 
-// pipe keeps what a member is told.
+// pipe keeps the commands to a process.
 type pipe struct{ bytes.Buffer }
 
 func (*pipe) Close() error { return nil }
 
-// told is the last command in it.
+// told returns the last command.
 func (p *pipe) told(t *testing.T) (c node.Command) {
 	t.Helper()
 	for decoder := json.NewDecoder(&p.Buffer); ; {

@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics"
 )
 
-// soaked is the run of a soak, in which each process held what held says of it in
-// the seconds of the window, and more in those of other phases.
+// soaked returns the run of a soak. held is the use of each process in a second of the
+// window. In other phases it is larger.
 func soaked(held func(node string, second int) metrics.ProcessUsage) metrics.Run {
 	p := plan.Plan{Places: []plan.Place{{Name: "s0", Role: metrics.Server}, {Name: "s1", Role: metrics.Server}, {Name: "c0", Role: metrics.Client}, {Name: "c1", Role: metrics.Client}}}
 	c := New(Setup{Plan: p, Timeouts: DefaultTimeouts()})

@@ -23,10 +23,10 @@ const (
 // in a switch with a finite buffer.
 const queue = "50ms"
 
-// dataAddress is a host's address on the data network, in Emulab's numbering.
+// dataAddress returns a host's address on the data network, in Emulab's numbering.
 func dataAddress(index int) string { return fmt.Sprintf("10.10.1.%d", index+1) }
 
-// controlAddress is a host's address on the control network.
+// controlAddress returns a host's address on the control network.
 func controlAddress(index int) string { return fmt.Sprintf("172.16.0.%d", index+1) }
 
 // connect makes both networks: a bridge each, and a veth pair from it into each host's
@@ -52,7 +52,7 @@ func connect(hosts []*host) error {
 	return nil
 }
 
-// links are the commands that give a host its addresses and permanent Ethernet addresses
+// links returns the commands that give a host its addresses and permanent Ethernet addresses
 // of its peers. The kernel keeps at most 1024 resolved ones for all namespaces together
 // (gc_thresh3, arp(7)), and 32 clients of 32 servers need 2048.
 func (h *host) links(hosts int) string {
@@ -69,7 +69,7 @@ func (h *host) links(hosts int) string {
 	return b.String()
 }
 
-// ethernet is a host's Ethernet address on the data network, from the range for local
+// ethernet returns a host's Ethernet address on the data network, from the range for local
 // use.
 func ethernet(index int) string { return fmt.Sprintf("02:00:0a:0a:01:%02x", index+1) }
 

@@ -31,7 +31,7 @@ func ParseRate(text string) (uint64, error) {
 	return uint64(number * rateUnit[parts[2]]), nil
 }
 
-// burst is the size of tbf's bucket in bytes. It holds several TCP segments of 64 KiB,
+// burst returns the size of tbf's bucket in bytes. It holds several TCP segments of 64 KiB,
 // and 2 ms of the rate, to span the kernel's timer ticks.
 func burst(bitsPerS uint64) uint64 {
 	const least = 256 << 10

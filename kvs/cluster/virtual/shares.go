@@ -12,8 +12,8 @@ import (
 	"kvlab/kvs/cluster/cgroup"
 )
 
-// labGroup is the folder of the cgroup of the lab that a process is in. The number of
-// its pid namespace names it inside and outside of the lab.
+// labGroup returns the folder of the cgroup of a process's lab. Its name has the number of
+// the pid namespace, which is the same inside and outside of the lab.
 func labGroup(c cgroup.Controller, process string) (string, error) {
 	link, err := os.Readlink("/proc/" + process + "/ns/pid")
 	if err != nil {
@@ -22,10 +22,10 @@ func labGroup(c cgroup.Controller, process string) (string, error) {
 	return filepath.Join(c.Folder, "kvlab-lab-"+strings.Trim(link, "pid:[]")), nil
 }
 
-// share puts every host, by its pid 1, into its own cgroup, all with the same weight.
-// The launcher and its ssh processes weigh as much as all hosts together, though they
-// use little: a barrier's message that waits for a core moves one node's window
-// against the others'. The lab weighs as much as one ordinary process for each host.
+// share moves the pid 1 of every host into its own cgroup. All have the same weight. The
+// launcher and its ssh processes have the weight of all hosts together, though they use
+// little: a barrier's message that waits for a core shifts one node's window against the
+// others'. The lab has the weight of one ordinary process for each host.
 func share(c cgroup.Controller, hosts []*host) error {
 	group, err := labGroup(c, "self")
 	if err != nil {

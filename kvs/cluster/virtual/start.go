@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// startTimeout bounds the start of all hosts, which takes an idle machine seconds.
+// startTimeout limits the start of all hosts, which takes seconds on an idle machine.
 const startTimeout = time.Minute
 
 // Lab is a running lab. It ends with the process.
