@@ -224,7 +224,7 @@ func WireLimit(p folder.Point) float64 {
 }
 
 // machineOps is the operations in the window of each machine that has a role,
-// by its name. A machine has one link, whatever runs on it.
+// by its name. All nodes of a machine share its link.
 func machineOps(r *folder.Run, role metrics.Role) map[string]uint64 {
 	ops := map[string]uint64{}
 	for _, node := range r.InRole(role) {

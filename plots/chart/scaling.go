@@ -45,18 +45,18 @@ func sweepFigure(s *folder.Sweep, name, title string) figure.Figure {
 // knobWords are the names of well-known knobs: in a figure's title, and along its
 // axis.
 var knobWords = map[string][2]string{
-	folder.NodesKnob: {"number of nodes", "nodes (servers + clients)"},
-	"servers":        {"number of servers", "servers"},
-	"clients":        {"number of clients", "clients"},
-	"workers":        {"number of workers", "workers of each client"},
-	"rate":           {"offered rate", "offered operations per second, or their share of a closed loop's"},
-	"batch":          {"batch", "batch: operations of one call"},
-	"theta":          {"skew of the keys", "theta: skew of the keys"},
-	"records":        {"number of records", "records"},
+	"nodes":   {"number of nodes", "nodes (servers + clients)"},
+	"servers": {"number of servers", "servers"},
+	"clients": {"number of clients", "clients"},
+	"workers": {"number of workers", "workers of each client"},
+	"rate":    {"offered rate", "offered operations per second, or their share of a closed loop's"},
+	"batch":   {"batch", "batch: operations of one call"},
+	"theta":   {"skew of the keys", "theta: skew of the keys"},
+	"records": {"number of records", "records"},
 }
 
 // growing are the knobs with which throughput should grow in proportion.
-var growing = []string{folder.NodesKnob, "servers", "clients", "workers"}
+var growing = []string{"nodes", "servers", "clients", "workers"}
 
 // AxisOf is the axis of a knob.
 func AxisOf(knob metrics.Knob) figure.Axis {
@@ -77,7 +77,7 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 		words = known
 	}
 	name := "scaling_" + knob.Name
-	if knob.Name == folder.NodesKnob {
+	if knob.Name == "nodes" {
 		name = "throughput_scaling"
 	}
 	f := sweepFigure(s, name, "Throughput by "+words[0])
@@ -240,22 +240,20 @@ func markFailures(p *figure.Panel, lines []Line) {
 // scalingLegend names the lines and what is drawn beside them.
 func scalingLegend(lines []Line, knob string) []figure.Group {
 	var names, beside, law []figure.Entry
-	ideal, limit, interval := false, false, false
 	for i, line := range lines {
 		style := figure.Mixed(i, len(lines))
 		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: figure.Box(style)})
-		for _, point := range line.Points {
-			ideal, limit = ideal || point.Ideal > 0, limit || point.Limit > 0
-			interval = interval || point.Estimate.Coverage > 0
-		}
 	}
-	if interval {
+	some := func(has func(PointOnLine) bool) bool {
+		return slices.ContainsFunc(lines, func(l Line) bool { return slices.ContainsFunc(l.Points, has) })
+	}
+	if some(func(p PointOnLine) bool { return p.Estimate.Coverage > 0 }) {
 		names[0].Name += ", with 95 % intervals"
 	}
-	if ideal {
+	if some(func(p PointOnLine) bool { return p.Ideal > 0 }) {
 		beside = append(beside, figure.Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
 	}
-	if limit {
+	if some(func(p PointOnLine) bool { return p.Limit > 0 }) {
 		beside = append(beside, figure.Entry{Name: "the links' limit", Line: limitStroke})
 	}
 	switch one := lines[0]; {
@@ -265,7 +263,7 @@ func scalingLegend(lines []Line, knob string) []figure.Group {
 			entry.Name += ": " + DescribeLaw(*one.Law, knob)
 		}
 		law = []figure.Entry{entry}
-	case len(lines) == 1 && ideal && one.NoLaw != "":
+	case len(lines) == 1 && one.NoLaw != "":
 		law = []figure.Entry{{Name: "no Universal Scalability Law: " + one.NoLaw}}
 	}
 	return []figure.Group{{Entries: names}, {Entries: beside}, {Entries: law}}

@@ -2,8 +2,6 @@ package chart
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -15,7 +13,7 @@ import (
 func TestScalingFiguresOfEveryShape(t *testing.T) {
 	for _, p := range foldertest.Sweeps {
 		t.Run(p.ID, func(t *testing.T) {
-			s, err := folder.LoadSweep(foldertest.MakeSweep(t, foldertest.Dir(t), p))
+			s, err := folder.LoadSweep(foldertest.MakeSweep(t, t.TempDir(), p))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -25,11 +23,6 @@ func TestScalingFiguresOfEveryShape(t *testing.T) {
 					t.Fatal(err)
 				}
 				foldertest.CheckXML(t, f.Name+".svg", svg)
-				if *foldertest.Keep != "" {
-					if err := os.WriteFile(filepath.Join(*foldertest.Keep, p.ID, f.Name+".svg"), svg, 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
 				failures := slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return !t.Verdict.Valid })
 				if got := bytes.Contains(svg, []byte("never a data point")); got != failures {
 					t.Errorf("%s.svg names failures: %v, there are some: %v", f.Name, got, failures)

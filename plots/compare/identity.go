@@ -13,7 +13,7 @@ import (
 // identity is a run's configuration with every flag of its programs, their commit,
 // their cores, and the machines.
 func identity(r *folder.Run) map[string]string {
-	all := folder.Configuration(r)
+	all := r.Configuration()
 	all["servers + clients"] = folder.DescribeTopology(r.Run)
 	if r.GitCommit != "" {
 		all["git commit"] = r.GitCommit

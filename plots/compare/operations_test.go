@@ -8,8 +8,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// drew is a run of clients whose workers drew their operations, of a seed: so many
-// powers of two, and whole streams with a name.
+// drew is a run whose clients kept digests: one for each power of two, and whole for
+// all operations.
 func drew(id string, seed int, whole string, powers ...int) *folder.Run {
 	r := &folder.Run{Run: metrics.Run{ID: id, Workload: map[string]string{"seed": fmt.Sprint(seed), "theta": "0.99", "batch": id}}}
 	r.Nodes = []metrics.RunNode{{Role: metrics.Server, Summary: &metrics.Summary{}}}

@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// tape is the file of a client that ran for so many seconds, made while it is
+// tape is the file of a client that ran for some seconds, made while it is
 // read: it never exists as a whole.
 type tape struct {
 	seconds, at int

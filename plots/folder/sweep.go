@@ -134,18 +134,18 @@ func (s *Sweep) TrialName(t metrics.Trial) string {
 	return name
 }
 
-// NodesKnob is the number of nodes as a knob.
-const NodesKnob = "nodes"
+// nodesKnob is the number of nodes as a knob.
+const nodesKnob = "nodes"
 
 // SweepOf makes a sweep whose trials are the runs. Its knobs are the number of nodes
 // and the settings in which the runs differ, except for seeds.
 func SweepOf(runs []*Run) *Sweep {
 	settings := make([]map[string]string, len(runs))
 	for i, r := range runs {
-		settings[i] = Configuration(r)
+		settings[i] = r.Configuration()
 	}
 	s := &Sweep{Sweep: metrics.Sweep{Seed: 1}, Runs: runs}
-	for _, name := range append([]string{NodesKnob}, otherKnobs(settings)...) {
+	for _, name := range append([]string{nodesKnob}, otherKnobs(settings)...) {
 		s.Knobs = append(s.Knobs, knobOf(name, settings))
 	}
 	for i, r := range runs {
@@ -165,7 +165,7 @@ func SweepOf(runs []*Run) *Sweep {
 // otherKnobs names the settings in which the configurations differ, besides the
 // nodes. More than two become one knob, settings, whose values name them all.
 func otherKnobs(configurations []map[string]string) []string {
-	differ := slices.DeleteFunc(Differences(configurations), func(name string) bool { return name == NodesKnob })
+	differ := slices.DeleteFunc(Differences(configurations), func(name string) bool { return name == nodesKnob })
 	if len(differ) <= 2 {
 		return differ
 	}
@@ -182,13 +182,13 @@ func otherKnobs(configurations []map[string]string) []string {
 // Configuration is a run's settings by the names of a sweep's knobs: the flags that
 // define the work, the engine, and the number of nodes. The seed is none of them:
 // trials of one configuration may have different seeds.
-func Configuration(r *Run) map[string]string {
+func (r *Run) Configuration() map[string]string {
 	all := maps.Clone(r.Workload)
 	if all == nil {
 		all = map[string]string{}
 	}
 	delete(all, "seed")
-	all[NodesKnob] = strconv.Itoa(r.Machines())
+	all[nodesKnob] = strconv.Itoa(r.Machines())
 	if r.Symmetric {
 		all["symmetric"] = "yes"
 	}

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"kvlab/plots/folder/foldertest"
 )
 
 // browser is a headless Chromium that is spoken to in the DevTools protocol
@@ -45,11 +43,11 @@ type message struct {
 const patience = 2 * time.Minute
 
 // startBrowser starts a browser with a new profile and one tab, and ends it with
-// the test. It skips the test unless KVLAB_CI=1 or -keep asks for browsers; then a
+// the test. It skips the test unless KVLAB_CI=1 asks for browsers; then a
 // missing browser is a failure.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
-	if os.Getenv("KVLAB_CI") != "1" && *foldertest.Keep == "" {
+	if os.Getenv("KVLAB_CI") != "1" {
 		t.Skip("a browser takes 20 s: set KVLAB_CI=1 to run it")
 	}
 	program := ""
@@ -134,7 +132,7 @@ func (b *browser) next(waiting string) message {
 	select {
 	case m, ok := <-b.from:
 		if !ok {
-			b.t.Fatalf("the browser has gone, before %s", waiting)
+			b.t.Fatalf("the browser has ended, before %s", waiting)
 		}
 		return m
 	case <-time.After(patience):
@@ -234,7 +232,7 @@ func (b *browser) eval(expression string, result any) {
 }
 
 // complaints are what went wrong in the page that was opened: words on the
-// console, exceptions, whatever the browser logged, and requests for anything but
+// console, exceptions, what the browser logged, and requests for anything but
 // the page itself.
 func (b *browser) complaints() (all []string) {
 	pages := 0

@@ -15,7 +15,7 @@ import (
 	"kvlab/plots/folder/foldertest"
 )
 
-// views are what a report is held against: how it is read at a desk, on a phone,
+// views are how the test reads a report at a desk, on a phone,
 // in the dark, and on paper (of A4 between margins of 15 mm).
 var views = []view{
 	{"desktop", 1280, "light", "screen"},
@@ -145,7 +145,7 @@ const look = `(function () {
 // reader into the dark and onto paper.
 func TestReportInABrowser(t *testing.T) {
 	b := startBrowser(t)
-	root := foldertest.Dir(t)
+	root := t.TempDir()
 	for file, figures := range reports(t, root) {
 		for _, v := range views {
 			b.open(file, v)
@@ -165,7 +165,6 @@ func TestReportInABrowser(t *testing.T) {
 				t.Errorf("%s writes %v on %v", name, page.Ink, page.Background)
 			}
 			b.checkFigures(name, page, figures, v)
-			b.keep(file, v)
 		}
 	}
 }
@@ -229,26 +228,6 @@ func (b *browser) pixels(left, top, width, height float64) (mean, contrast float
 // brightness is a colour's luma, 0 to 255 (ITU-R BT.601).
 func brightness(rgb [3]float64) float64 { return 0.299*rgb[0] + 0.587*rgb[1] + 0.114*rgb[2] }
 
-// keep leaves a picture of the page, or what is printed of it, in the folder that
-// -keep names, to look at.
-func (b *browser) keep(file string, v view) {
-	b.t.Helper()
-	if *foldertest.Keep == "" {
-		return
-	}
-	var picture struct{ Data []byte }
-	ending := ".png"
-	if v.media == "print" {
-		ending = ".pdf"
-		b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69}, &picture)
-	} else {
-		b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &picture)
-	}
-	if err := os.WriteFile(strings.TrimSuffix(file, ".html")+"-"+v.name+ending, picture.Data, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 // Values are read off a figure with the mouse: what it points at has a tooltip.
 func TestReportAnswersItsReader(t *testing.T) {
 	b := startBrowser(t)
@@ -296,6 +275,6 @@ func TestBrowserSeesABadPage(t *testing.T) {
 		}
 	}
 	if len(page.Out) == 0 {
-		t.Error("nobody sees that the page is too wide")
+		t.Error("the look does not see that the page is too wide")
 	}
 }

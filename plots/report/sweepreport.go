@@ -87,17 +87,12 @@ func sweepWarnings(s *folder.Sweep) []string {
 // shownTrial is the valid trial of the best point that is nearest to its median, with
 // its nodes' records; nil if no point has a result.
 func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
-	var median metrics.Trial
 	top, ok := chart.Best(chart.PointsOf(s))
 	if !ok || s.Dir == "" {
-		return nil, median, nil
+		return nil, metrics.Trial{}, nil
 	}
-	off := math.Inf(1)
-	for _, trial := range top.Valid {
-		if d := math.Abs(trial.OpsPerS - top.Estimate.Median); d < off {
-			median, off = trial, d
-		}
-	}
+	off := func(t metrics.Trial) float64 { return math.Abs(t.OpsPerS - top.Estimate.Median) }
+	median := slices.MinFunc(top.Valid, func(a, b metrics.Trial) int { return cmp.Compare(off(a), off(b)) })
 	r, err := folder.Load(filepath.Join(s.Dir, median.Folder))
 	return r, median, err
 }

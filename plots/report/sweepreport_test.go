@@ -14,7 +14,7 @@ import (
 	"kvlab/plots/folder/foldertest"
 )
 
-// ratedSweep is a sweep without knobs whose trials came to these rates.
+// ratedSweep is a sweep without knobs whose trials have these rates.
 func ratedSweep(rates ...float64) *folder.Sweep {
 	s := &folder.Sweep{}
 	for i, rate := range rates {

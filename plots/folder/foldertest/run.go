@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -182,9 +181,6 @@ func WriteFolder(t testing.TB, dir string, files fstest.MapFS) {
 	}
 }
 
-// Keep is the folder of -keep, "" for none.
-var Keep = flag.String("keep", "", "leave the made-up runs and their pictures in this `folder`, to look at")
-
 // Gallery has a run of each shape.
 var Gallery = map[string]Plan{
 	"small":   {ID: "20261121-153000", Servers: 1, Clients: 1, WindowS: 5, ClientOpsPerS: 4.8e6, Verdict: Valid, Seed: 1},
@@ -193,15 +189,6 @@ var Gallery = map[string]Plan{
 		Verdict: metrics.Verdict{Reason: "client ok-ops 66,120,704 differ from server applied ops 66,112,512", Node: "node1"}},
 	"crowd": {ID: "20261121-161000", Servers: 20, Clients: 20, WindowS: 3, ClientOpsPerS: 2e5, Verdict: Valid, Seed: 5,
 		NodeName: func(i int) string { return fmt.Sprintf("node%d.kv.lab-PG0.utah.cloudlab.us", i) }},
-}
-
-// Dir is where a test leaves its pictures.
-func Dir(t *testing.T) string {
-	t.Helper()
-	if *Keep != "" {
-		return *Keep
-	}
-	return t.TempDir()
 }
 
 // Read returns a file's content.
