@@ -89,16 +89,16 @@ func (a Axis) Apply(p *Panel, label func(value string, size int) string) {
 	p.Place = func(x float64) string { return label(a.value(x), 60) }
 }
 
-// Ticks are gonum's ticks of a linear axis, each labelled by the function.
+// Ticks are the ticks of a linear axis at multiples of 1, 2 or 5 times a power of ten,
+// each labelled by the function.
 type Ticks func(float64) string
 
 // Ticks returns the ticks within [low, high].
-func (name Ticks) Ticks(low, high float64) []plot.Tick {
-	marks := plot.DefaultTicks{}.Ticks(low, high)
-	for i, mark := range marks {
-		if mark.Label != "" {
-			marks[i].Label = name(mark.Value + 0) // not "-0"
-		}
+func (name Ticks) Ticks(low, high float64) (marks []plot.Tick) {
+	const most = 10
+	step := 1 / roundDown(most/(high-low))
+	for i := math.Ceil(low / step); i*step <= high; i++ {
+		marks = append(marks, plot.Tick{Value: i * step, Label: name(i*step + 0)}) // not "-0"
 	}
 	return marks
 }

@@ -36,9 +36,9 @@ func TestTicks(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{"seconds", Ticks(short), -8.7, 30.4, "0 10 20 30"},
-		{"a short run", Ticks(short), -0.3, 0.3, "-0.25 0 0.25"},
-		{"ops/s", Ticks(short), 0, 12.5e6, "0 4e+06 8e+06 1.2e+07"},
+		{"seconds", Ticks(short), -8.7, 30.4, "-5 0 5 10 15 20 25 30"},
+		{"a short run", Ticks(short), -0.32, 0.32, "-0.3 -0.2 -0.1 0 0.1 0.2 0.3"},
+		{"ops/s", Ticks(short), 0, 12.5e6, "0 2e+06 4e+06 6e+06 8e+06 1e+07 1.2e+07"},
 		{"two decades", LogTicks(short), 0.5, 20, "0.5 1 2 5 10 20"},
 		{"below one", LogTicks(short), 0.02, 0.5, "0.02 0.05 0.1 0.2 0.5"},
 		{"six decades", LogTicks(short), 0.001, 1000, "0.001 0.01 0.1 1 10 100 1000"},
