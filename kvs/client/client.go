@@ -70,19 +70,14 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 // report runs the trial and reports once a second.
 func (c *client) report(ctx context.Context) error {
 	err := c.reporter.Run(ctx, c.trial)
+	c.generator.Close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return err
+		return blame(err)
 	}
 	return c.summarize()
-}
-
-// trial runs the client through the barriers.
-func (c *client) trial(ctx context.Context) error {
-	defer c.generator.Close()
-	return blame(c.work(ctx))
 }
 
 // blame returns an error that names the server as the cause, if a reply is missing or
@@ -99,8 +94,8 @@ func blame(err error) error {
 	return err
 }
 
-// work does the client's work between the barriers.
-func (c *client) work(ctx context.Context) error {
+// trial runs the client through the barriers.
+func (c *client) trial(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
@@ -140,10 +135,6 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.reporter.SetDataInterface(name); err != nil {
 		return err
 	}
-	c.node.Logf("hosts %v", c.config.Hosts)
-	c.node.Logf("theta %.2f", c.config.Workload.Theta)
-	c.node.Logf("workload %s", c.config.Workload.Workload)
-	c.node.Logf("secs %g", c.config.Window.Seconds())
 	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Lanes(), name)
 	return c.node.Send(node.Event{Event: node.Connected})
 }

@@ -39,9 +39,11 @@ func openNetwork(o Options, u Use) (Driver, error) {
 	return &network{options: o, use: u, client: rand.Text(), instances: make([]string, len(o.Hosts))}, nil
 }
 
-// dial connects to a server that must be the instance given, unless that is "".
-func (n *network) dial(ctx context.Context, server, lane int, instance string) (*wire.Client, wire.Hello, error) {
-	o := n.options
+// dial connects to a server, which must be the instance that the first Dial met.
+func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wire.Hello, error) {
+	n.mu.Lock()
+	o, instance := n.options, n.instances[server]
+	n.mu.Unlock()
 	w := wire.Options{
 		Hello: wire.Hello{Node: o.Node, Codec: o.Codec, Features: o.Features,
 			Placement: service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}},
@@ -56,7 +58,7 @@ func (n *network) dial(ctx context.Context, server, lane int, instance string) (
 }
 
 func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, error) {
-	client, hello, err := n.dial(ctx, server, lane, n.instance(server))
+	client, hello, err := n.dial(ctx, server, lane)
 	if err != nil {
 		return nil, Server{}, err
 	}
@@ -64,12 +66,6 @@ func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, err
 	defer n.mu.Unlock()
 	n.instances[server] = hello.Instance
 	return client, Server{Name: hello.Node, NoStore: hello.Null}, nil
-}
-
-func (n *network) instance(server int) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.instances[server]
 }
 
 func (n *network) Info() Info {
@@ -98,7 +94,7 @@ func (n *network) Explain(ctx context.Context, server int, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
 	defer cancel()
 	for {
-		client, _, err := n.dial(ctx, server, 0, n.instance(server))
+		client, _, err := n.dial(ctx, server, 0)
 		var restarted *wire.RestartedError
 		switch {
 		case err == nil:

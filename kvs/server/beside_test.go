@@ -78,8 +78,8 @@ func besideServer(b *testing.B) (*listener, func() error) {
 	}
 	engine.TuneCollector(8 << 30)
 	l := &listener{
-		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(engine.NewSyncMap()),
-		most: 4096, logf: func(string, ...any) {}, conns: map[net.Conn]bool{},
+		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 4096}, service: service.New(engine.NewSyncMap()),
+		logf: func(string, ...any) {}, conns: map[net.Conn]bool{},
 	}
 	go l.run(context.Background())
 	b.Cleanup(func() { l.stop() })

@@ -19,19 +19,16 @@ import (
 
 // config configures a server. The comments name the flags.
 type config struct {
-	Node           string      // -node: this server's name
-	Listen         string      // -listen, or -port on loopback: host:port
-	Server         int         // -server: which server this is, from 0; of Servers
-	Servers        int         // -servers: how many there are; 0 if unknown
-	Engine         string      // -engine
-	Codec          string      // -codec
-	MaxConnections int         // -max-connections
-	SocketBuffer   int         // -socket-buffer: bytes; 0 is the kernel's default
-	AllowPublic    bool        // -allow-public
-	MaxMemory      memoryCap   // -max-memory
-	Limits         wire.Limits // -max-frame, -max-batch, -request-timeout, -idle-timeout
-	Inject         string      // -inject
-	Repeat         bool        // -repeat
+	wire.Options             // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
+	Listen         string    // -listen, or -port on loopback: host:port
+	Server         int       // -server: which server this is, from 0; of Servers
+	Servers        int       // -servers: how many there are; 0 if unknown
+	Engine         string    // -engine
+	MaxConnections int       // -max-connections
+	AllowPublic    bool      // -allow-public
+	MaxMemory      memoryCap // -max-memory
+	Inject         string    // -inject
+	Repeat         bool      // -repeat
 }
 
 // aliases are the labs' names of flags.
@@ -42,7 +39,7 @@ var aliases = map[string]string{
 
 // parse parses a command line; its errors are node.UsageErrors.
 func parse(args []string) (config, *node.Flags, error) {
-	c := config{Limits: wire.DefaultLimits(), MaxMemory: "70%"}
+	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%"}
 	var port string
 	flags := node.NewFlags("kvsserver")
 	flags.Class(metrics.OwnFlag)

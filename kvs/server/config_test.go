@@ -13,7 +13,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := config{Node: "server", Listen: "127.0.0.1:8080", Engine: engine.Names[0], Codec: wire.Codecs[0], MaxConnections: 4096, Limits: wire.DefaultLimits(), MaxMemory: "70%"}
+	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], MaxConnections: 4096, MaxMemory: "70%"}
 	with := func(change func(*config)) config {
 		c := usual
 		change(&c)
@@ -34,9 +34,7 @@ func TestParse(t *testing.T) {
 		{"-listen 0.0.0.0:8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = "0.0.0.0:8080", true })},
 		{"-listen :8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
-		{"-node node0 -engine mutex -codec gob -max-connections 1", config{
-			Node: "node0", Listen: "127.0.0.1:8080", Engine: "mutex", Codec: "gob", MaxConnections: 1, Limits: wire.DefaultLimits(), MaxMemory: "70%",
-		}},
+		{"-node node0 -engine mutex -codec gob -max-connections 1", with(func(c *config) { c.Node, c.Engine, c.Codec, c.MaxConnections = "node0", "mutex", "gob", 1 })},
 		{"-inject pause=1s@9s", with(func(c *config) { c.Inject = "pause=1s@9s" })},
 		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *config) {
 			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}

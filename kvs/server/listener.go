@@ -16,10 +16,8 @@ import (
 // files, it waits and continues.
 type listener struct {
 	net.Listener
-	options wire.Options
+	config  config
 	service *service.Service
-	repeat  bool                  // -repeat
-	most    int                   // maximum of open connections
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
 
@@ -57,9 +55,9 @@ func (l *listener) run(ctx context.Context) error {
 // admit starts a handler for conn, or closes it if there are too many.
 func (l *listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
-	if open := len(l.conns); l.closed || open >= l.most {
+	if open := len(l.conns); l.closed || open >= l.config.MaxConnections {
 		l.mu.Unlock()
-		if open >= l.most {
+		if open >= l.config.MaxConnections {
 			l.logf("refuse %s: %d connections are open (-max-connections)", conn.RemoteAddr(), open)
 		}
 		conn.Close()
@@ -76,7 +74,7 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := serve(conn, l.options, l.service, l.repeat)
+	err := serve(conn, l.config.Options, l.service, l.config.Repeat)
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed

@@ -60,8 +60,8 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 	}
 	lines := &log{}
 	l := &listener{
-		Listener: inner(socket), options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(e),
-		most: most, logf: lines.logf, conns: map[net.Conn]bool{},
+		Listener: inner(socket), config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: most}, service: service.New(e),
+		logf: lines.logf, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
 	go func() { done <- l.run(context.Background()) }()
@@ -162,8 +162,8 @@ func TestFirstConnection(t *testing.T) {
 	}
 	var told []net.Addr
 	l := &listener{
-		Listener: socket, options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, service: service.New(engine.NewMutex()),
-		most: 10, logf: t.Logf, first: func(a net.Addr) { told = append(told, a) }, conns: map[net.Conn]bool{},
+		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 10}, service: service.New(engine.NewMutex()),
+		logf: t.Logf, first: func(a net.Addr) { told = append(told, a) }, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
 	go func() { done <- l.run(context.Background()) }()

@@ -12,7 +12,6 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
 )
@@ -40,14 +39,15 @@ type server struct {
 }
 
 func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {
-	encryption, err := n.TLS()
-	if err != nil {
+	config.Token = token
+	if config.TLS, err = n.TLS(); err != nil {
 		return err
 	}
 	row, err := engine.Find(config.Engine)
 	if err != nil {
 		return err
 	}
+	config.Null = row.NoStore
 	store, err := engine.Open(config.Engine, engine.Options{})
 	if err != nil {
 		return err
@@ -67,14 +67,11 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	}
 	l := &listener{
 		Listener: socket,
-		options: wire.Options{Hello: wire.Hello{Node: config.Node, Codec: config.Codec, Null: row.NoStore},
-			Token: token, TLS: encryption, SocketBuffer: config.SocketBuffer, Limits: config.Limits},
-		service: s.service,
-		repeat:  config.Repeat,
-		most:    config.MaxConnections,
-		logf:    n.Logf,
-		first:   s.firstPeer,
-		conns:   map[net.Conn]bool{},
+		config:   config,
+		service:  s.service,
+		logf:     n.Logf,
+		first:    s.firstPeer,
+		conns:    map[net.Conn]bool{},
 	}
 	host, err := n.ReportConfig(metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
