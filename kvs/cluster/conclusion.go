@@ -25,7 +25,10 @@ func conclude(w io.Writer, scale compare.Scale, dir trial.Folder, run metrics.Ru
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		text = fmt.Sprintf("%s\n%s\n", labLines(run), plots.Summary(run))
 	}
-	text += togetherText(run) + soakText(run)
+	if run.Check != nil { // what all clients recorded together
+		text += run.Check.Text() + "\n\n"
+	}
+	text += soakText(run)
 	if scale != nil {
 		text += fmt.Sprintf("%s\n\n", scale.GradeRun(run))
 	}
@@ -65,15 +68,6 @@ func labLines(run metrics.Run) string {
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)
 	return b.String()
-}
-
-// togetherText is a line on what all clients recorded together, and an empty one
-// after it; "" when they did not.
-func togetherText(run metrics.Run) string {
-	if run.Check == nil {
-		return ""
-	}
-	return run.Check.Text() + "\n\n"
 }
 
 // soakText is a line for each process of a soak, and an empty one after them.

@@ -42,13 +42,13 @@ type Config struct {
 
 // Trials are the flags of sweeps, comparisons and searches.
 type Trials struct {
-	Knobs  []metrics.Knob  // --sweep; none: one point
-	Each   int             // --trials: of every point; 0: not given
-	Until  float64         // --until: more trials until the interval's half-width is this share of the median; 0: none
-	Seed   uint64          // --seed: of the order; 0: random
-	Resume string          // --resume: the folder of a sweep to continue
-	SLO    *experiment.SLO // --slo: the promise of a search; nil: none
-	AB     []variant       // --ab: the two variants of a comparison; nil: none
+	Knobs  []metrics.Knob     // --sweep; none: one point
+	Each   int                // --trials: of every point; 0: not given
+	Until  float64            // --until: more trials until the interval's half-width is this share of the median; 0: none
+	Seed   uint64             // --seed: of the order; 0: random
+	Resume string             // --resume: the folder of a sweep to continue
+	SLO    *experiment.Search // --slo: the promise of a search; nil: none
+	AB     []variant          // --ab: the two variants of a comparison; nil: none
 
 	Together bool // --together: both trials of a pair of --ab at the same time
 }
@@ -134,7 +134,7 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		return nil
 	})
 	fs.Func("slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", func(text string) (err error) {
-		t.SLO, err = experiment.ParseSLO(text)
+		t.SLO, err = experiment.ParseSearch(text)
 		return err
 	})
 	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs another commit's programs; the order within pairs of trials is random", func(text string) error {

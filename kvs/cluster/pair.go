@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -65,7 +65,7 @@ func pairUp(trials []job) {
 		if t.variant == metrics.VariantNames[1] {
 			t.plan = t.plan.OffsetPorts(other.plan)
 		}
-		t.stderr, t.barrier = &namedWriter{mu: writing, w: t.stderr, name: t.variant}, barriers[i]
+		t.stderr, t.barrier = newNamedWriter(writing, t.stderr, t.variant), barriers[i]
 		t.run.Together = other.run.ID
 	}
 }
@@ -73,24 +73,19 @@ func pairUp(trials []job) {
 // namedWriter puts a name in front of each line. It writes whole lines, so that two may
 // share a terminal.
 type namedWriter struct {
-	mu   *sync.Mutex
-	w    io.Writer
-	name string
-	rest []byte // an incomplete line
+	mu *sync.Mutex
+	remote.LineWriter
+}
+
+func newNamedWriter(mu *sync.Mutex, w io.Writer, name string) *namedWriter {
+	return &namedWriter{mu, remote.LineWriter{Take: func(line []byte) error {
+		_, err := fmt.Fprintf(w, "%s: %s\n", name, line)
+		return err
+	}}}
 }
 
 func (n *namedWriter) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.rest = append(n.rest, text...)
-	for {
-		line, rest, whole := bytes.Cut(n.rest, []byte("\n"))
-		if !whole {
-			return len(text), nil
-		}
-		n.rest = rest
-		if _, err := fmt.Fprintf(n.w, "%s: %s\n", n.name, line); err != nil {
-			return 0, err
-		}
-	}
+	return n.LineWriter.Write(text)
 }

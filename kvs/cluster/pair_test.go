@@ -100,7 +100,7 @@ func TestOffsetPorts(t *testing.T) {
 func TestNamedWriter(t *testing.T) {
 	var out bytes.Buffer
 	var mu sync.Mutex
-	a, b := &namedWriter{mu: &mu, w: &out, name: "A"}, &namedWriter{mu: &mu, w: &out, name: "B"}
+	a, b := newNamedWriter(&mu, &out, "A"), newNamedWriter(&mu, &out, "B")
 	for _, text := range []string{"one ", "and", " a half\nand"} {
 		if n, err := io.WriteString(a, text); n != len(text) || err != nil {
 			t.Errorf("%q: %d, %v", text, n, err)

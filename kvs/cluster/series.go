@@ -90,7 +90,8 @@ func (s *series) experiment() experiment.Experiment {
 	cfg := s.cfg
 	switch {
 	case cfg.SelfTest != nil:
-		kind := experiment.SelfTest{Quick: cfg.SelfTest.Quick, Command: s.plan.Command, GitCommit: s.plan.GitCommit, Seed: s.plan.Seed}
+		kind := *cfg.SelfTest
+		kind.Plan = s.plan
 		if len(s.nodes) == 0 && cfg.ServerCores == "" && cfg.ClientCores == "" {
 			if servers, clients, ok := node.Halves(); ok {
 				kind.Cores = "--server-cores " + servers + " --client-cores " + clients
@@ -98,7 +99,9 @@ func (s *series) experiment() experiment.Experiment {
 		}
 		return kind
 	case cfg.Trials.SLO != nil:
-		return experiment.Search{SLO: *cfg.Trials.SLO, Plan: s.plan}
+		kind := *cfg.Trials.SLO
+		kind.Plan = s.plan
+		return kind
 	}
 	return experiment.Sweep{Plan: s.plan, Further: func(done []metrics.Trial) string { return further(s.plan, s.dir, cfg.Grade, done) }}
 }

@@ -13,11 +13,11 @@ import (
 	"kvlab/metrics/format"
 )
 
-// SLO is a promise about latency: a quantile of the operations' latency, from the moment
-// when they are due, is at most Limit.
-type SLO struct {
-	Quantile string // p50, p90, p99, p99.9 or p99.99
-	Limit    time.Duration
+// slo is a promise about latency: a quantile of the operations' latency, from the moment
+// when they are due, is at most limit.
+type slo struct {
+	quantile string // p50, p90, p99, p99.9 or p99.99
+	limit    time.Duration
 }
 
 // quantiles are the quantiles that a promise can name.
@@ -29,37 +29,37 @@ var quantiles = map[string]func(metrics.Quantiles) *float64{
 	"p99.99": func(q metrics.Quantiles) *float64 { return q.P9999 },
 }
 
-// ParseSLO reads a promise: "p99=5ms".
-func ParseSLO(text string) (*SLO, error) {
+// ParseSearch reads the promise of a search: "p99=5ms".
+func ParseSearch(text string) (*Search, error) {
 	name, limit, _ := strings.Cut(text, "=")
 	d, err := time.ParseDuration(limit)
 	if quantiles[name] == nil || err != nil || d <= 0 {
 		return nil, errors.New("want a quantile and a time with its unit, as in p99=5ms; quantiles are p50, p90, p99, p99.9 and p99.99")
 	}
-	return &SLO{name, d}, nil
+	return &Search{slo: slo{name, d}}, nil
 }
 
-func (s SLO) String() string { return fmt.Sprintf("%s=%v", s.Quantile, s.Limit) }
+func (s slo) String() string { return fmt.Sprintf("%s=%v", s.quantile, s.limit) }
 
 // judge reports whether a valid open-loop run kept the promise, and the measured value in
 // words. Too few calls are an error.
-func (s SLO) judge(run metrics.Run) (kept bool, why string, err error) {
+func (s slo) judge(run metrics.Run) (kept bool, why string, err error) {
 	q := run.Latency[metrics.OpLatency]
-	value := quantiles[s.Quantile](q)
+	value := quantiles[s.quantile](q)
 	switch {
 	case q.Refused != "":
 		return false, q.Refused, nil
 	case value == nil:
-		return false, "", fmt.Errorf("--slo %s: %d calls at %s ops/s are too few for %s: want a longer --secs", s, q.Count, format.Count(run.OpsPerS), s.Quantile)
+		return false, "", fmt.Errorf("--slo %s: %d calls at %s ops/s are too few for %s: want a longer --secs", s, q.Count, format.Count(run.OpsPerS), s.quantile)
 	}
 	got := time.Duration(*value) * time.Microsecond
-	return got <= s.Limit, fmt.Sprintf("%s %v", s.Quantile, got), nil
+	return got <= s.limit, fmt.Sprintf("%s %v", s.quantile, got), nil
 }
 
 // Search finds the highest rate that keeps a promise, one trial at a time. Its folder is
 // that of a sweep over the rates that it tried.
 type Search struct {
-	SLO  SLO
+	slo  slo
 	Plan metrics.Sweep // without knobs and order
 }
 
@@ -94,7 +94,7 @@ func (s Search) search(done []Trial) (*rates, error) {
 		if !trial.Verdict.Valid {
 			return nil, &trialError{trial}
 		}
-		kept, _, err := s.SLO.judge(trial.Run)
+		kept, _, err := s.slo.judge(trial.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (s Search) Record(t *Trial) string {
 		return ""
 	}
 	t.Point = []string{formatRate(t.Run.Offered.OpsPerS)}
-	kept, why, err := s.SLO.judge(t.Run)
+	kept, why, err := s.slo.judge(t.Run)
 	if err != nil || !t.Verdict.Valid {
 		return ""
 	}
@@ -157,12 +157,12 @@ func (s Search) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 	if cmp.Or(err, searchErr) != nil {
 		return "", metrics.Verdict{}
 	}
-	text := fmt.Sprintf("\nslo %s: kept at %.0f op/s, broken at %.0f op/s\n", s.SLO, tried.kept, tried.broken)
+	text := fmt.Sprintf("\nslo %s: kept at %.0f op/s, broken at %.0f op/s\n", s.slo, tried.kept, tried.broken)
 	switch {
 	case tried.kept == 0:
-		text = fmt.Sprintf("\nslo %s: broken at every rate down to %.0f op/s\n", s.SLO, tried.broken)
+		text = fmt.Sprintf("\nslo %s: broken at every rate down to %.0f op/s\n", s.slo, tried.broken)
 	case tried.broken == 0:
-		text = fmt.Sprintf("\nslo %s: kept at every rate up to %.0f op/s\n", s.SLO, tried.kept)
+		text = fmt.Sprintf("\nslo %s: kept at every rate up to %.0f op/s\n", s.slo, tried.kept)
 	}
 	return text, metrics.Verdict{Valid: true}
 }

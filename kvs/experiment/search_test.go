@@ -71,12 +71,12 @@ func TestSearchOfANoisyStore(t *testing.T) {
 	}
 }
 
-func TestParseSLO(t *testing.T) {
-	if got, err := ParseSLO("p99.9=500us"); err != nil || *got != (SLO{"p99.9", 500 * time.Microsecond}) {
+func TestParseSearch(t *testing.T) {
+	if got, err := ParseSearch("p99.9=500us"); err != nil || got.slo != (slo{"p99.9", 500 * time.Microsecond}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"", "p99", "p99=", "p99=5", "p98=5ms", "p99=-1ms", "p99=0s", "=5ms", "p99=5ms,p50=1ms"} {
-		if got, err := ParseSLO(text); err == nil {
+		if got, err := ParseSearch(text); err == nil {
 			t.Errorf("%q: %+v, want an error", text, got)
 		}
 	}

@@ -19,11 +19,9 @@ const selfTestFile = "selftest.json"
 // SelfTest tests the instrument: whether two runs of one configuration are told apart,
 // whether faults of known size are found, and what samples cost.
 type SelfTest struct {
-	Quick     bool // only the tests that a slow machine does not fail
-	Command   []string
-	GitCommit string
-	Seed      uint64 // of the order within pairs
-	Cores     string // launcher flags for pairs, which bind servers and clients to different processors; may be empty
+	Quick bool          // only the tests that a slow machine does not fail
+	Plan  metrics.Sweep // without knobs and order; its seed is that of the order within pairs
+	Cores string        // launcher flags for pairs, which bind servers and clients to different processors; may be empty
 }
 
 var _ Experiment = SelfTest{}
@@ -61,7 +59,7 @@ type progress struct {
 
 // progress checks the tests whose trials are done, and lists the groups that are left.
 func (s SelfTest) progress(done []Trial) (p progress, err error) {
-	random := rand.New(rand.NewPCG(s.Seed, 0))
+	random := rand.New(rand.NewPCG(s.Plan.Seed, 0))
 	number := 0
 	for _, t := range s.tests() {
 		var runs [][]metrics.Run
@@ -165,7 +163,7 @@ func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 		Trials    int      `json:"trials"`
 		Remade    int      `json:"pairs_made_again"` // because their windows were apart
 		Checks    []check  `json:"checks"`
-	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Command, s.GitCommit, s.Seed, len(done), p.remade, p.checks}}, nil
+	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Plan.Command, s.Plan.GitCommit, s.Plan.Seed, len(done), p.remade, p.checks}}, nil
 }
 
 // Conclude returns the table of the checks and the verdict on the instrument.

@@ -72,7 +72,7 @@ func TestRatioOfRuns(t *testing.T) {
 
 // The quick form has four trials and four checks, which follow from the trials.
 func TestQuickSelfTest(t *testing.T) {
-	s := SelfTest{Quick: true, Seed: 3}
+	s := SelfTest{Quick: true, Plan: metrics.Sweep{Seed: 3}}
 	us := func(v float64) *float64 { return &v }
 	make := func(_ context.Context, group Group) ([]Trial, error) {
 		p := group[0]
@@ -103,7 +103,7 @@ func TestQuickSelfTest(t *testing.T) {
 // The order within pairs is the seed's alone, and a pair whose windows lie apart is
 // made again, five of them at most.
 func TestSelfTestPairs(t *testing.T) {
-	s := SelfTest{Seed: 3, Cores: "--server-cores 0"}
+	s := SelfTest{Plan: metrics.Sweep{Seed: 3}, Cores: "--server-cores 0"}
 	var trials []Trial
 	for number := range 4 {
 		run := metrics.Run{Verdict: verdict.Injected}

@@ -64,18 +64,23 @@ func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 		found = append(found, nodes.Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
 	}
 	used := make(map[netip.Addr]int) // servers on each address
-	for _, seat := range topology.assignments() {
-		node := found[seat.node]
-		addr, err := node.DataAddress(ctx)
-		if err != nil {
-			return plan, err
+	for _, seats := range topology.seats() {
+		for i := range seats.count {
+			node := found[seats.first+i/seats.perNode]
+			addr, err := node.DataAddress(ctx)
+			if err != nil {
+				return plan, err
+			}
+			place := Place{Node: node, Name: node.Name, Role: seats.role, Data: addr.String()}
+			if seats.perNode > 1 {
+				place.Name += fmt.Sprintf("-%d", i%seats.perNode)
+			}
+			if seats.role == metrics.Server {
+				place.Listen = netip.AddrPortFrom(addr, plan.port(used[addr])).String()
+				used[addr]++
+			}
+			plan.Places = append(plan.Places, place)
 		}
-		place := Place{Node: node, Name: seat.name(node.Name), Role: seat.role, Data: addr.String()}
-		if seat.role == metrics.Server {
-			place.Listen = netip.AddrPortFrom(addr, plan.port(used[addr])).String()
-			used[addr]++
-		}
-		plan.Places = append(plan.Places, place)
 	}
 	return plan, plan.checkNames()
 }

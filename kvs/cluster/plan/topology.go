@@ -102,36 +102,17 @@ func (t topology) nodes() int {
 	return t.serving() + t.loading()
 }
 
-// assignment is one process's node, and its number among the processes of its role
-// there if there may be several.
-type assignment struct {
-	role   metrics.Role
-	node   int
-	number int
-	shares bool
+// seats are the processes of one role, from a node on.
+type seats struct {
+	role                  metrics.Role
+	first, count, perNode int
 }
 
-// assignments assigns a node to every process, servers first.
-func (t topology) assignments() []assignment {
-	var seats []assignment
-	for i := range t.servers {
-		seats = append(seats, assignment{metrics.Server, i / t.perServer, i % t.perServer, t.perServer > 1})
+// seats returns the servers and the clients.
+func (t topology) seats() []seats {
+	first := t.serving()
+	if t.symmetric {
+		first = 0
 	}
-	first := 0
-	if !t.symmetric {
-		first = t.serving()
-	}
-	for i := range t.clients {
-		seats = append(seats, assignment{metrics.Client, first + i/t.perClient, i % t.perClient, t.perClient > 1})
-	}
-	return seats
-}
-
-// name returns a process's name in files, records and the verdict: its node's, with its
-// number if a node may have several of its role.
-func (s assignment) name(node string) string {
-	if s.shares {
-		return fmt.Sprintf("%s-%d", node, s.number)
-	}
-	return node
+	return []seats{{metrics.Server, 0, t.servers, t.perServer}, {metrics.Client, first, t.clients, t.perClient}}
 }
