@@ -25,8 +25,11 @@ type Reply struct {
 	n      int
 	Hits   int
 	Misses int
-	served time.Duration
 	Excess bool // values that did not fit are missing
+
+	// Served is the server's own time for the call, from its last byte to the finished
+	// reply; 0 if unknown. The codec that receives the reply sets it after Body.
+	Served time.Duration
 
 	Borrowed bool // buf belongs to another reply
 	deduped  bool
@@ -80,13 +83,6 @@ func (r *Reply) Borrow(owner *Reply) {
 	*r = *owner
 	r.Borrowed = true
 }
-
-// Served is the server's own time for the call, from its last byte to the finished
-// reply; 0 if unknown.
-func (r *Reply) Served() time.Duration { return r.served }
-
-// SetServed is for the codec that received the reply, after Body.
-func (r *Reply) SetServed(took time.Duration) { r.served = took }
 
 // Len is the number of results.
 func (r *Reply) Len() int { return r.n }

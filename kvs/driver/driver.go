@@ -90,7 +90,7 @@ type Use struct {
 
 // The sizes that bound a client's batches, in bytes.
 const (
-	MaxCall  = wire.MaxBody  // a call, or its reply
+	MaxCall  = kvs.MaxBody   // a call, or its reply
 	MaxGroup = wire.MaxGroup // calls that a shared connection sends together
 )
 

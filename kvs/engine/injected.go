@@ -114,5 +114,3 @@ func cpuTime(clock int32) time.Duration {
 	_ = unix.ClockGettime(clock, &now)
 	return time.Duration(now.Nano())
 }
-
-var _ kvs.Engine = (*Injected)(nil)

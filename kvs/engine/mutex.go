@@ -42,5 +42,3 @@ func execute(lock sync.Locker, values map[string][]byte, ops []kvs.Op, reply *kv
 		}
 	}
 }
-
-var _ kvs.Engine = (*Mutex)(nil)

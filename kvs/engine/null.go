@@ -37,5 +37,3 @@ func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		}
 	}
 }
-
-var _ kvs.Engine = (*Null)(nil)

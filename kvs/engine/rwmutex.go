@@ -39,5 +39,3 @@ func (m *RWMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		ops = ops[n:]
 	}
 }
-
-var _ kvs.Engine = (*RWMutex)(nil)

@@ -74,5 +74,3 @@ func (s *mapShard) exchange(key, value []byte) ([]byte, bool) {
 	s.values[string(key)] = value
 	return old, ok
 }
-
-var _ kvs.Engine = (*Sharded)(nil)

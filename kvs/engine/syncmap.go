@@ -169,5 +169,3 @@ func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 	}
 	return nil
 }
-
-var _ kvs.Engine = (*SyncMap)(nil)

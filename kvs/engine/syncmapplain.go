@@ -35,5 +35,3 @@ func (m *SyncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		reply.Answer(op.Kind, value, ok)
 	}
 }
-
-var _ kvs.Engine = (*SyncMapPlain)(nil)

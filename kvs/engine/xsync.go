@@ -33,5 +33,3 @@ func (x *XSync) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		reply.Answer(op.Kind, old, ok)
 	}
 }
-
-var _ kvs.Engine = (*XSync)(nil)

@@ -129,7 +129,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	x := &r.exchanges[i]
-	came, served := time.Now(), x.reply.Served()
+	came, served := time.Now(), x.reply.Served
 	checked, err := w.check(x, w.servers[i].NoStore)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (c *Conn) Next(r *Request) error {
 	if err = c.codec.read(r); err == nil {
 		return nil
 	}
-	if r.Err != nil && c.Service.Refuse(r.Seq, r.Err, errors.Is(r.Err, ErrLimit)) {
+	if r.Err != nil && c.Service.Refuse(r.Seq, r.Err, errors.Is(r.Err, errLimit)) {
 		_ = c.codec.write(r) // the connection ends for the first error
 	}
 	return c.cause(noEOF(err)) // within a request no end is orderly

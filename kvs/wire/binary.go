@@ -36,7 +36,7 @@ func (c *binaryConn) readHeader(types ...frameType) error {
 	}
 	var err error
 	if c.next, err = parseHeader(c.head[:], types...); err == nil && c.crc != (c.next.flags&checked != 0) {
-		err = fmt.Errorf("%w: the handshake said body checks %t, the frame differs", ErrFrame, c.crc)
+		err = fmt.Errorf("%w: the handshake said body checks %t, the frame differs", errFrame, c.crc)
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func (c *binaryConn) readBody(body []byte) error {
 func (c *binaryConn) checkBody(body []byte) error {
 	if c.crc {
 		if sum := crc32.Checksum(body, castagnoli); sum != c.next.body {
-			return fmt.Errorf("%w: body check %08x, computed %08x", ErrFrame, c.next.body, sum)
+			return fmt.Errorf("%w: body check %08x, computed %08x", errFrame, c.next.body, sum)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (c *binaryServer) read(r *Request) error {
 		return err
 	}
 	r.Seq = c.next.seq
-	r.Err = c.readRequest(&r.Batch)
+	r.Err = c.readBatch(&r.Batch)
 	r.arrived = time.Since(c.opened)
 	return r.Err
 }
@@ -133,15 +133,6 @@ func (c *binaryServer) write(r *Request) error {
 	return c.send(h, r.Reply.Frame())
 }
 
-// readRequest reads a body into the batch, if it keeps to the limits.
-func (c *binaryServer) readRequest(batch *kvs.Batch) error {
-	size, count := int(c.next.size), int(c.next.count)
-	if err := c.limits.check(size, count); err != nil {
-		return errors.Join(err, c.skipBody()) // unread bytes would reset the connection, and the error might be lost
-	}
-	return c.readBatch(batch, size, count)
-}
-
 // A header of 32 bytes can announce the largest body, and many clients can send one.
 // Therefore readBatch allocates a body in steps: first unseen bytes or the size of the
 // largest body so far, then seenTimes the bytes received.
@@ -150,8 +141,12 @@ const (
 	seenTimes = 8
 )
 
-// readBatch reads a body into the batch.
-func (c *binaryServer) readBatch(batch *kvs.Batch, size, count int) error {
+// readBatch reads a body into the batch, if it keeps to the limits.
+func (c *binaryServer) readBatch(batch *kvs.Batch) error {
+	size, count := int(c.next.size), int(c.next.count)
+	if err := c.limits.check(size, count); err != nil {
+		return errors.Join(err, c.skipBody()) // unread bytes would reset the connection, and the error might be lost
+	}
 	body := batch.Body(min(size, max(unseen, c.largest)), count)
 	for here := 0; ; {
 		if _, err := io.ReadFull(c.in, body[here:]); err != nil {
@@ -230,7 +225,7 @@ func (c *binaryClient) ReadResponseHeader(r *rpc.Response) error {
 	if err := c.readHeader(replyFrame, errorFrame); err != nil {
 		return err
 	}
-	r.ServiceMethod = Method
+	r.ServiceMethod = remoteMethod
 	r.Seq = c.next.seq
 	if c.next.kind == errorFrame {
 		text := make([]byte, c.next.size)
@@ -249,6 +244,6 @@ func (c *binaryClient) ReadResponseBody(body any) error {
 	}
 	reply := body.(*kvs.Reply)
 	err := c.readBody(reply.Body(int(c.next.size), int(c.next.count), c.next.flags&deduped != 0))
-	reply.SetServed(c.next.took)
+	reply.Served = c.next.took
 	return err
 }

@@ -38,8 +38,8 @@ func TestServerMeetsBadFrames(t *testing.T) {
 			if _, err := conn.Write(append(request(&batch, 1), bad.frame...)); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), "node0") {
-				t.Errorf("Serve: error %v, want one that wraps ErrFrame and names the client", err)
+			if err := s.end(t); !errors.Is(err, errFrame) || !strings.Contains(err.Error(), "node0") {
+				t.Errorf("Serve: error %v, want one that wraps errFrame and names the client", err)
 			}
 			checkClosed(t, conn)
 		})
@@ -153,8 +153,8 @@ func TestClientMeetsBadReplies(t *testing.T) {
 			return append(frameOf(errorFrame, seq+77, 0, "who?"), frameOf(replyFrame, seq, 1, "\x00")...)
 		}, ""},
 		{"an error", func(seq uint64) []byte { return frameOf(errorFrame, seq, 0, "no room") }, "no room"},
-		{"a request", func(seq uint64) []byte { return frameOf(requestFrame, seq, 1, "\x00") }, ErrFrame.Error()},
-		{"no frame", func(uint64) []byte { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n.........") }, ErrFrame.Error()},
+		{"a request", func(seq uint64) []byte { return frameOf(requestFrame, seq, 1, "\x00") }, errFrame.Error()},
+		{"no frame", func(uint64) []byte { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n.........") }, errFrame.Error()},
 		{"too few results", func(seq uint64) []byte { return frameOf(replyFrame, seq, 0, "") }, "0 results for 1 operations"},
 		{"too many results", func(seq uint64) []byte { return frameOf(replyFrame, seq, 2, "\x00\x00") }, "2 results for 1 operations"},
 	}

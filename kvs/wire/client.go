@@ -10,8 +10,8 @@ import (
 	"kvlab/kvs"
 )
 
-// Method is the one remote call, as net/rpc spells it.
-const Method = "KVS.BatchPutGet"
+// remoteMethod is the one remote call, as net/rpc spells it.
+const remoteMethod = "KVS.BatchPutGet"
 
 // Client is one connection to one server. It is safe for concurrent use.
 // net/rpc serializes the sends of one client and reads its replies in one goroutine.
@@ -40,7 +40,7 @@ func (c *Client) Send(call *kvs.Call) {
 		done = make(chan *rpc.Call, 1)
 		call.State = done
 	}
-	c.rpc.Go(Method, call.Batch, call.Reply, done)
+	c.rpc.Go(remoteMethod, call.Batch, call.Reply, done)
 }
 
 // ErrUnsent is wrapped by a call's error if no byte of the call was sent. The
@@ -78,8 +78,8 @@ type clientCodec struct {
 
 // WriteRequest refuses a batch that the server would refuse.
 func (c *clientCodec) WriteRequest(r *rpc.Request, body any) error {
-	if size := body.(*kvs.Batch).Size(); size > MaxBody {
-		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, MaxBody, ErrUnsent)
+	if size := body.(*kvs.Batch).Size(); size > kvs.MaxBody {
+		return fmt.Errorf("send a body of %d bytes; at most %d: %w", size, kvs.MaxBody, ErrUnsent)
 	}
 	c.sent.Store(r.Seq + 1) // before the write, which may be what hangs
 	return c.ClientCodec.WriteRequest(r, body)

@@ -19,8 +19,8 @@ func TestBodyCheckFindsEveryFlippedBit(t *testing.T) {
 	for bit := range 8 * batch.Size() {
 		frame := bytes.Clone(sent)
 		frame[headerLen+bit/8] ^= 1 << (bit % 8)
-		if err := readFrame(true, frame); !errors.Is(err, ErrFrame) {
-			t.Fatalf("bit %d flipped: error %v, want ErrFrame", bit, err)
+		if err := readFrame(true, frame); !errors.Is(err, errFrame) {
+			t.Fatalf("bit %d flipped: error %v, want errFrame", bit, err)
 		}
 	}
 	if err := readFrame(true, sent); err != nil {
@@ -31,8 +31,8 @@ func TestBodyCheckFindsEveryFlippedBit(t *testing.T) {
 // TestBodyCheckIsAgreed holds frames against what the handshake said of them.
 func TestBodyCheckIsAgreed(t *testing.T) {
 	for _, crc := range []bool{false, true} {
-		if err := readFrame(!crc, frameOnWire(t, crc, new(kvs.Batch))); !errors.Is(err, ErrFrame) {
-			t.Errorf("a frame with check %t where %t was agreed: error %v, want ErrFrame", crc, !crc, err)
+		if err := readFrame(!crc, frameOnWire(t, crc, new(kvs.Batch))); !errors.Is(err, errFrame) {
+			t.Errorf("a frame with check %t where %t was agreed: error %v, want errFrame", crc, !crc, err)
 		}
 	}
 }

@@ -19,12 +19,8 @@ import (
 	"kvlab/kvs"
 )
 
-// MaxBody is the largest body of a frame and the largest gob message, in bytes.
-// Longer ones are rejected before any memory is allocated for them.
-const MaxBody = kvs.MaxBody
-
-// ErrFrame is wrapped by the errors of malformed frames and messages.
-var ErrFrame = errors.New("not a kvlab frame")
+// errFrame is wrapped by the errors of malformed frames and messages.
+var errFrame = errors.New("not a kvlab frame")
 
 type frameType uint8
 
@@ -87,15 +83,15 @@ func (h header) put(frame []byte) {
 // bodySize reads the body's size from a header that has not been checked.
 func bodySize(head []byte) uint32 { return binary.LittleEndian.Uint32(head[20:]) }
 
-// parseHeader reads a header of one of the given types; the error wraps
-// ErrFrame.
+// parseHeader reads a header of one of the given types; the error wraps errFrame. It
+// rejects a body over kvs.MaxBody before any memory is allocated for it.
 func parseHeader(frame []byte, types ...frameType) (header, error) {
 	le := binary.LittleEndian
 	if m := le.Uint32(frame[0:]); m != magic {
-		return header{}, fmt.Errorf("%w: it begins with %q", ErrFrame, frame[:4])
+		return header{}, fmt.Errorf("%w: it begins with %q", errFrame, frame[:4])
 	}
 	if sum := crc32.Checksum(frame[:28], castagnoli); sum != le.Uint32(frame[28:]) {
-		return header{}, fmt.Errorf("%w: header check %08x, computed %08x", ErrFrame, le.Uint32(frame[28:]), sum)
+		return header{}, fmt.Errorf("%w: header check %08x, computed %08x", errFrame, le.Uint32(frame[28:]), sum)
 	}
 	h := header{
 		kind:  frameType(frame[4]),
@@ -107,19 +103,17 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 		body:  le.Uint32(frame[24:]),
 	}
 	if h.took != 0 && h.kind == requestFrame || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
-		return header{}, fmt.Errorf("%w: type %d, flags %02x, a time of %v and body check %08x do not go together", ErrFrame, h.kind, h.flags, h.took, h.body)
+		return header{}, fmt.Errorf("%w: type %d, flags %02x, a time of %v and body check %08x do not go together", errFrame, h.kind, h.flags, h.took, h.body)
 	}
-	if h.size > MaxBody {
-		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", ErrFrame, h.size, MaxBody)
+	if h.size > kvs.MaxBody {
+		return header{}, fmt.Errorf("%w: a body of %d bytes; at most %d", errFrame, h.size, kvs.MaxBody)
 	}
 	if h.count > h.size {
-		return header{}, fmt.Errorf("%w: %d entries in %d bytes", ErrFrame, h.count, h.size)
+		return header{}, fmt.Errorf("%w: %d entries in %d bytes", errFrame, h.count, h.size)
 	}
-	for _, t := range types {
-		if h.kind == t {
-			return h, nil
-		}
+	if !slices.Contains(types, h.kind) {
+		due := slices.Concat(types) // a copy: without it every caller's types escape to the heap
+		return header{}, fmt.Errorf("%w: type %d where %d is due", errFrame, h.kind, due)
 	}
-	due := slices.Concat(types) // a copy: without it every caller's types escape to the heap
-	return header{}, fmt.Errorf("%w: type %d where %d is due", ErrFrame, h.kind, due)
+	return h, nil
 }

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"testing"
 	"time"
+
+	"kvlab/kvs"
 )
 
 // golden is the header of a request with 3 operations in 258 bytes, call 7: a
@@ -59,7 +61,7 @@ func TestHeaderTimes(t *testing.T) {
 func TestHeaderRoundTrip(t *testing.T) {
 	for _, want := range []header{
 		{kind: requestFrame},
-		{kind: replyFrame, flags: deduped, seq: 1<<48 - 1, took: 300 * time.Millisecond, count: MaxBody, size: MaxBody},
+		{kind: replyFrame, flags: deduped, seq: 1<<48 - 1, took: 300 * time.Millisecond, count: kvs.MaxBody, size: kvs.MaxBody},
 		{kind: replyFrame, flags: deduped | checked, seq: 1, count: 1, size: 1, body: 0xdeadbeef},
 		{kind: errorFrame, flags: checked, seq: 1 << 40, size: 12},
 	} {
@@ -93,15 +95,15 @@ var badHeaders = []struct {
 	{"a request that took time", resealed(func(f []byte) { f[12] = 1 })},
 	{"a flag that does not exist", resealed(func(f []byte) { f[5] = 4 })},
 	{"a body check without its flag", resealed(func(f []byte) { f[25] = 1 })},
-	{"a body beyond the cap", resealed(func(f []byte) { binary.LittleEndian.PutUint32(f[20:], MaxBody+1) })},
+	{"a body beyond the cap", resealed(func(f []byte) { binary.LittleEndian.PutUint32(f[20:], kvs.MaxBody+1) })},
 	{"a body of 4 GiB", resealed(func(f []byte) { binary.LittleEndian.PutUint32(f[20:], 1<<32-1) })},
 	{"more operations than bytes", resealed(func(f []byte) { f[18] = 1 })},
 }
 
 func TestBadHeaders(t *testing.T) {
 	for _, bad := range badHeaders {
-		if h, err := parseHeader(bad.frame, requestFrame); !errors.Is(err, ErrFrame) {
-			t.Errorf("%s: %+v, error %v; want one that wraps ErrFrame", bad.name, h, err)
+		if h, err := parseHeader(bad.frame, requestFrame); !errors.Is(err, errFrame) {
+			t.Errorf("%s: %+v, error %v; want one that wraps errFrame", bad.name, h, err)
 		}
 	}
 }
@@ -110,8 +112,8 @@ func TestHeaderBitFlips(t *testing.T) {
 	for bit := range 8 * headerLen {
 		frame := bytes.Clone(golden)
 		frame[bit/8] ^= 1 << (bit % 8)
-		if h, err := parseHeader(frame, requestFrame, replyFrame, errorFrame); !errors.Is(err, ErrFrame) {
-			t.Errorf("bit %d flipped: %+v, error %v; want one that wraps ErrFrame", bit, h, err)
+		if h, err := parseHeader(frame, requestFrame, replyFrame, errorFrame); !errors.Is(err, errFrame) {
+			t.Errorf("bit %d flipped: %+v, error %v; want one that wraps errFrame", bit, h, err)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func FuzzHeader(f *testing.F) {
 	for _, h := range []header{
 		{kind: requestFrame},
 		{kind: replyFrame, flags: deduped, seq: 1<<64 - 1, count: 1, size: 1},
-		{kind: errorFrame, flags: checked, size: MaxBody, count: MaxBody, body: 7},
-		{kind: requestFrame, size: MaxBody + 1},
+		{kind: errorFrame, flags: checked, size: kvs.MaxBody, count: kvs.MaxBody, body: 7},
+		{kind: requestFrame, size: kvs.MaxBody + 1},
 	} {
 		frame := make([]byte, headerLen)
 		h.put(frame)
@@ -41,8 +41,8 @@ func FuzzHeader(f *testing.F) {
 		frame = frame[:headerLen]
 		h, err := parseHeader(frame, requestFrame, replyFrame, errorFrame)
 		if err != nil {
-			if !errors.Is(err, ErrFrame) {
-				t.Fatalf("error %v does not wrap ErrFrame", err)
+			if !errors.Is(err, errFrame) {
+				t.Fatalf("error %v does not wrap errFrame", err)
 			}
 			return
 		}
@@ -157,7 +157,7 @@ func gobSeeds(t testing.TB) (seeds [][]byte) {
 	enc := gob.NewEncoder(&right)
 	for seq := range uint64(2) {
 		if err := errors.Join(
-			enc.Encode(rpc.Request{ServiceMethod: Method, Seq: seq}),
+			enc.Encode(rpc.Request{ServiceMethod: remoteMethod, Seq: seq}),
 			enc.Encode(gobBatch{Ops: []gobOp{{Key: "a", Value: "x", Kind: uint8(kvs.Put)}, {Key: "a"}}}),
 		); err != nil {
 			t.Fatal(err)
@@ -246,7 +246,7 @@ func FuzzClient(f *testing.F) {
 		}
 		if err := codec.ReadResponseHeader(&head); err == nil && len(text) < 2*headerLen {
 			t.Fatal("one frame is taken for two")
-		} else if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrFrame) {
+		} else if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errFrame) {
 			return
 		} else {
 			t.Fatalf("the next frame: %v", err)

@@ -100,8 +100,8 @@ func (r *gobReader) next() error {
 		copy(wide[9-len(prefix):], prefix[1:])
 		length = binary.BigEndian.Uint64(wide[:])
 	}
-	if length == 0 || length > MaxBody {
-		return fmt.Errorf("%w: a gob message of %d bytes; at most %d", ErrFrame, length, MaxBody)
+	if length == 0 || length > kvs.MaxBody {
+		return fmt.Errorf("%w: a gob message of %d bytes; at most %d", errFrame, length, kvs.MaxBody)
 	}
 	size := len(prefix) + int(length)
 	if err := r.limits.check(int(length), 0); err != nil {
@@ -182,15 +182,15 @@ func (s gobServer) read(r *Request) error {
 		return err
 	}
 	r.Seq = head.Seq
-	if head.ServiceMethod != Method {
-		return fmt.Errorf("%w: a call of %.100q", ErrFrame, head.ServiceMethod)
+	if head.ServiceMethod != remoteMethod {
+		return fmt.Errorf("%w: a call of %.100q", errFrame, head.ServiceMethod)
 	}
 	r.Err = s.readBatch(&r.Batch)
 	return r.Err
 }
 
 func (s gobServer) write(r *Request) error {
-	head := rpc.Response{ServiceMethod: Method, Seq: r.Seq}
+	head := rpc.Response{ServiceMethod: remoteMethod, Seq: r.Seq}
 	if r.Err != nil {
 		head.Error = r.Err.Error()
 		return s.encode(head, gobReply{})

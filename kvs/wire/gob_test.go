@@ -57,7 +57,7 @@ func TestGobIsOpen(t *testing.T) {
 		Value string
 	}
 	conn := newStranger(t, s)
-	head, reply := conn.call(t, Method, struct{ Ops []operation }{[]operation{
+	head, reply := conn.call(t, remoteMethod, struct{ Ops []operation }{[]operation{
 		{Key: "k"}, {Kind: 1, Key: "k", Value: "v"}, {Kind: 2, Key: "k", Value: "w"}, {Key: "k"},
 	}})
 	want := []gobResult{{Read: true}, {}, {Value: "v", Read: true, Found: true}, {Value: "w", Read: true, Found: true}}
@@ -75,11 +75,11 @@ func TestGobIsOpen(t *testing.T) {
 func TestGobUnknownMethod(t *testing.T) {
 	for _, method := range []string{"KVS.Flush", "Other.BatchPutGet", ""} {
 		codec := newGobServer(newTape(gobRequest(t, method)), Features{}, Limits{})
-		if err := codec.read(new(Request)); !errors.Is(err, ErrFrame) {
-			t.Errorf("%q: error %v, want one that wraps ErrFrame", method, err)
+		if err := codec.read(new(Request)); !errors.Is(err, errFrame) {
+			t.Errorf("%q: error %v, want one that wraps errFrame", method, err)
 		}
 	}
-	if err := newGobServer(newTape(gobRequest(t, Method)), Features{}, Limits{}).read(new(Request)); err != nil {
+	if err := newGobServer(newTape(gobRequest(t, remoteMethod)), Features{}, Limits{}).read(new(Request)); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,7 +109,7 @@ func TestGobMalformedBatch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := startServer(t, gobID, engine.NewMutex())
-			head, _ := newStranger(t, s).call(t, Method, gobBatch{Ops: []gobOp{test.op}})
+			head, _ := newStranger(t, s).call(t, remoteMethod, gobBatch{Ops: []gobOp{test.op}})
 			if !strings.Contains(head.Error, "malformed batch") {
 				t.Errorf("error %q, want that the batch is malformed", head.Error)
 			}
@@ -131,8 +131,8 @@ func TestGobCap(t *testing.T) {
 		if _, err := conn.Write([]byte(test.length)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.end(t); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%x: error %v, want one that wraps ErrFrame with %q", test.length, err, test.want)
+		if err := s.end(t); !errors.Is(err, errFrame) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%x: error %v, want one that wraps errFrame with %q", test.length, err, test.want)
 		}
 		checkClosed(t, conn)
 	}

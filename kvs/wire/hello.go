@@ -278,7 +278,7 @@ func open(body []byte) ([]byte, error) {
 		return body, nil
 	}
 	if sum := fmt.Sprintf("#%08x", crc32.Checksum(body[:end], castagnoli)); sum != string(body[end:]) {
-		return nil, fmt.Errorf("%w: a message's checksum is %s, computed %s", ErrFrame, body[end:], sum)
+		return nil, fmt.Errorf("%w: a message's checksum is %s, computed %s", errFrame, body[end:], sum)
 	}
 	return body[:end], nil
 }

@@ -42,8 +42,8 @@ func TestLimits(t *testing.T) {
 			if _, err := call(client, &large); !errors.As(err, &answer) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want the server's, with %q", err, test.want)
 			}
-			if err := s.end(t); !errors.Is(err, ErrLimit) {
-				t.Errorf("Serve: %v, want ErrLimit", err)
+			if err := s.end(t); !errors.Is(err, errLimit) {
+				t.Errorf("Serve: %v, want errLimit", err)
 			}
 			if n := s.service.Counts()[id.Node]; n.Ops[kvs.Put] != 0 || n.Ops[kvs.Get] != 1 {
 				t.Errorf("%+v were applied, want 1 get", n)
@@ -62,12 +62,12 @@ func TestGobBomb(t *testing.T) {
 	var message bytes.Buffer
 	enc := gob.NewEncoder(&message)
 	bomb := struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)}
-	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: Method}), enc.Encode(bomb)); err != nil {
+	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: remoteMethod}), enc.Encode(bomb)); err != nil {
 		t.Fatal(err)
 	}
 	conn.Write(message.Bytes())
-	if err := s.end(t); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "a batch of 2097152 operations") {
-		t.Errorf("Serve: %v, want ErrLimit and the number", err)
+	if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), "a batch of 2097152 operations") {
+		t.Errorf("Serve: %v, want errLimit and the number", err)
 	}
 	if n := s.service.Counts()[id.Node]; n.Calls != 0 {
 		t.Errorf("%+v were applied, want nothing", n)
@@ -100,7 +100,7 @@ func TestAnnouncedBody(t *testing.T) {
 		}
 	}
 	head := make([]byte, headerLen)
-	header{kind: requestFrame, flags: checked, size: MaxBody, count: 1}.put(head)
+	header{kind: requestFrame, flags: checked, size: kvs.MaxBody, count: 1}.put(head)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 10 {
@@ -137,8 +137,8 @@ func TestTimeouts(t *testing.T) {
 				s := startServer(t, id, engine.NewMutex())
 				conn := s.rawConn(t, id)
 				test.send(conn)
-				if err := s.end(t); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("Serve: %v, want ErrLimit and %s", err, test.want)
+				if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("Serve: %v, want errLimit and %s", err, test.want)
 				}
 				conn.Close()
 			})
@@ -157,10 +157,10 @@ func TestTimeouts(t *testing.T) {
 			batch.Reset()
 			batch.Get([]byte("key"))
 			for seq, err := uint64(0), error(nil); err == nil; seq++ { // each asks for a megabyte
-				err = codec.WriteRequest(&rpc.Request{ServiceMethod: Method, Seq: seq}, &batch)
+				err = codec.WriteRequest(&rpc.Request{ServiceMethod: remoteMethod, Seq: seq}, &batch)
 			}
-			if err := s.end(t); !errors.Is(err, ErrLimit) {
-				t.Errorf("Serve: %v, want ErrLimit", err)
+			if err := s.end(t); !errors.Is(err, errLimit) {
+				t.Errorf("Serve: %v, want errLimit", err)
 			}
 			conn.Close()
 		})
@@ -184,7 +184,7 @@ func requestBytes(t *testing.T, id Options) []byte {
 	codec := newClientCodec(near, id)
 	var batch kvs.Batch
 	batch.Get([]byte("key"))
-	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: Method, Seq: 1}, &batch); err != nil {
+	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: remoteMethod, Seq: 1}, &batch); err != nil {
 		t.Fatal(err)
 	}
 	codec.Close()
@@ -236,7 +236,7 @@ func TestLimitsValidate(t *testing.T) {
 		change func(*Limits)
 		want   string
 	}{
-		{func(l *Limits) { l.Frame = MaxBody + 1 }, "-max-frame 67108865"},
+		{func(l *Limits) { l.Frame = kvs.MaxBody + 1 }, "-max-frame 67108865"},
 		{func(l *Limits) { l.Batch = 0 }, "-max-batch 0"},
 		{func(l *Limits) { l.Request = 0 }, "-request-timeout 0s"},
 		{func(l *Limits) { l.Idle = time.Millisecond }, "-idle-timeout 1ms"},

@@ -84,7 +84,7 @@ func heapBytes() uint64 {
 func TestMemoryOfABadConnection(t *testing.T) {
 	// Without one collection a frame each way would leave 30 MiB more than its bound.
 	const uncollected = 48 << 20
-	allowed := map[string]int64{"binary": 2*MaxBody + 64<<20 + uncollected, "gob": 8*MaxBody + uncollected}
+	allowed := map[string]int64{"binary": 2*kvs.MaxBody + 64<<20 + uncollected, "gob": 8*kvs.MaxBody + uncollected}
 	for _, test := range []struct {
 		name, codec string
 		crc         bool
@@ -93,15 +93,15 @@ func TestMemoryOfABadConnection(t *testing.T) {
 		{"frame seeds", "binary", false, seedFrames(false)},
 		{"frame seeds", "binary", true, seedFrames(true)},
 		{"gob seeds", "gob", false, gobSeeds(t)},
-		{"zeros", "binary", false, [][]byte{sealed(make([]byte, MaxBody), 1, 1<<20, false)}},
-		{"a frame but for its last byte", "binary", false, [][]byte{sealed(make([]byte, MaxBody), 1, 1, false)[:MaxBody]}},
+		{"zeros", "binary", false, [][]byte{sealed(make([]byte, kvs.MaxBody), 1, 1<<20, false)}},
+		{"a frame but for its last byte", "binary", false, [][]byte{sealed(make([]byte, kvs.MaxBody), 1, 1, false)[:kvs.MaxBody]}},
 		{"the same value 4000 times", "binary", false, [][]byte{greedy(1, 4000)}},
 		{"the largest frames both ways", "binary", false, [][]byte{greedy(62, 63)}},
-		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, Method, 1, 4000)}},
-		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, Method, 62, 62)}},
-		{"the most operations", "gob", false, [][]byte{greedyGob(t, Method, 0, 1<<20)}},
+		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, remoteMethod, 1, 4000)}},
+		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, remoteMethod, 62, 62)}},
+		{"the most operations", "gob", false, [][]byte{greedyGob(t, remoteMethod, 0, 1<<20)}},
 		{"a batch for no method", "gob", false, [][]byte{greedyGob(t, "KVS.None", 62, 0)}},
-		{"a method of the largest name", "gob", false, [][]byte{greedyGob(t, strings.Repeat("m", MaxBody-100), 0, 1)}},
+		{"a method of the largest name", "gob", false, [][]byte{greedyGob(t, strings.Repeat("m", kvs.MaxBody-100), 0, 1)}},
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
 			lines, addr, before := serveApart(t, test.codec)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"kvlab/kvs"
 	"kvlab/kvs/service"
 	"kvlab/metrics/format"
 )
@@ -62,12 +63,12 @@ type Options struct {
 	Limits Limits // of each connection
 }
 
-// MaxSocketBuffer is the largest SocketBuffer.
-const MaxSocketBuffer = 1 << 30
+// maxSocketBuffer is the largest SocketBuffer.
+const maxSocketBuffer = 1 << 30
 
 // CheckSocketBuffer returns an error that names the flag unless bytes is valid.
 func CheckSocketBuffer(bytes int) error {
-	return format.Want(bytes >= 0 && bytes <= MaxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", MaxSocketBuffer)
+	return format.Want(bytes >= 0 && bytes <= maxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", maxSocketBuffer)
 }
 
 // setBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
@@ -84,7 +85,7 @@ func (o Options) setBuffers(conn net.Conn) error {
 }
 
 // Limits bound the requests of one connection. A zero field sets no limit beyond
-// MaxBody. The comments name the flags.
+// kvs.MaxBody. The comments name the flags.
 type Limits struct {
 	Frame   int           // -max-frame: bytes of a request
 	Batch   int           // -max-batch: operations of a request
@@ -95,29 +96,29 @@ type Limits struct {
 // DefaultLimits permit every run of kvlab's client, such as the labs' batches of
 // 258,944 operations, and a client that waits while the others load.
 func DefaultLimits() Limits {
-	return Limits{Frame: MaxBody, Batch: 1 << 20, Request: time.Minute, Idle: time.Hour}
+	return Limits{Frame: kvs.MaxBody, Batch: 1 << 20, Request: time.Minute, Idle: time.Hour}
 }
 
 // Validate returns an error that names the first wrong flag and its right form.
 func (l Limits) Validate() error {
 	return cmp.Or(
-		format.Want(l.Frame >= 1 && l.Frame <= MaxBody, "-max-frame", l.Frame, "1 to %d bytes", MaxBody),
+		format.Want(l.Frame >= 1 && l.Frame <= kvs.MaxBody, "-max-frame", l.Frame, "1 to %d bytes", kvs.MaxBody),
 		format.Want(l.Batch >= 1, "-max-batch", l.Batch, "at least 1 operation"),
 		format.Want(l.Request >= time.Second, "-request-timeout", l.Request, "at least 1s"),
 		format.Want(l.Idle >= time.Second, "-idle-timeout", l.Idle, "at least 1s"))
 }
 
-// ErrLimit is wrapped by the errors that a server's Limits cause. The client receives
+// errLimit is wrapped by the errors that a server's Limits cause. The client receives
 // them as the call's error.
-var ErrLimit = errors.New("over a limit of the server")
+var errLimit = errors.New("over a limit of the server")
 
 // check returns an error if a request's size or number of operations is over a limit.
 func (l Limits) check(size, ops int) error {
 	switch {
 	case l.Frame > 0 && size > l.Frame:
-		return fmt.Errorf("%w: a request of %d bytes; at most %d (-max-frame)", ErrLimit, size, l.Frame)
+		return fmt.Errorf("%w: a request of %d bytes; at most %d (-max-frame)", errLimit, size, l.Frame)
 	case l.Batch > 0 && ops > l.Batch:
-		return fmt.Errorf("%w: a batch of %d operations; at most %d (-max-batch)", ErrLimit, ops, l.Batch)
+		return fmt.Errorf("%w: a batch of %d operations; at most %d (-max-batch)", errLimit, ops, l.Batch)
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 
 // Sizes that a socket cannot have are refused; others are set on both ends.
 func TestSocketBuffer(t *testing.T) {
-	for _, bytes := range []int{-1, MaxSocketBuffer + 1} {
+	for _, bytes := range []int{-1, maxSocketBuffer + 1} {
 		if err := CheckSocketBuffer(bytes); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("-socket-buffer %d: want", bytes)) {
 			t.Errorf("%d: error %v", bytes, err)
 		}
 	}
-	for _, bytes := range []int{0, 1, 64 << 10, MaxSocketBuffer} {
+	for _, bytes := range []int{0, 1, 64 << 10, maxSocketBuffer} {
 		if err := CheckSocketBuffer(bytes); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ type session struct {
 	options Options
 	ctx     context.Context // ends with the session; its cause is the reason
 	cancel  context.CancelCauseFunc
-	pending *pendingCalls
+	pending pendingCalls
 	reply   kvs.Reply // read by ReadResponseHeader for ReadResponseBody
 
 	sending sync.Mutex   // held while requests are sent or the connection is replaced
@@ -60,7 +61,8 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	s := &session{addr: addr, options: o, pending: newPendingCalls(o.Session.Window), conn: conn}
+	s := &session{addr: addr, options: o, conn: conn}
+	s.pending.calls = make([]pendingCall, o.Session.Window)
 	s.options.KnownInstance = server.Instance
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	conn.watch(s)
@@ -110,8 +112,8 @@ func (s *session) receive(r *rpc.Response) error {
 	if err := s.conn.ReadResponseHeader(r); err != nil {
 		return err
 	}
-	if due, ok := s.pending.oldest(); !ok || r.Seq != due {
-		return fmt.Errorf("%w: a reply to call %d, where one to call %d is due", ErrFrame, r.Seq, due)
+	if due, calls := s.pending.unanswered(); calls == 0 || r.Seq != due {
+		return fmt.Errorf("%w: a reply to call %d, where one to call %d is due", errFrame, r.Seq, due)
 	}
 	if r.Error != "" {
 		return nil
@@ -175,10 +177,7 @@ func (s *session) reconnect(cause error) error {
 
 // redial connects until it succeeds, is refused, or runs out of time.
 func (s *session) redial(cause error) (*sessionConn, error) {
-	limit := redialTimeout
-	if s.options.CallTimeout > 0 {
-		limit = s.options.CallTimeout
-	}
+	limit := cmp.Or(s.options.CallTimeout, redialTimeout)
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("%w: no new connection within %v", ErrTimeout, limit))
 	defer cancel()
 	s.options.Session.Next, s.options.Session.Unanswered = s.pending.unanswered()
@@ -259,10 +258,6 @@ type pendingCall struct {
 	batch *kvs.Batch
 }
 
-func newPendingCalls(window int) *pendingCalls {
-	return &pendingCalls{calls: make([]pendingCall, window)}
-}
-
 func (p *pendingCalls) at(number uint64) *pendingCall { return &p.calls[number%uint64(len(p.calls))] }
 
 // add numbers a call. It fails if the server's reply cache has no room for another.
@@ -276,12 +271,6 @@ func (p *pendingCalls) add(seq uint64, batch *kvs.Batch) (number uint64, err err
 	return number, nil
 }
 
-// oldest returns the number of the call whose reply is next; false if none is pending.
-func (p *pendingCalls) oldest() (number uint64, ok bool) {
-	number = p.answered.Load()
-	return number, number < p.sent.Load()
-}
-
 // drop removes the oldest call and returns its number in net/rpc.
 func (p *pendingCalls) drop() (seq uint64) {
 	number := p.answered.Load()
@@ -291,8 +280,8 @@ func (p *pendingCalls) drop() (seq uint64) {
 	return call.seq
 }
 
-// unanswered returns the number of the oldest call and the number of calls. It must
-// not run concurrently with add.
+// unanswered returns the number of the oldest call, whose reply is next, and the number
+// of calls, which add may increase meanwhile.
 func (p *pendingCalls) unanswered() (first uint64, calls int) {
 	first = p.answered.Load()
 	return first, int(p.sent.Load() - first)

@@ -123,7 +123,7 @@ func TestServerSendsRepliesBeforeBadFrame(t *testing.T) {
 	}
 	readReplies(t, conn, 0, 3)
 	checkClosed(t, conn)
-	if err := s.end(t); !errors.Is(err, ErrFrame) {
-		t.Errorf("Serve: error %v, want one that wraps ErrFrame", err)
+	if err := s.end(t); !errors.Is(err, errFrame) {
+		t.Errorf("Serve: error %v, want one that wraps errFrame", err)
 	}
 }

@@ -39,7 +39,7 @@ func TestReplyTellsServerTime(t *testing.T) {
 			if err := client.Wait(&call); err != nil {
 				t.Fatal(err)
 			}
-			whole, served := time.Since(sent), reply.Served()
+			whole, served := time.Since(sent), reply.Served
 			if test.tells && (served < takes || served > whole+tookUnit) || !test.tells && served != 0 {
 				t.Errorf("-codec %s: the server says %v of an engine that takes %v in a call of %v", test.id.Codec, served, takes, whole)
 			}

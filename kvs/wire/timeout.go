@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -97,10 +98,7 @@ type requestTimer struct {
 
 // newRequestTimer starts to watch a connection; stop ends it.
 func newRequestTimer(conn net.Conn, limits Limits) *requestTimer {
-	t := &requestTimer{conn: closableConn{Conn: conn}, limits: limits, period: limits.Request}
-	if t.period == 0 {
-		t.period = limits.Idle
-	}
+	t := &requestTimer{conn: closableConn{Conn: conn}, limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
 	if t.period > 0 {
 		t.timer = time.AfterFunc(1<<62, t.check)
 		t.timer.Reset(t.period) // not before t.timer is set: check resets it
@@ -124,11 +122,11 @@ func (t *requestTimer) check() {
 	case turns != t.seen:
 		t.seen, t.idle = turns, 0
 	case inRequest && t.limits.Request > 0:
-		t.conn.closeFor(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", ErrLimit, t.limits.Request))
+		t.conn.closeFor(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", errLimit, t.limits.Request))
 		return
 	default:
 		if t.idle += t.period; !inRequest && t.limits.Idle > 0 && t.idle >= t.limits.Idle {
-			t.conn.closeFor(fmt.Errorf("%w: no request for %v (-idle-timeout)", ErrLimit, t.limits.Idle))
+			t.conn.closeFor(fmt.Errorf("%w: no request for %v (-idle-timeout)", errLimit, t.limits.Idle))
 			return
 		}
 	}

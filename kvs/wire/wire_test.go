@@ -241,7 +241,7 @@ func TestTooLarge(t *testing.T) {
 		client := startServer(t, id, engine.NewMutex()).dial(t, id)
 		var put, gets, puts kvs.Batch
 		put.Append(kvs.Put, []byte("k"), make([]byte, kvs.MaxValueLen))
-		for range MaxBody/kvs.MaxValueLen + 1 {
+		for range kvs.MaxBody/kvs.MaxValueLen + 1 {
 			gets.Get([]byte("k"))
 			puts.Reserve(kvs.Put, []byte("k"), kvs.MaxValueLen)
 		}
@@ -253,7 +253,7 @@ func TestTooLarge(t *testing.T) {
 			tooLarge = tooLarge[1:] // the reply holds its one value once, and fits
 		}
 		for _, large := range tooLarge {
-			if _, err := call(client, large); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d", MaxBody)) {
+			if _, err := call(client, large); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d", kvs.MaxBody)) {
 				t.Errorf("error %.200v, want one that names the limit", err)
 			}
 			if _, err := call(client, &put); err != nil {

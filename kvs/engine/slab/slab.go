@@ -102,5 +102,3 @@ func (e *Engine) leave(p *participant) {
 	p.leave()
 	runtime.KeepAlive(e) // and with it the arena's memory
 }
-
-var _ kvs.Engine = (*Engine)(nil)
