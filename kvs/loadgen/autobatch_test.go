@@ -37,17 +37,17 @@ func TestBatchingSteps(t *testing.T) {
 	}
 }
 
-// queue is a server that serves one batch at a time, first come first served, in
-// a + b per operation. In a closed loop every call waits for one of every other
-// worker: its latency is the sum of all service times.
+// queue is a server that serves one batch at a time, in order of arrival, in a + b per
+// operation. In a closed loop every call waits for one call of each other worker: its
+// latency is the sum of all service times.
 type queue struct {
 	batchSize
 	a, b  time.Duration
 	sizes []float64 // of every worker
 }
 
-// round goes round once for every worker in turn, and returns the latencies'
-// share over the target.
+// round makes one call for each worker in turn, and returns the share of the latencies
+// over the target.
 func (q *queue) round(noise func() float64) (over float64) {
 	for i := range q.sizes {
 		var latency time.Duration
@@ -69,9 +69,9 @@ func (q *queue) right() float64 {
 	return (float64(q.target)/float64(len(q.sizes)) - float64(q.a)) / float64(q.b)
 }
 
-// settles fails unless, after as many rounds as are allowed, the batches have
-// the right mean, and no worker is far from it over some time. Latencies
-// that differ a little keep the workers from meeting the target in turn.
+// settles fails unless, after the allowed rounds, the batches have the right mean and
+// no worker's mean is far from it. Latencies that differ a little keep the workers from
+// meeting the target in turn.
 func (q *queue) settles(t *testing.T, from string, random *rand.Rand) {
 	t.Helper()
 	const allowed, watched = 1000, 4000
@@ -136,13 +136,13 @@ func TestBatchingSettles(t *testing.T) {
 	}
 }
 
-// Workers that begin with unequal batches come to equal ones.
+// Workers that begin with unequal batches converge to equal ones.
 func TestBatchingIsFair(t *testing.T) {
 	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: time.Microsecond, b: time.Microsecond, sizes: []float64{1, 10, 100, 400}}
 	q.settles(t, "from unequal batches", newRandom(t))
 }
 
-// Under noise the target is one for the tail: few calls are over it.
+// With noise the target applies to the tail: few calls exceed it.
 func TestBatchingMeetsTail(t *testing.T) {
 	random := newRandom(t)
 	noise := func() float64 { return 0.5 + 0.5*random.ExpFloat64() }

@@ -15,14 +15,14 @@ import (
 	"kvlab/workload"
 )
 
-// BenchmarkRound is the client's half of an operation up to the send. The part
-// route draws it, makes its key and hash, and finds the key's server; all deals it
-// out and encodes it in its batch too, with its value if it writes.
+// BenchmarkRound measures the client's half of an operation up to the send. The part
+// route draws it, makes its key and hash, and finds the key's server; all also encodes
+// it in its batch, with its value if it writes.
 //
-// Each iteration is a round, and then as many steps of a chain, whose time tells the
-// machine's state from the code's: x-step is the operation in steps. For that the
-// twentieth part of each that was fastest counts, as what others do on a core only
-// ever adds; ns/drawn-op is the median.
+// Each iteration is a round, and then the same number of steps of a chain, whose time
+// separates the machine's state from the code's: x-step is the operation in steps. It
+// compares the fastest twentieth of each, because other work on a core only adds time;
+// ns/drawn-op is the median.
 func BenchmarkRound(b *testing.B) {
 	parts := []struct {
 		name string
@@ -89,8 +89,8 @@ func fastest(times []float64) float64 {
 	return times[len(times)/20]
 }
 
-// chain is n steps that wait for each other: a rotation, an exclusive or and a
-// multiplication, 5 cycles of the processors of a decade, whatever else they can.
+// chain takes n steps that depend on each other: a rotation, an exclusive or and a
+// multiplication, 5 cycles on the processors of the last ten years.
 func chain(state uint64, n int) uint64 {
 	for i := range uint64(n) {
 		state = (bits.RotateLeft64(state, 29) ^ i) * 0x9e3779b97f4a7c15
@@ -112,9 +112,9 @@ func benchWorker(tb testing.TB, c Config) *worker {
 	return newWorker(c, 0, plan, newKeyTable(c.KeyPrefix, c.Workload.Records), router, new(latency.Recorder))
 }
 
-// BenchmarkJointCheck is the processor time of an operation of two clients and
-// their server with -linearizable, the launcher's part of it included, as a multiple of
-// that without: windows of 4 s, in turn.
+// BenchmarkJointCheck measures the processor time of an operation of two clients and
+// their server with -linearizable, including the launcher's part, as a multiple of the
+// time without it. Windows of 4 s with and without it alternate.
 func BenchmarkJointCheck(b *testing.B) {
 	c := DefaultConfig()
 	c.Workload.Records, c.WarmUp, c.Window = 100_000, 0, 4*time.Second

@@ -20,10 +20,10 @@ func checked() Config {
 	return c
 }
 
-// What a right store does is linearizable, with small and large batches, several
-// rounds under way, read-modify-writes, and two clients whose writes each other's
-// histories lack. Every engine has every batch and every mix, and with KVLAB_LONG=1
-// both batches with both mixes.
+// A correct store is linearizable with small and large batches, several rounds under
+// way, read-modify-writes, and two clients of which neither records the other's writes.
+// Every engine runs with each batch and each mix, and with KVLAB_LONG=1 with each pair
+// of them.
 func TestCheckOfRightStore(t *testing.T) {
 	for i, name := range engine.Names {
 		for j, batch := range []int{1, 2000} {
@@ -52,15 +52,15 @@ func TestCheckOfRightStore(t *testing.T) {
 	}
 }
 
-// A client without operations on the keys of the sample has checked nothing.
+// A client without operations on the recorded keys has checked nothing.
 func TestCheckOfNothing(t *testing.T) {
 	if fault := (metrics.Check{Keys: 16}).Fault(); !strings.Contains(fault, "no operation") {
 		t.Errorf("fault %q", fault)
 	}
 }
 
-// Several rounds under way, slow replies and a cut connection leave no operation
-// out whose effect a recorded one may see.
+// With several rounds under way, slow replies and a cut connection, no operation is
+// missing whose effect a recorded one may see.
 func TestCheckBesideFault(t *testing.T) {
 	c := checked()
 	c.InFlight, c.Batch, c.Window = 4, 50, untilCut
@@ -70,7 +70,7 @@ func TestCheckBesideFault(t *testing.T) {
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	// Cut when much has been recorded, however long that takes here.
+	// Cut after many recorded operations, independent of the machine's speed.
 	enough := g.Counts().Ops() + 20_000
 	cut := make(chan struct{})
 	go func() {

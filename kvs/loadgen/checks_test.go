@@ -13,12 +13,11 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// BenchmarkChecks is the processor time of whole operations, client and server in
-// one process, with the checks of values that are on by default, as a multiple of
-// that without. They take turns in the same workers on the same connections:
-// an iteration is a round of every worker with the one and a round with the other,
-// so that whatever else a machine does meets both. What pairs vary by, the interval
-// of their median shows.
+// BenchmarkChecks measures the processor time of whole operations, client and server in
+// one process, with the default checks of values, as a multiple of the time without
+// them. An iteration is a round of every worker with each, on the same connections, so
+// that other work on the machine affects both. The interval of the median shows how
+// much pairs vary.
 func BenchmarkChecks(b *testing.B) {
 	for _, transport := range []string{driver.InProcess, driver.TCP} {
 		b.Run("transport="+transport, func(b *testing.B) {
@@ -96,7 +95,7 @@ func (g *Generator) everyRound(every int, s schedule) error {
 	return group.Wait()
 }
 
-// processorTime is what this process has used so far.
+// processorTime returns the processor time that this process has used.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var t unix.Timespec

@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// goroutines polls until no more than before are left.
+// goroutines waits until at most as many goroutines as before are left.
 func checkGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
@@ -24,8 +24,8 @@ func checkGoroutines(t *testing.T, before int) {
 	}
 }
 
-// A measurement of an hour that is ended from outside ends at once, says why,
-// and leaves no goroutine behind.
+// A measurement of an hour ends at once with its context, returns the cause, and leaves
+// no goroutine.
 func TestMeasureEndsEarly(t *testing.T) {
 	why := errors.New("enough")
 	tests := []struct {
@@ -77,7 +77,7 @@ func TestMeasureEndsEarly(t *testing.T) {
 	}
 }
 
-// A load that is cancelled ends as well.
+// A cancelled load ends too.
 func TestLoadEndsEarly(t *testing.T) {
 	c := small()
 	_, c.Hosts = newStores(t, 2, c.Codec)

@@ -36,7 +36,7 @@ func brief() Config {
 	return c
 }
 
-// complete is a whole run: what a client and the launcher's judge would make of it.
+// complete makes a whole run and returns its summary.
 func complete(ctx context.Context, c Config) (metrics.Summary, error) {
 	g, err := New(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func complete(ctx context.Context, c Config) (metrics.Summary, error) {
 	return g.Summary(), err
 }
 
-// noticed is how a fault shows in a run that it struck; "" when it does not.
+// noticed says how a run shows its fault; "" if it does not.
 func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err error) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
@@ -74,8 +74,8 @@ func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err
 	return ""
 }
 
-// Each kind of fault, in the handshake, in the load and after it, ends the run
-// with an error that names the server, unless it only takes time.
+// Each kind of fault, in the handshake, in the load and after it, ends the run with an
+// error that names the server, unless the fault is only a delay.
 func TestFaultMatrix(t *testing.T) {
 	const inHandshake, inLoad, later = 40, 20_000, 150_000
 	const ms = time.Millisecond
@@ -117,8 +117,8 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// through runs a client against a server behind a fault, for as long as it takes
-// the fault to strike and, when it is to be harmless, no longer.
+// through runs a client against a server behind a fault until the fault has struck. A
+// run with a harmless fault then ends.
 func through(t *testing.T, f faultproxy.Fault, harmless bool) (behindProxy, Config, metrics.Summary, error) {
 	t.Helper()
 	for window := 50 * time.Millisecond; ; window *= 4 {
@@ -147,8 +147,8 @@ func containsOne(text, alternatives string) bool {
 	return false
 }
 
-// Nobody is told of a black hole: the run ends when its launcher loses patience,
-// and leaves nothing behind.
+// A black hole reports no error: the run ends when its launcher cancels it, and leaves
+// no goroutine.
 func TestBlackHole(t *testing.T) {
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
 		s := newBehindProxy(t, "server0", "binary", faultproxy.Fault{Kind: faultproxy.BlackHole, Way: way, At: 20_000})
@@ -166,11 +166,10 @@ func TestBlackHole(t *testing.T) {
 	}
 }
 
-// TestFlips flips one bit at a random byte of a run, over and over. With -crc
-// every flip is noticed, with -verify full every flip in a reply. Without -crc, a
-// flip in a request is noticed when it breaks the frame, and else when what it
-// spoiled is read back and compared; the shares are logged. KVLAB_LONG=1 makes
-// many more runs.
+// TestFlips flips one bit at a random byte of each of many runs. With -crc every flip
+// is noticed, with -verify full every flip in a reply. Without -crc, a flip in a request
+// is noticed if it breaks the frame, or when the changed value is read and compared; the
+// shares are logged. KVLAB_LONG=1 makes many more runs.
 func TestFlips(t *testing.T) {
 	runs, seed := 5, uint64(20261122)
 	if os.Getenv("KVLAB_LONG") == "1" {

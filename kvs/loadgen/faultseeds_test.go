@@ -15,11 +15,10 @@ import (
 	"kvlab/metrics"
 )
 
-// TestFaultSeeds is the fault matrix at random moments: every kind of fault, both
-// ways, struck at a byte anywhere from the handshake to the window. What only
-// takes time leaves a good run, all else is noticed, and an end of the connection
-// is an error that names the server. KVLAB_LONG=1 takes 20 moments of each
-// instead of 1 and logs how soon the runs ended.
+// TestFaultSeeds strikes each kind of fault, in both directions, at a random byte from
+// the handshake to the window. A run with a delay is valid, every other fault is
+// noticed, and a broken connection is an error that names the server. KVLAB_LONG=1
+// strikes each 20 times instead of once and logs how soon the runs ended.
 func TestFaultSeeds(t *testing.T) {
 	t.Parallel() // it mostly waits
 	moments, seed := 1, uint64(20261122)
@@ -48,8 +47,8 @@ func TestFaultSeeds(t *testing.T) {
 	}
 }
 
-// randomFault strikes at any magnitude of bytes alike: the handshake is some
-// hundred, the load of brief some ten thousand.
+// randomFault strikes at a byte whose magnitude is uniform: the handshake takes some
+// hundred bytes, the load of brief some ten thousand.
 func randomFault(kind faultproxy.Kind, way faultproxy.Way, rng *rand.Rand) faultproxy.Fault {
 	return faultproxy.Fault{
 		Kind: kind, Way: way, At: int64(math.Exp(rng.Float64() * math.Log(200_000))),
@@ -58,7 +57,7 @@ func randomFault(kind faultproxy.Kind, way faultproxy.Way, rng *rand.Rand) fault
 	}
 }
 
-// misjudged says what a run with a fault should have come to, "" if it has.
+// misjudged says how a run with a fault should have ended; "" if it did.
 func misjudged(f faultproxy.Fault, found string) string {
 	harmless, ends := f.Kind <= faultproxy.Throttle, f.Kind == faultproxy.Cut || f.Kind == faultproxy.Truncate || f.Kind == faultproxy.BlackHole
 	switch {
@@ -72,8 +71,8 @@ func misjudged(f faultproxy.Fault, found string) string {
 	return ""
 }
 
-// runBehind is a run with a fault: how that shows, and how long after it the run
-// ended.
+// runBehind makes a run with a fault. It returns how the fault shows, and the time from
+// the fault to the run's end.
 func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Duration) {
 	t.Helper()
 	s := newStore(t, "server0", "binary", engine.NewMutex())
@@ -105,7 +104,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 	}
 }
 
-// watchFor says when a fault has struck, to a millisecond.
+// watchFor returns when a fault struck, to a millisecond.
 func watchFor(proxy *faultproxy.Proxy, struck chan<- time.Time, done <-chan struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -15,8 +15,7 @@ import (
 	"kvlab/workload"
 )
 
-// paused is an engine that stands still for a while in the middle of a run, as a
-// server does that was stopped.
+// paused is an engine that pauses once in a run, as a stopped server does.
 type paused struct {
 	kvs.Engine
 	begins, ends time.Time
@@ -32,9 +31,9 @@ func (p paused) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // The faults that a history may have, one each; a cut ends the run.
 var historyFaults = []string{"none", "cut", "paused", "slow link"}
 
-// Whatever engine, batch, workers and keys, and with one fault or none, what a
-// right store does is linearizable, and the check can say so. A long test makes
-// 100 histories without a fault and 102 with one.
+// For any engine, batch, workers and keys, and with at most one fault, a correct store
+// is linearizable, and the check finds that. With KVLAB_LONG=1 there are 100 histories
+// without a fault and 102 with one.
 func TestHistories(t *testing.T) {
 	plain, faulty := 6, 3
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -67,7 +66,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// runRecorded runs one client with a fault, and returns what its check found.
+// runRecorded runs one client with a fault, and returns its check.
 func runRecorded(t *testing.T, name, fault string, random *rand.Rand) metrics.Check {
 	c, s, slow := historyRun(t, name, fault, random)
 	g := connected(t, c)
@@ -82,10 +81,10 @@ func runRecorded(t *testing.T, name, fault string, random *rand.Rand) metrics.Ch
 	return *g.Summary().Check
 }
 
-// untilCut is a window that a cut ends, however late that comes.
+// untilCut is a window that only a cut ends.
 const untilCut = 20 * time.Second
 
-// historyRun is a run of chance, its store, and that one's engine.
+// historyRun returns a random run, its store, and the store's engine.
 func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *store, *paused) {
 	t.Helper()
 	e, err := engine.Open(name, engine.Options{})
@@ -113,7 +112,7 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	return c, s, slow
 }
 
-// strike has the fault happen soon, unless stop is called before.
+// strike makes the fault happen soon, unless stop is called first.
 func strike(fault string, s *store, slow *paused, random *rand.Rand) (stop func() bool) {
 	when := 30*time.Millisecond + time.Duration(random.IntN(60))*time.Millisecond
 	switch fault {

@@ -27,7 +27,7 @@ type ensemble struct {
 	mu      sync.Mutex
 }
 
-// newEnsemble connects clients, each to hosts of its own, and loads the records.
+// newEnsemble connects clients, each to separate hosts, and loads the records.
 func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 	t.Helper()
 	e := &ensemble{plan: metrics.SlicePlan{EveryNs: int64(80 * time.Millisecond), Count: 100, Ops: 4096}}
@@ -44,7 +44,7 @@ func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 	return e
 }
 
-// measure runs all clients at once, and returns what each made of it.
+// measure runs all clients at once, and returns the error of each.
 func (e *ensemble) measure(t testing.TB) []error {
 	t.Helper()
 	e.shared = nil
@@ -70,7 +70,7 @@ func (e *ensemble) measure(t testing.TB) []error {
 	return errs
 }
 
-// shifted is a slice by a clock of its own, that is ahead of this machine's.
+// shifted returns a slice with the times of a separate clock, ahead of this machine's.
 func shifted(t testing.TB, s metrics.Slice, ns int64) metrics.Slice {
 	histories, err := s.Histories()
 	if err != nil {
@@ -97,8 +97,8 @@ func shifted(t testing.TB, s metrics.Slice, ns int64) metrics.Slice {
 	return again
 }
 
-// verify verifies what the clients have shared last; how far their clocks are
-// apart is known to 0.1 ms.
+// verify verifies the slices that the clients shared last. The distance of their clocks
+// is known to 0.1 ms.
 func (e *ensemble) verify() (metrics.JointCheck, *metrics.Violation) {
 	const within = int64(100 * time.Microsecond)
 	ahead := make(map[int]metrics.ClockOffsetBounds)
@@ -109,9 +109,9 @@ func (e *ensemble) verify() (metrics.JointCheck, *metrics.Violation) {
 	return history.VerifyTogether(context.Background(), e.shared, ahead)
 }
 
-// Whatever engine, batch, workers and keys, and with one fault or none, what
-// several clients of a right store do is linearizable together, and the check can
-// say so. A long test makes 100 histories without a fault and 102 with one.
+// For any engine, batch, workers and keys, and with at most one fault, the operations of
+// several clients of a correct store are linearizable together, and the check finds
+// that. With KVLAB_LONG=1 there are 100 histories without a fault and 102 with one.
 func TestJointHistories(t *testing.T) {
 	plain, faulty := 4, 3
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -143,8 +143,8 @@ func TestJointHistories(t *testing.T) {
 	}
 }
 
-// jointHistory runs two or three clients with a fault, and returns what was found
-// in their histories together.
+// jointHistory runs two or three clients with a fault, and returns the joint check of
+// their histories.
 func jointHistory(t *testing.T, name, fault string, random *rand.Rand) (metrics.JointCheck, *metrics.Violation) {
 	c, s, slow := historyRun(t, name, fault, random)
 	c.Workers = max(2, c.Workers/2)
@@ -178,8 +178,8 @@ func (s *serial) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	s.Engine.Apply(ops, reply)
 }
 
-// aside is one client's view of a store, which has a cache that others' writes do
-// not empty: each value is read from it 100 times, unless the client writes.
+// aside is one client's view of a store, with a cache that the others' writes do not
+// invalidate: it returns each value 100 times, unless the client writes.
 func aside(shared kvs.Engine) *liar {
 	type entry struct {
 		value []byte
@@ -208,9 +208,8 @@ func aside(shared kvs.Engine) *liar {
 	}}
 }
 
-// overwriting is one client's view of a store, each 20th of whose
-// read-modify-writes reads what that client saw last, and so loses what the others
-// have written since.
+// overwriting is one client's view of a store. Each 20th read-modify-write reads the
+// value that the client saw last, and so loses the others' later writes.
 func overwriting(shared kvs.Engine) *liar {
 	seen := make(map[string][]byte)
 	count := 0
@@ -230,9 +229,8 @@ func overwriting(shared kvs.Engine) *liar {
 	}}
 }
 
-// Stores that are wrong only between clients are caught by the slices that these
-// share, in every run, and by none of the clients itself. A long test has 20
-// seeds for each.
+// Stores that are wrong only between clients are caught by the shared slices, in every
+// run, and by no single client. With KVLAB_LONG=1 each has 20 seeds.
 func TestJointMutants(t *testing.T) {
 	tests := []struct {
 		name, mix string
@@ -258,7 +256,7 @@ func TestJointMutants(t *testing.T) {
 				e.apart = test.apart
 				found, bad := e.mislead(t)
 				for try := 0; try < 3 && test.mix == workload.YCSBF && bad != nil && strings.Contains(bad.Why, "each there after the other"); try++ {
-					found, bad = e.mislead(t) // that is true of a lost update too, now and then: look on for what says more
+					found, bad = e.mislead(t) // a lost update sometimes shows like this too: look for a clearer case
 				}
 				t.Logf("seed %d: %s %.120s", c.Workload.Seed, found.Text(), found.First)
 				if found.Illegal == 0 || bad == nil || !strings.Contains(bad.Why, test.want) {
@@ -271,7 +269,7 @@ func TestJointMutants(t *testing.T) {
 	}
 }
 
-// mislead runs clients until their slices show what is wrong.
+// mislead runs clients until their slices show the fault.
 func (e *ensemble) mislead(t *testing.T) (metrics.JointCheck, *metrics.Violation) {
 	t.Helper()
 	return e.until(t, func(found metrics.JointCheck, ops uint64) bool {
@@ -279,8 +277,8 @@ func (e *ensemble) mislead(t *testing.T) (metrics.JointCheck, *metrics.Violation
 	})
 }
 
-// until measures until enough is found, given the operations of all times, and
-// returns what was found at the last.
+// until measures until enough returns true, given the operations of all measurements,
+// and returns the last joint check.
 func (e *ensemble) until(t *testing.T, enough func(metrics.JointCheck, uint64) bool) (metrics.JointCheck, *metrics.Violation) {
 	t.Helper()
 	for ops := uint64(0); ; {
@@ -297,8 +295,8 @@ func (e *ensemble) until(t *testing.T, enough func(metrics.JointCheck, uint64) b
 	}
 }
 
-// A slice of many operations is given in part, and what is left out is not taken
-// to have never been written, or to have been there before.
+// A client shares part of a slice of many operations. The omitted writes count neither
+// as missing nor as earlier ones.
 func TestJointSliceInPart(t *testing.T) {
 	for _, most := range []int{1, 5, 50} {
 		c := checked()

@@ -13,8 +13,8 @@ import (
 	"kvlab/workload"
 )
 
-// TestNames holds names against strconv and route.Hash: every id up to 10^6,
-// the first and last of every length, and random ones.
+// TestNames compares keys with strconv and route.Hash: every id up to 10^6, the first
+// and last of every length, and random ones.
 func TestNames(t *testing.T) {
 	const seed = 8
 	t.Logf("seed %d", seed)
@@ -61,9 +61,8 @@ func checkNames(t *testing.T, n *keyTable, prefix string, ids []uint64) {
 	}
 }
 
-// TestLongIDs adds the same operations with and without names: the batches, and
-// what is remembered of them, are the same. Only the versions of the values are
-// given out in another order, of different keys.
+// TestLongIDs adds the same operations with and without a key table: the batches, hashes
+// and kinds are the same. Only the order of the values' versions differs between keys.
 func TestLongIDs(t *testing.T) {
 	for _, router := range route.Names {
 		for _, servers := range []int{1, 3} {

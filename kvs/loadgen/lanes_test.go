@@ -50,9 +50,9 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// However many connections the workers share, and however batches change, what
-// clients have verified is what servers have applied, pair by pair, and there are
-// as many connections as were asked for.
+// For any number of shared connections and any batches, the operations that clients
+// verified are those that servers applied, pair by pair, and the number of connections
+// is the configured one.
 func TestSharedCountsAgree(t *testing.T) {
 	tests := []struct {
 		codec       string
@@ -92,8 +92,8 @@ func TestSharedCountsAgree(t *testing.T) {
 	}
 }
 
-// When a shared connection is cut, all its workers fail, the error names the
-// server, and nothing stays behind.
+// When a shared connection is cut, all its workers fail, the error names the server, and
+// no goroutine is left.
 func TestSharedConnectionIsCut(t *testing.T) {
 	for _, codec := range wire.Codecs {
 		t.Run(codec, func(t *testing.T) {
@@ -119,8 +119,7 @@ func TestSharedConnectionIsCut(t *testing.T) {
 	}
 }
 
-// calls writes down the operations of every call, in the order of a connection's
-// calls.
+// calls records the operations of every call, in the order of a connection's calls.
 type calls struct {
 	kvs.Engine
 	seen    [][]string

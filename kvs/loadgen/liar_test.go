@@ -16,8 +16,8 @@ import (
 	"kvlab/workload"
 )
 
-// liar is an engine that answers rightly until it is told to lie. A lie changes
-// operations on their way in or results on their way out.
+// liar is an engine that answers correctly until a test makes it lie. A lie changes
+// operations before the engine or results after it.
 type liar struct {
 	kvs.Engine
 	lying  atomic.Bool
@@ -72,12 +72,12 @@ func oneFound(lie func(op kvs.Op, r *kvs.Result)) func([]kvs.Op, []kvs.Result) [
 	}
 }
 
-// stranger is a value for a key by someone who has no part in the run.
+// stranger returns a value for a key by a writer that is not in the run.
 func stranger(op kvs.Op, r *kvs.Result) {
 	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.NewWriter(9, 0))
 }
 
-// forget deletes nothing and says that it is not there.
+// forget returns a miss for a key that is stored.
 func forget(_ kvs.Op, r *kvs.Result) { *r = kvs.Result{Read: true} }
 
 // swapped exchanges the first two values of different keys.
@@ -96,9 +96,8 @@ func swapped(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 	return results
 }
 
-// Each lie that a server may tell in the window shows: as a failed check, as a
-// miss, or as an error that ends the run. None of the operations that were lied
-// about counts.
+// Each lie of a server in the window is found: as a failed check, as a miss, or as an
+// error that ends the run. No operation with a lie counts.
 func TestLiesInWindow(t *testing.T) {
 	var kept sync.Map // key -> another key's value
 	tests := []struct {
@@ -188,8 +187,8 @@ func TestLiesInWindow(t *testing.T) {
 	}
 }
 
-// A store that loses records, or spoils them, does not pass the load, whatever
-// share of the values is compared.
+// A store that loses or changes records does not pass the load, for any share of
+// compared values.
 func TestLiesInLoad(t *testing.T) {
 	puts := 0
 	tests := []struct {

@@ -6,8 +6,7 @@ import (
 	"kvlab/workload"
 )
 
-// The parts follow each other without a gap, are everything, and differ by one
-// at most.
+// The parts are contiguous, cover all numbers, and differ in size by at most one.
 func TestShare(t *testing.T) {
 	for _, total := range []uint64{0, 1, 2, 63, 64, 65, 1_000_000, workload.MaxRecords} {
 		for _, n := range []int{1, 2, 3, 7, 64, 1000, maxWorkers} {

@@ -10,8 +10,8 @@ import (
 	"kvlab/kvs/value"
 )
 
-// rewriting is a conn that has something else done than it was asked to, and
-// answers as if it had not.
+// rewriting is a conn that sends other operations than it was given, and hides that in
+// its results.
 type rewriting struct {
 	driver.Conn
 	// forward is what the server gets in place of an operation; false for nothing.
@@ -88,8 +88,8 @@ func ops(b *kvs.Batch) []kvs.Op {
 	return all
 }
 
-// twice sends every tenth call again, as a client does that retries without
-// knowing what became of its call.
+// twice sends every tenth call again, like a client that retries a call whose outcome is
+// unknown.
 type twice struct {
 	driver.Conn
 	calls int
@@ -104,8 +104,8 @@ func (c *twice) Wait(call *kvs.Call) error {
 	return c.Conn.Wait(call)
 }
 
-// discarding is a conn in front of which operations are discarded while its queue
-// is full, every tenth time.
+// discarding is a conn that discards operations every tenth time, as if its queue were
+// full.
 type discarding struct {
 	driver.Conn
 	worker *worker
@@ -119,7 +119,7 @@ func (c *discarding) Send(call *kvs.Call) {
 	c.Conn.Send(call)
 }
 
-// anywhere is a router without a memory.
+// anywhere is a router that chooses at random.
 type anywhere struct {
 	servers int
 	random  *rand.Rand

@@ -24,7 +24,7 @@ import (
 	"kvlab/workload"
 )
 
-// mistake is one that real labs have made, and what the verdict calls it.
+// mistake is a mistake that real labs have made, and its text in the verdict.
 type mistake struct {
 	name   string
 	config func(c *Config)                          // nil for trialOf's
@@ -49,7 +49,7 @@ func everyConn(wrap func(w *worker, c driver.Conn) driver.Conn) func(*Generator)
 	}
 }
 
-// afterLoad has what is done to a generator done after the load.
+// afterLoad applies a change to a generator after the load.
 func afterLoad(f func(*Generator)) func(*Generator, []kvs.Engine) {
 	return func(g *Generator, _ []kvs.Engine) { f(g) }
 }
@@ -77,8 +77,8 @@ func randomRoutes(g *Generator) {
 	}
 }
 
-// bodies has values written with bodies that a function makes of the right ones,
-// and read as if these had been kept.
+// bodies writes values with changed bodies, and restores the right ones when they are
+// read.
 func bodies(spoil func(body []byte)) func(*Generator) {
 	return everyConn(func(_ *worker, c driver.Conn) driver.Conn {
 		return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
@@ -97,7 +97,7 @@ func bodies(spoil func(body []byte)) func(*Generator) {
 	})
 }
 
-// cached answers Gets from what it has seen, whatever others have written since.
+// cached answers Gets from the values that it has seen, without regard to later writes.
 func cached(_ *worker, c driver.Conn) driver.Conn {
 	seen := map[string]bool{}
 	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
@@ -107,7 +107,7 @@ func cached(_ *worker, c driver.Conn) driver.Conn {
 	}}
 }
 
-// expire has values expire from now on.
+// expire makes values expire from now on.
 func expire(_ *Generator, engines []kvs.Engine) {
 	for _, e := range engines {
 		e := e.(*expiring)
@@ -181,8 +181,8 @@ func runs() int {
 	return 1
 }
 
-// judged is the verdict on a run of two servers and a client that makes a
-// mistake; the zero mistake is an honest run.
+// judged returns the verdict on a run of two servers and a client that makes a mistake;
+// the zero mistake is an honest run.
 func judged(t *testing.T, c Config, m mistake) metrics.Verdict {
 	t.Helper()
 	run, err := trial(t, c, m)
@@ -243,8 +243,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	return run, nil
 }
 
-// measureOps is Measure with a window that lasts until so many operations are
-// done, however long that takes.
+// measureOps is Measure with a window that lasts until a number of operations are done.
 func (g *Generator) measureOps(n uint64) error {
 	g.opened = time.Now()
 	s := fixed(g.opened, g.opened.Add(time.Hour))
@@ -273,7 +272,7 @@ func trialOf(seed uint64) Config {
 	return c
 }
 
-// Every mistake is found in every run, and called what it is.
+// Every mistake is found in every run, and the verdict names it.
 func TestMistakesAreNamed(t *testing.T) {
 	for _, m := range mistakes() {
 		t.Run(m.name, func(t *testing.T) {
@@ -288,7 +287,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// An honest run is never accused, whatever its workload, router and values are.
+// An honest run is VALID with any workload, router and values.
 func TestHonestRunsAreValid(t *testing.T) {
 	for seed := range uint64(max(4, 2*runs())) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -307,7 +306,7 @@ func TestHonestRunsAreValid(t *testing.T) {
 	}
 }
 
-// vary gives a run some of the flags that change how its operations travel.
+// vary sets some of the flags that change how a run's operations are sent.
 func vary(c *Config, random *rand.Rand) {
 	half := func() bool { return random.IntN(2) == 0 }
 	switch random.IntN(4) {
@@ -327,7 +326,7 @@ func vary(c *Config, random *rand.Rand) {
 	}
 }
 
-// Without checks a run is no result, and its load is checked none the less.
+// A run with -verify none is not VALID, and its load is checked all the same.
 func TestVerifyNone(t *testing.T) {
 	c := trialOf(3)
 	c.Verify = VerifyNone

@@ -16,7 +16,7 @@ import (
 	"kvlab/metrics"
 )
 
-// dropping is a store that acknowledges puts and forgets each 1000th.
+// dropping is a store that acknowledges all puts and drops each 1000th.
 func dropping() kvs.Engine {
 	var count atomic.Uint64
 	return &liar{Engine: engine.NewMutex(), before: func(ops []kvs.Op) []kvs.Op {
@@ -30,8 +30,8 @@ func dropping() kvs.Engine {
 	}}
 }
 
-// stale is a store with a cache of values that writes do not empty: each is read
-// from it 20 times.
+// stale is a store with a cache that writes do not invalidate: it returns each value 20
+// times.
 func stale() kvs.Engine {
 	type entry struct {
 		value []byte
@@ -58,8 +58,8 @@ func stale() kvs.Engine {
 	}}
 }
 
-// again is a store that applies each 50th batch's first put once more, some
-// batches later, as one would that does not know a batch that is sent again.
+// again is a store that applies the first put of each 50th batch again, some batches
+// later, like a store that does not recognize a batch that is sent again.
 func again() kvs.Engine {
 	var mu sync.Mutex
 	var kept kvs.Op
@@ -87,8 +87,8 @@ func firstPut(ops []kvs.Op) int {
 	return -1
 }
 
-// torn is a store some of whose reads see a value that is being written: the
-// header of the new one, and the end of another.
+// torn is a store in which some reads see a half-written value: the header of the new
+// one, and the end of another.
 func torn() kvs.Engine {
 	var count atomic.Uint64
 	return &liar{Engine: engine.NewMutex(), after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result {
@@ -101,8 +101,7 @@ func torn() kvs.Engine {
 	}}
 }
 
-// aliasing is a store that keeps the values where it found them, in the frame
-// that they came in.
+// aliasing is a store that keeps references to values in the request's frame.
 type aliasing struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -129,8 +128,8 @@ func (a *aliasing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	}
 }
 
-// catcher says which check has caught a run; "" for none. A run so short that
-// nothing was recorded in it, on a machine that was busy elsewhere, has not been.
+// catcher returns the check that caught a run; "" for none. A run without a recorded
+// operation, as on a busy machine, is not caught.
 func catcher(s metrics.Summary, err error) string {
 	switch {
 	case err != nil:
@@ -145,8 +144,8 @@ func catcher(s metrics.Summary, err error) string {
 	return ""
 }
 
-// Stores that are wrong now and then are caught in every run, each by the check
-// that the test names. A long test has 20 seeds for each.
+// Stores that are sometimes wrong are caught in every run, each by the check that the
+// test names. With KVLAB_LONG=1 each has 20 seeds.
 func TestMutants(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -184,8 +183,8 @@ func seeds() int {
 	return 1
 }
 
-// mutantOps is how many recorded operations a mutant may have before it must be
-// caught: how long that takes is the machine's affair.
+// mutantOps is the number of recorded operations within which a mutant must be caught,
+// independent of the machine's speed.
 const mutantOps = 50_000
 
 // mislead runs a client whose store is honest while it loads, until something
@@ -207,7 +206,7 @@ func mislead(t *testing.T, c Config, e kvs.Engine) (metrics.Summary, error) {
 	}
 }
 
-// seeded is a router with a seed of its own in each process.
+// seeded is a router with a different seed in each process.
 type seeded struct {
 	route.Router
 	seed uint64
@@ -217,7 +216,7 @@ func (s seeded) Server(key []byte, hash uint64) int {
 	return int((hash ^ s.seed) * 0xa0761d6478bd642f >> 63)
 }
 
-// Two clients that route differently miss what the other has stored.
+// Two clients that route differently miss the records that the other stored.
 func TestMutantRouting(t *testing.T) {
 	for range seeds() {
 		c := checked()

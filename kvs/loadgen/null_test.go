@@ -18,7 +18,7 @@ import (
 	"kvlab/metrics"
 )
 
-// shorten is an engine whose every 50th answer of a call lacks a byte.
+// shorten is an engine that cuts a byte from every 50th result of a call.
 type shorten struct {
 	kvs.Engine
 }
@@ -33,8 +33,8 @@ func (s shorten) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	}
 }
 
-// A server without a store passes the load and every check but the one of whose
-// the value is, if it says what it is; and only then.
+// A server without a store passes the load and every check except that of the values'
+// keys, if and only if it declares that it has no store.
 func TestNullServer(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -73,7 +73,7 @@ func TestNullServer(t *testing.T) {
 	}
 }
 
-// The harness without a store and without a network says what it is too.
+// A run in process without a store is a ceiling too.
 func TestNullInProcess(t *testing.T) {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch = 1000, 2, 100
@@ -113,7 +113,7 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	return g.Summary(), err
 }
 
-// One value for all keys would be sent once: such replies are refused.
+// Deduplication would send the one value of all keys once: such replies are refused.
 func TestNullIsNotCoalesced(t *testing.T) {
 	c := DefaultConfig()
 	c.Workers, c.Dedup = 1, true

@@ -16,7 +16,7 @@ import (
 	"kvlab/workload"
 )
 
-// open is a small run of an open loop that any machine can follow.
+// open is a small run of an open loop with a rate that any machine achieves.
 func open(rate float64) Config {
 	c := small()
 	c.Workers, c.Rate.OpsPerS, c.WarmUp, c.Window = 4, rate, 100*time.Millisecond, time.Second
@@ -42,8 +42,8 @@ func measured(t *testing.T, c Config) (metrics.Summary, *Generator) {
 	return g.Summary(), g
 }
 
-// What is offered is what the arrivals say, to the operation, whichever client
-// and worker it falls to; servers apply exactly what was verified.
+// The offered operations are exactly the arrivals', over all clients and workers, and
+// servers apply exactly the verified ones.
 func TestOpenLoopOffersItsRate(t *testing.T) {
 	for _, arrivals := range []string{workload.Poisson, workload.Constant} {
 		for _, auto := range []bool{false, true} {
@@ -76,7 +76,7 @@ func TestOpenLoopOffersItsRate(t *testing.T) {
 	}
 }
 
-// dueIn counts what a client's arrivals have in the window.
+// dueIn counts a client's arrivals in the window.
 func dueIn(c Config, client int) (n uint64) {
 	for worker := range c.Workers {
 		a := workload.NewArrivals(c.Arrivals, c.Rate.OpsPerS, c.Workload.Seed, workload.Place{Node: client, Nodes: c.Clients, Worker: worker, Workers: c.Workers})
@@ -91,7 +91,7 @@ func dueIn(c Config, client int) (n uint64) {
 	return n
 }
 
-// pausing is an engine that stands still once, for a while from a given moment.
+// pausing is an engine that pauses once, from a given time on.
 type pausing struct {
 	kvs.Engine
 	mu    sync.Mutex
@@ -102,15 +102,15 @@ type pausing struct {
 func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	p.mu.Lock()
 	if wait := time.Until(p.from.Add(p.pause)); !p.from.IsZero() && wait > 0 && wait <= p.pause {
-		time.Sleep(wait) // with the lock: everybody stands still
+		time.Sleep(wait) // with the lock, so that all calls wait
 	}
 	p.mu.Unlock()
 	p.Engine.Apply(ops, reply)
 }
 
-// A server that stands still for 200 ms of a second is seen by the operations
-// that were due meanwhile: a fifth of them, with latencies from 0 to 200 ms. In
-// a closed loop hardly any call sees it, which takes a quiet machine and KVLAB_LONG=1.
+// A pause of 200 ms in a second affects the operations that are due in it: a fifth of
+// all, with latencies from 0 to 200 ms. In a closed loop it affects few calls, which
+// only a quiet machine shows (KVLAB_LONG=1).
 func TestOpenLoopSeesAPause(t *testing.T) {
 	const pause = 200 * time.Millisecond
 	run := func(rate float64) *latency.Set {
@@ -175,8 +175,8 @@ func countAbove(d *latency.Distribution, limit time.Duration) (n uint64) {
 	return n
 }
 
-// A store that cannot keep up is said to be saturated, by as much as it is, and
-// has no percentiles.
+// A store that does not keep up is saturated, with the achieved share, and has no
+// percentiles.
 func TestOpenLoopSaturates(t *testing.T) {
 	c := open(20_000)
 	c.Batch, c.Workload.Records = 1, 50 // one operation a call, and 1 ms or more for each
@@ -199,7 +199,7 @@ func (s slowly) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	s.Engine.Apply(ops, reply)
 }
 
-// A share of the peak is found by a closed loop, and is what is offered.
+// A closed loop measures the peak, and the open loop offers its share of it.
 func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
 	c := small()
 	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 800*time.Millisecond, 4
@@ -214,7 +214,7 @@ func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
 	}
 }
 
-// An open loop ends when its context does, however far off the next operation is.
+// An open loop ends with its context, even if the next operation is far in the future.
 func TestOpenLoopIsInterrupted(t *testing.T) {
 	c := open(0.001)
 	c.WarmUp, c.Window = 0, time.Hour
@@ -237,8 +237,7 @@ func TestOpenLoopIsInterrupted(t *testing.T) {
 	}
 }
 
-// Every operation keeps the moment when it was due on its way to its server,
-// whether ids are short or long.
+// Every operation's due time is with its server's exchange, for short and long ids.
 func TestEachOperationKeepsItsMoment(t *testing.T) {
 	for _, first := range []uint64{0, 1 << 39} {
 		c := small()

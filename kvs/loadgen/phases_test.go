@@ -15,8 +15,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Every time in a window is in the slot that its distance from the nearer end
-// says, or in none.
+// Every time in a window is in the slot of its distance from the nearer end, or in none.
 func TestEdge(t *testing.T) {
 	const seed = 2
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -56,7 +55,7 @@ type came struct {
 	ops           uint64
 }
 
-// logged is a conn that writes down when its replies came.
+// logged is a conn that records when its replies came.
 type logged struct {
 	driver.Conn
 	log *[]came
@@ -73,16 +72,16 @@ func (c logged) Wait(call *kvs.Call) error {
 	return err
 }
 
-// next says that the worker has gone on.
+// next records that the worker took its next step.
 func (c logged) next() {
 	if log := *c.log; len(log) > 0 && log[len(log)-1].before.IsZero() {
 		log[len(log)-1].before = time.Now()
 	}
 }
 
-// Two clients whose windows are a thirtieth apart: the run counts the operations
-// whose replies came while both measured, each as every reply's time says, and all
-// of a client's operations are in its slots or between them.
+// The windows of two clients begin a thirtieth of a window apart. The run counts the
+// operations whose replies came in both windows, and all of a client's operations are in
+// its slots or between them.
 func TestCommonWindow(t *testing.T) {
 	const apart = 50 * time.Millisecond
 	c := small()
@@ -147,7 +146,8 @@ func TestCommonWindow(t *testing.T) {
 	}
 }
 
-// cameIn is how many operations' replies came in a stretch at least and at most.
+// cameIn returns the least and the greatest possible number of operations whose replies
+// came in an interval.
 func cameIn(logs [][]came, from, until time.Time) (atLeast, atMost uint64) {
 	for _, log := range logs {
 		for _, r := range log {

@@ -7,8 +7,8 @@ import (
 	"kvlab/workload"
 )
 
-// Two generators share their prefixes as far as the one that did less has drawn,
-// whatever else is different, and none with another seed.
+// Two generators have equal prefixes up to the shorter one's operations, even with
+// different batches and workers' speeds, and none with another seed.
 func TestGeneratorPrefixes(t *testing.T) {
 	prefixes := func(seed uint64, batch, ops int) []string {
 		c := small()

@@ -19,7 +19,7 @@ import (
 	"kvlab/metrics"
 )
 
-// writes is a conn of one worker that remembers what was written through it.
+// writes is a conn of one worker that records the writes through it.
 type writes struct {
 	driver.Conn
 	acknowledged map[string][]byte   // the last value of each key
@@ -55,8 +55,8 @@ func (w *writes) Wait(call *kvs.Call) error {
 	return err
 }
 
-// lost are the keys whose last acknowledged write is not in the store, nor one
-// after it of which nothing is known.
+// lost returns the keys for which the store holds neither the last acknowledged write
+// nor a later one with an unknown outcome.
 func (w *writes) lost(store kvs.Engine) (keys []string) {
 	for key, value := range w.acknowledged {
 		var reply kvs.Reply
@@ -75,7 +75,7 @@ func (w *writes) lost(store kvs.Engine) (keys []string) {
 	return keys
 }
 
-// remembered is a whole run, whose writes are remembered.
+// remembered makes a whole run and records its writes.
 func remembered(ctx context.Context, c Config) (metrics.Summary, *writes, error) {
 	g, err := New(c)
 	if err != nil {
@@ -93,9 +93,9 @@ func remembered(ctx context.Context, c Config) (metrics.Summary, *writes, error)
 	return g.Summary(), w, err
 }
 
-// With -retry a run outlives every fault of its connections: it ends without an
-// error, nothing that was acknowledged is lost, and the counts agree. Its summary
-// says what broke. KVLAB_LONG=1 makes 20 runs of each fault.
+// With -retry a run survives every fault of its connections: it ends without an error,
+// no acknowledged write is lost, and the counts agree. Its summary counts the broken
+// connections. KVLAB_LONG=1 makes 20 runs of each fault.
 func TestRetryFaults(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const ms = time.Millisecond
@@ -144,9 +144,9 @@ func TestRetryFaults(t *testing.T) {
 	t.Logf("%d runs, %d calls sent again, no acknowledged write lost", runs, sentAgain)
 }
 
-// retryOnce is one run through a proxy, behind which up to three connections have
-// the fault, each at a random byte; but one that hangs is followed by a good one,
-// as a call's time allows no more.
+// retryOnce makes one run through a proxy that strikes up to three connections, each at
+// a random byte. After a connection that hangs the next one is good, because a call's
+// timeout allows only one.
 func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retries {
 	rng := rand.New(rand.NewPCG(seed, uint64(fault.Way)))
 	last := rng.IntN(3)
@@ -227,8 +227,8 @@ func TestRetryKeepsCounts(t *testing.T) {
 	}
 }
 
-// A server that comes back with an empty store ends a run, whether or not the
-// client makes connections again, and the error names it.
+// A server that restarts with an empty store ends a run, with and without -retry, and
+// the error names it.
 func TestServerRestarted(t *testing.T) {
 	for _, test := range []struct {
 		codec string
@@ -262,7 +262,7 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// Without a server to come back to, an error stays what it was.
+// If the server is gone, the error of the call stays.
 func TestServerGone(t *testing.T) {
 	s := newStore(t, "server0", "binary", engine.NewMutex())
 	c := brief()

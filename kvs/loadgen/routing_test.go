@@ -137,7 +137,7 @@ func (r routed) testBalance(t *testing.T, servers int, near float64) {
 	}
 }
 
-// What routers know of ends somewhere; half of the records lie behind it here.
+// Routers know a limited number of records, here half of them.
 func TestBalanceOfUnknownRecords(t *testing.T) {
 	r := newRouted(t, func(c *Config) {
 		c.Workload.Distribution, c.Workload.Records = workload.Uniform, 2*workload.KnownRanks
@@ -157,7 +157,7 @@ func TestBalanceOfManyServers(t *testing.T) {
 	}
 }
 
-// However the ids of the popular records fall, no two of them meet.
+// For any ids of the popular records, no two of these share a slot.
 func TestBalanceWithAnySeed(t *testing.T) {
 	seeds := uint64(5)
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -177,8 +177,8 @@ func TestBalanceWithAnySeed(t *testing.T) {
 
 func first(x, _ float64) float64 { return x }
 
-// Where a balanced router sends a key is a promise, as it is for the others: this
-// is where it sends records 0 to 9, and a hash of where it sends 0 to 9999.
+// A balanced router's owners do not change between releases: these are the owners of
+// records 0 to 9, and a hash of those of 0 to 9999.
 func TestBalancedGoldenVectors(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -37,8 +37,8 @@ func connected(t testing.TB, c Config) *Generator {
 	return g
 }
 
-// What two clients have verified is what three servers have applied: exactly,
-// for each pair and each kind, however the calls travel.
+// The operations that two clients verified are exactly those that three servers applied,
+// for each pair and each kind, with each codec and transport.
 func TestCountsAgree(t *testing.T) {
 	tests := []struct {
 		workload, codec string
@@ -76,7 +76,7 @@ func TestCountsAgree(t *testing.T) {
 	}
 }
 
-// runClients runs c.Clients clients at once: all load before any goes on.
+// runClients runs c.Clients clients at once. All load before any measures.
 func runClients(t *testing.T, c Config) ([]*Generator, []metrics.Summary) {
 	clients, summaries := make([]*Generator, c.Clients), make([]metrics.Summary, c.Clients)
 	var running, loaded sync.WaitGroup
@@ -136,9 +136,8 @@ func checkMix(t *testing.T, w string, summary metrics.Summary) {
 	}
 }
 
-// checkDigests draws each worker's operations again, as many as it drew, from
-// the seed alone: the same digests. After the load, what was drawn is what was
-// verified.
+// checkDigests draws each worker's operations again from the seed alone: the digests are
+// the same. After the load, the drawn operations are the verified ones.
 func checkDigests(t *testing.T, g *Generator, summary metrics.Summary) {
 	t.Helper()
 	plan, err := workload.New(g.config.Workload)
@@ -179,8 +178,7 @@ func TestRunInProcess(t *testing.T) {
 	}
 }
 
-// More workers than records, and batches larger than both: someone has nothing
-// to load.
+// With more workers than records, and larger batches, some workers load nothing.
 func TestFewRecords(t *testing.T) {
 	c := small()
 	c.Workload.Records, c.Workers = 2, 5
@@ -191,8 +189,8 @@ func TestFewRecords(t *testing.T) {
 	}
 }
 
-// The phases are entered in order, and the window's histograms hold the calls
-// whose replies came inside it: no more, no fewer.
+// The phases are entered in order, and the window's histograms hold exactly the calls
+// whose replies came in it.
 func TestWindow(t *testing.T) {
 	c := small()
 	c.Transport = driver.InProcess
@@ -243,8 +241,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// together is an engine that answers nobody until all engines of a round have
-// been asked.
+// together is an engine that answers when all engines of a round have a call.
 type together struct {
 	kvs.Engine
 	round *sync.WaitGroup
@@ -272,7 +269,7 @@ func TestRoundIsInFlightTogether(t *testing.T) {
 	}
 }
 
-// A round of Gets allocates nothing once its memory is there.
+// A round of Gets allocates nothing after the first rounds.
 func TestRoundAllocations(t *testing.T) {
 	c := small()
 	c.Workload.Workload, c.Workload.Records, c.Workers, c.Transport, c.Engine = workload.YCSBC, 500, 1, driver.InProcess, "mutex"
@@ -302,7 +299,7 @@ func TestRoundAllocations(t *testing.T) {
 	}
 }
 
-// witness writes down the operations that an engine is given, in order.
+// witness records the operations of an engine, in order.
 type witness struct {
 	kvs.Engine
 	seen []string // of a single connection
@@ -315,8 +312,8 @@ func (w *witness) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	w.Engine.Apply(ops, reply)
 }
 
-// A worker's operations are applied in the order in which it drew them, with
-// several rounds in flight too.
+// A worker's operations are applied in the order in which it drew them, also with
+// several rounds under way.
 func TestOrderIsKept(t *testing.T) {
 	e := &witness{Engine: engine.NewMutex()}
 	c := small()
@@ -350,7 +347,7 @@ func TestOrderIsKept(t *testing.T) {
 	}
 }
 
-// fixed is a schedule whose window is known from the beginning.
+// fixed returns a schedule whose window is decided.
 func fixed(opens, closes time.Time) schedule {
 	s := newSchedule()
 	s.decide(opens, closes)

@@ -43,8 +43,8 @@ var settleCases = []settleCase{
 	{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond},
 }
 
-// The window opens after one warm-up, after two, or when the answer comes, to the
-// nanosecond by a clock of the test's own.
+// The window opens after one warm-up, after two, or when the answer comes, exactly, by
+// the test's clock.
 func TestSettle(t *testing.T) {
 	for _, test := range settleCases {
 		synctest.Test(t, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestSettleFails(t *testing.T) {
 	}
 }
 
-// An open loop whose next operation is hours away ends with its window, although
-// that was decided on while it slept.
+// An open loop whose next operation is hours away ends with its window, even if the
+// window is decided while it sleeps.
 func TestOpenLoopEndsWithItsWindow(t *testing.T) {
 	g := settling(t, func(c *Config) { c.Rate.OpsPerS = 0.001 })
 	g.Settle = func(context.Context) (time.Time, error) {

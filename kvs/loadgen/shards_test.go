@@ -10,9 +10,8 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// Clients that would look for a key on different servers are not both let in: by
-// the order of their -hosts, by the router, and by the workload that the balanced
-// router's table is made for.
+// Servers refuse the second of two clients that place keys differently: by the order of
+// -hosts, by the router, or by the workload of the balanced router's table.
 func TestClientsAgreeOnShards(t *testing.T) {
 	for _, test := range []struct {
 		name   string

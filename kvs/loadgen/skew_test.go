@@ -8,8 +8,8 @@ import (
 	"kvlab/kvs/verdict"
 )
 
-// What the servers' samples have of the most popular records is what theory says,
-// as far as so small a sample can be told from it.
+// The shares of the most popular records in the servers' samples follow the theory,
+// within the error of a small sample.
 func TestSkewIsSeen(t *testing.T) {
 	for _, theta := range []float64{0.99, 1.5} {
 		for _, router := range []string{"fnv", "balanced"} {

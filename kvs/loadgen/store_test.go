@@ -47,7 +47,7 @@ func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 	return s
 }
 
-// restart has another store, which is empty, take the place of this one.
+// restart replaces the store by an empty one at the same address.
 func (s *store) restart(t *testing.T, codec string) *store {
 	t.Helper()
 	s.Close()
@@ -56,7 +56,7 @@ func (s *store) restart(t *testing.T, codec string) *store {
 	return next
 }
 
-// stores are n servers, and their addresses.
+// stores returns n servers and their addresses.
 func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
 	var all []*store
 	var hosts []string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An alarm never rings before its time, again and again.
+// A timer never ends early.
 func TestAlarmRings(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
@@ -29,7 +29,7 @@ func TestAlarmRings(t *testing.T) {
 	}
 }
 
-// The end of its context wakes who sleeps, and whoever sleeps after it.
+// The end of its context ends a sleep, and every later one at once.
 func TestAlarmEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := newPreciseTimer(ctx)
