@@ -93,7 +93,7 @@ func (l link) ops(tb testing.TB, bin string, args ...string) float64 {
 		server.Process.Signal(os.Interrupt)
 		server.Wait()
 	}()
-	client := append([]string{"netns", "exec", l.client, filepath.Join(bin, "kvsclient"), "-hosts", address, "-secs", "5", "-warmup", "2"}, args...)
+	client := append([]string{"netns", "exec", l.client, filepath.Join(bin, "kvsclient"), "-hosts", address, "-secs", window(), "-warmup", "2"}, args...)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if exec.Command("ip", "netns", "exec", l.client, "bash", "-c", "exec 3<>/dev/tcp/"+serverAddress+"/8080").Run() == nil {
 			break

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,7 @@ func pages(tb testing.TB) []string {
 }
 
 // readmeCommands returns the lines of the ```sh blocks of README.md and of the pages in
-// docs, without comments.
+// docs, each once, without comments.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
 	var commands []string
@@ -38,7 +39,7 @@ func readmeCommands(t *testing.T) []string {
 			}
 			for line := range strings.Lines(block) {
 				line, _, _ = strings.Cut(line, " #")
-				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !slices.Contains(commands, line) {
 					commands = append(commands, line)
 				}
 			}

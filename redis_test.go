@@ -171,13 +171,21 @@ func redisGets(tb testing.TB, port string, args []string) float64 {
 // kvlabOps is one run of kvlab in its default configuration, in verified ops/s.
 func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 	tb.Helper()
-	command := append([]string{"--local", "--no-ceiling", "--secs", "5", "--out", out}, args...)
+	command := append([]string{"--local", "--no-ceiling", "--secs", window(), "--out", out}, args...)
 	text, err := exec.Command("./run-cluster.sh", command...).CombinedOutput()
 	m := regexp.MustCompile(`(?m)^total ([0-9.]+) op/s$`).FindSubmatch(text)
 	if err != nil || m == nil || !bytes.Contains(text, []byte("\nverdict VALID\n")) {
 		tb.Fatalf("run-cluster.sh: %v\n%s", err, text)
 	}
 	return parse(tb, string(m[1]))
+}
+
+// window is a run's measured window in seconds.
+func window() string {
+	if testing.Short() {
+		return "1"
+	}
+	return "5"
 }
 
 func parse(tb testing.TB, s string) float64 {
