@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"plots/figure":            {},
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},
 	"plots/folder/foldertest": {"metrics", "metrics/latency"},
-	"plots/kvsplot":           {"metrics/format", "plots", "plots/compare", "plots/folder"},
+	"plots/kvsplot":           {"metrics/format", "plots", "plots/compare"},
 	"plots/report":            {"metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
 	"workload":                {"metrics/format"},
 }
