@@ -101,7 +101,7 @@ func TestMainLeavesStuckWorkBehind(t *testing.T) {
 	l.commands.Close()
 	select {
 	case status := <-exited:
-		if status != 1 || !strings.Contains(stderr.String(), ErrControllerGone.Error()+"; the work did not stop within") {
+		if status != 1 || !strings.Contains(stderr.String(), errControllerGone.Error()+"; the work did not stop within") {
 			t.Errorf("status %d, stderr %q", status, &stderr)
 		}
 	case <-time.After(20 * time.Second):

@@ -18,9 +18,9 @@ import (
 	"kvlab/metrics"
 )
 
-// ErrControllerGone is the cause with which a closed standard input cancels a node's
+// errControllerGone is the cause with which a closed standard input cancels a node's
 // context.
-var ErrControllerGone = errors.New("the controller is gone: standard input closed")
+var errControllerGone = errors.New("the controller is gone: standard input closed")
 
 // Node is a node's end of the pipe. A standalone node has no launcher: its log goes to
 // standard output, every barrier opens at once, and records are dropped. It is safe for
@@ -71,7 +71,7 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 		err := lines.Decode(&c)
 		at := time.Now()
 		if err == io.EOF {
-			return ErrControllerGone
+			return errControllerGone
 		} else if err != nil {
 			return fmt.Errorf("read a command from standard input: %w", err)
 		}

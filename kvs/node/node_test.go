@@ -76,11 +76,11 @@ func TestControllerGone(t *testing.T) {
 		waiting <- err
 	}()
 	l.commands.Close()
-	if cause := ended(t, ctx); !errors.Is(cause, ErrControllerGone) {
-		t.Errorf("the context's cause is %v, want ErrControllerGone", cause)
+	if cause := ended(t, ctx); !errors.Is(cause, errControllerGone) {
+		t.Errorf("the context's cause is %v, want errControllerGone", cause)
 	}
-	if err := <-waiting; !errors.Is(err, ErrControllerGone) {
-		t.Errorf("Await: %v, want ErrControllerGone", err)
+	if err := <-waiting; !errors.Is(err, errControllerGone) {
+		t.Errorf("Await: %v, want errControllerGone", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("received at %d and sent at %d of the monotonic clock", a.ReceivedMonotonicNS, a.SentMonotonicNS)
 	}
 	c.commands.Close()
-	if err := ended(t, c.ctx); !errors.Is(err, ErrControllerGone) {
+	if err := ended(t, c.ctx); !errors.Is(err, errControllerGone) {
 		t.Errorf("the launcher goes, and the node ends with %v", err)
 	}
 }

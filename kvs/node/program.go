@@ -137,7 +137,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil {
 		err = node.Send(Event{Event: Done})
 	}
-	if err != nil && !errors.Is(err, ErrControllerGone) {
+	if err != nil && !errors.Is(err, errControllerGone) {
 		var usage UsageError
 		var peer PeerError
 		errors.As(err, &peer)

@@ -246,7 +246,7 @@ func TestMainControllerGone(t *testing.T) {
 		for e := range l.events {
 			t.Errorf("begun %v: event %+v after the controller has gone", begun, e)
 		}
-		checkText(t, "stderr", stderr.String(), ErrControllerGone.Error())
+		checkText(t, "stderr", stderr.String(), errControllerGone.Error())
 	}
 }
 

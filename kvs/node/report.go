@@ -88,7 +88,9 @@ func (r *Reporter) tick(ctx context.Context) error {
 		case <-r.ticker.C:
 			err = r.end(shortest)
 		case <-samples:
-			err = r.sampleNow()
+			r.mu.Lock()
+			_, err = r.sample()
+			r.mu.Unlock()
 		}
 		if err != nil {
 			return err
@@ -163,14 +165,6 @@ func (r *Reporter) Window() metrics.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.window
-}
-
-// sampleNow takes a sample between two reports.
-func (r *Reporter) sampleNow() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, err := r.sample()
-	return err
 }
 
 // sample samples the machine and reports the sample, unless sampling is off.
