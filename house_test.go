@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"metrics":                 {"metrics/format", "metrics/stats"},
 	"metrics/clock":           {},
 	"metrics/format":          {},
-	"metrics/latency":         {"metrics"},
+	"metrics/latency":         {"metrics", "metrics/stats"},
 	"metrics/stats":           {"metrics/format"},
 	"metrics/usage":           {"metrics"},
 	"plots":                   {"metrics", "metrics/format", "plots/chart", "plots/figure", "plots/folder", "plots/report"},

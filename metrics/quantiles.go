@@ -26,16 +26,21 @@ func (q Quantiles) String() string {
 
 // write writes the quantiles.
 func (q Quantiles) write(b *strings.Builder) {
-	for _, p := range []struct {
-		name   string
-		micros *float64
-	}{{"p50", q.P50}, {"p90", q.P90}, {"p99", q.P99}, {"p99.9", q.P999}, {"p99.99", q.P9999}} {
+	for i, micros := range q.All() {
 		value := "n/a"
-		if p.micros != nil {
-			value = format.Latency(*p.micros)
+		if micros != nil {
+			value = format.Latency(*micros)
 		}
-		fmt.Fprintf(b, "%s %s ", p.name, value)
+		fmt.Fprintf(b, "%s %s ", QuantileNames[i], value)
 	}
+}
+
+// QuantileNames are the names of the quantiles, in the order of All.
+var QuantileNames = [...]string{"p50", "p90", "p99", "p99.9", "p99.99"}
+
+// All returns the quantiles in rising order.
+func (q Quantiles) All() [len(QuantileNames)]*float64 {
+	return [...]*float64{q.P50, q.P90, q.P99, q.P999, q.P9999}
 }
 
 // Quantiles are latencies in microseconds read off one histogram. A quantile

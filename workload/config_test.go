@@ -76,7 +76,7 @@ func TestValidate(t *testing.T) {
 
 func TestKindString(t *testing.T) {
 	for kind, want := range map[Kind]string{
-		Read: "read", Update: "update", ReadModifyWrite: "read-modify-write", 9: "kind(9)",
+		Read: "read", Update: "update", ReadModifyWrite: "read-modify-write",
 	} {
 		if got := kind.String(); got != want {
 			t.Errorf("Kind(%d).String() = %q, want %q", kind, got, want)

@@ -1,7 +1,5 @@
 package workload
 
-import "fmt"
-
 // Kind is the kind of an operation.
 type Kind uint8
 
@@ -12,18 +10,11 @@ const (
 	ReadModifyWrite      // reads the record, then replaces its value
 )
 
-// String returns the kind's name in lower case, such as "read-modify-write".
-func (k Kind) String() string {
-	switch k {
-	case Read:
-		return "read"
-	case Update:
-		return "update"
-	case ReadModifyWrite:
-		return "read-modify-write"
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
-}
+// kindNames are the names of the kinds.
+var kindNames = [...]string{"read", "update", "read-modify-write"}
+
+// String returns the kind's name.
+func (k Kind) String() string { return kindNames[k] }
 
 // Op is one operation: a kind and the id of a record, in [0, Config.Records).
 type Op struct {

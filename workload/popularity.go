@@ -5,40 +5,21 @@ import (
 	"math/bits"
 )
 
-// Segment is a range of consecutive popularity ranks whose records are about equally
-// popular.
-type Segment struct {
-	First, Width uint64 // the ranks First, ..., First+Width-1
-	Weight       uint64 // their share of all operations, in 2^-48
-}
-
-// Segments returns all ranks in segments, the most popular first. Inside a segment the
-// popularity of a record is constant or falls by at most theta/512 of itself. The weights
-// are the sampler's. They are integers, so results computed from them do not depend on a
-// machine's rounding.
-func (p *Plan) Segments() iter.Seq[Segment] {
-	return func(yield func(Segment) bool) {
-		cuts := p.distribution.cuts()
-		for i, from := range cuts[:len(cuts)-1] {
-			to := cuts[i+1]
-			if !yield(Segment{from, to - from, weight(p.distribution.mass(from, to))}) {
-				return
-			}
-		}
-	}
-}
-
 // KnownRanks is the maximum number of records that Popular yields. For the other records
 // a mean is enough: each is too rare to matter, and they are many.
 const KnownRanks = 1 << 20
 
 // Popular yields the ids of the most popular records, the most popular first, and their
-// shares of all operations, in 2^-48.
+// shares of all operations, in 2^-48. The shares are means over a segment of the
+// sampler's table, inside which they fall by at most theta/512. They are integers, so
+// results computed from them do not depend on a machine's rounding.
 func (p *Plan) Popular() iter.Seq2[uint64, uint64] {
 	return func(yield func(id, share uint64) bool) {
-		for s := range p.Segments() {
-			share := coarse(s.Weight / s.Width)
-			for rank := s.First; rank < s.First+s.Width; rank++ {
+		cuts := p.distribution.cuts()
+		for i, from := range cuts[:len(cuts)-1] {
+			to := cuts[i+1]
+			share := coarse(weight(p.distribution.mass(from, to)) / (to - from))
+			for rank := from; rank < to; rank++ {
 				if rank == KnownRanks || !yield(p.Key(rank), share) {
 					return
 				}

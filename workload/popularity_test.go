@@ -31,17 +31,22 @@ func TestSegments(t *testing.T) {
 				t.Fatal(err)
 			}
 			next, sum, last := uint64(0), uint64(0), math.Inf(1)
-			for s := range p.Segments() {
-				if s.First != next || s.Width == 0 {
+			weights := make(map[uint64]uint64) // by a segment's first rank
+			cuts := p.distribution.cuts()
+			for i, first := range cuts[:len(cuts)-1] {
+				weights[first] = weight(p.distribution.mass(first, cuts[i+1]))
+			}
+			for _, s := range p.table.segments {
+				if s.first != next || s.width == 0 {
 					t.Fatalf("segment %+v, want one from rank %d on", s, next)
 				}
-				next, sum = s.First+s.Width, sum+s.Weight
-				share := math.Ldexp(float64(s.Weight), -48) / float64(s.Width)
+				next, sum = s.first+s.width, sum+weights[s.first]
+				share := math.Ldexp(float64(weights[s.first]), -48) / float64(s.width)
 				if share > last*(1+1e-6) {
 					t.Fatalf("segment %+v: a rank's share is %g, before it %g", s, share, last)
 				}
 				last = share
-				for _, rank := range []uint64{s.First, s.First + s.Width - 1} {
+				for _, rank := range []uint64{s.first, s.first + s.width - 1} {
 					if mass := p.Mass(rank); math.Abs(share-mass) > 0.002*mass {
 						t.Fatalf("segment %+v: a rank's share is %g, the mass of rank %d is %g", s, share, rank, mass)
 					}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,20 +21,11 @@ type slo struct {
 	limit    time.Duration
 }
 
-// quantiles are the quantiles that a promise can name.
-var quantiles = map[string]func(metrics.Quantiles) *float64{
-	"p50":    func(q metrics.Quantiles) *float64 { return q.P50 },
-	"p90":    func(q metrics.Quantiles) *float64 { return q.P90 },
-	"p99":    func(q metrics.Quantiles) *float64 { return q.P99 },
-	"p99.9":  func(q metrics.Quantiles) *float64 { return q.P999 },
-	"p99.99": func(q metrics.Quantiles) *float64 { return q.P9999 },
-}
-
 // ParseSearch reads the promise of a search: "p99=5ms".
 func ParseSearch(text string) (*Search, error) {
 	name, limit, _ := strings.Cut(text, "=")
 	d, err := time.ParseDuration(limit)
-	if quantiles[name] == nil || err != nil || d <= 0 {
+	if !slices.Contains(metrics.QuantileNames[:], name) || err != nil || d <= 0 {
 		return nil, errors.New("want a quantile and a time with its unit, as in p99=5ms; quantiles are p50, p90, p99, p99.9 and p99.99")
 	}
 	return &Search{slo: slo{name, d}}, nil
@@ -45,7 +37,7 @@ func (s slo) String() string { return fmt.Sprintf("%s=%v", s.quantile, s.limit) 
 // words. Too few calls are an error.
 func (s slo) judge(run metrics.Run) (kept bool, why string, err error) {
 	q := run.Latency[metrics.OpLatency]
-	value := quantiles[s.quantile](q)
+	value := q.All()[slices.Index(metrics.QuantileNames[:], s.quantile)]
 	switch {
 	case q.Refused != "":
 		return false, q.Refused, nil

@@ -2,11 +2,9 @@ package latency
 
 import (
 	"math"
-	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // Samples returns the number of independent samples that the quantile q, 0 < q
@@ -47,7 +45,7 @@ func QuantilesOf(d *Distribution, samples uint64) metrics.Quantiles {
 // intervalsOf returns the quantiles' intervals, nil when samples support none.
 func intervalsOf(d *Distribution, samples uint64) *metrics.QuantileIntervals {
 	at := func(q float64) *[2]float64 {
-		low, high, ok := QuantileRanks(samples, q, 0.95)
+		low, high, ok := stats.QuantileRanks(samples, q, 0.95)
 		if !ok {
 			return nil
 		}
@@ -61,25 +59,4 @@ func intervalsOf(d *Distribution, samples uint64) *metrics.QuantileIntervals {
 		return nil
 	}
 	return &i
-}
-
-// QuantileRanks returns which of n independent samples in ascending order,
-// counted from 1, enclose the quantile q, 0 < q < 1, with at least the
-// confidence, 0 < confidence < 1, and on either side at most half of what it
-// leaves: the number of samples below a quantile is binomially distributed, so
-// the quantile lies below the low-th with probability P(Bin(n, q) < low), and
-// above the high-th with P(Bin(n, q) >= high) (distribution-free; David and
-// Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). ok is false where so
-// few samples have no such pair: p99 needs 368 for 95 %.
-func QuantileRanks(n uint64, q, confidence float64) (low, high uint64, ok bool) {
-	if n == 0 {
-		return 0, 0, false
-	}
-	below := distuv.Binomial{N: float64(n), P: q}
-	side := (1 - confidence) / 2
-	// The first k, from 0, for which so few samples lie below with probability
-	// more than side, and the first for which more do with at most side.
-	low = uint64(sort.Search(int(n), func(k int) bool { return below.CDF(float64(k)) > side }))
-	high = uint64(sort.Search(int(n), func(k int) bool { return 1-below.CDF(float64(k)) <= side })) + 1
-	return low, high, low >= 1 && high <= n
 }

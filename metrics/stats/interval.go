@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -39,21 +40,35 @@ func MedianInterval(values []float64, confidence float64) (e Estimate, ok bool) 
 		return Estimate{}, false
 	}
 	e = Estimate{N: n, Median: Median(values)}
-	below := distuv.Binomial{N: float64(n), P: 0.5}
-	k := 0
-	for next := 1; 2*next <= n; next++ {
-		coverage := 1 - 2*below.CDF(float64(next-1))
-		if coverage < confidence {
-			break
-		}
-		k, e.Coverage = next, coverage
-	}
-	if k == 0 {
+	low, high, ok := QuantileRanks(uint64(n), 0.5, confidence)
+	if !ok {
 		return e, false
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	e.Low, e.High = sorted[k-1], sorted[n-k]
+	e.Low, e.High = sorted[low-1], sorted[high-1]
+	e.Coverage = 1 - 2*distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(low-1))
 	return e, true
+}
+
+// QuantileRanks returns which of n independent samples in ascending order,
+// counted from 1, enclose the quantile q, 0 < q < 1, with at least the
+// confidence, 0 < confidence < 1, and on either side at most half of what it
+// leaves: the number of samples below a quantile is binomially distributed, so
+// the quantile lies below the low-th with probability P(Bin(n, q) < low), and
+// above the high-th with P(Bin(n, q) >= high) (distribution-free; David and
+// Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). ok is false where so
+// few samples have no such pair: p99 needs 368 for 95 %.
+func QuantileRanks(n uint64, q, confidence float64) (low, high uint64, ok bool) {
+	if n == 0 {
+		return 0, 0, false
+	}
+	below := distuv.Binomial{N: float64(n), P: q}
+	side := (1 - confidence) / 2
+	// The first k, from 0, for which so few samples lie below with probability
+	// more than side, and the first for which more do with at most side.
+	low = uint64(sort.Search(int(n), func(k int) bool { return below.CDF(float64(k)) > side }))
+	high = uint64(sort.Search(int(n), func(k int) bool { return 1-below.CDF(float64(k)) <= side })) + 1
+	return low, high, low >= 1 && high <= n
 }
 
 // Median is the middle one of values, or the mean of the middle two. It is NaN

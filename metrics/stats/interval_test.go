@@ -110,3 +110,38 @@ func TestEstimateWords(t *testing.T) {
 		}
 	}
 }
+
+// The ranks are the narrowest that hold the definition, whose probabilities are
+// summed up here term by term.
+func TestQuantileRanks(t *testing.T) {
+	const confidence = 0.95
+	for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
+		for _, n := range []uint64{1, 5, 6, 29, 100, 367, 368, 1000, 3688} {
+			// below[k] = P(Bin(n, q) < k)
+			below := make([]float64, n+2)
+			for k := uint64(0); k <= n; k++ {
+				lgN, _ := math.Lgamma(float64(n) + 1)
+				lgK, _ := math.Lgamma(float64(k) + 1)
+				lgR, _ := math.Lgamma(float64(n-k) + 1)
+				below[k+1] = below[k] + math.Exp(lgN-lgK-lgR+float64(k)*math.Log(q)+float64(n-k)*math.Log1p(-q))
+			}
+			const side = (1 - confidence) / 2
+			var low, high uint64 // 0: none
+			for k := uint64(1); k <= n; k++ {
+				if below[k] <= side {
+					low = k
+				}
+				if high == 0 && 1-below[k] <= side {
+					high = k
+				}
+			}
+			gotLow, gotHigh, ok := QuantileRanks(n, q, confidence)
+			if ok != (low > 0 && high > 0) || ok && (gotLow != low || gotHigh != high) {
+				t.Errorf("quantile %v of %d samples: ranks %d and %d, %t; want %d and %d", q, n, gotLow, gotHigh, ok, low, high)
+			}
+		}
+	}
+	if _, _, ok := QuantileRanks(0, 0.5, confidence); ok {
+		t.Error("no samples have an interval")
+	}
+}

@@ -105,10 +105,11 @@ func latencyTable(run metrics.Run) table {
 		if !ok || q.Count+q.OutOfRange == 0 {
 			continue
 		}
-		texts := []string{name}
-		for _, us := range []*float64{&q.Mean, q.P50, q.P90, q.P99, q.P999, q.P9999, &q.Max} {
+		texts := []string{name, milliseconds(&q.Mean)}
+		for _, us := range q.All() {
 			texts = append(texts, milliseconds(us))
 		}
+		texts = append(texts, milliseconds(&q.Max))
 		samples := format.Count(float64(q.Count))
 		if q.OutOfRange > 0 {
 			samples += fmt.Sprintf(" + %d out of range", q.OutOfRange)
