@@ -38,11 +38,11 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if n.Controlled() && config.Transport == driver.InProcess && servers { // without servers the run is a ceiling
 		return node.UsageError{Err: errors.New("-transport inproc: it needs no server and so no launcher: run bin/kvsclient -transport inproc")}
 	}
-	if config.Recheck != "" {
+	if config.VerifyHistory != "" {
 		if n.Controlled() {
 			return node.UsageError{Err: errors.New("-verify-history: it needs no launcher: run bin/kvsclient -verify-history")}
 		}
-		return recheck(n, config.Recheck)
+		return verifyHistory(n, config.VerifyHistory)
 	}
 	config.Token = token
 	if config.Transport == driver.TCP {

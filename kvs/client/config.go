@@ -15,7 +15,7 @@ import (
 // config is a client's command line.
 type config struct {
 	loadgen.Config
-	Recheck string // -verify-history: a saved history to verify, and nothing else
+	VerifyHistory string // -verify-history: a saved history to verify, and nothing else
 }
 
 // aliases are the labs' spellings.
@@ -62,11 +62,11 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.Var((*list)(&c.Hosts), "hosts", "every server's `host:port`, by commas")
-	flags.StringVar(&c.Recheck, "verify-history", c.Recheck, "verify a history `file` that -linearizable has saved, draw its picture beside it, and do nothing else")
+	flags.StringVar(&c.VerifyHistory, "verify-history", c.VerifyHistory, "verify a history `file` that -linearizable has saved, draw its picture beside it, and do nothing else")
 	flags.Common()
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
-	flags.BoolVar(&c.Check, "linearizable", c.Check, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
+	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error {
 		if c.AutoBatch && c.TargetLatency == 0 {

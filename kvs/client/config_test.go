@@ -230,7 +230,7 @@ func TestFlagClasses(t *testing.T) {
 // The flags' earlier names are taken, and recorded by the present ones.
 func TestRenamedFlags(t *testing.T) {
 	c, flags, err := parse([]string{"-linearizable", "-dedup"})
-	if err != nil || !c.Check || !c.Dedup {
+	if err != nil || !c.Linearizable || !c.Dedup {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	values := flags.Values()

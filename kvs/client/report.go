@@ -89,8 +89,8 @@ func (c *client) reportViolation(v metrics.Violation) error {
 	return err
 }
 
-// recheck verifies a saved history again, and draws its picture beside the file.
-func recheck(out io.Writer, path string) error {
+// verifyHistory verifies a saved history again, and draws its picture beside the file.
+func verifyHistory(out io.Writer, path string) error {
 	v, err := history.Read(path)
 	if err != nil {
 		return fmt.Errorf("-verify-history: %w", err)

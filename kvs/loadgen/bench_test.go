@@ -125,7 +125,7 @@ func BenchmarkJointCheck(b *testing.B) {
 			b.Fatal(err)
 		}
 		s := newStore(b, "server0", c.Codec, slab)
-		c.Check = i == 1
+		c.Linearizable = i == 1
 		kinds[i] = newEnsemble(b, c, s.addr, s.addr)
 		kinds[i].plan = metrics.SlicePlan{EveryNs: int64(2 * time.Second), Count: 60, Ops: 4096}
 	}

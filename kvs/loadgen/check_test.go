@@ -16,7 +16,7 @@ import (
 // checked is a run whose operations are recorded.
 func checked() Config {
 	c := brief()
-	c.Check, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 200*time.Millisecond
+	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 200*time.Millisecond
 	return c
 }
 

@@ -40,7 +40,7 @@ type Config struct {
 	KeyPrefix     string        // -key-prefix: precedes the decimal record id
 	Repeat        bool          // -repeat: resends the first round and checks no reply
 	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
-	Check         bool          // -linearizable: verify that the operations on some keys are linearizable
+	Linearizable  bool          // -linearizable: verify that the operations on some keys are linearizable
 	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
 	Arrivals      string        // -arrivals: of an open loop
 	WarmUp        time.Duration // -warmup: before the window

@@ -69,7 +69,7 @@ func New(c Config) (*Generator, error) {
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, table, router, recorder))
 	}
-	if c.Check {
+	if c.Linearizable {
 		var recorders []*history.Recorder
 		if g.slices, recorders, err = history.New(c.Index, c.Workers, recordedKeys(c, plan)); err != nil {
 			return nil, fmt.Errorf("-linearizable: %w", err)

@@ -317,7 +317,7 @@ func vary(c *Config, random *rand.Rand) {
 	case 2:
 		c.InFlight = 3
 	}
-	c.Check = half()
+	c.Linearizable = half()
 	c.Workload.Scramble = half() && c.Workload.Distribution != workload.Sequential
 	c.Connections = random.IntN(c.Workers + 1)
 	c.KeyPrefix = []string{"", "user"}[random.IntN(2)]

@@ -205,7 +205,7 @@ func TestRetryKeepsCounts(t *testing.T) {
 		})
 		proxies, c.Hosts = append(proxies, proxy), append(c.Hosts, proxy.Addr())
 	}
-	c.Retry, c.Workers, c.Connections, c.InFlight, c.Check, c.Window = true, 8, 3, 2, true, 300*time.Millisecond
+	c.Retry, c.Workers, c.Connections, c.InFlight, c.Linearizable, c.Window = true, 8, 3, 2, true, 300*time.Millisecond
 	c.CallTimeout = time.Minute
 	summary, err := complete(context.Background(), c)
 	if err != nil {
