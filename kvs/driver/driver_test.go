@@ -21,8 +21,8 @@ import (
 // serve starts a server over an engine, and returns its address.
 func serve(t *testing.T, e kvs.Engine) string {
 	s := service.New(e)
-	id := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, s) }).Addr().String()
+	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s) }).Addr().String()
 }
 
 // drivers opens each driver over an engine.
@@ -104,8 +104,8 @@ func TestServerError(t *testing.T) {
 func TestRestartedBetweenDials(t *testing.T) {
 	var store atomic.Pointer[service.Service]
 	store.Store(service.New(engine.NewMutex()))
-	id := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, store.Load()) }).Addr().String()
+	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, store.Load()) }).Addr().String()
 	d := dialing(t, addr, driver.Use{})
 	drivertest.Dial(t, d, 0)
 	store.Store(service.New(engine.NewMutex()))

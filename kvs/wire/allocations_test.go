@@ -17,9 +17,9 @@ import (
 // for a record of at most 16 KiB. The race detector would empty pools.
 func TestCallAllocations(t *testing.T) {
 	for _, size := range []int{1, 1000} {
-		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Dedup: true, CRC: true}}}, encryptedID(t)} {
-			s := startServer(t, id, engine.NewMutex())
-			client := s.dial(t, id)
+		for _, options := range []Options{binaryOptions, {Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Dedup: true, CRC: true}}}, encryptedOptions(t)} {
+			s := startServer(t, options, engine.NewMutex())
+			client := s.dial(t, options)
 			var load, batch kvs.Batch
 			for i := range size {
 				key := fmt.Appendf(nil, "user%d", i)
@@ -37,13 +37,13 @@ func TestCallAllocations(t *testing.T) {
 				}
 				one.Reply.Free()
 			})
-			server, records := s.allocations(t, id, &batch), 0
-			if id.TLS != nil {
+			server, records := s.allocations(t, options, &batch), 0
+			if options.TLS != nil {
 				records = 2 + (batch.Size()+size*(2+128))>>14
 			}
 			if server > float64(2*records) || both > float64(1+2*records) {
 				t.Errorf("a call of %d operations, %+v, allocates %v times in the server and %v times in all, want %d and %d (for %d records of TLS)",
-					size, id.Features, server, both, 2*records, 1+2*records, records)
+					size, options.Features, server, both, 2*records, 1+2*records, records)
 			}
 		}
 	}
@@ -51,10 +51,10 @@ func TestCallAllocations(t *testing.T) {
 
 // allocations is how often the server alone allocates for a call: what sends the
 // batch and takes the reply here does so without.
-func (s *server) allocations(t *testing.T, id Options, batch *kvs.Batch) float64 {
+func (s *server) allocations(t *testing.T, options Options, batch *kvs.Batch) float64 {
 	t.Helper()
-	conn := s.rawConn(t, id)
-	frame := sealed(batch.Frame()[headerLen:], 1, uint32(batch.Len()), id.CRC)
+	conn := s.rawConn(t, options)
+	frame := sealed(batch.Frame()[headerLen:], 1, uint32(batch.Len()), options.CRC)
 	reply := make([]byte, headerLen+batch.Len()*(2+128))
 	return testing.AllocsPerRun(500, func() {
 		if _, err := conn.Write(frame); err != nil {

@@ -13,15 +13,15 @@ import (
 // BenchmarkCall is one call over loopback, of 95 % Gets of 128-byte values that
 // are all there; in clear, and under TLS.
 func BenchmarkCall(b *testing.B) {
-	ids := map[string]Options{"binary+tls": encryptedID(b)}
+	ids := map[string]Options{"binary+tls": encryptedOptions(b)}
 	for _, codec := range Codecs {
 		ids[codec] = Options{Hello: Hello{Node: "node0", Codec: codec}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		id := ids[name]
+		options := ids[name]
 		for _, size := range []int{1, 64, 1024, 8192} {
 			b.Run(fmt.Sprintf("codec=%s/batch=%d", name, size), func(b *testing.B) {
-				client := startServer(b, id, engine.NewSyncMap()).dial(b, id)
+				client := startServer(b, options, engine.NewSyncMap()).dial(b, options)
 				var load, batch kvs.Batch
 				value := make([]byte, 128)
 				for i := range size {

@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-var binaryID = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
+var binaryOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
 
 // request is a whole frame with the given batch.
 func request(batch *kvs.Batch, seq uint64) []byte {
@@ -28,13 +28,13 @@ func request(batch *kvs.Batch, seq uint64) []byte {
 // What is no frame ends its connection with an error that says so; the server
 // goes on for the others.
 func TestServerMeetsBadFrames(t *testing.T) {
-	s := startServer(t, binaryID, engine.NewMutex())
-	other := s.dial(t, binaryID)
+	s := startServer(t, binaryOptions, engine.NewMutex())
+	other := s.dial(t, binaryOptions)
 	var batch kvs.Batch
 	batch.Append(kvs.Put, []byte("key"), []byte("value"))
 	for _, bad := range badHeaders {
 		t.Run(bad.name, func(t *testing.T) {
-			conn := s.rawConn(t, binaryID)
+			conn := s.rawConn(t, binaryOptions)
 			if _, err := conn.Write(append(request(&batch, 1), bad.frame...)); err != nil {
 				t.Fatal(err)
 			}
@@ -55,12 +55,12 @@ func TestServerMeetsBadFrames(t *testing.T) {
 // A connection that breaks off within a frame is an error, whichever byte was
 // the last.
 func TestServerMeetsBrokenFrames(t *testing.T) {
-	s := startServer(t, binaryID, engine.NewMutex())
+	s := startServer(t, binaryOptions, engine.NewMutex())
 	var batch kvs.Batch
 	batch.Append(kvs.Put, []byte("key"), []byte("value"))
 	frame := request(&batch, 1)
 	for cut := 1; cut < len(frame); cut += 5 {
-		conn := s.rawConn(t, binaryID)
+		conn := s.rawConn(t, binaryOptions)
 		if _, err := conn.Write(frame[:cut]); err != nil {
 			t.Fatal(err)
 		}
@@ -77,8 +77,8 @@ func TestServerMeetsBrokenFrames(t *testing.T) {
 // A frame whose body is no batch is answered with an error, and the connection
 // goes on: the frames are still in step.
 func TestServerMeetsMalformedBatch(t *testing.T) {
-	s := startServer(t, binaryID, engine.NewMutex())
-	client := s.dial(t, binaryID)
+	s := startServer(t, binaryOptions, engine.NewMutex())
+	client := s.dial(t, binaryOptions)
 	var bad, good kvs.Batch
 	copy(bad.Body(5, 2), "\x00\x01k\x07\x00")
 	good.Get([]byte("k"))
@@ -106,7 +106,7 @@ func impostor(t *testing.T, reply func(seq uint64) []byte) *Client {
 			return
 		}
 		defer conn.Close()
-		if _, err := binaryID.admit(conn, nil); err != nil {
+		if _, err := binaryOptions.admit(conn, nil); err != nil {
 			t.Error(err)
 			return
 		}
@@ -124,7 +124,7 @@ func impostor(t *testing.T, reply func(seq uint64) []byte) *Client {
 		conn.Write(reply(h.seq))
 		io.Copy(io.Discard, in) // until the client has closed
 	}()
-	client, _, err := Dial(context.Background(), listener.Addr().String(), binaryID)
+	client, _, err := Dial(context.Background(), listener.Addr().String(), binaryOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,13 +189,13 @@ func TestClientMeetsBrokenReply(t *testing.T) {
 					return
 				}
 				defer conn.Close()
-				if _, err := binaryID.admit(conn, nil); err != nil {
+				if _, err := binaryOptions.admit(conn, nil); err != nil {
 					t.Error(err)
 				}
 				io.ReadFull(conn, make([]byte, headerLen+3)) // the whole request: closing sends no reset
 				conn.Write(frameOf(replyFrame, 0, 1, "\x09value")[:cut])
 			}()
-			client, _, err := Dial(context.Background(), listener.Addr().String(), binaryID)
+			client, _, err := Dial(context.Background(), listener.Addr().String(), binaryOptions)
 			if err != nil {
 				t.Fatal(err)
 			}

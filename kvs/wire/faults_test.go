@@ -9,12 +9,12 @@ import (
 )
 
 // handshakeSize is how many bytes a client sends before its first frame.
-func handshakeSize(t *testing.T, id Options) int64 {
+func handshakeSize(t *testing.T, options Options) int64 {
 	t.Helper()
 	size := 0
 	for _, message := range []any{
-		hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: id.Hello},
-		answer{Proof: id.proof("client")},
+		hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: options.Hello},
+		answer{Proof: options.proof("client")},
 	} {
 		whole, err := seal(message)
 		if err != nil {
@@ -30,13 +30,13 @@ func handshakeSize(t *testing.T, id Options) int64 {
 // no call, and the calls after it get their own.
 func TestRequestTwice(t *testing.T) {
 	for _, crc := range []bool{false, true} {
-		id := Options{Hello: Hello{Node: "client0", Codec: "binary", Features: Features{CRC: crc}}}
+		options := Options{Hello: Hello{Node: "client0", Codec: "binary", Features: Features{CRC: crc}}}
 		s := startServer(t, Options{Hello: Hello{Node: "server0", Codec: "binary"}}, engine.NewMutex())
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), []byte("value"))
-		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, id) + int64(len(batch.Frame())), Len: len(batch.Frame())}
+		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, options) + int64(len(batch.Frame())), Len: len(batch.Frame())}
 		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
-		client := (&server{addr: proxy.Addr()}).dial(t, id)
+		client := (&server{addr: proxy.Addr()}).dial(t, options)
 		call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
 		for i := range 3 {
 			client.Send(&call)

@@ -65,10 +65,10 @@ func TestForeignServer(t *testing.T) {
 	t.Cleanup(func() { web.Close() })
 	addrs["a web server"] = listener.Addr().String()
 	for name, addr := range addrs {
-		for _, id := range []Options{binaryID, encryptedID(t)} {
-			_, _, err := Dial(context.Background(), addr, id)
+		for _, options := range []Options{binaryOptions, encryptedOptions(t)} {
+			_, _, err := Dial(context.Background(), addr, options)
 			if want := "server " + addr + " answers, but is no kvlab server: "; err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, TLS %t: error %v, want %q", name, id.TLS != nil, err, want)
+				t.Errorf("%s, TLS %t: error %v, want %q", name, options.TLS != nil, err, want)
 			}
 		}
 	}
@@ -77,15 +77,15 @@ func TestForeignServer(t *testing.T) {
 // So is what accepts the connection and says nothing.
 func TestSilentServer(t *testing.T) {
 	addr := listen(t, func(net.Conn) {})
-	for _, id := range []Options{binaryID, encryptedID(t)} {
+	for _, options := range []Options{binaryOptions, encryptedOptions(t)} {
 		socket, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = id.reach(&hasty{Conn: socket}, addr)
+		_, _, err = options.reach(&hasty{Conn: socket}, addr)
 		socket.Close()
 		if want := addr + " answers, but is no kvlab server, or one that hangs: "; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("TLS %t: error %v, want a timeout with %q", id.TLS != nil, err, want)
+			t.Errorf("TLS %t: error %v, want a timeout with %q", options.TLS != nil, err, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs/engine"
 )
 
-var gobID = Options{Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}
+var gobOptions = Options{Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}
 
 // stranger speaks gob by itself, as a lab's own client would.
 type stranger struct {
@@ -26,7 +26,7 @@ type stranger struct {
 }
 
 func newStranger(t *testing.T, s *server) stranger {
-	conn := s.rawConn(t, gobID)
+	conn := s.rawConn(t, gobOptions)
 	return stranger{conn, gob.NewEncoder(conn), gob.NewDecoder(bufio.NewReader(conn))}
 }
 
@@ -50,7 +50,7 @@ func (s stranger) call(t *testing.T, method string, body any) (rpc.Response, gob
 // Operations travel as structs of key, value and kind: whoever knows that can
 // write a client with encoding/gob alone.
 func TestGobIsOpen(t *testing.T) {
-	s := startServer(t, gobID, engine.NewMutex())
+	s := startServer(t, gobOptions, engine.NewMutex())
 	type operation struct { // a stranger's own type: gob goes by field names
 		Kind  uint8
 		Key   string
@@ -108,7 +108,7 @@ func TestGobMalformedBatch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := startServer(t, gobID, engine.NewMutex())
+			s := startServer(t, gobOptions, engine.NewMutex())
 			head, _ := newStranger(t, s).call(t, remoteMethod, gobBatch{Ops: []gobOp{test.op}})
 			if !strings.Contains(head.Error, "malformed batch") {
 				t.Errorf("error %q, want that the batch is malformed", head.Error)
@@ -126,8 +126,8 @@ func TestGobCap(t *testing.T) {
 		{"\xf8\xff\xff\xff\xff\xff\xff\xff\xff", "a gob message of 18446744073709551615 bytes"},
 		{"\x00", "a gob message of 0 bytes"},
 	} {
-		s := startServer(t, gobID, engine.NewMutex())
-		conn := s.rawConn(t, gobID)
+		s := startServer(t, gobOptions, engine.NewMutex())
+		conn := s.rawConn(t, gobOptions)
 		if _, err := conn.Write([]byte(test.length)); err != nil {
 			t.Fatal(err)
 		}
@@ -163,9 +163,9 @@ func TestGobReader(t *testing.T) {
 }
 
 func TestGobGarbage(t *testing.T) {
-	s := startServer(t, gobID, engine.NewMutex())
-	other := s.dial(t, gobID)
-	conn := s.rawConn(t, gobID)
+	s := startServer(t, gobOptions, engine.NewMutex())
+	other := s.dial(t, gobOptions)
+	conn := s.rawConn(t, gobOptions)
 	conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + strings.Repeat("x", 200)))
 	if err := s.end(t); err == nil {
 		t.Error("Serve returned without an error")

@@ -120,17 +120,17 @@ func TestCombinerFails(t *testing.T) {
 	}
 }
 
-var sharedID = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}
+var sharedOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}
 
 // The calls of each of many goroutines over one connection take effect in their
 // order, small and large ones mixed, and all of them are counted.
 func TestSharedClientKeepsOrder(t *testing.T) {
 	for _, codec := range Codecs {
 		t.Run(codec, func(t *testing.T) {
-			id := sharedID
-			id.Codec = codec
-			s := startServer(t, id, engine.NewMutex())
-			client := s.dial(t, id)
+			options := sharedOptions
+			options.Codec = codec
+			s := startServer(t, options, engine.NewMutex())
+			client := s.dial(t, options)
 			const goroutines, each, ahead = 32, 60, 3
 			var group sync.WaitGroup
 			for g := range goroutines {
@@ -199,12 +199,12 @@ func TestSharedConnectionEnds(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		if _, err := sharedID.admit(conn, nil); err != nil {
+		if _, err := sharedOptions.admit(conn, nil); err != nil {
 			t.Error(err)
 		}
 		io.ReadFull(conn, make([]byte, headerLen+1)) // a request is under way
 	}()
-	client, _, err := Dial(context.Background(), listener.Addr().String(), sharedID)
+	client, _, err := Dial(context.Background(), listener.Addr().String(), sharedOptions)
 	if err != nil {
 		t.Fatal(err)
 	}

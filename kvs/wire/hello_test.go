@@ -44,9 +44,9 @@ func connected(t *testing.T) (client, server net.Conn) {
 func TestHandshake(t *testing.T) {
 	me := Options{Hello: Hello{Node: "node1", Codec: "binary"}, Token: "secret"}
 	with := func(change func(*Options)) Options {
-		id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
-		change(&id)
-		return id
+		options := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
+		change(&options)
+		return options
 	}
 	tests := []struct {
 		name   string
@@ -54,9 +54,9 @@ func TestHandshake(t *testing.T) {
 		want   string // in both errors; "" for none
 	}{
 		{"alike", with(func(*Options) {}), ""},
-		{"another codec", with(func(id *Options) { id.Codec = "gob" }), "-codec gob"},
-		{"another run", with(func(id *Options) { id.Token = "earlier" }), "belongs to another run"},
-		{"a server without a run", with(func(id *Options) { id.Token = "" }), "belongs to another run"},
+		{"another codec", with(func(options *Options) { options.Codec = "gob" }), "-codec gob"},
+		{"another run", with(func(options *Options) { options.Token = "earlier" }), "belongs to another run"},
+		{"a server without a run", with(func(options *Options) { options.Token = "" }), "belongs to another run"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestStrangerMeetsServer(t *testing.T) {
 			return answer{Proof: Options{}.proof("client", c.Nonce, mine)}
 		},
 	}
-	s := startServer(t, binaryID, engine.NewMutex())
+	s := startServer(t, binaryOptions, engine.NewMutex())
 	for name, reply := range answers {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", s.addr)
@@ -172,7 +172,7 @@ func TestServerObjects(t *testing.T) {
 		{"no codec", hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce()}, "-codec"},
 		{"no nonce", hello{Protocol: protocol, Values: kvs.ValueFormat, Hello: binary}, "nonce is too short"},
 	}
-	s := startServer(t, binaryID, engine.NewMutex())
+	s := startServer(t, binaryOptions, engine.NewMutex())
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", s.addr)
@@ -198,7 +198,7 @@ func TestClientMeetsImpostor(t *testing.T) {
 	near, far := connected(t)
 	met := make(chan error, 1)
 	go func() {
-		_, err := binaryID.greet(near)
+		_, err := binaryOptions.greet(near)
 		near.Close()
 		met <- err
 	}()
@@ -234,8 +234,8 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 		{"JSON of another kind", message(`{"nonce":1}`), "cannot unmarshal"},
 	}
 	halves := map[string]func(net.Conn) error{
-		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
-		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn, nil); return err },
+		"greet": func(conn net.Conn) error { _, err := binaryOptions.greet(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryOptions.admit(conn, nil); return err },
 	}
 	for half, shake := range halves {
 		for _, test := range tests {
@@ -271,8 +271,8 @@ func (h *hasty) SetDeadline(t time.Time) error {
 // handshake's time.
 func TestHandshakeMeetsSilence(t *testing.T) {
 	halves := map[string]func(net.Conn) error{
-		"greet": func(conn net.Conn) error { _, err := binaryID.greet(conn); return err },
-		"admit": func(conn net.Conn) error { _, err := binaryID.admit(conn, nil); return err },
+		"greet": func(conn net.Conn) error { _, err := binaryOptions.greet(conn); return err },
+		"admit": func(conn net.Conn) error { _, err := binaryOptions.admit(conn, nil); return err },
 	}
 	for half, shake := range halves {
 		for name, sent := range map[string][]byte{"silence": nil, "half a length": {3}, "half a message": {3, 0, '{'}} {
@@ -300,7 +300,7 @@ func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 	server := &hasty{Conn: far}
 	done := make(chan error, 1)
 	go func() {
-		if _, err := binaryID.admit(server, nil); err != nil {
+		if _, err := binaryOptions.admit(server, nil); err != nil {
 			done <- err
 			return
 		}
@@ -312,7 +312,7 @@ func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 		}
 		done <- err
 	}()
-	if _, err := binaryID.greet(near); err != nil {
+	if _, err := binaryOptions.greet(near); err != nil {
 		t.Fatal(err)
 	}
 	io.WriteString(near, "frame")
@@ -324,17 +324,17 @@ func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 // The token is in no message.
 func TestTokenIsNotSent(t *testing.T) {
 	near, far := connected(t)
-	id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "a-very-secret-token"}
+	options := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "a-very-secret-token"}
 	spy := &recorder{Conn: near}
-	go id.admit(far, nil)
-	if _, err := id.greet(spy); err != nil {
+	go options.admit(far, nil)
+	if _, err := options.greet(spy); err != nil {
 		t.Fatal(err)
 	}
-	token, err := json.Marshal([]byte(id.Token))
+	token, err := json.Marshal([]byte(options.Token))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range [][]byte{[]byte(id.Token), token[1 : len(token)-2]} {
+	for _, form := range [][]byte{[]byte(options.Token), token[1 : len(token)-2]} {
 		if bytes.Contains(spy.seen.Bytes(), form) {
 			t.Errorf("%q went over the wire", form)
 		}
@@ -367,9 +367,9 @@ func TestProofsDiffer(t *testing.T) {
 	proofs := map[string]bool{}
 	for _, token := range []string{"", "secret", "secret2"} {
 		for _, side := range []string{"server", "client"} {
-			id := Options{Token: token}
-			proofs[string(id.proof(side, a, b))] = true
-			proofs[string(id.proof(side, b, a))] = true
+			options := Options{Token: token}
+			proofs[string(options.proof(side, a, b))] = true
+			proofs[string(options.proof(side, b, a))] = true
 		}
 	}
 	if len(proofs) != 12 {

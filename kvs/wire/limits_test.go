@@ -18,7 +18,7 @@ import (
 // A request over a limit is answered with an error that names the flag, and is
 // its connection's last.
 func TestLimits(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
+	each(t, func(t *testing.T, options Options) {
 		for _, test := range []struct {
 			limits Limits
 			want   string
@@ -26,10 +26,10 @@ func TestLimits(t *testing.T) {
 			{Limits{Frame: 1000}, "(-max-frame)"},
 			{Limits{Batch: 99}, "a batch of 100 operations; at most 99 (-max-batch)"},
 		} {
-			strict := id
+			strict := options
 			strict.Limits = test.limits
 			s := startServer(t, strict, engine.NewMutex())
-			client := s.dial(t, id)
+			client := s.dial(t, options)
 			var small, large kvs.Batch
 			small.Get([]byte("key"))
 			for range 100 {
@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			if err := s.end(t); !errors.Is(err, errLimit) {
 				t.Errorf("Serve: %v, want errLimit", err)
 			}
-			if n := s.service.Counts()[id.Node]; n.Ops[kvs.Put] != 0 || n.Ops[kvs.Get] != 1 {
+			if n := s.service.Counts()[options.Node]; n.Ops[kvs.Put] != 0 || n.Ops[kvs.Get] != 1 {
 				t.Errorf("%+v were applied, want 1 get", n)
 			}
 		}
@@ -55,10 +55,10 @@ func TestLimits(t *testing.T) {
 // Two million operations in two megabytes are refused, and none is applied.
 func TestGobBomb(t *testing.T) {
 	const ops = 2 << 20
-	id := gobID
-	id.Limits = DefaultLimits()
-	s := startServer(t, id, engine.NewMutex())
-	conn := s.rawConn(t, gobID)
+	options := gobOptions
+	options.Limits = DefaultLimits()
+	s := startServer(t, options, engine.NewMutex())
+	conn := s.rawConn(t, gobOptions)
 	var message bytes.Buffer
 	enc := gob.NewEncoder(&message)
 	bomb := struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)}
@@ -69,7 +69,7 @@ func TestGobBomb(t *testing.T) {
 	if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), "a batch of 2097152 operations") {
 		t.Errorf("Serve: %v, want errLimit and the number", err)
 	}
-	if n := s.service.Counts()[id.Node]; n.Calls != 0 {
+	if n := s.service.Counts()[options.Node]; n.Calls != 0 {
 		t.Errorf("%+v were applied, want nothing", n)
 	}
 }
@@ -77,9 +77,9 @@ func TestGobBomb(t *testing.T) {
 // A header that announces the largest body takes little memory for it before it comes;
 // a body that does come is read whole, in pieces of any size.
 func TestAnnouncedBody(t *testing.T) {
-	id := Options{Hello: Hello{Node: "node0", Codec: "binary", Features: Features{CRC: true}}}
-	s := startServer(t, id, engine.NewMutex())
-	client := s.dial(t, id)
+	options := Options{Hello: Hello{Node: "node0", Codec: "binary", Features: Features{CRC: true}}}
+	s := startServer(t, options, engine.NewMutex())
+	client := s.dial(t, options)
 	for _, values := range []int{1, 5, 2, 7, 7} { // megabytes
 		var batch kvs.Batch
 		for i := range values {
@@ -104,7 +104,7 @@ func TestAnnouncedBody(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 10 {
-		conn := s.rawConn(t, id)
+		conn := s.rawConn(t, options)
 		conn.Write(append(head, 0))
 		conn.(*net.TCPConn).CloseWrite()
 		if err := s.end(t); err == nil || !strings.Contains(err.Error(), "read a body of 67108864 bytes: unexpected EOF") {
@@ -120,9 +120,9 @@ func TestAnnouncedBody(t *testing.T) {
 // A client that stops in the midst of a request, or takes no reply, loses its
 // connection; so does one that asks for nothing for too long.
 func TestTimeouts(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		id.Limits = Limits{Request: 50 * time.Millisecond, Idle: 200 * time.Millisecond}
-		whole := requestBytes(t, id)
+	each(t, func(t *testing.T, options Options) {
+		options.Limits = Limits{Request: 50 * time.Millisecond, Idle: 200 * time.Millisecond}
+		whole := requestBytes(t, options)
 		for _, test := range []struct {
 			name string
 			send func(conn net.Conn)
@@ -134,8 +134,8 @@ func TestTimeouts(t *testing.T) {
 			{"a request, then nothing", func(conn net.Conn) { conn.Write(whole) }, "-idle-timeout"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := startServer(t, id, engine.NewMutex())
-				conn := s.rawConn(t, id)
+				s := startServer(t, options, engine.NewMutex())
+				conn := s.rawConn(t, options)
 				test.send(conn)
 				if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("Serve: %v, want errLimit and %s", err, test.want)
@@ -144,16 +144,16 @@ func TestTimeouts(t *testing.T) {
 			})
 		}
 		t.Run("replies not taken", func(t *testing.T) {
-			patient, store := id, engine.NewMutex()
+			patient, store := options, engine.NewMutex()
 			patient.Limits = Limits{}
 			var batch kvs.Batch
 			batch.Append(kvs.Put, []byte("key"), make([]byte, kvs.MaxValueLen))
-			if _, err := call(startServer(t, patient, store).dial(t, id), &batch); err != nil {
+			if _, err := call(startServer(t, patient, store).dial(t, options), &batch); err != nil {
 				t.Fatal(err)
 			}
-			s := startServer(t, id, store)
-			conn := s.rawConn(t, id)
-			codec := newClientCodec(conn, id)
+			s := startServer(t, options, store)
+			conn := s.rawConn(t, options)
+			codec := newClientCodec(conn, options)
 			batch.Reset()
 			batch.Get([]byte("key"))
 			for seq, err := uint64(0), error(nil); err == nil; seq++ { // each asks for a megabyte
@@ -167,12 +167,12 @@ func TestTimeouts(t *testing.T) {
 	})
 }
 
-func newClientCodec(conn net.Conn, id Options) rpc.ClientCodec {
-	return codecNamed(id.Codec).client(conn, id.Features)
+func newClientCodec(conn net.Conn, options Options) rpc.ClientCodec {
+	return codecNamed(options.Codec).client(conn, options.Features)
 }
 
 // requestBytes is what a client sends for a Get of "key".
-func requestBytes(t *testing.T, id Options) []byte {
+func requestBytes(t *testing.T, options Options) []byte {
 	t.Helper()
 	near, far := net.Pipe()
 	sent := make(chan []byte, 1)
@@ -181,7 +181,7 @@ func requestBytes(t *testing.T, id Options) []byte {
 		heard.ReadFrom(far)
 		sent <- heard.Bytes()
 	}()
-	codec := newClientCodec(near, id)
+	codec := newClientCodec(near, options)
 	var batch kvs.Batch
 	batch.Get([]byte("key"))
 	if err := codec.WriteRequest(&rpc.Request{ServiceMethod: remoteMethod, Seq: 1}, &batch); err != nil {

@@ -105,7 +105,7 @@ func TestMemoryOfABadConnection(t *testing.T) {
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
 			lines, addr, before := serveApart(t, test.codec)
-			id := Options{Hello: Hello{Node: "bad", Codec: test.codec, Features: Features{CRC: test.crc}}}
+			options := Options{Hello: Hello{Node: "bad", Codec: test.codec, Features: Features{CRC: test.crc}}}
 			var after int64
 			most := before
 			for _, text := range test.texts {
@@ -113,7 +113,7 @@ func TestMemoryOfABadConnection(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := id.greet(conn); err != nil {
+				if _, err := options.greet(conn); err != nil {
 					t.Fatal(err)
 				}
 				go func() {

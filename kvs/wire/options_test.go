@@ -36,7 +36,7 @@ func TestSocketBuffer(t *testing.T) {
 // buffers that the client's and the server's sockets have.
 func granted(t *testing.T, bytes int) (client, server [2]int) {
 	t.Helper()
-	id := Options{Hello: Hello{Node: "node0", Codec: "binary"}, SocketBuffer: bytes}
+	options := Options{Hello: Hello{Node: "node0", Codec: "binary"}, SocketBuffer: bytes}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func granted(t *testing.T, bytes int) (client, server [2]int) {
 	var near net.Conn
 	go func() {
 		var err error
-		near, _, err = connect(context.Background(), listener.Addr().String(), id)
+		near, _, err = connect(context.Background(), listener.Addr().String(), options)
 		dialed <- err
 	}()
 	far, err := listener.Accept()
@@ -54,7 +54,7 @@ func granted(t *testing.T, bytes int) (client, server [2]int) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- serve(far, id, service.New(engine.NewMutex())) }()
+	go func() { ended <- serve(far, options, service.New(engine.NewMutex())) }()
 	if err := <-dialed; err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ import (
 
 // sessionOptions is a client's whose connections are made again, for so many calls under way.
 func sessionOptions(number, window int) Options {
-	id := binaryID
-	id.Retries, id.Retry = new(Retries), true
-	id.CallTimeout = time.Minute
-	id.Session = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
-	return id
+	options := binaryOptions
+	options.Retries, options.Retry = new(Retries), true
+	options.CallTimeout = time.Minute
+	options.Session = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
+	return options
 }
 
 // through is a proxy before a server; plan says what happens to its n-th connection.
@@ -31,9 +31,9 @@ func (s *server) through(t *testing.T, plan func(conn int) []faultproxy.Fault) *
 	return faultproxy.Start(t, s.addr, 1, plan)
 }
 
-func dial(t *testing.T, addr string, id Options) *Client {
+func dial(t *testing.T, addr string, options Options) *Client {
 	t.Helper()
-	client, _, err := Dial(context.Background(), addr, id)
+	client, _, err := Dial(context.Background(), addr, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSessionApplyOnce(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := startServer(t, binaryID, engine.NewMutex())
+	s := startServer(t, binaryOptions, engine.NewMutex())
 	proxy := s.through(t, cuts(rand.New(rand.NewPCG(seed, 0)), lanes, 12_000))
 	var left atomic.Int64
 	left.Store(int64(batches))
@@ -132,9 +132,9 @@ func TestSessionApplyOnce(t *testing.T) {
 	var counters []*counter
 	var clients []*Client
 	for i := range lanes {
-		id := sessionOptions(i, sharers)
-		id.Retries, id.Shared, id.CRC = retries, i%2 == 0, true
-		clients = append(clients, dial(t, proxy.Addr(), id))
+		options := sessionOptions(i, sharers)
+		options.Retries, options.Shared, options.CRC = retries, i%2 == 0, true
+		clients = append(clients, dial(t, proxy.Addr(), options))
 	}
 	for i, client := range clients {
 		for j := range sharers {
@@ -170,7 +170,7 @@ func TestSessionApplyOnce(t *testing.T) {
 func checkCounters(t *testing.T, s *server, counters []*counter, batches int) {
 	t.Helper()
 	versions := 0
-	client := s.dial(t, binaryID)
+	client := s.dial(t, binaryOptions)
 	for _, c := range counters {
 		versions += c.version
 		c.batch.Reset()
@@ -184,7 +184,7 @@ func checkCounters(t *testing.T, s *server, counters []*counter, batches int) {
 			t.Errorf("%s ends as %q, %v; want version %d", c.key, r.Value, err, c.version)
 		}
 	}
-	if applied := s.service.Counts()[binaryID.Node].Ops[kvs.ReadModifyWrite]; versions != batches || applied != uint64(batches) {
+	if applied := s.service.Counts()[binaryOptions.Node].Ops[kvs.ReadModifyWrite]; versions != batches || applied != uint64(batches) {
 		t.Errorf("%d versions, and %d calls applied; want %d", versions, applied, batches)
 	}
 }
@@ -193,15 +193,15 @@ func checkCounters(t *testing.T, s *server, counters []*counter, batches int) {
 // way at once, do not stand in each other's way when they are sent again.
 func TestSessionSendsLargeCallsAgain(t *testing.T) {
 	const window, size = 4, 2 << 20
-	s := startServer(t, binaryID, engine.NewMutex())
+	s := startServer(t, binaryOptions, engine.NewMutex())
 	proxy := s.through(t, func(conn int) []faultproxy.Fault {
 		if conn == 0 {
 			return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.ToClient, At: 3 << 20}}
 		}
 		return nil
 	})
-	id := sessionOptions(0, window)
-	client := dial(t, proxy.Addr(), id)
+	options := sessionOptions(0, window)
+	client := dial(t, proxy.Addr(), options)
 	var calling sync.WaitGroup
 	for i := range window {
 		calling.Go(func() {
@@ -218,7 +218,7 @@ func TestSessionSendsLargeCallsAgain(t *testing.T) {
 			}
 		})
 	}
-	if err := within(t, "the calls", func() error { calling.Wait(); return nil }); err != nil || id.Retries.Connections.Load() != 1 {
-		t.Errorf("%v, %d connections again", err, id.Retries.Connections.Load())
+	if err := within(t, "the calls", func() error { calling.Wait(); return nil }); err != nil || options.Retries.Connections.Load() != 1 {
+		t.Errorf("%v, %d connections again", err, options.Retries.Connections.Load())
 	}
 }

@@ -43,8 +43,8 @@ func serveCounting(t *testing.T) (conn net.Conn, done func() []int) {
 	}
 	server := &counting{Conn: <-accepted}
 	ended := make(chan error, 1)
-	go func() { ended <- serve(server, binaryID, service.New(engine.NewMutex())) }()
-	if _, err := binaryID.greet(conn); err != nil {
+	go func() { ended <- serve(server, binaryOptions, service.New(engine.NewMutex())) }()
+	if _, err := binaryOptions.greet(conn); err != nil {
 		t.Fatal(err)
 	}
 	return conn, func() []int {
@@ -116,8 +116,8 @@ func TestServerCombinesReplies(t *testing.T) {
 
 // Replies that waited for the answer to a frame that is none are not lost.
 func TestServerSendsRepliesBeforeBadFrame(t *testing.T) {
-	s := startServer(t, binaryID, engine.NewMutex())
-	conn := s.rawConn(t, binaryID)
+	s := startServer(t, binaryOptions, engine.NewMutex())
+	conn := s.rawConn(t, binaryOptions)
 	if _, err := conn.Write(append(puts(3), make([]byte, headerLen)...)); err != nil {
 		t.Fatal(err)
 	}

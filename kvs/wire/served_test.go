@@ -24,11 +24,11 @@ func (s slow) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestReplyTellsServerTime(t *testing.T) {
 	const takes = 5 * time.Millisecond
 	for _, test := range []struct {
-		id    Options
-		tells bool
-	}{{binaryID, true}, {Options{Hello: Hello{Node: binaryID.Node, Codec: "gob"}, Token: binaryID.Token}, false}} {
-		s := startServer(t, test.id, slow{engine.NewMutex(), takes})
-		client := s.dial(t, test.id)
+		options Options
+		tells   bool
+	}{{binaryOptions, true}, {Options{Hello: Hello{Node: binaryOptions.Node, Codec: "gob"}, Token: binaryOptions.Token}, false}} {
+		s := startServer(t, test.options, slow{engine.NewMutex(), takes})
+		client := s.dial(t, test.options)
 		var batch kvs.Batch
 		var reply kvs.Reply
 		batch.Get([]byte("key"))
@@ -41,7 +41,7 @@ func TestReplyTellsServerTime(t *testing.T) {
 			}
 			whole, served := time.Since(sent), reply.Served
 			if test.tells && (served < takes || served > whole+tookUnit) || !test.tells && served != 0 {
-				t.Errorf("-codec %s: the server says %v of an engine that takes %v in a call of %v", test.id.Codec, served, takes, whole)
+				t.Errorf("-codec %s: the server says %v of an engine that takes %v in a call of %v", test.options.Codec, served, takes, whole)
 			}
 		}
 	}

@@ -33,8 +33,8 @@ type server struct {
 }
 
 // serve serves a connection as kvs/server does.
-func serve(socket net.Conn, id Options, service *service.Service) error {
-	conn, err := Accept(socket, id, service)
+func serve(socket net.Conn, options Options, service *service.Service) error {
+	conn, err := Accept(socket, options, service)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func serve(socket net.Conn, id Options, service *service.Service) error {
 	return err
 }
 
-func startServer(t testing.TB, id Options, e kvs.Engine) *server {
+func startServer(t testing.TB, options Options, e kvs.Engine) *server {
 	t.Helper()
 	s := &server{service: service.New(e), ended: make(chan error, 1000)}
 	s.addr = wiretest.Start(t, func(conn net.Conn) {
-		err := serve(conn, id, s.service)
+		err := serve(conn, options, s.service)
 		select {
 		case s.ended <- err:
 		default: // no test asks for more
@@ -64,9 +64,9 @@ func startServer(t testing.TB, id Options, e kvs.Engine) *server {
 	return s
 }
 
-func (s *server) dial(t testing.TB, id Options) *Client {
+func (s *server) dial(t testing.TB, options Options) *Client {
 	t.Helper()
-	client, _, err := Dial(context.Background(), s.addr, id)
+	client, _, err := Dial(context.Background(), s.addr, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,14 +171,14 @@ func (b *blocker) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // rawConn connects and shakes hands, and then speaks for itself.
-func (s *server) rawConn(t *testing.T, id Options) net.Conn {
+func (s *server) rawConn(t *testing.T, options Options) net.Conn {
 	t.Helper()
 	socket, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { socket.Close() })
-	conn, _, err := id.reach(socket, s.addr)
+	conn, _, err := options.reach(socket, s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ func runs(functions ...string) bool {
 // even when they were on their way before.
 func TestSessionIsFenced(t *testing.T) {
 	b := newBlocker()
-	s := startServer(t, binaryID, b)
-	id := sessionOptions(0, 2)
+	s := startServer(t, binaryOptions, b)
+	options := sessionOptions(0, 2)
 	var put kvs.Batch
 	put.Append(kvs.Put, []byte("key"), []byte("old"))
 	frame := func(number uint64) []byte {
@@ -37,20 +37,20 @@ func TestSessionIsFenced(t *testing.T) {
 		header{kind: requestFrame, seq: number, count: 1, size: uint32(put.Size())}.put(f)
 		return f
 	}
-	id.Session.Connection = 1
-	old := s.rawConn(t, id)
+	options.Session.Connection = 1
+	old := s.rawConn(t, options)
 	for number := range uint64(2) {
 		if _, err := old.Write(frame(number)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	<-b.entered // call 0 is being applied, call 1 is behind it
-	id.Session.Connection, id.Session.Unanswered = 2, 2
+	options.Session.Connection, options.Session.Unanswered = 2, 2
 	welcomed := make(chan net.Conn)
 	go func() {
 		conn, err := net.Dial("tcp", s.addr)
 		if err == nil {
-			_, err = id.greet(conn)
+			_, err = options.greet(conn)
 		}
 		if err != nil {
 			t.Error(err)
@@ -94,7 +94,7 @@ func TestSessionIsFenced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if calls := s.service.Counts()[binaryID.Node].Calls; calls != 2 {
+	if calls := s.service.Counts()[binaryOptions.Node].Calls; calls != 2 {
 		t.Errorf("%d calls applied, want 2", calls)
 	}
 }
@@ -103,7 +103,7 @@ func TestSessionIsFenced(t *testing.T) {
 // they are sent; the session goes on.
 func TestSessionWindow(t *testing.T) {
 	b := newBlocker()
-	s := startServer(t, binaryID, b)
+	s := startServer(t, binaryOptions, b)
 	client := dial(t, s.addr, sessionOptions(0, 1))
 	first, second := counter{key: []byte("a")}, counter{key: []byte("b")}
 	first.send(client)
@@ -124,17 +124,17 @@ func TestSessionRefused(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{func(id *Options) { id.Codec = "gob" }, "-retry: -codec gob does not support it"},
-		{func(id *Options) { id.Session.Window = 0 }, "want 1 to 65536"},
-		{func(id *Options) { id.Session.Client = "me" }, "want 16 to 64"},
-		{func(id *Options) { id.Session.Keep = time.Hour }, "want 0 to 10m"},
+		{func(options *Options) { options.Codec = "gob" }, "-retry: -codec gob does not support it"},
+		{func(options *Options) { options.Session.Window = 0 }, "want 1 to 65536"},
+		{func(options *Options) { options.Session.Client = "me" }, "want 16 to 64"},
+		{func(options *Options) { options.Session.Keep = time.Hour }, "want 0 to 10m"},
 	} {
-		id := sessionOptions(0, 1)
-		test.change(&id)
-		server := binaryID
-		server.Codec = id.Codec
+		options := sessionOptions(0, 1)
+		test.change(&options)
+		server := binaryOptions
+		server.Codec = options.Codec
 		s := startServer(t, server, engine.NewMutex())
-		if _, _, err := Dial(context.Background(), s.addr, id); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) {
+		if _, _, err := Dial(context.Background(), s.addr, options); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want a refusal with %q", err, test.want)
 		}
 		if err := s.end(t); err == nil {
@@ -146,9 +146,9 @@ func TestSessionRefused(t *testing.T) {
 // No bit that is flipped in a handshake's message changes what it says: a session
 // that is taken for another one, or for a new one, would apply calls twice.
 func TestMessageFlips(t *testing.T) {
-	id := sessionOptions(3, 2)
-	id.Session.Unanswered = 2
-	whole, err := seal(hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: id.Hello})
+	options := sessionOptions(3, 2)
+	options.Session.Unanswered = 2
+	whole, err := seal(hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: options.Hello})
 	if err != nil {
 		t.Fatal(err)
 	}

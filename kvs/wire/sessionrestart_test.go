@@ -21,18 +21,18 @@ type revenant struct {
 	socket *wiretest.Server
 
 	mu      sync.Mutex
-	id      Options          // guarded by mu
+	options Options          // guarded by mu
 	service *service.Service // guarded by mu
 }
 
-func newRevenant(t *testing.T, id Options) *revenant {
+func newRevenant(t *testing.T, options Options) *revenant {
 	t.Helper()
-	r := &revenant{id: id, service: service.New(engine.NewMutex())}
+	r := &revenant{options: options, service: service.New(engine.NewMutex())}
 	r.socket = wiretest.Start(t, func(conn net.Conn) {
 		r.mu.Lock()
-		service, id := r.service, r.id
+		service, options := r.service, r.options
 		r.mu.Unlock()
-		_ = serve(conn, id, service)
+		_ = serve(conn, options, service)
 	})
 	r.addr = r.socket.Addr().String()
 	return r
@@ -50,13 +50,13 @@ func (r *revenant) restart() *service.Service {
 func (r *revenant) setToken(token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.id.Token = token
+	r.options.Token = token
 }
 
 // A server that comes back with an empty store is noticed, by a session and by a
 // client that has met it before and connects again; nothing is applied to it.
 func TestServerRestarted(t *testing.T) {
-	s := newRevenant(t, binaryID)
+	s := newRevenant(t, binaryOptions)
 	client, met, err := Dial(context.Background(), s.addr, sessionOptions(0, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -69,12 +69,12 @@ func TestServerRestarted(t *testing.T) {
 	}
 	second := s.restart()
 	c.send(client)
-	again := binaryID
+	again := binaryOptions
 	again.KnownInstance = met.Instance
 	_, _, other := Dial(context.Background(), s.addr, again)
 	for _, err := range []error{within(t, "the call", func() error { return c.wait(client) }), other} {
 		var restarted *RestartedError
-		if !errors.As(err, &restarted) || restarted.Node != binaryID.Node || restarted.Was != met.Instance || restarted.Is != second.Instance() {
+		if !errors.As(err, &restarted) || restarted.Node != binaryOptions.Node || restarted.Was != met.Instance || restarted.Is != second.Instance() {
 			t.Errorf("error %v, want a RestartedError of both instances", err)
 		}
 	}
@@ -103,10 +103,10 @@ func TestSessionEnds(t *testing.T) {
 		{"closed", func(t *testing.T, r *revenant, client *Client) { r.socket.Close(); r.restart(); client.Close() }, "closed|shut down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRevenant(t, binaryID)
-			id := sessionOptions(0, 1)
-			id.CallTimeout = 300 * time.Millisecond
-			client := dial(t, r.addr, id)
+			r := newRevenant(t, binaryOptions)
+			options := sessionOptions(0, 1)
+			options.CallTimeout = 300 * time.Millisecond
+			client := dial(t, r.addr, options)
 			test.after(t, r, client)
 			c := counter{key: []byte("key")}
 			c.send(client)

@@ -15,12 +15,12 @@ import (
 // counts for nothing, and a client's no longer than it is there.
 func TestShardsAreAgreed(t *testing.T) {
 	for _, told := range []service.Placement{{}, {Server: 0, Servers: 2}} {
-		s := startServer(t, binaryID, engine.NewMutex())
+		s := startServer(t, binaryOptions, engine.NewMutex())
 		s.service.Place(told)
 		as := func(node string, server int, token string) (*Client, error) {
-			id := binaryID
-			id.Node, id.Token, id.Placement = node, token, service.Placement{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
-			client, _, err := Dial(context.Background(), s.addr, id)
+			options := binaryOptions
+			options.Node, options.Token, options.Placement = node, token, service.Placement{Server: server, Servers: 2, Router: "fnv", Owners: "x"}
+			client, _, err := Dial(context.Background(), s.addr, options)
 			return client, err
 		}
 		if _, err := as("stranger", 1, "a guess"); !errors.Is(err, ErrRefused) {

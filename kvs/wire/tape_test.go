@@ -16,13 +16,13 @@ import (
 // for; what the server says then is in out.
 type tape struct {
 	net.Conn
-	in     bytes.Buffer
-	out    bytes.Buffer
-	id     Options // of the client; shaken is true without a handshake
-	nonce  []byte
-	text   []byte // for after the handshake
-	shaken bool
-	closed bool
+	in      bytes.Buffer
+	out     bytes.Buffer
+	options Options // of the client; shaken is true without a handshake
+	nonce   []byte
+	text    []byte // for after the handshake
+	shaken  bool
+	closed  bool
 }
 
 // newTape returns a connection on which text comes as it is.
@@ -34,9 +34,9 @@ func newTape(text []byte) *tape {
 
 // newClientTape returns a client's connection, on which text comes after the
 // handshake.
-func newClientTape(tb testing.TB, id Options, text []byte) *tape {
-	t := &tape{id: id, nonce: make([]byte, 16), text: text}
-	t.say(tb, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: t.nonce, Hello: id.Hello})
+func newClientTape(tb testing.TB, options Options, text []byte) *tape {
+	t := &tape{options: options, nonce: make([]byte, 16), text: text}
+	t.say(tb, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: t.nonce, Hello: options.Hello})
 	return t
 }
 
@@ -67,7 +67,7 @@ func (t *tape) Write(b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	whole, err := seal(answer{Proof: t.id.proof("client", c.Nonce, t.nonce)})
+	whole, err := seal(answer{Proof: t.options.proof("client", c.Nonce, t.nonce)})
 	if err != nil {
 		return 0, err
 	}

@@ -20,17 +20,17 @@ import (
 // connection is closed.
 func TestCallsTimeOutInABlackHole(t *testing.T) {
 	const timeout, callers = 300 * time.Millisecond, 8
-	sharedAndEncrypted := encryptedID(t)
+	sharedAndEncrypted := encryptedOptions(t)
 	sharedAndEncrypted.Shared = true
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-		for _, id := range []Options{binaryID, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
-			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, id.Codec, id.Shared, id.TLS != nil), func(t *testing.T) {
-				s := startServer(t, id, engine.NewMutex())
+		for _, options := range []Options{binaryOptions, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
+			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, options.Codec, options.Shared, options.TLS != nil), func(t *testing.T) {
+				s := startServer(t, options, engine.NewMutex())
 				proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
 					return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: way, At: 100_000}}
 				})
-				id.CallTimeout = timeout
-				client, _, err := Dial(context.Background(), proxy.Addr(), id)
+				options.CallTimeout = timeout
+				client, _, err := Dial(context.Background(), proxy.Addr(), options)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,14 +67,14 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 // can tell.
 func TestHalfAReplyTimesOut(t *testing.T) {
 	for _, codec := range []string{"binary", "gob"} {
-		id := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
-		s := startServer(t, id, engine.NewMutex())
+		options := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
+		s := startServer(t, options, engine.NewMutex())
 		// Replies are of 4 KiB each: this is in the middle of one.
 		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
 			return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: faultproxy.ToClient, At: 42_000}}
 		})
-		id.CallTimeout = 300 * time.Millisecond
-		client, _, err := Dial(context.Background(), proxy.Addr(), id)
+		options.CallTimeout = 300 * time.Millisecond
+		client, _, err := Dial(context.Background(), proxy.Addr(), options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,10 +115,10 @@ func poll(t *testing.T, otherwise string, holds func() bool) {
 // connection with them.
 func TestCallsInTimeGoOn(t *testing.T) {
 	const timeout = 2 * time.Second
-	id := binaryID
-	id.CallTimeout = timeout
-	s := startServer(t, id, slow{engine.NewMutex(), timeout / 4})
-	client := s.dial(t, id)
+	options := binaryOptions
+	options.CallTimeout = timeout
+	s := startServer(t, options, slow{engine.NewMutex(), timeout / 4})
+	client := s.dial(t, options)
 	var batch kvs.Batch
 	batch.Get([]byte("key"))
 	for begun := time.Now(); time.Since(begun) < timeout+timeout/2; {

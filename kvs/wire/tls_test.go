@@ -42,11 +42,11 @@ func issued(t testing.TB, a *certs.Authority, addr string) *tls.Config {
 	return config
 }
 
-// encryptedID is binaryID under TLS, for both sides.
-func encryptedID(t testing.TB) Options {
-	id := binaryID
-	id.TLS = issued(t, authority(t, time.Hour), "127.0.0.1")
-	return id
+// encryptedOptions is binaryOptions under TLS, for both sides.
+func encryptedOptions(t testing.TB) Options {
+	options := binaryOptions
+	options.TLS = issued(t, authority(t, time.Hour), "127.0.0.1")
+	return options
 }
 
 // Whoever does not speak TLS where the other does, or shows a certificate that
@@ -79,9 +79,9 @@ func TestEncryptionIsAgreed(t *testing.T) {
 		{"client without a certificate", good, silent, "the server does not take the client's certificate: tls: certificate required", "didn't provide a certificate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id, me := binaryID, binaryID
-			id.TLS, me.TLS = test.server, test.client
-			s := startServer(t, id, engine.NewMutex())
+			options, me := binaryOptions, binaryOptions
+			options.TLS, me.TLS = test.server, test.client
+			s := startServer(t, options, engine.NewMutex())
 			var client *Client
 			err := within(t, "Dial", func() (err error) {
 				client, _, err = Dial(context.Background(), s.addr, me)
@@ -107,7 +107,7 @@ func TestEncryptionIsAgreed(t *testing.T) {
 
 // What stops in the middle of TLS, or is none, ends its connection.
 func TestServerMeetsNoTLS(t *testing.T) {
-	s := startServer(t, encryptedID(t), engine.NewMutex())
+	s := startServer(t, encryptedOptions(t), engine.NewMutex())
 	for _, text := range []string{"", "\x16", "\x16\x03\x01", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01\x00\x05hello", strings.Repeat("\xff", 100_000)} {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestServerMeetsNoTLS(t *testing.T) {
 
 // TLS recognizes a handshake without it, of any length, from either side.
 func TestClearIsRecognized(t *testing.T) {
-	config := encryptedID(t).TLS
+	config := encryptedOptions(t).TLS
 	config.ServerName = "127.0.0.1"
 	for n := range 300 {
 		whole, err := seal(hello{Hello: Hello{Node: strings.Repeat("n", n)}})
@@ -158,14 +158,14 @@ func (o *overheard) Write(p []byte) (int, error) {
 // under TLS not at all.
 func TestEncryptionHides(t *testing.T) {
 	for _, test := range []struct {
-		id   Options
-		seen int
-	}{{binaryID, 2}, {encryptedID(t), 0}} {
+		options Options
+		seen    int
+	}{{binaryOptions, 2}, {encryptedOptions(t), 0}} {
 		socket, far := connected(t)
 		near, host := &overheard{Conn: socket}, &overheard{Conn: far}
 		ended := make(chan error, 1)
-		go func() { ended <- serve(host, test.id, service.New(engine.NewMutex())) }()
-		conn, _, err := test.id.reach(near, "127.0.0.1:1")
+		go func() { ended <- serve(host, test.options, service.New(engine.NewMutex())) }()
+		conn, _, err := test.options.reach(near, "127.0.0.1:1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestEncryptionHides(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 		if n := bytes.Count(near.all, secret) + bytes.Count(host.all, secret); n != test.seen {
-			t.Errorf("TLS %t: the value went over the wire %d times in clear, want %d", test.id.TLS != nil, n, test.seen)
+			t.Errorf("TLS %t: the value went over the wire %d times in clear, want %d", test.options.TLS != nil, n, test.seen)
 		}
 	}
 }

@@ -18,28 +18,28 @@ import (
 
 // each runs a test for every row of codecs, with every combination of the options
 // that the codec supports, and under TLS: what a codec must do is tested with it.
-func each(t *testing.T, test func(t *testing.T, id Options)) {
+func each(t *testing.T, test func(t *testing.T, options Options)) {
 	for _, c := range codecs {
-		for name, options := range map[string]Features{"": {}, " deduped": {Dedup: true}, " checked": {CRC: true}, " both": {Dedup: true, CRC: true}} {
-			if options.Dedup && !c.supports.Dedup || options.CRC && !c.supports.CRC {
+		for name, features := range map[string]Features{"": {}, " deduped": {Dedup: true}, " checked": {CRC: true}, " both": {Dedup: true, CRC: true}} {
+			if features.Dedup && !c.supports.Dedup || features.CRC && !c.supports.CRC {
 				continue
 			}
 			t.Run(c.name+name, func(t *testing.T) {
-				test(t, Options{Hello: Hello{Node: "node0", Codec: c.name, Features: options}, Token: "secret"})
+				test(t, Options{Hello: Hello{Node: "node0", Codec: c.name, Features: features}, Token: "secret"})
 			})
 		}
 	}
-	t.Run("encrypted", func(t *testing.T) { test(t, encryptedID(t)) })
+	t.Run("encrypted", func(t *testing.T) { test(t, encryptedOptions(t)) })
 }
 
 // Over either codec a store gives the results that it gives without a network,
 // for the same batches: of no operation, of one, and of many; with long values.
 func TestCallsAgreeWithoutNetwork(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
+	each(t, func(t *testing.T, options Options) {
 		random := newRandom(t)
-		far := startServer(t, id, engine.NewMutex())
+		far := startServer(t, options, engine.NewMutex())
 		near := service.New(engine.NewMutex()).Open("near")
-		client := far.dial(t, id)
+		client := far.dial(t, options)
 		sizes := []struct{ ops, longest int }{
 			{0, 0}, {1, 0}, {1, kvs.MaxValueLen}, {20, kvs.MaxValueLen}, {255, 100}, {256, 100}, {257, 100}, {20_000, 300}, {3, 10}, {0, 0},
 		}
@@ -67,8 +67,8 @@ func TestCallsAgreeWithoutNetwork(t *testing.T) {
 // A Call is used again, its batch and reply grow and shrink, and nothing of one
 // call shows in the next.
 func TestCallIsUsedAgain(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+	each(t, func(t *testing.T, options Options) {
+		client := startServer(t, options, engine.NewMutex()).dial(t, options)
 		one := kvs.Call{Batch: new(kvs.Batch), Reply: new(kvs.Reply)}
 		for i, size := range []int{10, 100_000, 0, 1, 500} {
 			one.Batch.Reset()
@@ -92,8 +92,8 @@ func TestCallIsUsedAgain(t *testing.T) {
 // The calls of one connection take effect in the order in which they were
 // sent, though nobody waited in between.
 func TestCallsTakeEffectInOrder(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+	each(t, func(t *testing.T, options Options) {
+		client := startServer(t, options, engine.NewMutex()).dial(t, options)
 		const rounds = 100
 		calls := make([]kvs.Call, rounds)
 		for i := range calls {
@@ -119,12 +119,12 @@ func TestCallsTakeEffectInOrder(t *testing.T) {
 
 // Many clients, each shared by several goroutines, at once.
 func TestConcurrentClients(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		s := startServer(t, id, engine.NewMutex())
+	each(t, func(t *testing.T, options Options) {
+		s := startServer(t, options, engine.NewMutex())
 		const clients, goroutines, calls = 4, 3, 30
 		var group sync.WaitGroup
 		for c := range clients {
-			client := s.dial(t, id)
+			client := s.dial(t, options)
 			for g := range goroutines {
 				group.Go(func() {
 					key := fmt.Appendf(nil, "%d-%d", c, g)
@@ -153,9 +153,9 @@ func TestConcurrentClients(t *testing.T) {
 
 // A client that closes ends its session, and no other.
 func TestConnectionEnds(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		s := startServer(t, id, engine.NewMutex())
-		stays, goes := s.dial(t, id), s.dial(t, id)
+	each(t, func(t *testing.T, options Options) {
+		s := startServer(t, options, engine.NewMutex())
+		stays, goes := s.dial(t, options), s.dial(t, options)
 		var batch kvs.Batch
 		batch.Get([]byte("k"))
 		for range 2 {
@@ -183,10 +183,10 @@ func TestConnectionEnds(t *testing.T) {
 
 // Close ends a call that is under way, and so does the server's end.
 func TestCallUnderWayFails(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
+	each(t, func(t *testing.T, options Options) {
 		e := newBlocker()
-		s := startServer(t, id, e)
-		client := s.dial(t, id)
+		s := startServer(t, options, e)
+		client := s.dial(t, options)
 		var batch kvs.Batch
 		batch.Get([]byte("k"))
 		one := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
@@ -204,8 +204,8 @@ func TestCallUnderWayFails(t *testing.T) {
 // A panic in the engine answers that call with an error; the connection goes
 // on.
 func TestErrorReply(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		client := startServer(t, id, &fragile{engine.NewMutex()}).dial(t, id)
+	each(t, func(t *testing.T, options Options) {
+		client := startServer(t, options, &fragile{engine.NewMutex()}).dial(t, options)
 		var bad, good kvs.Batch
 		bad.Get([]byte("boom"))
 		good.Get([]byte("k"))
@@ -237,8 +237,8 @@ func (f fragile) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // so, and a batch that would not fit one is not sent at all. The connection
 // goes on.
 func TestTooLarge(t *testing.T) {
-	each(t, func(t *testing.T, id Options) {
-		client := startServer(t, id, engine.NewMutex()).dial(t, id)
+	each(t, func(t *testing.T, options Options) {
+		client := startServer(t, options, engine.NewMutex()).dial(t, options)
 		var put, gets, puts kvs.Batch
 		put.Append(kvs.Put, []byte("k"), make([]byte, kvs.MaxValueLen))
 		for range kvs.MaxBody/kvs.MaxValueLen + 1 {
@@ -249,7 +249,7 @@ func TestTooLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		tooLarge := []*kvs.Batch{&gets, &puts}
-		if id.Dedup {
+		if options.Dedup {
 			tooLarge = tooLarge[1:] // the reply holds its one value once, and fits
 		}
 		for _, large := range tooLarge {
