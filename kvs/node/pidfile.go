@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -142,21 +144,26 @@ func Reap() (ended []string, err error) {
 		return nil, err
 	}
 	var errs []error
-	for _, path := range files {
-		f, alive, err := readPidFile(path)
-		if err == nil && alive {
-			if err = Signal(f.ProcessID, syscall.SIGKILL); err == nil {
-				ended = append(ended, f.String())
-			}
-		}
-		if err == nil {
+	alive := map[string]pidFile{}
+	for _, path := range files { // all before the first wait: the launcher ends a run's other nodes when one is gone
+		f, lives, err := readPidFile(path)
+		if err == nil && lives {
+			alive[path], err = f, send(f.ProcessID, syscall.SIGKILL)
+		} else if err == nil {
 			err = os.Remove(path)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the process may remove it itself
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 	}
-	return ended, errors.Join(errs...)
+	for _, path := range slices.Sorted(maps.Keys(alive)) {
+		err := waitGone(alive[path].ProcessID)
+		if err == nil {
+			ended = append(ended, alive[path].String())
+			err = os.Remove(path)
+		}
+		errs = append(errs, err)
+	}
+	// The process or its launcher may remove a pid file itself.
+	return ended, errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })...)
 }
 
 // printReaped executes ReapFlag: it prints each line of Reap as "kvlab NUMBER TEXT".
