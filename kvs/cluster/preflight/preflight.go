@@ -2,6 +2,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,16 +54,11 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	}
 	p.RTTs = rtts
 	p.Findings = append(p.Findings, findings(s.machines, rtts, needs)...)
-	// Failures first: the verdict is the first of them.
-	slices.SortStableFunc(p.Findings, func(a, b metrics.Finding) int {
-		return rank[a.Grade] - rank[b.Grade]
-	})
+	// Failures first ("fail" is before "warn"): the verdict is the first of them.
+	slices.SortStableFunc(p.Findings, func(a, b metrics.Finding) int { return cmp.Compare(a.Grade, b.Grade) })
 	p.LengthS = time.Since(p.Started).Seconds()
 	return p, failure(p)
 }
-
-// rank orders grades, the worst first.
-var rank = map[metrics.Grade]int{metrics.Fail: 0, metrics.Warn: 1}
 
 // failure turns the failures into faults.
 func failure(p metrics.Preflight) error {

@@ -86,7 +86,13 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	if err != nil {
 		return err
 	}
-	places = onePerCopy(places)
+	seen := make(map[copyKey]bool)
+	places = slices.DeleteFunc(slices.Clone(places), func(p plan.Place) bool {
+		key := copyKey{p.Node.Name, p.Role}
+		known := seen[key]
+		seen[key] = true
+		return known
+	})
 	faults := make([]error, len(places))
 	Each(len(places), Parallel, func(i int) {
 		place := places[i]
@@ -115,19 +121,6 @@ func (r *Runner) sums(places []plan.Place) (map[metrics.Role]string, error) {
 		return nil, &plan.Fault{Reason: format.OneLine(err.Error())}
 	}
 	return sums, nil
-}
-
-// onePerCopy omits the places whose node gets its program for an earlier place.
-func onePerCopy(places []plan.Place) []plan.Place {
-	var first []plan.Place
-	seen := make(map[copyKey]bool)
-	for _, place := range places {
-		if key := (copyKey{place.Node.Name, place.Role}); !seen[key] {
-			seen[key] = true
-			first = append(first, place)
-		}
-	}
-	return first
 }
 
 // leaveDelay limits the time for which the pipes of an ended process are still read: a
