@@ -29,11 +29,11 @@ type Row struct {
 // rows are all engines, the default first.
 var rows = []Row{
 	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
-	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", open: func(Options) (kvs.Engine, error) { return new(SyncMapPlain), nil }},
+	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
 	{Name: "slab", Description: "a hash table outside of the collector's heap", open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
-	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", open: func(Options) (kvs.Engine, error) { return NewXSync(), nil }},
-	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", open: func(Options) (kvs.Engine, error) { return NewSharded(), nil }},
-	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return NewRWMutex(), nil }},
+	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
+	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
+	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return newRWMutex(), nil }},
 	{Name: "mutex", Description: "one map behind a Mutex", open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
 	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }

@@ -6,26 +6,26 @@ import (
 	"kvlab/kvs"
 )
 
-// RWMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but all of
+// rwMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but all of
 // them write to the lock's reader count. Consecutive operations that all read or all write
 // take the lock once.
-type RWMutex struct {
+type rwMutex struct {
 	mu     sync.RWMutex
 	values map[string][]byte // guarded by mu; values are immutable
 }
 
-// NewRWMutex returns an empty engine.
-func NewRWMutex() *RWMutex { return &RWMutex{values: map[string][]byte{}} }
+// newRWMutex returns an empty engine.
+func newRWMutex() *rwMutex { return &rwMutex{values: map[string][]byte{}} }
 
 // Len is the number of keys.
-func (m *RWMutex) Len() int {
+func (m *rwMutex) Len() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.values)
 }
 
 // Apply executes ops in order; see kvs.Engine.
-func (m *RWMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (m *rwMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for len(ops) > 0 {
 		n := 1
 		for n < len(ops) && ops[n].Kind.Writes() == ops[0].Kind.Writes() {

@@ -8,9 +8,9 @@ import (
 	"kvlab/kvs"
 )
 
-// Sharded is 1024 maps, each behind a sync.RWMutex. The key's hash selects the map. Most
+// shardedMap is 1024 maps, each behind a sync.RWMutex. The key's hash selects the map. Most
 // lab solutions end with such a store.
-type Sharded struct {
+type shardedMap struct {
 	seed   maphash.Seed
 	shards [mapShards]mapShard
 }
@@ -23,9 +23,9 @@ type mapShard struct {
 	_      [32]byte          // keeps locks in separate cache lines
 }
 
-// NewSharded returns an empty engine.
-func NewSharded() *Sharded {
-	s := &Sharded{seed: maphash.MakeSeed()}
+// newSharded returns an empty engine.
+func newSharded() *shardedMap {
+	s := &shardedMap{seed: maphash.MakeSeed()}
 	for i := range s.shards {
 		s.shards[i].values = map[string][]byte{}
 	}
@@ -33,7 +33,7 @@ func NewSharded() *Sharded {
 }
 
 // Len is the number of keys.
-func (s *Sharded) Len() int {
+func (s *shardedMap) Len() int {
 	n := 0
 	for i := range s.shards {
 		shard := &s.shards[i]
@@ -45,7 +45,7 @@ func (s *Sharded) Len() int {
 }
 
 // Apply executes ops in order; see kvs.Engine.
-func (s *Sharded) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (s *shardedMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for i := range ops {
 		op := &ops[i]
 		shard := &s.shards[maphash.Bytes(s.seed, op.Key)%mapShards]

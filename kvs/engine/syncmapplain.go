@@ -8,18 +8,18 @@ import (
 	"kvlab/kvs"
 )
 
-// SyncMapPlain is a sync.Map with one entry a key, as in the labs' servers. The
+// syncMapPlain is a sync.Map with one entry a key, as in the labs' servers. The
 // zero SyncMapPlain is empty.
-type SyncMapPlain struct {
+type syncMapPlain struct {
 	values sync.Map // string -> immutable []byte
 	length atomic.Int64
 }
 
 // Len is the number of keys.
-func (m *SyncMapPlain) Len() int { return int(m.length.Load()) }
+func (m *syncMapPlain) Len() int { return int(m.length.Load()) }
 
 // Apply executes ops in order; see kvs.Engine.
-func (m *SyncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (m *syncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for i := range ops {
 		op := &ops[i]
 		var old any

@@ -8,19 +8,19 @@ import (
 	"kvlab/kvs"
 )
 
-// XSync is the concurrent map of github.com/puzpuzpuz/xsync, used as documented.
-type XSync struct {
+// xsyncMap is the concurrent map of github.com/puzpuzpuz/xsync, used as documented.
+type xsyncMap struct {
 	values *xsync.Map[string, []byte] // values are immutable
 }
 
-// NewXSync returns an empty engine.
-func NewXSync() *XSync { return &XSync{xsync.NewMap[string, []byte]()} }
+// newXSync returns an empty engine.
+func newXSync() *xsyncMap { return &xsyncMap{xsync.NewMap[string, []byte]()} }
 
 // Len is the number of keys.
-func (x *XSync) Len() int { return x.values.Size() }
+func (x *xsyncMap) Len() int { return x.values.Size() }
 
 // Apply executes ops in order; see kvs.Engine.
-func (x *XSync) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (x *xsyncMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for i := range ops {
 		op := &ops[i]
 		var old []byte

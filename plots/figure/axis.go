@@ -103,12 +103,12 @@ func (name Ticks) Ticks(low, high float64) (marks []plot.Tick) {
 	return marks
 }
 
-// LogTicks are gonum's ticks of a logarithmic axis. The function labels 1, 2 and 5
+// logTicks are gonum's ticks of a logarithmic axis. The function labels 1, 2 and 5
 // times every power of ten or, over more than three decades, the powers alone.
-type LogTicks func(float64) string
+type logTicks func(float64) string
 
 // Ticks returns the ticks within [low, high].
-func (name LogTicks) Ticks(low, high float64) []plot.Tick {
+func (name logTicks) Ticks(low, high float64) []plot.Tick {
 	marks := plot.LogTicks{}.Ticks(low/10, high) // gonum's would begin too high below 1
 	for i, mark := range marks {
 		digit := math.Round(mark.Value / math.Pow(10, math.Floor(math.Log10(mark.Value*(1+1e-9)))))
@@ -127,9 +127,9 @@ func Top(high float64) float64 {
 	return 1
 }
 
-// LogRange is the range of a logarithmic axis around [low, high]: from and to 1, 2
+// logRange is the range of a logarithmic axis around [low, high]: from and to 1, 2
 // or 5 times a power of ten, with room for labels at the curves.
-func LogRange(low, high float64) (float64, float64) {
+func logRange(low, high float64) (float64, float64) {
 	return roundDown(low / 1.1), 1 / roundDown(1/(high*1.25))
 }
 

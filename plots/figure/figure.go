@@ -54,7 +54,7 @@ func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
 	for _, part := range []struct {
 		style text.Style
 		words string
-	}{{Bold(19, Ink), f.Title}, {Sans(12.5, Grey), f.Subtitle}, {Bold(12.5, Alarm), f.Alarm}} {
+	}{{bold(19, Ink), f.Title}, {sans(12.5, Grey), f.Subtitle}, {bold(12.5, Alarm), f.Alarm}} {
 		for _, line := range wrap(part.words, part.style, c.Size().X, 2) {
 			c.FillText(part.style, vg.Point{X: c.Min.X, Y: c.Max.Y - part.style.Font.Size}, line)
 			c.Max.Y -= 1.35 * part.style.Font.Size
@@ -132,13 +132,13 @@ const (
 
 // draw draws the group at the top of c, row by row, and returns its height.
 func (g Group) draw(c draw.Canvas) vg.Length {
-	style, left := Sans(12.5, Ink), c.Min.X
+	style, left := sans(12.5, Ink), c.Min.X
 	if len(g.Entries) == 0 {
 		return 0
 	}
 	at := vg.Point{X: left, Y: c.Max.Y - style.Font.Size}
 	if g.Name != "" {
-		c.FillText(Bold(12.5, Grey), at, g.Name)
+		c.FillText(bold(12.5, Grey), at, g.Name)
 		left += legendHead
 	}
 	at.X = left

@@ -39,9 +39,9 @@ func TestTicks(t *testing.T) {
 		{"seconds", Ticks(short), -8.7, 30.4, "-5 0 5 10 15 20 25 30"},
 		{"a short run", Ticks(short), -0.32, 0.32, "-0.3 -0.2 -0.1 0 0.1 0.2 0.3"},
 		{"ops/s", Ticks(short), 0, 12.5e6, "0 2e+06 4e+06 6e+06 8e+06 1e+07 1.2e+07"},
-		{"two decades", LogTicks(short), 0.5, 20, "0.5 1 2 5 10 20"},
-		{"below one", LogTicks(short), 0.02, 0.5, "0.02 0.05 0.1 0.2 0.5"},
-		{"six decades", LogTicks(short), 0.001, 1000, "0.001 0.01 0.1 1 10 100 1000"},
+		{"two decades", logTicks(short), 0.5, 20, "0.5 1 2 5 10 20"},
+		{"below one", logTicks(short), 0.02, 0.5, "0.02 0.05 0.1 0.2 0.5"},
+		{"six decades", logTicks(short), 0.001, 1000, "0.001 0.01 0.1 1 10 100 1000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := labels(test.ticker, test.low, test.high); got != test.want {
@@ -68,7 +68,7 @@ func TestLogRange(t *testing.T) {
 	for _, test := range []struct{ low, high, wantLow, wantHigh float64 }{
 		{1.3, 63, 1, 100}, {0.11, 7.9, 0.1, 10}, {0.001, 3.9, 0.0005, 5}, {3, 3, 2, 5},
 	} {
-		low, high := LogRange(test.low, test.high)
+		low, high := logRange(test.low, test.high)
 		if math.Abs(low/test.wantLow-1) > 1e-9 || math.Abs(high/test.wantHigh-1) > 1e-9 {
 			t.Errorf("LogRange(%g, %g) = %g, %g, want %g, %g", test.low, test.high, low, high, test.wantLow, test.wantHigh)
 		}
@@ -76,7 +76,7 @@ func TestLogRange(t *testing.T) {
 }
 
 func TestWrapCutsVisibly(t *testing.T) {
-	style := Bold(13.5, Alarm)
+	style := bold(13.5, Alarm)
 	words := "INVALID: " + strings.Repeat("word ", 200) + strings.Repeat("x", 400)
 	lines := wrap(words, style, 600, 2)
 	if len(lines) != 2 || !strings.HasSuffix(lines[1], "…") {

@@ -28,9 +28,9 @@ func NewPanel(x, y string) *Panel {
 		axis.Padding = 0
 		axis.Color, axis.Width = Grey, vg.Points(0.8)
 		axis.Tick.Color, axis.Tick.Width = Grey, vg.Points(0.8)
-		axis.Tick.Label.Font = Sans(12, Ink).Font
+		axis.Tick.Label.Font = sans(12, Ink).Font
 		axis.Tick.Label.Color = Ink
-		axis.Label.TextStyle.Font = Sans(13, Ink).Font
+		axis.Label.TextStyle.Font = sans(13, Ink).Font
 		axis.Label.TextStyle.Color = Ink
 		axis.Label.Padding = vg.Points(4)
 	}
@@ -59,9 +59,9 @@ func (p *Panel) Function(style draw.LineStyle, f func(float64) float64) {
 }
 
 // LogY makes the y axis logarithmic, around [low, high] as LogRange says.
-func (p *Panel) LogY(low, high float64, label LogTicks) {
+func (p *Panel) LogY(low, high float64, label logTicks) {
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, label
-	p.Y.Min, p.Y.Max = LogRange(low, high)
+	p.Y.Min, p.Y.Max = logRange(low, high)
 }
 
 // Notice adds a line of text in the middle of the panel.
@@ -71,7 +71,7 @@ type notice string
 
 // Plot writes the notice.
 func (n notice) Plot(c draw.Canvas, _ *plot.Plot) {
-	style := Sans(16, Grey)
+	style := sans(16, Grey)
 	style.XAlign, style.YAlign = text.XCenter, text.YCenter
 	c.FillText(style, c.Center(), strings.Join(wrap(string(n), style, c.Size().X, 3), "\n"))
 }
@@ -93,7 +93,7 @@ type spans []Span
 func (s spans) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	inside := func(at float64) vg.Length { return min(max(x(at), c.Min.X), c.Max.X) }
-	style := Sans(12, Grey)
+	style := sans(12, Grey)
 	style.XAlign = text.XCenter
 	for _, span := range s {
 		left, right := inside(span.Start), inside(span.End)
@@ -138,7 +138,7 @@ func (l labelled) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	var boxes []vg.Rectangle
 	for _, label := range l.all {
-		style, at := Sans(12, l.color), vg.Point{X: x(label.At.X) + 8, Y: y(label.At.Y) - 6}
+		style, at := sans(12, l.color), vg.Point{X: x(label.At.X) + 8, Y: y(label.At.Y) - 6}
 		style.XAlign, style.YAlign = text.XLeft, text.YTop
 		if label.Left {
 			style.XAlign, at.X = text.XRight, at.X-14

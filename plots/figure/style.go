@@ -67,8 +67,8 @@ func Box(style draw.LineStyle) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: draw.BoxGlyph{}}
 }
 
-// Sans is text of a size in points.
-func Sans(size float64, c color.Color) text.Style {
+// sans is text of a size in points.
+func sans(size float64, c color.Color) text.Style {
 	return text.Style{
 		Color:   c,
 		Font:    plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)},
@@ -76,9 +76,9 @@ func Sans(size float64, c color.Color) text.Style {
 	}
 }
 
-// Bold is Sans in a heavier weight.
-func Bold(size float64, c color.Color) text.Style {
-	style := Sans(size, c)
+// bold is sans in a heavier weight.
+func bold(size float64, c color.Color) text.Style {
+	style := sans(size, c)
 	style.Font.Weight = font.WeightBold
 	return style
 }
