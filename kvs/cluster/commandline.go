@@ -59,7 +59,7 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 			if _, unknown := format.UnknownFlag(err, fs, "--"); unknown != nil {
 				err = unknown
 			}
-			return fmt.Errorf("%w (see --help)", err)
+			return fmt.Errorf("%w (see --help)", format.WrongValue(err, fs))
 		}
 		if args = fs.Args(); len(args) > 0 {
 			t.words, args = append(t.words, args[0]), args[1:]

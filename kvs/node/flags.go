@@ -68,7 +68,7 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
 			}
 		}
-		return UsageError{fmt.Errorf("%w (-help lists the flags)", err)}
+		return UsageError{fmt.Errorf("%w (-help lists the flags)", format.WrongValue(err, f.FlagSet))}
 	}
 	if f.NArg() > 0 {
 		return UsageError{fmt.Errorf("unexpected argument %q: every setting is a flag, -name value (-help lists them)", f.Arg(0))}

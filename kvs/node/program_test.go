@@ -94,7 +94,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{[]string{"-settings"}, 0, `{"loud":"false","times":"1","word":"hello"}`, ""},
 		{[]string{"--settings", "-word", "a b", "-times=3"}, 0, `{"loud":"false","times":"3","word":"a b"}`, ""},
-		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: parse error (-help lists the flags)`},
+		{[]string{"-settings", "-times", "x"}, 2, "", `echo: invalid value "x" for flag -times: want a whole number (-help lists the flags)`},
 		{[]string{"-settings", "-help"}, 2, "", "echo: -help works only on the program's own command line"},
 		{[]string{"-times", "2", "-settings"}, 2, "", "echo: -settings: unknown flag (-help lists the flags)"},
 	} {

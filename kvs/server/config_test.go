@@ -75,7 +75,7 @@ func TestParseErrors(t *testing.T) {
 		{"-max-connections many", "-max-connections"},
 		{"-max-memory 12GB", `-max-memory "12GB": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
 		{"-max-frame 0", "-max-frame 0: want 1 to 67108864 bytes"},
-		{"-request-timeout 5", `-request-timeout: parse error`},
+		{"-request-timeout 5", `-request-timeout: want a time such as 500ms or 2s`},
 		{"-idle-timeout 0s", "-idle-timeout 0s: want at least 1s"},
 		{"-inject sleep=1s", `-inject "sleep=1s": want slowdown=5%, pause=100ms@10s or service=1ms`},
 		{"-sample-every 2s", "-sample-every 2s: want 10ms to 1s, or 0"},

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Nearest is the choice that differs from a word by the fewest changed, added or
@@ -60,4 +61,24 @@ func UnknownFlag(err error, flags *flag.FlagSet, dashes string) (name string, un
 	var choices []string
 	flags.VisitAll(func(f *flag.Flag) { choices = append(choices, f.Name) })
 	return name, fmt.Errorf("%s%s: unknown flag%s", dashes, name, DidYouMean(name, dashes, choices))
+}
+
+// WrongValue says what a flag's value must be where err, of flags.Parse, says only
+// "parse error".
+func WrongValue(err error, flags *flag.FlagSet) error {
+	text, ok := strings.CutSuffix(err.Error(), ": parse error")
+	if !ok {
+		return err
+	}
+	want := "a number"
+	// Only the flag package's own types say "parse error", and all of them are Getters.
+	switch flags.Lookup(text[strings.LastIndex(text, " -")+2:]).Value.(flag.Getter).Get().(type) {
+	case int, int64, uint, uint64:
+		want = "a whole number"
+	case bool:
+		want = "true or false"
+	case time.Duration:
+		want = "a time such as 500ms or 2s"
+	}
+	return fmt.Errorf("%s: want %s", text, want)
 }
