@@ -144,7 +144,7 @@ func checkImports(t *testing.T, room string, paths, allowed []string) {
 }
 
 // TestNoDebugPages: no program of ours has Go's debug pages, which would be
-// served to whoever connects as soon as one listens for HTTP.
+// served to every client as soon as a program listens for HTTP.
 func TestNoDebugPages(t *testing.T) {
 	out, err := exec.Command("go", "list", "-pgo=off", "-deps", "./...").Output()
 	if err != nil {

@@ -39,7 +39,7 @@ func (s steppedClock) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// A wall clock that is set by an hour in the window changes nothing, and is told of.
+// A wall clock that is set by an hour in the window changes nothing, and the run reports it.
 func TestClockStep(t *testing.T) {
 	for _, set := range []bool{false, true} {
 		tr, _, _ := newRemoteTrial(t)

@@ -12,7 +12,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// runMany starts, synchronises and ends a run of so many simulated nodes, half
+// runMany starts, synchronises and ends a run of simulated nodes, half
 // of them servers: processes that only speak the control protocol.
 func runMany(tb testing.TB, nodes int) *testRun {
 	tb.Helper()

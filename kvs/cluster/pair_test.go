@@ -35,7 +35,7 @@ func pairOf(t *testing.T, fault string) (runs []metrics.Run, errs []error, stder
 	return runs, errs, tr.stderr.String()
 }
 
-// Trials at the same time have one window, each its own result and lines of its own,
+// Trials at the same time have one window. Each has its own result and lines,
 // and say of each other.
 func TestPair(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// When one of them dies the other comes to its end, and has its own verdict.
+// When one of them dies, the other ends with its own verdict.
 func TestPairOfWhichOneDies(t *testing.T) {
 	t.Parallel()
 	runs, errs, stderr := pairOf(t, "node2:kill:load")

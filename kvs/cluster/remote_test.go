@@ -34,7 +34,7 @@ esac
 exec sh -c "$*"
 `
 
-// newRemoteTrial is a trial over fake ssh, with a node's folder of its own:
+// newRemoteTrial is a trial over fake ssh, with its own node folder:
 // the fake id names the user after the test's process and directory.
 func newRemoteTrial(t *testing.T) (tr *testRun, log, remoteDir string) {
 	t.Helper()

@@ -81,7 +81,7 @@ func TestSlurm(t *testing.T) {
 	const nodes, others = "node[0-2]", "node[3-4]"
 
 	// slurmctld looks at time limits each 30 s, so this one goes beside the
-	// others, on nodes of its own.
+	// others, on its own nodes.
 	t.Run("time limit", func(t *testing.T) {
 		t.Parallel()
 		r := newSlurmRun(t, cluster, programs, others)

@@ -173,7 +173,7 @@ func (s slurmCluster) command(name string, args ...string) *exec.Cmd {
 
 var granted = regexp.MustCompile(`Granted job allocation ([0-9]+)`)
 
-// allocate begins a job on some nodes, without any process of its own. The
+// allocate begins a job on some nodes, without a process. The
 // programs in what it returns know the cluster.
 func (s slurmCluster) allocate(t *testing.T, nodeList string) nodes.Slurm {
 	t.Helper()

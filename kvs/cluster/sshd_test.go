@@ -112,7 +112,7 @@ func keygen(t *testing.T, path string) {
 	}
 }
 
-// freePort is a port on loopback that nobody listens on at the moment.
+// freePort is a port on loopback on which no process listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

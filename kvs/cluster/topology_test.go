@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics"
 )
 
-// Each case is a command line over so many nodes, 0 for this machine, and what
-// it comes to: the servers' names, then the clients', or the error.
+// Each case is a command line over a number of nodes, 0 for this machine, and what
+// it means: the servers' names, then the clients', or the error.
 func TestTopologies(t *testing.T) {
 	tests := []struct {
 		available int
@@ -117,7 +117,7 @@ func TestTopologyErrors(t *testing.T) {
 	}
 }
 
-// A symmetric run is a class of its own in run.json and in summary.txt.
+// A symmetric run is a separate class in run.json and in summary.txt.
 func TestSymmetricRun(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)

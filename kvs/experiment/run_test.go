@@ -91,7 +91,7 @@ func together(plan metrics.Sweep) metrics.Sweep {
 
 var twoByTwo = []metrics.Knob{{Name: "a", Values: []string{"1", "2"}}, {Name: "b", Values: []string{"x", "y"}}}
 
-// Killed at any moment, once or twice, a sweep comes to the same trials as one
+// Killed at any moment, once or twice, a sweep makes the same trials as one
 // that was left alone: none is lost, made twice or made in another order.
 func TestResumeAfterKill(t *testing.T) {
 	third := func(number int) bool { return number%3 == 0 }

@@ -85,7 +85,7 @@ func TestMainSaysThatTheLeaseRanOut(t *testing.T) {
 	}
 }
 
-// A program that does not stop, or is stuck in a pipe that nobody reads, does
+// A program that does not stop, or is stuck in a pipe without a reader, does
 // not keep its process from ending.
 func TestMainLeavesStuckWorkBehind(t *testing.T) {
 	t.Parallel()

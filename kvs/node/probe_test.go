@@ -80,7 +80,7 @@ func TestQuestionErrors(t *testing.T) {
 }
 
 // Two probes listen on the addresses of servers to be; one sees the other, and
-// is refused where nobody listens. After their end the addresses are free, with
+// is refused where no process listens. After their end the addresses are free, with
 // no connection in TIME_WAIT on them.
 func TestFactsAndDial(t *testing.T) {
 	port := freePort(t)
@@ -107,7 +107,7 @@ func TestFactsAndDial(t *testing.T) {
 	}
 }
 
-// freePort is an address on loopback on which nobody listens.
+// freePort is an address on loopback on which no process listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -81,7 +81,7 @@ func TestMainByHand(t *testing.T) {
 	}
 }
 
-// -settings says what a command line comes to, and does none of it.
+// -settings prints the flags' final values and runs nothing.
 func TestSettings(t *testing.T) {
 	program := echo(func(context.Context, *Node, string, string) error {
 		t.Error("the program ran")

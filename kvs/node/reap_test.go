@@ -43,7 +43,7 @@ var waiter = Program{Name: "waiter", Role: metrics.Server, Parse: func(args []st
 	}, err
 }}
 
-// child is a node in a process of its own, and its launcher.
+// child is a node in a separate process, and its launcher.
 type child struct {
 	*launcher
 	cmd *exec.Cmd

@@ -57,7 +57,7 @@ func TestBalancedGoldenVectors(t *testing.T) {
 	for _, test := range []struct {
 		servers int
 		owners  string // of ids 0 to 15, in hexadecimal
-		hash    uint64 // of the owners of ids 0 to 19999, half of which nobody knew of
+		hash    uint64 // of the owners of ids 0 to 19999, half of which were not in the table
 	}{
 		{1, "0000000000000000", 0x4114ed7c89114da5},
 		{2, "0111010101010101", 0x02607853289c3a81},

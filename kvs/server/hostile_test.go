@@ -23,7 +23,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// filesVariable makes the test binary a server that may open so many files.
+// filesVariable makes the test binary a server with a limit of open files.
 const filesVariable = "KVLAB_TEST_FILES"
 
 func TestMain(m *testing.M) {

@@ -154,7 +154,7 @@ func TestConnectionCap(t *testing.T) {
 	put(t, stays, "second")
 }
 
-// first is told of one connection, the first.
+// first receives one connection, the first.
 func TestFirstConnection(t *testing.T) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -59,7 +59,7 @@ func TestMemoryOf(t *testing.T) {
 	}
 }
 
-// A server that is filled gives up with an error of its own, before it has much
+// A server that is full ends with its own error, before it has much
 // more than it may have.
 func TestMemoryIsFull(t *testing.T) {
 	used, err := usage.ResidentBytes()

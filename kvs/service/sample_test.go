@@ -79,7 +79,7 @@ func TestSampleBusiest(t *testing.T) {
 			t.Errorf("cell %d with %d operations is missing", cell, ops)
 		}
 	}
-	if got := len(sample.Busiest(1000)); got != len(want)+19 && got != len(want)+20 { // 0 is asked for by nobody
+	if got := len(sample.Busiest(1000)); got != len(want)+19 && got != len(want)+20 { // key 0 may be without an operation
 		t.Errorf("%d cells in all of %d", got, len(want)+20)
 	}
 }

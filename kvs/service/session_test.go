@@ -85,7 +85,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 	}
 }
 
-// A call that failed comes to the same end again.
+// A call that failed gets the same error again.
 func TestErrorsAreRemembered(t *testing.T) {
 	service := service.New(engine.NewMutex())
 	session := resume(t, service, aSession(1))

@@ -117,7 +117,7 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-// The first value is compared in full, and then one in so many on average, at
+// The first value is compared in full, and then one in N on average, at
 // distances that differ by chance.
 func TestCheckerShare(t *testing.T) {
 	const values = 16_000

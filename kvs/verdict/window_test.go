@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics"
 )
 
-// measuring gives the clients of a run windows of 100 s, so many seconds after
+// measuring gives the clients of a run windows of 100 s, some seconds after
 // the first client's, with one operation in each slot of the edges and the rest
 // of a rate between.
 func measuring(run *judged, rates []uint64, after ...float64) {

@@ -53,7 +53,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// frameSeeds are what FuzzServer begins with: the bytes of a request, of so many
+// frameSeeds are what FuzzServer begins with: the bytes of a request, of some number of
 // operations, that still need a header and a checksum, or have them.
 func frameSeeds() (seeds []frameSeed) {
 	var one kvs.Batch
@@ -130,7 +130,7 @@ func storedAndRead(value string) []string {
 	return []string{"found false read false value \"\"", "found true read true value \"" + value + "\""}
 }
 
-// FuzzHandshake: strangers are turned away whatever they say, and nobody gets
+// FuzzHandshake: strangers are refused whatever they send, and no one gets
 // past without the token.
 func FuzzHandshake(f *testing.F) {
 	t := newClientTape(f, Options{Hello: Hello{Node: "n", Codec: "binary"}}, nil)

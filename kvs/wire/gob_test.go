@@ -47,7 +47,7 @@ func (s stranger) call(t *testing.T, method string, body any) (rpc.Response, gob
 	return head, reply
 }
 
-// Operations travel as structs of key, value and kind: whoever knows that can
+// Operations travel as structs of key, value and kind: a program that knows that can
 // write a client with encoding/gob alone.
 func TestGobIsOpen(t *testing.T) {
 	s := startServer(t, gobOptions, engine.NewMutex())

@@ -267,7 +267,7 @@ func (h *hasty) SetDeadline(t time.Time) error {
 	return h.Conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
 }
 
-// A peer that says nothing, or stops halfway, holds nobody for longer than the
+// A peer that sends nothing, or stops halfway, holds no server for longer than the
 // handshake's time.
 func TestHandshakeMeetsSilence(t *testing.T) {
 	halves := map[string]func(net.Conn) error{

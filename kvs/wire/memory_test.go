@@ -88,7 +88,7 @@ func TestMemoryOfABadConnection(t *testing.T) {
 	for _, test := range []struct {
 		name, codec string
 		crc         bool
-		texts       [][]byte // each on a connection of its own, all to one server
+		texts       [][]byte // each on its own connection, all to one server
 	}{
 		{"frame seeds", "binary", false, seedFrames(false)},
 		{"frame seeds", "binary", true, seedFrames(true)},
@@ -148,8 +148,8 @@ func seedFrames(crc bool) (texts [][]byte) {
 	return texts
 }
 
-// greedy is a batch that stores so many of the largest values, one after another
-// under one key, and reads what is there so many times.
+// greedy is a batch that stores the largest value puts times under one key, and then
+// reads the key gets times.
 func greedy(puts, gets int) []byte {
 	var batch kvs.Batch
 	value := make([]byte, kvs.MaxValueLen)
@@ -180,7 +180,7 @@ func greedyGob(t *testing.T, method string, puts, gets int) []byte {
 	return text.Bytes()
 }
 
-// serveApart starts a server in a process of its own. It returns its lines, its
+// serveApart starts a server in a separate process. It returns its lines, its
 // address, and what its heap has had so far.
 func serveApart(t *testing.T, codec string) (lines *bufio.Reader, addr string, heap int64) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs/wire/faultproxy"
 )
 
-// sessionOptions is a client's whose connections are made again, for so many calls under way.
+// sessionOptions are those of a client with -retry, for window calls under way.
 func sessionOptions(number, window int) Options {
 	options := binaryOptions
 	options.Retries, options.Retry = new(Retries), true

@@ -11,7 +11,7 @@ import (
 )
 
 // A client that takes a server for another than it is, or than the others do, is
-// refused, and both sides say in one line who believes what. A stranger's belief
+// refused, and both sides name the two views in one line. A stranger's belief
 // counts for nothing, and a client's no longer than it is there.
 func TestShardsAreAgreed(t *testing.T) {
 	for _, told := range []service.Placement{{}, {Server: 0, Servers: 2}} {

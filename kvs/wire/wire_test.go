@@ -90,7 +90,7 @@ func TestCallIsUsedAgain(t *testing.T) {
 }
 
 // The calls of one connection take effect in the order in which they were
-// sent, though nobody waited in between.
+// sent, although no Wait was called in between.
 func TestCallsTakeEffectInOrder(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {
 		client := startServer(t, options, engine.NewMutex()).dial(t, options)

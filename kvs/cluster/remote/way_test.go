@@ -110,8 +110,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// testWayEnds: the end of the context ends the Command, which leads a process
-// group of its own.
+// testWayEnds: the end of the context ends the Command, which leads its own
+// process group.
 func testWayEnds(t *testing.T, w wayTest) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -95,7 +95,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A server has no warm-up of its own.
+// A server has no warm-up.
 func TestSettleOutOfTurn(t *testing.T) {
 	c := New(Setup{})
 	for _, m := range []*process{

@@ -48,7 +48,7 @@ type facts struct {
 	Reaped bool       // an orphan
 }
 
-// hostScript asks a host what it has of its own.
+// hostScript prints a host's name, addresses and files.
 const hostScript = `hostname
 cat /etc/hostname /var/emulab/boot/controlif
 ls -A /tmp ~ | wc -w

@@ -206,7 +206,7 @@ func TestReaderKeepsWhatItFound(t *testing.T) {
 	reader := e.epochs.enter(e.arena)
 	slot, _ := e.search(e.index.segment(hash), hash, key)
 	found := record(e.arena.data(blockOf(slot)))
-	for range 1_000 { // and not so many that a writer waits for the reader
+	for range 1_000 { // and few enough that no writer waits for the reader
 		put(e, 0, 1, 100, 'b')
 	}
 	if want := bytes.Repeat([]byte{'a'}, 100); !bytes.Equal(found.value(), want) {

@@ -65,7 +65,7 @@ func startPeer(t *testing.T, says []byte) *peer {
 // talk says something in uneven pieces and listens at the same time.
 func talk(conn net.Conn, says []byte) (heard []byte, err error) {
 	var speaking sync.WaitGroup
-	var refused error // a reset is reported once, to whoever asks first
+	var refused error // a reset is reported once, to the first call
 	speaking.Go(func() {
 		for piece := 1; len(says) > 0; piece = piece*3%4093 + 1 {
 			n := min(piece, len(says))
