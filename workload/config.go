@@ -59,7 +59,7 @@ func (c Config) validateWorkload() error {
 	case err != nil:
 		return err
 	case w.reads != StandardMix && c.Reads != StandardMix:
-		return fmt.Errorf("-reads %v: %s has a mix of its own; -reads goes with -workload %s", c.Reads, c.Workload, Mix)
+		return fmt.Errorf("-reads %v: %s has a fixed mix; -reads goes with -workload %s", c.Reads, c.Workload, Mix)
 	case w.reads == StandardMix && !isShare(c.Reads):
 		return fmt.Errorf("-reads %v: -workload %s wants a share of reads from 0 to 1, such as -reads 0.7", c.Reads, c.Workload)
 	}

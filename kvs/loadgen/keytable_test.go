@@ -13,9 +13,9 @@ import (
 	"kvlab/workload"
 )
 
-// TestNames compares keys with strconv and route.Hash: every id up to 10^6, the first
+// TestKeyTable compares keys with strconv and route.Hash: every id up to 10^6, the first
 // and last of every length, and random ones.
-func TestNames(t *testing.T) {
+func TestKeyTable(t *testing.T) {
 	const seed = 8
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -63,7 +63,7 @@ type Command struct {
 	Token  string             `json:"token,omitempty"` // the run's secret; never in argv or the environment
 	Trust  *certs.Credentials `json:"trust,omitempty"` // with Start: for -tls, as secret as Token
 	Cores  string             `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
-	GCS    float64            `json:"gc_s,omitempty"`  // with Start: force a garbage collection every so many seconds; 0: never
+	GCS    float64            `json:"gc_s,omitempty"`  // with Start: seconds between two forced garbage collections; 0: none
 	Phase  metrics.Phase      `json:"phase,omitempty"`
 	Extend bool               `json:"extend,omitempty"` // with Settle
 	Clock  *ClockSync         `json:"epoch,omitempty"`  // with Start: the run's clock

@@ -194,7 +194,7 @@ func Variants(dir string) (Comparison, error) {
 				own = append(own, s.Runs[at])
 			}
 		}
-		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "nothing of its own"), 120)
+		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "no arguments"), 120)
 		if _, err := variant.add(own); err != nil {
 			return c, err
 		}

@@ -20,7 +20,7 @@ func TestVariants(t *testing.T) {
 		pairs  int
 		want   []string
 	}{
-		{"faster", 8, 1.1, nil, 8, []string{"A  nothing of its own: ops/s ", "B  --client-args '-x <1>': ops/s ", "B is faster, by ", "(the mean of 8 pairs)", "they differ in side: A and B"}},
+		{"faster", 8, 1.1, nil, 8, []string{"A  no arguments: ops/s ", "B  --client-args '-x <1>': ops/s ", "B is faster, by ", "(the mean of 8 pairs)", "they differ in side: A and B"}},
 		{"slower", 8, 0.9, nil, 8, []string{"B is slower, by "}},
 		{"alike", 8, 1, nil, 8, []string{"cannot tell apart: the interval holds 1"}},
 		{"few", 2, 2, nil, 2, []string{"cannot tell apart: B/A is ", "but with 2 pairs it has no interval, which needs 3"}},

@@ -48,7 +48,7 @@ func Dial(t *testing.T, d driver.Driver, lane int) driver.Conn {
 	return conn
 }
 
-// call is a call of its own batch and reply.
+// call is a call with its batch and its reply.
 type call struct {
 	kvs.Call
 	batch kvs.Batch
