@@ -16,9 +16,9 @@ import (
 
 // converse executes a command on the node and returns its answers, the lines that begin
 // with "kvlab", by their second word. It ignores other lines, which a login shell's
-// start-up files print. The command reads stdin, and more after its answer "send".
-// Either may be nil.
-func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.Reader, command ...string) (map[string]string, error) {
+// start-up files print. The command reads script, and after its answer "send" the
+// program, which may be nil.
+func (r *Runner) converse(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
@@ -29,15 +29,6 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.
 	if err != nil {
 		return nil, err
 	}
-	// A write fails only if the command has ended, which its error reports.
-	give := func(from io.Reader, last bool) {
-		if from != nil {
-			_, _ = io.Copy(in, from)
-		}
-		if last {
-			in.Close()
-		}
-	}
 	answer := make(map[string]string)
 	stdout := &LineWriter{Take: func(line []byte) error {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "kvlab ")
@@ -47,16 +38,23 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, stdin, more io.
 			answer[key] = value
 		}
 		if ok && key == "send" {
-			go give(more, true)
+			go func() {
+				_, _ = io.Copy(in, program)
+				in.Close()
+			}()
 		}
 		return nil
 	}}
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = stdout, &stderr
 	cmd.WaitDelay = time.Second
-	err = cmd.Start()
-	if err == nil {
-		go give(stdin, more == nil)
+	if err = cmd.Start(); err == nil {
+		// A write fails only if the command has ended, which its error reports. The
+		// pipe holds the whole script.
+		_, _ = io.WriteString(in, script)
+		if program == nil {
+			in.Close()
+		}
 		err = errors.Join(cmd.Wait(), stdout.Flush())
 	}
 	if err != nil {

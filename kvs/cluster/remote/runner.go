@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,11 +50,10 @@ const remoteTimeout = 2 * time.Minute
 type Runner struct {
 	ways     map[nodes.Kind]Way
 	programs plan.Programs
-	system   string        // uname -sm of this machine
-	login    time.Duration // limit of the time to the first answer through ssh
-
-	mu    sync.Mutex
-	paths map[copyKey]string // guarded by mu
+	sums     func() (map[metrics.Role]string, error) // of programs
+	system   string                                  // uname -sm of this machine
+	login    time.Duration                           // limit of the time to the first answer through ssh
+	paths    sync.Map                                // of the copies, by copyKey
 }
 
 // copyKey identifies a copy of a program on a node.
@@ -63,6 +62,8 @@ type copyKey struct {
 	role metrics.Role
 }
 
+func keyOf(p plan.Place) copyKey { return copyKey{p.Node.Name, p.Role} }
+
 // New returns a Runner of programs that reaches nodes through ways.
 func New(ways Programs, programs plan.Programs) (*Runner, error) {
 	system, err := exec.Command("uname", "-sm").Output()
@@ -70,9 +71,8 @@ func New(ways Programs, programs plan.Programs) (*Runner, error) {
 		return nil, fmt.Errorf("uname -sm: %w", err)
 	}
 	return &Runner{
-		ways: ways.ways(), programs: programs,
+		ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums),
 		system: strings.TrimSpace(string(system)), login: loginTimeout,
-		paths: make(map[copyKey]string),
 	}, nil
 }
 
@@ -82,45 +82,22 @@ func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 // Deploy copies the programs to the nodes that do not have them, and checks that every
 // place can run its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
-	sums, err := r.sums(places)
-	if err != nil {
-		return err
-	}
-	seen := make(map[copyKey]bool)
-	places = slices.DeleteFunc(slices.Clone(places), func(p plan.Place) bool {
-		key := copyKey{p.Node.Name, p.Role}
-		known := seen[key]
-		seen[key] = true
-		return known
-	})
+	// The places of a node and role follow each other.
+	places = slices.CompactFunc(slices.Clone(places), func(a, b plan.Place) bool { return keyOf(a) == keyOf(b) })
 	faults := make([]error, len(places))
 	Each(len(places), Parallel, func(i int) {
 		place := places[i]
-		path, err := r.deploy(ctx, place, sums[place.Role])
+		path, err := r.deploy(ctx, place)
 		if err != nil {
 			faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
 			return
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.paths[copyKey{place.Node.Name, place.Role}] = path
+		r.paths.Store(keyOf(place), path)
 	})
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return plan.ErrInterrupted
 	}
 	return errors.Join(faults...)
-}
-
-// sums returns the programs' checksums, nil if every place is on this machine.
-func (r *Runner) sums(places []plan.Place) (map[metrics.Role]string, error) {
-	if !slices.ContainsFunc(places, func(p plan.Place) bool { return p.Way.Kind != nodes.Local }) {
-		return nil, nil
-	}
-	sums, err := r.programs.Sums()
-	if err != nil {
-		return nil, &plan.Fault{Reason: format.OneLine(err.Error())}
-	}
-	return sums, nil
 }
 
 // leaveDelay limits the time for which the pipes of an ended process are still read: a
@@ -170,7 +147,7 @@ func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.Proces
 	if place.Way.Kind == nodes.Local {
 		return node.Signal(id, signal)
 	}
-	_, err := r.converse(ctx, place, nil, nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
+	_, err := r.converse(ctx, place, "", nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
 	return err
 }
 
@@ -181,63 +158,45 @@ func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {
 		return nil, err
 	}
-	answer, err := r.converse(ctx, place, nil, nil, r.path(place), node.ReapFlag)
+	answer, err := r.converse(ctx, place, "", nil, r.path(place), node.ReapFlag)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.Name, err)
 	}
 	return slices.Sorted(maps.Values(answer)), nil
 }
 
-// path returns the path of the place's program on its node.
+// path returns the path of the place's program on its node, which Deploy has copied.
 func (r *Runner) path(place plan.Place) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.paths[copyKey{place.Node.Name, place.Role}]
+	path, _ := r.paths.Load(keyOf(place))
+	return path.(string)
 }
 
-// plainPath matches a remote path that a command line may contain unquoted.
-var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
+// installScript copies a program to a node.
+//
+//go:embed install.sh
+var installScript string
 
-// deploy copies the program with the checksum sum to the node, unless the node has it,
-// and returns its path there.
-func (r *Runner) deploy(ctx context.Context, place plan.Place, sum string) (string, error) {
+// deploy copies the place's program to the node, unless the node has it, and returns its
+// path there.
+func (r *Runner) deploy(ctx context.Context, place plan.Place) (string, error) {
+	local := r.programs[place.Role]
 	if place.Way.Kind == nodes.Local {
-		return exec.LookPath(r.programs[place.Role])
+		return exec.LookPath(local)
 	}
-	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\n", place.Program(), sum, sum[:16])
-	answer, err := r.converse(ctx, place, strings.NewReader(vars+probeScript), nil, "sh", "-s")
+	sums, err := r.sums()
 	if err != nil {
 		return "", err
 	}
-	system, dir := answer["system"], answer["dir"]
-	if system != r.system {
-		return "", fmt.Errorf("is a %q machine, and the programs are built for %q", system, r.system)
-	}
-	if !plainPath.MatchString(dir) {
-		return "", fmt.Errorf("unusable folder %q", dir)
-	}
-	path := dir + "/" + sum[:16] + "/" + place.Program()
-	if _, ok := answer["have"]; ok {
-		return path, nil
-	}
-	return path, r.push(ctx, place, path, vars)
-}
-
-// push copies the program to the node. The file gets its name when it is complete, so
-// that another run never starts half a program.
-func (r *Runner) push(ctx context.Context, place plan.Place, path, vars string) error {
-	program, err := os.Open(r.programs[place.Role])
+	program, err := os.Open(local)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer program.Close()
-	vars += fmt.Sprintf("path=%s\nlimit=%d\n", path, int(remoteTimeout.Seconds()))
-	answer, err := r.converse(ctx, place, strings.NewReader(vars+receiveScript), program, "sh", "-s")
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", place.Program(), err)
+	sum := sums[place.Role]
+	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\nsystem='%s'\nlimit=%d\n", place.Program(), sum, sum[:16], r.system, int(remoteTimeout.Seconds()))
+	answer, err := r.converse(ctx, place, vars+installScript, program, "sh", "-s")
+	if err == nil && answer["path"] == "" {
+		err = fmt.Errorf("copy %s: no answer", place.Program())
 	}
-	if _, ok := answer["installed"]; !ok {
-		return fmt.Errorf("copy %s: no answer", place.Program())
-	}
-	return nil
+	return answer["path"], err
 }
