@@ -177,3 +177,6 @@ func isProgramFlag(f *flag.Flag) bool {
 	_, ok := f.Value.(*programFlag)
 	return ok
 }
+
+// commandLine is a command line with its program's name, as records keep it.
+func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }

@@ -45,6 +45,14 @@ func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdic
 	return invalid(verdict, ended)
 }
 
+// picture draws a folder's figures and report. A failure is only reported: the
+// measurement stands without figures.
+func (l *Launcher) picture(dir trial.Folder) {
+	if _, err := l.draw(string(dir)); err != nil {
+		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+	}
+}
+
 // invalid is the error of a run whose verdict is INVALID. The verdict has been printed.
 func invalid(verdict metrics.Verdict, ended error) error {
 	return &exitError{cmp.Or(ended, errors.New("verdict "+verdict.String())), exitInvalid, true}

@@ -85,6 +85,9 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 func (l *Launcher) run(ctx context.Context, args []string) error {
 	var unknown error // the flags of the programs; help needs none
 	l.flags, unknown = l.Programs.Flags(ctx)
+	if ctx.Err() != nil {
+		return plan.ErrInterrupted
+	}
 	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -112,7 +115,10 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		}
 	}
 	nodes, err := l.nodes(ctx, cfg)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return plan.ErrInterrupted
+	case err != nil:
 		return usage(err)
 	}
 	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes}
@@ -141,14 +147,3 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	}
 	return conclude(l.Stdout, cfg.Grade, dir, run, err)
 }
-
-// picture draws a folder's figures and report. A failure is only reported: the
-// measurement stands without figures.
-func (l *Launcher) picture(dir trial.Folder) {
-	if _, err := l.draw(string(dir)); err != nil {
-		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
-	}
-}
-
-// commandLine is a command line with its program's name, as records keep it.
-func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }

@@ -26,7 +26,10 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	status, err := virtual.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
-	if err == nil && status != 0 {
+	switch {
+	case ctx.Err() != nil && (err != nil || status == 2): // what a Go program that is pid 1 exits with before it listens to signals
+		return plan.ErrInterrupted
+	case err == nil && status != 0:
 		err = &exitError{fmt.Errorf("exit status %d", status), status, true}
 	}
 	return err

@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 	_, rows, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	var said strings.Builder
 	status, err := virtual.Enter(t.Context(), []string{
-		"-test.run=^TestFaults$/" + rows, "-test.v", fmt.Sprintf("-test.parallel=%d", pairs()), "-test.timeout=60m",
+		"-test.run=^TestFaults$/" + rows, fmt.Sprintf("-test.parallel=%d", pairs()), "-test.timeout=60m",
 	}, &said, &said, nil)
 	if err != nil || status != 0 {
 		t.Logf("in the lab:\n%s", said.String())

@@ -37,7 +37,8 @@ func runInit() (status int, err error) {
 	return reap(program.Pid)
 }
 
-// reap waits for children until the one that matters ends, and returns its exit status.
+// reap waits for children until the one that matters ends, and returns its exit status: a
+// shell's 130 if it is interrupted before it listens to signals.
 func reap(matters int) (status int, err error) {
 	for {
 		var status syscall.WaitStatus
@@ -47,6 +48,8 @@ func reap(matters int) (status int, err error) {
 		case err != nil:
 			return 0, fmt.Errorf("wait for the launcher in the lab: %w", err)
 		case pid != matters:
+		case status.Signaled() && status.Signal() == syscall.SIGINT:
+			return 130, nil
 		case status.Signaled():
 			return 0, fmt.Errorf("the launcher in the lab died of signal %d (%s)", status.Signal(), status.Signal())
 		default:
