@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,26 +21,8 @@ func main() {
 	os.Exit(status(run(os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
 }
 
-const usage = `usage: kvsplot [-out DIR] RUN [RUN ...]
-       kvsplot grade FILE RUN
-       kvsplot compare A B
-       kvsplot compare DIR
-
-One run folder: its figures (PNG and SVG) and report.html go into the folder
-itself, or into DIR, and its table is printed.
-A sweep's folder (of --sweep or --trials): the figures and the report of all its
-trials. The sweep need not have ended.
-Several runs: only throughput_scaling.png and .svg, throughput against the number
-of nodes, or scaling_FLAG.png and .svg for a flag in which the runs differ, go into the
-current folder, or into DIR. A run that is not valid is never a point; it is named
-on standard error.
-grade: what the run, or the trials of one configuration, are worth on the scale in
-FILE, such as plots/grades.txt, and why.
-compare: how much faster or slower B is than A, with an interval. A and B are run
-folders, several with commas between them, or folders of --trials. DIR is a folder of
---ab, which has both: its trials are compared pair by pair.
-
-`
+//go:embed usage.txt
+var usage string
 
 // usageError is a wrong command line or run folder.
 type usageError struct{ error }
