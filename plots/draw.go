@@ -94,7 +94,11 @@ func (d Drawing) Write(out string) (files []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
 	}
-	save := func(name string, content []byte) error {
+	save := func(name string, render func() ([]byte, error)) error {
+		content, err := render()
+		if err != nil {
+			return err
+		}
 		name = filepath.Join(out, name)
 		if err := os.WriteFile(name, content, 0o644); err != nil {
 			return fmt.Errorf("write a figure: %w", err)
@@ -103,20 +107,12 @@ func (d Drawing) Write(out string) (files []string, err error) {
 		return nil
 	}
 	for _, f := range d.figures {
-		png, err := f.PNG()
-		if err != nil {
-			return files, err
-		}
-		svg, err := f.SVG()
-		if err != nil {
-			return files, err
-		}
-		if err := errors.Join(save(f.Name+".png", png), save(f.Name+".svg", svg)); err != nil {
+		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".svg", f.SVG)); err != nil {
 			return files, err
 		}
 	}
 	if d.page == nil {
 		return files, nil
 	}
-	return files, save("report.html", d.page)
+	return files, save("report.html", func() ([]byte, error) { return d.page, nil })
 }
