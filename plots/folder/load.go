@@ -68,20 +68,18 @@ func (r *Run) readJSON(folder fs.FS) error {
 		return fmt.Errorf("read the run: %w", err)
 	}
 	if err := json.Unmarshal(text, &r.Run); err != nil {
-		return fmt.Errorf("%s:%d: %w", runFile, 1+bytes.Count(text[:offsetOf(err, text)], []byte("\n")), err)
+		return fmt.Errorf("%s:%d: %w", runFile, 1+bytes.Count(text[:offsetOf(err)], []byte("\n")), err)
 	}
 	return nil
 }
 
-// offsetOf returns where in text a JSON error is.
-func offsetOf(err error, text []byte) int64 {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return min(syntax.Offset, int64(len(text)))
-	case errors.As(err, &kind):
-		return min(kind.Offset, int64(len(text)))
+// offsetOf returns where in its text a JSON error is.
+func offsetOf(err error) int64 {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return syntax.Offset
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return kind.Offset
 	}
 	return 0
 }
@@ -111,7 +109,6 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 	}
 	defer f.Close()
 	log := Log{}
-	var intervals, usages track
 	line := 0
 	for record, err := range metrics.ReadRecords(file, f) {
 		line++
@@ -125,22 +122,15 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		if err := r.add(&log, record); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
-		switch {
-		case record.Interval != nil:
-			intervals.add(ofInterval(record.Time, *record.Interval))
-		case record.Usage != nil:
-			usages.add(ofUsage(record.Time, *record.Usage))
-		}
 	}
-	log.Intervals, log.Usages = intervals.samples, usages.samples
+	log.Intervals, log.Usages = log.intervals.samples, log.usages.samples
 	if log.Node != "" {
 		r.Logs = append(r.Logs, log)
 	}
 	return nil
 }
 
-// add checks one record of a node's file, and stores it unless it is an interval or
-// a usage.
+// add checks and stores one record of a node's file.
 func (r *Run) add(log *Log, record metrics.Record) error {
 	if log.Node == "" {
 		log.Node, log.Role = record.Node, record.Role
@@ -153,24 +143,15 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 	case record.Config != nil:
 		log.config = record.Config
 	case record.Interval != nil:
-		return checkLength(record.Interval.LengthS)
+		return log.intervals.add(ofInterval(record.Time, *record.Interval))
 	case record.Usage != nil:
-		return checkLength(record.Usage.LengthS)
+		return log.usages.add(ofUsage(record.Time, *record.Usage))
 	case record.Histogram != nil:
 		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
 			return r.Latencies.Add(*record.Histogram)
 		}
 	case record.Summary != nil:
 		log.summary = record.Summary
-	}
-	return nil
-}
-
-// checkLength refuses a length that no measurement has.
-func checkLength(lengthS float64) error {
-	const hour = 3600
-	if lengthS < 0 || lengthS > hour {
-		return fmt.Errorf("length_s is %g: want 0 to %d", lengthS, hour)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type Log struct {
 	Role      metrics.Role
 	Intervals []Sample
 	Usages    []Sample
+	intervals track // that Intervals come from
+	usages    track
 	config    *metrics.Config
 	summary   *metrics.Summary
 }

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -208,15 +209,19 @@ type track struct {
 	n, stride int // samples added, and those of a group
 }
 
-// add adds the next sample.
-func (t *track) add(s Sample) {
+// add adds the next sample. It refuses a length that no measurement has.
+func (t *track) add(s Sample) error {
+	const hour = 3600
+	if s.LengthS < 0 || s.LengthS > hour {
+		return fmt.Errorf("length_s is %g: want 0 to %d", s.LengthS, hour)
+	}
 	t.stride = max(1, t.stride)
 	if t.n%t.stride == 0 || !t.join(s) {
 		t.samples = append(t.samples, s)
 	}
 	t.n++
 	if len(t.samples) <= maxPoints {
-		return
+		return nil
 	}
 	all := t.samples
 	t.samples = all[:0]
@@ -226,6 +231,7 @@ func (t *track) add(s Sample) {
 		}
 	}
 	t.stride *= 2
+	return nil
 }
 
 // join joins a sample with the last one: the values become means over the time. It
