@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/plotter"
+
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -129,13 +131,8 @@ func (l *Line) compareWithIdeal() {
 // result.
 func (l *Line) fit(seed uint64) {
 	var n, x []float64
-	for _, point := range l.Points {
-		if point.Estimate.N == 0 {
-			continue
-		}
-		for _, rate := range point.Rates() {
-			n, x = append(n, point.Place), append(x, rate)
-		}
+	for _, dot := range l.dots() {
+		n, x = append(n, dot.X), append(x, dot.Y)
 	}
 	law, err := stats.FitUSL(n, x, seed)
 	if err != nil {
@@ -143,6 +140,21 @@ func (l *Line) fit(seed uint64) {
 		return
 	}
 	l.Law = &law
+}
+
+// measured are the points with a result.
+func (l Line) measured() []PointOnLine {
+	return slices.DeleteFunc(slices.Clone(l.Points), func(p PointOnLine) bool { return p.Estimate.N == 0 })
+}
+
+// dots are the rates of the valid trials of the points with a result.
+func (l Line) dots() (all plotter.XYs) {
+	for _, point := range l.measured() {
+		for _, rate := range point.Rates() {
+			all = append(all, plotter.XY{X: point.Place, Y: rate})
+		}
+	}
+	return all
 }
 
 // Best is the point with the highest median, and false if no point has one.

@@ -4,6 +4,7 @@ package chart
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"gonum.org/v1/plot/plotter"
@@ -67,7 +68,7 @@ func seriesOf(r *folder.Run, of folder.Quantity) []folder.Series {
 // overTime is a figure with a panel for each quantity, one below the other.
 func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figure {
 	f := runFigure(r, name, title)
-	f.Legend = legendOf(seriesOf(r, panels[0].of))
+	_, f.Legend = legendOf(seriesOf(r, panels[0].of))
 	for i, q := range panels {
 		p := timePanel(r, q)
 		if i+1 < len(panels) {
@@ -107,13 +108,16 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	p.X.Tick.Marker, p.Y.Tick.Marker = figure.Ticks(format.Shortest), figure.Ticks(format.Count)
 	p.Place = func(x float64) string { return format.Tenths(x) + " s" }
 	series := seriesOf(r, q.of)
-	for i, style := range styles(series) {
+	styles, _ := legendOf(series)
+	for i, style := range styles {
 		points := series[i].Points
 		p.Line(style, points)
 		p.Tooltip(format.Label(series[i].Node, 40), points, func(i int) string { return q.text(points[i].Y) })
 	}
 	var spans []figure.Span
-	for phase, span := range r.Phases() {
+	phases := r.Phases()
+	for _, phase := range slices.Sorted(maps.Keys(phases)) {
+		span := phases[phase]
 		spans = append(spans, figure.Span{Name: phaseNames[phase], Start: span.Start, End: span.End, Marked: phase == metrics.Window})
 	}
 	p.Spans(spans)
@@ -138,35 +142,29 @@ func highest(all []folder.Series) float64 {
 	return top
 }
 
-// styles returns the style of each series. A node has the same style in every
-// figure of a run: servers are cool, clients are warm.
-func styles(all []folder.Series) []draw.LineStyle {
-	nodes, seen := map[metrics.Role]int{}, map[metrics.Role]int{}
-	for _, s := range all {
-		nodes[s.Role]++
-	}
-	lines := make([]draw.LineStyle, len(all))
-	for i, s := range all {
-		switch s.Role {
-		case metrics.Server:
-			lines[i] = figure.Cool.Line(seen[s.Role], nodes[s.Role])
-		case metrics.Client:
-			lines[i] = figure.Warm.Line(seen[s.Role], nodes[s.Role])
-		case total:
-			lines[i] = figure.Stroke(figure.Ink, 2.6)
+// legendOf returns the style of each series, and one group of the legend for each
+// role. A node has the same style in every figure of a run: servers are cool, clients
+// are warm.
+func legendOf(all []folder.Series) (styles []draw.LineStyle, legend []figure.Group) {
+	styles = make([]draw.LineStyle, len(all))
+	for _, group := range []struct {
+		name string
+		role metrics.Role
+		line func(i, n int) draw.LineStyle
+	}{
+		{"total", total, func(int, int) draw.LineStyle { return figure.Stroke(figure.Ink, 2.6) }},
+		{"servers", metrics.Server, figure.Cool.Line},
+		{"clients", metrics.Client, figure.Warm.Line},
+	} {
+		var entries []figure.Entry
+		n := len(slices.DeleteFunc(slices.Clone(all), func(s folder.Series) bool { return s.Role != group.role }))
+		for i, s := range all {
+			if s.Role == group.role {
+				styles[i] = group.line(len(entries), n)
+				entries = append(entries, figure.Entry{Name: format.Label(s.Node, 24), Line: styles[i]})
+			}
 		}
-		seen[s.Role]++
+		legend = append(legend, figure.Group{Name: group.name, Entries: entries})
 	}
-	return lines
-}
-
-// legendOf returns one group for each role.
-func legendOf(all []folder.Series) []figure.Group {
-	groups := []figure.Group{{Name: "total"}, {Name: "servers"}, {Name: "clients"}}
-	lines := styles(all)
-	for i, s := range all {
-		group := &groups[slices.Index([]metrics.Role{total, metrics.Server, metrics.Client}, s.Role)]
-		group.Entries = append(group.Entries, figure.Entry{Name: format.Label(s.Node, 24), Line: lines[i]})
-	}
-	return groups
+	return styles, legend
 }

@@ -60,11 +60,7 @@ var growing = []string{"nodes", "servers", "clients", "workers"}
 
 // AxisOf is the axis of a knob.
 func AxisOf(knob metrics.Knob) figure.Axis {
-	var numbers []float64
-	for _, value := range knob.Values {
-		numbers = append(numbers, folder.Number(value))
-	}
-	return figure.NewAxis(knob.Values, numbers, slices.Contains(growing, knob.Name))
+	return figure.NewAxis(knob.Values, folder.Number, slices.Contains(growing, knob.Name))
 }
 
 // scalingFigure shows throughput along one knob: every valid trial a dot, the
@@ -84,7 +80,7 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 	p := figure.NewPanel(words[1], "operations per second")
 	x := AxisOf(knob)
 	lines := LinesOf(s, along, x)
-	if !slices.ContainsFunc(lines, Line.hasResult) {
+	if !slices.ContainsFunc(lines, func(l Line) bool { return len(l.measured()) > 0 }) {
 		p.Notice("no point has a result")
 	}
 	for i, line := range lines {
@@ -94,23 +90,13 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 		lines[0].labelMedians(p)
 	}
 	markFailures(p, lines)
-	applyAxis(p, x, knob.Name) // now, as what was added has widened the axes
+	x.Apply(p, format.Label(knob.Name, 40), format.Label) // now, as what was added has widened the axes
 	p.Y.Min, p.Y.Max = 0, top(lines)
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	f.Legend = scalingLegend(lines, knob.Name)
 	f.Panels = []*figure.Panel{p}
 	return f
 }
-
-// applyAxis makes x a panel's axis, and has tooltips name the places by a knob.
-func applyAxis(p *figure.Panel, x figure.Axis, knob string) {
-	x.Apply(p, format.Label)
-	value := p.Place
-	p.Place = func(x float64) string { return format.Label(knob, 40) + " " + value(x) }
-}
-
-// hasResult reports whether any point of the line has a median.
-func (l Line) hasResult() bool { _, ok := Best(l.Points); return ok }
 
 // top is the upper end of the y axis: above all data, and above the ideal and the
 // limit unless they are so high that the data would look flat.
@@ -181,27 +167,11 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 	p.Glyphs(figure.Box(style), medians)
 }
 
-// dots are the rates of the valid trials of the points with a result.
-func (l Line) dots() (all plotter.XYs) {
-	for _, point := range l.Points {
-		if point.Estimate.N == 0 {
-			continue
-		}
-		for _, rate := range point.Rates() {
-			all = append(all, plotter.XY{X: point.Place, Y: rate})
-		}
-	}
-	return all
-}
-
 // labelMedians writes each median, and its share of the ideal, below the line, or
 // above it where it falls.
 func (l Line) labelMedians(p *figure.Panel) {
 	var labels []figure.Label
-	for _, point := range l.Points {
-		if point.Estimate.N == 0 {
-			continue
-		}
+	for _, point := range l.measured() {
 		at := plotter.XY{X: point.Place, Y: point.Estimate.Median}
 		words := format.Count(at.Y)
 		if n := len(labels); n > 0 {
@@ -288,7 +258,7 @@ func trialsFigure(s *folder.Sweep) figure.Figure {
 		trials.Points = append(trials.Points, onLine(folder.Point{Point: point}, "", float64(trial.Number)))
 		all = append(all, plotter.XY{X: float64(trial.Number), Y: trial.OpsPerS})
 	}
-	applyAxis(p, AxisOf(metrics.Knob{Name: "trial", Values: numbers}), "trial")
+	AxisOf(metrics.Knob{Values: numbers}).Apply(p, "trial", format.Label)
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	style := figure.Dot(figure.Stroke(figure.Warm[0], 0))
 	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one valid trial", Glyph: style}}}}

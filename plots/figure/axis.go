@@ -16,21 +16,22 @@ type Axis struct {
 	log    bool
 }
 
-// NewAxis chooses the axis for values that are these numbers. It is an axis of words
-// if one of them is +Inf, which is no number. grows says that y is proportional to x
+// NewAxis chooses the axis for values that are numbers. It is an axis of words if the
+// number of one of them is +Inf, which is no number. grows says that y is proportional to x
 // if nothing is lost. Numbers that span more than a factor of 100 have a logarithmic
 // axis, and so have powers of two that span more than 16.
-func NewAxis(values []string, numbers []float64, grows bool) Axis {
-	a := Axis{Values: values, Places: numbers}
+func NewAxis(values []string, number func(string) float64, grows bool) Axis {
+	a := Axis{Values: values}
 	powers := true
-	for _, v := range numbers {
+	for _, value := range values {
+		v := number(value)
 		fraction, _ := math.Frexp(v)
 		a.Words, powers = a.Words || math.IsInf(v, 0), powers && fraction == 0.5
+		a.Places = append(a.Places, v)
 	}
 	if a.Words {
-		a.Places = nil
 		for i := range values {
-			a.Places = append(a.Places, float64(i))
+			a.Places[i] = float64(i)
 		}
 		return a
 	}
@@ -66,8 +67,8 @@ func (a Axis) bounds() (low, high float64) {
 }
 
 // Apply makes it a panel's x axis. Each value has a tick; it has a label if there
-// is room for it. label makes a value printable and at most size characters long.
-func (a Axis) Apply(p *Panel, label func(value string, size int) string) {
+// is room for it. In tooltips, name stands before the value. label makes a value printable and at most size characters long.
+func (a Axis) Apply(p *Panel, name string, label func(value string, size int) string) {
 	p.X.Min, p.X.Max = a.bounds()
 	if a.log {
 		p.X.Scale = plot.LogScale{}
@@ -86,7 +87,7 @@ func (a Axis) Apply(p *Panel, label func(value string, size int) string) {
 		marks = append(marks, mark)
 	}
 	p.X.Tick.Marker = marks
-	p.Place = func(x float64) string { return label(a.value(x), 60) }
+	p.Place = func(x float64) string { return name + " " + label(a.value(x), 60) }
 }
 
 // Ticks are the ticks of a linear axis at multiples of 1, 2 or 5 times a power of ten,
