@@ -34,44 +34,41 @@ type Variant struct {
 // Compare compares run folders with others. A sweep's folder stands for its
 // trials. An error says that A or B has no valid trial, or trials of more than one
 // configuration.
-func Compare(a, b []string) (Comparison, error) {
-	var c Comparison
-	ratesA, err := c.A.load(a)
-	if err != nil {
-		return c, err
+func Compare(a, b []string) (c Comparison, err error) {
+	var rates [2][]float64
+	for i, variant := range []*Variant{&c.A, &c.B} {
+		dirs := [][]string{a, b}[i]
+		runs, err := folder.LoadRuns(dirs)
+		if err != nil {
+			return c, err
+		}
+		if rates[i], err = variant.add(strings.Join(dirs, ","), runs); err != nil {
+			return c, err
+		}
 	}
-	ratesB, err := c.B.load(b)
-	if err != nil {
-		return c, err
-	}
-	c.Results = []Result{resultOf(ratesA, ratesB, false, 0.95)}
-	c.differ()
+	c.Results = []Result{resultOf(rates[0], rates[1], false, 0.95)}
+	c.Differ = differing(": ", c.A.settings, c.B.settings)
 	return c, nil
 }
 
-// differ fills in the settings that are not the same.
-func (c *Comparison) differ() {
-	for _, name := range folder.Differences([]map[string]string{c.A.settings, c.B.settings}) {
-		c.Differ = append(c.Differ, fmt.Sprintf("%s: %s and %s", name, named(c.A.settings[name]), named(c.B.settings[name])))
+// differing lists the settings that are not the same, each with its values.
+func differing(colon string, configurations ...map[string]string) (all []string) {
+	for _, name := range folder.Differences(configurations) {
+		var values []string
+		for _, c := range configurations {
+			if v := format.Label(cmp.Or(c[name], "none"), 80); !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		all = append(all, name+colon+strings.Join(values, " and "))
 	}
+	return all
 }
 
-// named returns a setting's value, "none" if it is empty.
-func named(value string) string { return format.Label(cmp.Or(value, "none"), 80) }
-
-// load reads a variant's folders and returns its valid trials' operations per
-// second.
-func (v *Variant) load(dirs []string) ([]float64, error) {
-	v.Name = strings.Join(dirs, ",")
-	runs, err := folder.LoadRuns(dirs)
-	if err != nil {
-		return nil, err
-	}
-	return v.add(runs)
-}
-
-// add adds a variant's runs and returns the valid ones' operations per second.
-func (v *Variant) add(runs []*folder.Run) ([]float64, error) {
+// add adds the runs of a variant without any, and returns the valid ones' operations
+// per second.
+func (v *Variant) add(name string, runs []*folder.Run) ([]float64, error) {
+	v.Name = name
 	var rates []float64
 	var all []map[string]string
 	for _, r := range runs {
@@ -194,8 +191,7 @@ func Variants(dir string) (Comparison, error) {
 				own = append(own, s.Runs[at])
 			}
 		}
-		variant.Name = format.Label(cmp.Or(s.Variants[i].Args, "no arguments"), 120)
-		if _, err := variant.add(own); err != nil {
+		if _, err := variant.add(format.Label(cmp.Or(s.Variants[i].Args, "no arguments"), 120), own); err != nil {
 			return c, err
 		}
 	}
@@ -213,7 +209,7 @@ func Variants(dir string) (Comparison, error) {
 			c.Results = append(c.Results, cost)
 		}
 	}
-	c.differ()
+	c.Differ = differing(": ", c.A.settings, c.B.settings)
 	return c, nil
 }
 
@@ -221,19 +217,18 @@ func Variants(dir string) (Comparison, error) {
 // pairs with two valid trials count, and figures above 0. A pair is a block of the
 // sweep's order: trials 1 and 2, 3 and 4, and so on.
 func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) {
-	figures := make(map[int]map[string]float64)
+	pairs := make(map[int][2]float64)
 	for i, trial := range trials {
-		if trial.Verdict.Valid && figure(i) > 0 {
+		if trial.Verdict.Valid {
 			pair := (trial.Number - 1) / len(metrics.VariantNames)
-			if figures[pair] == nil {
-				figures[pair] = make(map[string]float64)
-			}
-			figures[pair][trial.Point[0]] = figure(i)
+			both := pairs[pair]
+			both[slices.Index(metrics.VariantNames, trial.Point[0])] = figure(i)
+			pairs[pair] = both
 		}
 	}
-	for _, pair := range slices.Sorted(maps.Keys(figures)) {
-		if both := figures[pair]; len(both) == len(metrics.VariantNames) {
-			a, b = append(a, both[metrics.VariantNames[0]]), append(b, both[metrics.VariantNames[1]])
+	for _, pair := range slices.Sorted(maps.Keys(pairs)) {
+		if both := pairs[pair]; both[0] > 0 && both[1] > 0 {
+			a, b = append(a, both[0]), append(b, both[1])
 		}
 	}
 	return a, b

@@ -142,19 +142,24 @@ func ReadScale(path string) (Scale, error) {
 
 func parseScale(name, text string) (Scale, error) {
 	var scale Scale
+	var before Step
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		step, err := parseStep(line)
-		if err == nil && len(scale) > 0 {
-			err = step.follows(scale[len(scale)-1])
+		switch {
+		case err != nil:
+		case step.OpsPerS <= before.OpsPerS:
+			err = fmt.Errorf("%g ops/s do not lie above %g, the step before", step.OpsPerS, before.OpsPerS)
+		case step.Percent < before.Percent:
+			err = fmt.Errorf("%g %% lie below %g %%, the step before", step.Percent, before.Percent)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
 		}
-		scale = append(scale, step)
+		scale, before = append(scale, step), step
 	}
 	if len(scale) == 0 {
 		return nil, fmt.Errorf("%s: no step: %s", name, scaleForm)
@@ -183,15 +188,4 @@ func parseStep(text string) (Step, error) {
 		return Step{}, fmt.Errorf("%q is no grade from 0 to 100 per cent: %s", words[1], scaleForm)
 	}
 	return Step{OpsPerS: rate * unit, Percent: percent}, nil
-}
-
-// follows refuses a step that does not lie above the one before.
-func (s Step) follows(before Step) error {
-	switch {
-	case s.OpsPerS <= before.OpsPerS:
-		return fmt.Errorf("%g ops/s do not lie above %g, the step before", s.OpsPerS, before.OpsPerS)
-	case s.Percent < before.Percent:
-		return fmt.Errorf("%g %% lie below %g %%, the step before", s.Percent, before.Percent)
-	}
-	return nil
 }

@@ -97,15 +97,5 @@ func unlikeOperations(runs []*folder.Run) string {
 		}
 		works = append(works, work)
 	}
-	var differ []string
-	for _, name := range folder.Differences(works) {
-		var values []string
-		for _, work := range works {
-			if v := named(work[name]); !slices.Contains(values, v) {
-				values = append(values, v)
-			}
-		}
-		differ = append(differ, name+" "+strings.Join(values, " and "))
-	}
-	return strings.Join(differ, ", ")
+	return strings.Join(differing(" ", works...), ", ")
 }
