@@ -3,6 +3,8 @@ package workload
 import (
 	"math/rand/v2"
 	"time"
+
+	"kvlab/metrics/format"
 )
 
 // The arrival processes of an open loop.
@@ -13,7 +15,9 @@ const (
 
 // CheckArrivals returns an error that names the flag unless kind is Poisson or
 // Constant.
-func CheckArrivals(kind string) error { return checkChoice("-arrivals", kind, Poisson, Constant) }
+func CheckArrivals(kind string) error {
+	return format.CheckChoice("-arrivals", kind, Poisson, Constant)
+}
 
 // Place is the position of a worker among all workers of a run.
 type Place struct {

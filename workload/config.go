@@ -1,6 +1,10 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+
+	"kvlab/metrics/format"
+)
 
 // MaxRecords is the maximum number of records. The table of more records exceeds the
 // sampler's fixed-point numbers.
@@ -54,7 +58,7 @@ func (c Config) Validate() error {
 }
 
 func (c Config) validateWorkload() error {
-	w, err := find("-workload", c.Workload, workloads)
+	w, err := format.Find("-workload", c.Workload, workloads)
 	switch {
 	case err != nil:
 		return err
@@ -71,7 +75,7 @@ func (c Config) distribution() (distributionRow, error) {
 	if c.Distribution == "" {
 		return distributions[0], nil
 	}
-	return find("-distribution", c.Distribution, distributions)
+	return format.Find("-distribution", c.Distribution, distributions)
 }
 
 // Flags returns the flags that determine the kinds and keys of a valid

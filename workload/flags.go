@@ -4,14 +4,16 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
+
+	"kvlab/metrics/format"
 )
 
 // Define adds the flags of the configuration to fs, with its values as defaults.
 func (c *Config) Define(fs *flag.FlagSet) {
-	fs.StringVar(&c.Workload, "workload", c.Workload, usage(workloads))
+	fs.StringVar(&c.Workload, "workload", c.Workload, format.Usage(workloads))
 	fs.Var((*share)(&c.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
-	fs.StringVar(&c.Distribution, "distribution", c.Distribution, usage(distributions)+" (default "+distributions[0].name+")")
-	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian and latest: "+usage(zipfianForms))
+	fs.StringVar(&c.Distribution, "distribution", c.Distribution, format.Usage(distributions)+" (default "+distributions[0].name+")")
+	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian and latest: "+format.Usage(zipfianForms))
 	fs.Float64Var(&c.Theta, "theta", c.Theta, "the `exponent` of zipfian and latest, above 0")
 	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
 	fs.Float64Var(&c.HotKeys, "hot-keys", c.HotKeys, "hotspot: `share` of the records that are hot")

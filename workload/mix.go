@@ -1,6 +1,10 @@
 package workload
 
-import "math"
+import (
+	"math"
+
+	"kvlab/metrics/format"
+)
 
 // The workloads. The first four are the core workloads of YCSB ("Benchmarking
 // Cloud Serving Systems with YCSB", SoCC 2010) that insert nothing.
@@ -37,7 +41,7 @@ type mix struct {
 
 // newMix returns the mix of a valid configuration.
 func newMix(c Config) mix {
-	w, _ := find("-workload", c.Workload, workloads)
+	w, _ := format.Find("-workload", c.Workload, workloads)
 	if w.reads == StandardMix {
 		w.reads = c.Reads
 	}

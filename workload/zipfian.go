@@ -3,6 +3,8 @@ package workload
 import (
 	"fmt"
 	"math"
+
+	"kvlab/metrics/format"
 )
 
 // Zipfian draws rank k about as often as (k+1)^-theta. Its ranks are record ids.
@@ -28,7 +30,7 @@ var zipfianForms = []struct {
 }
 
 func checkZipfian(c Config) error {
-	if _, err := find("-zipfian", c.Zipfian, zipfianForms); err != nil {
+	if _, err := format.Find("-zipfian", c.Zipfian, zipfianForms); err != nil {
 		return err
 	}
 	if !(c.Theta > 0) || math.IsInf(c.Theta, 1) {
@@ -40,6 +42,6 @@ func checkZipfian(c Config) error {
 func zipfianFlags(c Config) string { return fmt.Sprintf(" -theta %g", c.Theta) }
 
 func newZipfian(c Config) distribution {
-	form, _ := find("-zipfian", c.Zipfian, zipfianForms)
+	form, _ := format.Find("-zipfian", c.Zipfian, zipfianForms)
 	return form.new(c.Records, c.Theta)
 }

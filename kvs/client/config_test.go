@@ -113,7 +113,7 @@ func TestParseErrors(t *testing.T) {
 		{"-distribution pareto", "-distribution"},
 		{"-zipfian gauss", "-zipfian"},
 		{"-hosts a:1,,b:2", "-hosts"},
-		{"-transport udp", "-transport udp"},
+		{"-transport udp", `-transport "udp"`},
 		{"-transport inproc -engine redis", `-engine "redis"`},
 		{"-codec json", "-codec"},
 		{"-codec gob -crc", "-codec binary"},

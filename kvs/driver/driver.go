@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"kvlab/kvs"
@@ -102,6 +101,9 @@ type row struct {
 	open      func(Options, Use) (Driver, error)
 }
 
+// Label returns the name, which says enough.
+func (r row) Label() (name, description string) { return r.name, "" }
+
 // The drivers' names.
 const (
 	TCP       = "tcp"    // kvlab's servers
@@ -114,16 +116,7 @@ var rows = []row{
 }
 
 // find returns the options' driver.
-func (o Options) find() (row, error) {
-	var names []string
-	for _, r := range rows {
-		if r.name == o.Transport {
-			return r, nil
-		}
-		names = append(names, r.name)
-	}
-	return row{}, fmt.Errorf("-transport %s: want %s", o.Transport, strings.Join(names, " or "))
-}
+func (o Options) find() (row, error) { return format.Find("-transport", o.Transport, rows) }
 
 // Addresses are those of the servers; none when there is no such driver.
 func (o Options) Addresses() []string {

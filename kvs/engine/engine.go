@@ -3,10 +3,6 @@
 package engine
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
 	"kvlab/metrics/format"
@@ -25,6 +21,9 @@ type Row struct {
 
 	open func(Options) (kvs.Engine, error)
 }
+
+// Label returns the row's name and description.
+func (r Row) Label() (name, description string) { return r.Name, r.Description }
 
 // rows are all engines, the default first.
 var rows = []Row{
@@ -49,21 +48,10 @@ var Names = func() (names []string) {
 }()
 
 // Usage lists all engines for the help of a flag.
-func Usage() string {
-	var all []string
-	for _, r := range rows {
-		all = append(all, fmt.Sprintf("%s (%s)", r.Name, r.Description))
-	}
-	return strings.Join(all, ", ")
-}
+func Usage() string { return format.Usage(rows) }
 
 // Find returns the row of a name. The error names the flag.
-func Find(name string) (Row, error) {
-	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
-		return rows[i], nil
-	}
-	return Row{}, fmt.Errorf("-engine %q: want one of %q, or null (a ceiling, not a store)%s", name, Names, format.DidYouMean(name, "", Names))
-}
+func Find(name string) (Row, error) { return format.Find("-engine", name, rows) }
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.
 func Open(name string, o Options) (kvs.Engine, error) {

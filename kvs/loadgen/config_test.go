@@ -24,7 +24,7 @@ func TestConfigErrors(t *testing.T) {
 		want   string
 		change func(*Config)
 	}{
-		{"-transport udp: want tcp or inproc", func(c *Config) { c.Transport = "udp" }},
+		{"-transport \"udp\": want one of tcp, inproc", func(c *Config) { c.Transport = "udp" }},
 		{"-clients 0: want 1 to 65536", func(c *Config) { c.Clients = 0 }},
 		{"-clients 65537: want 1 to 65536", func(c *Config) { c.Clients = maxWorkers + 1 }},
 		{"-client -1: want 0 to 0, one less than -clients", func(c *Config) { c.Index = -1 }},

@@ -2,9 +2,9 @@
 package route
 
 import (
-	"fmt"
+	"errors"
+
 	"kvlab/metrics/format"
-	"strings"
 )
 
 // Router maps keys to n servers. It is immutable, safe for concurrent use, and the same
@@ -14,43 +14,35 @@ type Router interface {
 	Server(key []byte, hash uint64) int
 }
 
-// routers are all routers, the default first. A new router is a file and a row.
-var routers = []struct {
+type row struct {
 	name, description string
 	open              func(servers int, known Popularity) (Router, error)
-}{
+}
+
+func (r row) Label() (name, description string) { return r.name, r.description }
+
+// routers are all routers, the default first. A new router is a file and a row.
+var routers = []row{
 	{"fnv", "spreads the keys evenly, by their FNV-1a hash", newFNV},
 	{"seed", "spreads the keys as the labs do, by another hash", newSeed},
 	{"balanced", "spreads the operations evenly", newBalanced},
 }
 
 // Names are the routers' names, the default first.
-var Names = func() (names []string) {
-	for _, r := range routers {
-		names = append(names, r.name)
-	}
-	return names
-}()
+var Names = format.Names(routers)
 
 // Usage lists all routers for the help of a flag.
-func Usage() string {
-	var all []string
-	for _, r := range routers {
-		all = append(all, fmt.Sprintf("%s (%s)", r.name, r.description))
-	}
-	return strings.Join(all, ", ")
-}
+func Usage() string { return format.Usage(routers) }
 
 // New returns the named router, or an error that names the flag. The router may use
 // known, which may be nil.
 func New(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
-		return nil, fmt.Errorf("-hosts: a router needs at least one server")
+		return nil, errors.New("-hosts: a router needs at least one server")
 	}
-	for _, r := range routers {
-		if r.name == name {
-			return r.open(servers, known)
-		}
+	r, err := format.Find("-router", name, routers)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("-router %q: want one of %q%s", name, Names, format.DidYouMean(name, "", Names))
+	return r.open(servers, known)
 }

@@ -1,11 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/rpc"
-	"slices"
-	"strings"
 	"time"
 
 	"kvlab/kvs"
@@ -21,6 +20,9 @@ type codec struct {
 	supports Features
 }
 
+// Label returns the name, which says enough.
+func (c codec) Label() (name, description string) { return c.name, "" }
+
 var codecs = []codec{
 	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true}},
 	{"gob", newGobClient, newGobServer, Features{}},
@@ -35,46 +37,28 @@ type Features struct {
 }
 
 // Codecs are the codecs' names, the default first.
-var Codecs = names(codecs)
-
-func names(codecs []codec) (names []string) {
-	for _, c := range codecs {
-		names = append(names, c.name)
-	}
-	return names
-}
+var Codecs = format.Names(codecs)
 
 // codecNamed returns the row of codecs with a name that CheckCodec accepts.
-func codecNamed(name string) (c codec) {
-	for _, c = range codecs {
-		if c.name == name {
-			break
-		}
-	}
+func codecNamed(name string) codec {
+	c, _ := format.Find("-codec", name, codecs)
 	return c
 }
 
 // CheckCodec returns an error that names the flag unless the named codec exists and
 // supports the features.
 func CheckCodec(name string, features Features) error {
-	c := codecNamed(name)
-	if c.name != name {
-		return fmt.Errorf("-codec %q: want one of %q%s", name, Codecs, format.DidYouMean(name, "", Codecs))
-	}
-	for _, f := range []struct {
-		flag string
-		in   func(Features) bool
-	}{
-		{"-dedup", func(f Features) bool { return f.Dedup }},
-		{"-crc", func(f Features) bool { return f.CRC }},
-		{"-retry", func(f Features) bool { return f.Retry }},
-	} {
-		if f.in(features) && !f.in(c.supports) {
-			others := slices.DeleteFunc(slices.Clone(codecs), func(c codec) bool { return !f.in(c.supports) })
-			return fmt.Errorf("%s: -codec %s does not support it; want -codec %s", f.flag, name, strings.Join(names(others), " or "))
+	c, err := format.Find("-codec", name, codecs)
+	check := func(flag string, used, supported bool) error {
+		if used && !supported {
+			return fmt.Errorf("%s: -codec %s does not support it; want -codec %s", flag, name, codecs[0].name)
 		}
+		return nil
 	}
-	return nil
+	return cmp.Or(err,
+		check("-dedup", features.Dedup, c.supports.Dedup),
+		check("-crc", features.CRC, c.supports.CRC),
+		check("-retry", features.Retry, c.supports.Retry))
 }
 
 // serverCodec is a codec's server end. It belongs to one goroutine.
