@@ -68,7 +68,7 @@ func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err
 		return "verification: " + summary.Verification.First
 	case summary.Total.Misses > 0:
 		return fmt.Sprintf("%d misses", summary.Total.Misses)
-	case summary.Total != metrics.CountsOf(s.service.Counts()[client].Fields()):
+	case summary.Total != s.service.Counts()[client]:
 		return fmt.Sprintf("counts: verified %+v, applied %+v", summary.Total, s.service.Counts()[client])
 	}
 	return ""

@@ -12,7 +12,6 @@ import (
 
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire/faultproxy"
-	"kvlab/metrics"
 )
 
 // TestFaultSeeds strikes each kind of fault, in both directions, at a random byte from
@@ -91,7 +90,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 		ended := time.Now()
 		close(done)
 		watch.Wait()
-		summary.Total = summary.Total.Add(metrics.CountsOf(before.Fields())) // of runs that were over before the fault
+		summary.Total = summary.Total.Add(before) // of runs that were over before the fault
 		found = noticed(t, s, c.Node, summary, err)
 		select {
 		case at := <-struck:

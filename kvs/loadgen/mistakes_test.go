@@ -234,7 +234,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	summary := g.Summary()
 	run = metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
 	for i, s := range stores {
-		applied := metrics.CountsOf(s.service.Counts()[c.Node].Fields())
+		applied := s.service.Counts()[c.Node]
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
 			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}},
 			Seen: server.Seen(s.service, before[i], s.service.Sample()),

@@ -107,7 +107,7 @@ func checkAgainst(t *testing.T, client string, summary metrics.Summary, servers 
 	t.Helper()
 	var sum metrics.Counts
 	for i, s := range servers {
-		peer, applied := summary.Peers[i], metrics.CountsOf(s.service.Counts()[client].Fields())
+		peer, applied := summary.Peers[i], s.service.Counts()[client]
 		if peer.Peer != s.name || peer.Counts != applied {
 			t.Errorf("%s: %s counts %+v, %s %+v", client, peer.Peer, peer.Counts, s.name, applied)
 		}

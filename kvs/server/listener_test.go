@@ -125,8 +125,8 @@ func TestAcceptErrors(t *testing.T) {
 	if got := lines.String(); strings.Count(got, "accept: accept: too many open files; retry in 5ms") < 3 {
 		t.Errorf("the log is\n%s\nwant each row of failures to begin with a pause of 5 ms", got)
 	}
-	if counts := l.service.Counts()["node1"]; counts.Ops[kvs.Put] != 3 {
-		t.Errorf("%d puts, want 3", counts.Ops[kvs.Put])
+	if counts := l.service.Counts()["node1"]; counts.Puts != 3 {
+		t.Errorf("%d puts, want 3", counts.Puts)
 	}
 }
 
@@ -203,8 +203,8 @@ func TestStop(t *testing.T) {
 	if err := l.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if n, counts := l.service.Conns(), l.service.Counts()["node1"]; n != 0 || counts.Ops[kvs.Put] != 1 {
-		t.Errorf("%d sessions and %d puts, want none and 1", n, counts.Ops[kvs.Put])
+	if n, counts := l.service.Conns(), l.service.Counts()["node1"]; n != 0 || counts.Puts != 1 {
+		t.Errorf("%d sessions and %d puts, want none and 1", n, counts.Puts)
 	}
 	if _, err := dial(l); err == nil {
 		t.Error("a connection after stop")
@@ -253,7 +253,7 @@ func TestStopWaits(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if n := l.service.Counts()["node1"].Ops[kvs.Put]; n != 1 {
+	if n := l.service.Counts()["node1"].Puts; n != 1 {
 		t.Errorf("%d puts after stop, want 1", n)
 	}
 }

@@ -65,7 +65,7 @@ func TestRepeat(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Fatal(err)
 	}
-	if got := svc.Counts()["client"]; got.Ops[kvs.Get] != 1 || got.Ops[kvs.Put] != 1 {
+	if got := svc.Counts()["client"]; got.Gets != 1 || got.Puts != 1 {
 		t.Errorf("the engine's counts are %+v, want one get and one put", got)
 	}
 }

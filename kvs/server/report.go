@@ -35,7 +35,7 @@ func (s *server) summarize() error {
 	summary := s.reporter.Window()
 	summary.Total, summary.Seen = s.counts(), Seen(s.service, s.before, s.window)
 	for peer, counts := range s.service.Counts() {
-		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: metrics.CountsOf(counts.Fields())})
+		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: counts})
 	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}
@@ -73,10 +73,7 @@ const busiest = 32
 func Seen(service *service.Service, before, window *service.Sample) *metrics.Seen {
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
-		seen.Groups, seen.Values = window.Groups(), values(window)
-		for _, c := range window.Busiest(busiest) {
-			seen.Busiest = append(seen.Busiest, metrics.CellOps(c))
-		}
+		seen.Groups, seen.Values, seen.Busiest = window.Groups(), values(window), window.Busiest(busiest)
 	}
 	if before != nil {
 		seen.Before = values(before)

@@ -164,7 +164,7 @@ func (s *server) firstPeer(remote net.Addr) {
 func (s *server) counts() metrics.Counts {
 	var sum metrics.Counts
 	for _, c := range s.service.Counts() {
-		sum = sum.Add(metrics.CountsOf(c.Fields()))
+		sum = sum.Add(c)
 	}
 	return sum
 }

@@ -9,9 +9,9 @@ import (
 // replyCache holds a session's last replies. Only the session's current connection
 // uses it.
 type replyCache struct {
-	holder     *holder // nil without a connection; guarded by Service.mu, as are the next two
-	last       *holder // the previous holder
-	connection uint64  // the highest number so far
+	holder     *Conn  // nil without a connection; guarded by Service.mu, as are the next two
+	last       *Conn  // the previous holder
+	connection uint64 // the highest number so far
 
 	window  int
 	first   uint64        // the session's first call
@@ -31,10 +31,10 @@ type cachedReply struct {
 // The session owns the reply's memory until the reply is Freed or Reset. After
 // ErrSuperseded the connection must be closed without an answer.
 func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
-	if c.holder == nil {
+	cache := c.cache
+	if cache == nil {
 		return c.BatchPutGet(batch, reply)
 	}
-	cache := c.holder.cache
 	switch {
 	case c.Superseded():
 		return ErrSuperseded
@@ -61,10 +61,11 @@ func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 // why. In a session, only a permanent reason is an answer: the client sends a call
 // that arrived damaged again.
 func (c *Conn) Refuse(number uint64, why error, permanent bool) (tell bool) {
-	if c.holder == nil {
+	cache := c.cache
+	if cache == nil {
 		return true
 	}
-	if cache := c.holder.cache; permanent && number == cache.next {
+	if permanent && number == cache.next {
 		cached := cache.reply(number)
 		cached.reply.Free()
 		cached.err = why

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/metrics"
 )
 
 const (
@@ -38,21 +39,15 @@ func (s *Sample) Groups() []uint64 {
 	return groups
 }
 
-// CellCount is the number of sampled operations on keys of a cell.
-type CellCount struct {
-	Cell int // see route.Cell
-	Ops  uint64
-}
-
 // Busiest returns the n busiest cells at most, in descending order, without empty ones.
-func (s *Sample) Busiest(n int) []CellCount {
-	var all []CellCount
+func (s *Sample) Busiest(n int) []metrics.CellOps {
+	var all []metrics.CellOps
 	for i := range s.cells {
 		if ops := s.cells[i].Load(); ops > 0 {
-			all = append(all, CellCount{i, ops})
+			all = append(all, metrics.CellOps{Cell: i, Ops: ops})
 		}
 	}
-	slices.SortFunc(all, func(a, b CellCount) int { return cmp.Or(cmp.Compare(b.Ops, a.Ops), a.Cell-b.Cell) })
+	slices.SortFunc(all, func(a, b metrics.CellOps) int { return cmp.Or(cmp.Compare(b.Ops, a.Ops), a.Cell-b.Cell) })
 	return slices.Clone(all[:min(n, len(all))])
 }
 

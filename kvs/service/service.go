@@ -11,29 +11,8 @@ import (
 	"sync/atomic"
 
 	"kvlab/kvs"
+	"kvlab/metrics"
 )
-
-// Counts are exact numbers of operations that were applied.
-type Counts struct {
-	Ops    [kvs.Kinds]uint64
-	Hits   uint64 // operations that read and found their key
-	Misses uint64 // operations that read and did not
-	Calls  uint64
-}
-
-// Fields returns the fields in their order.
-func (c Counts) Fields() (ops [kvs.Kinds]uint64, hits, misses, calls uint64) {
-	return c.Ops, c.Hits, c.Misses, c.Calls
-}
-
-func (c *Counts) add(d Counts) {
-	for k := range c.Ops {
-		c.Ops[k] += d.Ops[k]
-	}
-	c.Hits += d.Hits
-	c.Misses += d.Misses
-	c.Calls += d.Calls
-}
 
 // Service is an engine and the exact counts of what each peer applied to it. It is
 // safe for concurrent use.
@@ -48,13 +27,13 @@ type Service struct {
 
 	mu       sync.Mutex
 	conns    map[*Conn]bool             // open; guarded by mu
-	closed   map[string]Counts          // by peer, of closed connections; guarded by mu
+	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
 	sessions map[sessionKey]*replyCache // guarded by mu
 }
 
 // New returns a service over engine.
 func New(engine kvs.Engine) *Service {
-	s := &Service{engine: engine, instance: rand.Text(), conns: map[*Conn]bool{}, closed: map[string]Counts{}, sessions: map[sessionKey]*replyCache{}}
+	s := &Service{engine: engine, instance: rand.Text(), conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, sessions: map[sessionKey]*replyCache{}}
 	s.sample.Store(new(Sample))
 	return s
 }
@@ -92,15 +71,13 @@ func (s *Service) Conns() int {
 	return len(s.conns)
 }
 
-// Counts returns the counts of each peer so far.
-func (s *Service) Counts() map[string]Counts {
+// Counts returns the numbers of operations that were applied for each peer so far.
+func (s *Service) Counts() map[string]metrics.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	peers := maps.Clone(s.closed)
 	for c := range s.conns {
-		counts := peers[c.peer]
-		counts.add(c.counts())
-		peers[c.peer] = counts
+		peers[c.peer] = peers[c.peer].Add(c.counts())
 	}
 	return peers
 }
@@ -115,11 +92,16 @@ type Conn struct {
 	Dedup bool
 
 	mu   sync.Mutex
-	done Counts // guarded by mu
+	done metrics.Counts // guarded by mu
 
 	seen atomic.Uint64 // operations received, for sampling
 
-	holder *holder // of a session; nil without one
+	// Of a session.
+	cache      *replyCache // nil without a session
+	session    Session
+	superseded atomic.Bool
+	close      func()        // closes the connection
+	detached   chan struct{} // closed by detach
 }
 
 // Close closes the connection and keeps its counts. No call may be in progress.
@@ -129,26 +111,23 @@ func (c *Conn) Close() {
 	defer s.mu.Unlock()
 	if s.conns[c] {
 		delete(s.conns, c)
-		counts := s.closed[c.peer]
-		counts.add(c.counts())
-		s.closed[c.peer] = counts
-		if c.holder != nil {
-			s.detach(c.holder)
+		s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
+		if c.cache != nil {
+			s.detach(c)
 		}
 	}
 }
 
-func (c *Conn) counts() Counts {
+func (c *Conn) counts() metrics.Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.done
 }
 
-// count adds a call and what it applied.
-func (c *Conn) count(done Counts) {
-	done.Calls = 1
+// count adds what a call applied.
+func (c *Conn) count(done metrics.Counts) {
 	c.mu.Lock()
-	c.done.add(done)
+	c.done = c.done.Add(done)
 	c.mu.Unlock()
 }
 
@@ -164,7 +143,8 @@ var chunks = sync.Pool{New: func() any { return new([chunk]kvs.Op) }}
 // MaxBody bytes or a panic in the engine is an error: the effect of the batch is then
 // unknown. Operations that the engine did apply are counted.
 func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
-	var done Counts
+	var ops [kvs.Kinds]uint64
+	var hits, misses int
 	reply.Reset()
 	if c.Dedup {
 		reply.Dedup(batch.Len())
@@ -180,18 +160,18 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 			err = fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
 		}
 		chunks.Put(scratch)
-		c.count(done)
+		c.count(metrics.CountsOf(ops, uint64(hits), uint64(misses), 1))
 	}()
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])
 		if n > 0 {
-			ops := scratch[:n]
-			c.service.engine.Apply(ops, reply)
-			picker.pick(ops)
-			for i := range ops {
-				done.Ops[ops[i].Kind]++
+			decoded := scratch[:n]
+			c.service.engine.Apply(decoded, reply)
+			picker.pick(decoded)
+			for i := range decoded {
+				ops[decoded[i].Kind]++
 			}
-			done.Hits, done.Misses = uint64(reply.Hits), uint64(reply.Misses)
+			hits, misses = reply.Hits, reply.Misses
 		}
 		if err != nil {
 			return err

@@ -12,21 +12,29 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/kvstest"
 	"kvlab/kvs/service"
+	"kvlab/metrics"
 )
 
-func add(a, b service.Counts) service.Counts {
-	for k := range a.Ops {
-		a.Ops[k] += b.Ops[k]
+func add(a, b metrics.Counts) metrics.Counts {
+	return metrics.Counts{
+		Gets: a.Gets + b.Gets, Puts: a.Puts + b.Puts, ReadModifyWrites: a.ReadModifyWrites + b.ReadModifyWrites,
+		Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls,
 	}
-	return service.Counts{Ops: a.Ops, Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Calls: a.Calls + b.Calls}
 }
 
 // tally counts one call from the outside: by its operations and its results.
-func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) service.Counts {
+func tally(t *testing.T, ops []kvs.Op, reply *kvs.Reply) metrics.Counts {
 	t.Helper()
-	counts := service.Counts{Calls: 1}
+	counts := metrics.Counts{Calls: 1}
 	for _, op := range ops {
-		counts.Ops[op.Kind]++
+		switch op.Kind {
+		case kvs.Get:
+			counts.Gets++
+		case kvs.Put:
+			counts.Puts++
+		case kvs.ReadModifyWrite:
+			counts.ReadModifyWrites++
+		}
 	}
 	results, err := kvstest.DecodeReply(reply)
 	if err != nil || len(results) != len(ops) {
@@ -51,10 +59,10 @@ func TestServiceCountsAreExact(t *testing.T) {
 	done := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		last := service.Counts{}
+		last := metrics.Counts{}
 		for {
 			counts := svc.Counts()["peer0"]
-			if counts.Calls < last.Calls || counts.Ops[kvs.Get] < last.Ops[kvs.Get] || counts.Ops[kvs.Put] < last.Ops[kvs.Put] {
+			if counts.Calls < last.Calls || counts.Gets < last.Gets || counts.Puts < last.Puts {
 				t.Errorf("counts went back from %+v to %+v", last, counts)
 			}
 			last = counts
@@ -66,7 +74,7 @@ func TestServiceCountsAreExact(t *testing.T) {
 		}
 	})
 	var mu sync.Mutex
-	want := map[string]service.Counts{}
+	want := map[string]metrics.Counts{}
 	var workers sync.WaitGroup
 	for p := range peers {
 		peer := fmt.Sprintf("peer%d", p)
@@ -78,7 +86,7 @@ func TestServiceCountsAreExact(t *testing.T) {
 				calling.Go(func() {
 					var batch kvs.Batch
 					var reply kvs.Reply
-					sum := service.Counts{}
+					sum := metrics.Counts{}
 					for range calls {
 						ops := kvstest.RandomOps(random, random.IntN(300))
 						batch.Reset()
@@ -133,7 +141,7 @@ func TestSessions(t *testing.T) {
 	if counts["a"].Calls != 2 || counts["b"].Calls != 1 {
 		t.Errorf("calls %d and %d, want 2 and 1", counts["a"].Calls, counts["b"].Calls)
 	}
-	counts["a"] = service.Counts{} // the map is the caller's
+	counts["a"] = metrics.Counts{} // the map is the caller's
 	if svc.Counts()["a"].Calls != 2 {
 		t.Error("a caller's write to the counts reached the service")
 	}
@@ -196,10 +204,10 @@ func TestServicePanic(t *testing.T) {
 		t.Fatalf("error %v, want one that tells of the panic", err)
 	}
 	counts := service.Counts()["peer"]
-	if counts.Hits+counts.Misses != counts.Ops[kvs.Get]+counts.Ops[kvs.ReadModifyWrite] {
+	if counts.Hits+counts.Misses != counts.Gets+counts.ReadModifyWrites {
 		t.Errorf("%+v: hits and misses are not the reads", counts)
 	}
-	if counts.Ops[kvs.Get] != 256 || counts.Calls != 1 {
+	if counts.Gets != 256 || counts.Calls != 1 {
 		t.Errorf("%+v: want the 256 gets of the part that went well, and one call", counts)
 	}
 
@@ -226,7 +234,7 @@ func TestServiceMalformedBatch(t *testing.T) {
 	if !errors.Is(err, kvs.ErrMalformed) {
 		t.Errorf("error %v, want one that wraps ErrMalformed", err)
 	}
-	if counts := service.Counts()["peer"]; counts.Ops[kvs.Put] != 1 || counts.Calls != 1 {
+	if counts := service.Counts()["peer"]; counts.Puts != 1 || counts.Calls != 1 {
 		t.Errorf("%+v: want the put before the break counted", counts)
 	}
 }

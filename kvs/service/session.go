@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,21 +26,10 @@ const (
 	MaxKeep   = 10 * time.Minute
 )
 
-// Validate returns an error that says what is wrong with a session.
-func (s Session) Validate() error {
-	switch {
-	case len(s.Client) < 16 || len(s.Client) > 64:
-		return fmt.Errorf("a session's client has a name of %d bytes: want 16 to 64", len(s.Client))
-	case s.Connection < 1:
-		return errors.New("a session's connections are numbered from 1")
-	case s.Window < 1 || s.Window > MaxWindow:
-		return fmt.Errorf("a session with a window of %d calls: want 1 to %d", s.Window, MaxWindow)
-	case s.Unanswered < 0 || s.Unanswered > s.Window:
-		return fmt.Errorf("a session with %d unanswered calls and a window of %d", s.Unanswered, s.Window)
-	case s.Keep < 0 || s.Keep > MaxKeep:
-		return fmt.Errorf("a session that is kept for %v: want 0 to %v", s.Keep, MaxKeep)
-	}
-	return nil
+// valid reports whether a session is within the limits.
+func (s Session) valid() bool {
+	return len(s.Client) >= 16 && len(s.Client) <= 64 && s.Connection >= 1 && s.Window >= 1 && s.Window <= MaxWindow &&
+		s.Unanswered >= 0 && s.Unanswered <= s.Window && s.Keep >= 0 && s.Keep <= MaxKeep
 }
 
 // ErrSuperseded is wrapped by the error of a session's connection that a later one
@@ -59,20 +47,12 @@ type sessionKey struct {
 	number       int
 }
 
-// holder is a connection's hold on its session.
-type holder struct {
-	cache      *replyCache
-	key        sessionKey
-	session    Session
-	superseded atomic.Bool
-	close      func()        // closes the connection
-	detached   chan struct{} // closed by detach
-}
+func (c *Conn) sessionKey() sessionKey { return sessionKey{c.peer, c.session.Client, c.session.Number} }
 
 // supersede closes the session's connection in the background.
-func (h *holder) supersede() {
-	if !h.superseded.Swap(true) {
-		go h.close()
+func (c *Conn) supersede() {
+	if !c.superseded.Swap(true) {
+		go c.close()
 	}
 }
 
@@ -84,11 +64,10 @@ func (h *holder) supersede() {
 // The error wraps ErrSuperseded, or says why the session cannot continue: its replies
 // are no longer cached.
 func (s *Service) Attach(peer string, session Session, closeConn func()) (*Conn, error) {
-	if err := session.Validate(); err != nil {
-		return nil, err
+	if !session.valid() {
+		return nil, fmt.Errorf("a session out of its limits: %+v", session)
 	}
-	h := &holder{key: sessionKey{peer, session.Client, session.Number}, session: session, close: closeConn, detached: make(chan struct{})}
-	c := &Conn{service: s, peer: peer, holder: h}
+	c := &Conn{service: s, peer: peer, session: session, close: closeConn, detached: make(chan struct{})}
 	for waited := false; ; waited = true {
 		previous, err := s.claim(c, waited)
 		switch {
@@ -107,53 +86,53 @@ func (s *Service) Attach(peer string, session Session, closeConn func()) (*Conn,
 
 // claim gives a connection its session, or supersedes the session's holder and
 // returns it; the caller waits for it.
-func (s *Service) claim(c *Conn, waited bool) (previous *holder, err error) {
+func (s *Service) claim(c *Conn, waited bool) (previous *Conn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := c.holder
-	cache := s.sessions[h.key]
+	asked := c.session
+	cache := s.sessions[c.sessionKey()]
 	if cache == nil {
-		if h.session.Unanswered > 0 || len(s.sessions) >= maxSessions {
+		if asked.Unanswered > 0 || len(s.sessions) >= maxSessions {
 			return nil, fmt.Errorf("session %d of %s, with %d unanswered calls, is not among the %d cached ones",
-				h.key.number, h.key.peer, h.session.Unanswered, len(s.sessions))
+				asked.Number, c.peer, asked.Unanswered, len(s.sessions))
 		}
-		cache = &replyCache{window: h.session.Window, first: h.session.Next, next: h.session.Next}
-		s.sessions[h.key] = cache
+		cache = &replyCache{window: asked.Window, first: asked.Next, next: asked.Next}
+		s.sessions[c.sessionKey()] = cache
 	}
-	if h.session.Connection < cache.connection || h.session.Connection == cache.connection && !waited {
-		return nil, fmt.Errorf("%w, number %d, has come before number %d", ErrSuperseded, cache.connection, h.session.Connection)
+	if asked.Connection < cache.connection || asked.Connection == cache.connection && !waited {
+		return nil, fmt.Errorf("%w, number %d, has come before number %d", ErrSuperseded, cache.connection, asked.Connection)
 	}
-	cache.connection = h.session.Connection
+	cache.connection = asked.Connection
 	if cache.holder != nil {
 		cache.holder.supersede()
 		return cache.holder, nil
 	}
-	if h.session.Window != cache.window || h.session.Next > cache.next {
+	if asked.Window != cache.window || asked.Next > cache.next {
 		return nil, fmt.Errorf("session %d of %s continues at call %d with a window of %d: want call %d and %d",
-			h.key.number, h.key.peer, h.session.Next, h.session.Window, cache.next, cache.window)
+			asked.Number, c.peer, asked.Next, asked.Window, cache.next, cache.window)
 	}
-	if h.session.Connection > 1 {
+	if asked.Connection > 1 {
 		s.resumed.Add(1)
 	}
-	cache.holder, h.cache = h, cache
+	cache.holder, c.cache = c, cache
 	s.conns[c] = true
 	return nil, nil
 }
 
 // detach releases a session, which is dropped after its Keep unless a later
 // connection attaches to it. The caller holds s.mu.
-func (s *Service) detach(h *holder) {
-	h.cache.holder, h.cache.last = nil, h
-	close(h.detached)
-	time.AfterFunc(h.session.Keep, func() {
+func (s *Service) detach(c *Conn) {
+	c.cache.holder, c.cache.last = nil, c
+	close(c.detached)
+	time.AfterFunc(c.session.Keep, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if cache := h.cache; cache.holder == nil && cache.last == h {
-			delete(s.sessions, h.key)
+		if cache := c.cache; cache.holder == nil && cache.last == c {
+			delete(s.sessions, c.sessionKey())
 			cache.drop()
 		}
 	})
 }
 
 // Superseded reports whether a later connection of the session has superseded c.
-func (c *Conn) Superseded() bool { return c.holder != nil && c.holder.superseded.Load() }
+func (c *Conn) Superseded() bool { return c.superseded.Load() }

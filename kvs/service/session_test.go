@@ -77,7 +77,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 	ask(2, 12, "11")
 	ask(3, 13, "12")
 	session.Close()
-	if c := service.Counts()["client"]; c.Ops[kvs.ReadModifyWrite] != 4 || c.Calls != 4 {
+	if c := service.Counts()["client"]; c.ReadModifyWrites != 4 || c.Calls != 4 {
 		t.Errorf("counts %+v, want 4 operations of 4 calls", c)
 	}
 	if connections, calls := service.Retries(); connections != 1 || calls != 4 {

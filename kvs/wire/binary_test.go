@@ -13,7 +13,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/service"
+	"kvlab/metrics"
 )
 
 var binaryOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
@@ -47,7 +47,7 @@ func TestServerMeetsBadFrames(t *testing.T) {
 	if _, err := call(other, &batch); err != nil {
 		t.Errorf("the other connection: %v", err)
 	}
-	if got, want := s.service.Counts()["node0"].Ops[kvs.Put], uint64(len(badHeaders)+1); got != want {
+	if got, want := s.service.Counts()["node0"].Puts, uint64(len(badHeaders)+1); got != want {
 		t.Errorf("%d puts, want %d: the good frame before each bad one counts", got, want)
 	}
 }
@@ -69,7 +69,7 @@ func TestServerMeetsBrokenFrames(t *testing.T) {
 			t.Errorf("cut to %d of %d bytes: Serve: error %v, want an unexpected end", cut, len(frame), err)
 		}
 	}
-	if counts := s.service.Counts()["node0"]; counts != (service.Counts{}) {
+	if counts := s.service.Counts()["node0"]; counts != (metrics.Counts{}) {
 		t.Errorf("%+v, want nothing applied", counts)
 	}
 }

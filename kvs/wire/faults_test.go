@@ -48,7 +48,7 @@ func TestRequestTwice(t *testing.T) {
 		if err := s.end(t); err != nil {
 			t.Errorf("-crc=%t: the server's end: %v", crc, err)
 		}
-		if puts := s.service.Counts()["client0"].Ops[kvs.Put]; puts != 4 || len(proxy.Struck()) != 1 {
+		if puts := s.service.Counts()["client0"].Puts; puts != 4 || len(proxy.Struck()) != 1 {
 			t.Errorf("-crc=%t: %d puts were applied of 3 calls, want 4; struck %v", crc, puts, proxy.Struck())
 		}
 	}

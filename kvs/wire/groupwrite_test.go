@@ -12,7 +12,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/service"
+	"kvlab/metrics"
 )
 
 // gated is a connection whose writes a test lets through one by one.
@@ -141,7 +141,7 @@ func TestSharedClientKeepsOrder(t *testing.T) {
 				})
 			}
 			group.Wait()
-			want := service.Counts{Ops: [kvs.Kinds]uint64{kvs.ReadModifyWrite: goroutines * each}, Hits: goroutines * (each - 1), Misses: goroutines, Calls: goroutines * each}
+			want := metrics.Counts{ReadModifyWrites: goroutines * each, Hits: goroutines * (each - 1), Misses: goroutines, Calls: goroutines * each}
 			if got := s.service.Counts()["node0"]; got != want {
 				t.Errorf("counts %+v, want %+v", got, want)
 			}

@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			if err := s.end(t); !errors.Is(err, errLimit) {
 				t.Errorf("Serve: %v, want errLimit", err)
 			}
-			if n := s.service.Counts()[options.Node]; n.Ops[kvs.Put] != 0 || n.Ops[kvs.Get] != 1 {
+			if n := s.service.Counts()[options.Node]; n.Puts != 0 || n.Gets != 1 {
 				t.Errorf("%+v were applied, want 1 get", n)
 			}
 		}

@@ -184,7 +184,7 @@ func checkCounters(t *testing.T, s *server, counters []*counter, batches int) {
 			t.Errorf("%s ends as %q, %v; want version %d", c.key, r.Value, err, c.version)
 		}
 	}
-	if applied := s.service.Counts()[binaryOptions.Node].Ops[kvs.ReadModifyWrite]; versions != batches || applied != uint64(batches) {
+	if applied := s.service.Counts()[binaryOptions.Node].ReadModifyWrites; versions != batches || applied != uint64(batches) {
 		t.Errorf("%d versions, and %d calls applied; want %d", versions, applied, batches)
 	}
 }
