@@ -24,22 +24,17 @@ type hotRecord struct {
 }
 
 func findHot(plan *workload.Plan, router, prefix string, servers int, records uint64) (hotRecords, error) {
-	key := []byte(prefix)
 	h := hotRecords{records: make([]hotRecord, 0, min(workload.KnownRanks, records)), all: records <= workload.KnownRanks, rest: 1}
-	for id, share := range plan.Popular() {
-		key = strconv.AppendUint(key[:len(prefix)], id, 10)
-		h.records = append(h.records, hotRecord{hash: route.Hash(key), share: share})
-		h.rest -= fraction(share)
-	}
-	by, err := route.New(router, servers, h.popularity)
+	by, err := route.New(router, servers, route.PopularityOf(prefix, plan.Popular()))
 	if err != nil {
 		return h, err
 	}
-	i := 0
-	for id := range plan.Popular() {
+	key := []byte(prefix)
+	for id, share := range plan.Popular() {
 		key = strconv.AppendUint(key[:len(prefix)], id, 10)
-		h.records[i].server = by.Server(key, h.records[i].hash)
-		i++
+		hash := route.Hash(key)
+		h.records = append(h.records, hotRecord{hash, share, by.Server(key, hash)})
+		h.rest -= fraction(share)
 	}
 	return h, nil
 }

@@ -35,7 +35,8 @@ func Total(run *metrics.Run) {
 	totalWindow(run)
 }
 
-// judged is a run with the expectation that follows from its flags.
+// judged is a run with the expectation that follows from its flags. Its Verdict is that
+// of the checks so far.
 type judged struct {
 	metrics.Run
 	expected   *expectation
@@ -46,17 +47,15 @@ type judged struct {
 // valid.
 func Judge(run *metrics.Run) metrics.Verdict {
 	Total(run)
-	r := judged{Run: *run}
-	if checkReports(r).Valid {
-		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
-	}
+	r := &judged{Run: *run}
+	r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
 	run.Skew = skewOf(r)
 	return judge(r)
 }
 
 // judge runs the checks in order on what Total filled in. More specific checks come
 // first, so that the verdict names the cause.
-func judge(run judged) metrics.Verdict {
+func judge(run *judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
 		checkMix, checkKeys, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed)
 }
@@ -66,113 +65,110 @@ func judge(run judged) metrics.Verdict {
 // operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
 	Total(run)
-	return first(judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, func(judged) metrics.Verdict { return Ceiling })
+	return first(&judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, ceiling)
 }
 
 // JudgeRepeat is the verdict on the run whose clients and servers -repeat: its calls
 // came back, and that it is no result.
 func JudgeRepeat(run *metrics.Run) metrics.Verdict {
 	Total(run)
-	return first(judged{Run: *run}, checkReports, checkWindow, func(judged) metrics.Verdict { return Ceiling })
+	return first(&judged{Run: *run}, checkReports, checkWindow, ceiling)
 }
 
 // first is the verdict of the first check that fails.
-func first(run judged, checks ...func(judged) metrics.Verdict) metrics.Verdict {
+func first(run *judged, checks ...func(*judged)) metrics.Verdict {
+	run.Verdict = metrics.Verdict{Valid: true}
 	for _, check := range checks {
-		if v := check(run); !v.Valid {
-			return v
+		if check(run); !run.Verdict.Valid {
+			break
 		}
 	}
-	return valid
+	return run.Verdict
 }
 
-var valid = metrics.Verdict{Valid: true}
-
-func invalid(node, format string, args ...any) metrics.Verdict {
-	return metrics.Verdict{Node: node, Reason: fmt.Sprintf(format, args...)}
+// invalid makes the run INVALID. Of several reasons that a check finds, the first
+// counts.
+func (run *judged) invalid(node, format string, args ...any) {
+	if run.Verdict.Valid {
+		run.Verdict = metrics.Verdict{Node: node, Reason: fmt.Sprintf(format, args...)}
+	}
 }
 
 // checkReports: every node has reported.
-func checkReports(run judged) metrics.Verdict {
+func checkReports(run *judged) {
 	for _, node := range run.Nodes {
 		if node.Summary == nil {
-			return invalid(node.Name, "%s sent no summary", node.Role)
+			run.invalid(node.Name, "%s sent no summary", node.Role)
 		}
 	}
-	return valid
 }
 
 // checkAccounts: the nodes have reported what the other checks need.
-func checkAccounts(run judged) metrics.Verdict {
+func checkAccounts(run *judged) {
 	for _, node := range run.Nodes {
 		switch s := node.Summary; {
 		case node.Role == metrics.Server && s.Seen == nil:
-			return invalid(node.Name, "the server does not say what it saw of its operations")
+			run.invalid(node.Name, "the server does not say what it saw of its operations")
 		case node.Role == metrics.Client && len(s.Workers) == 0:
-			return invalid(node.Name, "the client gives no account of its workers")
+			run.invalid(node.Name, "the client gives no account of its workers")
 		case node.Role == metrics.Client && s.Edges == nil:
-			return invalid(node.Name, "the client does not say when in its window its replies came")
+			run.invalid(node.Name, "the client does not say when in its window its replies came")
 		}
 	}
 	if run.expected == nil {
-		return invalid("", "the clients' flags do not say what to expect: %v", run.unexpected)
+		run.invalid("", "the clients' flags do not say what to expect: %v", run.unexpected)
 	}
-	return valid
 }
 
 // checkReplies: every reply that was checked was right.
-func checkReplies(run judged) metrics.Verdict {
+func checkReplies(run *judged) {
 	for _, node := range run.Clients() {
 		if v := node.Summary.Verification; v.Failures > 0 {
-			return invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, format.OneLine(v.First))
+			run.invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, format.OneLine(v.First))
 		}
 	}
-	return valid
 }
 
 // checkHistory: what was recorded was linearizable, by each client and together.
-func checkHistory(run judged) metrics.Verdict {
+func checkHistory(run *judged) {
 	for _, node := range run.Clients() {
 		if c := node.Summary.Check; c != nil && c.Fault() != "" {
-			return invalid(node.Name, "%s", format.OneLine(c.Fault()))
+			run.invalid(node.Name, "%s", format.OneLine(c.Fault()))
 		}
 	}
 	if c := run.Check; c != nil && c.Fault() != "" {
-		return invalid("", "%s", format.OneLine(c.Fault()))
+		run.invalid("", "%s", format.OneLine(c.Fault()))
 	}
-	return valid
 }
 
 // checkWindow: the clients measured at the same time, and something.
-func checkWindow(run judged) metrics.Verdict {
+func checkWindow(run *judged) {
 	for _, node := range run.Clients() {
 		if s := node.Summary; s.WindowLengthS <= 0 || s.InWindow.Ops() == 0 {
-			return invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
+			run.invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
 		}
 	}
 	if run.OverlapShare < minOverlap {
-		return invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
+		run.invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
 	}
-	return valid
 }
 
 // checkTotals: a node's counts by peer add up to its total.
-func checkTotals(run judged) metrics.Verdict {
+func checkTotals(run *judged) {
 	for _, node := range run.Nodes {
 		var total metrics.Counts
 		for _, peer := range node.Summary.Peers {
 			total = total.Add(peer.Counts)
 		}
 		if what := difference(total, node.Summary.Total); what != "" {
-			return invalid(node.Name, "its peers' counts do not add up to its total: %s", what)
+			run.invalid(node.Name, "its peers' counts do not add up to its total: %s", what)
 		}
 	}
-	return valid
 }
 
 // checkPairs: between each client and each server, verified equals applied, kind
 // by kind. If they differ the client is named, because its count is the result.
-func checkPairs(run judged) metrics.Verdict {
+func checkPairs(run *judged) {
 	applied := make(map[[2]string]metrics.Counts) // by client and server
 	for _, node := range run.Servers() {
 		for _, peer := range node.Summary.Peers {
@@ -183,17 +179,16 @@ func checkPairs(run judged) metrics.Verdict {
 		for _, peer := range node.Summary.Peers {
 			pair := [2]string{node.Name, peer.Peer}
 			if what := difference(peer.Counts, applied[pair]); what != "" {
-				return invalid(node.Name, "client verified and server %s applied differ: %s: %s", peer.Peer, what, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
+				run.invalid(node.Name, "client verified and server %s applied differ: %s: %s", peer.Peer, what, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
 			}
 			delete(applied, pair)
 		}
 	}
 	for pair, counts := range applied {
 		if counts.Ops() > 0 {
-			return invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", counts.Ops(), pair[0])
+			run.invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", counts.Ops(), pair[0])
 		}
 	}
-	return valid
 }
 
 // miscount explains a difference between the operations that a client verified and
@@ -223,36 +218,36 @@ func byChanceReads(all metrics.Counts, missing uint64) bool {
 
 // Ceiling is the verdict on a run that passes every other check but whose servers
 // have no store (kvsserver -engine null).
-var Ceiling = invalid("", "engine null answers without a store: this is a ceiling, not a result")
+var Ceiling = metrics.Verdict{Reason: "engine null answers without a store: this is a ceiling, not a result"}
+
+func ceiling(run *judged) { run.Verdict = Ceiling }
 
 // checkStore: the values that were checked were those of their keys. It comes
 // last: a ceiling must hold in all else.
-func checkStore(run judged) metrics.Verdict {
+func checkStore(run *judged) {
 	if slices.ContainsFunc(run.Nodes, withoutStore) {
-		return Ceiling
+		ceiling(run)
 	}
 	for _, node := range run.Nodes {
 		if n := node.Summary.Verification.Unchecked; n > 0 {
-			return invalid(node.Name, "%d values were not checked at all (-verify none): no result", n)
+			run.invalid(node.Name, "%d values were not checked at all (-verify none): no result", n)
 		}
 		if n := node.Summary.Verification.AnyKey; n > 0 {
-			return invalid(node.Name, "%d values were not checked against their keys", n)
+			run.invalid(node.Name, "%d values were not checked against their keys", n)
 		}
 	}
-	return valid
 }
 
 // Injected is the verdict on a run that passes every other check but whose servers
 // were slowed on purpose (kvsserver -inject).
-var Injected = invalid("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
+var Injected = metrics.Verdict{Reason: "-inject makes the servers' speed faulty: this tests the instrument, and is no result"}
 
 // checkSpeed: no server was slowed on purpose. It comes last, because a test of the
 // instrument must pass every other check.
-func checkSpeed(run judged) metrics.Verdict {
+func checkSpeed(run *judged) {
 	if run.Injected() {
-		return Injected
+		run.Verdict = Injected
 	}
-	return valid
 }
 
 // withoutStore reports whether the node is a server that keeps nothing.

@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 			}
 			test.spoil(summaries)
 			Total(&run.Run)
-			if got := judge(*run).String(); !strings.HasPrefix(got, test.want) {
+			if got := judge(run).String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
 		})
@@ -147,7 +147,7 @@ func TestJudgeMissingSummary(t *testing.T) {
 		run := goodRun()
 		run.Nodes[i].Summary = nil
 		Total(&run.Run)
-		if got := judge(*run).String(); got != want {
+		if got := judge(run).String(); got != want {
 			t.Errorf("verdict %s, want %s", got, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run := goodRun()
 			test.spoil(run)
 			Total(&run.Run)
-			if got := judge(*run).String(); got != test.want {
+			if got := judge(run).String(); got != test.want {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
 		})
@@ -208,8 +208,8 @@ func TestFaultySpeedIsNoResult(t *testing.T) {
 // verdict judges a run by its own expectation.
 func (r *judged) verdict() metrics.Verdict {
 	Total(&r.Run)
-	r.Skew = skewOf(*r)
-	return judge(*r)
+	r.Skew = skewOf(r)
+	return judge(r)
 }
 
 // Flags that no client could have had say nothing of what to expect.

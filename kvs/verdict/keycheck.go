@@ -11,10 +11,10 @@ import (
 // checkKeys: each server got its share of the operations, and its sampled keys are as
 // popular as in the workload. If not, the servers' samples together tell a wrong skew
 // from misrouted keys.
-func checkKeys(run judged) metrics.Verdict {
+func checkKeys(run *judged) {
 	e := run.expected
 	if e.cells == nil {
-		return valid
+		return
 	}
 	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
 	var routed, skewed, together stats.Fit
@@ -28,23 +28,24 @@ func checkKeys(run judged) metrics.Verdict {
 	}
 	routed.Add(counts, shares, e.variance*float64(len(e.cells[0])))
 	if routed.Fits() && skewed.Fits() {
-		return valid
+		return
 	}
 	groups, of := columns(seenGroups), columns(e.cells)
 	together.Add(groups, of, e.variance*float64(len(e.cells)))
 	if together.Fits() {
 		at := furthest(counts, shares)
-		return invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
+		run.invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
 			percent(counts, at), e.name, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
+		return
 	}
 	at := furthest(groups, of)
-	return invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
+	run.invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
 		len(groups), percent(groups, at), e.name, 100*of[at], together.Statistic, together.Limit())
 }
 
 // countsByServer returns the operations after the load that the clients verified with
 // each server. By checkPairs these are those that it applied.
-func countsByServer(run judged, servers int) []uint64 {
+func countsByServer(run *judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
 	for _, client := range run.Summaries(metrics.Client) {
 		for i, peer := range client.Peers {

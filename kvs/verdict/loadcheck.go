@@ -8,7 +8,7 @@ import (
 
 // checkLoad: the clients stored every record once and read each back, and at the end
 // each server holds exactly the keys that were stored on it.
-func checkLoad(run judged) metrics.Verdict {
+func checkLoad(run *judged) {
 	stored := make(map[string]uint64) // by server
 	var load metrics.Counts
 	for _, node := range run.Clients() {
@@ -18,7 +18,7 @@ func checkLoad(run judged) metrics.Verdict {
 		}
 	}
 	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.records || load.Hits != e.records) {
-		return invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
+		run.invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
 	}
 	for _, node := range run.Servers() {
 		if withoutStore(node) {
@@ -26,12 +26,11 @@ func checkLoad(run judged) metrics.Verdict {
 		}
 		switch held := node.Summary.Seen.Records; {
 		case held > stored[node.Name]:
-			return invalid(node.Name, "%d keys are stored where %d were loaded: operations went to servers that do not own their keys (random routing?)", held, stored[node.Name])
+			run.invalid(node.Name, "%d keys are stored where %d were loaded: operations went to servers that do not own their keys (random routing?)", held, stored[node.Name])
 		case held < stored[node.Name]:
-			return invalid(node.Name, "%d keys are left of %d that were loaded: values expire, or are lost", held, stored[node.Name])
+			run.invalid(node.Name, "%d keys are left of %d that were loaded: values expire, or are lost", held, stored[node.Name])
 		}
 	}
-	return valid
 }
 
 const (
@@ -48,7 +47,7 @@ const (
 
 // checkValues: the stored values are incompressible, so that no part of the path did
 // less work.
-func checkValues(run judged) metrics.Verdict {
+func checkValues(run *judged) {
 	for _, node := range run.Servers() {
 		seen := node.Summary.Seen
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
@@ -56,19 +55,17 @@ func checkValues(run judged) metrics.Verdict {
 				continue
 			}
 			if float64(v.Compressed) < dense*float64(v.Bytes-ownWords*v.Count) {
-				return invalid(node.Name, "%d values of %d bytes in all can be compressed to %d: the values are constant or compressible", v.Count, v.Bytes, v.Compressed)
+				run.invalid(node.Name, "%d values of %d bytes in all can be compressed to %d: the values are constant or compressible", v.Count, v.Bytes, v.Compressed)
 			}
 		}
 	}
-	return valid
 }
 
 // checkMisses: what was loaded was found.
-func checkMisses(run judged) metrics.Verdict {
+func checkMisses(run *judged) {
 	for _, node := range run.Clients() {
 		if n := node.Summary.InWindow.Misses; n > 0 {
-			return invalid(node.Name, "%d misses in the window after a full load: data was lost, or expired", n)
+			run.invalid(node.Name, "%d misses in the window after a full load: data was lost, or expired", n)
 		}
 	}
-	return valid
 }

@@ -19,21 +19,15 @@ func furthestOff(n, share float64) float64 {
 	return rare/3 + math.Sqrt(rare*rare/9+2*variance*rare)
 }
 
-// workDone returns the counts that the servers applied after the load.
-func workDone(run judged) metrics.Counts {
+// kindShares returns the kinds' shares of the operations that the servers applied after
+// the load, and the number of these.
+func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	done := run.Applied
 	for _, client := range run.Summaries(metrics.Client) {
 		for _, peer := range client.Peers {
 			done = done.Sub(peer.Load)
 		}
 	}
-	return done
-}
-
-// kindShares returns the kinds' shares of the operations that the servers applied after
-// the load, and the number of these.
-func kindShares(run judged) (shares []metrics.KindShare, ops float64) {
-	done := workDone(run)
 	for k, n := range done.ByKind() {
 		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
 		shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
@@ -43,13 +37,12 @@ func kindShares(run judged) (shares []metrics.KindShare, ops float64) {
 
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
-func checkMix(run judged) metrics.Verdict {
+func checkMix(run *judged) {
 	kinds, n := kindShares(run)
 	for _, k := range kinds {
 		if n*math.Abs(k.Observed-k.Theory) > furthestOff(n, k.Theory) {
-			return invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
+			run.invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
 				100*k.Observed, k.Kind, run.expected.name, 100*k.Theory)
 		}
 	}
-	return valid
 }

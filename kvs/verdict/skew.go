@@ -6,10 +6,10 @@ import (
 
 // skewOf compares what a run's servers observed with the expectation; nil without an
 // expectation or when a node has not reported.
-func skewOf(run judged) *metrics.Skew {
+func skewOf(run *judged) *metrics.Skew {
 	e := run.expected
 	servers := run.Servers()
-	if e == nil || !checkReports(run).Valid {
+	if e == nil || !first(run, checkReports).Valid {
 		return nil
 	}
 	s := &metrics.Skew{Law: e.name, Router: e.router, Records: e.records, Balances: e.balances}
@@ -61,7 +61,7 @@ func opsIn(cells []metrics.CellOps, cell int) uint64 {
 }
 
 // serverShares are the servers' shares of the operations after the load.
-func serverShares(run judged) []metrics.ServerShare {
+func serverShares(run *judged) []metrics.ServerShare {
 	counts := countsByServer(run, len(run.expected.cells))
 	all := sum(counts)
 	var shares []metrics.ServerShare

@@ -48,14 +48,13 @@ func soakFault(s metrics.Soak) string {
 }
 
 // checkSoak: in a soak, no process grew.
-func checkSoak(run judged) metrics.Verdict {
+func checkSoak(run *judged) {
 	for _, node := range run.Nodes {
 		if node.Soak == nil {
 			continue
 		}
 		if fault := soakFault(*node.Soak); fault != "" {
-			return invalid(node.Name, "%s in the soak: %s", node.Role, fault)
+			run.invalid(node.Name, "%s in the soak: %s", node.Role, fault)
 		}
 	}
-	return valid
 }

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"kvlab/metrics"
 )
 
 // checkWorkers: every operation that a worker drew was done once, and no two workers
 // drew the same operations.
-func checkWorkers(run judged) metrics.Verdict {
+func checkWorkers(run *judged) {
 	openings := make(map[string]string) // digest -> whose
 	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
@@ -18,18 +16,17 @@ func checkWorkers(run judged) metrics.Verdict {
 			sent := w.Verified - w.Loaded
 			switch other, known := openings[w.Opening]; {
 			case sent < w.Drawn:
-				return invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
+				run.invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
 			case sent > w.Drawn:
-				return invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
+				run.invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
 			case w.Drawn == 0:
 			case known && !byChance(run.expected, w.OpeningOps):
-				return invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
+				run.invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
 			default:
 				openings[w.Opening] = who
 			}
 		}
 	}
-	return valid
 }
 
 // byChance reports whether two workers with separate generators may draw the same
@@ -41,13 +38,12 @@ func byChance(e *expectation, ops uint64) bool {
 }
 
 // checkStreams: the operations are those of the seed and the workload.
-func checkStreams(run judged) metrics.Verdict {
+func checkStreams(run *judged) {
 	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
 			if w.Opening != w.Redrawn {
-				return invalid(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
+				run.invalid(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
 			}
 		}
 	}
-	return valid
 }
