@@ -45,7 +45,7 @@ type WorkerAccount struct {
 	Drawn    uint64 `json:"drawn"`    // operations of the workload that it drew
 	Verified uint64 `json:"verified"` // operations that it verified, from load to drain
 
-	OpeningOps uint64 `json:"opening_ops"` // operations of its first rounds
+	OpeningOps uint64 `json:"opening_ops"` // first operations, at most 8192
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
 	Redrawn    string `json:"redrawn"`     // digest of as many, drawn again at the end from nothing but the configuration
 }

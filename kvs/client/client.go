@@ -135,7 +135,7 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.reporter.SetDataInterface(name); err != nil {
 		return err
 	}
-	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Lanes(), name)
+	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Conns(), name)
 	return c.node.Send(node.Event{Event: node.Connected})
 }
 

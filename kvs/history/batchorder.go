@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
 
@@ -12,22 +11,21 @@ import (
 // server executes them in order, but they share one time interval: a check of
 // intervals alone would treat them as concurrent.
 type batchOrder struct {
-	writer value.Writer    // of the batch, with version 0
-	seen   []metrics.Value // the key's values, in order
-	own    metrics.Value   // the batch's last write so far; NoValue without one
+	seen []metrics.Value // the key's values, in order
+	own  metrics.Value   // the batch's last write so far; NoValue without one
 }
 
 func (o *batchOrder) begin() { o.seen, o.own = o.seen[:0], metrics.NoValue }
 
-// read adds a value that an operation read. fresh reports whether it differs from the
+// read adds a value that an operation of a writer, with version 0, read. fresh reports whether it differs from the
 // value that the operation before left. No value is written twice, so a replaced value
 // never returns.
-func (o *batchOrder) read(v metrics.Value) (fresh bool, violation string) {
+func (o *batchOrder) read(writer, v metrics.Value) (fresh bool, violation string) {
 	last := len(o.seen) - 1
 	if last >= 0 && o.seen[last] == v {
 		return false, ""
 	}
-	switch mine := v != metrics.NoValue && o.writer == value.NewWriter(v.Client(), v.Worker()); {
+	switch mine := v != metrics.NoValue && writer == metrics.MakeValue(v.Client(), v.Worker(), 0); {
 	case slices.Contains(o.seen, v):
 		violation = fmt.Sprintf("%s is back after %s", v, o.seen[last])
 	case o.own != metrics.NoValue && v == metrics.NoValue:

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
 
@@ -34,7 +33,7 @@ func TestBatchOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := batchOrder{writer: value.NewWriter(0, 1)}
+			var o batchOrder
 			o.begin()
 			got := ""
 			for _, s := range test.steps {
@@ -42,7 +41,7 @@ func TestBatchOrder(t *testing.T) {
 				if s.wrote {
 					fault = o.wrote(s.value)
 				} else {
-					_, fault = o.read(s.value)
+					_, fault = o.read(mine(0), s.value)
 				}
 				if got == "" {
 					got = fault

@@ -101,7 +101,6 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 		}
 		cells[o.Wrote] = &cell{write: o, first: o, last: o}
 	}
-	ranges := newWriteRanges(h.Spans)
 	for i := range h.Ops {
 		o := &h.Ops[i]
 		if o.Read == nil {
@@ -109,7 +108,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 		}
 		c := cells[*o.Read]
 		if c == nil {
-			write, ok := ranges.write(*o.Read)
+			write, ok := unrecorded(*o.Read, h.Spans)
 			if !ok {
 				return nil, illegal([]op{*o}, "%s was read, which was not written", *o.Read)
 			}
@@ -129,6 +128,25 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 		c.next = o
 	}
 	return cells, nil
+}
+
+// unrecorded returns the write of a value that is not in the history, over its possible
+// times by its writer's span; false if such a write would be in the history.
+func unrecorded(v metrics.Value, spans []metrics.WorkerSpan) (op, bool) {
+	at := slices.IndexFunc(spans, func(s metrics.WorkerSpan) bool { return s.Client == v.Client() && s.Worker == v.Worker() })
+	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
+	switch {
+	case v == metrics.NoValue:
+		o.ReturnNs = always // nothing is ever deleted
+	case at < 0: // it may have happened at any time
+	case v.Version() <= spans[at].First:
+		o.ReturnNs = spans[at].BegunNs
+	case v.Version() > spans[at].Last:
+		o.CallNs = spans[at].EndedNs
+	default:
+		return op{}, false
+	}
+	return o, true
 }
 
 // chain returns the block that begins with a cell.

@@ -11,20 +11,11 @@ import (
 	"kvlab/metrics"
 )
 
-// Call is one call of a worker: a batch, the hashes of its keys and the kinds of its
-// operations in the batch's order, and when it was sent.
-type Call struct {
-	Batch  *kvs.Batch
-	Reply  *kvs.Reply
-	Hashes []uint64
-	Kinds  []kvs.Kind
-	Sent   time.Time
-}
-
 // Pending is a Recorder's state of a call under way. The caller owns it and reuses it
 // for later calls.
 type Pending struct {
 	recorded bool
+	sent     int64
 	ops      []pendingOp
 }
 
@@ -32,6 +23,7 @@ type Pending struct {
 type pendingOp struct {
 	at    int32 // in the batch
 	key   int32 // in the keySet
+	hash  uint64
 	kind  kvs.Kind
 	wrote metrics.Value
 }
@@ -39,7 +31,7 @@ type pendingOp struct {
 // Recorder records one worker's operations on some keys, a slice at a time. Only
 // its worker uses it, except for rounds.
 type Recorder struct {
-	writer value.Writer // with version 0
+	writer metrics.Value // with version 0
 	keys   *keySet
 	slices *Slices
 
@@ -52,14 +44,6 @@ type Recorder struct {
 	n       int       // operations recorded in the slice
 	orders  []batchOrder
 	rounds  atomic.Int32 // sent in the slice
-}
-
-func newRecorder(writer value.Writer, s *Slices) *Recorder {
-	r := &Recorder{writer: writer, keys: s.keys, slices: s, orders: make([]batchOrder, len(s.keys.names))}
-	for i := range r.orders {
-		r.orders[i].writer = writer
-	}
-	return r
 }
 
 // fragment is what one worker recorded in one slice.
@@ -89,7 +73,7 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 	if r.part == nil && slice > r.last {
 		r.last, r.over, r.n = slice, false, 0
 		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.names))}
-		r.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.ns(now)}
+		r.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.clock.Ns(now)}
 		r.rounds.Store(1)
 		r.slices.recording.Add(1)
 	}
@@ -100,7 +84,7 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 func (r *Recorder) end(now time.Time) {
 	r.over = true
 	r.rounds.Store(sliceRounds)
-	r.span.Last, r.span.EndedNs = r.version, r.slices.ns(now)
+	r.span.Last, r.span.EndedNs = r.version, r.slices.clock.Ns(now)
 	r.deliver()
 }
 
@@ -113,8 +97,10 @@ func (r *Recorder) deliver() {
 	}
 }
 
-// Sending keeps a call's operations on recorded keys. It is called before the send.
-func (r *Recorder) Sending(p *Pending, c Call) {
+// Sending keeps a batch's operations on recorded keys. It is called before the send. The
+// hashes of the keys and the kinds are in the batch's order.
+func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds []kvs.Kind, now time.Time) {
+	p.sent = r.slices.clock.Ns(now)
 	p.recorded = r.part != nil && !r.over
 	if !p.recorded {
 		return
@@ -122,8 +108,8 @@ func (r *Recorder) Sending(p *Pending, c Call) {
 	r.pending++
 	p.ops = p.ops[:0]
 	var op [1]kvs.Op
-	ops := c.Batch.Ops()
-	for i, hash := range c.Hashes {
+	ops := batch.Ops()
+	for i, hash := range hashes {
 		if _, err := ops.Next(op[:]); err != nil {
 			return // cannot happen: the client encoded the batch
 		}
@@ -131,7 +117,7 @@ func (r *Recorder) Sending(p *Pending, c Call) {
 		if !ok {
 			continue
 		}
-		n := pendingOp{at: int32(i), key: key, kind: c.Kinds[i]}
+		n := pendingOp{at: int32(i), key: key, hash: hash, kind: kinds[i]}
 		if n.kind.Writes() {
 			n.wrote = valueIn(op[0].Value)
 		}
@@ -146,14 +132,14 @@ func valueIn(value []byte) metrics.Value {
 
 // Completed records a finished call. If it failed, its reads are dropped, and its
 // writes may take effect at any later time.
-func (r *Recorder) Completed(p *Pending, c Call, err error) {
-	now := time.Now()
+func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
+	now := r.slices.clock.Ns(time.Now())
 	if !p.recorded {
 		// A call that was sent before the slice may have been executed inside it. A
 		// worker's calls complete in order, so this one completes before those of the
 		// slice, and before the fragment is delivered.
-		if r.part != nil && r.slices.ns(c.Sent) < r.span.BegunNs {
-			r.span.BegunNs = r.slices.ns(now)
+		if r.part != nil && p.sent < r.span.BegunNs {
+			r.span.BegunNs = now
 			if err != nil {
 				r.span.BegunNs = metrics.Never
 			}
@@ -163,30 +149,30 @@ func (r *Recorder) Completed(p *Pending, c Call, err error) {
 	p.recorded = false
 	r.pending--
 	if err == nil {
-		r.results(p, c, r.slices.ns(now))
+		r.results(p, reply, now)
 	}
 	for _, n := range p.ops {
 		if err != nil && n.wrote != metrics.NoValue {
-			r.add(n, c, nil, metrics.Never)
+			r.add(p, n, nil, metrics.Never)
 		}
 	}
 	r.deliver()
 }
 
 // add records an operation of a call.
-func (r *Recorder) add(n pendingOp, c Call, read *metrics.Value, returned int64) {
-	o := metrics.HistoryOp{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, CallNs: r.slices.ns(c.Sent), ReturnNs: returned}
+func (r *Recorder) add(p *Pending, n pendingOp, read *metrics.Value, returned int64) {
+	o := op{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, CallNs: p.sent, ReturnNs: returned}
 	r.part.ops[n.key] = append(r.part.ops[n.key], o)
 	r.n++
 }
 
 // results records a reply and checks it against its batch's order. It does not report a
 // malformed reply or value: the worker's check does.
-func (r *Recorder) results(p *Pending, c Call, returned int64) {
+func (r *Recorder) results(p *Pending, reply *kvs.Reply, returned int64) {
 	for i := range r.orders {
 		r.orders[i].begin()
 	}
-	results := c.Reply.Results()
+	results := reply.Results()
 	next := int32(0)
 	for _, n := range p.ops {
 		var result kvs.Result
@@ -196,22 +182,22 @@ func (r *Recorder) results(p *Pending, c Call, returned int64) {
 				return
 			}
 		}
-		r.result(c, n, result, returned)
+		r.result(p, n, result, returned)
 	}
 }
 
-func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64) {
+func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned int64) {
 	order := &r.orders[n.key]
 	var read *metrics.Value
 	if result.Read {
 		seen := metrics.NoValue
 		if result.Found {
-			if len(result.Value) < value.HeaderLen || value.HashIn(result.Value) != c.Hashes[n.at] {
+			if len(result.Value) < value.HeaderLen || value.HashIn(result.Value) != n.hash {
 				return // not a value of this key
 			}
 			seen = valueIn(result.Value)
 		}
-		fresh, violation := order.read(seen)
+		fresh, violation := order.read(r.writer, seen)
 		r.orderViolation(n, violation)
 		if !fresh && n.kind == kvs.Get {
 			return // like the one before it in this batch
@@ -221,7 +207,7 @@ func (r *Recorder) result(c Call, n pendingOp, result kvs.Result, returned int64
 	if n.wrote != metrics.NoValue {
 		r.orderViolation(n, order.wrote(n.wrote))
 	}
-	r.add(n, c, read, returned)
+	r.add(p, n, read, returned)
 }
 
 // orderViolation records a contradiction to the order of a batch, unless what is "".

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/clock"
 )
@@ -53,16 +52,14 @@ func New(client, workers int, keys []string) (*Slices, []*Recorder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Slices{client: client, clock: clock, keys: newKeySet(keys), shared: shared{next: 1}}
+	s := &Slices{client: client, clock: clock, keys: newKeySet(keys)}
 	s.found.Keys = len(keys)
 	for id := range workers {
-		s.recorders = append(s.recorders, newRecorder(value.NewWriter(client, id), s))
+		r := &Recorder{writer: metrics.MakeValue(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys))}
+		s.recorders = append(s.recorders, r)
 	}
 	return s, s.recorders, nil
 }
-
-// ns converts a time to the time scale of histories.
-func (s *Slices) ns(t time.Time) int64 { return s.clock.Ns(t) }
 
 // receive adds a fragment of the current slice. It drops a fragment of an earlier
 // slice, as if its worker had not recorded.
@@ -102,16 +99,16 @@ func (s *Slices) Start(with Shared) (stop func() error) {
 func (s *Slices) run(over <-chan struct{}) {
 	for ; ; s.open() {
 		begun := time.Now()
-		if !poll(over, begun, s.full) {
+		if !poll(over, s.full) {
 			return
 		}
 		s.slice.Store(0)
-		if !poll(over, time.Now(), func(time.Duration) bool { return s.recording.Load() == 0 }) {
+		if !poll(over, func(time.Duration) bool { return s.recording.Load() == 0 }) {
 			return
 		}
 		s.verify()
 		took := time.Since(begun)
-		if !poll(over, time.Now(), func(waited time.Duration) bool { return s.due(took, waited) }) {
+		if !poll(over, func(waited time.Duration) bool { return s.due(took, waited) }) {
 			return
 		}
 	}
@@ -156,7 +153,8 @@ func (s *Slices) full(since time.Duration) bool {
 
 // poll waits until f returns true; f receives the time waited. poll returns false if
 // over is closed first.
-func poll(over <-chan struct{}, since time.Time, f func(waited time.Duration) bool) bool {
+func poll(over <-chan struct{}, f func(waited time.Duration) bool) bool {
+	since := time.Now()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !f(time.Since(since)) {
@@ -178,9 +176,7 @@ func (s *Slices) verify() {
 	if len(fragments) == 0 {
 		return
 	}
-	if err := s.shared.give(s.client, s.clock, s.keys.names, fragments); err != nil {
-		s.err = cmp.Or(s.err, err)
-	}
+	s.err = cmp.Or(s.err, s.shared.give(s.client, s.clock, s.keys.names, fragments))
 	s.found.Slices++
 	h := metrics.History{Slice: s.found.Slices}
 	for _, f := range fragments {

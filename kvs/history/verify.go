@@ -31,19 +31,14 @@ import (
 )
 
 // Outcome is the outcome of a verification.
-type Outcome int
+type Outcome string
 
 // The outcomes.
 const (
-	OK      Outcome = iota // linearizable
-	Illegal                // not linearizable
-	Unknown                // undecided
+	OK      Outcome = "linearizable"
+	Illegal Outcome = "not linearizable"
+	Unknown Outcome = "unknown"
 )
-
-// String returns the outcome in words.
-func (o Outcome) String() string {
-	return [...]string{"linearizable", "not linearizable", "unknown"}[o]
-}
 
 // Result is the result of a verification.
 type Result struct {
@@ -62,19 +57,18 @@ func Verify(h metrics.History) Result {
 		found = conflict(blocks)
 	}
 	if found == nil {
-		found = &Result{Part: sample(blocks)}
+		found = &Result{Outcome: OK, Part: sample(blocks)}
 	}
 	return confirm(*found, h.Key)
 }
 
 // confirm checks a result's part with porcupine.
 func confirm(r Result, key string) Result {
-	want := r.Outcome
 	switch got := judge(r.Part); {
 	case got == Unknown:
 		r.Outcome, r.Why = Unknown, "porcupine did not finish within its time"
-	case got != want:
-		r.Outcome, r.Why = Unknown, fmt.Sprintf("porcupine says %s, sorting says %s: %s", got, want, r.Why)
+	case got != r.Outcome:
+		r.Outcome, r.Why = Unknown, fmt.Sprintf("porcupine says %s, sorting says %s: %s", got, r.Outcome, r.Why)
 	case got == OK:
 		r.Part = nil
 		return r

@@ -105,7 +105,7 @@ func benchWorker(tb testing.TB, c Config) *worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	router, err := newRouter(c, plan)
+	router, err := c.router(plan)
 	if err != nil {
 		tb.Fatal(err)
 	}

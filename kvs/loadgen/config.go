@@ -122,6 +122,11 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// router returns the router, which is the same for every client and phase of a run.
+func (c Config) router(plan *workload.Plan) (route.Router, error) {
+	return route.New(c.Router, c.Servers(), route.PopularityOf(c.KeyPrefix, plan.Popular()))
+}
+
 // perOp bounds the bytes of an operation in a request and in a reply.
 func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID + 8 }
 
@@ -129,23 +134,23 @@ func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID 
 // fit a frame.
 func (c Config) most() int { return driver.MaxCall / c.perOp() / c.Servers() }
 
-// laneWorkers is the number of workers that share a connection by default when calls
+// connWorkers is the number of workers that share a connection by default when calls
 // are small. With 64 workers, one operation per call and two cores, 1, 2, 4, 8 and 64
 // connections reach 3.4, 3.8, 3.9, 3.7 and 1 times the throughput of 64. Fewer
 // connections have a shorter tail but use fewer cores.
-const laneWorkers = 16
+const connWorkers = 16
 
-// Lanes is the number of connections to every server; the workers share them in turn.
+// Conns is the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
-// batch and its reply are small enough for a combined write, laneWorkers share one.
-func (c Config) Lanes() int {
+// batch and its reply are small enough for a combined write, connWorkers share one.
+func (c Config) Conns() int {
 	switch {
 	case c.Transport == driver.InProcess:
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
 	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp():
-		return (c.Workers + laneWorkers - 1) / laneWorkers
+		return (c.Workers + connWorkers - 1) / connWorkers
 	}
 	return c.Workers
 }
@@ -153,10 +158,10 @@ func (c Config) Lanes() int {
 // use describes to the driver how the generator uses it, given the router's
 // Fingerprint.
 func (c Config) use(owners string) driver.Use {
-	lanes := c.Lanes()
+	conns := c.Conns()
 	return driver.Use{
-		Shared:        lanes < c.Workers,
-		CallsUnderWay: (c.Workers + lanes - 1) / lanes * c.InFlight,
+		Shared:        conns < c.Workers,
+		CallsUnderWay: (c.Workers + conns - 1) / conns * c.InFlight,
 		Records:       c.Workload.Records,
 		Router:        c.Router,
 		Owners:        owners,

@@ -56,7 +56,7 @@ func New(c Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	router, err := newRouter(c, plan)
+	router, err := c.router(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +96,12 @@ func (g *Generator) Peer() (netip.Addr, error) {
 }
 
 // Connect gives every worker a connection to every server, unshared or shared. It
-// connects lane by lane, so that a server has few handshakes at a time.
+// connects worker by worker, so that a server has few handshakes at a time.
 func (g *Generator) Connect(ctx context.Context) error {
-	lanes := g.config.Lanes()
+	unshared := g.config.Conns()
 	for i, w := range g.workers {
-		if i >= lanes {
-			w.conns, w.servers = g.workers[i%lanes].conns, g.workers[i%lanes].servers
+		if i >= unshared {
+			w.conns, w.servers = g.workers[i%unshared].conns, g.workers[i%unshared].servers
 			continue
 		}
 		if err := g.connect(ctx, w, i); err != nil {
@@ -111,7 +111,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connect opens a lane's connections to all servers concurrently, for a worker.
+// connect opens a worker's connections to all servers concurrently.
 func (g *Generator) connect(ctx context.Context, w *worker, lane int) error {
 	servers := g.config.Servers()
 	conns := make([]driver.Conn, servers)
@@ -135,7 +135,7 @@ func (g *Generator) Close() error { return errors.Join(g.disconnect(), g.driver.
 // disconnect closes all connections.
 func (g *Generator) disconnect() error {
 	var errs []error
-	for _, w := range g.workers[:g.config.Lanes()] { // the others share theirs
+	for _, w := range g.workers[:g.config.Conns()] { // the others share theirs
 		for _, c := range w.conns {
 			errs = append(errs, c.Close())
 		}
@@ -191,10 +191,14 @@ func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) e
 
 // Store stores this client's share of the records.
 func (g *Generator) Store(ctx context.Context) error {
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.store(ctx, g.config) })
+	return g.each(ctx, func(ctx context.Context, w *worker) error {
+		return w.load(ctx, g.config, workload.Update, "store records %d to %d: %w")
+	})
 }
 
 // ReadBack reads all values that Store stored, and compares them in full.
 func (g *Generator) ReadBack(ctx context.Context) error {
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.readBack(ctx, g.config) })
+	return g.each(ctx, func(ctx context.Context, w *worker) error {
+		return w.load(ctx, g.config, workload.Read, "read records %d to %d back: %w")
+	})
 }

@@ -16,11 +16,9 @@ import (
 type keys struct {
 	buf    [kvs.MaxKeyLen]byte
 	prefix int
-	seed   uint64 // route.Hash of the prefix
 }
 
-func newKeys(prefix string) keys {
-	k := keys{seed: route.Hash([]byte(prefix))}
+func newKeys(prefix string) (k keys) {
 	k.prefix = copy(k.buf[:], prefix)
 	return k
 }
@@ -28,11 +26,7 @@ func newKeys(prefix string) keys {
 // key returns a record's key, which is valid until the next call, and its route.Hash.
 func (k *keys) key(id uint64) (key []byte, hash uint64) {
 	key = strconv.AppendUint(k.buf[:k.prefix], id, 10)
-	hash = k.seed
-	for _, c := range key[k.prefix:] {
-		hash = route.HashByte(hash, c)
-	}
-	return key, hash
+	return key, route.Hash(key)
 }
 
 // keyTable makes the keys of records whose ids have at most eight digits. A thousand
@@ -122,7 +116,6 @@ const recordedHot, recordedAny = 8, 8
 // recordedKeys returns the keys whose operations are recorded: the same for every
 // client of a seed.
 func recordedKeys(c Config, plan *workload.Plan) (names []string) {
-	keys := newKeys(c.KeyPrefix)
 	random := rand.New(rand.NewPCG(c.Workload.Seed, 0))
 	for i := range uint64(recordedHot + recordedAny) {
 		rank := i
@@ -132,8 +125,7 @@ func recordedKeys(c Config, plan *workload.Plan) (names []string) {
 		if rank >= c.Workload.Records {
 			continue
 		}
-		key, _ := keys.key(plan.Key(rank))
-		if name := string(key); !slices.Contains(names, name) {
+		if name := c.KeyPrefix + strconv.FormatUint(plan.Key(rank), 10); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

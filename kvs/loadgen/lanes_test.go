@@ -43,7 +43,7 @@ func TestLanes(t *testing.T) {
 			if err := c.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Lanes(); got != test.want || c.use("").Shared != (got < c.Workers) {
+			if got := c.Conns(); got != test.want || c.use("").Shared != (got < c.Workers) {
 				t.Errorf("%d connections, shared %t; want %d", got, c.use("").Shared, test.want)
 			}
 		})

@@ -34,33 +34,23 @@ func (w *worker) share(c Config) (first, last uint64) {
 	return first + from, last + from
 }
 
-// store stores the worker's share of the records.
-func (w *worker) store(ctx context.Context, c Config) error {
+// load does one kind of operation on each record of the worker's share, and compares
+// the values that it reads in full. The layout of its errors takes the range.
+func (w *worker) load(ctx context.Context, c Config, kind workload.Kind, layout string) error {
 	first, last := w.share(c)
-	if err := w.sweep(ctx, c, workload.Update, first, last); err != nil {
-		return fmt.Errorf("store records %d to %d: %w", first, last, err)
-	}
-	return nil
-}
-
-// readBack reads the values that the worker stored, and compares them in full.
-func (w *worker) readBack(ctx context.Context, c Config) error {
-	first, last := w.share(c)
-	every := w.checker.Every
 	w.checker.Every, w.checker.Until = 1, 1
-	defer func() { w.checker.Every, w.checker.Until = every, every }()
-	if err := w.sweep(ctx, c, workload.Read, first, last); err != nil {
-		return fmt.Errorf("read records %d to %d back: %w", first, last, err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer func() { w.checker.Every, w.checker.Until = c.Verify, c.Verify }()
+	err := w.sweep(ctx, c, kind, first, last)
 	switch lost := sum(w.counts).Misses; {
+	case err != nil:
 	case lost > 0:
-		return fmt.Errorf("read records %d to %d back: %d of them are not there: lost, or a key's operations go to different servers", first, last, lost)
+		err = fmt.Errorf("%d of them are not there: lost, or a key's operations go to different servers", lost)
 	case w.verify.Failures > 0:
-		return fmt.Errorf("read records %d to %d back: %d are wrong; the first: %s", first, last, w.verify.Failures, w.verify.First)
+		err = fmt.Errorf("%d are wrong; the first: %s", w.verify.Failures, w.verify.First)
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf(layout, first, last, err)
 }
 
 // loadFrame is the approximate size in bytes of a call of the load phase. Batches of

@@ -83,7 +83,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 				return nil
 			}
 			pause := next.Sub(r.begun)
-			if !s.decided() {
+			if s.window.Load() == nil {
 				pause = min(pause, pollInterval)
 			}
 			if err := timer.sleep(pause); err != nil {
@@ -114,7 +114,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
 	now, added := r.begun.Sub(r.from), 0
-	opens, _, decided := s.since(r.from)
+	window := s.window.Load()
 	for added < most {
 		n := arrivals.Due(now, due[:min(most-added, drawn)])
 		if n == 0 {
@@ -122,8 +122,8 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		}
 		w.source.Fill(w.block.ops[:n])
 		w.addEach(r, w.block.ops[:n], due[:n])
-		if decided {
-			w.offered += after(due[:n], opens)
+		if window != nil {
+			w.offered += after(due[:n], window.opens.Sub(r.from))
 		}
 		added += n
 	}
@@ -148,10 +148,10 @@ func after(due []time.Duration, from time.Duration) uint64 {
 // offer counts the unsent operations that were due in the window.
 func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule) {
 	var due [drawn]time.Duration
-	opens, closes, decided := s.since(begin)
-	for n := len(due); decided && n == len(due); {
-		n = arrivals.Due(closes-1, due[:])
-		w.offered += after(due[:n], opens)
+	window := s.window.Load()
+	for n := len(due); window != nil && n == len(due); {
+		n = arrivals.Due(window.closes.Sub(begin)-1, due[:])
+		w.offered += after(due[:n], window.opens.Sub(begin))
 	}
 }
 

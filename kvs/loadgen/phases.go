@@ -22,8 +22,6 @@ func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])}
 
 func (s schedule) decide(opens, closes time.Time) { s.window.Store(&span{opens, closes}) }
 
-func (s schedule) decided() bool { return s.window.Load() != nil }
-
 // at returns the phase of a reply that arrives at t, and the window if t is in it.
 func (s schedule) at(t time.Time) (metrics.Phase, *span) {
 	switch w := s.window.Load(); {
@@ -45,16 +43,6 @@ func (s schedule) over(t time.Time) bool {
 	}
 	w := s.window.Load()
 	return w != nil && !t.Before(w.closes)
-}
-
-// since returns when the window opens and closes, relative to t; false until that is
-// decided.
-func (s schedule) since(t time.Time) (opens, closes time.Duration, ok bool) {
-	w := s.window.Load()
-	if w == nil {
-		return 0, 0, false
-	}
-	return w.opens.Sub(t), w.closes.Sub(t), true
 }
 
 // boundaryCounts are a worker's verified operations near the window's ends, by slot:

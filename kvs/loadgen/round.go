@@ -51,11 +51,6 @@ func (x *exchange) extend(n int) {
 	x.newHashes, x.newKinds = x.hashes[at:], x.kinds[at:]
 }
 
-// historyCall returns the call in its recorder's form.
-func (x *exchange) historyCall() history.Call {
-	return history.Call{Batch: &x.batch, Reply: &x.reply, Hashes: x.hashes, Kinds: x.kinds, Sent: x.sent}
-}
-
 func newRound(servers int) round {
 	r := round{exchanges: make([]exchange, servers)}
 	for i := range r.exchanges {
@@ -83,7 +78,6 @@ func (r *round) empty() {
 
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
-	w.firstOps.note(w.source)
 	now := time.Now()
 	if w.history != nil {
 		w.history.BeginRound(uint32(w.writer), now)
@@ -92,7 +86,7 @@ func (w *worker) send(r *round) {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
 			x.sent = now
 			if w.history != nil {
-				w.history.Sending(&x.record, x.historyCall())
+				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, now)
 			}
 			w.conns[i].Send(&x.call)
 			now = time.Now()
@@ -113,7 +107,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		}
 		err := w.conns[i].Wait(&x.call)
 		if w.history != nil {
-			w.history.Completed(&x.record, x.historyCall(), err)
+			w.history.Completed(&x.record, &x.reply, err)
 		}
 		if err == nil && first == nil {
 			err = w.take(i, r, at)

@@ -28,7 +28,7 @@ func newRouted(t *testing.T, change func(*Config)) routed {
 	}
 	var r routed
 	var hashes, shares []uint64
-	for hash, share := range popularity(c, plan) {
+	for hash, share := range route.PopularityOf(c.KeyPrefix, plan.Popular()) {
 		hashes, shares = append(hashes, hash), append(shares, share)
 	}
 	r.known = func(yield func(uint64, uint64) bool) {
@@ -208,7 +208,7 @@ func TestBalancedGoldenVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			router, err := newRouter(c, plan)
+			router, err := c.router(plan)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"sync"
 
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
@@ -57,7 +56,7 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Bytes = s.Bytes.Add(w.bytes)
 		s.BytesInWindow = s.BytesInWindow.Add(w.carried)
 		s.Verification.Add(w.verify)
-		s.Digests = append(s.Digests, fmt.Sprintf("%016x", w.source.Digest()))
+		s.Digests = append(s.Digests, hex(w.source.Digest()))
 	}
 	s.Retries = g.driver.Info().Retries
 	if g.slices != nil {
@@ -84,51 +83,36 @@ func (g *Generator) Violation() *metrics.Violation {
 	return g.slices.Violation()
 }
 
-// firstOps identifies the operations of a worker's first rounds: their number, and
-// their digest.
-type firstOps struct{ drawn, digest uint64 }
-
-// minFirstOps is the least number of firstOps. A round of -batch auto may have one
-// operation, which many workers share.
-const minFirstOps = 1024
-
-// note updates the digest until minFirstOps operations are drawn.
-func (o *firstOps) note(s *workload.Source) {
-	if o.drawn < minFirstOps {
-		*o = firstOps{s.Drawn(), s.Digest()}
-	}
-}
+// maxRedrawn is the number of first operations whose digest is checked. Fewer are
+// checked if fewer are drawn, always a power of two.
+const maxRedrawn = 8192
 
 // accounts returns every worker's account of its operations. A new plan draws the first
 // operations again, independent of faults in the workers' plan and sources.
-func (g *Generator) accounts() []metrics.WorkerAccount {
-	accounts := make([]metrics.WorkerAccount, len(g.workers))
+func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 	plan, err := workload.New(g.config.Workload)
 	if err != nil {
 		return nil // never: New made one of the same configuration
 	}
-	var group sync.WaitGroup
-	for i, w := range g.workers {
-		group.Go(func() { accounts[i] = w.account(plan.Source(g.config.Index, w.id)) })
+	var ops [maxRedrawn]workload.Op
+	for _, w := range g.workers {
+		first, digest := 0, uint64(0)
+		for k, prefix := range w.source.Prefixes() {
+			if 1<<k <= maxRedrawn {
+				first, digest = 1<<k, prefix
+			}
+		}
+		again := plan.Source(g.config.Index, w.id)
+		again.Fill(ops[:first])
+		accounts = append(accounts, metrics.WorkerAccount{
+			Loaded: sum(w.loaded).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
+			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()),
+		})
 	}
-	group.Wait()
 	return accounts
 }
 
-// account returns the worker's account, given a new source of its operations.
-func (w *worker) account(again *workload.Source) metrics.WorkerAccount {
-	ops := make([]workload.Op, drawn)
-	for left := w.firstOps.drawn; left > 0; {
-		n := min(left, drawn)
-		again.Fill(ops[:n])
-		left -= n
-	}
-	return metrics.WorkerAccount{
-		Loaded: sum(w.loaded).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
-		OpeningOps: w.firstOps.drawn,
-		Opening:    fmt.Sprintf("%016x", w.firstOps.digest), Redrawn: fmt.Sprintf("%016x", again.Digest()),
-	}
-}
+func hex(digest uint64) string { return fmt.Sprintf("%016x", digest) }
 
 // prefixDigests returns digests of the first 1, 2, 4, ... operations of all workers, up
 // to the number that every worker has drawn. If digests number k of two clients are
@@ -145,7 +129,7 @@ func (g *Generator) prefixDigests() []string {
 		for _, w := range g.workers {
 			_ = binary.Write(all, binary.LittleEndian, w.source.Prefixes()[k]) // a hash returns no error
 		}
-		digests[k] = fmt.Sprintf("%016x", all.Sum64())
+		digests[k] = hex(all.Sum64())
 	}
 	return digests
 }

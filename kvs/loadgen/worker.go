@@ -29,8 +29,7 @@ type worker struct {
 	history  *history.Recorder // nil without -linearizable
 	repeats  bool              // -repeat, after the load: replies are not checked
 	block    block
-	offered  uint64 // operations of an open loop that were due in the window
-	firstOps firstOps
+	offered  uint64           // operations of an open loop that were due in the window
 	loaded   []metrics.Counts // by server, at the end of the load; empty until then
 
 	mu         sync.Mutex
