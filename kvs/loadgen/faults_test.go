@@ -153,9 +153,15 @@ func TestBlackHole(t *testing.T) {
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
 		s := newBehindProxy(t, "server0", "binary", faultproxy.Fault{Kind: faultproxy.BlackHole, Way: way, At: 20_000})
 		c := brief()
-		c.Hosts = []string{s.proxy.Addr()}
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		c.Hosts, c.Window = []string{s.proxy.Addr()}, time.Hour
+		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
+		go func() {
+			for len(s.proxy.Struck()) == 0 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
 		err := within(t, "the run", func() error {
 			_, err := complete(ctx, c)
 			return err

@@ -65,8 +65,9 @@ func (c *Client) Wait(call *kvs.Call) error {
 	return call.Err
 }
 
-// clientCodec counts the calls for a watchdog, and keeps the error of a failed read of a
-// reply's body: net/rpc passes on only its text (input in net/rpc/client.go).
+// clientCodec counts the calls for a watchdog, and keeps the error of a failed read:
+// net/rpc passes on only the text of a body's, and neither to later calls (input and send in
+// net/rpc/client.go).
 type clientCodec struct {
 	rpc.ClientCodec
 	sent     atomic.Uint64 // calls
@@ -88,17 +89,23 @@ func (c *clientCodec) WriteRequest(r *rpc.Request, body any) error {
 func (c *clientCodec) ReadResponseHeader(r *rpc.Response) error {
 	err := c.ClientCodec.ReadResponseHeader(r)
 	c.reading = r.Seq + 1
+	c.keep(err)
 	return err
 }
 
 func (c *clientCodec) ReadResponseBody(body any) error {
 	err := c.ClientCodec.ReadResponseBody(body)
 	c.answered.Store(c.reading)
+	c.keep(err)
+	return err
+}
+
+// keep keeps the error of a failed read.
+func (c *clientCodec) keep(err error) {
 	if err != nil {
 		kept := err // a copy: &err would allocate for each reply, good or not
 		c.readErr.Store(&kept)
 	}
-	return err
 }
 
 func (c *clientCodec) Close() error {
@@ -106,9 +113,15 @@ func (c *clientCodec) Close() error {
 	return c.ClientCodec.Close()
 }
 
-// cause replaces the text in a call's error by the kept error, if it is the same.
+// cause replaces the text in a call's error by the kept error, if it is the same, and adds
+// the kept error to that of a call on a connection that has ended.
 func (c *clientCodec) cause(err error) error {
-	if kept := c.readErr.Load(); kept != nil && err.Error() == "reading body "+(*kept).Error() {
+	kept := c.readErr.Load()
+	switch {
+	case kept == nil:
+	case err == rpc.ErrShutdown:
+		return fmt.Errorf("%w: %w", err, *kept)
+	case err.Error() == "reading body "+(*kept).Error():
 		return fmt.Errorf("read the reply: %w", *kept)
 	}
 	return err

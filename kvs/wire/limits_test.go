@@ -52,11 +52,12 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// Two million operations in two megabytes are refused, and none is applied.
+// More operations than the limit, of a byte each, are refused, and none is applied.
 func TestGobBomb(t *testing.T) {
-	const ops = 2 << 20
+	const ops = 2 << 16
 	options := gobOptions
 	options.Limits = DefaultLimits()
+	options.Limits.Batch = ops - 1
 	s := startServer(t, options, engine.NewMutex())
 	conn := s.rawConn(t, gobOptions)
 	var message bytes.Buffer
@@ -66,7 +67,7 @@ func TestGobBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Write(message.Bytes())
-	if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), "a batch of 2097152 operations") {
+	if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), "a batch of 131072 operations") {
 		t.Errorf("Serve: %v, want errLimit and the number", err)
 	}
 	if n := s.service.Counts()[options.Node]; n.Calls != 0 {

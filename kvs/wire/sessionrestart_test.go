@@ -72,7 +72,10 @@ func TestServerRestarted(t *testing.T) {
 	again := binaryOptions
 	again.KnownInstance = met.Instance
 	_, _, other := Dial(context.Background(), s.addr, again)
-	for _, err := range []error{within(t, "the call", func() error { return c.wait(client) }), other} {
+	pending := within(t, "the call", func() error { return c.wait(client) })
+	c.send(client)
+	later := within(t, "a later call", func() error { return c.wait(client) })
+	for _, err := range []error{pending, later, other} {
 		var restarted *RestartedError
 		if !errors.As(err, &restarted) || restarted.Node != binaryOptions.Node || restarted.Was != met.Instance || restarted.Is != second.Instance() {
 			t.Errorf("error %v, want a RestartedError of both instances", err)
