@@ -14,12 +14,24 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots/figure"
+	"kvlab/plots/folder"
 )
 
-//go:embed page.html sections.html style.css
+//go:embed *.html style.css
 var layoutFiles embed.FS
+
+// words are the functions of the templates.
+var words = template.FuncMap{
+	"count": format.Count, "grouped": grouped, "ms": milliseconds, "tenths": format.Tenths,
+	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
+	"even":    stats.MostEven,
+	"percent": func(share float64) float64 { return 100 * share },
+	"ratio":   func(a, b float64) string { return fmt.Sprintf("%.2f x", a/b) },
+}
 
 // page is a report: a header, and sections with a table of contents.
 type page struct {
@@ -41,6 +53,9 @@ type section struct {
 	List      []string
 	Tables    []table // one without rows is left out
 	Notes     []string
+	Run       *folder.Run   // of the tables that the section's template makes; nil for none
+	Trials    *folder.Sweep // likewise
+	Machines  []folder.Machine
 	Figures   drawings
 	Settings  []setting
 	Commands  []command
@@ -90,16 +105,10 @@ type rawFile struct {
 	JSON any
 }
 
-// Extract returns the command that takes the file out of the page: the line after
-// its element's tag.
-func (f rawFile) Extract() string {
-	return fmt.Sprintf(`sed -n '/<script.* id="%s"/{n;p;}' report.html > %s`, f.Name, f.Name)
-}
-
 // render writes the page. Everything that came from a node is escaped, and the
 // page's policy lets no script run.
 func (p page) render() ([]byte, error) {
-	layouts, err := template.ParseFS(layoutFiles, "page.html", "sections.html", "style.css")
+	layouts, err := template.New("").Funcs(words).ParseFS(layoutFiles, "*.html", "style.css")
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}

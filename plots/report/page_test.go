@@ -98,7 +98,7 @@ func limited(r *folder.Run) {
 	r.Ceiling = metrics.Ceiling{NullOpsPerS: 2.5 * r.OpsPerS, InprocOpsPerS: 3 * r.OpsPerS}.Over(r.OpsPerS)
 	r.Bottleneck = &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Node: "node2", Sentence: "server CPU 97 % on node2; clients 41 %",
 		Figures: metrics.BottleneckFigures{ServerCPUPercent: 97, ServerCPUNode: "node2", ClientCPUPercent: 41, ClientCPUNode: "node5", HottestServer: 1.18, HottestNode: "node2", OpMicros: 12100, ServerShare: 0.7, WireShare: 0.3}}
-	r.Skew = &metrics.Skew{Law: "-workload YCSB-B -theta 0.99", Router: "fnv", Records: 1000000, SampledOps: 123456, HitRate: 1,
+	r.Skew = &metrics.Skew{Law: "-workload YCSB-B -theta 0.99", Router: "fnv", Records: 1000000, TopShare: 0.065, SampledOps: 123456, HitRate: 1,
 		Head:     []metrics.HeadShare{{Rank: 1, Share: metrics.Share{Theory: 0.065, Observed: 0.0651}}, {Rank: 2, Share: metrics.Share{Theory: 0.0327, Observed: 0.0325}}},
 		Servers:  []metrics.ServerShare{{Server: "node0", Share: metrics.Share{Theory: 0.25, Observed: 0.2501}}},
 		Kinds:    []metrics.KindShare{{Kind: "gets", Share: metrics.Share{Theory: 0.95, Observed: 0.9499}}},

@@ -92,7 +92,14 @@ func oneMachine(nodes []metrics.RunNode) bool {
 
 // resourceSections are a run's latency, what its nodes used, and what limited it.
 func resourceSections(r *folder.Run, over drawings) []section {
-	return []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r.Bottleneck), ceilingSection(r), skewSection(r.Skew)}
+	all := []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r.Bottleneck)}
+	if r.Ceiling != nil {
+		all = append(all, section{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r})
+	}
+	if r.Skew != nil {
+		all = append(all, section{ID: "skew", Title: "Skew", Run: r})
+	}
+	return all
 }
 
 // runFigures are the figures of a run; none if its nodes recorded nothing.
@@ -105,23 +112,10 @@ func runFigures(r *folder.Run) (drawings, error) {
 
 // throughputSection is a run's throughput: the result, each node's, and over time.
 func throughputSection(r *folder.Run, over drawings) section {
-	s := section{ID: "throughput", Title: "Throughput", Figures: over.named("throughput")}
+	s := section{ID: "throughput", Title: "Throughput", Run: r, Figures: over.named("throughput")}
 	if r.WindowS > 0 {
 		s.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", folder.ResultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
 	}
-	t := table{Columns: []string{"node", "role", "ops/s in the window", "gets", "puts", "read-modify-writes", "misses", "median of its seconds, ops/s"}, Names: []int{0, 1}}
-	for _, node := range r.Nodes {
-		texts := []string{node.Name, string(node.Role), absent, absent, absent, absent, absent, absent}
-		if node.Summary != nil {
-			in := node.Summary.InWindow
-			copy(texts[2:], []string{format.Count(node.Summary.OpsPerS()), grouped(in.Gets), grouped(in.Puts), grouped(in.ReadModifyWrites), grouped(in.Misses)})
-		}
-		if node.MedianOpsPerS != nil {
-			texts[7] = format.Count(*node.MedianOpsPerS)
-		}
-		t.add(texts...)
-	}
-	s.Tables = []table{t}
 	return s
 }
 
@@ -184,27 +178,6 @@ func bottleneckSection(b *metrics.Bottleneck) section {
 	return section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}, Tables: []table{t}}
 }
 
-// ceilingSection compares a run with its ceilings.
-func ceilingSection(r *folder.Run) section {
-	c := r.Ceiling
-	if c == nil {
-		return section{}
-	}
-	t := table{Columns: []string{"what ran", "ops/s", "over the result"}, Names: []int{0}}
-	add := func(what string, rate float64) {
-		if rate > 0 && r.OpsPerS > 0 {
-			t.add(what, format.Count(rate), fmt.Sprintf("%.2f x", rate/r.OpsPerS))
-		}
-	}
-	if c.NullOpsPerS > 0 || c.InprocOpsPerS > 0 || c.WireOpsPerS > 0 {
-		add("this run", r.OpsPerS)
-	}
-	add("the same clients against servers without a store (-engine null)", c.NullOpsPerS)
-	add("the clients' own engines in their own processes, without a network", c.InprocOpsPerS)
-	add("the frames alone, sent again and again", c.WireOpsPerS)
-	return section{ID: "ceiling", Brief: true, Title: "Ceiling", Lead: []string{sentence(c.String()) + "."}, Tables: []table{t}}
-}
-
 // skewLines are the shares that the servers observed, with theory's in brackets, in
 // at most three lines.
 func skewLines(s *metrics.Skew) []string {
@@ -233,44 +206,4 @@ func skewLines(s *metrics.Skew) []string {
 // bracketed writes a share as it was observed and, in brackets, in theory.
 func bracketed(s metrics.Share) string {
 	return fmt.Sprintf("%.2f %% (%.2f %%)", 100*s.Observed, 100*s.Theory)
-}
-
-// skewSection says how unevenly operations fall on records and servers.
-func skewSection(skew *metrics.Skew) section {
-	if skew == nil {
-		return section{}
-	}
-	s := section{ID: "skew", Title: "Skew", Notes: []string{fmt.Sprintf("Of all reads in the window, %.4g %% found their record.", 100*skew.HitRate)}}
-	if skew.TopShare > 0 {
-		s.Lead = []string{fmt.Sprintf("%s, %s records: the most popular record has %.3g %% of all operations, so at most %s can be equally busy.",
-			skew.Law, grouped(skew.Records), 100*skew.TopShare, format.Plural(stats.MostEven(skew.TopShare), "server"))}
-	}
-	head := shareTable(fmt.Sprintf("The most popular records, in a sample of %s operations", grouped(skew.SampledOps)), "rank")
-	for _, h := range skew.Head {
-		head.addShare(fmt.Sprint(h.Rank), h.Share)
-	}
-	servers := shareTable("Shares of the servers, -router "+skew.Router, "server")
-	for _, server := range skew.Servers {
-		servers.addShare(server.Server, server.Share)
-	}
-	kinds := shareTable("Kinds of operations", "kind")
-	for _, kind := range skew.Kinds {
-		kinds.addShare(kind.Kind, kind.Share)
-	}
-	balances := table{Caption: "Balance with other numbers of servers", Columns: []string{"servers", "best possible", "-router fnv", "-router balanced"}}
-	for _, b := range skew.Balances {
-		balances.add(fmt.Sprint(b.Servers), fmt.Sprintf("%.3f", b.Best), fmt.Sprintf("%.3f", b.FNV), fmt.Sprintf("%.3f", b.Balanced))
-	}
-	s.Tables = []table{head, servers, kinds, balances}
-	return s
-}
-
-// shareTable returns an empty table of shares.
-func shareTable(caption, what string) table {
-	return table{Caption: caption, Columns: []string{what, "theory", "observed at the servers"}, Names: []int{0}}
-}
-
-// addShare appends a row of one share.
-func (t *table) addShare(name string, share metrics.Share) {
-	t.add(name, fmt.Sprintf("%.2f %%", 100*share.Theory), fmt.Sprintf("%.2f %%", 100*share.Observed))
 }

@@ -88,6 +88,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 	r.Nodes[4].Summary.Peers = []metrics.PeerCounts{{Peer: "node0", Counts: metrics.Counts{Gets: 5}}, {Peer: "node1", Counts: metrics.Counts{Gets: 7}}}
 	r.Nodes[0].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 5}}}
 	r.Nodes[1].Summary.Peers = []metrics.PeerCounts{{Peer: "node4", Counts: metrics.Counts{Gets: 6}}}
+	limited(r)
 	r.Nodes[4].Summary.Verification = metrics.Verification{Checked: 1234567, Compared: 77160, Failures: 1, First: "key 7: wrong length"}
 	page, err := Report(r)
 	if err != nil {
@@ -98,6 +99,9 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		"<td>" + grouped(r.Total.Gets) + "</td><td>" + grouped(r.Applied.Gets) + "</td>",
 		"1 of 2 client-server pairs do not agree", "node4 at node1", "1,234,567", "key 7: wrong length",
 		"Intel(R) Xeon(R) D-1548", "64.0 GiB", "-theta", "0.99", "n/a", "<svg",
+		`without a store (-engine null)</td><td>` + format.Count(2.5*r.OpsPerS) + "</td><td>2.50 x</td>", "CPU of the busiest server",
+		`<p>-workload YCSB-B -theta 0.99, 1,000,000 records: the most popular record has 6.5 % of all operations, so at most 15 servers can be equally busy.</p>`,
+		`<td class="name">node0</td><td>25.00 %</td><td>25.01 %</td>`, "<td>16</td><td>0.961</td><td>0.710</td><td>0.960</td>",
 	} {
 		if !strings.Contains(html.UnescapeString(string(page)), want) {
 			t.Errorf("the report lacks %q", want)

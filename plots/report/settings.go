@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"kvlab/metrics"
@@ -73,14 +72,11 @@ func serverFlags(run metrics.Run) map[string]string {
 
 // hardwareSection is the table of the machines.
 func hardwareSection(nodes []metrics.RunNode) section {
-	t := table{Columns: []string{"nodes", "CPU", "cores", "memory", "system", "Go", "program, SHA-256"}, Names: []int{0, 1, 4, 5, 6}}
-	for _, row := range folder.Hardware(nodes) {
-		t.add(strings.Join(row.Nodes, ", "), row.CPUModel, fmt.Sprint(row.Cores), row.Memory(), row.OS+", Linux "+row.Kernel, row.GoVersion, row.Binary[:min(16, len(row.Binary))])
-	}
-	if len(t.Rows) == 0 {
+	machines := folder.Hardware(nodes)
+	if len(machines) == 0 {
 		return section{}
 	}
-	return section{ID: "hardware", Brief: true, Title: "Hardware", Tables: []table{t}}
+	return section{ID: "hardware", Brief: true, Title: "Hardware", Machines: machines}
 }
 
 // reproduceRun is the commands that repeat the run, and those for an interval.

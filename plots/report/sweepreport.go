@@ -132,7 +132,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 		hardware = hardwareSection(shown.Nodes)
 	}
 	return append(sections,
-		section{ID: "trials", Title: "Trials", Tables: []table{trialTable(s)}},
+		section{ID: "trials", Title: "Trials", Trials: s},
 		section{ID: "configuration", Title: "Configuration", Settings: sweepSettings(s, shown)}, hardware), nil
 }
 
@@ -321,23 +321,6 @@ func pointCells(s chart.PointOnLine) []string {
 		width = fmt.Sprintf("%.2g %%", 100*s.Estimate.HalfWidth())
 	}
 	return []string{s.Value, roles, fmt.Sprint(len(s.Valid)), fmt.Sprint(len(s.Failed)), median, intervalWords(s.Estimate), width}
-}
-
-// trialTable has every trial that has ended, in the order of their execution.
-func trialTable(s *folder.Sweep) table {
-	t := table{Names: []int{1, 7, 8}, Columns: []string{"trial", "point", "ops/s", "p50 call (ms)", "p99 call (ms)", "sent (B/op)", "received (B/op)", "verdict", "folder"}}
-	for _, trial := range s.Trials {
-		verdict := cell{trial.Verdict.String(), "bad"}
-		if trial.Verdict.Valid {
-			verdict.Class = "good"
-		}
-		if trial.NonStationary {
-			verdict.Text += ", NON-STATIONARY"
-		}
-		t.add(fmt.Sprint(trial.Number), metrics.PointName(s.Knobs, trial.Point), format.Count(trial.OpsPerS), milliseconds(trial.P50), milliseconds(trial.P99),
-			format.Tenths(trial.BytesPerOpSent), format.Tenths(trial.BytesPerOpReceived), "", trial.Folder)[7] = verdict
-	}
-	return t
 }
 
 // sweepSettings are the settings that repeat the sweep, and those that all of its
