@@ -52,7 +52,7 @@ func TestSSHLifecycle(t *testing.T) {
 	// stopped instead.
 	t.Run("silent launcher", func(t *testing.T) {
 		tr, args := newRun(t)
-		tr.timeouts.Beat, tr.timeouts.Alone, tr.timeouts.Silence = 100*time.Millisecond, 2*time.Second, time.Hour
+		tr.timeouts.Alone, tr.timeouts.Silence = 5*time.Second, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- tr.Run(ctx, append(args, "600")) }()

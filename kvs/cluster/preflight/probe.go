@@ -59,7 +59,7 @@ func startProbe(r *remote.Runner, place plan.Place) (p *probeClient, err error) 
 	p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
 		Line:  p.take,
 		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },
-		Ended: func(error, error) { close(p.ended) }, // its exit matters only to an unanswered question
+		Ended: func(error) { close(p.ended) }, // its exit matters only to an unanswered question
 	})
 	return p, err
 }

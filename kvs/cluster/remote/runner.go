@@ -108,7 +108,7 @@ const leaveDelay = time.Second
 type Output struct {
 	Line  func(line []byte) error // of its standard output
 	Error func(line []byte) error // of its standard error
-	Ended func(err, broken error) // the error of its exit, and of Line or Error at the last line
+	Ended func(err error)         // of its exit, and of Line or Error at the last line
 }
 
 // Start starts a place's program with node.ControlFlag or node.ProbeFlag, and returns its
@@ -125,8 +125,7 @@ func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.
 		return nil, nil, err
 	}
 	go func() {
-		err := cmd.Wait()
-		to.Ended(err, errors.Join(stdout.Flush(), stderr.Flush()))
+		to.Ended(errors.Join(cmd.Wait(), stdout.Flush(), stderr.Flush()))
 	}()
 	return cmd, stdin, nil
 }

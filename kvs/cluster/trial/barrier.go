@@ -11,31 +11,27 @@ import (
 // and after the load, so that both windows are the same stretch of time. The nil
 // barrier is that of a trial that runs alone.
 type Barrier struct {
-	own, other []chan struct{} // of the barriers ahead: closed when the trial has arrived there, or has ended
+	own   chan<- struct{} // has a value for each barrier at which the trial has arrived; closed when it has ended
+	other <-chan struct{} // likewise, of the other trial
 }
 
 // NewBarriers returns the two ends.
 func NewBarriers() [2]*Barrier {
-	var ends [2][]chan struct{}
-	for i := range ends {
-		ends[i] = []chan struct{}{make(chan struct{}), make(chan struct{})}
-	}
-	return [2]*Barrier{{ends[0], ends[1]}, {ends[1], ends[0]}}
+	a, b := make(chan struct{}, 2), make(chan struct{}, 2)
+	return [2]*Barrier{{a, b}, {b, a}}
 }
 
-// arrive marks this trial at the next barrier. The channel closes when the other
+// arrive marks this trial at the next barrier. The channel is ready when the other
 // trial arrives there or ends.
 func (b *Barrier) arrive() <-chan struct{} {
-	close(b.own[0])
-	other := b.other[0]
-	b.own, b.other = b.own[1:], b.other[1:]
-	return other
+	b.own <- struct{}{}
+	return b.other
 }
 
 // Drop marks this trial as ended: the other trial no longer waits for it.
 func (b *Barrier) Drop() {
-	for b != nil && len(b.own) > 0 {
-		b.arrive()
+	if b != nil {
+		close(b.own)
 	}
 }
 
@@ -58,6 +54,5 @@ func (c *Controller) waitLoaded(ctx context.Context) error {
 	if c.Barrier == nil {
 		return nil
 	}
-	over := c.Barrier.arrive()
-	return c.listen(ctx, over, unlimited, loaded, func() *process { return c.of(metrics.Client)[0] })
+	return c.listen(ctx, c.Barrier.arrive(), unlimited, loaded, func() *process { return c.of(metrics.Client)[0] })
 }

@@ -2,10 +2,13 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -14,7 +17,8 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/clock"
+	"kvlab/metrics/latency"
 	"kvlab/metrics/stats"
 )
 
@@ -44,7 +48,7 @@ type Controller struct {
 	authority *certs.Authority // nil until a certificate is needed
 
 	processes []*process
-	latency   *latencyLog // nil before the nodes start
+	latency   *latency.Log // writes latency.hlog once Lead has created it
 	inbox     chan message
 	asked     map[metrics.Role]stage // the last stage that each role may have reached
 	phase     metrics.Phase          // the clients' common one, as the servers know it
@@ -66,6 +70,7 @@ func New(s Setup) *Controller {
 	now := time.Now()
 	return &Controller{
 		Setup: s, token: rand.Text(), display: display{w: s.Stderr, last: now},
+		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
 		phase:   metrics.Idle,
@@ -75,27 +80,32 @@ func New(s Setup) *Controller {
 }
 
 // Lead leads the processes from their start to their end and leaves none behind.
-// The error is a fault, or plan.ErrInterrupted.
+// The error is a fault, plan.ErrInterrupted, or that of a file in the run's folder.
 func (c *Controller) Lead(ctx context.Context) error {
 	c.ends, _ = ctx.Deadline()
 	for _, place := range c.Plan.Places {
 		log, err := openNodeLog(c.Dir, place)
 		if err != nil {
-			return &plan.Fault{Reason: format.OneLine(err.Error())}
+			return err
 		}
 		defer log.close()
 		c.processes = append(c.processes, &process{Place: place, log: log, way: c.Runner.Way(place.Node), phase: metrics.Idle})
 	}
-	var err error
-	if c.latency, err = createLatencyLog(c.Dir); err != nil {
-		return &plan.Fault{Reason: format.OneLine(err.Error())}
+	file, err := os.Create(c.Dir.Path("latency.hlog"))
+	if err != nil {
+		return err
 	}
+	c.latency = latency.NewLog(file)
 	defer c.display.clear()
 	err = c.conduct(ctx)
 	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind == plan.Hang {
 		c.dump()
 	}
-	return c.closeLatency(errors.Join(err, c.stop()))
+	err = errors.Join(err, c.stop())
+	if unwritten := errors.Join(c.latency.Close(), file.Sync(), file.Close()); unwritten != nil && err == nil {
+		err = fmt.Errorf("the logs cannot be written: %w", unwritten)
+	}
+	return err
 }
 
 // conduct runs the protocol, in the order of package node's diagram.
@@ -113,7 +123,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, loaded, loadLimit) },
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
-			lease := c.workLease()
+			lease := c.lease(c.workLimit())
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.begin = time.Now().Add(lead)
 			c.slices = c.slicePlan()
@@ -140,20 +150,23 @@ func (c *Controller) start(role metrics.Role) error {
 	for _, m := range c.of(metrics.Server) {
 		hosts = append(hosts, m.address)
 	}
-	epochs, err := c.epochs(role)
+	here, err := clock.New()
 	if err != nil {
-		return &plan.Fault{Reason: format.OneLine(err.Error())}
+		return err
 	}
 	for i, m := range c.of(role) {
-		if err := m.start(c.Runner, c.inbox); err != nil {
-			return m.fault(plan.Crash, "cannot be started: %v", err)
-		}
 		args := c.Plan.Args(m.Place, i, hosts)
 		own, err := c.credentials(m.Place, args)
+		if err == nil {
+			err = m.start(c.Runner, c.inbox)
+		}
 		if err != nil {
 			return m.fault(plan.Crash, "cannot be started: %v", err)
 		}
-		m.send(node.Command{Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: epochs[i], Lease: c.startLease(), Cores: c.Plan.Cores[role], GCS: c.collectEvery().Seconds()})
+		m.send(node.Command{
+			Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: c.epoch(here, m.Name), Lease: c.lease(2*connectLimit + loadLimit),
+			Cores: c.Plan.Cores[role], GCS: c.collectEvery().Seconds(),
+		})
 	}
 	return nil
 }
@@ -166,20 +179,10 @@ func (c *Controller) await(ctx context.Context, role metrics.Role, want stage, l
 
 // listen handles messages until no process is late for a stage, or over closes.
 func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit time.Duration, want stage, behind func() *process) error {
-	deadline, ends := time.NewTimer(limit), time.Now().Add(limit)
-	defer deadline.Stop()
+	c.ticked = time.Now()
+	ends := c.ticked.Add(limit)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	c.ticked = time.Now()
-	// extend adds the time in which this process was stopped to the limit.
-	extend := func() bool {
-		stop := c.stopped(time.Now())
-		ends = ends.Add(stop)
-		deadline.Reset(time.Until(ends))
-		return stop > 0
-	}
-	beat := time.NewTicker(c.Timeouts.Beat)
-	defer beat.Stop()
 	for {
 		late := behind()
 		if late == nil {
@@ -193,20 +196,17 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 				return c.rootCause(f)
 			}
 		case <-tick.C:
-			if extend() {
-				continue
-			}
-			if m := c.silent(time.Now()); m != nil {
+			now := time.Now()
+			ends = ends.Add(c.stopped(now))
+			// While messages wait in the inbox, no process counts as silent.
+			if m := silent(c.processes, now, c.Timeouts.Silence); m != nil && len(c.inbox) == 0 {
 				return c.unresponsive(m, "has sent nothing for %s", c.Timeouts.Silence)
 			}
-			c.display.show(c.status())
-		case <-beat.C:
-			c.beat()
-		case <-deadline.C:
-			if extend() {
-				continue
+			if now.After(ends) {
+				return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
 			}
-			return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
+			c.beat()
+			c.display.show(c.status(now))
 		case <-ctx.Done():
 			return c.cut(ctx, late, want)
 		}
@@ -228,7 +228,12 @@ func (c *Controller) behind(role metrics.Role, want stage) *process {
 
 // of returns the processes with a role, in the order of their numbers.
 func (c *Controller) of(role metrics.Role) []*process {
-	return slices.DeleteFunc(slices.Clone(c.processes), func(m *process) bool { return m.Role != role })
+	return c.those(func(m *process) bool { return m.Role == role })
+}
+
+// those returns the processes that keep accepts.
+func (c *Controller) those(keep func(*process) bool) []*process {
+	return slices.DeleteFunc(slices.Clone(c.processes), func(m *process) bool { return !keep(m) })
 }
 
 func (c *Controller) send(role metrics.Role, command node.Command) {
@@ -241,24 +246,24 @@ func (c *Controller) send(role metrics.Role, command node.Command) {
 func (c *Controller) handle(msg message) *plan.Fault {
 	m := msg.from
 	m.heard = time.Now()
-	var disk diskError
-	switch onDisk := errors.As(msg.err, &disk); {
+	switch {
 	case msg.ended:
-		if f := m.end(msg.err); f == nil || !onDisk {
-			return f
+		f := m.end(msg.err)
+		if f != nil {
+			f = cmp.Or(diskFault(msg.err), f)
 		}
-		fallthrough
-	case onDisk:
-		return disk.fault()
+		return f
 	case msg.err != nil:
-		return m.fault(plan.Complaint, "%v", msg.err)
+		return m.complaint(msg.err)
 	}
 	event := msg.event
 	switch event.Event {
 	case node.Log:
 	case node.Report:
 		m.keepRecord(event.Record)
-		return c.time(m, event.Record)
+		if err := c.latency.Add(*event.Record); err != nil {
+			return m.complaint(err)
+		}
 	case node.Dumped:
 		m.dumped = true
 	case node.Phase:
@@ -285,7 +290,10 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		if !known || next > c.asked[m.Role] || next <= m.stage {
 			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
-		return m.reach(next, event)
+		if next == done && m.summary == nil {
+			return m.fault(plan.Complaint, "is done and has sent no summary")
+		}
+		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
 	}
 	return nil
 }
@@ -313,15 +321,11 @@ func (c *Controller) stopped(now time.Time) time.Duration {
 	return gap
 }
 
-// silent returns a running process that has sent nothing for too long, or nil. Before
-// its first message, a node has the time of a login. While messages wait in the inbox,
-// no process counts as silent.
-func (c *Controller) silent(now time.Time) *process {
-	if len(c.inbox) > 0 {
-		return nil
-	}
-	for _, m := range c.processes {
-		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > c.Timeouts.Silence {
+// silent returns one of the processes that runs and has sent nothing for longer than a
+// limit, or nil. Before its first message, a node has the time of a login.
+func silent(processes []*process, now time.Time, limit time.Duration) *process {
+	for _, m := range processes {
+		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > limit {
 			return m
 		}
 	}
@@ -337,30 +341,17 @@ func (c *Controller) unresponsive(m *process, format string, args ...any) *plan.
 // rootCause waits for a fault closer to the root cause than a complaint: when a server
 // dies, its clients often report their broken connections first.
 func (c *Controller) rootCause(best *plan.Fault) error {
-	grace := time.NewTimer(c.Timeouts.Grace)
-	defer grace.Stop()
-	for best.Kind == plan.Complaint {
-		select {
-		case msg := <-c.inbox:
-			if f := c.handle(msg); f != nil && f.Node != best.Node && f.CloserThan(best) {
-				best = f
-			}
-		case <-grace.C:
-			if server := c.quietServer(time.Now()); server != nil && best.Role == metrics.Client {
-				return c.unresponsive(server, "has stopped answering; %v", best)
-			}
-			return best
+	found := c.handleUntil(c.Timeouts.Grace, nil, func(f *plan.Fault) bool {
+		if f != nil && f.Node != best.Node && f.CloserThan(best) {
+			best = f
+		}
+		return best.Kind != plan.Complaint
+	})
+	if !found && best.Role == metrics.Client {
+		// A server that has missed several heartbeats hangs.
+		if server := silent(c.of(metrics.Server), time.Now(), c.Timeouts.Silence/4); server != nil {
+			return c.unresponsive(server, "has stopped answering; %v", best)
 		}
 	}
 	return best
-}
-
-// quietServer returns a running server that has missed several heartbeats, or nil.
-func (c *Controller) quietServer(now time.Time) *process {
-	for _, m := range c.of(metrics.Server) {
-		if m.stage < done && now.Sub(m.heard) > c.Timeouts.Silence/4 {
-			return m
-		}
-	}
-	return nil
 }

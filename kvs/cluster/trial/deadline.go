@@ -12,36 +12,29 @@ import (
 	"kvlab/kvs/node"
 )
 
-// deadlineError is the cause of a context that --deadline ended.
-type deadlineError struct{ after time.Duration }
-
-func (e deadlineError) Error() string { return fmt.Sprintf("deadline of %s reached", e.after) }
-
 // WithDeadline returns ctx with a trial's deadline; 0 sets none.
 func WithDeadline(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	if after == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, after, deadlineError{after})
+	return context.WithTimeoutCause(ctx, after, fmt.Errorf("deadline of %s reached", after))
 }
 
 // Cut returns the error of a trial whose context ended before a node was started: an
 // interrupt by the user, or the deadline.
 func Cut(ctx context.Context) error {
-	var deadline deadlineError
-	if !errors.As(context.Cause(ctx), &deadline) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return plan.ErrInterrupted
 	}
-	return &plan.Fault{Reason: deadline.Error() + " while the nodes were prepared"}
+	return fmt.Errorf("%w while the nodes were prepared", context.Cause(ctx))
 }
 
 // cut is Cut during a wait for late.
 func (c *Controller) cut(ctx context.Context, late *process, want stage) error {
-	var deadline deadlineError
-	if !errors.As(context.Cause(ctx), &deadline) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return plan.ErrInterrupted
 	}
-	return late.fault(plan.Hang, "%v in phase %s: was not %s yet", deadline, c.phase, stageNames[want])
+	return late.fault(plan.Hang, "%v in phase %s: was not %s yet", context.Cause(ctx), c.phase, stageNames[want])
 }
 
 // dump makes every running node log its goroutines' stacks, so that the logs show what
@@ -56,35 +49,39 @@ func (c *Controller) dump() {
 	}
 	answered := func(m *process) bool { return m.dumped || m.stage == left }
 	hangs := func(m *process) bool { return m.unresponsive || now.Sub(m.heard) > c.Timeouts.Silence/4 }
-	c.handleUntil(dumpLimit, func() bool {
+	c.handleUntil(dumpLimit, nil, func(*plan.Fault) bool {
 		return !slices.ContainsFunc(asked, func(m *process) bool { return !answered(m) && !hangs(m) })
 	})
 	mute := slices.DeleteFunc(asked, answered)
 	for _, m := range mute {
 		m.unresponsive = true
 		if c.Plan.Local {
-			m.signal(syscall.SIGQUIT)
+			syscall.Kill(-m.cmd.Process.Pid, syscall.SIGQUIT)
 		}
 	}
 	if !c.Plan.Local {
 		c.signal(mute, syscall.SIGQUIT)
 	}
-	c.handleUntil(c.Timeouts.Grace, func() bool {
+	c.handleUntil(c.Timeouts.Grace, nil, func(*plan.Fault) bool {
 		return !slices.ContainsFunc(mute, func(m *process) bool { return m.stage != left && m.lost == nil })
 	})
 }
 
-// handleUntil processes messages until enough returns true or the limit is over. It
-// ignores the faults that they report.
-func (c *Controller) handleUntil(limit time.Duration, enough func() bool) {
+// handleUntil processes messages until enough returns true, and reports whether it did:
+// the limit may be over first, or force closes. enough gets the fault that the last
+// message reports, nil for none.
+func (c *Controller) handleUntil(limit time.Duration, force <-chan struct{}, enough func(*plan.Fault) bool) bool {
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	for !enough() {
+	for done := enough(nil); !done; {
 		select {
 		case msg := <-c.inbox:
-			c.handle(msg)
+			done = enough(c.handle(msg))
 		case <-over.C:
-			return
+			return false
+		case <-force:
+			return false
 		}
 	}
+	return true
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -18,16 +17,6 @@ import (
 // plainEvery is the time between two progress lines without a terminal.
 const plainEvery = 5 * time.Second
 
-// status is the state of a run at one time.
-type status struct {
-	phase   metrics.Phase
-	elapsed time.Duration // in the phase
-	length  time.Duration // of the phase; 0 if unknown
-	opsPerS float64       // all clients together, in their last interval
-	servers int
-	clients int
-}
-
 // display shows a run's progress: a redrawn bar on a terminal, plain lines elsewhere.
 // It ignores write errors. Not safe for concurrent use.
 type display struct {
@@ -35,15 +24,15 @@ type display struct {
 	last time.Time // when the last plain line was written
 }
 
-// show shows the status. On a terminal it replaces the previous one.
-func (d *display) show(s status) {
+// show shows a status. On a terminal it replaces the previous one.
+func (d *display) show(text string, share float64) {
 	if width := d.width(); width > 0 {
-		fmt.Fprintf(d.w, "\r\x1b[K%s", s.bar(width))
+		fmt.Fprintf(d.w, "\r\x1b[K%s", bar(text, share, width))
 		return
 	}
 	if now := time.Now(); now.Sub(d.last) >= plainEvery {
 		d.last = now
-		fmt.Fprintln(d.w, s.line())
+		fmt.Fprintln(d.w, text)
 	}
 }
 
@@ -67,48 +56,41 @@ func (d *display) width() int {
 	return cmp.Or(int(size.Col), 80)
 }
 
-// line returns the status as text: "window 12/30 s, 12.4M ops/s".
-func (s status) line() string {
-	text := fmt.Sprintf("%s %.0f", s.phase, s.elapsed.Seconds())
-	if s.length > 0 {
-		text += fmt.Sprintf("/%.0f", s.length.Seconds())
-	}
-	return fmt.Sprintf("%s s, %s ops/s, %s, %s", text, format.Count(s.opsPerS), format.Plural(s.servers, "server"), format.Plural(s.clients, "client"))
-}
-
-// bar returns the status with a bar, at most as wide as the terminal.
-func (s status) bar(width int) string {
+// bar puts a bar in front of a status if the share of its phase that is over is known. The
+// result is narrower than the terminal.
+func bar(text string, share float64, width int) string {
 	const cells = 24
-	text := s.line()
-	if s.length > 0 {
-		share := math.Min(1, s.elapsed.Seconds()/s.length.Seconds())
+	if share >= 0 {
 		full := int(share * cells)
 		text = "[" + strings.Repeat("#", full) + strings.Repeat("-", cells-full) + "] " + text
 	}
-	if len(text) >= width {
-		text = text[:max(width-1, 0)]
-	}
-	return text
+	return text[:min(len(text), max(width-1, 0))]
 }
 
-// status returns the state of the run.
-func (c *Controller) status() status {
+// status returns the state of the run, "window 12/30 s, 12.4M ops/s", with the rate of all
+// clients in their last interval, and the share of the phase that is over, -1 if unknown.
+func (c *Controller) status(now time.Time) (text string, share float64) {
 	clients := c.of(metrics.Client)
-	s := status{
-		phase: c.phase, elapsed: time.Since(c.entered),
-		servers: c.Plan.Count(metrics.Server), clients: len(clients),
-	}
+	var rate float64
 	for _, m := range clients {
-		s.opsPerS += m.interval.OpsPerS()
+		rate += m.interval.OpsPerS()
 	}
+	var length time.Duration // of the phase
 	switch settings := clients[0].settings(); c.phase {
 	case metrics.Window:
-		s.length = max(settings.Window, 0)
+		length = settings.Window
 	case metrics.WarmUp:
-		s.length = max(settings.WarmUp, 0)
+		length = settings.WarmUp
 		if c.extended {
-			s.length *= 2
+			length *= 2
 		}
 	}
-	return s
+	share = -1
+	elapsed, of := now.Sub(c.entered), ""
+	if length > 0 {
+		of = fmt.Sprintf("/%.0f", length.Seconds())
+		share = min(1, elapsed.Seconds()/length.Seconds())
+	}
+	return fmt.Sprintf("%s %.0f%s s, %s ops/s, %s, %s", c.phase, elapsed.Seconds(), of, format.Count(rate),
+		format.Plural(c.Plan.Count(metrics.Server), "server"), format.Plural(len(clients), "client")), share
 }

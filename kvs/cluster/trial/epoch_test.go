@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // Each node receives the same date as a time of its monotonic clock, for any distance
@@ -25,13 +26,13 @@ func TestEpochs(t *testing.T) {
 		return metrics.Machine{Nodes: []string{name}, ClockBefore: &metrics.ClockOffset{OffsetS: -1e6, Monotonic: metrics.ClockOffsetBounds{LeastNs: least, MostNs: most}}}
 	}
 	c.Preflight = &metrics.Preflight{Machines: []metrics.Machine{machine("near", -10, 10), machine("far", ahead-50, ahead+50)}}
-	epochs, err := c.epochs(metrics.Client)
+	here, err := clock.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	apart := epochs[1].MonotonicNS - epochs[0].MonotonicNS
-	if !epochs[0].Date.Equal(c.began) || !epochs[1].Date.Equal(c.began) || apart != ahead {
-		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", epochs[0], epochs[1], c.began)
+	one, other := c.epoch(here, "near"), c.epoch(here, "far")
+	if !one.Date.Equal(c.began) || !other.Date.Equal(c.began) || other.MonotonicNS-one.MonotonicNS != ahead {
+		t.Errorf("epochs %+v and %+v, want %v and monotonic clocks 1000 s apart", one, other, c.began)
 	}
 	c.sendAt(c.began.Add(time.Minute), node.Command{Do: node.Go})
 	if !bytes.Equal(near.Bytes(), far.Bytes()) || !near.told(t).At.Equal(c.began.Add(time.Minute)) {

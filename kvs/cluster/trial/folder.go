@@ -26,26 +26,26 @@ func CreateFolder(out string, now time.Time) (Folder, error) {
 	stamp := now.Format("20060102-150405")
 	name := stamp
 	for i := 2; ; i++ {
-		err := os.Mkdir(filepath.Join(out, name), 0o755)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
+		dir := Folder(filepath.Join(out, name))
+		switch err := os.Mkdir(string(dir), 0o755); {
+		case err == nil:
+			return dir, PointLatest(out, name)
+		case !errors.Is(err, fs.ErrExist):
 			return "", fmt.Errorf("--out: %w", err)
 		}
 		name = fmt.Sprintf("%s-%d", stamp, i)
 	}
-	return Folder(filepath.Join(out, name)), PointLatest(out, name)
 }
 
 // PointLatest replaces out/latest atomically: a reader finds the old run or the new
 // one. The link is relative, so that the folder may be moved or mounted elsewhere.
 func PointLatest(out, name string) error {
 	link := filepath.Join(out, ".latest-"+name)
-	if err := os.Symlink(name, link); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	err := os.Symlink(name, link)
+	if err == nil {
+		err = os.Rename(link, filepath.Join(out, "latest"))
 	}
-	if err := os.Rename(link, filepath.Join(out, "latest")); err != nil {
+	if err != nil {
 		os.Remove(link)
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -68,10 +68,15 @@ func (f Folder) WriteJSON(name string, value any) error {
 	return f.Write(name, append(text, '\n'))
 }
 
-// Write writes a file atomically: either the whole file exists, or none of it.
+// Write writes a file atomically: either the whole file exists, or none of it. It is on
+// the disk before it gets its name, so that this is so after a crash of the machine too.
 func (f Folder) Write(name string, content []byte) error {
 	temp := f.Path("." + name)
-	err := writeSynced(temp, content)
+	file, err := os.Create(temp)
+	if err == nil {
+		_, err = file.Write(content)
+		err = errors.Join(err, file.Sync(), file.Close())
+	}
 	if err == nil {
 		err = os.Rename(temp, f.Path(name))
 	}
@@ -80,17 +85,6 @@ func (f Folder) Write(name string, content []byte) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
-}
-
-// writeSynced writes a file and syncs it to the disk, so that after a crash of the
-// machine its name never precedes its content.
-func writeSynced(path string, content []byte) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Sync(), file.Close())
 }
 
 // Lock excludes other launchers from a sweep's folder, until the file is closed or the

@@ -108,20 +108,32 @@ func TestNodeLogTail(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	s := status{phase: metrics.Window, elapsed: 15 * time.Second, length: 30 * time.Second, opsPerS: 12.4e6, servers: 1, clients: 2}
-	if got, want := s.line(), "window 15/30 s, 12.4M ops/s, 1 server, 2 clients"; got != want {
-		t.Errorf("line %q, want %q", got, want)
+	c := New(Setup{Plan: plan.Plan{Places: []plan.Place{{Role: metrics.Server}}}})
+	for range 2 {
+		c.processes = append(c.processes, &process{
+			Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"secs": "30", "warmup": "10"}},
+			interval: metrics.Interval{LengthS: 1, Counts: metrics.Counts{Gets: 6.2e6}},
+		})
 	}
-	if got, want := s.bar(200), "[############------------] "+s.line(); got != want {
-		t.Errorf("bar %q, want %q", got, want)
-	}
-	for _, width := range []int{0, 1, 10, 80} {
-		if got := s.bar(width); len(got) >= max(width, 1) {
-			t.Errorf("bar(%d) has %d characters", width, len(got))
+	for _, test := range []struct {
+		phase    metrics.Phase
+		extended bool
+		want     string
+	}{
+		{metrics.Window, false, "[############------------] window 15/30 s"},
+		{metrics.WarmUp, true, "[##################------] warmup 15/20 s"},
+		{metrics.WarmUp, false, "[########################] warmup 15/10 s"},
+		{metrics.Load, false, "load 15 s"},
+	} {
+		c.phase, c.extended = test.phase, test.extended
+		text, share := c.status(c.entered.Add(15 * time.Second))
+		if got, want := bar(text, share, 200), test.want+", 12.4M ops/s, 1 server, 2 clients"; got != want {
+			t.Errorf("bar %q, want %q", got, want)
 		}
-	}
-	s.length, s.phase = 0, metrics.Load
-	if got, want := s.bar(200), "load 15 s, 12.4M ops/s, 1 server, 2 clients"; got != want {
-		t.Errorf("bar %q, want %q", got, want)
+		for _, width := range []int{0, 1, 10, 40} {
+			if got := bar(text, share, width); len(got) != max(width-1, 0) {
+				t.Errorf("the bar of a terminal of %d columns has %d", width, len(got))
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,10 +36,11 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 		defer log.close()
 		c.processes = append(c.processes, &process{Place: place, log: log})
 	}
-	var err error
-	if c.latency, err = createLatencyLog(dir); err != nil {
+	file, err := os.Create(dir.Path("latency.hlog"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.latency = latency.NewLog(file)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	histograms := aSecond(t)
 	const begun = 100
@@ -62,7 +64,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	if calls := c.Quantiles(metrics.Run{})[metrics.CallLatency].Count; calls != uint64(2*seconds*len(histograms)) {
 		t.Errorf("%d calls in all, want %d", calls, 2*seconds*len(histograms))
 	}
-	if err := c.closeLatency(nil); err != nil {
+	if err := errors.Join(c.latency.Close(), file.Close()); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(string(dir), "latency.hlog")); err != nil || info.Size() < int64(100*seconds) {

@@ -6,17 +6,6 @@ import (
 	"kvlab/kvs/node"
 )
 
-// startLease returns the lease of nodes that start now: it lasts until every record is
-// loaded.
-func (c *Controller) startLease() *node.Lease {
-	return c.lease(2*connectLimit + loadLimit)
-}
-
-// workLease returns the lease of nodes that begin the workload now.
-func (c *Controller) workLease() *node.Lease {
-	return c.lease(c.workLimit())
-}
-
 // lease returns a lease for the limit of a node's work and its reports. The limit on
 // silence applies only across a network, which may fail: on this machine the pipe closes
 // when the launcher ends, and a launcher that the user suspended still exists.

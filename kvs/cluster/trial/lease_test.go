@@ -15,7 +15,7 @@ func TestLeases(t *testing.T) {
 	limits := DefaultTimeouts()
 	client := &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
 	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: limits}, processes: []*process{client}}
-	start, work := c.startLease(), c.workLease()
+	start, work := c.lease(2*connectLimit+loadLimit), c.lease(c.workLimit())
 	if least := (2*connectLimit + loadLimit).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
 		t.Errorf("lease at the start %+v, want little more than %v s", start, least)
 	}
@@ -24,11 +24,11 @@ func TestLeases(t *testing.T) {
 	}
 	client.config = nil // a client that states no length
 	c.Plan.Local = false
-	if lease := c.workLease(); lease.LifetimeS != 0 || lease.SilenceS != limits.Alone.Seconds() {
+	if lease := c.lease(c.workLimit()); lease.LifetimeS != 0 || lease.SilenceS != limits.Alone.Seconds() {
 		t.Errorf("lease %+v, want no end and a silence of %v", lease, limits.Alone)
 	}
-	if limits.Alone < 3*limits.Beat {
-		t.Errorf("a node gives up after %v, and the launcher speaks each %v", limits.Alone, limits.Beat)
+	if limits.Alone < 3*tickEvery {
+		t.Errorf("a node gives up after %v, and the launcher speaks each %v", limits.Alone, tickEvery)
 	}
 }
 
@@ -38,8 +38,8 @@ func TestOwnStop(t *testing.T) {
 	m := &process{heard: before}
 	c := &Controller{Setup: Setup{Timeouts: DefaultTimeouts()}, processes: []*process{m, {}}, ticked: before}
 	later := before.Add(time.Hour)
-	if stop := c.stopped(later); stop != time.Hour || c.silent(later) != nil || !c.processes[1].heard.IsZero() {
-		t.Errorf("stopped for %v; silent %v", stop, c.silent(later))
+	if stop := c.stopped(later); stop != time.Hour || silent(c.processes, later, c.Timeouts.Silence) != nil || !c.processes[1].heard.IsZero() {
+		t.Errorf("stopped for %v; silent %v", stop, silent(c.processes, later, c.Timeouts.Silence))
 	}
 	after := later
 	for range c.Timeouts.Silence/tickEvery + 1 {
@@ -48,7 +48,7 @@ func TestOwnStop(t *testing.T) {
 			t.Errorf("a tick is taken for a stop of %v", stop)
 		}
 	}
-	if c.silent(after) != m {
+	if silent(c.processes, after, c.Timeouts.Silence) != m {
 		t.Error("a node that sends nothing after the stop is not silent")
 	}
 }
@@ -59,7 +59,7 @@ func TestDeadlineShortensLeases(t *testing.T) {
 	ctx, cancel := WithDeadline(context.Background(), time.Minute)
 	defer cancel()
 	c.ends, _ = ctx.Deadline()
-	if lease := c.startLease(); lease.LifetimeS > (time.Minute+reportLimit+c.Timeouts.Exit).Seconds() || ctx.Err() != nil {
+	if lease := c.lease(loadLimit); lease.LifetimeS > (time.Minute+reportLimit+c.Timeouts.Exit).Seconds() || ctx.Err() != nil {
 		t.Errorf("lease %+v", lease)
 	}
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -19,9 +20,9 @@ const tailLines = 20
 // readers of the node's standard output and standard error.
 type nodeLog struct {
 	mu      sync.Mutex
-	text    diskWriter // guarded by mu, as all below
-	records diskWriter // the .jsonl
-	tail    []string   // the last lines, oldest first
+	text    *os.File // guarded by mu, as all below
+	records *os.File // the .jsonl
+	tail    []string // the last lines, oldest first
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist.
@@ -36,16 +37,14 @@ func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	return &nodeLog{text: diskWriter{text}, records: diskWriter{records}}, nil
+	return &nodeLog{text: text, records: records}, nil
 }
 
 // line appends a line to the .log.
 func (l *nodeLog) line(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tail = append(l.tail, text); len(l.tail) > tailLines {
-		l.tail = append(l.tail[:0], l.tail[1:]...)
-	}
+	l.tail = append(l.tail[max(0, len(l.tail)+1-tailLines):], text)
 	_, err := fmt.Fprintln(l.text, text)
 	return err
 }
@@ -57,24 +56,14 @@ func (l *nodeLog) record(r *metrics.Record) error {
 	return metrics.WriteRecord(l.records, *r)
 }
 
-// diskError is a failed write to the run's folder, which no node caused.
-type diskError struct{ error }
-
-func (e diskError) Unwrap() error { return e.error }
-
-func (e diskError) fault() *plan.Fault {
-	return &plan.Fault{Kind: plan.Crash, Reason: format.OneLine("the logs cannot be written: " + e.Error())}
-}
-
-// diskWriter marks the errors of writes to the run's folder.
-type diskWriter struct{ *os.File }
-
-func (w diskWriter) Write(p []byte) (int, error) {
-	n, err := w.File.Write(p)
-	if err != nil {
-		err = diskError{err}
+// diskFault returns the fault of a failed write to the run's folder, which no node caused;
+// nil for other errors.
+func diskFault(err error) *plan.Fault {
+	var file *fs.PathError
+	if !errors.As(err, &file) {
+		return nil
 	}
-	return n, err
+	return &plan.Fault{Kind: plan.Crash, Reason: format.OneLine("the logs cannot be written: " + file.Error())}
 }
 
 // last returns the last lines of the .log, oldest first.

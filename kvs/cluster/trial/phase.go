@@ -6,6 +6,7 @@ import (
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // enter reports the clients' phase to the servers.
@@ -14,8 +15,12 @@ func (c *Controller) enter(phase metrics.Phase) {
 		return
 	}
 	c.phase, c.entered = phase, time.Now()
-	if phase == metrics.Window {
-		c.judgeExtension()
+	if phase == metrics.Window && c.extended {
+		// The second half of the warm-up is tested at its end.
+		if test, ok := stats.CheckStationary(c.warmUpRates()[c.settled:]); ok {
+			c.warmUp = &test
+		}
+		c.warmUp.Extended = true
 	}
 	c.send(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ type process struct {
 // end.
 type message struct {
 	from  *process
-	event *node.Event
+	event node.Event
 	err   error
 	ended bool // err is then the error of its exit
 }
@@ -81,12 +82,7 @@ func (m *process) start(runner *remote.Runner, inbox chan<- message) (err error)
 	m.cmd, m.stdin, err = runner.Start(m.Place, node.ControlFlag, remote.Output{
 		Line:  func(line []byte) error { return m.read(line, inbox) },
 		Error: func(line []byte) error { return m.log.line("stderr: " + string(line)) },
-		Ended: func(err, broken error) {
-			if broken != nil {
-				inbox <- message{from: m, err: broken}
-			}
-			inbox <- message{from: m, err: err, ended: true}
-		},
+		Ended: func(err error) { inbox <- message{from: m, err: err, ended: true} },
 	})
 	return err
 }
@@ -96,20 +92,16 @@ func (m *process) start(runner *remote.Runner, inbox chan<- message) (err error)
 func (m *process) read(line []byte, inbox chan<- message) error {
 	var event node.Event
 	err := json.Unmarshal(line, &event)
-	if err != nil && !m.spoken {
-		return m.log.line("stdout: " + string(line))
-	}
-	m.spoken = true
-	if err == nil {
+	switch {
+	case err == nil:
 		err = m.keep(event)
-	} else {
+	case !m.spoken:
+		return m.log.line("stdout: " + string(line))
+	default:
 		err = errors.Join(fmt.Errorf("sent a line that is no event: %.80q", line), m.log.line("stdout: "+string(line)))
 	}
-	if err != nil {
-		inbox <- message{from: m, err: err}
-		return nil
-	}
-	inbox <- message{from: m, event: &event}
+	m.spoken = true
+	inbox <- message{from: m, event: event, err: err}
 	return nil
 }
 
@@ -121,63 +113,46 @@ func (m *process) keep(event node.Event) error {
 	case node.Error:
 		return m.log.line("error: " + event.Text)
 	case node.Report:
-		if event.Record == nil {
-			return errors.New("sent a record event without a record")
+		if r := event.Record; r == nil || r.Node != m.Name || r.Role != m.Role {
+			return fmt.Errorf("sent a record that is not its own: %+v", r)
 		}
-		if r := event.Record; r.Node != m.Name || r.Role != m.Role {
-			return fmt.Errorf("sent a record of %s %q", r.Role, r.Node)
+		if event.Record.Slice == nil { // a slice is verified and forgotten
+			return m.log.record(event.Record)
 		}
-		if event.Record.Slice != nil {
-			return nil // it is verified and forgotten
-		}
-		return m.log.record(event.Record)
 	}
 	return nil
 }
 
 func (m *process) send(command node.Command) { remote.Send(m.stdin, command) }
 
-// signal sends a signal to the process and its children.
-func (m *process) signal(s syscall.Signal) {
-	if m.cmd != nil && m.stage != left {
-		syscall.Kill(-m.cmd.Process.Pid, s)
-	}
-}
-
-// kill kills the process. For a node on another machine, that is only the connection.
+// kill kills a running process and its children. For a node on another machine, that is
+// only the connection.
 func (m *process) kill() {
 	m.orphan = true
-	m.signal(syscall.SIGKILL)
-}
-
-// reach moves the process to its next stage.
-func (m *process) reach(next stage, event *node.Event) *plan.Fault {
-	switch {
-	case next == ready && m.Role == metrics.Server && event.Addr == "":
-		return m.fault(plan.Complaint, "is ready and gives no address")
-	case next == done && m.summary == nil:
-		return m.fault(plan.Complaint, "is done and has sent no summary")
-	case next == ready:
-		m.address = event.Addr
-	}
-	m.stage = next
-	return nil
+	syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
 }
 
 // end records the process's end.
 func (m *process) end(err error) *plan.Fault {
-	before := m.stage
+	worked := m.stage == done
 	m.stage = left
 	m.stdin.Close()
+	var exit *exec.ExitError
+	switch {
+	case m.failed || worked && err == nil:
+		return nil
+	case err == nil:
+		return m.fault(plan.Crash, "left before its work was done")
+	case !errors.As(err, &exit):
+		return m.fault(plan.Crash, "%v", err)
+	}
 	// A program that exits regularly after an error has status 1. A program that was
 	// killed or panicked, or lost its connection, leaves at least its pid file.
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !m.failed && exit.ExitCode() != 1 {
+	if exit.ExitCode() != 1 {
 		m.orphan = true
 	}
-	if m.failed || before == done && err == nil {
-		return nil
-	}
-	return m.fault(plan.Crash, "%s", m.exitReason(err))
+	status, _ := exit.Sys().(syscall.WaitStatus)
+	return m.fault(plan.Crash, "%s", m.way.Death(status, m.log.last()))
 }
 
 // keepRecord keeps the parts of a record that the end of the run needs.
@@ -206,20 +181,12 @@ func (m *process) keepRecord(r *metrics.Record) {
 	}
 }
 
+// complaint returns the fault behind an error about the process's output.
+func (m *process) complaint(err error) *plan.Fault {
+	return cmp.Or(diskFault(err), m.fault(plan.Complaint, "%v", err))
+}
+
 // fault returns a fault of this process.
 func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
 	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.OneLine(fmt.Sprintf(layout, args...))}
-}
-
-// exitReason describes how a process ended before its work was done.
-func (m *process) exitReason(err error) string {
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		status, _ := exit.Sys().(syscall.WaitStatus)
-		return m.way.Death(status, m.log.last())
-	case err != nil:
-		return err.Error()
-	}
-	return "left before its work was done"
 }

@@ -31,23 +31,15 @@ func (c *Controller) settle(m *process) *plan.Fault {
 		c.extended = !test.Stationary && c.Barrier == nil // the windows of a pair must coincide
 	}
 	c.settled = len(rates)
-	c.sendAt(c.opens(time.Now()), node.Command{Do: node.Settle, Extend: c.extended})
-	return nil
-}
-
-// opens returns when the window opens: at the end of the warm-up or its extension, but
-// not before the command can reach every client. It is a time on one clock, the same
-// for all clients.
-func (c *Controller) opens(now time.Time) time.Time {
-	warmUp := max(c.of(metrics.Client)[0].settings().WarmUp, 0)
-	opens := c.begin.Add(warmUp)
-	if soonest := now.Add(lead); opens.Before(soonest) {
-		opens = soonest
-	}
+	// The window opens at the end of the warm-up or its extension, but not before the
+	// command can reach every client: at one time on one clock.
+	warmUp, now := max(m.settings().WarmUp, 0), time.Now()
+	opens := now.Add(max(c.begin.Add(warmUp).Sub(now), lead))
 	if c.extended {
 		opens = opens.Add(warmUp)
 	}
-	return opens
+	c.sendAt(opens, node.Command{Do: node.Settle, Extend: c.extended})
+	return nil
 }
 
 // sendAt sends all clients a command with a time.
@@ -65,18 +57,6 @@ func (m *process) unsettled() int {
 		return 1
 	}
 	return 1 + int((s.WarmUp / 2).Seconds())
-}
-
-// judgeExtension tests the second half of an extended warm-up, at its end. The result
-// still records the extension.
-func (c *Controller) judgeExtension() {
-	if !c.extended {
-		return
-	}
-	if test, ok := stats.CheckStationary(c.warmUpRates()[c.settled:]); ok {
-		c.warmUp = &test
-	}
-	c.warmUp.Extended = true
 }
 
 // warmUpRates returns the total operations per second of all clients, for each second of

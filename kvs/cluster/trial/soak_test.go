@@ -30,7 +30,7 @@ func soaked(held func(node string, second int) metrics.ProcessUsage) metrics.Run
 			if u.Phase != metrics.Window {
 				u.Process = metrics.ProcessUsage{RSSBytes: 1, Goroutines: 1000, OpenFiles: 1000}
 			}
-			c.handle(message{from: m, event: &node.Event{Event: node.Report, Record: &metrics.Record{Usage: &u}}})
+			c.handle(message{from: m, event: node.Event{Event: node.Report, Record: &metrics.Record{Usage: &u}}})
 		}
 	}
 	var run metrics.Run

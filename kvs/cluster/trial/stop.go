@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
-	"time"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
 )
@@ -21,26 +20,18 @@ func (c *Controller) stop() error {
 			m.kill()
 		}
 	}
-	limit := time.NewTimer(c.Timeouts.Leave)
-	defer limit.Stop()
-	force, killed := c.Force, false
-	for len(c.running()) > 0 {
-		select {
-		case msg := <-c.inbox:
-			c.handle(msg)
-			continue
-		case <-limit.C:
-			if killed {
-				return fmt.Errorf("cannot end %s", c.pids())
-			}
-		case <-force:
-			force = nil
-		}
-		killed = true
+	ended := func(*plan.Fault) bool { return len(c.running()) == 0 }
+	if !c.handleUntil(c.Timeouts.Leave, c.Force, ended) {
 		for _, m := range c.running() {
 			m.kill()
 		}
-		limit.Reset(c.Timeouts.Exit)
+		if !c.handleUntil(c.Timeouts.Exit, nil, ended) {
+			var errs []error
+			for _, m := range c.running() {
+				errs = append(errs, m.fault(plan.Hang, "process %d cannot be killed", m.cmd.Process.Pid))
+			}
+			return errors.Join(errs...)
+		}
 	}
 	return c.endOrphans()
 }
@@ -49,12 +40,7 @@ func (c *Controller) stop() error {
 // connection, and removes the pid files that programs left. A program without its
 // launcher exits when its lease ends, but a stopped one (SIGSTOP) does not.
 func (c *Controller) endOrphans() error {
-	var orphans []*process
-	for _, m := range c.processes {
-		if m.orphan && m.config != nil {
-			orphans = append(orphans, m)
-		}
-	}
+	orphans := c.those(func(m *process) bool { return m.orphan })
 	c.signal(orphans, syscall.SIGKILL)
 	var errs []error
 	for _, m := range orphans {
@@ -80,20 +66,5 @@ func (c *Controller) signal(processes []*process, signal syscall.Signal) {
 
 // running returns the processes that have not ended.
 func (c *Controller) running() []*process {
-	var running []*process
-	for _, m := range c.processes {
-		if m.cmd != nil && m.stage != left {
-			running = append(running, m)
-		}
-	}
-	return running
-}
-
-// pids lists the running processes.
-func (c *Controller) pids() string {
-	var names []string
-	for _, m := range c.running() {
-		names = append(names, fmt.Sprintf("%s (process %d)", m.Name, m.cmd.Process.Pid))
-	}
-	return strings.Join(names, ", ")
+	return c.those(func(m *process) bool { return m.cmd != nil && m.stage != left })
 }

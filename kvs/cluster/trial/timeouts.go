@@ -24,7 +24,6 @@ const (
 // Timeouts are the limits that decide what the Controller does about a node.
 type Timeouts struct {
 	Silence time.Duration // between two messages of one node
-	Beat    time.Duration // between two heartbeats of the launcher
 	Alone   time.Duration // for a node without a heartbeat
 	Leave   time.Duration // for a node to stop its work and exit
 	Exit    time.Duration // for a process that is done, or killed, to end
@@ -34,9 +33,8 @@ type Timeouts struct {
 // DefaultTimeouts are long enough for slow machines.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
-		Silence: 8 * time.Second, // nodes send an interval each second
-		Beat:    3 * time.Second,
-		Alone:   12 * time.Second, // four beats; gone within 15 s of a cut
+		Silence: 8 * time.Second,  // nodes send an interval each second
+		Alone:   12 * time.Second, // the launcher sends a heartbeat each second; gone within 15 s of a cut
 		Leave:   2 * time.Second,
 		Exit:    30 * time.Second,       // the kernel takes seconds to free some ten gigabytes
 		Grace:   500 * time.Millisecond, // a killed process is reported in milliseconds, through ssh too

@@ -26,7 +26,6 @@ func (c *Controller) SaveViolations() error {
 		}
 		path, err := history.Save(string(c.Dir), names[i], *v)
 		if errs = append(errs, err); err == nil {
-			c.display.clear()
 			fmt.Fprintf(c.Stderr, "saved %s and its picture; bin/kvsclient -verify-history %s verifies it again\n", path, path)
 		}
 	}
