@@ -3,6 +3,7 @@
 package cgroup
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -59,15 +60,11 @@ func (c Controller) Add(group string, weights int, processes ...int) error {
 	if c.Unified {
 		file, weight = "cpu.weight", 100
 	}
-	if err := write(group, file, strconv.Itoa(weights*weight)); err != nil {
-		return err
-	}
+	err := write(group, file, strconv.Itoa(weights*weight))
 	for _, pid := range processes {
-		if err := write(group, "cgroup.procs", strconv.Itoa(pid)); err != nil {
-			return err
-		}
+		err = cmp.Or(err, write(group, "cgroup.procs", strconv.Itoa(pid)))
 	}
-	return nil
+	return err
 }
 
 // Divide allows different weights for the children of a cgroup.

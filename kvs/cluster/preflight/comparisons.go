@@ -10,30 +10,25 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// differences finds the machines that differ from the first: a benchmark of unequal
+// differences reports the machines that differ from the first: a benchmark of unequal
 // nodes measures the slowest.
-func differences(machines []*machine) []metrics.Finding {
-	var found []metrics.Finding
+func (a *assessment) differences(machines []*machine) {
 	var first *machine
 	for _, m := range machines {
 		if m.err != nil {
 			continue
 		}
-		if first == nil {
-			first = m
-		}
+		first = cmp.Or(first, m)
 		for _, fact := range []struct{ name, own, first string }{
 			{"cpu", cpuText(m.Facts), cpuText(first.Facts)},
 			{"kernel", m.Facts.Host.Kernel, first.Facts.Host.Kernel},
 			{"link", linkText(m.Facts.Data), linkText(first.Facts.Data)},
 		} {
 			if fact.own != fact.first {
-				found = append(found, m.finding(metrics.Warn, fact.name,
-					"has %s, and %s has %s", fact.own, first.Name(), fact.first))
+				a.add(m, metrics.Warn, fact.name, "has %s, and %s has %s", fact.own, first.Name(), fact.first)
 			}
 		}
 	}
-	return found
 }
 
 func cpuText(f *metrics.Facts) string {
@@ -48,9 +43,9 @@ func linkText(l metrics.Link) string {
 	return fmt.Sprintf("%s, MTU %d", speed, l.MTUBytes)
 }
 
-// clockFindings compares the wall clocks with their median. No figure depends on them,
+// clocks compares the wall clocks with their median. No figure depends on them,
 // but the machines' other logs are comparable only if they agree.
-func clockFindings(machines []*machine) []metrics.Finding {
+func (a *assessment) clocks(machines []*machine) {
 	var offsets []float64
 	for _, m := range machines {
 		if m.ClockBefore != nil {
@@ -58,7 +53,6 @@ func clockFindings(machines []*machine) []metrics.Finding {
 		}
 	}
 	slices.Sort(offsets)
-	var found []metrics.Finding
 	for _, m := range machines {
 		if m.ClockBefore == nil {
 			continue
@@ -69,15 +63,14 @@ func clockFindings(machines []*machine) []metrics.Finding {
 			way = "behind"
 		}
 		if math.Abs(ahead)-m.ClockBefore.BoundS > warnClockS {
-			found = append(found, m.finding(metrics.Warn, "clock", "its wall clock is %.3f s %s the others", math.Abs(ahead), way))
+			a.add(m, metrics.Warn, "clock", "its wall clock is %.3f s %s the others", math.Abs(ahead), way)
 		}
 	}
-	return found
 }
 
-// rttFindings finds missing paths between machines, and those with much longer round
+// rtts reports missing paths between machines, and those with much longer round
 // trips than the others.
-func rttFindings(machines []*machine, rtts []metrics.RTT) []metrics.Finding {
+func (a *assessment) rtts(machines []*machine, rtts []metrics.RTT) {
 	var times []float64
 	for _, r := range rtts {
 		if r.Err == "" {
@@ -85,17 +78,13 @@ func rttFindings(machines []*machine, rtts []metrics.RTT) []metrics.Finding {
 		}
 	}
 	median := stats.Median(times)
-	var found []metrics.Finding
 	for _, r := range rtts {
 		from := machines[slices.IndexFunc(machines, func(m *machine) bool { return m.Name() == r.From })]
 		switch {
 		case r.Err != "":
-			found = append(found, from.finding(metrics.Fail, "rtt",
-				"cannot reach %s over the data network: %s", r.To, r.Err))
+			a.add(from, metrics.Fail, "rtt", "cannot reach %s over the data network: %s", r.To, r.Err)
 		case r.US > fastRTT && r.US > slowRTT*median:
-			found = append(found, from.finding(metrics.Warn, "rtt",
-				"is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, median/1e3))
+			a.add(from, metrics.Warn, "rtt", "is %.1f ms away from %s, and most nodes are %.2f ms apart", r.US/1e3, r.To, median/1e3)
 		}
 	}
-	return found
 }

@@ -45,87 +45,76 @@ var look = map[string]string{
 
 // findings assesses the results of a survey.
 func findings(machines []*machine, rtts []metrics.RTT, n plan.Needs) []metrics.Finding {
-	var all []metrics.Finding
+	a := assessment{needs: n}
 	for _, m := range machines {
-		a := assessment{machine: m, needs: n}
-		a.assess()
-		all = append(all, a.findings...)
+		a.assess(m)
 	}
-	all = append(all, differences(machines)...)
-	all = append(all, clockFindings(machines)...)
-	return append(all, rttFindings(machines, rtts)...)
+	a.differences(machines)
+	a.clocks(machines)
+	a.rtts(machines, rtts)
+	return a.findings
 }
 
-// finding returns a finding about the machine.
-func (m *machine) finding(grade metrics.Grade, fact, layout string, args ...any) metrics.Finding {
-	return metrics.Finding{
-		Node: m.Name(), Role: m.Roles[0], Fact: fact, Grade: grade,
-		Text: format.OneLine(fmt.Sprintf(layout, args...)), Type: m.way.Typed(m.place.Node, look[fact]),
-	}
-}
-
-// assessment collects the findings about one machine.
+// assessment collects the findings about all machines.
 type assessment struct {
-	*machine
 	needs    plan.Needs
 	findings []metrics.Finding
 }
 
-func (a *assessment) add(grade metrics.Grade, fact, layout string, args ...any) {
-	a.findings = append(a.findings, a.finding(grade, fact, layout, args...))
+// add adds a finding about a machine.
+func (a *assessment) add(m *machine, grade metrics.Grade, fact, layout string, args ...any) {
+	a.findings = append(a.findings, metrics.Finding{
+		Node: m.Name(), Role: m.Roles[0], Fact: fact, Grade: grade,
+		Text: format.OneLine(fmt.Sprintf(layout, args...)), Type: m.way.Typed(m.place.Node, look[fact]),
+	})
 }
 
-func (a *assessment) assess() {
-	if a.err != nil {
-		a.unreached()
+func (a *assessment) assess(m *machine) {
+	if m.err != nil {
+		f := &plan.Fault{Node: m.Name(), Role: m.Roles[0], Reason: m.err.Error()}
+		errors.As(m.err, &f) // of one of the machine's nodes
+		a.add(m, metrics.Fail, "reach", "%s", f.Reason)
+		last := &a.findings[len(a.findings)-1]
+		last.Node, last.Role = f.Node, f.Role
 		return
 	}
-	a.network()
-	for _, p := range a.Facts.Ports {
-		a.port(p)
+	a.network(m)
+	for _, p := range m.Facts.Ports {
+		a.port(m, p)
 	}
-	for _, p := range a.Facts.Processes {
-		a.process(p)
+	for _, p := range m.Facts.Processes {
+		// An orphan is left over from an earlier run, any other belongs to another run.
+		if p.Orphaned {
+			a.add(m, metrics.Fail, "leftover", "an earlier run has left %s", describeProcess(p))
+		} else {
+			a.add(m, metrics.Warn, "leftover", "another run is under way: %s", describeProcess(p))
+		}
 	}
-	a.resources()
-	a.files()
-}
-
-// unreached adds the finding of a machine that did not answer.
-func (a *assessment) unreached() {
-	reason := a.err.Error()
-	var f *plan.Fault // of one of its nodes
-	if errors.As(a.err, &f) {
-		reason = f.Reason
-	}
-	a.add(metrics.Fail, "reach", "%s", reason)
-	if f != nil {
-		a.findings[0].Node, a.findings[0].Role = f.Node, f.Role
-	}
+	a.resources(m)
 }
 
 // network assesses the data network.
-func (a *assessment) network() {
-	if a.dataErr != "" {
-		a.add(metrics.Fail, "data", "the data address %s cannot be used: %s", a.place.Data, a.dataErr)
+func (a *assessment) network(m *machine) {
+	if m.dataErr != "" {
+		a.add(m, metrics.Fail, "data", "the data address %s cannot be used: %s", m.place.Data, m.dataErr)
 		return
 	}
-	control := a.Facts.Control.Name
-	if control == "" || a.Facts.Data.Name != control {
+	control := m.Facts.Control.Name
+	if control == "" || m.Facts.Data.Name != control {
 		return
 	}
 	grade, whose := metrics.Fail, "the control network's interface"
-	if a.Facts.ControlGuessed {
+	if m.Facts.ControlGuessed {
 		grade, whose = metrics.Warn, "the default route's interface, though there is another"
 	}
 	if a.needs.Public {
 		grade = metrics.Warn
 	}
-	a.add(grade, "data", "the data address %s is on %s, %s", a.place.Data, control, whose)
+	a.add(m, grade, "data", "the data address %s is on %s, %s", m.place.Data, control, whose)
 }
 
 // port assesses a server's listen address.
-func (a *assessment) port(p metrics.Port) {
+func (a *assessment) port(m *machine, p metrics.Port) {
 	if p.Error == "" {
 		return
 	}
@@ -137,7 +126,7 @@ func (a *assessment) port(p metrics.Port) {
 	if len(owners) > 0 {
 		text = fmt.Sprintf("%s is taken by %s", p.Address, strings.Join(owners, " and "))
 	}
-	a.add(metrics.Fail, "port", "%s", text)
+	a.add(m, metrics.Fail, "port", "%s", text)
 }
 
 // describeProcess returns a process's owner and age.
@@ -156,47 +145,34 @@ func describeProcess(p metrics.Process) string {
 	return text
 }
 
-// process assesses a running kvlab program: an orphan is left over from an earlier run,
-// any other belongs to another run.
-func (a *assessment) process(p metrics.Process) {
-	if p.Orphaned {
-		a.add(metrics.Fail, "leftover", "an earlier run has left %s", describeProcess(p))
-	} else {
-		a.add(metrics.Warn, "leftover", "another run is under way: %s", describeProcess(p))
-	}
-}
-
-// resources assesses memory, cores and open files.
-func (a *assessment) resources() {
-	memory := a.Facts.Host.MemoryAvailableBytes
-	servers := uint64(0)
-	for _, role := range a.Roles {
+// resources assesses open files, memory, cores and the disk.
+func (a *assessment) resources(m *machine) {
+	memory := m.Facts.Host.MemoryAvailableBytes
+	stores := uint64(0)
+	for _, role := range m.Roles {
 		if role == metrics.Server {
-			servers++
+			stores += a.needs.Bytes
 		}
-		if need := a.needs.OpenFiles[role]; need > a.Facts.OpenFilesLimit {
-			a.add(metrics.Fail, "files", "a %s needs %d open files, and %d is the limit", role, need, a.Facts.OpenFilesLimit)
+		if need := a.needs.OpenFiles[role]; need > m.Facts.OpenFilesLimit {
+			a.add(m, metrics.Fail, "files", "a %s needs %d open files, and %d is the limit", role, need, m.Facts.OpenFilesLimit)
 		}
 	}
-	switch need := servers * a.needs.Bytes; {
-	case need > memory:
-		a.add(metrics.Fail, "memory", "the values alone take %s, and %s are available", format.Bytes(need), format.Bytes(memory))
+	switch {
+	case stores > memory:
+		a.add(m, metrics.Fail, "memory", "the values alone take %s, and %s are available", format.Bytes(stores), format.Bytes(memory))
 	case memory < lowBytes:
-		a.add(metrics.Warn, "memory", "only %s of memory are available", format.Bytes(memory))
+		a.add(m, metrics.Warn, "memory", "only %s of memory are available", format.Bytes(memory))
 	}
-	slow := slices.DeleteFunc(slices.Clone(a.Facts.Governors), func(name string) bool { return name == "performance" })
+	slow := slices.DeleteFunc(slices.Clone(m.Facts.Governors), func(name string) bool { return name == "performance" })
 	if len(slow) > 0 {
-		a.add(metrics.Warn, "governor", "the cores' frequency governor is %s", strings.Join(slow, ", "))
+		a.add(m, metrics.Warn, "governor", "the cores' frequency governor is %s", strings.Join(slow, ", "))
 	}
-}
-
-// files assesses the folder of the programs. A node's folder on a network file system is
-// refused before a program is copied to it.
-func (a *assessment) files() {
-	if node.OnNetwork(a.Facts.FileSystem) {
-		a.add(metrics.Warn, "disk", "the programs are on a network file system (%s)", a.Facts.FileSystem)
+	// A node's folder on a network file system is refused before a program is copied to
+	// it.
+	if node.OnNetwork(m.Facts.FileSystem) {
+		a.add(m, metrics.Warn, "disk", "the programs are on a network file system (%s)", m.Facts.FileSystem)
 	}
-	if free := a.Facts.FreeBytes; free < lowDisk {
-		a.add(metrics.Warn, "disk", "only %s are free in %s", format.Bytes(free), a.Facts.Folder)
+	if free := m.Facts.FreeBytes; free < lowDisk {
+		a.add(m, metrics.Warn, "disk", "only %s are free in %s", format.Bytes(free), m.Facts.Folder)
 	}
 }

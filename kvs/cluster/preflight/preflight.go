@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -73,14 +73,12 @@ func failure(p metrics.Preflight) error {
 // yet.
 func outFindings(out string) []metrics.Finding {
 	folder, err := filepath.Abs(out)
-	for err == nil && folder != "/" {
-		if _, statErr := os.Stat(folder); statErr == nil {
-			break
-		}
-		folder = filepath.Dir(folder)
-	}
-	var free uint64
+	free := uint64(0)
 	if err == nil {
+		_, free, err = node.Disk(folder)
+	}
+	for errors.Is(err, fs.ErrNotExist) {
+		folder = filepath.Dir(folder)
 		_, free, err = node.Disk(folder)
 	}
 	found := metrics.Finding{

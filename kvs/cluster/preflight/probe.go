@@ -54,14 +54,15 @@ type reply struct {
 
 // startProbe starts a probe at a place.
 func startProbe(r *remote.Runner, place plan.Place) (p *probeClient, err error) {
-	// A program with more answers than questions is not a kvlab probe.
 	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connectTimeout}
-	p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
+	if p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
 		Line:  p.take,
 		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },
 		Ended: func(error) { close(p.ended) }, // its exit matters only to an unanswered question
-	})
-	return p, err
+	}); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // take delivers answers. It ignores other lines, which a login shell's start-up files
@@ -81,10 +82,9 @@ func (p *probeClient) take(line []byte) error {
 	}
 	select {
 	case p.answers <- r:
-		return nil
-	default:
-		return errors.New("more answers than questions")
+	default: // more answers than questions: not a kvlab probe
 	}
+	return nil
 }
 
 // ask sends a question and waits for its answer. If ctx is interrupted, the error is
@@ -95,25 +95,17 @@ func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (repl
 	defer timeout.Stop()
 	select {
 	case r := <-p.answers:
-		if r.err != nil {
-			return r, r.err
-		}
 		p.limit = probeTimeout
-		return r, nil
+		return r, r.err
 	case <-p.ended:
-		return reply{}, p.early()
+		status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		said := cmp.Or(format.LastLine(strings.Join(p.stderr, "\n")), "without a word")
+		return reply{}, fmt.Errorf("its probe %s: %s", p.way.Death(status, p.stderr), said)
 	case <-timeout.C:
 		return reply{}, fmt.Errorf("has not said anything about itself for %v", p.limit)
 	case <-ctx.Done():
 		return reply{}, plan.ErrInterrupted
 	}
-}
-
-// early returns why the probe ended before its end was requested.
-func (p *probeClient) early() error {
-	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	said := cmp.Or(format.LastLine(strings.Join(p.stderr, "\n")), "without a word")
-	return fmt.Errorf("its probe %s: %s", p.way.Death(status, p.stderr), said)
 }
 
 // end makes the probe exit, and kills it after patience.
@@ -132,19 +124,19 @@ func (p *probeClient) end(patience time.Duration) {
 const clockQuestions = 5
 
 // clock measures the lead of the probe's clock over this machine's.
-func (p *probeClient) clock(ctx context.Context) (metrics.ClockOffset, error) {
-	var best metrics.ClockOffset
+func (p *probeClient) clock(ctx context.Context) (*metrics.ClockOffset, error) {
 	here, err := clock.New()
 	if err != nil {
-		return best, err
+		return nil, err
 	}
+	var best metrics.ClockOffset
 	monotonic := metrics.ClockOffsetBounds{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
 	var zeros []int64
 	for i := range clockQuestions {
 		asked := time.Now()
 		r, err := p.ask(ctx, node.Clock, node.Question{})
 		if err != nil {
-			return best, err
+			return nil, err
 		}
 		c := offset(asked, time.Unix(0, r.ReceivedNS), time.Unix(0, r.SentNS), r.at)
 		if i == 0 || c.BoundS < best.BoundS {
@@ -160,7 +152,7 @@ func (p *probeClient) clock(ctx context.Context) (metrics.ClockOffset, error) {
 	}
 	slices.Sort(zeros)
 	best.Monotonic, best.Zero = monotonic, time.Unix(0, zeros[len(zeros)/2])
-	return best, nil
+	return &best, nil
 }
 
 // offset is the clock offset of an exchange: asked and answered by the

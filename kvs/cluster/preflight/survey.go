@@ -24,7 +24,7 @@ type machine struct {
 	way     remote.Way   // runs programs there
 	listen  []string     // its servers' listen addresses
 	probe   *probeClient // nil without a probe
-	reached string       // the address at which other probes reach this one; "" for none
+	reached string       // the address at which other probes reach this one; "" for none or an error
 	err     error        // why the machine could not be probed
 	dataErr string       // what is wrong with its data address
 }
@@ -104,14 +104,8 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 // also shows that the probe runs.
 func (s *survey) begin(ctx context.Context) {
 	s.each(remote.Parallel, func(_ int, m *machine) {
-		probe, err := startProbe(s.Runner, m.place)
-		if m.err = err; err != nil {
-			return
-		}
-		m.probe = probe
-		var at metrics.ClockOffset
-		if at, m.err = m.probe.clock(ctx); m.err == nil {
-			m.ClockBefore = &at
+		if m.probe, m.err = startProbe(s.Runner, m.place); m.err == nil {
+			m.ClockBefore, m.err = m.probe.clock(ctx)
 		}
 	})
 }
@@ -127,30 +121,20 @@ func (s *survey) each(atOnce int, do func(i int, m *machine)) {
 
 // measure measures the round-trip times between the machines.
 func (s *survey) measure(ctx context.Context) []metrics.RTT {
-	peers := make([][]*machine, len(s.machines))
-	questions := make([]node.Question, len(s.machines))
-	for i := range s.machines {
-		for n := 1; n < len(s.machines) && n <= rttPeers; n++ {
-			if peer := s.machines[(i+n)%len(s.machines)]; peer.err == nil && peer.reached != "" {
-				peers[i] = append(peers[i], peer)
-				questions[i].Peers = append(questions[i].Peers, peer.reached)
-			}
-		}
-	}
 	rtts := make([][]metrics.RTT, len(s.machines))
 	s.each(len(s.machines), func(i int, from *machine) {
-		if len(peers[i]) == 0 {
-			return
+		var question node.Question
+		for n := range min(rttPeers, len(s.machines)-1) {
+			if peer := s.machines[(i+1+n)%len(s.machines)]; peer.reached != "" {
+				rtts[i] = append(rtts[i], metrics.RTT{From: from.Name(), To: peer.Name()})
+				question.Peers = append(question.Peers, peer.reached)
+			}
 		}
-		answer, err := from.probe.ask(ctx, node.Dial, questions[i])
-		if err == nil && len(answer.RTTs) != len(peers[i]) {
-			err = errors.New("its probe measured other ways than it was asked about")
-		}
-		if from.err = err; err != nil {
-			return
-		}
-		for n, peer := range peers[i] {
-			rtts[i] = append(rtts[i], metrics.RTT{From: from.Name(), To: peer.Name(), US: answer.RTTs[n].US, Err: answer.RTTs[n].Error})
+		var answer reply
+		answer, from.err = from.probe.ask(ctx, node.Dial, question)
+		rtts[i] = rtts[i][:len(answer.RTTs)] // one for each peer, none after an error
+		for n, rtt := range answer.RTTs {
+			rtts[i][n].US, rtts[i][n].Err = rtt.US, rtt.Error
 		}
 	})
 	return slices.Concat(rtts...)

@@ -1,6 +1,8 @@
 package virtual
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +12,7 @@ import (
 	"kvlab/metrics"
 )
 
-// folder holds the lab's files, in memory.
+// folder holds the lab's files, in memory. The files of ssh and sshd name it too.
 const folder = "/run/kvlab-lab"
 
 // tmcc is the path of Emulab's client on its nodes.
@@ -19,6 +21,14 @@ const tmcc = "/usr/local/etc/emulab/tmcc"
 // privilegeFolder is the folder in which Debian's sshd confines its unprivileged part.
 // The system makes it at boot if its own sshd is enabled.
 const privilegeFolder = "/run/sshd"
+
+//go:embed sshd_config
+var sshdConfig string
+
+// sshConfig is the beginning of the file for ssh -F.
+//
+//go:embed ssh_config
+var sshConfig string
 
 func hostname(index int) string { return fmt.Sprintf("node%d", index) }
 
@@ -35,11 +45,7 @@ func Hostnames(hosts int) string {
 // and all hosts, as long as the lab exists. The user's ~/.ssh is neither read nor
 // written.
 func writeFiles(spec metrics.Lab) error {
-	folders := []string{folder, filepath.Dir(tmcc), "/var/emulab"}
-	if !isFolder(privilegeFolder) {
-		folders = append(folders, privilegeFolder)
-	}
-	for _, path := range folders {
+	for _, path := range []string{folder, filepath.Dir(tmcc), "/var/emulab", privilegeFolder} {
 		if err := graft(path); err != nil {
 			return err
 		}
@@ -52,60 +58,34 @@ func writeFiles(spec metrics.Lab) error {
 	if err != nil {
 		return err
 	}
-	var files fileSet
-	files.add(tmcc, 0o755, "#!/bin/sh\n# A lab's part of Emulab's client.\n"+
-		"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n"+Hostnames(spec.Hosts)+"END\n")
 	names, config := "127.0.0.1 localhost\n", sshConfig
 	for i := range spec.Hosts {
 		names += fmt.Sprintf("%s %s-lan %s-0 %s\n", dataAddress(i), hostname(i), hostname(i), hostname(i))
 		config += fmt.Sprintf("Host %s\n  HostName %s\n", hostname(i), controlAddress(i))
 	}
-	files.add(folder+"/known_hosts", 0o600, "* "+string(key))
-	files.add(folder+"/ssh_config", 0o600, config)
-	files.add(folder+"/sshd_config", 0o600, sshdConfig)
+	files := map[string]string{
+		tmcc: "#!/bin/sh\n# A lab's part of Emulab's client.\n" +
+			"[ \"$1\" = hostnames ] || { echo \"tmcc $1: not in a virtual lab\" >&2; exit 1; }\ncat <<'END'\n" + Hostnames(spec.Hosts) + "END\n",
+		folder + "/known_hosts": "* " + string(key),
+		folder + "/ssh_config":  config,
+		folder + "/sshd_config": sshdConfig,
+	}
 	for i := range spec.Hosts {
 		own := filepath.Join(folder, hostname(i))
-		files.add(own+"/hosts", 0o644, names)
-		files.add(own+"/hostname", 0o644, hostname(i)+"\n")
-		files.add(own+"/emulab/boot/controlif", 0o644, controlCard+"\n")
+		files[own+"/hosts"] = names
+		files[own+"/hostname"] = hostname(i) + "\n"
+		files[own+"/emulab/boot/controlif"] = controlCard + "\n"
 		// Where root's password is locked, sshd refuses the account.
-		files.add(own+"/shadow", 0o600, "root:*:1::::::\n")
+		files[own+"/shadow"] = "root:*:1::::::\n"
 		if spec.LinkBitsPerS > 0 {
-			files.add(own+"/speed", 0o444, fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6))
+			files[own+"/speed"] = fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6)
 		}
 	}
-	return files.err
-}
-
-const sshdConfig = `HostKey ` + folder + `/key
-AuthorizedKeysFile ` + folder + `/key.pub
-PidFile none
-UsePAM no
-PasswordAuthentication no
-PermitRootLogin prohibit-password
-PermitUserRC no
-LogLevel ERROR
-`
-
-// sshConfig is the beginning of the file for ssh -F.
-const sshConfig = `Host *
-  User root
-  IdentityFile ` + folder + `/key
-  IdentitiesOnly yes
-  IdentityAgent none
-  UserKnownHostsFile ` + folder + `/known_hosts
-  GlobalKnownHostsFile /dev/null
-  StrictHostKeyChecking yes
-`
-
-// fileSet writes files until one fails.
-type fileSet struct{ err error }
-
-func (s *fileSet) add(path string, mode os.FileMode, text string) {
-	if s.err != nil {
-		return
+	for path, text := range files {
+		// Only root is in a lab.
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			return err
+		}
 	}
-	if s.err = os.MkdirAll(filepath.Dir(path), 0o755); s.err == nil {
-		s.err = os.WriteFile(path, []byte(text), mode)
-	}
+	return nil
 }

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"runtime"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // transfer is what came through a link, and how long it took.
@@ -50,4 +54,25 @@ func transferBetween(from, to *host) (transfer, error) {
 	}()
 	n, err := io.Copy(io.Discard, in)
 	return transfer{n, time.Since(begun).Seconds()}, err
+}
+
+// inNetwork calls do on a thread in the host's network namespace. Processes that do starts
+// are in it too.
+func (h *host) inNetwork(do func() error) error {
+	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", h.pid()))
+	if err != nil {
+		return err
+	}
+	defer namespace.Close()
+	done := make(chan error)
+	go func() {
+		// Never unlocked, so that the thread ends here and runs no other goroutine.
+		runtime.LockOSThread()
+		err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET)
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
 }

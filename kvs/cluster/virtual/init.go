@@ -24,7 +24,7 @@ func runInit() (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	program, err := os.StartProcess(self, append([]string{hubName}, os.Args[1:]...), &os.ProcAttr{
-		Env: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("start the launcher in the lab: %w", err)

@@ -73,6 +73,7 @@ type tool struct{ program, debian string }
 var tools = []tool{
 	{"ip", "iproute2"},
 	{"tc", "iproute2"},
+	{"nsenter", "util-linux"},
 	{"sshd", "openssh-server"},
 	{"ssh", "openssh-client"},
 	{"ssh-keygen", "openssh-client"},

@@ -1,13 +1,12 @@
 package virtual
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
+	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // The networks. Their addresses are reachable only inside the lab, and may be in use
@@ -41,15 +40,11 @@ func connect(hosts []*host) error {
 			fmt.Fprintf(&hub, "link set %s%d master %s up\n", network.name, h.index, network.name)
 		}
 	}
-	if err := batch("ip", hub.String()); err != nil {
-		return err
-	}
+	err := batch(os.Getpid(), "ip", hub.String())
 	for _, h := range hosts {
-		if err := h.inNetwork(func() error { return batch("ip", h.links(len(hosts))) }); err != nil {
-			return fmt.Errorf("%s: %w", h.name, err)
-		}
+		err = cmp.Or(err, batch(h.pid(), "ip", h.links(len(hosts))))
 	}
-	return nil
+	return err
 }
 
 // links returns the commands that give a host its addresses and permanent Ethernet addresses
@@ -84,40 +79,20 @@ func shape(hosts []*host, bitsPerS uint64) error {
 	var hub strings.Builder
 	for _, h := range hosts {
 		hub.WriteString(link(fmt.Sprintf("data%d", h.index)))
-		if err := h.inNetwork(func() error { return batch("tc", link(dataCard)) }); err != nil {
-			return fmt.Errorf("%s: %w", h.name, err)
+		if err := batch(h.pid(), "tc", link(dataCard)); err != nil {
+			return err
 		}
 	}
-	return batch("tc", hub.String())
+	return batch(os.Getpid(), "tc", hub.String())
 }
 
-// batch runs commands of ip or tc, one a line, until one fails.
-func batch(program, commands string) error {
-	cmd := exec.Command(program, "-batch", "-")
+// batch runs commands of ip or tc, one a line, until one fails, in the network namespace
+// of a process.
+func batch(pid int, program, commands string) error {
+	cmd := exec.Command("nsenter", "-t", strconv.Itoa(pid), "-n", program, "-batch", "-")
 	cmd.Stdin = strings.NewReader(commands)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s -batch: %w: %s", program, err, strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
-}
-
-// inNetwork calls do on a thread in the host's network namespace. Processes that do starts
-// are in it too.
-func (h *host) inNetwork(do func() error) error {
-	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", h.pid()))
-	if err != nil {
-		return err
-	}
-	defer namespace.Close()
-	done := make(chan error)
-	go func() {
-		// Never unlocked, so that the thread ends here and runs no other goroutine.
-		runtime.LockOSThread()
-		err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET)
-		if err == nil {
-			err = do()
-		}
-		done <- err
-	}()
-	return <-done
 }

@@ -1,6 +1,8 @@
 package virtual
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,32 +33,15 @@ func share(c cgroup.Controller, hosts []*host) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Add(group, len(hosts)); err != nil {
-		return err
-	}
-	if err := c.Divide(group); err != nil {
-		return err
-	}
-	if err := c.Add(filepath.Join(group, "hub"), len(hosts), 1, os.Getpid()); err != nil { // 1 is init
-		return err
-	}
+	err = cmp.Or(c.Add(group, len(hosts)), c.Divide(group), c.Add(filepath.Join(group, "hub"), len(hosts), 1, os.Getpid())) // 1 is init
 	for _, h := range hosts {
-		if err := c.Add(filepath.Join(group, h.name), 1, h.pid()); err != nil {
-			return err
-		}
+		err = cmp.Or(err, c.Add(filepath.Join(group, h.name), 1, h.pid()))
 	}
-	return nil
+	return err
 }
 
-// guardScript takes the group as its argument. The kernel frees a group some
-// milliseconds after its processes are killed.
-const guardScript = `cat >/dev/null
-for try in $(seq 200); do
-	[ -d "$1" ] || exit 0
-	rmdir "$1"/*/ "$1" 2>/dev/null && exit 0
-	sleep 0.05
-done
-`
+//go:embed guard.sh
+var guardScript string
 
 // startGuard starts a process outside of the lab with this init. It removes the lab's
 // cgroups after this process calls end, or ends in any way; end waits for that. Without
