@@ -57,16 +57,11 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	// Failures first ("fail" is before "warn"): the verdict is the first of them.
 	slices.SortStableFunc(p.Findings, func(a, b metrics.Finding) int { return cmp.Compare(a.Grade, b.Grade) })
 	p.LengthS = time.Since(p.Started).Seconds()
-	return p, failure(p)
-}
-
-// failure turns the failures into faults.
-func failure(p metrics.Preflight) error {
 	var faults []error
 	for _, f := range p.Failures() {
 		faults = append(faults, &plan.Fault{Node: f.Node, Role: f.Role, Kind: plan.Crash, Reason: f.Text})
 	}
-	return errors.Join(faults...)
+	return p, errors.Join(faults...)
 }
 
 // outFindings assesses the disk of the run's files. The folder itself may not exist

@@ -17,7 +17,6 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
-	"kvlab/metrics/clock"
 	"kvlab/metrics/latency"
 	"kvlab/metrics/stats"
 )
@@ -39,8 +38,8 @@ type Setup struct {
 // node. One goroutine owns it.
 type Controller struct {
 	Setup
-	token   string // the run's secret
-	display display
+	token string    // the run's secret
+	shown time.Time // when the last line of progress was written
 
 	ends   time.Time // the trial's deadline; zero for none
 	ticked time.Time // when the launcher last looked at the time
@@ -69,7 +68,7 @@ type Controller struct {
 func New(s Setup) *Controller {
 	now := time.Now()
 	return &Controller{
-		Setup: s, token: rand.Text(), display: display{w: s.Stderr, last: now},
+		Setup: s, token: rand.Text(), shown: now,
 		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
@@ -96,12 +95,14 @@ func (c *Controller) Lead(ctx context.Context) error {
 		return err
 	}
 	c.latency = latency.NewLog(file)
-	defer c.display.clear()
 	err = c.conduct(ctx)
 	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind == plan.Hang {
 		c.dump()
 	}
 	err = errors.Join(err, c.stop())
+	if widthOf(c.Stderr) > 0 {
+		fmt.Fprint(c.Stderr, clearLine)
+	}
 	if unwritten := errors.Join(c.latency.Close(), file.Sync(), file.Close()); unwritten != nil && err == nil {
 		err = fmt.Errorf("the logs cannot be written: %w", unwritten)
 	}
@@ -144,33 +145,6 @@ func (c *Controller) conduct(ctx context.Context) error {
 	return nil
 }
 
-// start starts the processes of a role and tells each its arguments.
-func (c *Controller) start(role metrics.Role) error {
-	var hosts []string
-	for _, m := range c.of(metrics.Server) {
-		hosts = append(hosts, m.address)
-	}
-	here, err := clock.New()
-	if err != nil {
-		return err
-	}
-	for i, m := range c.of(role) {
-		args := c.Plan.Args(m.Place, i, hosts)
-		own, err := c.credentials(m.Place, args)
-		if err == nil {
-			err = m.start(c.Runner, c.inbox)
-		}
-		if err != nil {
-			return m.fault(plan.Crash, "cannot be started: %v", err)
-		}
-		m.send(node.Command{
-			Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: c.epoch(here, m.Name), Lease: c.lease(2*connectLimit + loadLimit),
-			Cores: c.Plan.Cores[role], GCS: c.collectEvery().Seconds(),
-		})
-	}
-	return nil
-}
-
 // await waits until every process of a role has reached a stage.
 func (c *Controller) await(ctx context.Context, role metrics.Role, want stage, limit time.Duration) error {
 	c.asked[role] = want
@@ -206,7 +180,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 				return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
 			}
 			c.beat()
-			c.display.show(c.status(now))
+			c.show(now)
 		case <-ctx.Done():
 			return c.cut(ctx, late, want)
 		}

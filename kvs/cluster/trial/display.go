@@ -17,35 +17,24 @@ import (
 // plainEvery is the time between two progress lines without a terminal.
 const plainEvery = 5 * time.Second
 
-// display shows a run's progress: a redrawn bar on a terminal, plain lines elsewhere.
-// It ignores write errors. Not safe for concurrent use.
-type display struct {
-	w    io.Writer
-	last time.Time // when the last plain line was written
-}
-
-// show shows a status. On a terminal it replaces the previous one.
-func (d *display) show(text string, share float64) {
-	if width := d.width(); width > 0 {
-		fmt.Fprintf(d.w, "\r\x1b[K%s", bar(text, share, width))
-		return
-	}
-	if now := time.Now(); now.Sub(d.last) >= plainEvery {
-		d.last = now
-		fmt.Fprintln(d.w, text)
+// show shows the run's progress: on a terminal a bar in place of the previous one, plain
+// lines elsewhere. It ignores write errors.
+func (c *Controller) show(now time.Time) {
+	text, share := c.status(now)
+	if width := widthOf(c.Stderr); width > 0 {
+		fmt.Fprint(c.Stderr, clearLine+bar(text, share, width))
+	} else if now.Sub(c.shown) >= plainEvery {
+		c.shown = now
+		fmt.Fprintln(c.Stderr, text)
 	}
 }
 
-// clear removes the bar.
-func (d *display) clear() {
-	if d.width() > 0 {
-		fmt.Fprint(d.w, "\r\x1b[K")
-	}
-}
+// clearLine is what a terminal takes to remove the bar.
+const clearLine = "\r\x1b[K"
 
-// width returns the current width of the terminal, 0 without one.
-func (d *display) width() int {
-	f, ok := d.w.(*os.File)
+// widthOf returns the current width of a terminal, 0 for anything else.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
 	if !ok {
 		return 0
 	}
