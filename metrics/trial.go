@@ -21,6 +21,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		OpP50:        run.Latency[OpLatency].P50,
 		OpP99:        run.Latency[OpLatency].P99,
 		Verdict:      run.Verdict,
+		Run:          &run,
 	}
 	if run.WarmUp != nil {
 		trial.NonStationary = !run.WarmUp.Stationary
@@ -87,4 +88,5 @@ type Trial struct {
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`
 	Bottleneck         BottleneckKind `json:"limit,omitempty"` // see Bottleneck; "" of one that is not VALID
+	Run                *Run           `json:"-"`               // run.json; nil where only trials.json was read
 }

@@ -22,7 +22,7 @@ func TestTrialOf(t *testing.T) {
 	want := Trial{
 		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
 		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP99: &op99, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
-		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU,
+		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU, Run: &run,
 	}
 	if got := TrialOf(want.PlannedTrial, "f", run); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -44,11 +44,9 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if len(kinds) == 0 {
 		return nil, nil
 	}
-	runner := experiment.Runner{Next: kinds, Keep: func([]experiment.Trial) error { return nil }}
-	runner.Make = func(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
-		return []experiment.Trial{{Trial: known.reach(ctx, kinds[group[0].Number-1], at, setup)}}, nil
-	}
-	done, err := runner.Run(ctx, nil)
+	done, err := experiment.Run(ctx, kinds, nil, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
+		return append(done, known.reach(ctx, kinds[group[0].Number-1], at, setup)), nil
+	})
 	return kinds.Conclude(done), cmp.Or(ctx.Err(), err)
 }
 

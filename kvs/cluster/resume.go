@@ -45,19 +45,19 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 
 // reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
 // that are done. The command line, the git commit and the programs must be the same.
-func reopen(dir trial.Folder, today *metrics.Sweep) (done []experiment.Trial, lock *os.File, err error) {
-	refuse := func(err error) ([]experiment.Trial, *os.File, error) {
+func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock *os.File, err error) {
+	refuse := func(err error) ([]metrics.Trial, *os.File, error) {
 		return nil, nil, usage(fmt.Errorf("--resume %s: %w", dir, err))
 	}
 	if lock, err = dir.Lock(); err != nil {
 		return refuse(err)
 	}
-	begun, trials, err := metrics.ReadSweep(string(dir))
+	begun, done, err := metrics.ReadSweep(string(dir))
 	if err == nil {
 		err = experiment.CheckSame(begun, *today)
 	}
 	if err == nil {
-		done, err = finished(dir, trials)
+		err = readRuns(dir, done)
 	}
 	if err == nil {
 		err = trial.PointLatest(filepath.Dir(string(dir)), dir.ID())
@@ -70,21 +70,19 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []experiment.Trial, lo
 	return done, lock, nil
 }
 
-// finished completes the trials of an earlier launcher with the runs of the valid ones.
-func finished(dir trial.Folder, trials []metrics.Trial) ([]experiment.Trial, error) {
-	var done []experiment.Trial
-	for _, trial := range trials {
-		t := experiment.Trial{Trial: trial}
-		if trial.Verdict.Valid {
-			text, err := os.ReadFile(filepath.Join(string(dir), trial.Folder, "run.json"))
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Unmarshal(text, &t.Run); err != nil {
-				return nil, fmt.Errorf("%s/run.json: %w", trial.Folder, err)
-			}
+// readRuns reads the runs of the valid trials.
+func readRuns(dir trial.Folder, trials []metrics.Trial) error {
+	for i, trial := range trials {
+		if !trial.Verdict.Valid {
+			continue
 		}
-		done = append(done, t)
+		text, err := os.ReadFile(filepath.Join(string(dir), trial.Folder, "run.json"))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &trials[i].Run); err != nil {
+			return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
+		}
 	}
-	return done, nil
+	return nil
 }

@@ -60,8 +60,9 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	defer lock.Close() // a nil lock is ignored
 	s.kind = s.experiment()
 	s.began = time.Now()
-	keep := func(done []experiment.Trial) error { return s.keep(done, false) }
-	done, err = experiment.Runner{Next: s.kind, Make: s.make, Keep: keep}.Run(ctx, done)
+	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
+		return s.make(ctx, done, group)
+	})
 	return s.conclude(done, err)
 }
 
@@ -154,7 +155,7 @@ func (s *series) resumes() bool { return s.cfg.Trials.many() }
 // open makes the experiment's folder and writes the plan, or finds the trials that are
 // done in the folder of --resume. No other launcher works in the folder before lock,
 // which may be nil, is closed.
-func (s *series) open() (done []experiment.Trial, lock *os.File, err error) {
+func (s *series) open() (done []metrics.Trial, lock *os.File, err error) {
 	if s.cfg.Trials.Resume != "" {
 		s.dir = trial.Folder(s.cfg.Trials.Resume)
 		return reopen(s.dir, &s.plan)
@@ -173,17 +174,17 @@ func (s *series) open() (done []experiment.Trial, lock *os.File, err error) {
 	return nil, lock, err
 }
 
-// make makes the trials of a group.
-func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment.Trial, error) {
+// make makes the trials of a group, and returns done with them, which it has stored.
+func (s *series) make(ctx context.Context, done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 	var trials []job
 	for _, p := range group {
 		at, err := s.resolve(ctx, p.Spec)
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.Stderr}
 		if err := t.dir.Clear(); err != nil {
-			return nil, err
+			return done, err
 		}
 		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
 		fmt.Fprintln(s.launcher.Stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
@@ -191,18 +192,17 @@ func (s *series) make(ctx context.Context, group experiment.Group) ([]experiment
 	}
 	runs, errs := s.launcher.runGroup(ctx, trials)
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
-		return nil, plan.ErrInterrupted
+		return done, plan.ErrInterrupted
 	}
-	var made []experiment.Trial
 	for i, p := range group {
-		trial := experiment.Trial{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i]), Of: p.Of, Label: p.Label, Run: runs[i]}
-		if line := s.kind.Record(&trial); line != "" {
+		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
+		if line := s.kind.Record(p, &trial); line != "" {
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
-		made = append(made, trial)
+		done = append(done, trial)
 	}
-	s.made += len(made)
-	return made, nil
+	s.made += len(group)
+	return done, s.keep(done, false)
 }
 
 // timeLeft estimates how long a number of trials takes from those made so far; "" before
@@ -215,9 +215,8 @@ func (s *series) timeLeft(trials int) string {
 }
 
 // keep writes the experiment's files.
-func (s *series) keep(done []experiment.Trial, ended bool) error {
-	files, err := s.kind.Files(done, ended)
-	for name, value := range files {
+func (s *series) keep(done []metrics.Trial, ended bool) (err error) {
+	for name, value := range s.kind.Files(done, ended) {
 		if text, ok := value.([]byte); ok {
 			err = errors.Join(err, s.dir.Write(name, text))
 		} else {
@@ -229,7 +228,7 @@ func (s *series) keep(done []experiment.Trial, ended bool) error {
 
 // conclude writes the last files and the figures, and prints the result, the verdict
 // last.
-func (s *series) conclude(done []experiment.Trial, err error) error {
+func (s *series) conclude(done []metrics.Trial, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = plan.ErrInterrupted
 	}
@@ -248,7 +247,7 @@ func (s *series) conclude(done []experiment.Trial, err error) error {
 }
 
 // explainResume prints the command that continues the experiment.
-func (s *series) explainResume(done []experiment.Trial) {
+func (s *series) explainResume(done []metrics.Trial) {
 	left := 0
 	groups, _ := s.kind.Next(done)
 	for _, group := range groups {

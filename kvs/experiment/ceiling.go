@@ -59,8 +59,6 @@ type change struct{ Drop, Add []string }
 // process, then with the frames of one round alone, which neither side makes or reads.
 type Ceilings []Overlay
 
-var _ Next = Ceilings{}
-
 // Ceilings returns the work's ceilings; none if it is one itself.
 func (w Work) Ceilings() Ceilings {
 	if w.Engine == nullEngine {
@@ -105,7 +103,7 @@ func (w Work) window() time.Duration {
 }
 
 // Next returns the ceilings that are not measured yet.
-func (c Ceilings) Next(done []Trial) ([]Group, error) {
+func (c Ceilings) Next(done []metrics.Trial) ([]Group, error) {
 	var groups []Group
 	for i := len(done); i < len(c); i++ {
 		groups = append(groups, Group{{PlannedTrial: metrics.PlannedTrial{Number: i + 1}, Of: len(c), Label: c[i].Name}})
@@ -114,7 +112,7 @@ func (c Ceilings) Next(done []Trial) ([]Group, error) {
 }
 
 // Conclude returns the ceilings' rates, with a note on each failed trial.
-func (c Ceilings) Conclude(done []Trial) *metrics.Ceiling {
+func (c Ceilings) Conclude(done []metrics.Trial) *metrics.Ceiling {
 	measured := new(metrics.Ceiling)
 	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS, &measured.WireOpsPerS}
 	var missing []string

@@ -13,21 +13,20 @@ import (
 
 // Conclude returns the points' results and the verdict on all trials. After an error
 // there is no result.
-func (s Sweep) Conclude(done []Trial, err error) (string, metrics.Verdict) {
-	trials := records(done)
+func (s Sweep) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
 	if err != nil {
 		return "", metrics.Verdict{}
 	}
-	points := metrics.Summarize(s.Plan, trials)
+	points := metrics.Summarize(s.Plan, done)
 	text := s.pointTable(points)
 	if len(s.Plan.Knobs) == 0 {
 		text = totalLines(points[0])
 	}
 	text += s.notes(points)
 	if s.Further != nil {
-		text += s.Further(trials)
+		text += s.Further(done)
 	}
-	return text + "\n", s.verdict(trials)
+	return text + "\n", s.verdict(done)
 }
 
 // totalLines are the labs' total line, with the median of the trials, and its interval. A

@@ -43,7 +43,8 @@ func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial
 	first := len(plan.Order) + 1
 	for block := plan.Trials; block < Most; block++ {
 		var wide [][]string
-		for _, point := range metrics.Summarize(plan, before(done, first)) {
+		before := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Number >= first })
+		for _, point := range metrics.Summarize(plan, before) {
 			if !point.Met(plan.Until) {
 				wide = append(wide, point.Values)
 			}
@@ -58,14 +59,7 @@ func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial
 
 // missing returns the planned trials that are not done.
 func missing(order []metrics.PlannedTrial, done []metrics.Trial) []metrics.PlannedTrial {
-	made := make(map[int]bool)
-	for _, trial := range done {
-		made[trial.Number] = true
-	}
-	return slices.DeleteFunc(slices.Clone(order), func(p metrics.PlannedTrial) bool { return made[p.Number] })
-}
-
-// before returns the trials with numbers below first.
-func before(trials []metrics.Trial, first int) []metrics.Trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(t metrics.Trial) bool { return t.Number >= first })
+	return slices.DeleteFunc(slices.Clone(order), func(p metrics.PlannedTrial) bool {
+		return slices.ContainsFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number })
+	})
 }

@@ -31,9 +31,9 @@ func (m *machine) step() error {
 	return nil
 }
 
-func (m *machine) trial(p PlannedTrial) (Trial, error) {
+func (m *machine) trial(p PlannedTrial) (metrics.Trial, error) {
 	if err := m.step(); err != nil {
-		return Trial{}, err
+		return metrics.Trial{}, err
 	}
 	random := rand.New(rand.NewPCG(uint64(p.Number), 0))
 	rate := 1e6 * (1 + m.spread*(random.Float64()-0.5))
@@ -41,22 +41,23 @@ func (m *machine) trial(p PlannedTrial) (Trial, error) {
 	if m.fails != nil && m.fails(p.Number) {
 		trial.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
 	}
-	return Trial{Trial: trial}, m.step()
+	return trial, m.step()
 }
 
-// group makes the trials that are asked for, all or none.
-func (m *machine) group(_ context.Context, group Group) (made []Trial, err error) {
+// group makes the trials that are asked for, all or none, and keeps them.
+func (m *machine) group(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
+	made := done
 	for _, p := range group {
 		trial, err := m.trial(p)
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		made = append(made, trial)
 	}
-	return made, nil
+	return made, m.keep(made)
 }
 
-func (m *machine) keep(trials []Trial) error {
+func (m *machine) keep(trials []metrics.Trial) error {
 	if err := m.step(); err != nil {
 		return err
 	}
@@ -68,15 +69,15 @@ func (m *machine) keep(trials []Trial) error {
 }
 
 // run goes on from what the disk holds.
-func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]Trial, error) {
+func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]metrics.Trial, error) {
 	t.Helper()
-	var done []Trial
+	var done []metrics.Trial
 	if m.kept != nil {
 		if err := json.Unmarshal(m.kept, &done); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Runner{Next: Sweep{Plan: plan}, Make: m.group, Keep: m.keep}.Run(context.Background(), done)
+	return Run(context.Background(), Sweep{Plan: plan}, done, m.group)
 }
 
 func planOf(knobs []metrics.Knob, trials int, until float64) metrics.Sweep {
@@ -139,14 +140,14 @@ func TestPairsTogether(t *testing.T) {
 	m := &machine{left: -1}
 	plan := together(planOf(twoByTwo[:1], 3, 0))
 	pairs := 0
-	runner := Runner{Next: Sweep{Plan: plan}, Keep: m.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
+	make := func(done []metrics.Trial, p Group) ([]metrics.Trial, error) {
 		if len(p) != 2 || p[0].Number != 2*pairs+1 || p[0].Point[0] == p[1].Point[0] || p[0].Of != 6 {
 			t.Errorf("asked for %v", p)
 		}
 		pairs++
-		return m.group(ctx, p)
-	}}
-	if done, err := runner.Run(context.Background(), nil); err != nil || len(done) != 6 || pairs != 3 {
+		return m.group(done, p)
+	}
+	if done, err := Run(context.Background(), Sweep{Plan: plan}, nil, make); err != nil || len(done) != 6 || pairs != 3 {
 		t.Errorf("%d trials in %d pairs, %v", len(done), pairs, err)
 	}
 }
@@ -155,11 +156,11 @@ func TestPairsTogether(t *testing.T) {
 func TestRunEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &machine{left: -1}
-	runner := Runner{Next: Sweep{Plan: planOf(nil, 3, 0)}, Keep: m.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
+	make := func(done []metrics.Trial, p Group) ([]metrics.Trial, error) {
 		cancel()
-		return m.group(ctx, p)
-	}}
-	if done, err := runner.Run(ctx, nil); !errors.Is(err, context.Canceled) || len(done) != 1 {
+		return m.group(done, p)
+	}
+	if done, err := Run(ctx, Sweep{Plan: planOf(nil, 3, 0)}, nil, make); !errors.Is(err, context.Canceled) || len(done) != 1 {
 		t.Errorf("%d trials, %v; want 1 and the context's error", len(done), err)
 	}
 }
@@ -186,10 +187,10 @@ func TestUntil(t *testing.T) {
 			if err != nil || !test.check(len(done)) {
 				t.Fatalf("%d trials, %v", len(done), err)
 			}
-			if met := metrics.Summarize(plan, records(done))[0].Met(test.until); met != (len(done) < Most) {
+			if met := metrics.Summarize(plan, done)[0].Met(test.until); met != (len(done) < Most) {
 				t.Errorf("met is %v after %d trials", met, len(done))
 			}
-			if len(done) > test.trials && metrics.Summarize(plan, records(done[:len(done)-1]))[0].Met(test.until) {
+			if len(done) > test.trials && metrics.Summarize(plan, done[:len(done)-1])[0].Met(test.until) {
 				t.Error("one trial too many")
 			}
 		})
@@ -202,17 +203,16 @@ func TestUntilByPoint(t *testing.T) {
 	plan := planOf(knobs, 6, 0.02)
 	quiet := &machine{left: -1, spread: 0.001}
 	noisy := &machine{left: -1, spread: 3}
-	runner := Runner{Next: Sweep{Plan: plan}, Keep: quiet.keep, Make: func(ctx context.Context, p Group) ([]Trial, error) {
+	done, err := Run(context.Background(), Sweep{Plan: plan}, nil, func(done []metrics.Trial, p Group) ([]metrics.Trial, error) {
 		if p[0].Point[0] == "2" {
-			return noisy.group(ctx, p)
+			return noisy.group(done, p)
 		}
-		return quiet.group(ctx, p)
-	}}
-	done, err := runner.Run(context.Background(), nil)
+		return quiet.group(done, p)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := metrics.Summarize(plan, records(done))
+	points := metrics.Summarize(plan, done)
 	if points[0].Trials() != 6 || points[1].Trials() != Most {
 		t.Errorf("%d and %d trials, want 6 and %d", points[0].Trials(), points[1].Trials(), Most)
 	}

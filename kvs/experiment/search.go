@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,11 +13,13 @@ import (
 	"kvlab/metrics/format"
 )
 
-// slo is a promise about latency: a quantile of the operations' latency, from the moment
-// when they are due, is at most limit.
-type slo struct {
+// Search finds the highest rate that keeps a promise about latency, one trial at a time:
+// a quantile of the operations' latency, from the moment when they are due, is at most
+// limit. Its folder is that of a sweep over the rates that it tried.
+type Search struct {
 	quantile string // p50, p90, p99, p99.9 or p99.99
 	limit    time.Duration
+	Plan     metrics.Sweep // without knobs and order
 }
 
 // ParseSearch reads the promise of a search: "p99=5ms".
@@ -28,14 +29,14 @@ func ParseSearch(text string) (*Search, error) {
 	if !slices.Contains(metrics.QuantileNames[:], name) || err != nil || d <= 0 {
 		return nil, errors.New("want a quantile and a time with its unit, as in p99=5ms; quantiles are p50, p90, p99, p99.9 and p99.99")
 	}
-	return &Search{slo: slo{name, d}}, nil
+	return &Search{quantile: name, limit: d}, nil
 }
 
-func (s slo) String() string { return fmt.Sprintf("%s=%v", s.quantile, s.limit) }
+func (s Search) String() string { return fmt.Sprintf("%s=%v", s.quantile, s.limit) }
 
 // judge reports whether a valid open-loop run kept the promise, and the measured value in
 // words. Too few calls are an error.
-func (s slo) judge(run metrics.Run) (kept bool, why string, err error) {
+func (s Search) judge(run *metrics.Run) (kept bool, why string, err error) {
 	q := run.Latency[metrics.OpLatency]
 	value := q.All()[slices.Index(metrics.QuantileNames[:], s.quantile)]
 	switch {
@@ -48,30 +49,18 @@ func (s slo) judge(run metrics.Run) (kept bool, why string, err error) {
 	return got <= s.limit, fmt.Sprintf("%s %v", s.quantile, got), nil
 }
 
-// Search finds the highest rate that keeps a promise, one trial at a time. Its folder is
-// that of a sweep over the rates that it tried.
-type Search struct {
-	slo  slo
-	Plan metrics.Sweep // without knobs and order
-}
-
-var _ Experiment = Search{}
-
 // firstRate is the first rate: a share of the closed loop's throughput, which the first
 // trial's warm-up measures.
 const firstRate = "50%"
 
 // Next returns the trial at the next rate.
-func (s Search) Next(done []Trial) ([]Group, error) {
+func (s Search) Next(done []metrics.Trial) ([]Group, error) {
 	rate := firstRate
 	if len(done) > 0 {
 		tried, err := s.search(done)
-		if err != nil {
+		next := tried.next()
+		if err != nil || next == 0 {
 			return nil, err
-		}
-		next, more := tried.next()
-		if !more {
-			return nil, nil
 		}
 		rate = formatRate(next)
 	}
@@ -80,15 +69,14 @@ func (s Search) Next(done []Trial) ([]Group, error) {
 }
 
 // search returns the state of the search after these trials.
-func (s Search) search(done []Trial) (*rates, error) {
-	tried := new(rates)
+func (s Search) search(done []metrics.Trial) (tried rates, err error) {
 	for _, trial := range done {
 		if !trial.Verdict.Valid {
-			return nil, &trialError{trial}
+			return tried, &trialError{Trial: trial}
 		}
-		kept, _, err := s.slo.judge(trial.Run)
+		kept, _, err := s.judge(trial.Run)
 		if err != nil {
-			return nil, err
+			return tried, err
 		}
 		tried.learn(trial.Run.Offered.OpsPerS, kept)
 	}
@@ -108,25 +96,25 @@ func (s Search) Outline() string { return "" }
 
 // Record makes the offered rate the trial's point, and tells whether the promise was
 // kept.
-func (s Search) Record(t *Trial) string {
+func (s Search) Record(p PlannedTrial, t *metrics.Trial) string {
 	if t.Run.Offered == nil {
 		return ""
 	}
 	t.Point = []string{formatRate(t.Run.Offered.OpsPerS)}
-	kept, why, err := s.slo.judge(t.Run)
+	kept, why, err := s.judge(t.Run)
 	if err != nil || !t.Verdict.Valid {
 		return ""
 	}
 	word := map[bool]string{true: "kept", false: "broken"}[kept]
-	return fmt.Sprintf("trial %d  %.0f op/s offered  %.1f %% achieved  %s: %s", t.Number, t.Run.Offered.OpsPerS, 100*t.Run.Offered.Achieved(t.Run.Ops), why, word)
+	return fmt.Sprintf("%s  %.0f op/s offered  %.1f %% achieved  %s: %s", p, t.Run.Offered.OpsPerS, 100*t.Run.Offered.Achieved(t.Run.Ops), why, word)
 }
 
 // Files are the trials, and in the end the sweep over their rates.
-func (s Search) Files(done []Trial, ended bool) (map[string]any, error) {
+func (s Search) Files(done []metrics.Trial, ended bool) map[string]any {
 	if len(done) == 0 {
-		return nil, nil
+		return nil
 	}
-	files := map[string]any{metrics.TrialsFile: records(done)}
+	files := map[string]any{metrics.TrialsFile: done}
 	if ended {
 		plan, knob := s.Plan, metrics.Knob{Name: "rate"}
 		for _, trial := range done {
@@ -136,25 +124,25 @@ func (s Search) Files(done []Trial, ended bool) (map[string]any, error) {
 		plan.Knobs = []metrics.Knob{knob}
 		files[metrics.SweepFile] = plan
 	}
-	return files, nil
+	return files
 }
 
 // Conclude returns the highest rate that kept the promise and the lowest that broke
 // it.
-func (s Search) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+func (s Search) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
 	if failed := (*trialError)(nil); errors.As(err, &failed) {
-		return "", failed.Trial.Verdict
+		return "", failed.Verdict
 	}
-	tried, searchErr := s.search(done)
-	if cmp.Or(err, searchErr) != nil {
+	if err != nil {
 		return "", metrics.Verdict{}
 	}
-	text := fmt.Sprintf("\nslo %s: kept at %.0f op/s, broken at %.0f op/s\n", s.slo, tried.kept, tried.broken)
+	tried, _ := s.search(done) // its error is err
+	text := fmt.Sprintf("\nslo %s: kept at %.0f op/s, broken at %.0f op/s\n", s, tried.kept, tried.broken)
 	switch {
 	case tried.kept == 0:
-		text = fmt.Sprintf("\nslo %s: broken at every rate down to %.0f op/s\n", s.slo, tried.broken)
+		text = fmt.Sprintf("\nslo %s: broken at every rate down to %.0f op/s\n", s, tried.broken)
 	case tried.broken == 0:
-		text = fmt.Sprintf("\nslo %s: kept at every rate up to %.0f op/s\n", s.slo, tried.kept)
+		text = fmt.Sprintf("\nslo %s: kept at every rate up to %.0f op/s\n", s, tried.kept)
 	}
 	return text, metrics.Verdict{Valid: true}
 }
@@ -185,18 +173,19 @@ type rates struct {
 	steps  int
 }
 
-// next returns the rate to try after the first, and false when the search is over.
-func (r *rates) next() (rate float64, more bool) {
+// next returns the rate to try after the first, and 0 when the search is over.
+func (r *rates) next() float64 {
 	found := r.kept > 0 && r.broken > 0 && r.broken <= r.kept*(1+near)
 	none := r.kept == 0 && r.steps >= mostDown
-	more = !found && !none && r.steps < mostSteps
 	switch {
+	case found || none || r.steps >= mostSteps:
+		return 0
 	case r.broken == 0:
-		return r.kept * climb, more
+		return r.kept * climb
 	case r.kept == 0:
-		return r.broken / (climb * climb), more
+		return r.broken / (climb * climb)
 	}
-	return math.Sqrt(r.kept * r.broken), more
+	return math.Sqrt(r.kept * r.broken)
 }
 
 // learn records whether a rate kept the promise.

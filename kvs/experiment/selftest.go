@@ -1,10 +1,10 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -24,10 +24,13 @@ type SelfTest struct {
 	Cores string        // launcher flags for pairs, which bind servers and clients to different processors; may be empty
 }
 
-var _ Experiment = SelfTest{}
-
 // workload is what a trial of the self-test runs.
 type workload struct{ label, server, client string }
+
+// args returns the launcher's flags.
+func (w workload) args() string {
+	return fmt.Sprintf("--server-args '%s' --client-args '%s %s'", w.server, selfTestArgs, w.client)
+}
 
 // selfTestArgs are the arguments of every client. The work is small, so that short trials
 // have many calls.
@@ -35,15 +38,10 @@ const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
 
 // test is one test of the instrument.
 type test struct {
-	full      bool       // only in the full form
-	workloads []workload // each makes a trial; those of a test with pairs are A and B
-	pairs     int        // 0: the trials are not paired
-	check     func(quick bool, runs [][]metrics.Run) ([]check, error)
-}
-
-// tests are those of the self-test's form.
-func (s SelfTest) tests() []test {
-	return slices.DeleteFunc(slices.Clone(selfTests), func(t test) bool { return t.full && s.Quick })
+	full      bool                                                     // only in the full form
+	workloads []workload                                               // each makes a trial; those of a test with pairs are A and B
+	pairs     int                                                      // 0: the trials are not paired
+	check     func(quick bool, runs [][]*metrics.Run) ([]check, error) // runs are those of each workload
 }
 
 // mostRemade is the largest number of pairs that a self-test repeats because a busy
@@ -58,31 +56,32 @@ type progress struct {
 }
 
 // progress checks the tests whose trials are done, and lists the groups that are left.
-func (s SelfTest) progress(done []Trial) (p progress, err error) {
+func (s SelfTest) progress(done []metrics.Trial) (p progress, err error) {
 	random := rand.New(rand.NewPCG(s.Plan.Seed, 0))
 	number := 0
-	for _, t := range s.tests() {
-		var runs [][]metrics.Run
-		for len(runs) < t.groups() {
-			group, order := s.group(t, len(runs), number, random)
+	for _, t := range selfTests {
+		if t.full && s.Quick {
+			continue
+		}
+		runs := make([][]*metrics.Run, len(t.workloads))
+		for n := 0; n < cmp.Or(t.pairs, len(t.workloads)); n++ {
+			group, order := s.group(t, n, number, random)
 			if number += len(group); number > len(done) {
 				p.left = append(p.left, group)
-				runs = append(runs, nil)
 				continue
 			}
 			made := done[number-len(group) : number]
-			if len(made) == 2 && p.remade < mostRemade && !verdict.CheckCommonWindow(made[0].Run, made[1].Run).Valid {
+			if len(made) == 2 && p.remade < mostRemade && !verdict.CheckCommonWindow(*made[0].Run, *made[1].Run).Valid {
 				p.remade++
+				n--
 				continue
 			}
-			of := make([]metrics.Run, len(made))
 			for i, trial := range made {
 				if !trial.Verdict.Valid && trial.Verdict != verdict.Injected {
-					return p, &trialError{trial}
+					return p, &trialError{trial, group[i].Label}
 				}
-				of[order[i]] = trial.Run
+				runs[order[i]] = append(runs[order[i]], trial.Run)
 			}
-			runs = append(runs, of)
 		}
 		if len(p.left) == 0 {
 			checks, err := t.check(s.Quick, runs)
@@ -100,59 +99,46 @@ func (s SelfTest) progress(done []Trial) (p progress, err error) {
 	return p, nil
 }
 
-// groups is the number of the test's groups of trials.
-func (t test) groups() int {
-	if t.pairs == 0 {
-		return len(t.workloads)
-	}
-	return t.pairs
-}
-
 // group returns the test's n-th group, after number trials, and the indices of its
 // workloads. The order within pairs is random, as the variant that starts first may get
 // the better memory.
 func (s SelfTest) group(t test, n, number int, random *rand.Rand) (group Group, order []int) {
-	if t.pairs == 0 {
-		return Group{s.planned(t.workloads[n], number+1)}, []int{0}
+	order = []int{n}
+	if t.pairs > 0 {
+		order = random.Perm(2)
 	}
-	order = random.Perm(2)
-	for i, variant := range order {
-		p := s.planned(t.workloads[variant], number+1+i)
-		p.Variant = metrics.VariantNames[variant]
-		p.Label += fmt.Sprintf(", pair %d of %d, %s", n+1, t.pairs, p.Variant)
-		p.Spec.Args += " " + s.Cores
+	for i, of := range order {
+		w := t.workloads[of]
+		p := PlannedTrial{PlannedTrial: metrics.PlannedTrial{Number: number + 1 + i}, Label: w.label, Spec: Spec{Args: w.args()}}
+		if t.pairs > 0 {
+			p.Variant = metrics.VariantNames[of]
+			p.Label += fmt.Sprintf(", pair %d of %d, %s", n+1, t.pairs, p.Variant)
+			p.Spec.Args += " " + s.Cores
+		}
 		group = append(group, p)
 	}
 	return group, order
 }
 
-// planned returns a trial of a workload.
-func (s SelfTest) planned(w workload, number int) PlannedTrial {
-	return PlannedTrial{
-		PlannedTrial: metrics.PlannedTrial{Number: number}, Label: w.label,
-		Spec: Spec{Args: fmt.Sprintf("--server-args '%s' --client-args '%s %s'", w.server, selfTestArgs, w.client)},
-	}
-}
-
 // Next returns the trials of the tests that are not complete.
-func (s SelfTest) Next(done []Trial) ([]Group, error) {
+func (s SelfTest) Next(done []metrics.Trial) ([]Group, error) {
 	p, err := s.progress(done)
 	return p.left, err
 }
 
-// Specs returns the first trial's spec.
-func (s SelfTest) Specs() []Spec { return []Spec{s.planned(workload{}, 1).Spec} }
+// Specs returns the spec of a trial without a fault.
+func (s SelfTest) Specs() []Spec { return []Spec{{Args: workload{}.args()}} }
 
 // Outline is empty: every self-test has the same trials.
 func (s SelfTest) Outline() string { return "" }
 
 // Record adds nothing.
-func (s SelfTest) Record(*Trial) string { return "" }
+func (s SelfTest) Record(PlannedTrial, *metrics.Trial) string { return "" }
 
 // Files holds the result, in the end.
-func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
+func (s SelfTest) Files(done []metrics.Trial, ended bool) map[string]any {
 	if !ended {
-		return nil, nil
+		return nil
 	}
 	p, _ := s.progress(done) // its error ended the self-test
 	return map[string]any{selfTestFile: struct {
@@ -163,11 +149,11 @@ func (s SelfTest) Files(done []Trial, ended bool) (map[string]any, error) {
 		Trials    int      `json:"trials"`
 		Remade    int      `json:"pairs_made_again"` // because their windows were apart
 		Checks    []check  `json:"checks"`
-	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Plan.Command, s.Plan.GitCommit, s.Plan.Seed, len(done), p.remade, p.checks}}, nil
+	}{map[bool]string{false: "full", true: "quick"}[s.Quick], s.Plan.Command, s.Plan.GitCommit, s.Plan.Seed, len(done), p.remade, p.checks}}
 }
 
 // Conclude returns the table of the checks and the verdict on the instrument.
-func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
+func (s SelfTest) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
 	p, _ := s.progress(done) // its error is err
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -185,9 +171,8 @@ func (s SelfTest) Conclude(done []Trial, err error) (string, metrics.Verdict) {
 // selfTestVerdict names the trial that ended the self-test, or the first failed check.
 func selfTestVerdict(checks []check, err error) metrics.Verdict {
 	if failed := (*trialError)(nil); errors.As(err, &failed) {
-		t := failed.Trial
-		reason := fmt.Sprintf("a trial of the self-test failed: %s (%s): verdict %s", t.Folder, t.Label, t.Verdict)
-		return metrics.Verdict{Reason: format.OneLine(reason), Node: t.Verdict.Node}
+		reason := fmt.Sprintf("a trial of the self-test failed: %s (%s): verdict %s", failed.Folder, failed.label, failed.Verdict)
+		return metrics.Verdict{Reason: format.OneLine(reason), Node: failed.Verdict.Node}
 	}
 	for _, c := range checks {
 		if err == nil && !c.Passed {

@@ -38,7 +38,7 @@ func TestSelfTestBounds(t *testing.T) {
 // One test that fails fails the whole, by name; what ended it early says so.
 func TestSelfTestVerdict(t *testing.T) {
 	good, bad := check{What: "one", Passed: true}, check{What: "two", Asked: "1", Measured: "2"}
-	failed := Trial{Trial: metrics.Trial{Folder: "trial-003", Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}, Label: "x"}
+	failed := metrics.Trial{Folder: "trial-003", Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}
 	for _, test := range []struct {
 		tests []check
 		ended error
@@ -46,7 +46,7 @@ func TestSelfTestVerdict(t *testing.T) {
 	}{
 		{[]check{good, good}, nil, "VALID"},
 		{[]check{good, bad}, nil, "INVALID(self-test: two: 2, asked 1)"},
-		{[]check{good}, &trialError{failed}, "INVALID(a trial of the self-test failed: trial-003 (x): verdict INVALID(died, node1), node1)"},
+		{[]check{good}, &trialError{failed, "x"}, "INVALID(a trial of the self-test failed: trial-003 (x): verdict INVALID(died, node1), node1)"},
 	} {
 		if got := selfTestVerdict(test.tests, test.ended).String(); got != test.want {
 			t.Errorf("%v: %s, want %s", test.ended, got, test.want)
@@ -57,15 +57,15 @@ func TestSelfTestVerdict(t *testing.T) {
 // The ratio of pairs is the mean of their ratios; a node that did not say what it
 // used is no figure.
 func TestRatioOfRuns(t *testing.T) {
-	var pairs [][]metrics.Run
+	var a, b []*metrics.Run
 	for i := range 7 {
 		rate := 1e6 * float64(i+1)
-		pairs = append(pairs, []metrics.Run{{OpsPerS: rate}, {OpsPerS: 1.05 * rate}})
+		a, b = append(a, &metrics.Run{OpsPerS: rate}), append(b, &metrics.Run{OpsPerS: 1.05 * rate})
 	}
-	if r, err := ratioOf(pairs, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
+	if r, err := ratioOf(a, b, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := ratioOf(pairs, func(metrics.Run) float64 { return 0 }); err == nil {
+	if _, err := ratioOf(a, b, func(*metrics.Run) float64 { return 0 }); err == nil {
 		t.Error("a ratio of nothing")
 	}
 }
@@ -74,26 +74,30 @@ func TestRatioOfRuns(t *testing.T) {
 func TestQuickSelfTest(t *testing.T) {
 	s := SelfTest{Quick: true, Plan: metrics.Sweep{Seed: 3}}
 	us := func(v float64) *float64 { return &v }
-	make := func(_ context.Context, group Group) ([]Trial, error) {
+	labels := map[int]string{}
+	make := func(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
 		p := group[0]
+		if labels[p.Number] = p.Label; p.Of != 4 {
+			t.Errorf("trial %s", p)
+		}
 		run := metrics.Run{Verdict: verdict.Injected, Latency: map[string]metrics.Quantiles{
 			metrics.OpLatency:     {Max: 100_000},
 			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
 			metrics.ServerLatency: {P50: us(1000)},
 		}}
-		return []Trial{{Trial: metrics.TrialOf(p.PlannedTrial, p.Folder(), run), Of: p.Of, Label: p.Label, Run: run}}, nil
+		return append(done, metrics.TrialOf(p.PlannedTrial, p.Folder(), run)), nil
 	}
-	done, err := Runner{Next: s, Make: make, Keep: func([]Trial) error { return nil }}.Run(context.Background(), nil)
-	if err != nil || len(done) != 4 || done[0].Of != 4 || done[3].Label != "service time, 2 ms" {
+	done, err := Run(context.Background(), s, nil, make)
+	if err != nil || len(done) != 4 || labels[4] != "service time, 2 ms" {
 		t.Fatalf("%v, %d trials: %+v", err, len(done), done)
 	}
 	text, verdict := s.Conclude(done, nil)
 	if !verdict.Valid || strings.Count(text, "  yes\n") != 4 {
 		t.Errorf("verdict %v on\n%s", verdict, text)
 	}
-	files, err := s.Files(done, true)
-	if err != nil || len(files) != 1 {
-		t.Errorf("files %v, %v", files, err)
+	files := s.Files(done, true)
+	if len(files) != 1 {
+		t.Errorf("files %v", files)
 	}
 	if text, err := json.Marshal(files[selfTestFile]); err != nil || !strings.HasPrefix(string(text), `{"form":"quick","command":null,"git_commit":"","seed":3,"trials":4,"pairs_made_again":0,"checks":[{"what":"servers pause`) {
 		t.Errorf("%s: %v", text, err)
@@ -104,10 +108,10 @@ func TestQuickSelfTest(t *testing.T) {
 // made again, five of them at most.
 func TestSelfTestPairs(t *testing.T) {
 	s := SelfTest{Plan: metrics.Sweep{Seed: 3}, Cores: "--server-cores 0"}
-	var trials []Trial
+	var trials []metrics.Trial
 	for number := range 4 {
 		run := metrics.Run{Verdict: verdict.Injected}
-		trials = append(trials, Trial{Trial: metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run), Run: run})
+		trials = append(trials, metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run))
 	}
 	first, err := s.Next(trials)
 	if err != nil || len(first) != 5+10+100 || len(first[0]) != 2 || first[0][0].Of != 4+2*len(first) {
@@ -120,7 +124,7 @@ func TestSelfTestPairs(t *testing.T) {
 	for remade := 1; remade <= mostRemade+1; remade++ {
 		for i := range 2 {
 			run := metrics.Run{Verdict: metrics.Verdict{Reason: "apart"}, WindowStart: begun.Add(time.Duration(i) * time.Minute), WindowS: 1}
-			trials = append(trials, Trial{Trial: metrics.TrialOf(metrics.PlannedTrial{Number: len(trials) + 1}, "", run), Run: run})
+			trials = append(trials, metrics.TrialOf(metrics.PlannedTrial{Number: len(trials) + 1}, "", run))
 		}
 		next, err := s.Next(trials)
 		if remade > mostRemade {

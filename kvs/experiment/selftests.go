@@ -72,7 +72,7 @@ var selfTests = []test{
 
 // checkPause checks the latency of servers that pause for 100 ms once in 4 s. An open loop
 // sees the pause in 1 of 40 operations; the median of a closed loop does not.
-func checkPause(quick bool, runs [][]metrics.Run) ([]check, error) {
+func checkPause(quick bool, runs [][]*metrics.Run) ([]check, error) {
 	seen, calls := runs[0][0].Latency[metrics.OpLatency], runs[1][0].Latency[metrics.CallLatency]
 	checks := []check{within("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, 0, "")}
 	most := pause / 2
@@ -86,7 +86,7 @@ func checkPause(quick bool, runs [][]metrics.Run) ([]check, error) {
 // checkService measures servers that take 1 ms and 2 ms longer for each call: the server's
 // part of the call, and the difference of 1 ms between the calls. The difference from
 // servers without a delay is larger, as waking idle processors takes time.
-func checkService(quick bool, runs [][]metrics.Run) ([]check, error) {
+func checkService(quick bool, runs [][]*metrics.Run) ([]check, error) {
 	one, two := runs[0][0], runs[1][0]
 	low, high := service*95/100, service*105/100
 	server, call, longer := one.Latency[metrics.ServerLatency].P50, one.Latency[metrics.CallLatency].P50, two.Latency[metrics.CallLatency].P50
@@ -109,10 +109,10 @@ func checkService(quick bool, runs [][]metrics.Run) ([]check, error) {
 // checkSlowdown finds servers that take 5 % more processor time. It compares processor
 // time: where clients share the servers' processors, ops/s change by less than 5 % and
 // vary by more.
-func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]check, error) {
-	cost, err := ratioOf(pairs, serverCost)
+func checkSlowdown(_ bool, runs [][]*metrics.Run) ([]check, error) {
+	cost, err := ratioOf(runs[0], runs[1], serverCost)
 	return []check{{
-		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(pairs), 2*len(pairs)),
+		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(runs[0]), 2*len(runs[0])),
 		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*stats.TogetherConfidence),
 		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
 		Passed:   cost.Low > 1,
@@ -122,11 +122,11 @@ func checkSlowdown(_ bool, pairs [][]metrics.Run) ([]check, error) {
 // checkSamples measures the cost of sampling the machine. One sample a second is too
 // small beside a run's variation, so it compares 50 a second with none, and divides the
 // difference by 50.
-func checkSamples(_ bool, pairs [][]metrics.Run) ([]check, error) {
-	r, err := ratioOf(pairs, bothCost)
+func checkSamples(_ bool, runs [][]*metrics.Run) ([]check, error) {
+	r, err := ratioOf(runs[0], runs[1], bothCost)
 	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }
 	return []check{{
-		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(pairs)),
+		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(runs[0])),
 		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*stats.TogetherConfidence, 100*sampleCost),
 		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
 		Passed:   cost(r.High) < sampleCost,
@@ -134,15 +134,15 @@ func checkSamples(_ bool, pairs [][]metrics.Run) ([]check, error) {
 }
 
 // checkAlike compares one configuration with itself.
-func checkAlike(_ bool, pairs [][]metrics.Run) ([]check, error) {
+func checkAlike(_ bool, runs [][]*metrics.Run) ([]check, error) {
 	var checks []check
 	for _, figure := range []struct {
 		name string
-		of   func(metrics.Run) float64
+		of   func(*metrics.Run) float64
 	}{{"the servers' processor time per operation", serverCost}, {"ops/s", opsPerS}} {
 		apart := 0
-		for i := range comparisons {
-			r, err := ratioOf(pairs[i*selfTestPairs:(i+1)*selfTestPairs], figure.of)
+		for from := 0; from < len(runs[0]); from += selfTestPairs {
+			r, err := ratioOf(runs[0][from:from+selfTestPairs], runs[1][from:from+selfTestPairs], figure.of)
 			if err != nil {
 				return nil, err
 			}
@@ -187,10 +187,10 @@ func within(what string, us *float64, low, high time.Duration, refused string) c
 }
 
 // ratioOf compares pairs of runs by a figure, which must be positive.
-func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Ratio, error) {
+func ratioOf(runsA, runsB []*metrics.Run, figure func(*metrics.Run) float64) (stats.Ratio, error) {
 	var a, b []float64
-	for _, pair := range pairs {
-		a, b = append(a, figure(pair[0])), append(b, figure(pair[1]))
+	for i := range runsA {
+		a, b = append(a, figure(runsA[i])), append(b, figure(runsB[i]))
 	}
 	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
 		return stats.Ratio{}, errors.New("a node did not say what it used")
@@ -200,10 +200,10 @@ func ratioOf(pairs [][]metrics.Run, figure func(metrics.Run) float64) (stats.Rat
 }
 
 // opsPerS is a run's throughput.
-func opsPerS(run metrics.Run) float64 { return run.OpsPerS }
+func opsPerS(run *metrics.Run) float64 { return run.OpsPerS }
 
 // serverCost is the servers' processor time per operation.
-func serverCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
+func serverCost(run *metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
 
 // bothCost is the processor time of servers and clients per operation.
-func bothCost(run metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }
+func bothCost(run *metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }

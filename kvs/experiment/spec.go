@@ -44,20 +44,12 @@ func (p PlannedTrial) String() string {
 // Group holds trials that run at the same time: one, or a pair.
 type Group []PlannedTrial
 
-// Trial is a finished trial.
-type Trial struct {
-	metrics.Trial
-	Of    int         // as in PlannedTrial
-	Label string      // likewise
-	Run   metrics.Run // empty for an INVALID trial of an earlier launcher
-}
-
 // Next chooses the trials.
 type Next interface {
 	// Next returns the groups that remain after the trials in done, as far as they are
 	// known yet; none at the end. It depends only on done and the experiment's seed, so
 	// that a resumed experiment continues where it was interrupted.
-	Next(done []Trial) ([]Group, error)
+	Next(done []metrics.Trial) ([]Group, error)
 }
 
 // Experiment is a Next that records and reports its trials.
@@ -68,60 +60,36 @@ type Experiment interface {
 	// Outline returns the order of the trials for --dry-run, if it is known.
 	Outline() string
 	// Record completes the record of a trial, and returns a line about it, or "".
-	Record(*Trial) string
+	Record(PlannedTrial, *metrics.Trial) string
 	// Files returns the files of the experiment's folder by name: a []byte is a file's
 	// content, any other value is written as JSON. After ended no trial follows.
-	Files(done []Trial, ended bool) (map[string]any, error)
+	Files(done []metrics.Trial, ended bool) map[string]any
 	// Conclude returns the result in words, and the verdict. The result is partial if
 	// err ended the experiment; the verdict is then zero, unless a trial failed.
-	Conclude(done []Trial, err error) (string, metrics.Verdict)
+	Conclude(done []metrics.Trial, err error) (string, metrics.Verdict)
 }
-
-var _ Experiment = Sweep{}
 
 // trialError is a failed trial that ends an experiment.
-type trialError struct{ Trial Trial }
-
-func (e *trialError) Error() string {
-	return fmt.Sprintf("%s: verdict %s", e.Trial.Folder, e.Trial.Verdict)
+type trialError struct {
+	metrics.Trial
+	label string
 }
 
-// records returns the trials as trials.json has them.
-func records(trials []Trial) []metrics.Trial {
-	var records []metrics.Trial
-	for _, trial := range trials {
-		records = append(records, trial.Trial)
-	}
-	return records
-}
+func (e *trialError) Error() string { return fmt.Sprintf("%s: verdict %s", e.Folder, e.Verdict) }
 
-// Runner makes the trials of an experiment, one group after another.
-type Runner struct {
-	Next Next
-	// Make makes the trials of a group. After an error, such as an interrupt, there is
-	// no trial to keep.
-	Make func(context.Context, Group) ([]Trial, error)
-	// Keep stores all trials so far. Its error ends the experiment.
-	Keep func([]Trial) error
-}
-
-// Run makes the trials that remain after those in done, and returns all finished trials.
-// Its error is the context's, Next's, Make's or Keep's.
-func (r Runner) Run(ctx context.Context, done []Trial) ([]Trial, error) {
+// Run makes the trials that next chooses after those in done, and returns all finished
+// trials. make makes the trials of a group and returns done with them, which it has
+// stored. The error is next's, the context's or make's.
+func Run(ctx context.Context, next Next, done []metrics.Trial, make func([]metrics.Trial, Group) ([]metrics.Trial, error)) ([]metrics.Trial, error) {
 	for {
-		groups, err := r.Next.Next(done)
+		groups, err := next.Next(done)
 		if err != nil || len(groups) == 0 {
 			return done, err
 		}
-		if err := ctx.Err(); err != nil {
-			return done, err
+		if err = ctx.Err(); err == nil {
+			done, err = make(done, groups[0])
 		}
-		made, err := r.Make(ctx, groups[0])
 		if err != nil {
-			return done, err
-		}
-		done = append(done, made...)
-		if err := r.Keep(done); err != nil {
 			return done, err
 		}
 	}

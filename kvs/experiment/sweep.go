@@ -3,7 +3,6 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,8 +19,8 @@ type Sweep struct {
 }
 
 // Next returns the trials that remain of the plan's order, then those of --until.
-func (s Sweep) Next(done []Trial) ([]Group, error) {
-	left := nextTrials(s.Plan, records(done))
+func (s Sweep) Next(done []metrics.Trial) ([]Group, error) {
+	left := nextTrials(s.Plan, done)
 	var groups []Group
 	for i, p := range left {
 		planned := PlannedTrial{PlannedTrial: p, Of: left[0].Number + len(left) - 1, Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
@@ -75,27 +74,18 @@ func (s Sweep) Outline() string {
 }
 
 // Record returns the trial's point, rate and verdict.
-func (s Sweep) Record(t *Trial) string {
-	label, rate := fmt.Sprintf("trial %d/%d", t.Number, t.Of), fmt.Sprintf("%.0f op/s", t.OpsPerS)
-	words := format.NonEmpty(label, metrics.PointName(s.Plan.Knobs, t.Point), rate, t.Verdict.String())
+func (s Sweep) Record(p PlannedTrial, t *metrics.Trial) string {
+	words := format.NonEmpty(p.String(), p.Label, fmt.Sprintf("%.0f op/s", t.OpsPerS), t.Verdict.String())
 	return strings.Join(append(words, t.Stamps()...), "  ")
 }
 
 // Files holds the trials, and in the end summary.txt.
-func (s Sweep) Files(done []Trial, ended bool) (map[string]any, error) {
-	var table strings.Builder
-	if err := writeTable(&table, s.Plan.Knobs, records(done)); err != nil {
-		return nil, err
-	}
-	files := map[string]any{metrics.TrialsFile: records(done), "trials.csv": []byte(table.String())}
+func (s Sweep) Files(done []metrics.Trial, ended bool) map[string]any {
 	if ended {
-		files = map[string]any{"summary.txt": []byte(s.benchmarks(done))}
+		return map[string]any{"summary.txt": []byte(s.benchmarks(done))}
 	}
-	return files, nil
+	return map[string]any{metrics.TrialsFile: done, "trials.csv": []byte(table(s.Plan.Knobs, done))}
 }
-
-// knobName matches a knob's name, which is a flag's name or like one.
-var knobName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
 
 const knobForm = "the form is name=value,value, as in batch=1024,8192"
 
@@ -103,7 +93,7 @@ const knobForm = "the form is name=value,value, as in batch=1024,8192"
 // form.
 func ParseKnob(text string) (metrics.Knob, error) {
 	name, values, ok := strings.Cut(text, "=")
-	if !ok || !knobName.MatchString(name) {
+	if !ok || name == "" || name[0] == '-' {
 		return metrics.Knob{}, errors.New(knobForm)
 	}
 	knob := metrics.Knob{Name: name, Values: strings.Split(values, ",")}

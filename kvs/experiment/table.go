@@ -2,9 +2,8 @@ package experiment
 
 import (
 	"encoding/csv"
-	"fmt"
-	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"kvlab/metrics"
@@ -47,10 +46,11 @@ func number(value *float64) string {
 	return strconv.FormatFloat(*value, 'g', -1, 64)
 }
 
-// writeTable writes trials.csv: a line for each trial, INVALID ones too, with the knobs
-// as knob_NAME.
-func writeTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error {
-	table := csv.NewWriter(w)
+// table returns trials.csv: a line for each trial, INVALID ones too, with the knobs as
+// knob_NAME.
+func table(knobs []metrics.Knob, trials []metrics.Trial) string {
+	var text strings.Builder
+	table := csv.NewWriter(&text)
 	head := []string{"number"}
 	for _, knob := range knobs {
 		head = append(head, "knob_"+knob.Name)
@@ -58,7 +58,7 @@ func writeTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error
 	for _, column := range columns {
 		head = append(head, column.name)
 	}
-	table.Write(head) // a failure shows in Error
+	table.Write(head) // it cannot fail
 	for _, trial := range trials {
 		line := append([]string{strconv.Itoa(trial.Number)}, trial.Point...)
 		for _, column := range columns {
@@ -67,8 +67,5 @@ func writeTable(w io.Writer, knobs []metrics.Knob, trials []metrics.Trial) error
 		table.Write(line)
 	}
 	table.Flush()
-	if err := table.Error(); err != nil {
-		return fmt.Errorf("write the table of trials: %w", err)
-	}
-	return nil
+	return text.String()
 }
