@@ -222,14 +222,11 @@ func WireLimit(p folder.Point) float64 {
 		ToClient: stats.Median(received),
 		Balance:  stats.Balance(slices.Collect(maps.Values(served))),
 	}
-	if wire.Goodput == 0 || max(wire.ToServer, wire.ToClient) == 0 {
-		return 0
-	}
 	limit := wire.Limit()
 	if p.Run.Symmetric {
 		limit = wire.SharedLimit()
 	}
-	if math.IsInf(limit, 1) {
+	if math.IsInf(limit, 1) || math.IsNaN(limit) {
 		return 0
 	}
 	return limit

@@ -26,9 +26,9 @@ var layoutFiles embed.FS
 
 // words are the functions of the templates.
 var words = template.FuncMap{
-	"count": format.Count, "grouped": grouped, "ms": milliseconds, "tenths": format.Tenths,
+	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
-	"even":    stats.MostEven,
+	"drawn": drawn, "even": stats.MostEven,
 	"percent": func(share float64) float64 { return 100 * share },
 	"ratio":   func(a, b float64) string { return fmt.Sprintf("%.2f x", a/b) },
 }
@@ -56,38 +56,26 @@ type section struct {
 	Run       *folder.Run   // of the tables that the section's template makes; nil for none
 	Trials    *folder.Sweep // likewise
 	Machines  []folder.Machine
-	Figures   drawings
+	Figures   []figure.Figure
 	Settings  []setting
 	Commands  []command
 	Files     []rawFile
 }
 
-// drawing is a figure as a page has it.
-type drawing struct {
-	Name, Title string
-	SVG         template.HTML
-}
-
-// drawings are the figures of a page.
-type drawings []drawing
-
-// drawAll renders figures. The page says what was measured, so they have no
+// drawn is a figure as a page has it. The page says what was measured, so it has no
 // subtitle.
-func drawAll(all []figure.Figure) (drawn drawings, err error) {
-	for _, f := range all {
-		f.Subtitle = ""
-		svg, err := f.SVG() // every text in it is escaped
-		if err != nil {
-			return nil, err
-		}
-		drawn = append(drawn, drawing{f.Name, f.Title, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])})
+func drawn(f figure.Figure) (template.HTML, error) {
+	f.Subtitle = ""
+	svg, err := f.SVG() // every text in it is escaped
+	if err != nil {
+		return "", err
 	}
-	return drawn, nil
+	return template.HTML(svg[bytes.Index(svg, []byte("<svg")):]), nil
 }
 
 // named returns the figures of these names.
-func (d drawings) named(names ...string) drawings {
-	return slices.DeleteFunc(slices.Clone(d), func(f drawing) bool { return !slices.Contains(names, f.Name) })
+func named(all []figure.Figure, names ...string) []figure.Figure {
+	return slices.DeleteFunc(slices.Clone(all), func(f figure.Figure) bool { return !slices.Contains(names, f.Name) })
 }
 
 // setting is one line of a list of settings.

@@ -9,6 +9,7 @@ import (
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots/chart"
+	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 )
 
@@ -25,10 +26,7 @@ func Report(r *folder.Run) ([]byte, error) {
 		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
 		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
-	over, err := runFigures(r)
-	if err != nil {
-		return nil, err
-	}
+	over := runFigures(r)
 	p.Sections = append([]section{measurementSection(r), throughputSection(r, over)}, resourceSections(r, over)...)
 	p.Sections = append(p.Sections,
 		section{ID: "configuration", Title: "Configuration", Settings: settings(r)},
@@ -91,8 +89,8 @@ func oneMachine(nodes []metrics.RunNode) bool {
 }
 
 // resourceSections are a run's latency, what its nodes used, and what limited it.
-func resourceSections(r *folder.Run, over drawings) []section {
-	all := []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r.Bottleneck)}
+func resourceSections(r *folder.Run, over []figure.Figure) []section {
+	all := []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r)}
 	if r.Ceiling != nil {
 		all = append(all, section{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r})
 	}
@@ -103,16 +101,16 @@ func resourceSections(r *folder.Run, over drawings) []section {
 }
 
 // runFigures are the figures of a run; none if its nodes recorded nothing.
-func runFigures(r *folder.Run) (drawings, error) {
+func runFigures(r *folder.Run) []figure.Figure {
 	if len(r.Logs) == 0 {
-		return nil, nil
+		return nil
 	}
-	return drawAll(chart.Figures(r))
+	return chart.Figures(r)
 }
 
 // throughputSection is a run's throughput: the result, each node's, and over time.
-func throughputSection(r *folder.Run, over drawings) section {
-	s := section{ID: "throughput", Title: "Throughput", Run: r, Figures: over.named("throughput")}
+func throughputSection(r *folder.Run, over []figure.Figure) section {
+	s := section{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")}
 	if r.WindowS > 0 {
 		s.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", folder.ResultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
 	}
@@ -120,13 +118,13 @@ func throughputSection(r *folder.Run, over drawings) section {
 }
 
 // latencySection is a run's latencies as a table and by percentile.
-func latencySection(r *folder.Run, over drawings) section {
+func latencySection(r *folder.Run, over []figure.Figure) section {
 	t := latencyTable(r.Run)
 	if len(t.Rows) == 0 && !r.HasLatencies() {
 		return section{}
 	}
 	t.Caption = "In the window"
-	s := section{ID: "latency", Title: "Latency", Lead: []string{sentence(metrics.LoopText(r.Offered, r.Ops)) + "."}, Tables: []table{t}, Figures: over.named("latency")}
+	s := section{ID: "latency", Title: "Latency", Lead: []string{sentence(metrics.LoopText(r.Offered, r.Ops)) + "."}, Tables: []table{t}, Figures: named(over, "latency")}
 	for _, note := range latencyNotes(r.Run) {
 		s.Notes = append(s.Notes, sentence(note)+".")
 	}
@@ -134,10 +132,10 @@ func latencySection(r *folder.Run, over drawings) section {
 }
 
 // usageSection is what each node used, as a table and over time.
-func usageSection(r *folder.Run, over drawings) section {
+func usageSection(r *folder.Run, over []figure.Figure) section {
 	t := nodeTable(r.Run)
 	t.Caption = "In the window, average and peak"
-	s := section{ID: "usage", Title: "Usage per node", Tables: []table{t}, Figures: over.named("cpu", "network", "memory", "soak")}
+	s := section{ID: "usage", Title: "Usage per node", Tables: []table{t}, Figures: named(over, "cpu", "network", "memory", "soak")}
 	for _, node := range r.Nodes {
 		if node.Soak != nil {
 			s.List = append(s.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
@@ -147,35 +145,16 @@ func usageSection(r *folder.Run, over drawings) section {
 }
 
 // bottleneckSection says what limits a run, with the figures.
-func bottleneckSection(b *metrics.Bottleneck) section {
+func bottleneckSection(r *folder.Run) section {
+	b := r.Bottleneck
 	if b == nil {
 		return section{}
 	}
-	f := b.Figures
-	t := table{Columns: []string{"figure", "value", "node"}, Names: []int{0, 2}}
-	add := func(what, format string, v float64, node string) {
-		if v != 0 {
-			t.add(what, fmt.Sprintf(format, v), node)
-		}
+	s := section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}}
+	if b.Figures != (metrics.BottleneckFigures{}) {
+		s.Run = r
 	}
-	add("CPU of the busiest server", "%.0f %%", f.ServerCPUPercent, f.ServerCPUNode)
-	add("CPU of the busiest client", "%.0f %%", f.ClientCPUPercent, f.ClientCPUNode)
-	add("CPU of what is not the run's, the most", "%.0f %%", f.OtherCPUPercent, f.OtherCPUNode)
-	add("tasks that ran or waited, for each processor", "%.2f", f.Runnable, "")
-	add("the fullest link, of what it carries", "%.0f %%", f.LinkPercent, f.LinkNode)
-	add("hottest server, over the mean server", "%.2f", f.HottestServer, f.HottestNode)
-	add("processor time that collects garbage, the most", "%.1f %%", f.GCPercent, f.GCNode)
-	add("segments sent again, the most", "%.3f %%", f.LostPercent, f.LostNode)
-	add("calls under way, the mean", "%.1f", f.InFlight, "")
-	if f.OpMicros > 0 {
-		t.add("mean time of an operation", format.Milliseconds(f.OpMicros)+" ms", "")
-		share := func(what string, of float64) { t.add("of that, "+what, fmt.Sprintf("%.1f %%", 100*of), "") }
-		share("before its call was sent", f.WaitShare)
-		share("until it was written", f.QueueShare)
-		share("on the network and in both kernels", f.WireShare)
-		share("in the server", f.ServerShare)
-	}
-	return section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}, Tables: []table{t}}
+	return s
 }
 
 // skewLines are the shares that the servers observed, with theory's in brackets, in

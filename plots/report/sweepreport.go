@@ -41,9 +41,7 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	if shown != nil {
 		p.Warnings = append(p.Warnings, placeWarnings(shown)...)
 	}
-	if p.Sections, err = sweepSections(s, shown, trial); err != nil {
-		return nil, err
-	}
+	p.Sections = sweepSections(s, shown, trial)
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
 		files = append(files, rawFile{"run.json", shown.Run})
@@ -99,12 +97,8 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 
 // sweepSections are the throughput of all trials, and the other sections of one
 // trial.
-func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]section, error) {
-	figures, err := drawAll(chart.ScalingFigures(s))
-	if err != nil {
-		return nil, err
-	}
-	throughput := section{ID: "throughput", Title: "Scaling", Figures: figures, Tables: lineTables(s)}
+func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []section {
+	throughput := section{ID: "throughput", Title: "Scaling", Figures: chart.ScalingFigures(s), Tables: lineTables(s)}
 	if len(s.Knobs) == 0 {
 		throughput.Title = "Throughput"
 	}
@@ -115,10 +109,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 	sections = append(sections, throughput)
 	var hardware section
 	if shown != nil {
-		over, err := runFigures(shown)
-		if err != nil {
-			return nil, err
-		}
+		over := runFigures(shown)
 		one := throughputSection(shown, over)
 		one.ID, one.Title = "trial", "One trial"
 		single := append([]section{one}, resourceSections(shown, over)...)
@@ -133,7 +124,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) ([]s
 	}
 	return append(sections,
 		section{ID: "trials", Title: "Trials", Trials: s},
-		section{ID: "configuration", Title: "Configuration", Settings: sweepSettings(s, shown)}, hardware), nil
+		section{ID: "configuration", Title: "Configuration", Settings: sweepSettings(s, shown)}, hardware)
 }
 
 // sweepMeasurement says how the trials were measured, and the shown one in full.
