@@ -3,6 +3,9 @@ package trial
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
@@ -26,8 +29,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
 		if m.Role == metrics.Server && len(m.rates) > 0 {
-			rate := stats.Median(m.rates)
-			run.Nodes[i].MedianOpsPerS = &rate
+			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
 		}
 	}
 	run.WarmUp = c.warmUp
@@ -67,4 +69,24 @@ func VerdictOf(err error) metrics.Verdict {
 		return metrics.Verdict{Reason: f.Reason, Node: f.Node}
 	}
 	return metrics.Verdict{Reason: format.OneLine(err.Error())}
+}
+
+// Explain writes every fault, and the last log lines of the node that the verdict
+// names. It omits interrupts, failed preflights, which are already reported, and wrong
+// arguments, which are usage errors.
+func (c *Controller) Explain(w io.Writer, ended error) {
+	var f *plan.Fault
+	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.Preflight.Failed() {
+		return
+	}
+	fmt.Fprintln(w, ended)
+	node := VerdictOf(ended).Node
+	for _, m := range c.processes {
+		if m.Name != node {
+			continue
+		}
+		if lines := m.log.last(); len(lines) > 0 {
+			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
+		}
+	}
 }
