@@ -124,11 +124,7 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.generator.Connect(ctx); err != nil {
 		return err
 	}
-	peer, err := c.generator.Peer()
-	if err != nil {
-		return err
-	}
-	name, err := usage.InterfaceFor(peer)
+	name, err := usage.InterfaceFor(c.config.Addresses()[0])
 	if err != nil {
 		return err
 	}

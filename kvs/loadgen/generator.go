@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -84,17 +82,6 @@ func New(c Config) (*Generator, error) {
 // Capabilities are what the driver can do.
 func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
 
-// Peer is the address of the first server. It determines the network interface of the
-// run's traffic.
-func (g *Generator) Peer() (netip.Addr, error) {
-	host := g.config.Addresses()[0]
-	addr, err := net.ResolveTCPAddr("tcp", host)
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("-hosts %s: %w", host, err)
-	}
-	return addr.AddrPort().Addr().Unmap(), nil
-}
-
 // Connect gives every worker a connection to every server, unshared or shared. It
 // connects worker by worker, so that a server has few handshakes at a time.
 func (g *Generator) Connect(ctx context.Context) error {
@@ -102,9 +89,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 	for i, w := range g.workers {
 		if i >= unshared {
 			w.conns, w.servers = g.workers[i%unshared].conns, g.workers[i%unshared].servers
-			continue
-		}
-		if err := g.connect(ctx, w, i); err != nil {
+		} else if err := g.connect(ctx, w, i); err != nil {
 			return err
 		}
 	}

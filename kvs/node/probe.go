@@ -129,7 +129,7 @@ func (p *probe) checkData(q Question, data string) error {
 	if err != nil {
 		return err
 	}
-	carrier, err := usage.InterfaceFor(peer)
+	carrier, err := usage.InterfaceFor(net.JoinHostPort(q.Route, "0"))
 	if err == nil && carrier != data && !peer.IsLoopback() {
 		err = fmt.Errorf("traffic to %s leaves by %s, but %s is on %s", q.Route, carrier, q.Data, data)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
@@ -145,12 +144,9 @@ func (s *server) obey(ctx context.Context) error {
 // firstPeer takes the data interface from the first connection. Without a launcher, it
 // also starts the window.
 func (s *server) firstPeer(remote net.Addr) {
-	addr, err := netip.ParseAddrPort(remote.String())
+	name, err := usage.InterfaceFor(remote.String())
 	if err == nil {
-		var name string
-		if name, err = usage.InterfaceFor(addr.Addr().Unmap()); err == nil {
-			err = s.reporter.SetDataInterface(name)
-		}
+		err = s.reporter.SetDataInterface(name)
 	}
 	if err == nil && !s.node.Controlled() {
 		err = s.reporter.Enter(metrics.Window)

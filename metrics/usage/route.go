@@ -8,7 +8,7 @@ import (
 )
 
 // InterfaceFor returns the name of the network interface that carries this
-// machine's traffic to peer. It asks the kernel: connecting a UDP socket makes
+// machine's traffic to the peer at an address, a host and a port. It asks the kernel: connecting a UDP socket makes
 // it choose a route and with it a local address (ip(7), "an address is chosen
 // by the routing table"), and sends nothing. Traffic to one of the machine's
 // own addresses is carried by the loopback interface, whatever interface holds
@@ -16,8 +16,12 @@ import (
 //
 // It is an error if there is no route to peer, or if several interfaces hold
 // the local address, because then the address does not tell which one it is.
-func InterfaceFor(peer netip.Addr) (string, error) {
-	peer = peer.Unmap()
+func InterfaceFor(address string) (string, error) {
+	resolved, err := net.ResolveUDPAddr("udp", address)
+	if err != nil {
+		return "", fmt.Errorf("find the interface towards %s: %w", address, err)
+	}
+	peer := resolved.AddrPort().Addr().Unmap()
 	if !peer.IsValid() || peer.IsUnspecified() {
 		return "", fmt.Errorf("find the interface towards %s: not the address of a peer", peer)
 	}

@@ -29,7 +29,7 @@ func TestInterfaceForOwnAddresses(t *testing.T) {
 		}
 	}
 	for _, peer := range peers {
-		if got, err := InterfaceFor(peer); got != lo || err != nil {
+		if got, err := InterfaceFor(netip.AddrPortFrom(peer, 9).String()); got != lo || err != nil {
 			t.Errorf("InterfaceFor(%s) = %q, %v, want %q", peer, got, err, lo)
 		}
 	}
@@ -49,7 +49,7 @@ func TestInterfaceForNeighbours(t *testing.T) {
 			if !prefix.Contains(peer) || !peer.Is4() {
 				continue
 			}
-			if got, err := InterfaceFor(peer); got != i.Name || err != nil {
+			if got, err := InterfaceFor(netip.AddrPortFrom(peer, 9).String()); got != i.Name || err != nil {
 				t.Errorf("InterfaceFor(%s) = %q, %v, want %q", peer, got, err, i.Name)
 			}
 		}
@@ -58,7 +58,7 @@ func TestInterfaceForNeighbours(t *testing.T) {
 
 func TestInterfaceForInvalidPeer(t *testing.T) {
 	for _, peer := range []netip.Addr{{}, netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
-		if got, err := InterfaceFor(peer); err == nil {
+		if got, err := InterfaceFor(netip.AddrPortFrom(peer, 9).String()); err == nil {
 			t.Errorf("InterfaceFor(%s) = %q, want an error", peer, got)
 		}
 	}
