@@ -1,9 +1,12 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // FindBottleneck says what limits a run that ended, and on which node, from its record
@@ -46,4 +49,132 @@ func words(f metrics.BottleneckFigures, said metrics.BottleneckKind, servers boo
 	add(said != metrics.LimitRetransmits && f.LostPercent >= 0.05, "%.1f %% of segments sent again from %s", f.LostPercent, f.LostNode)
 	add(f.Runnable >= 2, "%.1f tasks for each core", f.Runnable)
 	return words
+}
+
+// The thresholds of the rules. Those without a source are this project's.
+const (
+	// busyCPU is the use from which processors count as saturated: a window's edges
+	// and the kernel's work take the rest. Load generators are commonly distrusted
+	// from here on.
+	busyCPU = 90.0
+	// idleCPU is the use below which operations wait for something else.
+	idleCPU = 70.0
+	// fullLink is of the rate of a link: of 1538 bytes on a wire with an MTU of
+	// 1500 TCP carries 1448, 94 %.
+	fullLink = 90.0
+	// muchOther is enough other work to hide a difference between two stores.
+	muchOther = 25.0
+	// muchGC is what Go's collector takes of the processors while it runs
+	// (gcBackgroundUtilization in runtime/mgcpacer.go): from there on it never
+	// rests.
+	muchGC = 25.0
+	// muchLost is the loss at which TCP sends 12 segments a round trip at most,
+	// 1.22 over its root (Mathis, Semke, Mahdavi and Ott, Computer Communication
+	// Review 27(3), 1997).
+	muchLost = 1.0
+	// muchHotter is a share of the operations that the other servers wait for:
+	// with 1.1 times the mean one tenth of what they could do is lost.
+	muchHotter = 1.1
+)
+
+// limit returns what limits the run, on which node, and an explanation. The first rule
+// that holds decides.
+func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
+	f, offered := d.f, d.run.Offered
+	_, _, busiest := d.busiest()
+	fullLinks := func(node metrics.RunNode) bool { return linkPercent(d.run, node) >= fullLink }
+	switch crowded, collector := d.crowded(), d.collector(); {
+	case offered != nil && offered.Saturated(d.run.Ops) == "": // the store keeps up with an open loop
+		return metrics.LimitOffered, "", fmt.Sprintf("%s ops/s, of which %.1f %% were achieved", format.Count(offered.OpsPerS), 100*offered.Achieved(d.run.Ops))
+	case f.LinkPercent >= fullLink && f.LinkNode == f.HottestNode && d.hottestAlone(fullLinks):
+		return metrics.LimitHottest, f.HottestNode, fmt.Sprintf("%s with %.2fx the mean, its network link %.0f %%", f.HottestNode, f.HottestServer, f.LinkPercent)
+	case f.LinkPercent >= fullLink: // whatever else is busy
+		return metrics.LimitLink, f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", f.LinkPercent, f.LinkNode)
+	case d.tooFew():
+		return metrics.LimitConcurrency, "", d.waiting()
+	case crowded != nil:
+		return metrics.LimitOther, crowded.name(), fmt.Sprintf("it takes %.0f %% of the processors of %s, %s", crowded.other(), crowded.name(), crowded.split())
+	case collector != nil:
+		return metrics.LimitGC, collector.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", collector.Summary.Saturation.GCPercent, collector.Role, collector.Name)
+	case busiest >= busyCPU:
+		return d.processors()
+	case f.LostPercent >= muchLost: // TCP waits for segments that did not arrive
+		return metrics.LimitRetransmits, f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", f.LostPercent, f.LostNode)
+	case f.InFlight > 0 && busiest < idleCPU:
+		return metrics.LimitConcurrency, "", d.waiting()
+	}
+	return metrics.LimitUnknown, "", "nothing is at its limit, and not everything idle"
+}
+
+// tooFew reports whether fewer calls can be under way than there are processors. A call
+// keeps at most one busy.
+func (d diagnosis) tooFew() bool {
+	cores := 0.0
+	for _, m := range d.machines {
+		if cores += m.cores; m.cpu-m.other() >= busyCPU {
+			return false
+		}
+	}
+	calls := d.run.Count(metrics.Client) * d.run.Workers() * max(d.run.InFlight(), 1) * d.run.Count(metrics.Server)
+	return d.f.InFlight > 0 && float64(calls) < cores
+}
+
+// crowded returns a busy machine much of whose work is not the run's; nil if there is
+// none, or if a process of the run uses all of its processors.
+func (d diagnosis) crowded() *machineLoad {
+	at := slices.IndexFunc(d.machines, func(m *machineLoad) bool { return m.cpu >= busyCPU && m.other() >= muchOther })
+	if at < 0 || slices.ContainsFunc(d.run.Nodes, saturates) {
+		return nil
+	}
+	return d.machines[at]
+}
+
+// collector returns a node with busy processors whose process collects garbage all the
+// time; nil if there is none.
+func (d diagnosis) collector() *metrics.RunNode {
+	at := slices.IndexFunc(d.run.Nodes, func(node metrics.RunNode) bool {
+		return node.Summary != nil && node.Summary.Saturation != nil && busyPercent(node) >= busyCPU && node.Summary.Saturation.GCPercent >= muchGC
+	})
+	if at < 0 {
+		return nil
+	}
+	return &d.run.Nodes[at]
+}
+
+// hottestAlone reports whether one server does clearly more than the mean and it alone
+// is at a limit.
+func (d diagnosis) hottestAlone(atLimit func(metrics.RunNode) bool) bool {
+	return d.f.HottestServer >= muchHotter && !slices.ContainsFunc(d.run.Servers(), func(node metrics.RunNode) bool {
+		return node.Summary != nil && atLimit(node) != (node.Name == d.f.HottestNode)
+	})
+}
+
+// processors returns which processors limit the run: those of servers, of clients, or
+// of both.
+func (d diagnosis) processors() (metrics.BottleneckKind, string, string) {
+	limit, node, percent := d.busiest()
+	if limit == metrics.LimitServerCPU && d.hottestAlone(func(node metrics.RunNode) bool { return busyPercent(node) >= busyCPU }) {
+		return metrics.LimitHottest, node, fmt.Sprintf("%s with %.2fx the mean, its processors %.0f %%", node, d.f.HottestServer, percent)
+	}
+	for _, m := range d.machines {
+		if m.shared() && slices.ContainsFunc(m.nodes, func(n metrics.RunNode) bool { return n.Name == node }) {
+			return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, %s", percent, node, m.split())
+		}
+	}
+	return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
+}
+
+// busiest returns the side whose busiest processors are the busier.
+func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
+	if d.f.ServerCPUPercent >= d.f.ClientCPUPercent {
+		return metrics.LimitServerCPU, d.f.ServerCPUNode, d.f.ServerCPUPercent
+	}
+	return metrics.LimitClientCPU, d.f.ClientCPUNode, d.f.ClientCPUPercent
+}
+
+// waiting says in which part operations spend most of their time.
+func (d diagnosis) waiting() string {
+	longest := slices.MaxFunc(partsOf(&d.f), func(a, b part) int { return cmp.Compare(*a.share, *b.share) })
+	return fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
+		d.f.InFlight, 100**longest.share, d.f.OpMicros/1e3, longest.where)
 }

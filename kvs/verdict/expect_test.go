@@ -59,7 +59,7 @@ func TestExpectedShares(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(e.top) != topRecords || e.router != router || e.kinds[0] != 0.95 || e.records != 5000 || e.topShare != plan.Mass(0) || e.name != "-workload YCSB-B -theta 0.99" {
+				if len(e.top) != topRecords || e.Router != router || e.kinds[0] != 0.95 || e.Records != 5000 || e.TopShare != plan.Mass(0) || e.Law != "-workload YCSB-B -theta 0.99" {
 					t.Fatalf("expected %+v", e)
 				}
 				owner, hashes := owners(t, plan, c.Records, router, prefix, 3)
@@ -104,7 +104,7 @@ func TestExpectedBalances(t *testing.T) {
 		t.Fatal(err)
 	}
 	var numbers []int
-	for _, b := range e.balances {
+	for _, b := range e.Balances {
 		numbers = append(numbers, b.Servers)
 		for router, got := range map[string]float64{"fnv": b.FNV, "balanced": b.Balanced} {
 			owner, _ := owners(t, plan, c.Records, router, "", b.Servers)
@@ -127,12 +127,12 @@ func TestExpectNoTopRecord(t *testing.T) {
 	c := workload.DefaultConfig()
 	c.Distribution = workload.Uniform
 	_, flags := planned(t, c, "fnv", "")
-	if e, err := expect(flags, 2); err != nil || e.top != nil || e.topShare != 1e-6 || e.balances == nil {
+	if e, err := expect(flags, 2); err != nil || e.top != nil || e.TopShare != 1e-6 || e.Balances == nil {
 		t.Errorf("expected %+v, %v", e, err)
 	}
 	c.Distribution = workload.Sequential
 	_, flags = planned(t, c, "fnv", "")
-	if e, err := expect(flags, 2); err != nil || e.top != nil || e.cells != nil || e.balances != nil || e.topShare != 1 {
+	if e, err := expect(flags, 2); err != nil || e.top != nil || e.cells != nil || e.Balances != nil || e.TopShare != 0 {
 		t.Errorf("expected %+v, %v", e, err)
 	}
 }

@@ -14,23 +14,17 @@ import (
 // Total sums the summaries of run: the common window, the result and the counts of
 // both sides. A missing summary adds nothing; judge reports it.
 func Total(run *metrics.Run) {
-	tables := make(map[metrics.Role][]metrics.Table)
-	for _, node := range run.Nodes {
-		s := node.Summary
-		if s == nil {
-			continue
-		}
-		tables[node.Role] = append(tables[node.Role], s.Usage)
-		run.Retries = run.Retries.Add(s.Retries)
-		if node.Role == metrics.Server {
-			run.Applied = run.Applied.Add(s.Total)
-		} else {
-			run.Total = run.Total.Add(s.Total)
-		}
-	}
 	run.Usage = make(map[metrics.Role]metrics.Table)
-	for role, t := range tables {
-		run.Usage[role] = metrics.GroupTable(t)
+	for role, total := range map[metrics.Role]*metrics.Counts{metrics.Server: &run.Applied, metrics.Client: &run.Total} {
+		var tables []metrics.Table
+		for _, s := range run.Summaries(role) {
+			tables = append(tables, s.Usage)
+			run.Retries = run.Retries.Add(s.Retries)
+			*total = total.Add(s.Total)
+		}
+		if tables != nil {
+			run.Usage[role] = metrics.GroupTable(tables)
+		}
 	}
 	totalWindow(run)
 }

@@ -17,8 +17,8 @@ func checkLoad(run *judged) {
 			load = load.Add(peer.Load)
 		}
 	}
-	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.records || load.Hits != e.records) {
-		run.invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.records, load.Hits)
+	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.Records || load.Hits != e.Records) {
+		run.invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.Records, load.Hits)
 	}
 	for _, node := range run.Servers() {
 		if withoutStore(node) {

@@ -50,11 +50,9 @@ func machinesOf(run metrics.Run) []*machineLoad {
 
 // shared reports whether servers and clients run on the same cores.
 func (m *machineLoad) shared() bool {
-	cores := make(map[metrics.Role][]string)
-	for _, node := range m.nodes {
-		cores[node.Role] = append(cores[node.Role], node.Config.Cores)
-	}
-	return slices.ContainsFunc(cores[metrics.Server], func(c string) bool { return slices.Contains(cores[metrics.Client], c) })
+	return slices.ContainsFunc(m.nodes, func(a metrics.RunNode) bool {
+		return slices.ContainsFunc(m.nodes, func(b metrics.RunNode) bool { return a.Role != b.Role && a.Config.Cores == b.Config.Cores })
+	})
 }
 
 func (m *machineLoad) name() string { return m.nodes[0].Name }
@@ -69,9 +67,4 @@ func (m *machineLoad) split() string {
 // the run's.
 func (m *machineLoad) other() float64 {
 	return max(0, m.cpu-m.network-m.process[metrics.Server]-m.process[metrics.Client])
-}
-
-// has reports whether a node of that name is on the machine.
-func (m *machineLoad) has(name string) bool {
-	return slices.ContainsFunc(m.nodes, func(node metrics.RunNode) bool { return node.Name == name })
 }

@@ -1,7 +1,13 @@
 package verdict
 
 import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // skewOf compares what a run's servers observed with the expectation; nil without an
@@ -12,11 +18,23 @@ func skewOf(run *judged) *metrics.Skew {
 	if e == nil || !first(run, checkReports).Valid {
 		return nil
 	}
-	s := &metrics.Skew{Law: e.name, Router: e.router, Records: e.records, Balances: e.balances}
+	s := e.Skew
 	if e.cells != nil {
-		s.TopShare = e.topShare
-		s.Servers = serverShares(run)
-		s.Head, s.SampledOps = headOf(e.top, servers, s.Servers)
+		counts := countsByServer(run, len(e.cells))
+		for i, node := range servers {
+			share := metrics.Share{Theory: sum(e.cells[i]), Observed: portion(counts[i], sum(counts))}
+			s.Servers = append(s.Servers, metrics.ServerShare{Server: node.Name, Share: share})
+			if seen := node.Summary.Seen; seen != nil {
+				s.SampledOps += sum(seen.Groups)
+			}
+		}
+	}
+	for i, h := range e.top {
+		share := metrics.Share{Theory: h.share}
+		if seen := servers[h.server].Summary.Seen; seen != nil {
+			share.Observed = h.observed(seen, s.Servers[h.server].Observed)
+		}
+		s.Head = append(s.Head, metrics.HeadShare{Rank: i + 1, Share: share})
 	}
 	s.Kinds, _ = kindShares(run)
 	inWindow := run.InWindow()
@@ -24,50 +42,126 @@ func skewOf(run *judged) *metrics.Skew {
 	if reads := inWindow.Gets + inWindow.ReadModifyWrites; reads > 0 {
 		s.HitRate = portion(inWindow.Hits, reads)
 	}
-	return s
+	return &s
 }
 
-// headOf returns the observed shares of the head, and the number of sampled
-// operations. A record's share is that of its server's sample times the server's share
-// of all operations, because the servers' windows may differ in length. The expected
-// share of the other keys in its cell is subtracted.
-func headOf(head []topRecord, servers []metrics.RunNode, shares []metrics.ServerShare) (seen []metrics.HeadShare, sampled uint64) {
-	sampledAt := make([]uint64, len(servers))
-	for i, node := range servers {
-		if node.Summary.Seen != nil {
-			sampledAt[i] = sum(node.Summary.Seen.Groups)
+// observed returns the record's observed share, given its server's sample and share of
+// all operations. The servers' windows may differ in length. The expected share of the
+// other keys in its cell is subtracted.
+func (h topRecord) observed(seen *metrics.Seen, server float64) float64 {
+	var inCell uint64
+	for _, c := range seen.Busiest {
+		if c.Cell == h.cell {
+			inCell = c.Ops
 		}
-		sampled += sampledAt[i]
 	}
-	for i, h := range head {
-		share := metrics.Share{Theory: h.share}
-		if at := h.server; at < len(servers) && servers[at].Summary.Seen != nil {
-			cell := portion(opsIn(servers[at].Summary.Seen.Busiest, h.cell), sampledAt[at]) * shares[at].Observed
-			share.Observed = max(0, cell-(h.cellShare-h.share))
-		}
-		seen = append(seen, metrics.HeadShare{Rank: i + 1, Share: share})
-	}
-	return seen, sampled
+	return max(0, portion(inCell, sum(seen.Groups))*server-(h.cellShare-h.share))
 }
 
-// opsIn is the count of a cell, 0 when it is not among them.
-func opsIn(cells []metrics.CellOps, cell int) uint64 {
-	for _, c := range cells {
-		if c.Cell == cell {
-			return c.Ops
-		}
+// furthestOff is the largest accepted distance of a kind's count, of n operations,
+// from its mean. A correct run exceeds it at most once in 10^9 times (S. Bernstein's
+// inequality; Boucheron, Lugosi and Massart, Concentration
+// Inequalities, 2013, section 2.8).
+func furthestOff(n, share float64) float64 {
+	variance := n * share * (1 - share)
+	if variance == 0 {
+		return 0
 	}
-	return 0
+	rare := math.Log(2 / 1e-9)
+	return rare/3 + math.Sqrt(rare*rare/9+2*variance*rare)
 }
 
-// serverShares are the servers' shares of the operations after the load.
-func serverShares(run *judged) []metrics.ServerShare {
-	counts := countsByServer(run, len(run.expected.cells))
-	all := sum(counts)
-	var shares []metrics.ServerShare
+// kindShares returns the kinds' shares of the operations that the servers applied after
+// the load, and the number of these.
+func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
+	done := run.Applied
+	for _, client := range run.Summaries(metrics.Client) {
+		for _, peer := range client.Peers {
+			done = done.Sub(peer.Load)
+		}
+	}
+	for k, n := range done.ByKind() {
+		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
+		shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
+	}
+	return shares, float64(done.Ops())
+}
+
+// checkMix: of the operations that the servers applied after the load, each kind
+// has its share.
+func checkMix(run *judged) {
+	kinds, n := kindShares(run)
+	for _, k := range kinds {
+		if n*math.Abs(k.Observed-k.Theory) > furthestOff(n, k.Theory) {
+			run.invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
+				100*k.Observed, k.Kind, run.expected.Law, 100*k.Theory)
+		}
+	}
+}
+
+// checkKeys: each server got its share of the operations, and its sampled keys are as
+// popular as in the workload. If not, the servers' samples together tell a wrong skew
+// from misrouted keys.
+func checkKeys(run *judged) {
+	e := run.expected
+	if e.cells == nil {
+		return
+	}
+	n := len(e.cells[0])
+	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
+	groups, of := make([]uint64, n), make([]float64, n)
+	var routed, skewed, together stats.Fit
 	for i, node := range run.Servers() {
-		theory := sum(run.expected.cells[i])
-		shares = append(shares, metrics.ServerShare{Server: node.Name, Share: metrics.Share{Theory: theory, Observed: portion(counts[i], all)}})
+		shares[i] = sum(e.cells[i])
+		floats.Add(of, e.cells[i])
+		if seen := node.Summary.Seen; len(seen.Groups) == n {
+			skewed.Add(seen.Groups, e.cells[i], e.variance)
+			for group, ops := range seen.Groups {
+				groups[group] += ops
+			}
+		}
 	}
-	return shares
+	routed.Add(counts, shares, e.variance*float64(n))
+	if routed.Fits() && skewed.Fits() {
+		return
+	}
+	together.Add(groups, of, e.variance*float64(len(e.cells)))
+	if together.Fits() {
+		at := furthest(counts, shares)
+		run.invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
+			percent(counts, at), e.Law, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
+		return
+	}
+	at := furthest(groups, of)
+	run.invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
+		n, percent(groups, at), e.Law, 100*of[at], together.Statistic, together.Limit())
+}
+
+// countsByServer returns the operations after the load that the clients verified with
+// each server. By checkPairs these are those that it applied.
+func countsByServer(run *judged, servers int) []uint64 {
+	counts := make([]uint64, servers)
+	for _, client := range run.Summaries(metrics.Client) {
+		for i, peer := range client.Peers {
+			counts[i] += peer.Counts.Ops() - peer.Load.Ops()
+		}
+	}
+	return counts
+}
+
+// percent formats a count's share of all counts.
+func percent(counts []uint64, at int) string {
+	return fmt.Sprintf("%.2f %%", 100*portion(counts[at], sum(counts)))
+}
+
+// furthest is the cell whose count is furthest from its share.
+func furthest(counts []uint64, shares []float64) int {
+	n := float64(sum(counts))
+	at, most := 0, -1.0
+	for i, c := range counts {
+		if off := math.Abs(float64(c) - n*shares[i]); off > most {
+			at, most = i, off
+		}
+	}
+	return at
 }

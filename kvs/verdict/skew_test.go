@@ -12,7 +12,7 @@ import (
 func TestSkewOf(t *testing.T) {
 	run := goodRun()
 	e := run.expected
-	e.router, e.topShare = "fnv", 0.3
+	e.Router, e.TopShare = "fnv", 0.3
 	e.top = []topRecord{{server: 1, cell: 7, share: 0.3, cellShare: 0.31}, {server: 0, cell: 9, share: 0.1, cellShare: 0.1}, {server: 0, cell: 2, share: 0.05, cellShare: 0.05}}
 	run.Nodes[0].Summary.Seen.Busiest = []metrics.CellOps{{Cell: 9, Ops: 250}, {Cell: 3, Ops: 20}}
 	run.Nodes[1].Summary.Seen.Groups = []uint64{100, 100} // a shorter window
@@ -46,7 +46,7 @@ func TestSkewOfLess(t *testing.T) {
 		t.Errorf("without a summary: %+v", run.Skew)
 	}
 	run = goodRun()
-	run.expected.cells = nil // sequential
+	run.expected.cells, run.expected.TopShare = nil, 0 // sequential
 	if run.verdict(); run.Skew == nil || run.Skew.TopShare != 0 || run.Skew.Head != nil || run.Skew.Servers != nil || len(run.Skew.Kinds) != 3 {
 		t.Errorf("sequential: %+v", run.Skew)
 	}

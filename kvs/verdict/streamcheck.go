@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,9 +32,10 @@ func checkWorkers(run *judged) {
 
 // byChance reports whether two workers with separate generators may draw the same
 // ops operations: more often than once in 10^15 pairs. The probability of the
-// likeliest operation bounds that of a repetition.
+// likeliest operation bounds that of a repetition. It is that of its kind where
+// operations are not drawn independently.
 func byChance(e *expectation, ops uint64) bool {
-	likeliest := e.topShare * slices.Max(e.kinds[:])
+	likeliest := cmp.Or(e.TopShare, 1) * slices.Max(e.kinds[:])
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
 }
 

@@ -56,12 +56,10 @@ func windowEnd(s *metrics.Summary) time.Time {
 // CheckCommonWindow rejects a pair of runs whose windows overlap by less than minOverlap.
 // The verdict on a run without a window says why there is none.
 func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
-	if a.WindowS <= 0 || b.WindowS <= 0 {
-		return metrics.Verdict{Valid: true}
-	}
 	later := b.WindowStart.Sub(a.WindowStart).Seconds()
 	common := min(a.WindowS, later+b.WindowS) - max(0, later)
-	if share := max(0, common) / min(a.WindowS, b.WindowS); share < minOverlap {
+	shorter := min(a.WindowS, b.WindowS)
+	if share := max(0, common) / shorter; shorter > 0 && share < minOverlap {
 		return metrics.Verdict{Reason: fmt.Sprintf("the windows of the two trials have only %.0f %% in common", 100*share)}
 	}
 	return metrics.Verdict{Valid: true}

@@ -23,7 +23,7 @@ func TestJudgeWorkload(t *testing.T) {
 		{"an operation dropped", func(s []*metrics.Summary, e *expectation) { s[3].Workers[0].Drawn++ }, "INVALID(worker 0 drew 203 operations and 202 of them were done"},
 		{"one done twice", func(s []*metrics.Summary, e *expectation) { s[2].Workers[0].Drawn-- }, "INVALID(worker 0 drew 201 operations and 202 were done"},
 		{"another seed", func(s []*metrics.Summary, e *expectation) { s[3].Workers[0].Redrawn = "x" }, "not those of its seed"},
-		{"a record not loaded", func(s []*metrics.Summary, e *expectation) { e.records = 3 }, "2 of 3 records were loaded"},
+		{"a record not loaded", func(s []*metrics.Summary, e *expectation) { e.Records = 3 }, "2 of 3 records were loaded"},
 		{"a key astray", func(s []*metrics.Summary, e *expectation) { s[1].Seen.Records = 2 }, "2 keys are stored where 1 were loaded"},
 		{"a key gone", func(s []*metrics.Summary, e *expectation) { s[0].Seen.Records = 0 }, "0 keys are left of 1"},
 		{"no puts expected", func(s []*metrics.Summary, e *expectation) { e.kinds = [3]float64{0.98, 0, 0.02} }, "4.455 % puts where -theta 1 has 0.000 %"},
