@@ -193,20 +193,3 @@ func conflict(blocks []*block) *Result {
 	}
 	return nil
 }
-
-// sampled is the number of operations of a correct history that porcupine checks. It
-// checks this many in negligible time, however they overlap.
-const sampled = 10
-
-// sample returns the operations of the first few blocks.
-func sample(blocks []*block) []op {
-	var part []op
-	for _, b := range blocks {
-		ops := b.ops()
-		if len(part)+len(ops) > sampled {
-			break
-		}
-		part = append(part, ops...)
-	}
-	return part
-}

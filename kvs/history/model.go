@@ -13,13 +13,10 @@ import (
 // timeLimit is porcupine's time limit. It checks a part in microseconds.
 const timeLimit = 10 * time.Second
 
-// nothing is the state before the first write. No read of a part sees it, because a
-// part includes the write of every value that it reads.
-const nothing = metrics.Value(1<<64 - 1)
-
-// register is the sequential model of one key. Its state is the value.
+// register is the sequential model of one key. Its state is the value. No read of a part
+// sees the first one, because a part includes the write of every value that it reads.
 var register = porcupine.Model{
-	Init: func() any { return nothing },
+	Init: func() any { return metrics.NoValue },
 	Step: func(state, input, _ any) (bool, any) {
 		o := input.(op)
 		if o.Read != nil && *o.Read != state.(metrics.Value) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
 )
@@ -29,7 +30,7 @@ type pendingOp struct {
 }
 
 // Recorder records one worker's operations on some keys, a slice at a time. Only
-// its worker uses it, except for rounds.
+// its worker uses it, except for the atomic fields.
 type Recorder struct {
 	writer metrics.Value // with version 0
 	keys   *keySet
@@ -43,7 +44,8 @@ type Recorder struct {
 	pending int       // recorded calls under way
 	n       int       // operations recorded in the slice
 	orders  []batchOrder
-	rounds  atomic.Int32 // sent in the slice
+	rounds  atomic.Int32             // sent in the slice
+	done    atomic.Pointer[fragment] // the last one that is complete; Slices takes it
 }
 
 // fragment is what one worker recorded in one slice.
@@ -92,7 +94,8 @@ func (r *Recorder) end(now time.Time) {
 func (r *Recorder) deliver() {
 	if r.over && r.pending == 0 && r.part != nil {
 		r.part.span = r.span
-		r.slices.receive(r.part)
+		r.done.Store(r.part)
+		r.slices.recording.Add(-1)
 		r.part = nil
 	}
 }
@@ -216,4 +219,30 @@ func (r *Recorder) orderViolation(n pendingOp, what string) {
 		r.part.violations = append(r.part.violations, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
 			r.keys.names[n.key], r.writer.Worker(), r.writer.Client(), n.at, what))
 	}
+}
+
+// keySet is the immutable set of keys whose operations are recorded.
+type keySet struct {
+	names  []string
+	index  map[uint64]int32 // by hash
+	filter [64]uint64       // a bit for the low 12 bits of each hash
+}
+
+func newKeySet(names []string) *keySet {
+	s := &keySet{names: names, index: make(map[uint64]int32)}
+	for i, name := range names {
+		hash := route.Hash([]byte(name))
+		s.index[hash] = int32(i)
+		s.filter[hash>>6&63] |= 1 << (hash & 63)
+	}
+	return s
+}
+
+// find returns the number of the key with a hash; false for most hashes.
+func (s *keySet) find(hash uint64) (int32, bool) {
+	if s.filter[hash>>6&63]>>(hash&63)&1 == 0 {
+		return 0, false
+	}
+	key, ok := s.index[hash]
+	return key, ok
 }

@@ -9,27 +9,21 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// Shared configures the slices that all clients of a run record at the same time, and
-// receives this client's part of each.
-type Shared struct {
-	Plan   metrics.SlicePlan         // no slices if there is only one client
-	Begins time.Time                 // the first one
-	Share  func(metrics.Slice) error // not called by a worker
-}
-
-// shared is the state of the slices that all clients record.
+// shared is the state of the slices that all clients record at the same time.
 type shared struct {
-	Shared
-	next   int // the number of the next one, from 1
-	number int // of the one being recorded; 0 if the slice is not shared
+	plan   metrics.SlicePlan
+	begins time.Time                 // the first one
+	share  func(metrics.Slice) error // receives this client's part of each
+	next   int                       // the number of the next one, from 1
+	number int                       // of the one being recorded; 0 if the slice is not shared
 }
 
 // until returns the time until the next shared slice; unlimited if none follows.
 func (s *shared) until(now time.Time) time.Duration {
-	if s.next > s.Plan.Count {
+	if s.next > s.plan.Count {
 		return unlimited
 	}
-	return s.Begins.Add(time.Duration(s.next-1) * s.Plan.Every()).Sub(now)
+	return s.begins.Add(time.Duration(s.next-1) * s.plan.Every()).Sub(now)
 }
 
 // unlimited is longer than any run.
@@ -45,7 +39,7 @@ func (s *shared) open(now time.Time) {
 	}
 	s.number = s.next
 	if s.next > 1 {
-		s.number = min(s.Plan.Count, 1+int(now.Sub(s.Begins)/s.Plan.Every()))
+		s.number = min(s.plan.Count, 1+int(now.Sub(s.begins)/s.plan.Every()))
 	}
 	s.next = s.number + 1
 }
@@ -56,7 +50,7 @@ func (s *shared) give(client int, clock clock.Clock, names []string, fragments [
 	if s.number == 0 {
 		return nil
 	}
-	kept := earliest(fragments, len(names), s.Plan.Ops)
+	kept := earliest(fragments, len(names), s.plan.Ops)
 	histories := make([]metrics.History, len(names))
 	for key, name := range names {
 		h := &histories[key]
@@ -71,7 +65,7 @@ func (s *shared) give(client int, clock clock.Clock, names []string, fragments [
 	if err := slice.Pack(histories); err != nil {
 		return err
 	}
-	return s.Share(slice)
+	return s.share(slice)
 }
 
 // earliest returns, for each fragment and key, the number of operations among the n with

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,13 +31,10 @@ type Slices struct {
 	keys      *keySet
 	recorders []*Recorder
 	slice     atomic.Int32 // being recorded; 0 between slices
-	recording atomic.Int32 // recorders with a fragment that is not delivered
-
-	mu        sync.Mutex
-	number    int32       // of the slice that fragments belong to; guarded by mu
-	fragments []*fragment // guarded by mu
+	recording atomic.Int32 // recorders with a fragment that is not complete
 
 	// Used by the goroutine of Start, and after stop.
+	number   int32 // of the last slice
 	found    metrics.Check
 	verdicts verdicts
 	shared   shared
@@ -61,22 +57,12 @@ func New(client, workers int, keys []string) (*Slices, []*Recorder, error) {
 	return s, s.recorders, nil
 }
 
-// receive adds a fragment of the current slice. It drops a fragment of an earlier
-// slice, as if its worker had not recorded.
-func (s *Slices) receive(f *fragment) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f.slice == s.number {
-		s.fragments = append(s.fragments, f)
-	}
-	s.recording.Add(-1)
-}
-
-// Start begins to record slices, the first before it returns, and shares those that all
-// clients record. stop ends the recording, verifies the last slice, and returns the
+// Start begins to record slices, the first before it returns. share receives this
+// client's part of those that all clients record by the plan, which has none if there is
+// only one client; no worker calls it. stop ends the recording, verifies the last slice, and returns the
 // first error of sharing a slice. It is called after the workers have ended.
-func (s *Slices) Start(with Shared) (stop func() error) {
-	s.shared, s.err = shared{Shared: with, next: 1}, nil
+func (s *Slices) Start(plan metrics.SlicePlan, begins time.Time, share func(metrics.Slice) error) (stop func() error) {
+	s.shared, s.err = shared{plan: plan, begins: begins, share: share, next: 1}, nil
 	s.open()
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -123,11 +109,8 @@ func (s *Slices) due(took, waited time.Duration) bool {
 
 // open begins the next slice.
 func (s *Slices) open() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.shared.open(time.Now())
 	s.number++
-	s.fragments = nil
 	for _, r := range s.recorders {
 		r.rounds.Store(0)
 	}
@@ -143,7 +126,7 @@ func (s *Slices) full(since time.Duration) bool {
 		least, sent = min(least, rounds), sent || rounds > 0
 	}
 	switch {
-	case s.shared.number > 0 && since > s.shared.Plan.Every()/(1+pauseFactor):
+	case s.shared.number > 0 && since > s.shared.plan.Every()/(1+pauseFactor):
 		return sent // the next shared slice is near
 	case s.shared.number == 0 && s.shared.until(time.Now()) <= 0:
 		return true
@@ -155,11 +138,10 @@ func (s *Slices) full(since time.Duration) bool {
 // over is closed first.
 func poll(over <-chan struct{}, f func(waited time.Duration) bool) bool {
 	since := time.Now()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(2 * time.Millisecond)
 	for !f(time.Since(since)) {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-over:
 			return false
 		}
@@ -167,12 +149,15 @@ func poll(over <-chan struct{}, f func(waited time.Duration) bool) bool {
 	return true
 }
 
-// verify verifies the slice's fragments and discards them.
+// verify verifies the slice's fragments and discards them. It ignores a fragment of an
+// earlier slice, as if its worker had not recorded.
 func (s *Slices) verify() {
-	s.mu.Lock()
-	fragments := s.fragments
-	s.fragments = nil
-	s.mu.Unlock()
+	var fragments []*fragment
+	for _, r := range s.recorders {
+		if f := r.done.Swap(nil); f != nil && f.slice == s.number {
+			fragments = append(fragments, f)
+		}
+	}
 	if len(fragments) == 0 {
 		return
 	}

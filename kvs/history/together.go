@@ -94,14 +94,15 @@ func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool
 			return 0, false
 		}
 		ops += p.Ops
-		w := m.widening(p, widen)
+		var bounds metrics.ClockOffsetBounds
+		if widen {
+			bounds = m.offsets[p.Client]
+			m.found.WidenedS = max(m.found.WidenedS, float64(bounds.MostNs-bounds.LeastNs)/1e9)
+		}
 		for _, h := range histories {
-			all := merged[h.Key]
-			if all == nil {
-				all = &metrics.History{Key: h.Key, Slice: h.Slice}
-				merged[h.Key] = all
-			}
-			w.add(all, h)
+			all := cmp.Or(merged[h.Key], &metrics.History{Key: h.Key, Slice: h.Slice})
+			merged[h.Key] = all
+			add(all, h, bounds.MostNs+p.ErrorNs, bounds.LeastNs-p.ErrorNs)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(merged)) {
@@ -115,38 +116,24 @@ func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool
 	return ops, true
 }
 
-// widening moves a client's times to a common clock.
-type widening struct {
-	earlier, later int64 // subtracted from times that cannot be later, or earlier, than recorded
-}
-
-func (m *merger) widening(p metrics.Slice, widen bool) widening {
-	a := metrics.ClockOffsetBounds{}
-	if widen {
-		a = m.offsets[p.Client]
-		m.found.WidenedS = max(m.found.WidenedS, float64(a.MostNs-a.LeastNs)/1e9)
+// add appends a client's history of a key to the others', by a common clock. It
+// subtracts most from times that cannot be later than recorded, and least from times
+// that cannot be earlier.
+func add(all *metrics.History, h metrics.History, most, least int64) {
+	end := func(ns int64) int64 {
+		if ns == metrics.Never {
+			return ns
+		}
+		return ns - least
 	}
-	return widening{earlier: a.MostNs + p.ErrorNs, later: a.LeastNs - p.ErrorNs}
-}
-
-// add appends a client's history of a key to the others'.
-func (w widening) add(all *metrics.History, h metrics.History) {
 	for _, o := range h.Ops {
-		o.CallNs -= w.earlier
-		o.ReturnNs = w.end(o.ReturnNs)
+		o.CallNs -= most
+		o.ReturnNs = end(o.ReturnNs)
 		all.Ops = append(all.Ops, o)
 	}
 	for _, s := range h.Spans {
-		s.BegunNs = w.end(s.BegunNs)
-		s.EndedNs -= w.earlier
+		s.BegunNs = end(s.BegunNs)
+		s.EndedNs -= most
 		all.Spans = append(all.Spans, s)
 	}
-}
-
-// end returns the latest possible time of an end.
-func (w widening) end(ns int64) int64 {
-	if ns == metrics.Never {
-		return ns
-	}
-	return ns - w.later
 }

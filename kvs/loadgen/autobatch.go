@@ -40,14 +40,10 @@ func (b *batchSize) ops() int { return int(b.mean) * b.servers }
 
 // learn adapts the size, given the latency of a full round's slowest call.
 func (b *batchSize) learn(latency time.Duration) {
-	if b.target > 0 {
-		b.mean = b.next(b.mean, latency)
-	}
-}
-
-// next returns the mean batch after one of a mean size, from 1 to most.
-func (b *batchSize) next(size float64, latency time.Duration) float64 {
+	size := b.mean
 	switch {
+	case b.target == 0:
+		return
 	case latency > b.target:
 		size -= size / 4
 	case latency < b.target/8:
@@ -55,5 +51,5 @@ func (b *batchSize) next(size float64, latency time.Duration) float64 {
 	default:
 		size += math.Sqrt(size) / 8
 	}
-	return min(max(size, 1), float64(b.most))
+	b.mean = min(max(size, 1), float64(b.most))
 }

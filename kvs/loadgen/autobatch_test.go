@@ -30,8 +30,9 @@ func TestBatchingSteps(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := b.next(test.size, test.latency); got != test.want {
-				t.Errorf("%v operations, %v: next %v, want %v", test.size, test.latency, got, test.want)
+			b.mean = test.size
+			if b.learn(test.latency); b.mean != test.want {
+				t.Errorf("%v operations, %v: next %v, want %v", test.size, test.latency, b.mean, test.want)
 			}
 		})
 	}
@@ -58,7 +59,9 @@ func (q *queue) round(noise func() float64) (over float64) {
 		if latency > q.target {
 			over++
 		}
-		q.sizes[i] = q.next(q.sizes[i], latency)
+		q.mean = q.sizes[i]
+		q.learn(latency)
+		q.sizes[i] = q.mean
 	}
 	return over / float64(len(q.sizes))
 }

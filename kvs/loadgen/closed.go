@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -33,7 +32,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 // drive runs every worker until the schedule ends.
 func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err error) {
 	if g.slices != nil {
-		stop := g.slices.Start(history.Shared{Plan: g.Slices, Begins: begin, Share: g.Share})
+		stop := g.slices.Start(g.Slices, begin, g.Share)
 		defer func() { err = cmp.Or(err, stop()) }()
 	}
 	for _, w := range g.workers {
@@ -78,10 +77,8 @@ func at(ctx context.Context, when time.Time, phase metrics.Phase, enter func(met
 
 // wait waits until when. It reports false if the context ends first.
 func wait(ctx context.Context, when time.Time) bool {
-	timer := time.NewTimer(time.Until(when))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(when)):
 		return true
 	case <-ctx.Done():
 		return false
@@ -121,8 +118,7 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, err
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 	w.repeats = c.Repeat
 	size := newBatchSize(c)
-	next := 0
-	for ; ctx.Err() == nil; next++ {
+	for next := 0; ctx.Err() == nil; next++ {
 		r := &w.rounds[next%len(w.rounds)]
 		if r.underway {
 			if err := w.finish(r, s.at); err != nil {
@@ -132,7 +128,10 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		}
 		r.begin()
 		if s.over(r.begun) {
-			return w.drain(next, s)
+			if !w.rounds[(next+1)%len(w.rounds)].underway {
+				return nil // the oldest is finished, and so are all
+			}
+			continue
 		}
 		if !c.Repeat || next < len(w.rounds) {
 			w.draw(r, size.ops())
@@ -151,17 +150,4 @@ func (w *worker) draw(r *round, n int) {
 		w.add(r, w.block.ops[:n])
 		left -= n
 	}
-}
-
-// drain finishes the rounds under way, the oldest first. next is the number of the
-// round after the last.
-func (w *worker) drain(next int, s schedule) error {
-	for i := range w.rounds {
-		if r := &w.rounds[(next+i)%len(w.rounds)]; r.underway {
-			if err := w.finish(r, s.at); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -69,8 +69,9 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	if err != nil {
 		return err
 	}
-	defer timer.close()
-	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
+	defer timer.file.Close()
+	place := workload.Place{Node: c.Index, Nodes: c.Clients, Worker: w.id, Workers: c.Workers}
+	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, place)
 	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
 	r := &w.rounds[0]
@@ -194,9 +195,4 @@ func (r Rate) String() string {
 		return strconv.FormatFloat(r.OpsPerS, 'f', -1, 64)
 	}
 	return ""
-}
-
-// place is a worker's place among all workers of the run.
-func (c Config) place(worker int) workload.Place {
-	return workload.Place{Node: c.Index, Nodes: c.Clients, Worker: worker, Workers: c.Workers}
 }

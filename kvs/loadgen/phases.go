@@ -61,15 +61,3 @@ func (s *span) boundary(t time.Time) (slot int, ok bool) {
 	}
 	return 0, false
 }
-
-// boundaryCounts is the sum over all workers.
-func (g *Generator) boundaryCounts() *metrics.Edges {
-	var sum boundaryCounts
-	for _, w := range g.workers {
-		for i, n := range w.boundaries {
-			sum[i] += n
-		}
-	}
-	const half = metrics.EdgeSlots
-	return &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: sum[:half], Last: sum[half:]}
-}

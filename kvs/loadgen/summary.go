@@ -40,7 +40,6 @@ func (g *Generator) Summary() metrics.Summary {
 		WindowStart:   g.opened,
 		WindowLengthS: g.config.Window.Seconds(),
 		Total:         g.Counts(),
-		Edges:         g.boundaryCounts(),
 		Latency:       g.latency.Quantiles(),
 	}
 	for i, server := range g.workers[0].servers {
@@ -51,13 +50,19 @@ func (g *Generator) Summary() metrics.Summary {
 		}
 		s.Peers = append(s.Peers, peer)
 	}
+	var boundaries boundaryCounts
 	for _, w := range g.workers {
+		for i, n := range w.boundaries {
+			boundaries[i] += n
+		}
 		s.InWindow = s.InWindow.Add(w.window)
 		s.Bytes = s.Bytes.Add(w.bytes)
 		s.BytesInWindow = s.BytesInWindow.Add(w.carried)
 		s.Verification.Add(w.verify)
 		s.Digests = append(s.Digests, hex(w.source.Digest()))
 	}
+	const half = metrics.EdgeSlots
+	s.Edges = &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: boundaries[:half], Last: boundaries[half:]}
 	s.Retries = g.driver.Info().Retries
 	if g.slices != nil {
 		found := g.slices.Found()

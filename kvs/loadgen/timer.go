@@ -16,7 +16,6 @@ import (
 type preciseTimer struct {
 	fd   int // of file
 	file *os.File
-	stop func() bool
 }
 
 // newPreciseTimer returns a timer whose sleep returns at once when ctx ends.
@@ -26,7 +25,7 @@ func newPreciseTimer(ctx context.Context) (*preciseTimer, error) {
 		return nil, fmt.Errorf("make a timer (timerfd_create): %w", err)
 	}
 	t := &preciseTimer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}
-	t.stop = context.AfterFunc(ctx, func() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) })
+	context.AfterFunc(ctx, func() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) })
 	return t, nil
 }
 
@@ -41,9 +40,4 @@ func (t *preciseTimer) sleep(d time.Duration) error {
 		return fmt.Errorf("wait for a timer of %v: %w", d, err)
 	}
 	return nil
-}
-
-func (t *preciseTimer) close() {
-	t.stop()
-	t.file.Close()
 }

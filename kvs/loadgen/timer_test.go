@@ -16,7 +16,7 @@ func TestAlarmRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.file.Close()
 	for range 200 {
 		d := time.Duration(1 + random.IntN(500_000))
 		begun := time.Now()
@@ -36,7 +36,7 @@ func TestAlarmEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.file.Close()
 	time.AfterFunc(time.Millisecond, cancel)
 	for range 3 {
 		if err := within(t, "sleep", func() error { return a.sleep(time.Hour) }); err != nil {
