@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -171,13 +170,8 @@ var Valid = metrics.Verdict{Valid: true}
 // WriteFolder writes files as a run folder below dir.
 func WriteFolder(t testing.TB, dir string, files fstest.MapFS) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, files)); err != nil {
 		t.Fatal(err)
-	}
-	for name, file := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), file.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
