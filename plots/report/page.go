@@ -28,9 +28,11 @@ var layoutFiles embed.FS
 var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
+	"command": command, "quote": format.QuoteWord,
 	"drawn": drawn, "even": stats.MostEven,
 	"percent": func(share float64) float64 { return 100 * share },
-	"ratio":   func(a, b float64) string { return fmt.Sprintf("%.2f x", a/b) },
+	"over":    func(a, b float64) float64 { return a / b },
+	"share":   percent, "interval": intervalWords, "limit": limitOf,
 }
 
 // page is a report: a header, and sections with a table of contents.
@@ -52,13 +54,13 @@ type section struct {
 	Lead      []string
 	List      []string
 	Tables    []table // one without rows is left out
+	Lines     []lineTable
 	Notes     []string
-	Run       *folder.Run   // of the tables that the section's template makes; nil for none
+	Run       *folder.Run   // of what the section's template makes; nil for nothing
 	Trials    *folder.Sweep // likewise
 	Machines  []folder.Machine
 	Figures   []figure.Figure
 	Settings  []setting
-	Commands  []command
 	Files     []rawFile
 }
 
@@ -73,6 +75,11 @@ func drawn(f figure.Figure) (template.HTML, error) {
 	return template.HTML(svg[bytes.Index(svg, []byte("<svg")):]), nil
 }
 
+// command is a launcher's command, as it is typed in a clone of the repository.
+func command(argv []string) string {
+	return format.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...))
+}
+
 // named returns the figures of these names.
 func named(all []figure.Figure, names ...string) []figure.Figure {
 	return slices.DeleteFunc(slices.Clone(all), func(f figure.Figure) bool { return !slices.Contains(names, f.Name) })
@@ -80,12 +87,6 @@ func named(all []figure.Figure, names ...string) []figure.Figure {
 
 // setting is one line of a list of settings.
 type setting struct{ Name, Value string }
-
-// command is lines to type, and why.
-type command struct {
-	Why   string
-	Lines []string
-}
 
 // rawFile is a JSON file inside a page. The template writes the value as JSON.
 type rawFile struct {

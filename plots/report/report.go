@@ -24,21 +24,17 @@ func Report(r *folder.Run) ([]byte, error) {
 	}
 	if r.WindowS > 0 {
 		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
-		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(describe(r)), grouped(r.Ops), format.Tenths(r.WindowS))
+		work := strings.TrimPrefix(folder.DescribeWork(r.Workload)+" on "+folder.DescribeTopology(r.Run), " on ")
+		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(work), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
 	over := runFigures(r)
 	p.Sections = append([]section{measurementSection(r), throughputSection(r, over)}, resourceSections(r, over)...)
 	p.Sections = append(p.Sections,
 		section{ID: "configuration", Title: "Configuration", Settings: settings(r)},
 		hardwareSection(r.Nodes),
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: reproduceRun(r)},
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Run: r},
 		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{{"run.json", r.Run}}})
 	return p.render()
-}
-
-// describe is a run's work and nodes.
-func describe(r *folder.Run) string {
-	return strings.TrimPrefix(folder.DescribeWork(r.Workload)+" on "+folder.DescribeTopology(r.Run), " on ")
 }
 
 // sentence begins with a capital letter.
@@ -90,7 +86,14 @@ func oneMachine(nodes []metrics.RunNode) bool {
 
 // resourceSections are a run's latency, what its nodes used, and what limited it.
 func resourceSections(r *folder.Run, over []figure.Figure) []section {
-	all := []section{latencySection(r, over), usageSection(r, over), bottleneckSection(r)}
+	all := []section{latencySection(r, over), usageSection(r, over)}
+	if b := r.Bottleneck; b != nil {
+		s := section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}}
+		if b.Figures != (metrics.BottleneckFigures{}) {
+			s.Run = r
+		}
+		all = append(all, s)
+	}
 	if r.Ceiling != nil {
 		all = append(all, section{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r})
 	}
@@ -140,19 +143,6 @@ func usageSection(r *folder.Run, over []figure.Figure) section {
 		if node.Soak != nil {
 			s.List = append(s.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
 		}
-	}
-	return s
-}
-
-// bottleneckSection says what limits a run, with the figures.
-func bottleneckSection(r *folder.Run) section {
-	b := r.Bottleneck
-	if b == nil {
-		return section{}
-	}
-	s := section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}}
-	if b.Figures != (metrics.BottleneckFigures{}) {
-		s.Run = r
 	}
 	return s
 }

@@ -78,23 +78,3 @@ func hardwareSection(nodes []metrics.RunNode) section {
 	}
 	return section{ID: "hardware", Brief: true, Title: "Hardware", Machines: machines}
 }
-
-// reproduceRun is the commands that repeat the run, and those for an interval.
-func reproduceRun(r *folder.Run) []command {
-	return append(again(r.Command, r.GitCommit, fmt.Sprintf("The seed of the operations is in it, or is the default, %s: it gives every worker the same operations, whose digests are in run.json.", r.Workload["seed"])),
-		command{"One run is one sample. For a median with its 95 % interval, and for scaling from 2 to 8 nodes:",
-			[]string{"./run-cluster.sh --trials 6", "./run-cluster.sh --sweep nodes=2,4,6,8 --trials 6"}})
-}
-
-// again is the commands that repeat a run or sweep; nil if its command is not known.
-func again(argv []string, commit, more string) []command {
-	if len(argv) == 0 {
-		return nil
-	}
-	var lines []string
-	if commit != "" {
-		lines = append(lines, "git checkout "+format.QuoteWord(commit))
-	}
-	lines = append(lines, format.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...)))
-	return []command{{"The exact command, in a clone of the repository. " + more, lines}}
-}

@@ -47,7 +47,7 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 		files = append(files, rawFile{"run.json", shown.Run})
 	}
 	p.Sections = append(p.Sections,
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Commands: again(s.Command, s.GitCommit, fmt.Sprintf("Trials that are interrupted go on with --resume. The seed of the trials' order was %d.", s.Seed))},
+		section{ID: "reproduce", Brief: true, Title: "Reproduce", Trials: s},
 		section{ID: "raw", Brief: true, Title: "Raw data", Files: files})
 	return p.render()
 }
@@ -98,7 +98,7 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 // sweepSections are the throughput of all trials, and the other sections of one
 // trial.
 func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []section {
-	throughput := section{ID: "throughput", Title: "Scaling", Figures: chart.ScalingFigures(s), Tables: lineTables(s)}
+	throughput := section{ID: "throughput", Title: "Scaling", Figures: chart.ScalingFigures(s), Lines: lineTables(s)}
 	if len(s.Knobs) == 0 {
 		throughput.Title = "Throughput"
 	}
@@ -236,57 +236,35 @@ func compared(s *folder.Sweep) []string {
 	return lines
 }
 
+// lineTable is a line of the figures by a knob, as a table with the law's parameters.
+type lineTable struct {
+	chart.Line
+	Caption, Head           string
+	Grows, Limited, Ceiling bool // it has the columns of the ideal, of the links' limit, of the ceiling
+}
+
 // lineTables are the lines of the figures by the first knob that has several
 // values.
-func lineTables(s *folder.Sweep) []table {
+func lineTables(s *folder.Sweep) []lineTable {
 	if len(s.Knobs) == 0 {
 		points := chart.PointsOf(s)
 		points[0].Value = "all trials"
-		return []table{tableOf("", figure.Axis{}, chart.Line{Points: points})}
+		return []lineTable{tableOf("", figure.Axis{}, chart.Line{Points: points})}
 	}
 	along := max(0, slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return len(k.Values) > 1 }))
 	x := chart.AxisOf(s.Knobs[along])
-	var tables []table
+	var tables []lineTable
 	for _, line := range chart.LinesOf(s, along, x) {
 		tables = append(tables, tableOf(s.Knobs[along].Name, x, line))
 	}
 	return tables
 }
 
-// tableOf is one line's table, with the law's parameters.
-func tableOf(knob string, x figure.Axis, line chart.Line) table {
-	head := strings.Trim(line.Name+": "+knob, ": ")
-	t := table{Names: []int{0}, Columns: []string{head, "servers + clients", "valid trials", "failed", "median ops/s", "95 % interval", "half-width"}}
-	if x.Grows {
-		t.Columns = append(t.Columns, "efficiency", "of this step")
-	}
-	limited := slices.ContainsFunc(line.Points, func(s chart.PointOnLine) bool { return s.Limit > 0 })
-	if limited {
-		t.Columns = append(t.Columns, "the links' limit", "share of it")
-	}
-	ceiling := slices.ContainsFunc(line.Points, func(s chart.PointOnLine) bool { return s.Headroom() > 0 })
-	if ceiling {
-		t.Columns = append(t.Columns, "headroom", "limited by")
-		t.Names = append(t.Names, len(t.Columns)-1)
-	}
-	for _, spot := range line.Points {
-		cells := pointCells(spot)
-		if x.Grows {
-			cells = append(cells, percent(spot.Efficiency()), percent(spot.Step))
-		}
-		if limited {
-			share := 0.0
-			if spot.Limit > 0 {
-				share = spot.Estimate.Median / spot.Limit
-			}
-			cells = append(cells, format.Count(spot.Limit), percent(share))
-		}
-		if ceiling {
-			limit, n := spot.Bottleneck()
-			cells = append(cells, fmt.Sprintf("%.2f x", spot.Headroom()), fmt.Sprintf("%s (%d of %d)", limit, n, len(spot.Valid)))
-		}
-		t.add(cells...)
-	}
+// tableOf is one line's table.
+func tableOf(knob string, x figure.Axis, line chart.Line) lineTable {
+	t := lineTable{Line: line, Head: strings.Trim(line.Name+": "+knob, ": "), Grows: x.Grows,
+		Limited: slices.ContainsFunc(line.Points, func(p chart.PointOnLine) bool { return p.Limit > 0 }),
+		Ceiling: slices.ContainsFunc(line.Points, func(p chart.PointOnLine) bool { return p.Headroom() > 0 })}
 	switch {
 	case line.Law != nil:
 		t.Caption = "Universal Scalability Law: " + chart.DescribeLaw(*line.Law, knob) + "."
@@ -296,22 +274,10 @@ func tableOf(knob string, x figure.Axis, line chart.Line) table {
 	return t
 }
 
-// pointCells are the cells that every table has of a point.
-func pointCells(s chart.PointOnLine) []string {
-	roles, median, width := absent, absent, absent
-	if s.Run != nil {
-		roles = fmt.Sprintf("%d + %d", s.Run.Count(metrics.Server), s.Run.Count(metrics.Client))
-	}
-	switch {
-	case s.Estimate.N > 0:
-		median = format.Count(s.Estimate.Median)
-	case s.Trials() > 0:
-		median = "no result"
-	}
-	if s.Estimate.Coverage > 0 {
-		width = fmt.Sprintf("%.2g %%", 100*s.Estimate.HalfWidth())
-	}
-	return []string{s.Value, roles, fmt.Sprint(len(s.Valid)), fmt.Sprint(len(s.Failed)), median, intervalWords(s.Estimate), width}
+// limitOf is what limits most of a point's valid trials, and how many of them.
+func limitOf(p chart.PointOnLine) string {
+	limit, n := p.Bottleneck()
+	return fmt.Sprintf("%s (%d of %d)", limit, n, len(p.Valid))
 }
 
 // sweepSettings are the settings that repeat the sweep, and those that all of its
