@@ -97,13 +97,13 @@ func noEOF(err error) error {
 type binaryServer struct {
 	binaryConn
 	limits  Limits
-	largest int       // body so far
-	waiting []byte    // replies
+	largest int // body so far
+	out     *bufio.Writer
 	opened  time.Time // the codec's clock starts here: time.Since is cheaper than time.Now
 }
 
 func newBinaryServer(conn net.Conn, features Features, limits Limits) serverCodec {
-	return &binaryServer{binaryConn: newBinaryConn(conn, features.CRC), limits: limits, opened: time.Now()}
+	return &binaryServer{binaryConn: newBinaryConn(conn, features.CRC), limits: limits, out: bufio.NewWriterSize(conn, MaxGroup), opened: time.Now()}
 }
 
 func (c *binaryServer) await() error {
@@ -167,19 +167,10 @@ func (c *binaryServer) readBatch(batch *kvs.Batch) error {
 // send sends a reply now or with the next one.
 func (c *binaryServer) send(h header, frame []byte) error {
 	c.seal(h, frame)
-	more := c.requested()
-	if len(c.waiting)+len(frame) > MaxGroup || !more && len(c.waiting) == 0 {
-		if err := c.flush(); err != nil {
-			return err
-		}
-		_, err := c.conn.Write(frame)
+	if _, err := c.out.Write(frame); err != nil || c.requested() {
 		return err
 	}
-	c.waiting = append(c.waiting, frame...)
-	if more {
-		return nil
-	}
-	return c.flush()
+	return c.out.Flush()
 }
 
 // requested reports whether another complete request has arrived. Its reply does not
@@ -193,19 +184,9 @@ func (c *binaryServer) requested() bool {
 	return err == nil && uint64(here) >= headerLen+uint64(bodySize(head))
 }
 
-// flush sends the waiting replies.
-func (c *binaryServer) flush() error {
-	if len(c.waiting) == 0 {
-		return nil
-	}
-	_, err := c.conn.Write(c.waiting)
-	c.waiting = c.waiting[:0]
-	return err
-}
-
 // Close first sends the waiting replies: the last bytes received may be malformed,
 // but the requests before them were executed.
-func (c *binaryServer) Close() error { return errors.Join(c.flush(), c.binaryConn.Close()) }
+func (c *binaryServer) Close() error { return errors.Join(c.out.Flush(), c.binaryConn.Close()) }
 
 // binaryClient is the client's end.
 type binaryClient struct {

@@ -1,22 +1,18 @@
 package wire
 
 import (
-	"bufio"
-	"encoding/binary"
+	"bytes"
 	"encoding/gob"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/rpc"
-	"reflect"
 
 	"kvlab/kvs"
 )
 
 // The gob messages of the labs: a request is a slice of structs with a key, a value
 // and a kind, a reply a slice of structs with a value. Keys and values are strings,
-// as in the labs' maps.
+// as in the labs' maps. A message is the body of a frame, which bounds its length.
 type gobOp struct {
 	Key   string
 	Value string
@@ -33,93 +29,52 @@ type gobResult struct {
 
 type gobReply struct{ Results []gobResult }
 
-// gobConn is what both ends of a gob connection share: net/rpc's gob codec, whose
-// types are not exported, with a bound on every message that it reads.
-type gobConn struct {
-	conn net.Conn
-	in   gobReader
-	dec  *gob.Decoder
-	out  *bufio.Writer
-	enc  *gob.Encoder
+// gobStream is the messages of a connection, which describe each type once. A decoded
+// batch may take about 40 times the memory of its message.
+type gobStream struct {
+	in  bytes.Reader // the last body
+	dec *gob.Decoder
+	out bytes.Buffer // the last frame
+	enc *gob.Encoder
 }
 
-func newGobConn(conn net.Conn, limits Limits) *gobConn {
-	c := &gobConn{conn: conn, in: gobReader{in: bufio.NewReaderSize(conn, 64<<10), limits: limits}, out: bufio.NewWriterSize(conn, 64<<10)}
-	c.dec, c.enc = gob.NewDecoder(&c.in), gob.NewEncoder(c.out)
-	return c
+func newGobStream() *gobStream {
+	s := new(gobStream)
+	s.dec, s.enc = gob.NewDecoder(&s.in), gob.NewEncoder(&s.out)
+	return s
 }
 
-func (c *gobConn) encode(header, body any) error {
-	return errors.Join(c.enc.Encode(header), c.enc.Encode(body), c.out.Flush())
+// frame returns the headroom and an encoded message. It is valid until the next call.
+func (s *gobStream) frame(message any) ([]byte, error) {
+	var headroom [headerLen]byte
+	s.out.Reset()
+	s.out.Write(headroom[:])
+	err := s.enc.Encode(message)
+	return s.out.Bytes(), err
 }
 
-func (c *gobConn) Close() error { return c.conn.Close() }
-
-// gobReader feeds a gob decoder and fails before a message that is too long; the
-// decoder itself accepts up to 8 GiB. A decoded batch may take about 40 times the
-// memory of its message.
-type gobReader struct {
-	in     *bufio.Reader
-	limits Limits
-	left   int // bytes of the current message, its length included
-}
-
-func (r *gobReader) Read(p []byte) (int, error) {
-	if r.left == 0 {
-		if err := r.next(); err != nil {
-			return 0, err
-		}
+func (s *gobStream) decode(body []byte, message any) error {
+	s.in.Reset(body)
+	if err := s.dec.Decode(message); err != nil {
+		return fmt.Errorf("%w gob: %w", kvs.ErrMalformed, noEOF(err))
 	}
-	n, err := r.in.Read(p[:min(len(p), r.left)])
-	r.left -= n
-	return n, err
-}
-
-// ReadByte keeps gob from reading ahead.
-func (r *gobReader) ReadByte() (byte, error) {
-	var b [1]byte
-	_, err := io.ReadFull(r, b[:])
-	return b[0], err
-}
-
-// next checks the length of the next message. A length below 128 is one byte; a
-// longer one is the negated number of its bytes, then these bytes in big-endian order.
-// next skips a message over a limit: closing a connection with unread bytes resets it,
-// and the error might not reach the client.
-func (r *gobReader) next() error {
-	prefix, err := r.in.Peek(1)
-	if err != nil {
-		return err
+	if s.in.Len() > 0 {
+		return fmt.Errorf("%w gob: %d bytes after the message", kvs.ErrMalformed, s.in.Len())
 	}
-	length := uint64(prefix[0])
-	if length >= 0x80 {
-		if prefix, err = r.in.Peek(1 + min(-int(int8(prefix[0])), 8)); err != nil {
-			return noEOF(err)
-		}
-		var wide [8]byte
-		copy(wide[9-len(prefix):], prefix[1:])
-		length = binary.BigEndian.Uint64(wide[:])
-	}
-	if length == 0 || length > kvs.MaxBody {
-		return fmt.Errorf("%w: a gob message of %d bytes; at most %d", errFrame, length, kvs.MaxBody)
-	}
-	size := len(prefix) + int(length)
-	if err := r.limits.check(int(length), 0); err != nil {
-		_, skipped := r.in.Discard(size)
-		return errors.Join(err, skipped)
-	}
-	r.left = size
 	return nil
 }
 
 // gobClient is the client's end.
-type gobClient struct{ *gobConn }
-
-func newGobClient(conn net.Conn, _ Features) rpc.ClientCodec {
-	return gobClient{newGobConn(conn, Limits{})}
+type gobClient struct {
+	binaryClient
+	*gobStream
 }
 
-func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
+func newGobClient(conn net.Conn, _ Features) rpc.ClientCodec {
+	return &gobClient{binaryClient{newBinaryConn(conn, false)}, newGobStream()}
+}
+
+func (c *gobClient) WriteRequest(r *rpc.Request, body any) error {
 	batch := body.(*kvs.Batch)
 	out := gobBatch{Ops: make([]gobOp, 0, batch.Len())}
 	var ops [256]kvs.Op
@@ -135,20 +90,24 @@ func (c gobClient) WriteRequest(r *rpc.Request, body any) error {
 			break
 		}
 	}
-	return c.encode(r, out)
+	frame, err := c.frame(out)
+	if err != nil {
+		return err
+	}
+	return c.write(header{kind: requestFrame, seq: r.Seq, count: uint32(batch.Len())}, frame)
 }
 
-func (c gobClient) ReadResponseHeader(r *rpc.Response) error { return c.dec.Decode(r) }
-
-func (c gobClient) ReadResponseBody(body any) error {
-	if body == nil {
-		return c.dec.DecodeValue(reflect.Value{})
-	}
-	var in gobReply
-	if err := c.dec.Decode(&in); err != nil {
+// ReadResponseBody reads the message into the reply's memory, which the results then
+// replace: gob copies them.
+func (c *gobClient) ReadResponseBody(body any) error {
+	if err := c.binaryClient.ReadResponseBody(body); err != nil || body == nil {
 		return err
 	}
 	reply := body.(*kvs.Reply)
+	var in gobReply
+	if err := c.decode(reply.Frame()[headerLen:], &in); err != nil {
+		return err
+	}
 	reply.Reset()
 	for i := range in.Results {
 		switch result := &in.Results[i]; {
@@ -164,61 +123,36 @@ func (c gobClient) ReadResponseBody(body any) error {
 }
 
 // gobServer is the server's end.
-type gobServer struct{ *gobConn }
-
-func newGobServer(conn net.Conn, _ Features, limits Limits) serverCodec {
-	return gobServer{newGobConn(conn, limits)}
+type gobServer struct {
+	*binaryServer
+	*gobStream
 }
 
-func (s gobServer) await() error {
-	_, err := s.in.in.Peek(1)
-	return err
+func newGobServer(conn net.Conn, features Features, limits Limits) serverCodec {
+	return gobServer{newBinaryServer(conn, features, limits).(*binaryServer), newGobStream()}
 }
 
+// read reads the message into the batch's memory, which the operations then replace: gob
+// copies them.
 func (s gobServer) read(r *Request) error {
-	var head rpc.Request
-	r.Err = nil
-	if err := s.dec.Decode(&head); err != nil {
+	if err := s.binaryServer.read(r); err != nil {
 		return err
 	}
-	r.Seq = head.Seq
-	if head.ServiceMethod != remoteMethod {
-		return fmt.Errorf("%w: a call of %.100q", errFrame, head.ServiceMethod)
-	}
-	r.Err = s.readBatch(&r.Batch)
+	r.Err = s.translate(&r.Batch)
 	return r.Err
 }
 
-func (s gobServer) write(r *Request) error {
-	head := rpc.Response{ServiceMethod: remoteMethod, Seq: r.Seq}
-	if r.Err != nil {
-		head.Error = r.Err.Error()
-		return s.encode(head, gobReply{})
-	}
-	out := gobReply{Results: make([]gobResult, r.Reply.Len())}
-	results := r.Reply.Results()
-	for i := range out.Results {
-		result, err := results.Next()
-		if err != nil {
-			return err
-		}
-		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
-	}
-	return s.encode(head, out)
-}
-
-// readBatch reads a request's body into the batch.
-func (s gobServer) readBatch(batch *kvs.Batch) error {
+func (s gobServer) translate(batch *kvs.Batch) error {
 	var in gobBatch
-	if err := s.dec.Decode(&in); err != nil {
-		return noEOF(err)
-	}
-	if err := s.in.limits.check(0, len(in.Ops)); err != nil {
+	announced := batch.Len()
+	if err := s.decode(batch.Frame()[headerLen:], &in); err != nil {
 		return err
 	}
+	if len(in.Ops) != announced {
+		return fmt.Errorf("%w batch: %d operations in a frame of %d", kvs.ErrMalformed, len(in.Ops), announced)
+	}
 	batch.Reset()
-	for i := range in.Ops {
-		op := &in.Ops[i]
+	for i, op := range in.Ops {
 		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
 			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
 		}
@@ -232,4 +166,24 @@ func (s gobServer) readBatch(batch *kvs.Batch) error {
 		}
 	}
 	return nil
+}
+
+func (s gobServer) write(r *Request) error {
+	if r.Err != nil {
+		return s.binaryServer.write(r)
+	}
+	out := gobReply{Results: make([]gobResult, r.Reply.Len())}
+	results := r.Reply.Results()
+	for i := range out.Results {
+		result, err := results.Next()
+		if err != nil {
+			return err
+		}
+		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
+	}
+	frame, err := s.frame(out)
+	if err != nil {
+		return err
+	}
+	return s.send(header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len())}, frame)
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/gob"
 	"errors"
 	"net"
 	"net/rpc"
@@ -59,16 +58,12 @@ func TestGobBomb(t *testing.T) {
 	options.Limits = DefaultLimits()
 	options.Limits.Batch = ops - 1
 	s := startServer(t, options, engine.NewMutex())
-	conn := s.rawConn(t, gobOptions)
-	var message bytes.Buffer
-	enc := gob.NewEncoder(&message)
-	bomb := struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)}
-	if err := errors.Join(enc.Encode(rpc.Request{ServiceMethod: remoteMethod}), enc.Encode(bomb)); err != nil {
-		t.Fatal(err)
-	}
-	conn.Write(message.Bytes())
-	if err := s.end(t); !errors.Is(err, errLimit) || !strings.Contains(err.Error(), "a batch of 131072 operations") {
-		t.Errorf("Serve: %v, want errLimit and the number", err)
+	bomb := gobMessage(t, struct{ Ops []struct{ Kind uint8 } }{make([]struct{ Kind uint8 }, ops)})
+	for announced, want := range map[uint32]error{ops: errLimit, 1: kvs.ErrMalformed} {
+		s.rawConn(t, gobOptions).Write(sealed(bomb, 1, announced, false))
+		if err := s.end(t); !errors.Is(err, want) || !strings.Contains(err.Error(), "131072 operations") {
+			t.Errorf("%d operations announced: %v, want %v and the number", announced, err, want)
+		}
 	}
 	if n := s.service.Counts()[options.Node]; n.Calls != 0 {
 		t.Errorf("%+v were applied, want nothing", n)
