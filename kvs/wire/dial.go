@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -57,13 +56,8 @@ func (o Options) reach(socket net.Conn, addr string) (conn net.Conn, server Hell
 	if err == nil {
 		server, err = o.greet(conn)
 	}
-	switch err = certificateRefused(err); {
-	case errors.Is(err, errForeign):
-		err = fmt.Errorf("server %s answers, but is no kvlab server: %w", addr, err)
-	case errors.Is(err, errSilent):
-		err = fmt.Errorf("server %s answers, but is no kvlab server, or one that hangs: %w", addr, err)
-	case err != nil:
-		err = fmt.Errorf("server %s: %w", addr, err)
+	if err != nil {
+		err = fmt.Errorf("server %s: %w", addr, certificateRefused(err))
 	}
 	return conn, server, err
 }

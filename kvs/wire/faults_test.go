@@ -12,11 +12,11 @@ import (
 func handshakeSize(t *testing.T, options Options) int64 {
 	t.Helper()
 	size := 0
-	for _, message := range []any{
-		hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: options.Hello},
-		answer{Proof: options.proof("client")},
+	for _, m := range []message{
+		{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: options.Hello},
+		{Proof: options.proof("client")},
 	} {
-		whole, err := seal(message)
+		whole, err := seal(m)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestForeignServer(t *testing.T) {
 	for name, addr := range addrs {
 		for _, options := range []Options{binaryOptions, encryptedOptions(t)} {
 			_, _, err := Dial(context.Background(), addr, options)
-			if want := "server " + addr + " answers, but is no kvlab server: "; err == nil || !strings.Contains(err.Error(), want) {
+			if want := "server " + addr + ": it answers, but is no kvlab server: "; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, TLS %t: error %v, want %q", name, options.TLS != nil, err, want)
 			}
 		}
@@ -84,7 +84,7 @@ func TestSilentServer(t *testing.T) {
 		}
 		_, _, err = options.reach(&hasty{Conn: socket}, addr)
 		socket.Close()
-		if want := addr + " answers, but is no kvlab server, or one that hangs: "; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if want := addr + ": it answers, but is no kvlab server, or one that hangs: "; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("TLS %t: error %v, want a timeout with %q", options.TLS != nil, err, want)
 		}
 	}

@@ -47,34 +47,18 @@ const (
 // refused again.
 var ErrRefused = errors.New("connection refused by handshake")
 
-// The errors for a peer that is not a kvlab program: it speaks another protocol, or
-// sends nothing.
-var (
-	errForeign = errors.New("unknown protocol")
-	errSilent  = errors.New("no handshake")
-)
+// errForeign reports that the peer is not a kvlab program.
+var errForeign = errors.New("unknown protocol")
 
-// The messages of the handshake.
-type (
-	hello struct {
-		Protocol int    `json:"protocol"`
-		Values   int    `json:"values"` // kvs.ValueFormat
-		Nonce    []byte `json:"nonce"`
-		Hello
-	}
-	challenge struct {
-		Hello
-		Nonce []byte `json:"nonce"`
-		Proof []byte `json:"proof"`
-		Error string `json:"error,omitempty"`
-	}
-	answer struct {
-		Proof []byte `json:"proof"`
-	}
-	welcome struct {
-		Error string `json:"error,omitempty"`
-	}
-)
+// message is any message of the handshake.
+type message struct {
+	Protocol int    `json:"protocol,omitempty"`
+	Values   int    `json:"values,omitempty"` // kvs.ValueFormat
+	Nonce    []byte `json:"nonce,omitempty"`
+	Proof    []byte `json:"proof,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Hello
+}
 
 // RestartedError reports that a server was restarted or replaced: its store is not
 // the one that the client loaded.
@@ -109,11 +93,11 @@ func (o Options) greet(conn net.Conn) (Hello, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
 	mine := newNonce()
-	if err := send(conn, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: o.Hello}); err != nil {
+	if err := send(conn, message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: o.Hello}); err != nil {
 		return Hello{}, err
 	}
-	var c challenge
-	if err := receive(conn, &c); err != nil {
+	c, err := receive(conn)
+	if err != nil {
 		return Hello{}, firstReplyError(err)
 	}
 	if c.Error != "" {
@@ -125,11 +109,11 @@ func (o Options) greet(conn net.Conn) (Hello, error) {
 	if o.KnownInstance != "" && o.KnownInstance != c.Instance {
 		return Hello{}, &RestartedError{Node: c.Node, Was: o.KnownInstance, Is: c.Instance}
 	}
-	if err := send(conn, answer{Proof: o.proof("client", c.Nonce, mine)}); err != nil {
+	if err := send(conn, message{Proof: o.proof("client", c.Nonce, mine)}); err != nil {
 		return Hello{}, err
 	}
-	var w welcome
-	if err := receive(conn, &w); err != nil {
+	w, err := receive(conn)
+	if err != nil {
 		return Hello{}, err
 	}
 	if w.Error != "" {
@@ -144,26 +128,26 @@ func (o Options) greet(conn net.Conn) (Hello, error) {
 func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, error) {
 	conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	defer conn.SetDeadline(time.Time{})
-	var h hello
-	if err := receive(conn, &h); errors.Is(err, errTLS) {
+	h, err := receive(conn)
+	if errors.Is(err, errTLS) {
 		return Hello{}, o.refuseInClear(conn, "the client was started with -tls, the server ("+o.Node+") without")
 	} else if err != nil {
 		return Hello{}, err
 	}
 	if why := o.objection(h); why != "" {
-		return Hello{}, refused(conn, errors.New(why), challenge{Hello: Hello{Node: o.Node}, Error: why})
+		return Hello{}, refused(conn, errors.New(why), message{Hello: Hello{Node: o.Node}, Error: why})
 	}
 	mine := newNonce()
-	if err := send(conn, challenge{Hello: o.Hello, Nonce: mine, Proof: o.proof("server", h.Nonce, mine)}); err != nil {
+	if err := send(conn, message{Hello: o.Hello, Nonce: mine, Proof: o.proof("server", h.Nonce, mine)}); err != nil {
 		return Hello{}, err
 	}
-	var a answer
-	if err := receive(conn, &a); err != nil {
+	a, err := receive(conn)
+	if err != nil {
 		return Hello{}, err
 	}
 	if !hmac.Equal(a.Proof, o.proof("client", mine, h.Nonce)) {
 		why := "this server (" + o.Node + ") belongs to another run: the client's token differs"
-		return Hello{}, refused(conn, errors.New(why), welcome{Error: why})
+		return Hello{}, refused(conn, errors.New(why), message{Error: why})
 	}
 	if attach != nil {
 		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // attach may have to wait
@@ -171,19 +155,19 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 		case errors.Is(err, service.ErrSuperseded):
 			return Hello{}, err // the client may connect again
 		case err != nil:
-			return Hello{}, refused(conn, err, welcome{Error: err.Error()})
+			return Hello{}, refused(conn, err, message{Error: err.Error()})
 		}
 	}
-	return h.Hello, send(conn, welcome{})
+	return h.Hello, send(conn, message{})
 }
 
 // refused sends the message with the reason, and returns the server's error.
-func refused(conn net.Conn, why error, message any) error {
-	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, message))
+func refused(conn net.Conn, why error, m message) error {
+	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, m))
 }
 
 // objection returns the server's reason to refuse a hello; "" accepts it.
-func (o Options) objection(h hello) string {
+func (o Options) objection(h message) string {
 	features := CheckCodec(h.Codec, h.Features)
 	switch {
 	case h.Protocol != protocol:
@@ -210,15 +194,17 @@ func firstReplyError(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%w within %v: %w", errSilent, handshakeTimeout, err)
+		return fmt.Errorf("it answers, but is no kvlab server, or one that hangs: no handshake within %v: %w", handshakeTimeout, err)
 	case errors.As(err, &record):
-		return fmt.Errorf("%w: it begins with %q", errForeign, record.RecordHeader[:])
+		return fmt.Errorf("it answers, but is no kvlab server: it begins with %q", record.RecordHeader)
+	case errors.Is(err, errForeign):
+		return fmt.Errorf("it answers, but is no kvlab server: %w", err)
 	}
 	return err
 }
 
-func send(conn net.Conn, message any) error {
-	sealed, err := seal(message)
+func send(conn net.Conn, m message) error {
+	sealed, err := seal(m)
 	if err == nil {
 		_, err = conn.Write(sealed)
 	}
@@ -233,52 +219,47 @@ const sumLen = len("#01234567")
 
 // seal encodes a message. Its newline makes servers of text protocols (HTTP, Redis)
 // answer at once, so that the client can recognize them.
-func seal(message any) ([]byte, error) {
-	body, err := json.Marshal(message)
+func seal(m message) ([]byte, error) {
+	body, err := json.Marshal(m)
 	body = append(body, '\n')
 	for slices.Contains([]byte{0x80, 21, 22}, byte(len(body)+sumLen)) { // see prefixLen
 		body = append(body, '\n')
 	}
-	body = fmt.Appendf(body, "#%08x", crc32.Checksum(body, castagnoli))
+	body = append(body, checksum(body)...)
 	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...), err
 }
 
-func receive(conn net.Conn, message any) error {
+func receive(conn net.Conn) (m message, err error) {
 	var head [prefixLen]byte // the size, and the first byte
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return fmt.Errorf("handshake: receive: %w", err)
+		return m, fmt.Errorf("handshake: receive: %w", err)
 	}
 	n := int(binary.LittleEndian.Uint16(head[:]))
 	switch {
 	case beginsTLS(head[:]):
-		return errTLS
+		return m, errTLS
 	case n < 1 || n > maxHandshake || head[2] != '{':
-		return fmt.Errorf("%w: it begins with %q", errForeign, head)
+		return m, fmt.Errorf("%w: it begins with %q", errForeign, head)
 	}
 	body := make([]byte, n)
 	body[0] = head[2]
 	if _, err := io.ReadFull(conn, body[1:]); err != nil {
-		return fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
+		return m, fmt.Errorf("handshake: receive %d bytes: %w", n, noEOF(err))
 	}
-	body, err := open(body)
-	if err == nil {
-		err = json.Unmarshal(body, message)
+	if m, err = open(body); err != nil {
+		err = fmt.Errorf("handshake: receive: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("handshake: receive: %w", err)
-	}
-	return nil
+	return m, err
 }
 
-// open checks a message's checksum and removes it. Peers of the first protocols send
-// none; objection refuses them by their protocol number.
-func open(body []byte) ([]byte, error) {
-	end := len(body) - sumLen
-	if end < 0 || body[end] != '#' {
-		return body, nil
+// open checks a message's checksum and decodes it.
+func open(body []byte) (m message, err error) {
+	text := body[:max(len(body)-sumLen, 0)]
+	if sum := body[len(text):]; string(sum) != checksum(text) {
+		return m, fmt.Errorf("%w: a message's checksum is %q, computed %s", errFrame, sum, checksum(text))
 	}
-	if sum := fmt.Sprintf("#%08x", crc32.Checksum(body[:end], castagnoli)); sum != string(body[end:]) {
-		return nil, fmt.Errorf("%w: a message's checksum is %s, computed %s", errFrame, body[end:], sum)
-	}
-	return body[:end], nil
+	err = json.Unmarshal(text, &m)
+	return m, err
 }
+
+func checksum(text []byte) string { return fmt.Sprintf("#%08x", crc32.Checksum(text, castagnoli)) }

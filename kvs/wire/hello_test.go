@@ -101,32 +101,34 @@ func TestHandshakeByHand(t *testing.T) {
 
 // tell and hear are the two halves of a peer that plays the handshake its own
 // way.
-func tell(t *testing.T, conn net.Conn, message any) {
+func tell(t *testing.T, conn net.Conn, m message) {
 	t.Helper()
-	if err := send(conn, message); err != nil {
+	if err := send(conn, m); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func hear(t *testing.T, conn net.Conn, message any) {
+func hear(t *testing.T, conn net.Conn) message {
 	t.Helper()
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
-	if err := receive(conn, message); err != nil {
+	m, err := receive(conn)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return m
 }
 
 // A stranger who does not know the token gets no session, whatever it answers
 // to the challenge; not even the server's own proof, sent back.
 func TestStrangerMeetsServer(t *testing.T) {
-	answers := map[string]func(c challenge, mine []byte) answer{
-		"nothing":            func(challenge, []byte) answer { return answer{} },
-		"the server's proof": func(c challenge, _ []byte) answer { return answer{Proof: c.Proof} },
-		"another token's proof": func(c challenge, mine []byte) answer {
-			return answer{Proof: Options{Token: "guess"}.proof("client", c.Nonce, mine)}
+	answers := map[string]func(c message, mine []byte) message{
+		"nothing":            func(message, []byte) message { return message{} },
+		"the server's proof": func(c message, _ []byte) message { return message{Proof: c.Proof} },
+		"another token's proof": func(c message, mine []byte) message {
+			return message{Proof: Options{Token: "guess"}.proof("client", c.Nonce, mine)}
 		},
-		"no token's proof": func(c challenge, mine []byte) answer {
-			return answer{Proof: Options{}.proof("client", c.Nonce, mine)}
+		"no token's proof": func(c message, mine []byte) message {
+			return message{Proof: Options{}.proof("client", c.Nonce, mine)}
 		},
 	}
 	s := startServer(t, binaryOptions, engine.NewMutex())
@@ -138,12 +140,10 @@ func TestStrangerMeetsServer(t *testing.T) {
 			}
 			defer conn.Close()
 			mine := newNonce()
-			tell(t, conn, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: Hello{Node: "stranger", Codec: "binary"}})
-			var c challenge
-			hear(t, conn, &c)
+			tell(t, conn, message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: mine, Hello: Hello{Node: "stranger", Codec: "binary"}})
+			c := hear(t, conn)
 			tell(t, conn, reply(c, mine))
-			var w welcome
-			hear(t, conn, &w)
+			w := hear(t, conn)
 			if !strings.Contains(w.Error, "belongs to another run") {
 				t.Errorf("the stranger is told %q", w.Error)
 			}
@@ -163,14 +163,14 @@ func TestServerObjects(t *testing.T) {
 	binary := Hello{Codec: "binary"}
 	tests := []struct {
 		name  string
-		hello hello
+		hello message
 		want  string
 	}{
-		{"a later protocol", hello{Protocol: protocol + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("speaks protocol %d, the client %d: use binaries of one build", protocol, protocol+1)},
-		{"no protocol", hello{Nonce: newNonce(), Hello: binary}, "use binaries of one build"},
-		{"a later value format", hello{Protocol: protocol, Values: kvs.ValueFormat + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("knows value format %d, the client %d: use binaries of one build", kvs.ValueFormat, kvs.ValueFormat+1)},
-		{"no codec", hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce()}, "-codec"},
-		{"no nonce", hello{Protocol: protocol, Values: kvs.ValueFormat, Hello: binary}, "nonce is too short"},
+		{"a later protocol", message{Protocol: protocol + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("speaks protocol %d, the client %d: use binaries of one build", protocol, protocol+1)},
+		{"no protocol", message{Nonce: newNonce(), Hello: binary}, "use binaries of one build"},
+		{"a later value format", message{Protocol: protocol, Values: kvs.ValueFormat + 1, Nonce: newNonce(), Hello: binary}, fmt.Sprintf("knows value format %d, the client %d: use binaries of one build", kvs.ValueFormat, kvs.ValueFormat+1)},
+		{"no codec", message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce()}, "-codec"},
+		{"no nonce", message{Protocol: protocol, Values: kvs.ValueFormat, Hello: binary}, "nonce is too short"},
 	}
 	s := startServer(t, binaryOptions, engine.NewMutex())
 	for _, test := range tests {
@@ -181,8 +181,7 @@ func TestServerObjects(t *testing.T) {
 			}
 			defer conn.Close()
 			tell(t, conn, test.hello)
-			var c challenge
-			hear(t, conn, &c)
+			c := hear(t, conn)
 			if !strings.Contains(c.Error, test.want) || len(c.Proof) != 0 {
 				t.Errorf("the server says %+v, want the error %q and no proof", c, test.want)
 			}
@@ -202,9 +201,8 @@ func TestClientMeetsImpostor(t *testing.T) {
 		near.Close()
 		met <- err
 	}()
-	var h hello
-	hear(t, far, &h)
-	tell(t, far, challenge{Hello: Hello{Node: "stale"}, Nonce: newNonce(), Proof: Options{Token: "guess"}.proof("server", h.Nonce, h.Nonce)})
+	h := hear(t, far)
+	tell(t, far, message{Hello: Hello{Node: "stale"}, Nonce: newNonce(), Proof: Options{Token: "guess"}.proof("server", h.Nonce, h.Nonce)})
 	if err := <-met; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "stale") {
 		t.Errorf("error %v, want a refusal that names the server", err)
 	}
@@ -216,7 +214,8 @@ func TestClientMeetsImpostor(t *testing.T) {
 // Peers that do not speak the handshake, seen from both sides. Each sends some
 // bytes and closes.
 func TestHandshakeMeetsGarbage(t *testing.T) {
-	message := func(text string) []byte {
+	whole := func(text string) []byte {
+		text += checksum([]byte(text))
 		return append(binary.LittleEndian.AppendUint16(nil, uint16(len(text))), text...)
 	}
 	tests := []struct {
@@ -226,12 +225,13 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 	}{
 		{"nothing", nil, "EOF"},
 		{"half a length", []byte{7}, "EOF"},
-		{"half a message", message(`{"protocol":1}`)[:9], "EOF"},
+		{"half a message", whole(`{"protocol":1}`)[:9], "EOF"},
 		{"a web browser", []byte("GET / HTTP/1.1\r\n\r\n"), `unknown protocol: it begins with "GET"`},
-		{"an oversized message", message(strings.Repeat(" ", maxHandshake+1)), "unknown protocol: it begins with"},
-		{"no JSON", message("hello"), "unknown protocol"},
-		{"broken JSON", message("{hello}"), "invalid character"},
-		{"JSON of another kind", message(`{"nonce":1}`), "cannot unmarshal"},
+		{"an oversized message", whole(strings.Repeat(" ", maxHandshake+1)), "unknown protocol: it begins with"},
+		{"no JSON", whole("hello"), "unknown protocol"},
+		{"no checksum", []byte("\x02\x00{}"), "checksum"},
+		{"broken JSON", whole("{hello}"), "invalid character"},
+		{"JSON of another kind", whole(`{"nonce":1}`), "cannot unmarshal"},
 	}
 	halves := map[string]func(net.Conn) error{
 		"greet": func(conn net.Conn) error { _, err := binaryOptions.greet(conn); return err },

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net"
 	"testing"
@@ -36,12 +35,12 @@ func newTape(text []byte) *tape {
 // handshake.
 func newClientTape(tb testing.TB, options Options, text []byte) *tape {
 	t := &tape{options: options, nonce: make([]byte, 16), text: text}
-	t.say(tb, hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: t.nonce, Hello: options.Hello})
+	t.say(tb, message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: t.nonce, Hello: options.Hello})
 	return t
 }
 
-func (t *tape) say(tb testing.TB, message any) {
-	whole, err := seal(message)
+func (t *tape) say(tb testing.TB, m message) {
+	whole, err := seal(m)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,15 +58,11 @@ func (t *tape) Write(b []byte) (int, error) {
 		t.shaken = true
 		return len(b), nil
 	}
-	var c challenge
-	said, err := open(b[2:])
-	if err == nil {
-		err = json.Unmarshal(said, &c)
-	}
+	c, err := open(b[2:])
 	if err != nil {
 		return 0, err
 	}
-	whole, err := seal(answer{Proof: t.options.proof("client", c.Nonce, t.nonce)})
+	whole, err := seal(message{Proof: t.options.proof("client", c.Nonce, t.nonce)})
 	if err != nil {
 		return 0, err
 	}

@@ -65,7 +65,7 @@ func (o Options) encrypt(conn net.Conn, addr string) (net.Conn, error) {
 	case errors.As(err, &untrusted):
 		return nil, fmt.Errorf("%w: the server's certificate: %w", ErrRefused, untrusted.Err)
 	case err != nil:
-		return nil, fmt.Errorf("handshake of TLS: %w", firstReplyError(err))
+		return nil, firstReplyError(fmt.Errorf("handshake of TLS: %w", err))
 	}
 	return secure, nil
 }
@@ -89,7 +89,7 @@ func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 
 // refuseInClear sends the reason for a refusal in a challenge without TLS.
 func (o Options) refuseInClear(conn net.Conn, why string) error {
-	err := refused(conn, errors.New(why), challenge{Hello: Hello{Node: o.Node}, Error: why})
+	err := refused(conn, errors.New(why), message{Hello: Hello{Node: o.Node}, Error: why})
 	linger(conn)
 	return err
 }

@@ -128,7 +128,7 @@ func TestClearIsRecognized(t *testing.T) {
 	config := encryptedOptions(t).TLS
 	config.ServerName = "127.0.0.1"
 	for n := range 300 {
-		whole, err := seal(hello{Hello: Hello{Node: strings.Repeat("n", n)}})
+		whole, err := seal(message{Hello: Hello{Node: strings.Repeat("n", n)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -275,7 +275,7 @@ func TestCheckCodec(t *testing.T) {
 		}
 		for flag, f := range wants {
 			ok := f.Dedup && c.supports.Dedup || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
-			h := hello{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Codec: c.name, Features: f}}
+			h := message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Codec: c.name, Features: f}}
 			if f.Retry {
 				h.Session.Connection = 1
 			}
