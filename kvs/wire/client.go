@@ -22,12 +22,12 @@ type Client struct {
 	codec *clientCodec
 }
 
-// newClient returns a client whose calls may take timeout; 0 sets no limit. closeFor
-// closes the codec's connection for a reason.
-func newClient(codec rpc.ClientCodec, timeout time.Duration, closeFor func(error)) *Client {
-	c := &clientCodec{ClientCodec: codec, closed: make(chan struct{})}
+// newClient returns a client whose calls on the codec's connection may take timeout; 0
+// sets no limit.
+func newClient(codec rpc.ClientCodec, timeout time.Duration, conn clientConn) *Client {
+	c := &clientCodec{ClientCodec: codec}
 	if timeout > 0 {
-		go watchdog(&c.sent, &c.answered, timeout, c.closed, closeFor)
+		go watchdog(&c.sent, &c.answered, timeout, conn.closed(), conn.closeFor)
 	}
 	return &Client{rpc: rpc.NewClientWithCodec(c), codec: c}
 }
@@ -73,7 +73,6 @@ type clientCodec struct {
 	sent     atomic.Uint64 // calls
 	answered atomic.Uint64
 	reading  uint64 // the call whose reply is being read, counted from 1
-	closed   chan struct{}
 	readErr  atomic.Pointer[error]
 }
 
@@ -106,11 +105,6 @@ func (c *clientCodec) keep(err error) {
 		kept := err // a copy: &err would allocate for each reply, good or not
 		c.readErr.Store(&kept)
 	}
-}
-
-func (c *clientCodec) Close() error {
-	close(c.closed)
-	return c.ClientCodec.Close()
 }
 
 // cause replaces the text in a call's error by the kept error, if it is the same, and adds

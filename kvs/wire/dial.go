@@ -23,8 +23,8 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, Hello, error) {
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	top := o.layers(conn)
-	return newClient(codecNamed(o.Codec).client(top, o.Features), o.CallTimeout, top.closeFor), server, nil
+	top := o.layers(context.Background(), conn)
+	return newClient(codecNamed(o.Codec).client(top, o.Features), o.CallTimeout, top), server, nil
 }
 
 // connect is Dial up to the codec.
@@ -66,12 +66,14 @@ func (o Options) reach(socket net.Conn, addr string) (conn net.Conn, server Hell
 type clientConn interface {
 	net.Conn
 	closeFor(reason error)
+	closed() <-chan struct{}
 }
 
-// layers wraps a client's connection as the options require.
-func (o Options) layers(conn net.Conn) clientConn {
+// layers wraps a client's connection as the options require. It is closed when ctx ends.
+func (o Options) layers(ctx context.Context, conn net.Conn) clientConn {
+	top := newClosableConn(ctx, conn)
 	if o.Shared {
-		return newGroupWriter(conn)
+		return newGroupWriter(top)
 	}
-	return &closableConn{Conn: conn}
+	return top
 }

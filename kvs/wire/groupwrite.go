@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"net"
+	"context"
 	"runtime"
 	"sync"
 )
@@ -16,12 +16,10 @@ const MaxGroup = 16 << 10
 // Read returns the reason.
 //
 // Write, Read and Close may be called concurrently. A Write that returns before
-// another begins is sent before it.
+// another begins is sent before it. Close loses the waiting bytes.
 type groupWriter struct {
-	closableConn
-	due    chan struct{} // holds one when bytes wait
-	closed chan struct{}
-	close  sync.Once
+	*closableConn
+	due chan struct{} // holds one when bytes wait
 
 	sending sync.Mutex // held while writing to Conn, and taken before mu
 	spare   []byte     // guarded by sending
@@ -31,8 +29,8 @@ type groupWriter struct {
 }
 
 // newGroupWriter starts a goroutine that ends with Close.
-func newGroupWriter(conn net.Conn) *groupWriter {
-	c := &groupWriter{closableConn: closableConn{Conn: conn}, due: make(chan struct{}, 1), closed: make(chan struct{})}
+func newGroupWriter(conn *closableConn) *groupWriter {
+	c := &groupWriter{closableConn: conn, due: make(chan struct{}, 1)}
 	go c.run()
 	return c
 }
@@ -41,7 +39,7 @@ func (c *groupWriter) run() {
 	for {
 		select {
 		case <-c.due:
-		case <-c.closed:
+		case <-c.closed():
 			return
 		}
 		// Other runnable goroutines may write soon: replies arrive together and
@@ -56,8 +54,8 @@ func (c *groupWriter) run() {
 
 // Write copies p or sends it. The caller may reuse p.
 func (c *groupWriter) Write(p []byte) (int, error) {
-	if reason := c.reason.Load(); reason != nil {
-		return 0, *reason
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
 	}
 	c.mu.Lock()
 	if len(c.waiting)+len(p) > MaxGroup {
@@ -96,10 +94,4 @@ func (c *groupWriter) flush(p []byte) error {
 		}
 	}
 	return nil
-}
-
-// Close closes the connection. Waiting bytes and calls without a reply are lost.
-func (c *groupWriter) Close() error {
-	c.close.Do(func() { close(c.closed) })
-	return c.Conn.Close()
 }

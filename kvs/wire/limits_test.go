@@ -209,8 +209,8 @@ func TestRequestTimer(t *testing.T) {
 			g := newRequestTimer(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
 			defer g.stop()
 			for i, turns := range test.turns {
-				if err := g.conn.reason.Load(); err != nil {
-					t.Fatalf("check %d: %v", i, *err)
+				if err := g.conn.ctx.Err(); err != nil {
+					t.Fatalf("check %d: %v", i, err)
 				}
 				for range turns {
 					g.turn()

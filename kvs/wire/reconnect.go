@@ -56,16 +56,14 @@ var errClosed = errors.New("the connection was closed")
 // newSession connects to a server. It fails when ctx ends.
 func newSession(ctx context.Context, addr string, o Options) (*session, Hello, error) {
 	o.Retry = true
-	o.Session.Connection = 1
-	conn, server, err := newSessionConn(ctx, addr, o)
+	s := &session{addr: addr, options: o}
+	s.pending.calls = make([]pendingCall, o.Session.Window)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	conn, server, err := s.connect(ctx)
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	s := &session{addr: addr, options: o, conn: conn}
-	s.pending.calls = make([]pendingCall, o.Session.Window)
-	s.options.KnownInstance = server.Instance
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	conn.watch(s)
+	s.conn, s.options.KnownInstance = conn, server.Instance
 	if o.CallTimeout > 0 {
 		go watchdog(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), s.cancel)
 	}
@@ -162,13 +160,12 @@ func (s *session) reconnect(cause error) error {
 		return err
 	}
 	s.conn = conn
-	conn.watch(s)
 	frames, calls := s.pending.frames(conn)
 	s.options.Retries.add(calls, cause)
 	// The reader reads meanwhile: a server whose replies are not read stops reading.
 	go func() {
 		defer s.sending.Unlock()
-		if _, err := conn.conn.Write(frames); err != nil {
+		if _, err := conn.Write(frames); err != nil {
 			conn.closeFor(err)
 		}
 	}()
@@ -190,8 +187,7 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: %w; the one before: %w", context.Cause(ctx), last, cause)
 		}
-		s.options.Session.Connection++
-		conn, _, err := newSessionConn(ctx, s.addr, s.options)
+		conn, _, err := s.connect(ctx)
 		if err == nil {
 			return conn, nil
 		}
@@ -205,43 +201,25 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 	}
 }
 
-// sessionConn is one connection of a session.
+// sessionConn is one connection of a session. It is closed when its session ends, or
+// after half a call timeout without a reply.
 type sessionConn struct {
 	*binaryClient
-	conn  clientConn
-	ended chan struct{} // closed with the connection
-	close sync.Once
-
-	unwatch func() bool
+	clientConn
 }
 
-func newSessionConn(ctx context.Context, addr string, o Options) (*sessionConn, Hello, error) {
-	conn, server, err := connect(ctx, addr, o)
+// connect makes the session's next connection.
+func (s *session) connect(ctx context.Context) (*sessionConn, Hello, error) {
+	s.options.Session.Connection++
+	conn, server, err := connect(ctx, s.addr, s.options)
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	top := o.layers(conn)
-	return &sessionConn{binaryClient: &binaryClient{newBinaryConn(top, o.CRC)}, conn: top, ended: make(chan struct{})}, server, nil
-}
-
-// watch closes the connection when its session ends, or after half a call timeout
-// without a reply.
-func (c *sessionConn) watch(s *session) {
-	c.unwatch = context.AfterFunc(s.ctx, func() { c.closeFor(context.Cause(s.ctx)) })
+	top := s.options.layers(s.ctx, conn)
 	if half := s.options.CallTimeout / 2; half > 0 {
-		go watchdog(&s.pending.sent, &s.pending.answered, half, c.ended, c.closeFor)
+		go watchdog(&s.pending.sent, &s.pending.answered, half, top.closed(), top.closeFor)
 	}
-}
-
-// closeFor closes the connection. Its current and later reads and writes return the
-// reason.
-func (c *sessionConn) closeFor(reason error) {
-	c.conn.closeFor(reason)
-	c.close.Do(func() {
-		c.unwatch()
-		close(c.ended)
-		_ = c.binaryClient.Close() // the reason says more
-	})
+	return &sessionConn{&binaryClient{newBinaryConn(top, s.options.CRC)}, top}, server, nil
 }
 
 // pendingCalls are a session's calls without a reply, in order, numbered from 0.

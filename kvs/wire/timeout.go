@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -54,14 +55,32 @@ func watchdog(sent, answered *atomic.Uint64, timeout time.Duration, closed <-cha
 // Read and Write then returns the reason.
 type closableConn struct {
 	net.Conn
-	reason atomic.Pointer[error]
+	ctx context.Context // ends when the connection is closed; its cause is the reason
+	end context.CancelCauseFunc
+}
+
+// newClosableConn returns a connection that is also closed when ctx ends.
+func newClosableConn(ctx context.Context, conn net.Conn) *closableConn {
+	c := &closableConn{Conn: conn}
+	c.ctx, c.end = context.WithCancelCause(ctx)
+	context.AfterFunc(c.ctx, func() { conn.Close() })
+	return c
 }
 
 // closeFor closes the connection. The first reason is kept.
 func (c *closableConn) closeFor(reason error) {
-	c.reason.CompareAndSwap(nil, &reason)
+	c.end(reason)
 	_ = c.Conn.Close() // the reason says more
 }
+
+func (c *closableConn) Close() error {
+	err := c.Conn.Close()
+	c.end(net.ErrClosed)
+	return err
+}
+
+// closed returns a channel that is closed with the connection.
+func (c *closableConn) closed() <-chan struct{} { return c.ctx.Done() }
 
 func (c *closableConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -75,10 +94,8 @@ func (c *closableConn) Write(p []byte) (int, error) {
 
 // cause returns the reason in place of an error.
 func (c *closableConn) cause(err error) error {
-	if err != nil {
-		if reason := c.reason.Load(); reason != nil {
-			return *reason
-		}
+	if err != nil && c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
 	}
 	return err
 }
@@ -86,7 +103,7 @@ func (c *closableConn) cause(err error) error {
 // requestTimer closes a connection whose client is too slow. It checks once a period,
 // so that a request costs two additions and no clock read.
 type requestTimer struct {
-	conn   closableConn
+	conn   *closableConn
 	limits Limits
 	period time.Duration
 	turns  atomic.Uint64 // odd from a request's first byte to its reply's last
@@ -98,7 +115,7 @@ type requestTimer struct {
 
 // newRequestTimer starts to watch a connection; stop ends it.
 func newRequestTimer(conn net.Conn, limits Limits) *requestTimer {
-	t := &requestTimer{conn: closableConn{Conn: conn}, limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
+	t := &requestTimer{conn: newClosableConn(context.Background(), conn), limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
 	if t.period > 0 {
 		t.timer = time.AfterFunc(1<<62, t.check)
 		t.timer.Reset(t.period) // not before t.timer is set: check resets it
