@@ -6,7 +6,6 @@ package driver
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"slices"
 	"time"
@@ -54,27 +53,19 @@ type Info struct {
 
 // Options say what a client talks to. The comments name the flags.
 type Options struct {
-	Transport     string        // -transport: the driver, TCP or InProcess
-	Node          string        // -node: this client's name
-	Hosts         []string      // -hosts: every server's address, in the order that the router numbers them
-	Token         string        // the run's secret
-	Engine        string        // -engine: of InProcess
-	Codec         string        // -codec
-	SocketBuffer  int           // -socket-buffer: bytes; 0 is the kernel's choice
-	CallTimeout   time.Duration // -call-timeout: for every call; above 0
-	wire.Features               // -dedup, -crc, -retry
-	TLS           *tls.Config   // -tls: how connections are encrypted; nil for not
+	Transport    string   // -transport: the driver, TCP or InProcess
+	Hosts        []string // -hosts: every server's address, in the order that the router numbers them
+	Engine       string   // -engine: of InProcess
+	wire.Options          // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retries and KnownInstance
 }
 
 // DefaultOptions are a client's of one server on this machine.
 func DefaultOptions() Options {
 	return Options{
-		Transport:   TCP,
-		Node:        "client",
-		Hosts:       []string{"127.0.0.1:8080"},
-		Engine:      engine.Names[0],
-		Codec:       wire.Codecs[0],
-		CallTimeout: 10 * time.Second,
+		Transport: TCP,
+		Hosts:     []string{"127.0.0.1:8080"},
+		Engine:    engine.Names[0],
+		Options:   wire.Options{Hello: wire.Hello{Node: "client", Codec: wire.Codecs[0]}, CallTimeout: 10 * time.Second},
 	}
 }
 

@@ -44,12 +44,9 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	n.mu.Lock()
 	o, instance := n.options, n.instances[server]
 	n.mu.Unlock()
-	w := wire.Options{
-		Hello: wire.Hello{Node: o.Node, Codec: o.Codec, Features: o.Features,
-			Placement: service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}},
-		Token: o.Token, TLS: o.TLS, SocketBuffer: o.SocketBuffer, Shared: n.use.Shared, CallTimeout: o.CallTimeout,
-		KnownInstance: instance,
-	}
+	w := o.Options
+	w.Placement = service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}
+	w.Shared, w.KnownInstance = n.use.Shared, instance
 	if o.Retry {
 		w.Retries = &n.retries
 		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}

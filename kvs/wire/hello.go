@@ -38,7 +38,7 @@ import (
 // The server answers an already executed request with its first reply. An instance
 // names a store: if it changes, the client's records are lost.
 const (
-	protocol         = 4
+	protocol         = 5
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 )
@@ -76,17 +76,11 @@ func (e *RestartedError) Error() string {
 func (o Options) proof(side string, nonces ...[]byte) []byte {
 	mac := hmac.New(sha256.New, []byte(o.Token))
 	mac.Write([]byte(side))
-	for _, nonce := range nonces {
-		mac.Write(nonce)
-	}
+	mac.Write(slices.Concat(nonces...))
 	return mac.Sum(nil)
 }
 
-func newNonce() []byte {
-	nonce := make([]byte, 16)
-	rand.Read(nonce) // never fails: crypto/rand ends the process first
-	return nonce
-}
+func newNonce() []byte { return []byte(rand.Text()) }
 
 // greet performs the client's half of the handshake and returns the server's hello.
 func (o Options) greet(conn net.Conn) (Hello, error) {
@@ -130,12 +124,13 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 	defer conn.SetDeadline(time.Time{})
 	h, err := receive(conn)
 	if errors.Is(err, errTLS) {
-		return Hello{}, o.refuseInClear(conn, "the client was started with -tls, the server ("+o.Node+") without")
-	} else if err != nil {
+		return Hello{}, o.refuseInClear(conn, fmt.Errorf("the client was started with -tls, the server (%s) without", o.Node))
+	}
+	if err != nil {
 		return Hello{}, err
 	}
-	if why := o.objection(h); why != "" {
-		return Hello{}, refused(conn, errors.New(why), message{Hello: Hello{Node: o.Node}, Error: why})
+	if why := o.objection(h); why != nil {
+		return Hello{}, o.refuse(conn, why)
 	}
 	mine := newNonce()
 	if err := send(conn, message{Hello: o.Hello, Nonce: mine, Proof: o.proof("server", h.Nonce, mine)}); err != nil {
@@ -146,8 +141,7 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 		return Hello{}, err
 	}
 	if !hmac.Equal(a.Proof, o.proof("client", mine, h.Nonce)) {
-		why := "this server (" + o.Node + ") belongs to another run: the client's token differs"
-		return Hello{}, refused(conn, errors.New(why), message{Error: why})
+		return Hello{}, o.refuse(conn, fmt.Errorf("this server (%s) belongs to another run: the client's token differs", o.Node))
 	}
 	if attach != nil {
 		conn.SetDeadline(time.Now().Add(2 * handshakeTimeout)) // attach may have to wait
@@ -155,37 +149,37 @@ func (o Options) admit(conn net.Conn, attach func(client Hello) error) (Hello, e
 		case errors.Is(err, service.ErrSuperseded):
 			return Hello{}, err // the client may connect again
 		case err != nil:
-			return Hello{}, refused(conn, err, message{Error: err.Error()})
+			return Hello{}, o.refuse(conn, err)
 		}
 	}
 	return h.Hello, send(conn, message{})
 }
 
-// refused sends the message with the reason, and returns the server's error.
-func refused(conn net.Conn, why error, m message) error {
-	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, m))
+// refuse sends the reason, and returns the server's error.
+func (o Options) refuse(conn net.Conn, why error) error {
+	return errors.Join(fmt.Errorf("%w: %w", ErrRefused, why), send(conn, message{Hello: Hello{Node: o.Node}, Error: why.Error()}))
 }
 
-// objection returns the server's reason to refuse a hello; "" accepts it.
-func (o Options) objection(h message) string {
+// objection returns the server's reason to refuse a hello, or nil.
+func (o Options) objection(h message) error {
 	features := CheckCodec(h.Codec, h.Features)
 	switch {
 	case h.Protocol != protocol:
-		return fmt.Sprintf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", o.Node, protocol, h.Protocol)
+		return fmt.Errorf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", o.Node, protocol, h.Protocol)
 	case h.Values != kvs.ValueFormat:
-		return fmt.Sprintf("the server (%s) knows value format %d, the client %d: use binaries of one build", o.Node, kvs.ValueFormat, h.Values)
+		return fmt.Errorf("the server (%s) knows value format %d, the client %d: use binaries of one build", o.Node, kvs.ValueFormat, h.Values)
 	case h.Codec != o.Codec:
-		return fmt.Sprintf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
+		return fmt.Errorf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
 	case features != nil:
-		return features.Error()
+		return features
 	case h.Retry != (h.Session != service.Session{}):
-		return "a client with -retry names its session, and no other client does"
+		return errors.New("a client with -retry names its session, and no other client does")
 	case h.Dedup && o.Null:
-		return "the server (" + o.Node + ") has one value for all keys, which -dedup would send once: its replies would not have the right size"
+		return fmt.Errorf("the server (%s) has one value for all keys, which -dedup would send once: its replies would not have the right size", o.Node)
 	case len(h.Nonce) < 16:
-		return "the client's nonce is too short"
+		return errors.New("the client's nonce is too short")
 	}
-	return ""
+	return nil
 }
 
 // firstReplyError returns an error that suggests another program as the server, if the

@@ -19,14 +19,11 @@ type tlsConn struct {
 
 func (c tlsConn) Close() error { return c.below.Close() }
 
-// handshake leaves the deadline in place if it fails: it also limits the refusal.
+// handshake leaves the deadline in place: it also limits a refusal. greet and admit set
+// theirs.
 func (c tlsConn) handshake() error {
 	c.SetDeadline(time.Now().Add(handshakeTimeout))
-	err := c.Handshake()
-	if err == nil {
-		c.SetDeadline(time.Time{})
-	}
-	return err
+	return c.Handshake()
 }
 
 // errTLS reports that only the other side uses TLS.
@@ -81,15 +78,15 @@ func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 	case err == nil:
 		return secure, nil
 	case isClear(err):
-		return nil, o.refuseInClear(conn, "the server ("+o.Node+") was started with -tls, the client without")
+		return nil, o.refuseInClear(conn, fmt.Errorf("the server (%s) was started with -tls, the client without", o.Node))
 	}
 	linger(conn) // TLS has said why
 	return nil, fmt.Errorf("handshake of TLS: %w", err)
 }
 
-// refuseInClear sends the reason for a refusal in a challenge without TLS.
-func (o Options) refuseInClear(conn net.Conn, why string) error {
-	err := refused(conn, errors.New(why), message{Hello: Hello{Node: o.Node}, Error: why})
+// refuseInClear is refuse without TLS.
+func (o Options) refuseInClear(conn net.Conn, why error) error {
+	err := o.refuse(conn, why)
 	linger(conn)
 	return err
 }

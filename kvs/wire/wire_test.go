@@ -280,7 +280,7 @@ func TestCheckCodec(t *testing.T) {
 				h.Session.Connection = 1
 			}
 			err, objection := CheckCodec(c.name, f), Options{Hello: Hello{Codec: c.name}}.objection(h)
-			if ok != (err == nil) || ok != (objection == "") || !ok && (!strings.HasPrefix(err.Error(), flag+": -codec "+c.name) || objection != err.Error()) {
+			if ok != (err == nil) || ok != (objection == nil) || !ok && (!strings.HasPrefix(err.Error(), flag+": -codec "+c.name) || objection.Error() != err.Error()) {
 				t.Errorf("%s with %s: error %v, the server's objection %q, want them: %t", c.name, flag, err, objection, !ok)
 			}
 		}
