@@ -16,7 +16,7 @@ import (
 func measurementSection(r *folder.Run) section {
 	s := section{ID: "method", Title: "How it was measured", List: measurement(r)}
 	if r.Total.Ops()+r.Applied.Ops() > 0 {
-		s.Tables = []table{countTable(r.Run)}
+		s.Run = r
 	} else {
 		s.Notes = []string{"The run ended before the counts of clients and servers could be compared."}
 	}
@@ -95,23 +95,20 @@ func sumClients(run metrics.Run) (loaded uint64, values metrics.Verification) {
 	return loaded, values
 }
 
-// countTable compares the operations that clients verified with those that servers
-// applied, per kind.
-func countTable(run metrics.Run) table {
-	t := table{Caption: "Exact counts, from load to drain", Columns: []string{"operations", "verified by clients", "applied by servers", "equal"}, Names: []int{0}}
-	add := func(name string, verified, applied uint64) {
-		equal := cell{"yes", "good"}
-		if verified != applied {
-			equal = cell{"NO", "bad"}
-		}
-		t.add(name, grouped(verified), grouped(applied), "")[3] = equal
-	}
+// kindCount is the operations of a kind that clients verified and that servers applied.
+type kindCount struct {
+	Kind              string
+	Verified, Applied uint64
+}
+
+// countsOf compares the operations that clients verified with those that servers
+// applied, per kind and in all.
+func countsOf(run metrics.Run) (all []kindCount) {
 	total, applied := run.Total.ByKind(), run.Applied.ByKind()
 	for kind, name := range metrics.KindNames {
-		add(name, total[kind], applied[kind])
+		all = append(all, kindCount{name, total[kind], applied[kind]})
 	}
-	add("all", run.Total.Ops(), run.Applied.Ops())
-	return t
+	return append(all, kindCount{"all", run.Total.Ops(), run.Applied.Ops()})
 }
 
 // disagreements lists the client-server pairs whose counts differ, and returns the

@@ -28,7 +28,7 @@ var layoutFiles embed.FS
 var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
-	"command": command, "quote": format.QuoteWord,
+	"command": command, "counts": countsOf, "quote": format.QuoteWord,
 	"drawn": drawn, "even": stats.MostEven,
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
@@ -53,6 +53,7 @@ type section struct {
 	Brief     bool // on paper, it shares a page
 	Lead      []string
 	List      []string
+	Of        string  // what its own tables are of, in their captions; "" for the run
 	Tables    []table // one without rows is left out
 	Lines     []lineTable
 	Notes     []string
@@ -126,32 +127,23 @@ type table struct {
 	Caption string
 	Columns []string
 	Names   []int // the columns that hold words
-	Rows    [][]cell
+	Rows    [][]string
+	Groups  int // of the last rows, each of which is about several nodes
 }
 
-// cell is one cell of a table. Class is its style: "good", "bad", "group" or "".
-type cell struct{ Text, Class string }
+// add appends a row.
+func (t *table) add(texts ...string) { t.Rows = append(t.Rows, texts) }
 
-// add appends a row of plain cells and returns it.
-func (t *table) add(texts ...string) []cell {
-	row := make([]cell, len(texts))
-	for i, text := range texts {
-		row[i].Text = text
-	}
-	t.Rows = append(t.Rows, row)
-	return row
-}
-
-// Class returns the style of a column's head, or of a cell in it.
-func (t table) Class(column int, in ...cell) string {
+// Class returns the style of a cell, or of a column's head, whose row is -1.
+func (t table) Class(row, column int) string {
 	var class []string
 	if slices.Contains(t.Names, column) {
 		class = append(class, "name")
 	}
-	for _, c := range in {
-		class = append(class, c.Class)
+	if row >= len(t.Rows)-t.Groups {
+		class = append(class, "group")
 	}
-	return strings.TrimSpace(strings.Join(class, " "))
+	return strings.Join(class, " ")
 }
 
 // print writes the table for a terminal.
@@ -159,8 +151,8 @@ func (t table) print(out io.Writer) {
 	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(aligned, strings.Join(t.Columns, "\t")+"\t")
 	for _, row := range t.Rows {
-		for _, c := range row {
-			fmt.Fprint(aligned, format.Label(c.Text, 32)+"\t")
+		for _, text := range row {
+			fmt.Fprint(aligned, format.Label(text, 32)+"\t")
 		}
 		fmt.Fprintln(aligned)
 	}

@@ -70,10 +70,8 @@ func nodeTable(run metrics.Run) table {
 	}
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		if used, ok := run.Usage[role]; ok && run.Count(role) > 1 {
-			row := t.add(append([]string{fmt.Sprintf("%d %ss", run.Count(role), role), string(role), absent}, usageTexts(used)...)...)
-			for i := range row {
-				row[i].Class = "group"
-			}
+			t.add(append([]string{fmt.Sprintf("%d %ss", run.Count(role), role), string(role), absent}, usageTexts(used)...)...)
+			t.Groups++
 		}
 	}
 	return t

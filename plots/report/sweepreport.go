@@ -138,8 +138,9 @@ func sweepMeasurement(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) s
 	}
 	one := measurementSection(shown)
 	one.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), one.List...)
+	one.Of = ", " + s.TrialName(trial)
 	for i := range one.Tables {
-		one.Tables[i].Caption += ", " + s.TrialName(trial)
+		one.Tables[i].Caption += one.Of
 	}
 	return one
 }
