@@ -28,7 +28,7 @@ func ParseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	var cfg Config
 	var text argsText
 	fs := newFlagSet(&cfg, &text, programs, defaultOut)
-	args, err := pairAB(fs, args)
+	args, err := pairAB(args)
 	if err != nil {
 		return cfg, err
 	}
@@ -47,23 +47,22 @@ func ParseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 // parse reads the flags and words of a command line.
 func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 	for len(args) > 0 {
-		if isText(fs, args[0], len(t.words)) {
-			t.words, args = append(t.words, args[0]), args[1:]
-			continue
-		}
-		err := fs.Parse(args)
-		if errors.Is(err, flag.ErrHelp) || isHelp(fs.Arg(0), t.words) {
-			return flag.ErrHelp
-		}
-		if err != nil {
-			if _, unknown := format.UnknownFlag(err, fs, "--"); unknown != nil {
-				err = unknown
+		if !isText(fs, args[0], len(t.words)) {
+			err := fs.Parse(args)
+			if errors.Is(err, flag.ErrHelp) || fs.Arg(0) == "help" && len(t.words) == 0 { // the labs' "help"
+				return flag.ErrHelp
 			}
-			return fmt.Errorf("%w (see --help)", format.WrongValue(err, fs))
+			if err != nil {
+				if _, unknown := format.UnknownFlag(err, fs, "--"); unknown != nil {
+					err = unknown
+				}
+				return fmt.Errorf("%w (see --help)", format.WrongValue(err, fs))
+			}
+			if args = fs.Args(); len(args) == 0 {
+				break
+			}
 		}
-		if args = fs.Args(); len(args) > 0 {
-			t.words, args = append(t.words, args[0]), args[1:]
-		}
+		t.words, args = append(t.words, args[0]), args[1:]
 	}
 	return nil
 }
@@ -82,11 +81,12 @@ func isText(fs *flag.FlagSet, word string, seen int) bool {
 		return false
 	}
 	f := fs.Lookup(name)
-	return f == nil || isProgramFlag(f) && (joined || isBool(f)) // whole as it stands, so it is the labs' form
+	if f == nil {
+		return true
+	}
+	program, ok := f.Value.(*programFlag)
+	return ok && (joined || program.Bool) // whole as it stands, so it is the labs' form
 }
-
-// isHelp reports whether the first positional word is the labs' "help".
-func isHelp(word string, seen []string) bool { return word == "help" && len(seen) == 0 }
 
 // wordNames are the meanings of the positional words.
 var wordNames = []string{"servers", "clients", "server-args", "client-args"}
@@ -170,12 +170,6 @@ func defineProgramFlags(fs *flag.FlagSet, programs plan.Flags, given *[]experime
 			}
 		}
 	}
-}
-
-// isProgramFlag reports whether a flag is the programs'.
-func isProgramFlag(f *flag.Flag) bool {
-	_, ok := f.Value.(*programFlag)
-	return ok
 }
 
 // commandLine is a command line with its program's name, as records keep it.

@@ -48,7 +48,7 @@ type Trials struct {
 	Seed   uint64             // --seed: of the order; 0: random
 	Resume string             // --resume: the folder of a sweep to continue
 	SLO    *experiment.Search // --slo: the promise of a search; nil: none
-	AB     []variant          // --ab: the two variants of a comparison; nil: none
+	AB     []string           // --ab: the two variants of a comparison; nil: none
 
 	Together bool // --together: both trials of a pair of --ab at the same time
 }
@@ -138,8 +138,8 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		return err
 	})
 	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs another commit's programs; the order within pairs of trials is random", func(text string) error {
-		v, err := parseVariant(text, programs)
-		t.AB = append(t.AB, v)
+		t.AB = append(t.AB, text)
+		_, _, err := applyVariant(text, plan.Spec{}, programs)
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")

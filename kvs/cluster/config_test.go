@@ -198,7 +198,7 @@ func TestProgramFlagsOfVariants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := cfg.Trials.AB[1].apply(cfg.Spec)
+	b, _, err := applyVariant(cfg.Trials.AB[1], cfg.Spec, testFlags)
 	if got := strings.Join(b.ClientArgs, " ") + " " + strings.Join(b.ServerArgs, " "); err != nil || got != "-batch=64 -batch=1024 -engine=slab" {
 		t.Errorf("variant B has %q, %v", got, err)
 	}

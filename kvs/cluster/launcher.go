@@ -121,7 +121,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return usage(err)
 	}
-	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes}
+	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration)}
 	if cfg.isSeries() {
 		return (&series{resolver: r}).run(ctx, args)
 	}

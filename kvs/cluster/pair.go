@@ -65,27 +65,18 @@ func pairUp(trials []job) {
 		if t.variant == metrics.VariantNames[1] {
 			t.plan = t.plan.OffsetPorts(other.plan)
 		}
-		t.stderr, t.barrier = newNamedWriter(writing, t.stderr, t.variant), barriers[i]
+		t.stderr, t.barrier = named(writing, t.stderr, t.variant), barriers[i]
 		t.run.Together = other.run.ID
 	}
 }
 
-// namedWriter puts a name in front of each line. It writes whole lines, so that two may
-// share a terminal.
-type namedWriter struct {
-	mu *sync.Mutex
-	remote.LineWriter
-}
-
-func newNamedWriter(mu *sync.Mutex, w io.Writer, name string) *namedWriter {
-	return &namedWriter{mu, remote.LineWriter{Take: func(line []byte) error {
+// named returns a writer that puts a name in front of each line. It writes whole lines, so
+// that two may share a terminal.
+func named(mu *sync.Mutex, w io.Writer, name string) io.Writer {
+	return &remote.LineWriter{Take: func(line []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
 		_, err := fmt.Fprintf(w, "%s: %s\n", name, line)
 		return err
-	}}}
-}
-
-func (n *namedWriter) Write(text []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.LineWriter.Write(text)
+	}}
 }

@@ -97,10 +97,10 @@ func TestOffsetPorts(t *testing.T) {
 }
 
 // Lines are whole, however they are written.
-func TestNamedWriter(t *testing.T) {
+func TestNamed(t *testing.T) {
 	var out bytes.Buffer
 	var mu sync.Mutex
-	a, b := newNamedWriter(&mu, &out, "A"), newNamedWriter(&mu, &out, "B")
+	a, b := named(&mu, &out, "A"), named(&mu, &out, "B")
 	for _, text := range []string{"one ", "and", " a half\nand"} {
 		if n, err := io.WriteString(a, text); n != len(text) || err != nil {
 			t.Errorf("%q: %d, %v", text, n, err)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"kvlab/kvs/cluster/nodes"
@@ -47,9 +46,6 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	case err != nil:
 		return at, err
 	}
-	if r.resolved == nil {
-		r.resolved = make(map[string]configuration)
-	}
 	r.resolved[key] = at
 	return at, nil
 }
@@ -57,19 +53,16 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 // configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit}
-	v, err := parseVariant(spec.Args, r.launcher.flags)
-	if err != nil {
+	var rev string
+	var err error
+	if at.cfg.Spec, rev, err = applyVariant(spec.Args, r.cfg.Spec, r.launcher.flags); err != nil {
 		return at, err
 	}
-	if v.rev != "" {
-		if at.commit, at.programs, err = r.builds.Programs(ctx, r.launcher.Root, v.rev); err != nil {
+	if rev != "" {
+		if at.commit, at.programs, err = r.builds.Programs(ctx, r.launcher.Root, rev); err != nil {
 			return at, err
 		}
 	}
-	if at.cfg.Spec, err = v.apply(r.cfg.Spec); err != nil {
-		return at, err
-	}
-	at.cfg.ServerArgs, at.cfg.ClientArgs = slices.Clone(at.cfg.ServerArgs), slices.Clone(at.cfg.ClientArgs)
 	for _, setting := range spec.Set {
 		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.launcher.flags); err != nil {
 			return at, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)

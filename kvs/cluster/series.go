@@ -80,8 +80,8 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 		plan.Seed = uint64(rand.Uint32()) // short enough to type
 	}
 	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
-	for _, v := range t.AB {
-		plan.Variants = append(plan.Variants, metrics.Variant{Args: v.text})
+	for _, text := range t.AB {
+		plan.Variants = append(plan.Variants, metrics.Variant{Args: text})
 	}
 	return plan
 }

@@ -27,11 +27,11 @@ func TestVariantApplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := cfg.Trials.AB[0].apply(cfg.Spec)
+	a, _, err := applyVariant(cfg.Trials.AB[0], cfg.Spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := cfg.Trials.AB[1].apply(cfg.Spec)
+	b, _, err := applyVariant(cfg.Trials.AB[1], cfg.Spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
