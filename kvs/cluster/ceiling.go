@@ -109,8 +109,9 @@ func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Wo
 		return experiment.Work{}, err
 	}
 	return experiment.Work{
-		Engine: server.Engine, Servers: uint64(plan.Count(metrics.Server)), Dedup: client.Dedup, AutoBatch: client.AutoBatch, Window: max(client.Window, 0),
-		Records: client.Records, ValueBytes: client.ValueSize,
+		Engine: server[metrics.EngineFlag], Servers: uint64(plan.Count(metrics.Server)), Window: max(client.Length("secs"), 0),
+		Records: client.Number("records"), ValueBytes: client.Number("value-size"),
+		Dedup: client.Is("dedup"), AutoBatch: client["batch"] == "auto",
 	}, nil
 }
 

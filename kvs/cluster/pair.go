@@ -22,7 +22,7 @@ func sameLengths(ctx context.Context, variants []configuration) error {
 		if err != nil {
 			return err
 		}
-		lengths[i] = [2]time.Duration{settings.WarmUp, settings.Window}
+		lengths[i] = [2]time.Duration{settings.Length("warmup"), settings.Length("secs")}
 	}
 	if lengths[0] != lengths[1] {
 		return fmt.Errorf("--together: the variants need the same -warmup and -secs: A has %v, B %v", lengths[0], lengths[1])

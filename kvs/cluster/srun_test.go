@@ -39,7 +39,7 @@ func TestSlurmNodes(t *testing.T) {
 		{"other order, other address", "12", "node[0-1]", "node1\nnode0 addr=10.9.9.9", []string{"--slurm"}, "\nnode0: client at 10.9.9.9, by srun"},
 		{"names without --slurm are for ssh", "12", "node[0-1]", "node0 addr=10.9.9.9\nnode1 addr=10.9.9.8", nil, "\nnode1: client at 10.9.9.8, by ssh node1\n"},
 		{"one node is this machine", "12", "node7", "", nil, "on this machine\n"},
-		{"one node", "12", "node7", "", []string{"--slurm"}, "error: a run needs at least a server and a client"},
+		{"one node", "12", "node7", "", []string{"--slurm"}, "error: a run needs at least 2 nodes, a server and a client"},
 		{"no job", "", "", "", []string{"--slurm"}, "error: SLURM_JOB_ID is not set): begin one with `salloc"},
 		{"a stranger", "12", "node[0-1]", "", []string{"--slurm", "--nodes", "node0,node9"}, "error: node node9 is not in Slurm job 12, which has node[0-1]"},
 		{"ssh and srun", "12", "node[0-1]", "node0 ssh=me@node0\nnode1", []string{"--slurm"}, "error: node node0 is reached by srun: it goes without ssh=me@node0"},

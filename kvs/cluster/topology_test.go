@@ -28,7 +28,7 @@ func TestTopologies(t *testing.T) {
 		{8, "7 1", "n0 n1 n2 n3 n4 n5 n6 | n7"},
 		{8, "8", "error: 8 servers and 1 client are more than the 8 nodes there are"},
 		{8, "5 4", "error: 5 servers and 4 clients are more than the 8 nodes there are"},
-		{1, "", "error: 1 node is named"},
+		{1, "", "error: a run needs at least 2 nodes, a server and a client"},
 		{2, "1 2", "error: 1 server and 2 clients are more than the 2 nodes"},
 
 		{0, "--symmetric", "node0 | node0"},

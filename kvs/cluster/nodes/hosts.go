@@ -1,9 +1,7 @@
 package nodes
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -20,23 +18,23 @@ var dataAddressForm = regexp.MustCompile(`^[0-9A-Za-z:][0-9A-Za-z:._-]*$`)
 
 // readHostsFile reads the nodes of a --hosts file.
 func readHostsFile(path string) ([]Node, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--hosts: %w", err)
 	}
-	defer f.Close()
-	return parseHosts(f, path)
+	return parseHosts(string(text), path)
 }
 
 // parseHosts reads nodes, one on each line. A # begins a comment. Errors name the file and
 // the line.
-func parseHosts(r io.Reader, file string) ([]Node, error) {
+func parseHosts(text, file string) ([]Node, error) {
 	var nodes []Node
 	lines := make(map[string]int) // of each name
-	scanner := bufio.NewScanner(r)
-	for number := 1; scanner.Scan(); number++ {
-		text, _, _ := strings.Cut(scanner.Text(), "#")
-		fields := strings.Fields(text)
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
@@ -49,9 +47,6 @@ func parseHosts(r io.Reader, file string) ([]Node, error) {
 		}
 		lines[node.Name] = number
 		nodes = append(nodes, node)
-	}
-	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("%s: no node in it; each line is %s", file, hostsForm)

@@ -20,7 +20,7 @@ node1 ssh=user@10.0.0.2:2222 addr=10.10.1.2   # the second
 		{Name: "node1", Way: Way{SSH, "user@10.0.0.2", "2222"}, Addr: "10.10.1.2"},
 		{Name: "big-1.lab", Way: Way{SSH, "fd00::1", "22"}, Addr: "fd00::1"},
 	}
-	got, err := parseHosts(strings.NewReader(text), "hosts.txt")
+	got, err := parseHosts(text, "hosts.txt")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parseHosts = %+v, %v; want %+v", got, err, want)
 	}
@@ -40,7 +40,7 @@ func TestParseHostsErrors(t *testing.T) {
 		{"a addr=\n", "f:1: addr=: needs"},
 	}
 	for _, test := range tests {
-		_, err := parseHosts(strings.NewReader(test.text), "f")
+		_, err := parseHosts(test.text, "f")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("parseHosts(%q): error %v, want %q", test.text, err, test.want)
 		}

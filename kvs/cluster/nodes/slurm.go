@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"kvlab/metrics/format"
 )
 
 // Slurm is the Slurm job that the launcher runs in, and Slurm's programs as paths or names
@@ -160,14 +157,11 @@ var endedStates = []string{
 func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, slurmTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.Scontrol, question...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %s", s.Scontrol, strings.Join(question, " "), cmp.Or(format.LastLine(stderr.String()), err.Error()))
+	answer, err := Output(exec.CommandContext(ctx, s.Scontrol, question...))
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", s.Scontrol, strings.Join(question, " "), err)
 	}
-	return stdout.String(), nil
+	return answer, err
 }
 
 // slurmField returns the value of a field in scontrol's one-line form: name=value fields

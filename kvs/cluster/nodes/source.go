@@ -35,12 +35,10 @@ func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, e
 	}
 	named, err := r.named()
 	switch {
-	case err != nil:
-		return nil, err
+	case err != nil || len(named) > 0 && !r.Slurm:
+		return named, err
 	case r.Slurm:
 		return job.named(ctx, named)
-	case len(named) > 0:
-		return named, nil
 	case job.Job != "":
 		return job.Nodes(ctx)
 	}

@@ -56,13 +56,11 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 func askTestbed(ctx context.Context, path, question string, parse func([]byte) ([]Node, error)) ([]Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, question)
-	cmd.WaitDelay = time.Second
-	answer, err := cmd.Output()
+	answer, err := Output(exec.CommandContext(ctx, path, question))
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := parse(answer)
+	nodes, err := parse([]byte(answer))
 	if err != nil {
 		return nil, err
 	}

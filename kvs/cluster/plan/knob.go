@@ -21,14 +21,10 @@ func (f Flags) has(role metrics.Role, name string) bool {
 // Set sets one knob.
 func (s *Spec) Set(name, value string, flags Flags) (err error) {
 	name = present(name)
-	nodes := 0
-	counts := map[string]*int{"nodes": &nodes, "servers": &s.Servers, "clients": &s.Clients}
+	counts := map[string]*int{"nodes": &s.Machines, "servers": &s.Servers, "clients": &s.Clients}
 	if count := counts[name]; count != nil {
 		if *count, err = ParseCount(value); err != nil {
-			return fmt.Errorf("number of %s %q: %w", name, value, err)
-		}
-		if nodes > 0 {
-			err = s.useNodes(nodes)
+			err = fmt.Errorf("number of %s %q: %w", name, value, err)
 		}
 		return err
 	}

@@ -27,13 +27,13 @@ func (p Programs) Needs(ctx context.Context, plan Plan) Needs {
 		return Needs{}
 	}
 	servers, clients := uint64(plan.Count(metrics.Server)), uint64(plan.Count(metrics.Client))
-	connections := cmp.Or(client.Connections, client.Workers)
+	connections := cmp.Or(client.Number("connections"), client.Number("workers")) // by default one for each worker at most
 	return Needs{
 		OpenFiles: map[metrics.Role]uint64{
 			metrics.Server: clients*connections + spareFiles,
 			metrics.Client: servers*connections + spareFiles,
 		},
-		Bytes:  client.Records * client.ValueSize / servers,
-		Public: server.AllowPublic,
+		Bytes:  client.Number("records") * client.Number("value-size") / servers,
+		Public: server.Is("allow-public"),
 	}
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,8 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
 )
 
 // settingsTimeout limits a program's answer to -settings, which takes milliseconds.
@@ -42,41 +41,23 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
 	var values metrics.FlagValues
 	err := p.ask(ctx, role, &values, append([]string{"-settings"}, args...)...)
-	return ReadSettings(values), err
+	return Settings(values), err
 }
 
 // ask runs a program and decodes its JSON answer. The error is the program's message.
 func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	text, err := Output(exec.CommandContext(ctx, p[role], args...))
-	if said := (saidError{}); errors.As(err, &said) {
-		return said
-	}
-	if err != nil {
+	text, err := nodes.Output(exec.CommandContext(ctx, p[role], args...))
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) { // without a message
 		return fmt.Errorf("ask %s for its %s: %w", Program(role), args[0][1:], err)
+	} else if err != nil {
+		return err
 	}
 	if err := json.Unmarshal([]byte(text), answer); err != nil {
 		return fmt.Errorf("%s %s: %w", Program(role), args[0], err)
 	}
 	return nil
-}
-
-// saidError is a failed program's last line of output.
-type saidError struct{ word string }
-
-func (e saidError) Error() string { return e.word }
-
-// Output runs a command and returns its standard output. If the command fails after a
-// message, the error is a saidError.
-func Output(cmd *exec.Cmd) (string, error) {
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && said.Len() > 0 {
-		err = saidError{format.LastLine(said.String())}
-	}
-	return string(out), err
 }
 
 // Flags asks both programs for their flags.

@@ -13,6 +13,7 @@ import (
 
 // Spec describes a trial's processes, from the command line.
 type Spec struct {
+	Machines   int      // number of nodes; 0: all
 	Servers    int      // number of servers; 0: half the nodes
 	Clients    int      // number of clients; 0: the rest of the nodes
 	ServerArgs []string // for every server, after the launcher's own

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
@@ -85,7 +86,7 @@ func Commit(ctx context.Context, root string) string {
 // checkout may belong to another user: Git starts no file monitor that its configuration
 // names.
 func Git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := plan.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...))
+	out, err := nodes.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...))
 	return strings.TrimSpace(out), err
 }
 
@@ -96,7 +97,7 @@ func buildNodes(ctx context.Context, source, bin string) error {
 		"./kvs/server/kvsserver", "./kvs/client/kvsclient")
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"))
-	if _, err := plan.Output(cmd); err != nil {
+	if _, err := nodes.Output(cmd); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
 	return nil

@@ -67,9 +67,9 @@ func (c *Controller) status(now time.Time) (text string, share float64) {
 	var length time.Duration // of the phase
 	switch settings := clients[0].settings(); c.phase {
 	case metrics.Window:
-		length = settings.Window
+		length = settings.Length("secs")
 	case metrics.WarmUp:
-		length = settings.WarmUp
+		length = settings.Length("warmup")
 		if c.extended {
 			length *= 2
 		}

@@ -27,7 +27,7 @@ const (
 // without -linearizable.
 func (c *Controller) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
-	unchecked := func(m *process) bool { return !m.settings().Linearizable }
+	unchecked := func(m *process) bool { return !m.settings().Is("linearizable") }
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}

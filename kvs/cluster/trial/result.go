@@ -38,7 +38,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		if m.config == nil {
 			continue
 		}
-		run.Seed = m.settings().Seed
+		run.Seed = m.settings().Number("seed")
 		run.Workload = make(map[string]string)
 		for _, flag := range m.config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag) {
 			run.Workload[flag] = m.config.Flags[flag]

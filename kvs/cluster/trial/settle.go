@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
@@ -33,7 +34,7 @@ func (c *Controller) settle(m *process) *plan.Fault {
 	c.settled = len(rates)
 	// The window opens at the end of the warm-up or its extension, but not before the
 	// command can reach every client: at one time on one clock.
-	warmUp, now := max(m.settings().WarmUp, 0), time.Now()
+	warmUp, now := max(m.settings().Length("warmup"), 0), time.Now()
 	opens := now.Add(max(c.begin.Add(warmUp).Sub(now), lead))
 	if c.extended {
 		opens = opens.Add(warmUp)
@@ -53,10 +54,10 @@ func (c *Controller) sendAt(moment time.Time, command node.Command) {
 // cent, the first half is a closed loop that measures the peak.
 func (m *process) unsettled() int {
 	s := m.settings()
-	if s.WarmUp < 0 || !s.RateIsShare {
+	if !strings.HasSuffix(s["rate"], "%") {
 		return 1
 	}
-	return 1 + int((s.WarmUp / 2).Seconds())
+	return 1 + int((max(s.Length("warmup"), 0) / 2).Seconds())
 }
 
 // warmUpRates returns the total operations per second of all clients, for each second of

@@ -47,10 +47,11 @@ func (c *Controller) workLimit() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {
 		s := m.settings()
-		if s.WarmUp < 0 || s.Window < 0 {
+		warmUp, window := s.Length("warmup"), s.Length("secs")
+		if warmUp < 0 || window < 0 {
 			return unlimited
 		}
-		longest = max(longest, 2*s.WarmUp+s.Window) // the warm-up may be extended
+		longest = max(longest, 2*warmUp+window) // the warm-up may be extended
 	}
 	return longest + drainLimit
 }
@@ -58,7 +59,7 @@ func (c *Controller) workLimit() time.Duration {
 // settings returns the settings that the process has reported.
 func (m *process) settings() plan.Settings {
 	if m.config == nil {
-		return plan.ReadSettings(nil)
+		return nil
 	}
-	return plan.ReadSettings(m.config.Flags)
+	return plan.Settings(m.config.Flags)
 }
