@@ -74,19 +74,19 @@ type PlannedTrial struct {
 // a folder without a sweep is fs.ErrNotExist.
 func ReadSweep(dir string) (Sweep, []Trial, error) {
 	var sweep Sweep
-	if err := readJSON(filepath.Join(dir, SweepFile), &sweep); err != nil {
+	if err := ReadJSON(filepath.Join(dir, SweepFile), &sweep); err != nil {
 		return sweep, nil, err
 	}
 	var trials []Trial
-	err := readJSON(filepath.Join(dir, TrialsFile), &trials)
+	err := ReadJSON(filepath.Join(dir, TrialsFile), &trials)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // interrupted in the first trial
 	}
 	return sweep, trials, err
 }
 
-// readJSON reads a file that holds one JSON value.
-func readJSON(path string, value any) error {
+// ReadJSON reads a file that holds one JSON value.
+func ReadJSON(path string, value any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -55,10 +55,7 @@ type Launcher struct {
 // its bin folder.
 func New(root string, stdout, stderr io.Writer) *Launcher {
 	return &Launcher{
-		Programs: plan.Programs{
-			metrics.Server: filepath.Join(root, "bin", plan.Program(metrics.Server)),
-			metrics.Client: filepath.Join(root, "bin", plan.Program(metrics.Client)),
-		},
+		Programs: plan.ProgramsIn(filepath.Join(root, "bin")),
 		Root:     root,
 		Testbed:  nodes.Testbed{Tmcc: "/usr/local/etc/emulab/tmcc", GeniGet: "geni-get"},
 		SSH:      "ssh",

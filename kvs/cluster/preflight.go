@@ -14,32 +14,24 @@ import (
 
 // preflight is --preflight: the preflight alone, with its whole table, or as JSON.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
-	runner, err := l.runner(at.cfg, at.programs)
-	if err != nil {
+	p, err := preflight.Run(ctx, l.target(at, l.runner(at.cfg, at.programs)))
+	err = explain(ctx, at.plan.Source(), err)
+	if errors.Is(err, plan.ErrInterrupted) || err != nil && p.Machines == nil {
 		return err
 	}
-	p, err := preflight.Run(ctx, l.target(at, runner))
-	if errors.Is(err, plan.ErrInterrupted) {
-		return plan.ErrInterrupted
-	}
-	if err != nil && p.Machines == nil {
-		return explain(ctx, at.plan.Source(), err)
-	}
-	text := []byte(preflight.Table(p))
 	if at.cfg.JSON {
-		var jsonErr error
-		if text, jsonErr = json.MarshalIndent(p, "", "  "); jsonErr != nil {
-			return jsonErr
+		out := json.NewEncoder(l.Stdout)
+		out.SetIndent("", "  ")
+		if err := out.Encode(p); err != nil {
+			return err
 		}
-		text = append(text, '\n')
-	}
-	if _, err := l.Stdout.Write(text); err != nil {
-		return err
+	} else {
+		fmt.Fprint(l.Stdout, preflight.Table(p))
 	}
 	if err == nil {
 		return nil
 	}
-	verdict := trial.VerdictOf(explain(ctx, at.plan.Source(), err))
+	verdict := trial.VerdictOf(err)
 	if !at.cfg.JSON {
 		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	}

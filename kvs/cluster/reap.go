@@ -19,10 +19,7 @@ func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 	if len(found) == 0 {
 		found = []nodes.Node{{Name: "this machine"}}
 	}
-	r, err := l.runner(cfg, l.Programs)
-	if err != nil {
-		return err
-	}
+	r := l.runner(cfg, l.Programs)
 	ended, errs := make([][]string, len(found)), make([]error, len(found))
 	remote.Each(len(found), remote.Parallel, func(i int) { ended[i], errs[i] = r.Reap(ctx, found[i]) })
 	for i, node := range found {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,11 +45,14 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 // reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
 // that are done. The command line, the git commit and the programs must be the same.
 func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock *os.File, err error) {
-	refuse := func(err error) ([]metrics.Trial, *os.File, error) {
-		return nil, nil, usage(fmt.Errorf("--resume %s: %w", dir, err))
-	}
+	defer func() {
+		if err != nil {
+			lock.Close() // a nil lock is ignored
+			err = usage(fmt.Errorf("--resume %s: %w", dir, err))
+		}
+	}()
 	if lock, err = dir.Lock(); err != nil {
-		return refuse(err)
+		return nil, nil, err
 	}
 	begun, done, err := metrics.ReadSweep(string(dir))
 	if err == nil {
@@ -62,12 +64,8 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 	if err == nil {
 		err = trial.PointLatest(filepath.Dir(string(dir)), dir.ID())
 	}
-	if err != nil {
-		lock.Close()
-		return refuse(err)
-	}
 	*today = begun
-	return done, lock, nil
+	return done, lock, err
 }
 
 // readRuns reads the runs of the valid trials.
@@ -76,12 +74,8 @@ func readRuns(dir trial.Folder, trials []metrics.Trial) error {
 		if !trial.Verdict.Valid {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(string(dir), trial.Folder, "run.json"))
-		if err != nil {
+		if err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), &trials[i].Run); err != nil {
 			return err
-		}
-		if err := json.Unmarshal(text, &trials[i].Run); err != nil {
-			return fmt.Errorf("%s/run.json: %w", trial.Folder, err)
 		}
 	}
 	return nil

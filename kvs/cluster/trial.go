@@ -66,12 +66,10 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer func() { err = explain(ctx, j.plan.Source(), err) }()
 	setup := trial.Setup{
 		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
+		Runner: l.runner(j.cfg, j.programs),
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()
-	if setup.Runner, err = l.runner(j.cfg, j.programs); err != nil {
-		return trial.New(setup), nil, err
-	}
 	target := l.target(j.configuration, setup.Runner)
 	found, err := preflight.Run(limited, target)
 	if len(found.Machines) > 0 {
@@ -99,6 +97,6 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 }
 
 // runner runs a configuration's programs on its nodes.
-func (l *Launcher) runner(cfg Config, programs plan.Programs) (*remote.Runner, error) {
+func (l *Launcher) runner(cfg Config, programs plan.Programs) *remote.Runner {
 	return remote.New(remote.Programs{SSH: l.SSH, SSHConfig: cfg.SSHConfig, Srun: l.Slurm.Srun}, programs)
 }

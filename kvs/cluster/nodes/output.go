@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os/exec"
 	"time"
@@ -19,4 +20,15 @@ func Output(cmd *exec.Cmd) (string, error) {
 		err = errors.New(line)
 	}
 	return string(out), err
+}
+
+// askTimeout limits a program's answer. Slurm's programs wait for slurmctld 10 s at a time
+// (MessageTimeout in slurm.conf(5)).
+const askTimeout = 20 * time.Second
+
+// Ask runs a program that answers at once and returns its output.
+func Ask(ctx context.Context, program string, question ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return Output(exec.CommandContext(ctx, program, question...))
 }

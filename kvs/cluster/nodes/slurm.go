@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -22,10 +21,6 @@ type Slurm struct {
 	Scontrol string
 	Srun     string
 }
-
-// slurmTimeout limits a query to slurmctld. Slurm's programs wait for it 10 s at a time
-// (MessageTimeout in slurm.conf(5)).
-const slurmTimeout = 20 * time.Second
 
 // endedTimeout limits the query for the job's end.
 const endedTimeout = 5 * time.Second
@@ -155,9 +150,7 @@ var endedStates = []string{
 
 // ask runs scontrol and returns its output.
 func (s Slurm) ask(ctx context.Context, question ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, slurmTimeout)
-	defer cancel()
-	answer, err := Output(exec.CommandContext(ctx, s.Scontrol, question...))
+	answer, err := Ask(ctx, s.Scontrol, question...)
 	if err != nil {
 		err = fmt.Errorf("%s %s: %w", s.Scontrol, strings.Join(question, " "), err)
 	}

@@ -10,12 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
-
-// discoveryTimeout limits a query to the testbed, which a server on the control network
-// answers.
-const discoveryTimeout = 20 * time.Second
 
 // Testbed is the CloudLab or Emulab experiment that this machine is part of. Its
 // fields are paths of programs, or names on PATH.
@@ -54,9 +49,7 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 }
 
 func askTestbed(ctx context.Context, path, question string, parse func([]byte) ([]Node, error)) ([]Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
-	answer, err := Output(exec.CommandContext(ctx, path, question))
+	answer, err := Ask(ctx, path, question)
 	if err != nil {
 		return nil, err
 	}

@@ -10,18 +10,23 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
-	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
-// settingsTimeout limits a program's answer to -settings, which takes milliseconds.
-const settingsTimeout = 20 * time.Second
-
 // Programs are the paths of the two programs on this machine.
 type Programs map[metrics.Role]string
+
+// ProgramsIn returns the programs in a folder.
+func ProgramsIn(bin string) Programs {
+	return Programs{
+		metrics.Server: filepath.Join(bin, Program(metrics.Server)),
+		metrics.Client: filepath.Join(bin, Program(metrics.Client)),
+	}
+}
 
 // Sums are the programs' SHA-256.
 func (p Programs) Sums() (map[metrics.Role]string, error) {
@@ -46,9 +51,7 @@ func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string
 
 // ask runs a program and decodes its JSON answer. The error is the program's message.
 func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
-	defer cancel()
-	text, err := nodes.Output(exec.CommandContext(ctx, p[role], args...))
+	text, err := nodes.Ask(ctx, p[role], args...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) { // without a message
 		return fmt.Errorf("ask %s for its %s: %w", Program(role), args[0][1:], err)
 	} else if err != nil {

@@ -52,11 +52,8 @@ func runnerHere(t *testing.T, text string) *remote.Runner {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r, err := remote.New(remote.Programs{}, plan.Programs{metrics.Server: path})
-	if err == nil {
-		err = r.Deploy(t.Context(), []plan.Place{{Role: metrics.Server}})
-	}
-	if err != nil {
+	r := remote.New(remote.Programs{}, plan.Programs{metrics.Server: path})
+	if err := r.Deploy(t.Context(), []plan.Place{{Role: metrics.Server}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -91,12 +88,8 @@ func TestProbeThatEnds(t *testing.T) {
 // fit returns a machine without findings.
 func fit(name string, role metrics.Role) *machine {
 	at := nodes.Node{Name: name, Way: nodes.Way{Kind: nodes.SSH, To: name}}
-	runner, err := remote.New(remote.Programs{}, nil)
-	if err != nil {
-		panic(err)
-	}
 	return &machine{
-		way:   runner.Way(at),
+		way:   remote.New(remote.Programs{}, nil).Way(at),
 		place: plan.Place{Node: at, Name: name, Role: role, Data: "10.10.1.1"},
 		Machine: metrics.Machine{
 			Nodes: []string{name}, Roles: []metrics.Role{role}, ClockBefore: &metrics.ClockOffset{OffsetS: 0.001, BoundS: 0.0001},

@@ -12,7 +12,6 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
-	"kvlab/metrics"
 )
 
 // Builds holds the programs of other commits, in one temporary folder that Remove
@@ -47,18 +46,15 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	if _, err = Git(ctx, root, "clone", "--quiet", "--shared", "--no-checkout", root, source); err == nil {
 		_, err = Git(ctx, source, "checkout", "--quiet", "--detach", commit)
 	}
+	bin := filepath.Join(dir, "bin")
 	if err == nil {
-		err = buildNodes(ctx, source, filepath.Join(dir, "bin"))
+		err = buildNodes(ctx, source, bin)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
 	}
-	paths = make(plan.Programs)
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		paths[role] = filepath.Join(dir, "bin", plan.Program(role))
-	}
-	b.ready[commit] = paths
-	return commit, paths, os.RemoveAll(source)
+	b.ready[commit] = plan.ProgramsIn(bin)
+	return commit, b.ready[commit], os.RemoveAll(source)
 }
 
 // Remove removes all programs.

@@ -11,12 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
@@ -65,15 +65,11 @@ type copyKey struct {
 func keyOf(p plan.Place) copyKey { return copyKey{p.Node.Name, p.Role} }
 
 // New returns a Runner of programs that reaches nodes through ways.
-func New(ways Programs, programs plan.Programs) (*Runner, error) {
-	system, err := exec.Command("uname", "-sm").Output()
-	if err != nil {
-		return nil, fmt.Errorf("uname -sm: %w", err)
-	}
-	return &Runner{
-		ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums),
-		system: strings.TrimSpace(string(system)), login: loginTimeout,
-	}, nil
+func New(ways Programs, programs plan.Programs) *Runner {
+	var name unix.Utsname
+	_ = unix.Uname(&name) // has no error for a valid pointer
+	system := unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Machine[:])
+	return &Runner{ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums), system: system, login: loginTimeout}
 }
 
 // Way returns the way to the node.

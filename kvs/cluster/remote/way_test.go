@@ -162,13 +162,10 @@ func TestLoginThatHangs(t *testing.T) {
 		ways := Programs{SSH: script(t, "ssh", tt.node)}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := New(ways, plan.Programs{metrics.Server: program})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := New(ways, plan.Programs{metrics.Server: program})
 			r.login = limit
 			begun := time.Now()
-			err = r.Deploy(t.Context(), []plan.Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
+			err := r.Deploy(t.Context(), []plan.Place{{Name: "node0", Role: metrics.Server, Node: nodes.Node{Name: "node0", Way: nodes.Way{Kind: nodes.SSH, To: "node0"}}}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || time.Since(begun) > 50*time.Second {
 				t.Errorf("%v after %v, want %q", err, time.Since(begun), tt.want)
 			}
