@@ -36,11 +36,12 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
-	work, err := workOf(ctx, at.programs, at.plan)
-	if err != nil {
-		return &metrics.Ceiling{Note: format.OneLine(err.Error())}, ctx.Err()
-	}
-	kinds := work.Ceilings()
+	client := at.settings[metrics.Client]
+	kinds := experiment.Work{
+		Engine: at.settings[metrics.Server][metrics.EngineFlag], Servers: uint64(at.plan.Count(metrics.Server)), Window: max(client.Length("secs"), 0),
+		Records: client.Number("records"), ValueBytes: client.Number("value-size"),
+		Dedup: client.Is("dedup"), AutoBatch: client["batch"] == "auto",
+	}.Ceilings()
 	if len(kinds) == 0 {
 		return nil, nil
 	}
@@ -96,23 +97,6 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of
 		return noCeiling(run.Verdict.String())
 	}
 	return metrics.Trial{OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}
-}
-
-// workOf asks the programs for the work that a plan's arguments describe.
-func workOf(ctx context.Context, p plan.Programs, plan plan.Plan) (experiment.Work, error) {
-	server, err := p.Settings(ctx, metrics.Server, plan.ServerArgs)
-	if err != nil {
-		return experiment.Work{}, err
-	}
-	client, err := p.Settings(ctx, metrics.Client, plan.ClientArgs)
-	if err != nil {
-		return experiment.Work{}, err
-	}
-	return experiment.Work{
-		Engine: server[metrics.EngineFlag], Servers: uint64(plan.Count(metrics.Server)), Window: max(client.Length("secs"), 0),
-		Records: client.Number("records"), ValueBytes: client.Number("value-size"),
-		Dedup: client.Is("dedup"), AutoBatch: client["batch"] == "auto",
-	}, nil
 }
 
 // overlaid returns the plan with a ceiling's changes, or an error if a machine has no

@@ -15,14 +15,11 @@ import (
 )
 
 // sameLengths refuses --together for variants whose warm-ups or windows differ in length.
-func sameLengths(ctx context.Context, variants []configuration) error {
+func sameLengths(variants []configuration) error {
 	var lengths [2][2]time.Duration
 	for i, at := range variants {
-		settings, err := at.programs.Settings(ctx, metrics.Client, at.plan.ClientArgs)
-		if err != nil {
-			return err
-		}
-		lengths[i] = [2]time.Duration{settings.Length("warmup"), settings.Length("secs")}
+		client := at.settings[metrics.Client]
+		lengths[i] = [2]time.Duration{client.Length("warmup"), client.Length("secs")}
 	}
 	if lengths[0] != lengths[1] {
 		return fmt.Errorf("--together: the variants need the same -warmup and -secs: A has %v, B %v", lengths[0], lengths[1])

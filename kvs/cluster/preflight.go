@@ -40,5 +40,5 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 
 // target is what a configuration's preflight looks at.
 func (l *Launcher) target(at configuration, runner *remote.Runner) preflight.Target {
-	return preflight.Target{Plan: at.plan, Programs: at.programs, Runner: runner, Out: at.cfg.Out, Leave: l.timeouts.Leave}
+	return preflight.Target{Plan: at.plan, Needs: at.plan.Needs(at.settings), Runner: runner, Out: at.cfg.Out, Leave: l.timeouts.Leave}
 }

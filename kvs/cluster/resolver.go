@@ -17,7 +17,8 @@ type configuration struct {
 	cfg      Config
 	plan     plan.Plan
 	programs plan.Programs
-	commit   string // of the programs
+	settings map[metrics.Role]plan.Settings // of the programs, final
+	commit   string                         // of the programs
 }
 
 // resolver turns an experiment's specs into configurations on the nodes.
@@ -69,7 +70,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		}
 	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
-		err = at.programs.Check(ctx, at.plan)
+		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
 	if err != nil && len(spec.Set) > 0 {
 		err = fmt.Errorf("--sweep, at %s: %w", spec.Name, err)

@@ -124,7 +124,7 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 		}
 	}
 	if s.plan.Together {
-		err = sameLengths(ctx, known)
+		err = sameLengths(known)
 	}
 	return known, err
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"context"
 
 	"kvlab/metrics"
 )
@@ -18,15 +17,10 @@ type Needs struct {
 // logs, /proc.
 const spareFiles = 64
 
-// Needs computes a plan's needs from the programs' final settings. They are empty if a
-// program does not answer: it will fail as a node.
-func (p Programs) Needs(ctx context.Context, plan Plan) Needs {
-	server, serverErr := p.Settings(ctx, metrics.Server, plan.ServerArgs)
-	client, clientErr := p.Settings(ctx, metrics.Client, plan.ClientArgs)
-	if serverErr != nil || clientErr != nil {
-		return Needs{}
-	}
-	servers, clients := uint64(plan.Count(metrics.Server)), uint64(plan.Count(metrics.Client))
+// Needs computes the plan's needs from the programs' final settings.
+func (p Plan) Needs(settings map[metrics.Role]Settings) Needs {
+	client := settings[metrics.Client]
+	servers, clients := uint64(p.Count(metrics.Server)), uint64(p.Count(metrics.Client))
 	connections := cmp.Or(client.Number("connections"), client.Number("workers")) // by default one for each worker at most
 	return Needs{
 		OpenFiles: map[metrics.Role]uint64{
@@ -34,6 +28,6 @@ func (p Programs) Needs(ctx context.Context, plan Plan) Needs {
 			metrics.Client: servers*connections + spareFiles,
 		},
 		Bytes:  client.Number("records") * client.Number("value-size") / servers,
-		Public: server.Is("allow-public"),
+		Public: settings[metrics.Server].Is("allow-public"),
 	}
 }

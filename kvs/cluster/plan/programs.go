@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
@@ -39,14 +38,6 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 		sums[role] = sum
 	}
 	return sums, nil
-}
-
-// Settings runs the local program of a role with -settings and returns its final flag
-// values. The error is the program's message about a wrong argument.
-func (p Programs) Settings(ctx context.Context, role metrics.Role, args []string) (Settings, error) {
-	var values metrics.FlagValues
-	err := p.ask(ctx, role, &values, append([]string{"-settings"}, args...)...)
-	return Settings(values), err
 }
 
 // ask runs a program and decodes its JSON answer. The error is the program's message.
@@ -77,22 +68,22 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 }
 
 // Check makes both programs parse the arguments of the plan's first place of their role,
-// before any process starts.
-func (p Programs) Check(ctx context.Context, plan Plan) error {
-	first := make(map[metrics.Role]Place)
+// before any process starts, and returns the final values of their flags.
+func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]Settings, error) {
+	servers := plan.Count(metrics.Server)
 	var hosts []string
-	for _, place := range slices.Backward(plan.Places) {
-		first[place.Role] = place
-		if place.Role == metrics.Server {
-			hosts = append(hosts, place.Listen)
-		}
+	for _, place := range plan.Places[:servers] {
+		hosts = append(hosts, place.Listen)
 	}
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		if _, err := p.Settings(ctx, role, plan.Args(first[role], 0, hosts)); err != nil {
-			return err
+	settings := make(map[metrics.Role]Settings)
+	for _, place := range []Place{plan.Places[0], plan.Places[servers]} {
+		var values metrics.FlagValues
+		if err := p.ask(ctx, place.Role, &values, append([]string{"-settings"}, plan.Args(place, 0, hosts)...)...); err != nil {
+			return nil, err
 		}
+		settings[place.Role] = Settings(values)
 	}
-	return nil
+	return settings, nil
 }
 
 // Sha256File returns the SHA-256 of a file's content, in hex.

@@ -28,18 +28,17 @@ const (
 
 // Target is what a preflight checks.
 type Target struct {
-	Plan     plan.Plan
-	Programs plan.Programs // their settings determine the plan's needs
-	Runner   *remote.Runner
-	Out      string        // folder of the run's files
-	Leave    time.Duration // limit for a probe's exit
+	Plan   plan.Plan
+	Needs  plan.Needs
+	Runner *remote.Runner
+	Out    string        // folder of the run's files
+	Leave  time.Duration // limit for a probe's exit
 }
 
 // Run copies the programs to the plan's machines and checks whether a run may start
 // there. Its error joins a fault for every failure, or is plan.ErrInterrupted.
 func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	p := metrics.Preflight{Started: time.Now(), Findings: []metrics.Finding{}}
-	needs := t.Programs.Needs(ctx, t.Plan)
 	p.Findings = append(p.Findings, outFindings(t.Out)...)
 	s := t.survey()
 	if err := s.blame(t.Runner.Deploy(ctx, t.Plan.Places)); err != nil {
@@ -53,7 +52,7 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 		p.Machines = append(p.Machines, m.Machine)
 	}
 	p.RTTs = rtts
-	p.Findings = append(p.Findings, findings(s.machines, rtts, needs)...)
+	p.Findings = append(p.Findings, findings(s.machines, rtts, t.Needs)...)
 	// Failures first ("fail" is before "warn"): the verdict is the first of them.
 	slices.SortStableFunc(p.Findings, func(a, b metrics.Finding) int { return cmp.Compare(a.Grade, b.Grade) })
 	p.LengthS = time.Since(p.Started).Seconds()

@@ -15,7 +15,12 @@ type local struct{}
 
 // Command executes the words.
 func (local) Command(ctx context.Context, _ nodes.Node, words ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	return command(ctx, words[0], words[1:]...)
+}
+
+// command returns a process of this machine that leads its own process group.
+func command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }

@@ -28,9 +28,8 @@ func (s srun) Command(ctx context.Context, node nodes.Node, words ...string) *ex
 		"--overlap", "--mem=0", "--cpu-bind=none", "--mpi=none",
 		"--kill-on-bad-exit=1", "--quiet", "--chdir=/tmp", "--job-name=kvlab", "--",
 	}
-	cmd := exec.CommandContext(ctx, s.program, append(args, words...)...)
+	cmd := command(ctx, s.program, append(args, words...)...)
 	cmd.Env = stepEnvironment(os.Environ())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 

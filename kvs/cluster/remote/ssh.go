@@ -37,10 +37,7 @@ func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exe
 	if node.Way.Port != "" {
 		args = append(args, "-p", node.Way.Port)
 	}
-	args = append(append(args, "--", node.Way.To), words...)
-	cmd := exec.CommandContext(ctx, s.program, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd
+	return command(ctx, s.program, append(append(args, "--", node.Way.To), words...)...)
 }
 
 // Failure distinguishes ssh's own failures from the remote command's.
