@@ -93,29 +93,26 @@ var wordNames = []string{"servers", "clients", "server-args", "client-args"}
 
 // apply adds what the words and the programs' flags say to a spec.
 func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
-	texts := map[string]*string{"server-args": &t.server, "client-args": &t.client}
+	texts := []*string{&t.server, &t.client}
 	for i, word := range t.words {
-		if i == len(wordNames) {
+		switch {
+		case i == len(wordNames):
 			return fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
-		}
-		name := wordNames[i]
-		text := texts[name]
-		if text == nil {
-			if err := s.Set(name, word, programs); err != nil {
+		case i < 2:
+			if err := s.Set(wordNames[i], word, programs); err != nil {
 				return err
 			}
-			continue
+		case *texts[i-2] != "" && word != "":
+			return fmt.Errorf("%s are given twice: as a word and as --%s", wordNames[i], wordNames[i])
+		default:
+			*texts[i-2] += word
 		}
-		if *text != "" && word != "" {
-			return fmt.Errorf("%s are given twice: as a word and as --%s", name, name)
-		}
-		*text += word
 	}
 	for i, args := range []*[]string{&s.ServerArgs, &s.ClientArgs} {
 		name := wordNames[2+i]
-		words, err := splitWords(*texts[name])
+		words, err := splitWords(*texts[i])
 		if err != nil {
-			return fmt.Errorf("--%s %q: %w", name, *texts[name], err)
+			return fmt.Errorf("--%s %q: %w", name, *texts[i], err)
 		}
 		for _, g := range t.given {
 			if plan.HasFlag(words, g.Name) {
