@@ -32,7 +32,7 @@ var rows = []Row{
 	{Name: "slab", Description: "a hash table outside of the collector's heap", open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
 	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
 	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
-	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return newRWMutex(), nil }},
+	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
 	{Name: "mutex", Description: "one map behind a Mutex", open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
 	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }

@@ -14,9 +14,6 @@ type rwMutex struct {
 	values map[string][]byte // guarded by mu; values are immutable
 }
 
-// newRWMutex returns an empty engine.
-func newRWMutex() *rwMutex { return &rwMutex{values: map[string][]byte{}} }
-
 // Len is the number of keys.
 func (m *rwMutex) Len() int {
 	m.mu.RLock()

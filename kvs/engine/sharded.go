@@ -52,25 +52,16 @@ func (s *shardedMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		var old []byte
 		var ok bool
 		if op.Kind.Writes() {
-			old, ok = shard.exchange(op.Key, bytes.Clone(op.Value))
+			value := bytes.Clone(op.Value)
+			shard.mu.Lock()
+			old, ok = shard.values[string(op.Key)]
+			shard.values[string(op.Key)] = value
+			shard.mu.Unlock()
 		} else {
-			old, ok = shard.get(op.Key)
+			shard.mu.RLock()
+			old, ok = shard.values[string(op.Key)]
+			shard.mu.RUnlock()
 		}
 		reply.Answer(op.Kind, old, ok)
 	}
-}
-
-func (s *mapShard) get(key []byte) ([]byte, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	value, ok := s.values[string(key)]
-	return value, ok
-}
-
-func (s *mapShard) exchange(key, value []byte) ([]byte, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, ok := s.values[string(key)]
-	s.values[string(key)] = value
-	return old, ok
 }

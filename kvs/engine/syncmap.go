@@ -41,12 +41,12 @@ func NewSyncMap() *SyncMap {
 // Len is the number of keys.
 func (m *SyncMap) Len() int { return int(m.length.Load()) }
 
-// bucket returns the bucket of a hash, or nil before its first key.
+// bucket returns the bucket of a hash.
 func (m *SyncMap) bucket(hash uint64) *bucket {
 	if b, ok := m.buckets.Load(&m.numbers[hash>>(64-numberBits)]); ok {
 		return b.(*bucket)
 	}
-	return nil
+	return empty
 }
 
 // group is how many operations are looked up together.
@@ -163,9 +163,7 @@ func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 		larger := b.grown(func(key []byte) uint64 { return m.hash(m.seed, key) })
 		larger.add(hash, block)
 		m.buckets.Store(&m.numbers[number], larger)
-		if b != nil {
-			b.replaced.Store(true)
-		}
+		b.replaced.Store(true)
 	}
 	return nil
 }
