@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,41 +16,30 @@ type Fault struct {
 	Service  time.Duration // added to every call
 }
 
-const faultForm = "want slowdown=5%, pause=100ms@10s or service=1ms"
+const faultForm = "want slowdown=5%, pause=100ms@10s or service=1ms: a slowdown is 0.1% to 100%, a pause at most half of its period, a service time at most 1s"
 
 // ParseFault parses a fault: slowdown=SHARE, pause=TIME@PERIOD or service=TIME; "" is
 // none. Its errors show the right form.
 func ParseFault(text string) (i Fault, err error) {
-	if text == "" {
-		return i, nil
-	}
 	name, value, _ := strings.Cut(text, "=")
+	valid := text == "" // a value that cannot be parsed is 0, NaN or Inf
 	switch name {
 	case "slowdown":
 		number, percent := strings.CutSuffix(value, "%")
-		i.Slowdown, err = strconv.ParseFloat(number, 64)
+		i.Slowdown, _ = strconv.ParseFloat(number, 64)
 		i.Slowdown /= 100
-		if err == nil && (!percent || !(i.Slowdown >= 0.001 && i.Slowdown <= 1)) {
-			err = errors.New("a slowdown is 0.1% to 100%")
-		}
+		valid = percent && i.Slowdown >= 0.001 && i.Slowdown <= 1
 	case "pause":
 		length, period, _ := strings.Cut(value, "@")
-		if i.Pause, err = time.ParseDuration(length); err == nil {
-			i.Every, err = time.ParseDuration(period)
-		}
-		if err == nil && (i.Pause <= 0 || i.Every < 2*i.Pause) {
-			err = errors.New("a pause is above 0, and at most half of its period")
-		}
+		i.Pause, _ = time.ParseDuration(length)
+		i.Every, _ = time.ParseDuration(period)
+		valid = i.Pause > 0 && i.Every >= 2*i.Pause
 	case "service":
-		i.Service, err = time.ParseDuration(value)
-		if err == nil && (i.Service <= 0 || i.Service > time.Second) {
-			err = errors.New("a service time is above 0 and at most 1s")
-		}
-	default:
-		err = errors.New("unknown fault")
+		i.Service, _ = time.ParseDuration(value)
+		valid = i.Service > 0 && i.Service <= time.Second
 	}
-	if err != nil {
-		return Fault{}, fmt.Errorf("-inject %q: %s (%w)", text, faultForm, err)
+	if !valid {
+		return Fault{}, fmt.Errorf("-inject %q: %s", text, faultForm)
 	}
 	return i, nil
 }

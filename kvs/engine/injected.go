@@ -27,11 +27,7 @@ type Injected struct {
 
 // Inject returns e with a fault. The first period of pauses begins now.
 func Inject(e kvs.Engine, what Fault) *Injected {
-	return inject(e, what, cpuTime)
-}
-
-func inject(e kvs.Engine, what Fault, cpu func(clock int32) time.Duration) *Injected {
-	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpu, before: cpu(unix.CLOCK_PROCESS_CPUTIME_ID)}
+	return &Injected{Engine: e, what: what, base: time.Now(), cpu: cpuTime, before: cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID)}
 }
 
 // Begin restarts the pauses: the first comes after half a period.

@@ -92,12 +92,19 @@ func (m *machine) cpu(clock int32) time.Duration {
 	return m.process
 }
 
+// inject returns m with a fault and its own clocks.
+func inject(m *machine, what Fault) *Injected {
+	i := Inject(m, what)
+	i.cpu, i.before = m.cpu, m.cpu(unix.CLOCK_PROCESS_CPUTIME_ID)
+	return i
+}
+
 // The process uses the share more than it uses without the fault, at every look at its
 // clock, and no more: a look may burn three readings of a clock too many.
 func TestBurn(t *testing.T) {
 	for _, share := range []float64{0.05, 0.12, 1} {
 		m := &machine{work: 100 * time.Microsecond, overhead: 7 * time.Microsecond, read: 300}
-		i := inject(m, Fault{Slowdown: share}, m.cpu)
+		i := inject(m, Fault{Slowdown: share})
 		for look := range 100 {
 			for range burnEvery {
 				i.Apply(nil, new(kvs.Reply))
@@ -114,7 +121,7 @@ func TestBurn(t *testing.T) {
 // What is due after a long Apply is burnt in pieces of mostBurnt.
 func TestBurnIsNoPause(t *testing.T) {
 	m := &machine{work: 8 * time.Millisecond, read: 300}
-	i := inject(m, Fault{Slowdown: 0.05}, m.cpu)
+	i := inject(m, Fault{Slowdown: 0.05})
 	for look, want := range []time.Duration{5000, 10_000, 12_800} { // of 12.8 ms
 		for range burnEvery {
 			i.Apply(nil, new(kvs.Reply))
