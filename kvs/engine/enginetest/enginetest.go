@@ -7,6 +7,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -41,58 +42,54 @@ func get(key string) op           { return op{kind: kvs.Get, key: key} }
 func put(key, value string) op    { return op{kind: kvs.Put, key: key, value: value} }
 func modify(key, value string) op { return op{kind: kvs.ReadModifyWrite, key: key, value: value} }
 
-// outcome is a result that shares no memory with others.
+// outcome is a result that shares no memory with others. The zero outcome is that of a
+// read of a missing key.
 type outcome struct {
-	read  bool // the operation read
-	found bool // and there was something
-	value string
+	stored bool // the operation did not read
+	found  bool // it read a value
+	value  string
 }
 
 var (
-	stored  = outcome{}
-	missing = outcome{read: true}
+	stored  = outcome{stored: true}
+	missing = outcome{}
 )
 
 func (o outcome) String() string {
 	switch {
 	case o.found:
 		return fmt.Sprintf("found %.60q (%d bytes)", o.value, len(o.value))
-	case o.read:
-		return "missing"
+	case o.stored:
+		return "stored"
 	}
-	return "stored"
+	return "missing"
 }
 
-func found(value string) outcome { return outcome{read: true, found: true, value: value} }
+func found(value string) outcome { return outcome{found: true, value: value} }
+
+// scribble is as long as the longest value.
+var scribble = bytes.Repeat([]byte{0xa5}, kvs.MaxValueLen)
 
 // apply executes ops in one Apply and returns their results. It overwrites the operations'
 // memory afterwards, so that later reads detect an engine that kept a part of it. It
 // reports failures with Errorf, because goroutines call it.
 func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
 	t.Helper()
-	var lent []byte
-	for _, o := range ops {
-		lent = append(append(lent, o.key...), o.value...)
-	}
-	decoded, rest := make([]kvs.Op, len(ops)), lent
-	cut := func(n int) []byte {
-		part := rest[:n:n]
-		rest = rest[n:]
-		return part
-	}
+	lent := make([]kvs.Op, len(ops))
 	for i, o := range ops {
-		decoded[i] = kvs.Op{Kind: o.kind, Key: cut(len(o.key))}
+		lent[i] = kvs.Op{Kind: o.kind, Key: []byte(o.key)}
 		if o.kind.Writes() {
-			decoded[i].Value = cut(len(o.value))
+			lent[i].Value = []byte(o.value)
 		}
 	}
 	var reply kvs.Reply
 	reply.Reset()
-	e.Apply(decoded, &reply)
-	for i := range lent {
-		lent[i] = 0xa5
+	e.Apply(lent, &reply)
+	for _, o := range lent {
+		copy(o.Key, scribble)
+		copy(o.Value, scribble)
 	}
-	clear(decoded)
+	clear(lent)
 	all := make([]outcome, len(ops))
 	results := reply.Results()
 	for i := range all {
@@ -101,7 +98,7 @@ func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
 			t.Errorf("result %d of %d: %v", i, len(ops), err)
 			return all
 		}
-		all[i] = outcome{r.Read, r.Found, string(r.Value)}
+		all[i] = outcome{!r.Read, r.Found, string(r.Value)}
 	}
 	if err := results.End(); err != nil {
 		t.Errorf("%d operations: %v", len(ops), err)

@@ -24,11 +24,7 @@ func (o op) step(before outcome) (result, after outcome) {
 type reference map[string]outcome
 
 func (r reference) apply(o op) outcome {
-	before, ok := r[o.key]
-	if !ok {
-		before = missing
-	}
-	result, after := o.step(before)
+	result, after := o.step(r[o.key])
 	if after.found {
 		r[o.key] = after
 	}
