@@ -26,7 +26,11 @@ func Benchmark(run metrics.Run) string {
 // runs may differ. benchstat makes a separate table for each combination of the
 // configuration's values.
 func benchmarkHead(run *metrics.Run, id, commit string) string {
-	return benchmarkLine("goos: ", runtime.GOOS) + benchmarkLine("goarch: ", runtime.GOARCH) + benchmarkLine("cpu: ", cpuModel(run)) +
+	cpu := ""
+	if config := cmp.Or(run.Config(metrics.Server), run.Config(metrics.Client)); config != nil {
+		cpu = config.Host.CPUModel
+	}
+	return benchmarkLine("goos: ", runtime.GOOS) + benchmarkLine("goarch: ", runtime.GOARCH) + benchmarkLine("cpu: ", cpu) +
 		benchmarkLine("lab: ", run.Lab.String()) + benchmarkLine("# run ", id) + benchmarkLine("# commit ", commit)
 }
 
@@ -125,13 +129,4 @@ func benchmarkWord(value string) string {
 		}
 		return r
 	}, value)
-}
-
-func cpuModel(run *metrics.Run) string {
-	for _, node := range run.Nodes {
-		if node.Config != nil {
-			return node.Config.Host.CPUModel
-		}
-	}
-	return ""
 }
