@@ -35,13 +35,13 @@ func (a affine) at(k uint64) uint64 {
 func (a affine) identity() bool { return a.add == 0 && (a.mul == 1 || a.n == 1) }
 
 // newKeys returns the map from ranks to record ids of a valid configuration.
-func newKeys(c Config) affine {
+func newKeys(c Config, newestFirst bool) affine {
 	n := c.Records
 	mul, add := 1%n, uint64(0)
 	if c.Scramble {
 		mul, add = scramble(n, c.Seed)
 	}
-	if d, _ := c.distribution(); d.newestFirst { // rank k is id n-1-k, which is then scrambled
+	if newestFirst { // rank k is id n-1-k, which is then scrambled
 		mul, add = (n-mul)%n, (add+n-mul)%n
 	}
 	return newAffine(n, mul, add)

@@ -14,7 +14,7 @@ func TestKeyIsABijection(t *testing.T) {
 				t.Run(fmt.Sprintf("records=%d/dist=%s/scramble=%t", n, distribution, scramble), func(t *testing.T) {
 					c := DefaultConfig()
 					c.Records, c.Distribution, c.Scramble, c.Seed = n, distribution, scramble, 42
-					keys := newKeys(c)
+					keys := newKeys(c, c.Distribution == Latest)
 					seen := make([]bool, n)
 					for k := range n {
 						key := keys.at(k)
@@ -58,9 +58,9 @@ func TestAffineOfLargeNumbers(t *testing.T) {
 func TestScrambledLatest(t *testing.T) {
 	c := DefaultConfig()
 	c.Records, c.Scramble = 1009, true
-	zipfian := newKeys(c)
+	zipfian := newKeys(c, c.Distribution == Latest)
 	c.Distribution = Latest
-	latest := newKeys(c)
+	latest := newKeys(c, c.Distribution == Latest)
 	for k := range c.Records {
 		if got, want := latest.at(k), zipfian.at(c.Records-1-k); got != want {
 			t.Fatalf("rank %d of latest has id %d, want %d", k, got, want)
@@ -73,7 +73,7 @@ func TestScrambledLatest(t *testing.T) {
 func TestScrambleSpreads(t *testing.T) {
 	c := DefaultConfig()
 	c.Scramble = true
-	keys := newKeys(c)
+	keys := newKeys(c, c.Distribution == Latest)
 	for a := range uint64(100) {
 		for b := range a {
 			d := (keys.at(a) + c.Records - keys.at(b)) % c.Records

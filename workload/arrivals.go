@@ -48,8 +48,7 @@ func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	workers := float64(p.Nodes) * float64(p.Workers)
 	a := &Arrivals{gap: workers / rate * float64(time.Second)}
 	if kind == Poisson {
-		random := newArrivalRandom(seed, p.Node, p.Worker)
-		a.random = rand.New(&random)
+		a.random = rand.New(rand.NewPCG(leaf(seed, arrivalBranch, p.Node, p.Worker)))
 	} else {
 		a.phase = (float64(p.Node)*float64(p.Workers) + float64(p.Worker)) / workers
 	}

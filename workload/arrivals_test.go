@@ -139,9 +139,9 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 
 // The rate changes no operation: arrivals have random numbers of their own.
 func TestArrivalsShareNoStream(t *testing.T) {
-	stream, arrivals := newRandom(1, 0, 0), newArrivalRandom(1, 0, 0)
-	if stream.Uint64() == arrivals.Uint64() {
-		t.Error("operations and arrivals come from one generator")
+	node, worker := leaf(1, streamBranch, 0, 0)
+	if n, w := leaf(1, arrivalBranch, 0, 0); n == node || w == worker {
+		t.Error("operations and arrivals have a seed in common")
 	}
 }
 

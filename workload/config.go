@@ -1,9 +1,8 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
-
-	"kvlab/metrics/format"
 )
 
 // MaxRecords is the maximum number of records. The table of more records exceeds the
@@ -41,41 +40,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns an error that names the first wrong flag and its right form.
-// It ignores flags that the distribution does not use.
-func (c Config) Validate() error {
-	if err := c.validateWorkload(); err != nil {
-		return err
-	}
-	if c.Records < 1 || c.Records > MaxRecords {
-		return fmt.Errorf("-records %d: want 1 to %d", c.Records, uint64(MaxRecords))
-	}
-	d, err := c.distribution()
-	if err != nil {
-		return err
-	}
-	return d.check(c)
-}
-
-func (c Config) validateWorkload() error {
-	w, err := format.Find("-workload", c.Workload, workloads)
-	switch {
-	case err != nil:
-		return err
-	case w.reads != StandardMix && c.Reads != StandardMix:
-		return fmt.Errorf("-reads %v: %s has a fixed mix; -reads goes with -workload %s", c.Reads, c.Workload, Mix)
-	case w.reads == StandardMix && !isShare(c.Reads):
-		return fmt.Errorf("-reads %v: -workload %s wants a share of reads from 0 to 1, such as -reads 0.7", c.Reads, c.Workload)
-	}
-	return nil
-}
-
-// distribution returns the row of the distribution.
-func (c Config) distribution() (distributionRow, error) {
-	if c.Distribution == "" {
-		return distributions[0], nil
-	}
-	return format.Find("-distribution", c.Distribution, distributions)
+// law returns the law of the distribution.
+func (c Config) law() (law, error) {
+	return find("-distribution", cmp.Or(c.Distribution, Zipfian), distributions)
 }
 
 // Flags returns the flags that determine the kinds and keys of a valid
@@ -85,11 +52,11 @@ func (c Config) Flags() string {
 	if c.Reads != StandardMix {
 		flags += fmt.Sprintf(" -reads %g", c.Reads)
 	}
-	d, _ := c.distribution()
-	if d.name != distributions[0].name {
-		flags += " -distribution " + d.name
+	if c.Distribution != "" && c.Distribution != Zipfian {
+		flags += " -distribution " + c.Distribution
 	}
-	return flags + d.flags(c)
+	l, _ := c.law()
+	return flags + l.flags(c)
 }
 
 // isShare reports whether x is from 0 to 1. NaN is not.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestValidate(t *testing.T) {
+func TestNewChecksTheConfiguration(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Config)
@@ -52,23 +52,20 @@ func TestValidate(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
 			test.change(&c)
-			err := c.Validate()
+			_, err := New(c)
 			if test.want == nil {
 				if err != nil {
-					t.Fatalf("Validate() = %v, want nil", err)
+					t.Fatalf("New: %v, want nil", err)
 				}
 				return
 			}
 			if err == nil {
-				t.Fatalf("Validate() = nil, want an error with %q", test.want)
+				t.Fatalf("New: nil, want an error with %q", test.want)
 			}
 			for _, part := range test.want {
 				if !strings.Contains(err.Error(), part) {
-					t.Errorf("Validate() = %q, want %q in it", err, part)
+					t.Errorf("New: %q, want %q in it", err, part)
 				}
-			}
-			if _, err := New(c); err == nil {
-				t.Error("New took an invalid configuration")
 			}
 		})
 	}

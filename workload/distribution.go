@@ -1,5 +1,14 @@
 package workload
 
+// The distributions of operations over records.
+const (
+	Zipfian    = "zipfian"    // rank k is drawn about as often as (k+1)^-theta; ranks are record ids
+	Uniform    = "uniform"    // all records alike
+	Sequential = "sequential" // each worker visits all records in order, again and again
+	Latest     = "latest"     // as Zipfian, but rank 0 is the record with the highest id
+	Hotspot    = "hotspot"    // Config.HotOps of the operations on the first Config.HotKeys of the records
+)
+
 // distribution is a probability distribution over popularity ranks.
 type distribution interface {
 	// mass returns the probability of the ranks from, from+1, ..., to-1.
@@ -9,28 +18,24 @@ type distribution interface {
 	cuts() []uint64
 }
 
-// distributionRow describes a distribution of operations over records. A new
-// distribution is a file and a row of distributions.
-type distributionRow struct {
-	choice
-	check func(Config) error // of the flags that only this distribution uses
-	new   func(Config) distribution
-	flags func(Config) string // the flags that check reads, as they are typed
+// law is how operations are distributed over records. A new law is a file and a row of
+// distributions.
+type law struct {
+	new   func(Config) (distribution, error) // the error names a flag that only this law uses
+	flags func(Config) string                // these flags, as they are typed
 
 	newestFirst bool // rank 0 is the record with the highest id, not with id 0
 	sequential  bool // each worker visits the records in order and draws none
 }
 
-// distributions are all distributions, the default first. Ranks count records from
-// the most popular, rank 0.
-var distributions = []distributionRow{
-	{choice: choice{Zipfian, "record k is drawn about as often as (k+1)^-theta"}, check: checkZipfian, new: newZipfian, flags: zipfianFlags},
-	{choice: choice{Uniform, "all records alike"}, check: anyFlags, new: newFlat, flags: noFlags},
-	{choice: choice{Sequential, "each worker visits all records in order, again and again"}, check: checkSequential, new: newFlat, flags: noFlags, sequential: true},
-	{choice: choice{Latest, "zipfian, the record with the highest id first"}, check: checkZipfian, new: newZipfian, flags: zipfianFlags, newestFirst: true},
-	{choice: choice{Hotspot, "-hot-ops of the operations on the first -hot-keys of the records"}, check: checkHotspot, new: newHotspot, flags: hotspotFlags},
+// distributions are all values of Config.Distribution, the default first. Ranks count
+// records from the most popular, rank 0.
+var distributions = []choice[law]{
+	{Zipfian, "record k is drawn about as often as (k+1)^-theta", law{new: newZipfian, flags: zipfianFlags}},
+	{Uniform, "all records alike", law{new: newFlat, flags: noFlags}},
+	{Sequential, "each worker visits all records in order, again and again", law{new: newSequential, flags: noFlags, sequential: true}},
+	{Latest, "zipfian, the record with the highest id first", law{new: newZipfian, flags: zipfianFlags, newestFirst: true}},
+	{Hotspot, "-hot-ops of the operations on the first -hot-keys of the records", law{new: newHotspot, flags: hotspotFlags}},
 }
-
-func anyFlags(Config) error { return nil }
 
 func noFlags(Config) string { return "" }

@@ -4,8 +4,8 @@
 //
 // An operation takes four steps:
 //
-//  1. Config names a workload, a distribution and a seed. Validate checks it.
-//  2. New turns the distribution into a Plan: an alias table over segments of
+//  1. Config names a workload, a distribution and a seed.
+//  2. New checks the configuration and turns the distribution into a Plan: an alias table over segments of
 //     popularity ranks. All workers of a node share it.
 //  3. Plan.Source returns a worker's generator, seeded by the run's seed and the
 //     worker's place.

@@ -12,7 +12,7 @@ import (
 func (c *Config) Define(fs *flag.FlagSet) {
 	fs.StringVar(&c.Workload, "workload", c.Workload, format.Usage(workloads))
 	fs.Var((*share)(&c.Reads), "reads", "`share` of reads of -workload mix, 0 to 1; the rest are updates")
-	fs.StringVar(&c.Distribution, "distribution", c.Distribution, format.Usage(distributions)+" (default "+distributions[0].name+")")
+	fs.StringVar(&c.Distribution, "distribution", c.Distribution, format.Usage(distributions)+" (default "+Zipfian+")")
 	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian and latest: "+format.Usage(zipfianForms))
 	fs.Float64Var(&c.Theta, "theta", c.Theta, "the `exponent` of zipfian and latest, above 0")
 	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
@@ -27,7 +27,7 @@ type share float64
 
 func (s *share) Set(text string) error {
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 0 && n <= 1) {
+	if err != nil || !isShare(n) {
 		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
 	}
 	*s = share(n)

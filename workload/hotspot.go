@@ -1,13 +1,12 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-)
 
-// Hotspot draws Config.HotOps of the operations from the first Config.HotKeys of the
-// records.
-const Hotspot = "hotspot"
+	"kvlab/metrics/format"
+)
 
 // hotspot spreads a share of the operations evenly over the first ranks, and the rest
 // evenly over the others.
@@ -16,28 +15,24 @@ type hotspot struct {
 	ops    float64 // the share of the operations on hot ranks
 }
 
-func checkHotspot(c Config) error {
-	if !isShare(c.HotOps) {
-		return fmt.Errorf("-hot-ops %v: want a share of the operations from 0 to 1, such as 0.8", c.HotOps)
-	}
-	if !isShare(c.HotKeys) || c.HotKeys == 0 {
-		return fmt.Errorf("-hot-keys %v: want a share of the records above 0, up to 1, such as 0.2", c.HotKeys)
-	}
-	return nil
-}
-
 func hotspotFlags(c Config) string {
 	return fmt.Sprintf(" -hot-ops %g -hot-keys %g", c.HotOps, c.HotKeys)
 }
 
 // newHotspot rounds the number of hot records to a whole number, at least one. If all
 // records are hot, all operations are on hot records.
-func newHotspot(c Config) distribution {
+func newHotspot(c Config) (distribution, error) {
+	if err := cmp.Or(
+		format.Want(isShare(c.HotOps), "-hot-ops", c.HotOps, "a share of the operations from 0 to 1, such as 0.8"),
+		format.Want(isShare(c.HotKeys) && c.HotKeys > 0, "-hot-keys", c.HotKeys, "a share of the records above 0, up to 1, such as 0.2"),
+	); err != nil {
+		return nil, err
+	}
 	hot := max(1, uint64(math.Round(c.HotKeys*float64(c.Records))))
 	if hot == c.Records {
-		return hotspot{c.Records, hot, 1}
+		return hotspot{c.Records, hot, 1}, nil
 	}
-	return hotspot{c.Records, hot, c.HotOps}
+	return hotspot{c.Records, hot, c.HotOps}, nil
 }
 
 func (h hotspot) mass(from, to uint64) float64 {

@@ -1,5 +1,11 @@
 package workload
 
+import (
+	"cmp"
+
+	"kvlab/metrics/format"
+)
+
 // Plan is a configuration that is ready to draw from. It is immutable and safe for
 // concurrent use: all workers of a node share one.
 type Plan struct {
@@ -11,14 +17,19 @@ type Plan struct {
 	sequential   bool
 }
 
-// New returns the plan of a configuration, or the error of Config.Validate.
+// New returns the plan of a configuration. Its error names the first wrong flag and its
+// right form. New ignores flags that the distribution does not use.
 func New(c Config) (*Plan, error) {
-	if err := c.Validate(); err != nil {
+	m, err := newMix(c)
+	l, unknown := c.law()
+	if err := cmp.Or(err, format.Want(c.Records >= 1 && c.Records <= MaxRecords, "-records", c.Records, "1 to %d", uint64(MaxRecords)), unknown); err != nil {
 		return nil, err
 	}
-	row, _ := c.distribution()
-	d := row.new(c)
-	return &Plan{c, newMix(c), d, newTable(d), newKeys(c), row.sequential}, nil
+	d, err := l.new(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{c, m, d, newTable(d), newKeys(c, l.newestFirst), l.sequential}, nil
 }
 
 // Sequential reports whether each worker visits the records in order. Otherwise

@@ -1,7 +1,5 @@
 package workload
 
-import "math/rand/v2"
-
 // Seeds form a tree with the run's seed as its root. The key branch seeds the map from
 // ranks to record ids, which is the same on every node. The stream branch seeds the
 // operations, and the arrival branch the times at which they are due, so the rate
@@ -24,20 +22,10 @@ const (
 // so no two children share a seed.
 func child(seed, i uint64) uint64 { return mix64(mix64(seed) + i) }
 
-// newRandom returns a worker's generator. Its initial state of 128 bits is the seeds of
-// the node and of the worker. It differs between workers of a node, and between nodes.
-func newRandom(seed uint64, node, worker int) pcg {
-	hi, lo := leaf(child(seed, streamBranch), node, worker)
-	return pcg{hi, lo}
-}
-
-// newArrivalRandom returns the generator of the times at which operations are due.
-func newArrivalRandom(seed uint64, node, worker int) rand.PCG {
-	return *rand.NewPCG(leaf(child(seed, arrivalBranch), node, worker))
-}
-
-func leaf(branch uint64, node, worker int) (nodeSeed, workerSeed uint64) {
-	nodeSeed = child(branch, uint64(node))
+// leaf returns the seeds of a node and of a worker in a branch, the initial state of the
+// worker's generator. It differs between workers of a node, and between nodes.
+func leaf(seed, branch uint64, node, worker int) (nodeSeed, workerSeed uint64) {
+	nodeSeed = child(child(seed, branch), uint64(node))
 	return nodeSeed, child(nodeSeed, uint64(worker))
 }
 

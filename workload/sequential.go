@@ -1,15 +1,10 @@
 package workload
 
-import "fmt"
+import "kvlab/metrics/format"
 
-// Sequential makes each worker visit all records in order, again and again.
-const Sequential = "sequential"
-
-func checkSequential(c Config) error {
-	if c.Scramble {
-		return fmt.Errorf("-scramble: a scrambled -distribution %s would not be sequential; drop one of them", Sequential)
-	}
-	return nil
+// newSequential returns the shares in the long run.
+func newSequential(c Config) (distribution, error) {
+	return flat{c.Records}, format.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Sequential)
 }
 
 // fillSequential sets ops to the next records in order. It draws the kinds.

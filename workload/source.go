@@ -21,18 +21,12 @@ type Source struct {
 // stream depends only on the configuration and these two numbers. A sequential stream
 // starts at a random record.
 func (p *Plan) Source(node, worker int) *Source {
-	s := &Source{plan: p, random: newRandom(p.config.Seed, node, worker)}
+	hi, lo := leaf(p.config.Seed, streamBranch, node, worker)
+	s := &Source{plan: p, random: pcg{hi, lo}}
 	if p.sequential {
 		s.walk, _ = bits.Mul64(s.random.Uint64(), p.config.Records)
 	}
 	return s
-}
-
-// Next returns the next operation. Fill is faster.
-func (s *Source) Next() Op {
-	var op [1]Op
-	s.Fill(op[:])
-	return op[0]
 }
 
 // Fill sets ops to the next len(ops) operations. The lengths of the calls do not change

@@ -11,6 +11,13 @@ import (
 	"testing"
 )
 
+// Next returns the next operation.
+func (s *Source) Next() Op {
+	var op [1]Op
+	s.Fill(op[:])
+	return op[0]
+}
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGoldenStreams keeps the operations of a seed the same from release to

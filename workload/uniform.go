@@ -1,12 +1,9 @@
 package workload
 
-// Uniform draws all records alike.
-const Uniform = "uniform"
-
 // flat gives each of n ranks the same mass.
 type flat struct{ n uint64 }
 
-func newFlat(c Config) distribution { return flat{c.Records} }
+func newFlat(c Config) (distribution, error) { return flat{c.Records}, nil }
 
 func (f flat) mass(from, to uint64) float64 { return float64(to-from) / float64(f.n) }
 

@@ -146,7 +146,7 @@ func testDistributions() map[string]distribution {
 		for _, ops := range []float64{0, 0.8, 1} {
 			c := DefaultConfig()
 			c.Records, c.HotOps = n, ops
-			all[fmt.Sprintf("hotspot/ops=%v/records=%d", ops, n)] = newHotspot(c)
+			all[fmt.Sprintf("hotspot/ops=%v/records=%d", ops, n)], _ = newHotspot(c)
 		}
 	}
 	return all

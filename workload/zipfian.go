@@ -1,17 +1,11 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"kvlab/metrics/format"
-)
-
-// Zipfian draws rank k about as often as (k+1)^-theta. Its ranks are record ids.
-// Latest does the same, but rank 0 is the record with the highest id.
-const (
-	Zipfian = "zipfian"
-	Latest  = "latest"
 )
 
 // The two forms of zipfian and latest.
@@ -21,27 +15,18 @@ const (
 )
 
 // zipfianForms are all values of Config.Zipfian.
-var zipfianForms = []struct {
-	choice
-	new func(n uint64, theta float64) distribution
-}{
-	{choice{ZipfianYCSB, "as YCSB's generator draws"}, func(n uint64, theta float64) distribution { return newYCSBZipf(n, theta) }},
-	{choice{ZipfianExact, "Zipf's law"}, func(n uint64, theta float64) distribution { return newZipf(n, theta) }},
-}
-
-func checkZipfian(c Config) error {
-	if _, err := format.Find("-zipfian", c.Zipfian, zipfianForms); err != nil {
-		return err
-	}
-	if !(c.Theta > 0) || math.IsInf(c.Theta, 1) {
-		return fmt.Errorf("-theta %v: want a number above 0, such as 0.99; for no skew, -distribution %s", c.Theta, Uniform)
-	}
-	return nil
+var zipfianForms = []choice[func(n uint64, theta float64) distribution]{
+	{ZipfianYCSB, "as YCSB's generator draws", func(n uint64, theta float64) distribution { return newYCSBZipf(n, theta) }},
+	{ZipfianExact, "Zipf's law", func(n uint64, theta float64) distribution { return newZipf(n, theta) }},
 }
 
 func zipfianFlags(c Config) string { return fmt.Sprintf(" -theta %g", c.Theta) }
 
-func newZipfian(c Config) distribution {
-	form, _ := format.Find("-zipfian", c.Zipfian, zipfianForms)
-	return form.new(c.Records, c.Theta)
+func newZipfian(c Config) (distribution, error) {
+	form, err := find("-zipfian", c.Zipfian, zipfianForms)
+	ok := c.Theta > 0 && !math.IsInf(c.Theta, 1)
+	if err := cmp.Or(err, format.Want(ok, "-theta", c.Theta, "a number above 0, such as 0.99; for no skew, -distribution %s", Uniform)); err != nil {
+		return nil, err
+	}
+	return form(c.Records, c.Theta), nil
 }

@@ -112,7 +112,8 @@ func (c Config) Validate() error {
 		return err
 	}
 	_, unroutable := route.New(c.Router, c.Servers(), nil)
-	if err := cmp.Or(c.Workload.Validate(), workload.CheckArrivals(c.Arrivals), c.Options.Validate(c.use("")), unroutable); err != nil {
+	_, undrawable := workload.New(c.Workload)
+	if err := cmp.Or(undrawable, workload.CheckArrivals(c.Arrivals), c.Options.Validate(c.use("")), unroutable); err != nil {
 		return err
 	}
 	if newBatchSize(c).mean > float64(c.most()) {

@@ -161,7 +161,7 @@ func TestSharedOrderIsKept(t *testing.T) {
 	}
 	draw := func(source *workload.Source) (words []string) {
 		for range c.Batch {
-			op := source.Next()
+			op := nextOp(source)
 			words = append(words, fmt.Sprintf("%s %d", kvs.Kind(op.Kind), op.Key))
 		}
 		return words

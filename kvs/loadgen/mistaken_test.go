@@ -114,7 +114,7 @@ type discarding struct {
 
 func (c *discarding) Send(call *kvs.Call) {
 	if c.calls++; c.calls%10 == 0 {
-		c.worker.source.Next()
+		nextOp(c.worker.source)
 	}
 	c.Conn.Send(call)
 }

@@ -349,7 +349,7 @@ func TestOrderIsKept(t *testing.T) {
 	drawn := e.seen[2*c.Workload.Records:] // after the load
 	source := plan.Source(0, 0)
 	for i, got := range drawn {
-		op := source.Next()
+		op := nextOp(source)
 		if want := fmt.Sprintf("%s user%d", kvs.Kind(op.Kind), op.Key); got != want {
 			t.Fatalf("operation %d of %d is %s, want %s", i, len(drawn), got, want)
 		}
@@ -357,6 +357,13 @@ func TestOrderIsKept(t *testing.T) {
 	if len(drawn) < 5*c.Batch {
 		t.Errorf("only %d operations", len(drawn))
 	}
+}
+
+// nextOp draws one operation.
+func nextOp(source *workload.Source) workload.Op {
+	var op [1]workload.Op
+	source.Fill(op[:])
+	return op[0]
 }
 
 // fixed returns a schedule whose window is decided.
