@@ -1,6 +1,9 @@
 package metrics
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestSaturation(t *testing.T) {
 	o := Offered{Arrivals: "poisson", OpsPerS: 2000, Ops: 10_000}
@@ -38,9 +41,9 @@ func TestLoopText(t *testing.T) {
 // A refused latency keeps what is true of it, and says why it has no quantile.
 func TestRefuse(t *testing.T) {
 	one := 1.0
-	latencies := map[string]Quantiles{OpLatency: {Count: 7, Mean: 2, P50: &one, P9999: &one, Max: 9, OutOfRange: 3, CI95: &QuantileIntervals{}}}
+	latencies := map[string]Quantiles{OpLatency: {Count: 7, Mean: 2, P50: &one, P9999: &one, Max: 9, OutOfRange: 3, CI95: map[string][2]float64{"p50": {1, 1}}}}
 	Refuse(latencies, "saturated: 93.0 % of the offered rate")
-	if got, want := latencies[OpLatency], (Quantiles{Count: 7, Mean: 2, Max: 9, OutOfRange: 3, Refused: "saturated: 93.0 % of the offered rate"}); got != want {
+	if got, want := latencies[OpLatency], (Quantiles{Count: 7, Mean: 2, Max: 9, OutOfRange: 3, Refused: "saturated: 93.0 % of the offered rate"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got, want := latencies[OpLatency].String(), "n/a (saturated: 93.0 % of the offered rate), max 9µs of 7 calls (3 more values out of range)"; got != want {

@@ -15,7 +15,13 @@ func (q Quantiles) String() string {
 	if q.Refused != "" {
 		fmt.Fprintf(&b, "n/a (%s), ", q.Refused)
 	} else {
-		q.write(&b)
+		for i, micros := range q.All() {
+			value := "n/a"
+			if micros != nil {
+				value = format.Latency(*micros)
+			}
+			fmt.Fprintf(&b, "%s %s ", QuantileNames[i], value)
+		}
 	}
 	fmt.Fprintf(&b, "max %s of %d calls", format.Latency(q.Max), q.Count)
 	if q.OutOfRange > 0 {
@@ -24,19 +30,13 @@ func (q Quantiles) String() string {
 	return b.String()
 }
 
-// write writes the quantiles.
-func (q Quantiles) write(b *strings.Builder) {
-	for i, micros := range q.All() {
-		value := "n/a"
-		if micros != nil {
-			value = format.Latency(*micros)
-		}
-		fmt.Fprintf(b, "%s %s ", QuantileNames[i], value)
-	}
-}
-
-// QuantileNames are the names of the quantiles, in the order of All.
-var QuantileNames = [...]string{"p50", "p90", "p99", "p99.9", "p99.99"}
+// The quantiles, in the order of All: their names, their shares of the samples, and
+// their keys in Quantiles.CI95.
+var (
+	QuantileNames  = [...]string{"p50", "p90", "p99", "p99.9", "p99.99"}
+	QuantileShares = [...]float64{0.5, 0.9, 0.99, 0.999, 0.9999}
+	QuantileKeys   = [...]string{"p50", "p90", "p99", "p99_9", "p99_99"}
+)
 
 // All returns the quantiles in rising order.
 func (q Quantiles) All() [len(QuantileNames)]*float64 {
@@ -57,18 +57,10 @@ type Quantiles struct {
 	Max        float64  `json:"max_us"`
 	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
 
-	CI95    *QuantileIntervals `json:"ci95_us,omitempty"`
-	Refused string             `json:"refused,omitempty"` // why there is no quantile, whatever Count is
-}
-
-// QuantileIntervals are the quantiles' order-statistic 95 % intervals in
-// microseconds, from and to. One that Count samples do not support is nil.
-type QuantileIntervals struct {
-	P50   *[2]float64 `json:"p50,omitempty"`
-	P90   *[2]float64 `json:"p90,omitempty"`
-	P99   *[2]float64 `json:"p99,omitempty"`
-	P999  *[2]float64 `json:"p99_9,omitempty"`
-	P9999 *[2]float64 `json:"p99_99,omitempty"`
+	// CI95 are the order-statistic 95 % intervals in microseconds, from and to, of the
+	// quantiles for which Count samples give one.
+	CI95    map[string][2]float64 `json:"ci95_us,omitempty"`
+	Refused string                `json:"refused,omitempty"` // why there is no quantile, whatever Count is
 }
 
 // Refuse takes away every quantile of every latency, with the reason.

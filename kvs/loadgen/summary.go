@@ -40,7 +40,7 @@ func (g *Generator) Summary() metrics.Summary {
 		WindowStart:   g.opened,
 		WindowLengthS: g.config.Window.Seconds(),
 		Total:         g.Counts(),
-		Latency:       g.latency.Quantiles(),
+		Latency:       g.latency.Window.Quantiles(),
 	}
 	for i, server := range g.workers[0].servers {
 		peer := metrics.PeerCounts{Peer: server.Name}

@@ -11,12 +11,12 @@ type Collector struct {
 	recorders []*Recorder
 	spare     observations
 	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
-	window    *Set
+	Window    *Set                  // sums of the whole window as far as it has been collected
 }
 
 // NewCollector returns a collector and one recorder for each of the workers.
 func NewCollector(workers int) (*Collector, []*Recorder) {
-	l := &Collector{window: NewSet(), recorders: make([]*Recorder, workers)}
+	l := &Collector{Window: NewSet(), recorders: make([]*Recorder, workers)}
 	for i := range l.recorders {
 		l.recorders[i] = new(Recorder)
 	}
@@ -41,7 +41,7 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 	}
 	var histograms []metrics.Histogram
 	for i, interval := range l.interval {
-		if interval == nil || interval.empty() {
+		if interval == nil || interval.Call.empty() {
 			continue
 		}
 		phase := phaseOrder[i]
@@ -51,7 +51,7 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 		}
 		histograms = append(histograms, some...)
 		if phase == metrics.Window {
-			l.window.join(interval)
+			l.Window.join(interval)
 		}
 		interval.reset()
 	}
@@ -63,10 +63,4 @@ func (l *Collector) of(phase phaseIndex) *Set {
 		l.interval[phase] = NewSet()
 	}
 	return l.interval[phase]
-}
-
-// Quantiles returns the latencies of the whole window as far as it has been
-// collected.
-func (l *Collector) Quantiles() map[string]metrics.Quantiles {
-	return l.window.Quantiles()
 }

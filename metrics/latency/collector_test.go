@@ -75,7 +75,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 				records = append(records, metrics.Record{Node: "n", Role: metrics.Client, Histogram: &h})
 			}
 		}
-		nodeWindow.compare(t, "total of a node", latency.window)
+		nodeWindow.compare(t, "total of a node", latency.Window)
 	}
 
 	all := NewSet()
@@ -85,7 +85,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 		}
 	}
 	whole.compare(t, "all records", all)
-	merged := logged(t, records).Window()
+	merged := logged(t, records).Window
 	window.compare(t, "window over nodes", merged)
 	if got, want := merged.Quantiles()[metrics.OpLatency].Count, uint64(window.call.TotalCount()); got != want {
 		t.Errorf("samples behind the op quantiles = %d, want the %d calls", got, want)
@@ -117,7 +117,7 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 			t.Errorf("histogram %d is %s in %s with %d values, want %+v", i, got[i].Name, got[i].Phase, d.TotalCount(), w)
 		}
 	}
-	if calls := latency.Quantiles()[metrics.CallLatency].Count; calls != 1 {
+	if calls := latency.Window.Quantiles()[metrics.CallLatency].Count; calls != 1 {
 		t.Errorf("%d calls in the window, want 1", calls)
 	}
 }
@@ -133,7 +133,7 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 		records = append(records, metrics.Record{Node: "n", Role: metrics.Client, Histogram: &h})
 	}
 	for name, q := range map[string]map[string]metrics.Quantiles{
-		"node": latency.Quantiles(), "merged": logged(t, records).Window().Quantiles(),
+		"node": latency.Window.Quantiles(), "merged": logged(t, records).Window.Quantiles(),
 	} {
 		if q[metrics.CallLatency].OutOfRange != 4 || q[metrics.CallLatency].Count != 1 || q[metrics.CallLatency].Max != 1 {
 			t.Errorf("%s: call %+v, want 4 out of range and one of 1 us", name, q[metrics.CallLatency])
@@ -161,7 +161,7 @@ func TestObserveBesideCollect(t *testing.T) {
 	}
 	wg.Wait()
 	must(latency.Collect(0, 1))(t)
-	if got := latency.window.Op.TotalCount(); got != 2*workers*calls {
+	if got := latency.Window.Op.TotalCount(); got != 2*workers*calls {
 		t.Errorf("%d operations collected, want %d", got, 2*workers*calls)
 	}
 }
@@ -207,7 +207,7 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 			t.Errorf("%s: the log gives no error", name)
 		}
 	}
-	good := must(encode(metrics.Histogram{Name: "cal"}, NewDistribution()))(t)
+	good := metrics.Histogram{Name: "cal", HDR: string(must(NewDistribution().EncodeV2())(t))}
 	if err := NewSet().Add(good); err == nil {
 		t.Error("a histogram named \"cal\": no error")
 	}

@@ -60,22 +60,8 @@ func decode(h metrics.Histogram) (*Distribution, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)
 	}
-	if histogram.LowestTrackableValue() != minLatencyMicros ||
-		histogram.HighestTrackableValue() != maxLatencyMicros ||
-		histogram.SignificantFigures() != significantDigits {
-		return nil, fmt.Errorf("decode the %s histogram at %.3f s: range %d..%d us to %d digits, want %d..%d to %d",
-			h.Name, h.StartS, histogram.LowestTrackableValue(), histogram.HighestTrackableValue(),
-			histogram.SignificantFigures(), minLatencyMicros, maxLatencyMicros, significantDigits)
+	if histogram.LowestTrackableValue() != minLatencyMicros || histogram.HighestTrackableValue() != maxLatencyMicros || histogram.SignificantFigures() != significantDigits {
+		return nil, fmt.Errorf("decode the %s histogram at %.3f s: not of %d..%d us to %d digits", h.Name, h.StartS, minLatencyMicros, maxLatencyMicros, significantDigits)
 	}
 	return &Distribution{Histogram: histogram, OutOfRange: h.OutOfRange}, nil
-}
-
-// encode fills h's values in from d.
-func encode(h metrics.Histogram, d *Distribution) (metrics.Histogram, error) {
-	text, err := d.EncodeV2()
-	if err != nil {
-		return metrics.Histogram{}, fmt.Errorf("encode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)
-	}
-	h.HDR, h.OutOfRange = string(text), d.OutOfRange
-	return h, nil
 }

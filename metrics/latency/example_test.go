@@ -16,7 +16,7 @@ func ExampleRecorder() {
 	if _, err := collector.Collect(0, 1); err != nil { // once a second
 		fmt.Println(err)
 	}
-	call := collector.Quantiles()[metrics.CallLatency]
+	call := collector.Window.Quantiles()[metrics.CallLatency]
 	fmt.Println(call.Count, "calls: p90", *call.P90, "us; p99 known:", call.P99 != nil)
 	// Output: 30 calls: p90 120 us; p99 known: false
 }

@@ -136,7 +136,7 @@ func TestLatencyLogOfADay(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := log.Window().Op.TotalCount(); got != int64(20*seconds) {
+	if got := log.Window.Op.TotalCount(); got != int64(20*seconds) {
 		t.Errorf("%d operations in all, want %d", got, 20*seconds)
 	}
 	if file.ops != int64(20*seconds) || file.calls != int64(2*seconds) {

@@ -21,42 +21,20 @@ func Samples(q float64) uint64 {
 // samples stand behind it, the number of calls; a quantile that needs more is
 // nil.
 func QuantilesOf(d *Distribution, samples uint64) metrics.Quantiles {
-	at := func(q float64) *float64 {
-		if samples < Samples(q) {
-			return nil
+	q := metrics.Quantiles{Count: samples, Mean: d.Mean(), Max: float64(d.Max()), OutOfRange: d.OutOfRange}
+	micros := func(share float64) float64 { return float64(d.ValueAtQuantile(100 * share)) }
+	rank := func(n uint64) float64 { return micros(float64(n) / float64(samples)) }
+	for i, field := range [...]**float64{&q.P50, &q.P90, &q.P99, &q.P999, &q.P9999} {
+		share := metrics.QuantileShares[i]
+		if samples >= Samples(share) {
+			*field = new(micros(share))
 		}
-		micros := float64(d.ValueAtQuantile(100 * q))
-		return &micros
-	}
-	return metrics.Quantiles{
-		Count:      samples,
-		Mean:       d.Mean(),
-		P50:        at(0.5),
-		P90:        at(0.9),
-		P99:        at(0.99),
-		P999:       at(0.999),
-		P9999:      at(0.9999),
-		Max:        float64(d.Max()),
-		OutOfRange: d.OutOfRange,
-		CI95:       intervalsOf(d, samples),
-	}
-}
-
-// intervalsOf returns the quantiles' intervals, nil when samples support none.
-func intervalsOf(d *Distribution, samples uint64) *metrics.QuantileIntervals {
-	at := func(q float64) *[2]float64 {
-		low, high, ok := stats.QuantileRanks(samples, q, 0.95)
-		if !ok {
-			return nil
+		if low, high, ok := stats.QuantileRanks(samples, share, 0.95); ok {
+			if q.CI95 == nil {
+				q.CI95 = make(map[string][2]float64)
+			}
+			q.CI95[metrics.QuantileKeys[i]] = [2]float64{rank(low), rank(high)}
 		}
-		value := func(rank uint64) float64 {
-			return float64(d.ValueAtQuantile(100 * float64(rank) / float64(samples)))
-		}
-		return &[2]float64{value(low), value(high)}
 	}
-	i := metrics.QuantileIntervals{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), P9999: at(0.9999)}
-	if i == (metrics.QuantileIntervals{}) {
-		return nil
-	}
-	return &i
+	return q
 }

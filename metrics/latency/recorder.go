@@ -2,6 +2,7 @@ package latency
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,10 +120,5 @@ var phaseOrder = [...]metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, 
 // indexOf takes a phase that is none of the constants for Idle: what it names is
 // not the window.
 func indexOf(p metrics.Phase) phaseIndex {
-	for i, phase := range phaseOrder {
-		if p == phase {
-			return phaseIndex(i)
-		}
-	}
-	return 0
+	return phaseIndex(max(0, slices.Index(phaseOrder[:], p)))
 }

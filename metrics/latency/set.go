@@ -122,16 +122,14 @@ func (l *Set) histograms(phase metrics.Phase, startS, lengthS float64) ([]metric
 		if d.empty() {
 			continue
 		}
-		h, err := encode(metrics.Histogram{Name: Names[i], Phase: phase, StartS: startS, LengthS: lengthS}, d)
+		hdr, err := d.EncodeV2()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("encode the %s histogram at %.3f s: %w", Names[i], startS, err)
 		}
-		histograms = append(histograms, h)
+		histograms = append(histograms, metrics.Histogram{Name: Names[i], Phase: phase, StartS: startS, LengthS: lengthS, HDR: string(hdr), OutOfRange: d.OutOfRange})
 	}
 	return histograms, nil
 }
-
-func (l *Set) empty() bool { return l.Call.empty() }
 
 func (l *Set) reset() {
 	for _, d := range l.all() {

@@ -17,7 +17,7 @@ func TestLatencyParts(t *testing.T) {
 	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 40 * us, Op: 50 * us, Ops: 2})                 // nothing is known of its parts
 	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 10 * us, Op: 10 * us, Ops: 1, Server: 9 * us}) // no queue
 	must(latency.Collect(0, 1))(t)
-	w := latency.window
+	w := latency.Window
 	for _, tt := range []struct {
 		name string
 		d    *Distribution
@@ -48,7 +48,7 @@ func TestLatencyParts(t *testing.T) {
 			}
 		}
 	}
-	quantiles := latency.Quantiles()
+	quantiles := latency.Window.Quantiles()
 	if quantiles[metrics.WaitLatency].Count != 3 || quantiles[metrics.WireLatency].Count != 2 || quantiles[metrics.Lateness].Count != 1 {
 		t.Errorf("samples: wait %d of 3 calls, wire %d of 2 timed calls, late %d of 1", quantiles[metrics.WaitLatency].Count, quantiles[metrics.WireLatency].Count, quantiles[metrics.Lateness].Count)
 	}

@@ -164,7 +164,7 @@ func TestSummary(t *testing.T) {
 		},
 		WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6,
 		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000,
-			CI95: &metrics.QuantileIntervals{P99: &[2]float64{2100, 2900}}}},
+			CI95: map[string][2]float64{"p99": {2100, 2900}}}},
 	}
 	want := `  node    role  ops/s  CPU %  peak  memory GiB  peak  rx Gb/s   peak  tx Gb/s    peak
     n0  server  12.4M   50.0  60.0        1.00  2.00    1.000  2.000   10.000  20.000

@@ -138,12 +138,9 @@ func latencyNotes(run metrics.Run) []string {
 			continue
 		}
 		var parts []string
-		for _, p := range []struct {
-			name string
-			ci   *[2]float64
-		}{{"p50", q.CI95.P50}, {"p99", q.CI95.P99}, {"p99.9", q.CI95.P999}} {
-			if p.ci != nil {
-				parts = append(parts, fmt.Sprintf("%s %s to %s", p.name, format.Milliseconds(p.ci[0]), format.Milliseconds(p.ci[1])))
+		for _, i := range []int{0, 2, 3} {
+			if ci, ok := q.CI95[metrics.QuantileKeys[i]]; ok {
+				parts = append(parts, fmt.Sprintf("%s %s to %s", metrics.QuantileNames[i], format.Milliseconds(ci[0]), format.Milliseconds(ci[1])))
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals in ms: %s", name, strings.Join(parts, ", ")))

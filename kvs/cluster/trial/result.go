@@ -50,7 +50,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 // Quantiles returns the quantiles of all clients' latencies. It refuses them if the run
 // did not reach its offered load.
 func (c *Controller) Quantiles(run metrics.Run) map[string]metrics.Quantiles {
-	quantiles := c.latency.Window().Quantiles()
+	quantiles := c.latency.Window.Quantiles()
 	if run.Offered != nil {
 		if why := run.Offered.Saturated(run.Ops); why != "" {
 			metrics.Refuse(quantiles, why)
