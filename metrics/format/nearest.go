@@ -7,42 +7,34 @@ import (
 	"time"
 )
 
-// Nearest is the choice that differs from a word by the fewest changed, added or
+// nearest is the choice that differs from a word by the fewest changed, added or
 // missing letters, two at most; "" without one.
-func Nearest(word string, choices []string) string {
-	best, least := "", min(2, len(word)-1)+1
-	for _, choice := range choices {
-		if d := distance(strings.ToLower(word), strings.ToLower(choice)); d < least {
-			best, least = choice, d
+func nearest(word string, choices []string) string {
+	for edits := range min(3, len(word)) {
+		for _, choice := range choices {
+			if within(edits, strings.ToLower(word), strings.ToLower(choice)) {
+				return choice
+			}
 		}
 	}
-	return best
+	return ""
 }
 
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// within reports whether edits changed, added or missing letters turn a into b.
+func within(edits int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
+	if a == b || edits == 0 {
+		return a == b
 	}
-	return row[len(b)]
+	return b != "" && within(edits-1, a, b[1:]) || a != "" && within(edits-1, a[1:], b) ||
+		a != "" && b != "" && within(edits-1, a[1:], b[1:])
 }
 
 // DidYouMean is "; did you mean X?" for the nearest choice; "" without one.
 func DidYouMean(word, dashes string, choices []string) string {
-	near := Nearest(word, choices)
+	near := nearest(word, choices)
 	if near == "" {
 		return ""
 	}

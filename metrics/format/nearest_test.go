@@ -12,8 +12,8 @@ func TestNearest(t *testing.T) {
 		"wrokers": "workers", "worker": "workers", "btach": "batch", "ycsb-b": "YCSB-B", "YCSBB": "YCSB-B",
 		"tsl": "tls", "x": "", "": "", "zz": "", "threads": "", "workxyz": "",
 	} {
-		if got := Nearest(word, choices); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		if got := nearest(word, choices); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -19,7 +19,3 @@ func Balance(ops []uint64) float64 {
 // when the most popular record has a share of all operations, above 0: that
 // record is on one server, which has no less. It is min(1, 1/(servers top)).
 func BestBalance(servers int, top float64) float64 { return min(1, 1/(float64(servers)*top)) }
-
-// MostEven is the highest number of servers that can all be equally busy when
-// the most popular record has a share of all operations, above 0.
-func MostEven(top float64) int { return max(1, int(1/top)) }

@@ -32,16 +32,17 @@ func TestWireLimit(t *testing.T) {
 			t.Errorf("%s: %.4g, want %.4g", what, got, want)
 		}
 	}
-	near("goodput", Goodput(10), 1.1769e9)
-	shared := Wire{Goodput: Goodput(10), Servers: 8, ToServer: reads*(key+1) + (1-reads)*(key+1+100+1), ToClient: reads * (100 + 1), Balance: 1}
-	near("8 machines that both serve and load", shared.SharedLimit()/1e6, 96.1)
+	near("goodput", Goodput(10e9, false), 1.1769e9)
+	near("goodput of a shaped link", Goodput(10e9, true), 1.1956e9)
+	shared := Wire{Goodput: Goodput(10e9, false), Servers: 8, Shared: true, ToServer: reads*(key+1) + (1-reads)*(key+1+100+1), ToClient: reads * (100 + 1), Balance: 1}
+	near("8 machines that both serve and load", shared.Limit()/1e6, 96.1)
 	shared.Servers = 1
-	if got := shared.SharedLimit(); !math.IsInf(got, 1) {
+	if got := shared.Limit(); !math.IsInf(got, 1) {
 		t.Errorf("one machine's wire limits it to %v", got)
 	}
 	for _, test := range tests {
 		w := Wire{
-			Goodput: Goodput(10), Servers: 1, Clients: 1, Balance: 1,
+			Goodput: Goodput(10e9, false), Servers: 1, Clients: 1, Balance: 1,
 			ToServer: reads*test.delta*(key+1) + (1-reads)*(key+1+test.value+1),
 			ToClient: reads * test.delta * (test.value + 1),
 		}

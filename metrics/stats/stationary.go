@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -83,14 +82,12 @@ func MannKendall(values []float64) float64 {
 func kendallVariance(values []float64) float64 {
 	term := func(n int) int { return n * (n - 1) * (2*n + 5) }
 	sum := term(len(values))
-	sorted := slices.Sorted(slices.Values(values))
-	for i := 0; i < len(sorted); {
-		same := 1
-		for i+same < len(sorted) && sorted[i+same] == sorted[i] {
-			same++
-		}
-		sum -= term(same)
-		i += same
+	same := make(map[float64]int)
+	for _, v := range values {
+		same[v]++
+	}
+	for _, n := range same {
+		sum -= term(n)
 	}
 	return float64(sum) / 18
 }

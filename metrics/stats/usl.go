@@ -168,39 +168,28 @@ func fitCurve(n, x []float64, c curve) curve {
 
 // step is the curve after one damped Gauss-Newton step within the bounds. A
 // parameter that is at its bound and would leave it stays there. The parameters
-// differ by many powers of ten, so each is measured by its own slopes.
+// differ by many powers of ten, so each is damped by the length of its slopes.
 func (c curve) step(n, x []float64, damping float64) curve {
-	var normal [9]float64
-	var pull, scale [3]float64
+	slopes, off := mat.NewDense(len(n)+len(c), len(c), nil), mat.NewVecDense(len(n)+len(c), nil)
 	for i := range n {
-		s, off := c.slopes(n[i]), x[i]-c.at(n[i])
-		for p := range c {
-			pull[p] += s[p] * off
-			for q := range c {
-				normal[3*p+q] += s[p] * s[q]
-			}
-		}
+		s := c.slopes(n[i])
+		slopes.SetRow(i, s[:])
+		off.SetVec(i, x[i]-c.at(n[i]))
 	}
 	for p := range c {
-		scale[p] = math.Sqrt(normal[4*p])
-		if p != gamma && c[p] == 0 && pull[p] <= 0 {
-			scale[p] = math.Inf(1) // held: nothing pulls at it, and it at nothing
+		column := slopes.ColView(p).(*mat.VecDense)
+		length := mat.Norm(column, 2)
+		if p != gamma && c[p] == 0 && mat.Dot(column, off) <= 0 {
+			column.Zero()
 		}
+		slopes.Set(len(n)+p, p, math.Sqrt(damping)*length)
 	}
-	for p := range c {
-		pull[p] /= scale[p]
-		for q := range c {
-			normal[3*p+q] /= scale[p] * scale[q]
-		}
-		normal[4*p] = 1 + damping
-	}
-	var solver mat.Cholesky
 	var move mat.VecDense
-	if !solver.Factorize(mat.NewSymDense(3, normal[:])) || solver.SolveVecTo(&move, mat.NewVecDense(3, pull[:])) != nil {
+	if move.SolveVec(slopes, off) != nil {
 		return c
 	}
 	for p := range c {
-		c[p] = max(c[p]+move.AtVec(p)/scale[p], 0)
+		c[p] = max(c[p]+move.AtVec(p), 0)
 	}
 	return c
 }

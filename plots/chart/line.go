@@ -209,23 +209,17 @@ func WireLimit(p folder.Point) float64 {
 	for _, trial := range p.Valid {
 		sent, received = append(sent, trial.BytesPerOpSent), append(received, trial.BytesPerOpReceived)
 	}
-	goodput := stats.Goodput(float64(p.Valid[0].LinkBitsPerS) / 1e9)
-	if p.Run.Lab != nil {
-		goodput = stats.ShapedGoodput(p.Run.Lab.LinkBitsPerS)
-	}
 	served, loaded := machineOps(p.Run, metrics.Server), machineOps(p.Run, metrics.Client)
 	wire := stats.Wire{
-		Goodput:  goodput,
+		Goodput:  stats.Goodput(p.Valid[0].LinkBitsPerS, p.Run.Lab != nil),
 		Servers:  len(served),
 		Clients:  len(loaded),
+		Shared:   p.Run.Symmetric,
 		ToServer: stats.Median(sent),
 		ToClient: stats.Median(received),
 		Balance:  stats.Balance(slices.Collect(maps.Values(served))),
 	}
 	limit := wire.Limit()
-	if p.Run.Symmetric {
-		limit = wire.SharedLimit()
-	}
 	if math.IsInf(limit, 1) || math.IsNaN(limit) {
 		return 0
 	}

@@ -16,7 +16,6 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/stats"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 )
@@ -29,7 +28,7 @@ var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
 	"command": command, "counts": countsOf, "quote": format.QuoteWord,
-	"drawn": drawn, "even": stats.MostEven,
+	"drawn": drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"share":   percent, "interval": intervalWords, "limit": limitOf,
