@@ -1,6 +1,9 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Counts are exact numbers of operations. On a client an operation counts when
 // its reply has been verified; on a server when it has been applied.
@@ -39,22 +42,19 @@ func (c Counts) Ops() (n uint64) {
 func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
 
 // Add returns the field-wise sum of c and d.
-func (c Counts) Add(d Counts) Counts {
-	ops, more := c.ByKind(), d.ByKind()
-	for k := range ops {
-		ops[k] += more[k]
-	}
-	return CountsOf(ops, c.Hits+d.Hits, c.Misses+d.Misses, c.Calls+d.Calls)
-}
+func (c Counts) Add(d Counts) Counts { return c.plus(d, 1) }
 
 // Sub returns the field-wise difference of c and an earlier reading d of the
 // same counters.
-func (c Counts) Sub(d Counts) Counts {
-	ops, less := c.ByKind(), d.ByKind()
+func (c Counts) Sub(d Counts) Counts { return c.plus(d, math.MaxUint64) }
+
+// plus returns c and times as many of d, modulo 2^64, so that MaxUint64 is minus one.
+func (c Counts) plus(d Counts, times uint64) Counts {
+	ops, more := c.ByKind(), d.ByKind()
 	for k := range ops {
-		ops[k] -= less[k]
+		ops[k] += times * more[k]
 	}
-	return CountsOf(ops, c.Hits-d.Hits, c.Misses-d.Misses, c.Calls-d.Calls)
+	return CountsOf(ops, c.Hits+times*d.Hits, c.Misses+times*d.Misses, c.Calls+times*d.Calls)
 }
 
 // KindText lists the number of operations of each kind: "3 get, 4 put".

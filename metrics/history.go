@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/json"
 	"fmt"
@@ -78,13 +79,10 @@ type WorkerSpan struct {
 // of it each gives to the launcher: Count slices, each Every after the one
 // before, the first as the warm-up begins.
 type SlicePlan struct {
-	EveryNs int64 `json:"every_ns"`
-	Count   int   `json:"count"`
-	Ops     int   `json:"ops"` // the most of a client's slice
+	Every time.Duration `json:"every_ns"`
+	Count int           `json:"count"`
+	Ops   int           `json:"ops"` // the most of a client's slice
 }
-
-// Every is the time from one slice to the next.
-func (p SlicePlan) Every() time.Duration { return time.Duration(p.EveryNs) }
 
 // Slice is one client's part of a slice that all clients have recorded. Its
 // times are the clock's that it names.
@@ -103,24 +101,16 @@ func (s *Slice) Pack(histories []History) error {
 		s.Ops += len(h.Ops)
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err == nil {
-		err = json.NewEncoder(w).Encode(histories)
-	}
-	if err == nil {
-		err = w.Close()
-	}
+	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // no error for a level that exists
+	err := cmp.Or(json.NewEncoder(w).Encode(histories), w.Close())
 	s.Packed = packed.Bytes()
 	return err
 }
 
 // Histories unpacks the slice's histories.
 func (s Slice) Histories() (histories []History, err error) {
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked))
-	if err == nil {
-		err = json.Unmarshal(text, &histories)
-	}
-	if err != nil {
+	text := io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked)
+	if err := json.NewDecoder(text).Decode(&histories); err != nil {
 		return nil, fmt.Errorf("unpack a slice: %w", err)
 	}
 	return histories, nil

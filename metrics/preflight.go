@@ -20,13 +20,7 @@ type Preflight struct {
 
 // Failures returns the findings that forbid a run.
 func (p Preflight) Failures() []Finding {
-	var failures []Finding
-	for _, f := range p.Findings {
-		if f.Grade == Fail {
-			failures = append(failures, f)
-		}
-	}
-	return failures
+	return slices.DeleteFunc(slices.Clone(p.Findings), func(f Finding) bool { return f.Grade != Fail })
 }
 
 // Failed reports whether a finding forbids a run. A nil Preflight was not carried
@@ -86,7 +80,7 @@ func (p *Preflight) StepText() string {
 // after it.
 func (p *Preflight) ClockOffsetBounds(node string) (ClockOffsetBounds, bool) {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil && m.ClockAfter != nil {
-		return m.ClockBefore.Monotonic.Between(m.ClockAfter.Monotonic), true
+		return m.ClockBefore.Monotonic.between(m.ClockAfter.Monotonic), true
 	}
 	return ClockOffsetBounds{}, false
 }
@@ -207,9 +201,9 @@ type ClockOffsetBounds struct {
 	MostNs  int64 `json:"most_ns"`
 }
 
-// Between bounds it from one measurement to another, for clocks of which one
+// between bounds it from one measurement to another, for clocks of which one
 // gains on the other all the time, or never.
-func (a ClockOffsetBounds) Between(b ClockOffsetBounds) ClockOffsetBounds {
+func (a ClockOffsetBounds) between(b ClockOffsetBounds) ClockOffsetBounds {
 	return ClockOffsetBounds{LeastNs: min(a.LeastNs, b.LeastNs), MostNs: max(a.MostNs, b.MostNs)}
 }
 

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -81,13 +82,9 @@ func (v Verdict) String() string {
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
 }
 
-// Workers is the number of workers of each client; 0 where it is not known.
-func (r Run) Workers() int { return r.number("workers") }
-
-// InFlight is the number of rounds that a worker keeps under way; 0 where it is not known.
-func (r Run) InFlight() int { return r.number("inflight") }
-
-func (r Run) number(flag string) int {
+// Number returns a whole number of the workload's flags, such as workers; 0 where it is
+// not known.
+func (r Run) Number(flag string) int {
 	n, _ := strconv.Atoi(r.Workload[flag])
 	return n
 }
@@ -144,15 +141,11 @@ func (r Run) Config(role Role) *Config {
 
 // Machines returns the number of nodes that the run's processes shared.
 func (r Run) Machines() int {
-	n := 0
-	seen := make(map[string]bool)
-	for _, node := range r.Nodes {
-		if node.Machine == "" || !seen[node.Machine] {
-			n++
-		}
-		seen[node.Machine] = true
+	machines := make(map[string]bool)
+	for i, node := range r.Nodes {
+		machines[cmp.Or(node.Machine, fmt.Sprintf("of process %d", i))] = true
 	}
-	return n
+	return len(machines)
 }
 
 // Count returns the number of nodes in a role.

@@ -74,7 +74,7 @@ type soakBlock struct {
 	samples     int
 	startS      float64 // of the first
 	endS        float64 // of the last
-	rssBytes    float64 // their mean, as the next
+	rssBytes    float64 // their sum, as the next two
 	heldBytes   float64
 	collections int // of garbage that ended meanwhile
 	goroutines  Range
@@ -92,7 +92,7 @@ func (s *SoakSamples) Add(u Usage) {
 	}
 	last := len(s.blocks) - 1
 	if last >= 0 && s.blocks[last].samples < s.size {
-		s.blocks[last] = s.blocks[last].join(one)
+		s.blocks[last].join(one)
 		return
 	}
 	if len(s.blocks) == mostBlocks {
@@ -105,31 +105,25 @@ func (s *SoakSamples) Add(u Usage) {
 func (s *SoakSamples) halve() {
 	s.size *= 2
 	for i := range mostBlocks / 2 {
-		s.blocks[i] = s.blocks[2*i].join(s.blocks[2*i+1])
+		s.blocks[2*i].join(s.blocks[2*i+1])
+		s.blocks[i] = s.blocks[2*i]
 	}
 	s.blocks = s.blocks[:mostBlocks/2]
 }
 
-// join is b with what follows it.
-func (b soakBlock) join(next soakBlock) soakBlock {
-	all := b.samples + next.samples
-	mean := func(before, after float64) float64 {
-		return (before*float64(b.samples) + after*float64(next.samples)) / float64(all)
-	}
-	return soakBlock{
-		samples: all, startS: b.startS, endS: next.endS,
-		rssBytes:    mean(b.rssBytes, next.rssBytes),
-		heldBytes:   mean(b.heldBytes, next.heldBytes),
-		collections: b.collections + next.collections,
-		goroutines:  joined(b.goroutines, next.goroutines),
-		openFiles:   joined(b.openFiles, next.openFiles),
-	}
+// join adds the samples that follow.
+func (b *soakBlock) join(next soakBlock) {
+	b.samples += next.samples
+	b.endS = next.endS
+	b.rssBytes += next.rssBytes
+	b.heldBytes += next.heldBytes
+	b.collections += next.collections
+	b.goroutines.join(next.goroutines)
+	b.openFiles.join(next.openFiles)
 }
 
-// joined is the range of both.
-func joined(r, s Range) Range {
-	return Range{Min: min(r.Min, s.Min), Max: max(r.Max, s.Max)}
-}
+// join widens the range by another.
+func (r *Range) join(s Range) { r.Min, r.Max = min(r.Min, s.Min), max(r.Max, s.Max) }
 
 // Soak summarizes the samples without their first tenth. With fewer than MinSoakSamples,
 // only their number is set.
@@ -138,30 +132,27 @@ func (s *SoakSamples) Soak() Soak {
 	blocks := s.blocks[(len(s.blocks)+9)/10:]
 	for _, b := range blocks {
 		judged.Samples += b.samples
+		judged.Collections += b.collections
 	}
 	if judged.Samples < MinSoakSamples {
-		return judged
+		return Soak{Samples: judged.Samples}
 	}
 	judged.LengthS = blocks[len(blocks)-1].endS - blocks[0].startS
 	judged.Goroutines = levelOf(blocks, func(b soakBlock) Range { return b.goroutines })
 	judged.OpenFiles = levelOf(blocks, func(b soakBlock) Range { return b.openFiles })
-	judged.Held = growthOf(blocks, func(b soakBlock) float64 { return b.heldBytes })
-	judged.RSS = growthOf(blocks, func(b soakBlock) float64 { return b.rssBytes })
-	for _, b := range blocks {
-		judged.Collections += b.collections
-	}
+	judged.Held = growthOf(blocks, judged.LengthS, func(b soakBlock) float64 { return b.heldBytes })
+	judged.RSS = growthOf(blocks, judged.LengthS, func(b soakBlock) float64 { return b.rssBytes })
 	return judged
 }
 
 // growthOf is the growth of a quantity over blocks.
-func growthOf(blocks []soakBlock, of func(soakBlock) float64) Growth {
+func growthOf(blocks []soakBlock, lengthS float64, of func(soakBlock) float64) Growth {
 	const secondsPerHour = 3600
 	var at, bytes []float64
 	for _, b := range blocks {
-		at, bytes = append(at, (b.startS+b.endS)/2), append(bytes, of(b))
+		at, bytes = append(at, (b.startS+b.endS)/2), append(bytes, of(b)/float64(b.samples))
 	}
 	slope, median := stats.TheilSen(at, bytes), stats.Median(bytes)
-	lengthS := blocks[len(blocks)-1].endS - blocks[0].startS
 	return Growth{
 		MedianBytes: median, BytesPerH: slope * secondsPerHour,
 		Share: slope * lengthS / max(median, 1), TrendP: stats.MannKendall(bytes),
@@ -173,10 +164,9 @@ func levelOf(blocks []soakBlock, of func(soakBlock) Range) Level {
 	level := Level{Range: of(blocks[0])}
 	least := math.MaxInt
 	for tenth := range 10 {
-		part := blocks[tenth*len(blocks)/10 : (tenth+1)*len(blocks)/10]
 		low := math.MaxInt
-		for _, b := range part {
-			level.Range = joined(level.Range, of(b))
+		for _, b := range blocks[tenth*len(blocks)/10 : (tenth+1)*len(blocks)/10] {
+			level.join(of(b))
 			low = min(low, of(b).Min)
 		}
 		least = min(least, low)

@@ -12,7 +12,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Ended:        run.Ended,
 		Servers:      run.Count(Server),
 		Clients:      run.Count(Client),
-		Workers:      run.Workers(),
+		Workers:      run.Number("workers"),
 		Ops:          run.Ops,
 		WindowS:      run.WindowS,
 		OpsPerS:      run.OpsPerS,

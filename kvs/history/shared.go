@@ -23,7 +23,7 @@ func (s *shared) until(now time.Time) time.Duration {
 	if s.next > s.plan.Count {
 		return unlimited
 	}
-	return s.begins.Add(time.Duration(s.next-1) * s.plan.Every()).Sub(now)
+	return s.begins.Add(time.Duration(s.next-1) * s.plan.Every).Sub(now)
 }
 
 // unlimited is longer than any run.
@@ -39,7 +39,7 @@ func (s *shared) open(now time.Time) {
 	}
 	s.number = s.next
 	if s.next > 1 {
-		s.number = min(s.plan.Count, 1+int(now.Sub(s.begins)/s.plan.Every()))
+		s.number = min(s.plan.Count, 1+int(now.Sub(s.begins)/s.plan.Every))
 	}
 	s.next = s.number + 1
 }

@@ -126,7 +126,7 @@ func (s *Slices) full(since time.Duration) bool {
 		least, sent = min(least, rounds), sent || rounds > 0
 	}
 	switch {
-	case s.shared.number > 0 && since > s.shared.plan.Every()/(1+pauseFactor):
+	case s.shared.number > 0 && since > s.shared.plan.Every/(1+pauseFactor):
 		return sent // the next shared slice is near
 	case s.shared.number == 0 && s.shared.until(time.Now()) <= 0:
 		return true

@@ -127,7 +127,7 @@ func BenchmarkJointCheck(b *testing.B) {
 		s := newStore(b, "server0", c.Codec, slab)
 		c.Linearizable = i == 1
 		kinds[i] = newEnsemble(b, c, s.addr, s.addr)
-		kinds[i].plan = metrics.SlicePlan{EveryNs: int64(2 * time.Second), Count: 60, Ops: 4096}
+		kinds[i].plan = metrics.SlicePlan{Every: 2 * time.Second, Count: 60, Ops: 4096}
 	}
 	var ratios []float64
 	for b.Loop() {

@@ -30,7 +30,7 @@ type ensemble struct {
 // newEnsemble connects clients, each to separate hosts, and loads the records.
 func newEnsemble(t testing.TB, c Config, hosts ...string) *ensemble {
 	t.Helper()
-	e := &ensemble{plan: metrics.SlicePlan{EveryNs: int64(80 * time.Millisecond), Count: 100, Ops: 4096}}
+	e := &ensemble{plan: metrics.SlicePlan{Every: 80 * time.Millisecond, Count: 100, Ops: 4096}}
 	c.Clients = len(hosts)
 	for i, host := range hosts {
 		c.Node, c.Index, c.Hosts = fmt.Sprintf("client%d", i), i, []string{host}

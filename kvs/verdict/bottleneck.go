@@ -115,7 +115,7 @@ func (d diagnosis) tooFew() bool {
 			return false
 		}
 	}
-	calls := d.run.Count(metrics.Client) * d.run.Workers() * max(d.run.InFlight(), 1) * d.run.Count(metrics.Server)
+	calls := d.run.Count(metrics.Client) * d.run.Number("workers") * max(d.run.Number("inflight"), 1) * d.run.Count(metrics.Server)
 	return d.f.InFlight > 0 && float64(calls) < cores
 }
 

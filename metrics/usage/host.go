@@ -37,11 +37,8 @@ func HostFacts() (facts metrics.Host, err error) {
 		return facts, fmt.Errorf("%s/cpuinfo names no processor", proc.dir)
 	}
 	kernel, err := host.KernelVersion()
-	if err != nil {
-		return facts, fmt.Errorf("kernel version: %w", err)
-	}
-	system, _, version, err := host.PlatformInformation()
-	if err != nil {
+	system, _, version, unknown := host.PlatformInformation()
+	if err := cmp.Or(err, unknown); err != nil {
 		return facts, fmt.Errorf("operating system: %w", err)
 	}
 	commit := ""

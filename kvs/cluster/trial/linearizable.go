@@ -33,9 +33,9 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	}
 	work := c.workLimit() - drainLimit
 	return metrics.SlicePlan{
-		EveryNs: int64(max(sliceEvery, work/mostSlices)),
-		Count:   mostSlices,
-		Ops:     max(leastOps, min(mostOps, mostOpsOfAll/len(clients))),
+		Every: max(sliceEvery, work/mostSlices),
+		Count: mostSlices,
+		Ops:   max(leastOps, min(mostOps, mostOpsOfAll/len(clients))),
 	}
 }
 
