@@ -15,7 +15,7 @@ import (
 // interval lies in two phases. It is safe for concurrent use.
 type Reporter struct {
 	node    *Node
-	sampler *usage.Sampler
+	sampler *usage.Sampler // guarded by mu
 	counts  func() metrics.Counts
 	done    func(metrics.Interval, metrics.Usage) error
 	ticker  *time.Ticker
@@ -53,7 +53,11 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 }
 
 // SetDataInterface names the interface that carries the data; see usage.Sampler.
-func (r *Reporter) SetDataInterface(name string) error { return r.sampler.SetDataInterface(name) }
+func (r *Reporter) SetDataInterface(name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sampler.SetDataInterface(name)
+}
 
 // Run reports until ctx ends, main returns, or another of them fails, and returns the
 // first error. The tasks run beside main; they end with their context.

@@ -5,7 +5,6 @@ package usage
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"kvlab/metrics"
@@ -15,16 +14,11 @@ import (
 // the measured window. HOST_PROC, when set, names another directory to read in
 // place of /proc.
 //
-// It is safe for concurrent use: one goroutine samples each second while others
-// open and close the window.
+// It is not safe for concurrent use.
 type Sampler struct {
 	start time.Time
 	proc  procFS
 
-	// mu guards what follows. It is held while /proc is read, well below a
-	// millisecond, so that readings are in the order of their times; no operation
-	// of the store ever waits for it.
-	mu            sync.Mutex
 	dataInterface string
 	last          reading
 	window        *window // nil when none is open
@@ -48,8 +42,6 @@ func NewSampler(start time.Time) (*Sampler, error) {
 // InterfaceFor found it. A node may learn it late: a server when its first
 // client connects, but before the window opens.
 func (s *Sampler) SetDataInterface(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.window != nil && name != s.dataInterface {
 		return fmt.Errorf("data interface %s: the window is open with %s", name, s.dataInterface)
 	}
@@ -60,8 +52,6 @@ func (s *Sampler) SetDataInterface(name string) error {
 // Sample returns the usage since the last call, or since NewSampler. After an
 // error the next sample covers both intervals.
 func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now, err := s.read()
 	if err != nil {
 		return metrics.Usage{}, err
@@ -81,8 +71,6 @@ func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
 
 // OpenWindow begins the measured window. The data interface must be known.
 func (s *Sampler) OpenWindow() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.dataInterface == "" {
 		return errors.New("open the window: the data interface is not known, no peer has connected")
 	}
@@ -99,8 +87,6 @@ func (s *Sampler) OpenWindow() error {
 // it, and never below the average, which is all that a window shorter than two
 // samples has.
 func (s *Sampler) CloseWindow() (WindowUsage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.window == nil {
 		return WindowUsage{}, errors.New("close the window: none is open")
 	}
