@@ -1,6 +1,11 @@
 package metrics
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"kvlab/metrics/format"
+)
 
 // Check is what a client's check of linearizability found (-linearizable).
 type Check struct {
@@ -52,10 +57,8 @@ func (c JointCheck) Fault() string {
 		return "not linearizable, all clients together: " + c.First
 	case c.Unknown > 0:
 		return "perhaps not linearizable, all clients together: " + c.First
-	case c.Slices == 0 && c.First != "":
-		return "-linearizable verified nothing of all clients together: " + c.First
 	case c.Slices == 0:
-		return "-linearizable verified nothing of all clients together"
+		return strings.Join(format.NonEmpty("-linearizable verified nothing of all clients together", c.First), ": ")
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -34,14 +35,8 @@ type FlagClasses struct {
 
 // FlagsOf returns the names of the flags of some classes, in order.
 func (c *Config) FlagsOf(classes ...FlagClass) []string {
-	var names []string
-	for name := range c.Flags {
-		if slices.Contains(classes, c.ClassOf(name)) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	names := slices.Sorted(maps.Keys(c.Flags))
+	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(classes, c.ClassOf(name)) })
 }
 
 // ClassOf is the class of a flag. A nil Config is an earlier record.

@@ -109,8 +109,11 @@ func (s *Slice) Pack(histories []History) error {
 
 // Histories unpacks the slice's histories.
 func (s Slice) Histories() (histories []History, err error) {
-	text := io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked)
-	if err := json.NewDecoder(text).Decode(&histories); err != nil {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked))
+	if err == nil {
+		err = json.Unmarshal(text, &histories)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("unpack a slice: %w", err)
 	}
 	return histories, nil

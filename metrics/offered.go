@@ -28,17 +28,17 @@ func (o *Offered) Add(p Offered) {
 }
 
 // Achieved is the share of the offered operations that were done in the window,
-// about 1 for a store that keeps up. Nothing offered is 1.
-func (o Offered) Achieved(done uint64) float64 {
-	if o.Ops == 0 {
+// about 1 for a store that keeps up. Nothing offered is 1, and so is nil.
+func (o *Offered) Achieved(done uint64) float64 {
+	if o == nil || o.Ops == 0 {
 		return 1
 	}
 	return float64(done) / float64(o.Ops)
 }
 
 // Saturated says why latencies mean nothing when done operations are too few of the
-// offered ones; "" when they are enough.
-func (o Offered) Saturated(done uint64) string {
+// offered ones; "" when they are enough, and for nil.
+func (o *Offered) Saturated(done uint64) string {
 	if share := o.Achieved(done); share < minAchieved {
 		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*share)
 	}

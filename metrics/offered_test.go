@@ -14,7 +14,7 @@ func TestSaturation(t *testing.T) {
 			t.Errorf("%d of 10,000: %q, want %q", done, got, want)
 		}
 	}
-	if got := (Offered{}).Saturated(0); got != "" {
+	if got := (&Offered{}).Saturated(0); got != "" {
 		t.Errorf("nothing offered: %q", got)
 	}
 }

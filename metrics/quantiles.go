@@ -63,8 +63,11 @@ type Quantiles struct {
 	Refused string                `json:"refused,omitempty"` // why there is no quantile, whatever Count is
 }
 
-// Refuse takes away every quantile of every latency, with the reason.
+// Refuse takes away every quantile of every latency, with the reason; none without one.
 func Refuse(latencies map[string]Quantiles, reason string) {
+	if reason == "" {
+		return
+	}
 	for name, q := range latencies {
 		latencies[name] = Quantiles{Count: q.Count, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
 	}

@@ -31,10 +31,8 @@ type Place struct {
 type Arrivals struct {
 	gap    float64 // mean nanoseconds between two of this worker's operations
 	next   time.Duration
-	units  float64    // Poisson: next in mean gaps
+	units  float64    // next in mean gaps
 	random *rand.Rand // Poisson's; nil for Constant
-	index  float64    // Constant: the number of times before next
-	phase  float64    // Constant: this worker's first time in gaps, below 1
 }
 
 // NewArrivals returns a worker's arrivals. rate is the rate of all workers of all nodes
@@ -50,23 +48,21 @@ func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	if kind == Poisson {
 		a.random = rand.New(rand.NewPCG(leaf(seed, arrivalBranch, p.Node, p.Worker)))
 	} else {
-		a.phase = (float64(p.Node)*float64(p.Workers) + float64(p.Worker)) / workers
+		a.units = (float64(p.Node)*float64(p.Workers)+float64(p.Worker))/workers - 1
 	}
 	a.advance()
 	return a
 }
 
-// advance computes the next time. Neither process adds up rounding errors of
-// nanoseconds. Constant multiplies. Poisson adds gaps with a mean of 1, and a float64
-// holds the sum of 10^9 gaps to seven digits.
+// advance computes the next time. It adds gaps with a mean of 1, so rounding errors of
+// nanoseconds do not add up: a float64 holds the sum of 10^9 gaps to seven digits.
 func (a *Arrivals) advance() {
+	gap := 1.0
 	if a.random != nil {
-		a.units += a.random.ExpFloat64()
-		a.next = time.Duration(a.units * a.gap)
-		return
+		gap = a.random.ExpFloat64()
 	}
-	a.next = time.Duration((a.index + a.phase) * a.gap)
-	a.index++
+	a.units += gap
+	a.next = time.Duration(a.units * a.gap)
 }
 
 // Next returns the first time that Due has not returned.

@@ -70,12 +70,8 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	s.Prefixes = g.prefixDigests()
 	s.Workers = g.accounts()
-	if g.offered != nil {
-		s.Offered = g.offered
-		if why := s.Offered.Saturated(s.InWindow.Ops()); why != "" {
-			metrics.Refuse(s.Latency, why)
-		}
-	}
+	s.Offered = g.offered
+	metrics.Refuse(s.Latency, s.Offered.Saturated(s.InWindow.Ops()))
 	return s
 }
 

@@ -151,13 +151,13 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 		r.opened, r.before = r.node.now(), r.counts()
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
-		used, err := r.sampler.CloseWindow()
+		table, saturation, err := r.sampler.CloseWindow()
 		r.window = metrics.Summary{
 			WindowStart:   r.node.ToRun(r.opened),
 			WindowLengthS: r.node.now().Sub(r.opened).Seconds(),
 			InWindow:      r.counts().Sub(r.before),
-			Usage:         used.Table,
-			Saturation:    &used.Saturation,
+			Usage:         table,
+			Saturation:    &saturation,
 		}
 		return err
 	}

@@ -130,15 +130,7 @@ func (c curve) misfit(n, x []float64) float64 {
 // startCurve is near the best curve: Amdahl's law, linear at the smallest n and
 // through the largest.
 func startCurve(n, x []float64) curve {
-	first, last := 0, 0
-	for i := range n {
-		if n[i] < n[first] {
-			first = i
-		}
-		if n[i] > n[last] {
-			last = i
-		}
-	}
+	first, last := slices.Index(n, slices.Min(n)), slices.Index(n, slices.Max(n))
 	perOne := x[first] / n[first]
 	contention := (perOne*n[last]/x[last] - 1) / (n[last] - 1)
 	return curve{perOne, min(max(contention, 1e-3), 1), 1e-3 / n[last]}

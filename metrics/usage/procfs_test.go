@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/procfs"
 )
 
 // fixture is testdata/name as a /proc.
@@ -33,9 +35,9 @@ func TestReadersReadAFixture(t *testing.T) {
 		t.Errorf("memory = %+v, %v, want %+v", m, err, want)
 	}
 	links, err := proc.links()
-	want := link{"eno1d1", 5125000000, 5100000, 7250000000, 6900000}
-	if err != nil || len(links) != 3 || links[2] != want {
-		t.Errorf("links = %+v, %v, want the third of three to be %+v", links, err, want)
+	want := procfs.NetDevLine{Name: "eno1d1", RxBytes: 5125000000, RxPackets: 5100000, TxBytes: 7250000000, TxPackets: 6900000}
+	if err != nil || len(links) != 3 || links["eno1d1"] != want {
+		t.Errorf("links = %+v, %v, want three and one of them to be %+v", links, err, want)
 	}
 	if s, err := proc.segments(); err != nil || s != (segments{again: 10, first: 3578}) {
 		t.Errorf("segments = %+v, %v, want 10 of 3578", s, err)

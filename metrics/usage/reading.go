@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"kvlab/metrics"
 )
 
@@ -15,7 +17,7 @@ type reading struct {
 	at       time.Time // with its monotonic part
 	stat     stat
 	memory   memory
-	links    []link
+	links    procfs.NetDev // by name
 	segments segments
 	process  process
 }
@@ -29,15 +31,6 @@ func (fs procFS) read() (reading, error) {
 	r.memory, errs[3] = fs.memory()
 	r.process, errs[4] = fs.process()
 	return r, cmp.Or(errs[:]...)
-}
-
-func (r reading) link(name string) (link, bool) {
-	for _, l := range r.links {
-		if l.name == name {
-			return l, true
-		}
-	}
-	return link{}, false
 }
 
 // usage is what was used from the reading before to r. Cores and interfaces
@@ -55,9 +48,9 @@ func (r reading) usage(before reading) metrics.Usage {
 		ContextSwitchesPerS: metrics.PerSecond(float64(since(r.stat.contextSwitches, before.stat.contextSwitches)), seconds),
 		Process:             r.process.usage(before.process, seconds),
 	}
-	for _, now := range r.links {
-		if then, ok := before.link(now.name); ok {
-			u.Interfaces = append(u.Interfaces, now.usage(then, seconds))
+	for _, name := range slices.Sorted(maps.Keys(r.links)) {
+		if then, ok := before.links[name]; ok {
+			u.Interfaces = append(u.Interfaces, linkUsage(r.links[name], then, seconds))
 		}
 	}
 	return u
@@ -74,12 +67,12 @@ func (r reading) corePercent(before reading) []float64 {
 	return percent
 }
 
-func (l link) usage(before link, seconds float64) metrics.InterfaceUsage {
+func linkUsage(l, before procfs.NetDevLine, seconds float64) metrics.InterfaceUsage {
 	return metrics.InterfaceUsage{
-		Name:          l.name,
-		RxBytesPerS:   metrics.PerSecond(float64(since(l.rxBytes, before.rxBytes)), seconds),
-		TxBytesPerS:   metrics.PerSecond(float64(since(l.txBytes, before.txBytes)), seconds),
-		RxPacketsPerS: metrics.PerSecond(float64(since(l.rxPackets, before.rxPackets)), seconds),
-		TxPacketsPerS: metrics.PerSecond(float64(since(l.txPackets, before.txPackets)), seconds),
+		Name:          l.Name,
+		RxBytesPerS:   metrics.PerSecond(float64(since(l.RxBytes, before.RxBytes)), seconds),
+		TxBytesPerS:   metrics.PerSecond(float64(since(l.TxBytes, before.TxBytes)), seconds),
+		RxPacketsPerS: metrics.PerSecond(float64(since(l.RxPackets, before.RxPackets)), seconds),
+		TxPacketsPerS: metrics.PerSecond(float64(since(l.TxPackets, before.TxPackets)), seconds),
 	}
 }

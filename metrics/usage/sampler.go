@@ -86,18 +86,18 @@ func (s *Sampler) OpenWindow() error {
 // from the counters at its two ends. The peaks are of the samples wholly inside
 // it, and never below the average, which is all that a window shorter than two
 // samples has.
-func (s *Sampler) CloseWindow() (WindowUsage, error) {
+func (s *Sampler) CloseWindow() (table metrics.Table, saturation metrics.Saturation, err error) {
 	if s.window == nil {
-		return WindowUsage{}, errors.New("close the window: none is open")
+		return table, saturation, errors.New("close the window: none is open")
 	}
 	now, err := s.read()
 	if err != nil {
-		return WindowUsage{}, err
+		return table, saturation, err
 	}
-	w := s.window
+	s.window.add(now)
+	table, saturation = s.window.usage(s.dataInterface)
 	s.window = nil
-	w.add(now)
-	return w.usage(s.dataInterface), nil
+	return table, saturation, nil
 }
 
 // read takes a reading and insists on the data interface, once it is known.
@@ -106,7 +106,7 @@ func (s *Sampler) read() (reading, error) {
 	if err != nil {
 		return reading{}, fmt.Errorf("sample this machine: %w", err)
 	}
-	if _, ok := now.link(s.dataInterface); s.dataInterface != "" && !ok {
+	if _, ok := now.links[s.dataInterface]; s.dataInterface != "" && !ok {
 		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.dataInterface, s.proc.dir)
 	}
 	return now, nil

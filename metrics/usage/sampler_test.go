@@ -142,7 +142,7 @@ func TestWindowAveragesComeFromTheCountersAtItsEnds(t *testing.T) {
 		if err := s.SetDataInterface("eno1d1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.CloseWindow(); err == nil {
+		if _, _, err := s.CloseWindow(); err == nil {
 			t.Error("CloseWindow without a window: no error")
 		}
 
@@ -161,7 +161,7 @@ func TestWindowAveragesComeFromTheCountersAtItsEnds(t *testing.T) {
 		proc.show("proc-1")
 		must(s.Sample(metrics.Window))(t) // one busy second wholly inside
 		time.Sleep(2500 * time.Millisecond)
-		got := must(s.CloseWindow())(t).Table
+		got := closedTable(t, s)
 
 		// 4 s: memory 4e6 kB for 0.5 s, rising to 5e6 in 1 s, there for 2.5 s.
 		memory := (4e6*0.5 + 4.5e6*1 + 5e6*2.5) / 4 * 1024
@@ -191,7 +191,7 @@ func TestShortWindow(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		proc.show("proc-1")
-		got := must(s.CloseWindow())(t).Table
+		got := closedTable(t, s)
 		if want := (metrics.AvgPeak{Avg: 10e3, Peak: 10e3}); got.RxBytesPerS != want {
 			t.Errorf("RX = %+v, want %+v", got.RxBytesPerS, want)
 		}
@@ -256,11 +256,21 @@ func TestSamplerOnThisMachine(t *testing.T) {
 	for range 20 {
 		checkPlausible(t, must(s.Sample(metrics.Window))(t))
 	}
-	table := must(s.CloseWindow())(t).Table
+	table := closedTable(t, s)
 	// The average of equal samples may exceed them by a rounding error.
 	if m := table.MemoryBytes; m.Avg <= 0 || m.Peak < m.Avg*(1-1e-9) {
 		t.Errorf("memory %+v", table.MemoryBytes)
 	}
+}
+
+// closedTable closes the window and returns its table.
+func closedTable(t *testing.T, s *Sampler) metrics.Table {
+	t.Helper()
+	table, _, err := s.CloseWindow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }
 
 func checkPlausible(t *testing.T, u metrics.Usage) {

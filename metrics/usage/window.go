@@ -8,12 +8,6 @@ import (
 	"kvlab/metrics"
 )
 
-// WindowUsage is what a node used in the measured window.
-type WindowUsage struct {
-	Table      metrics.Table
-	Saturation metrics.Saturation
-}
-
 // window accumulates what the difference of its first and last reading does not tell:
 // levels and peaks.
 type window struct {
@@ -52,7 +46,7 @@ func (w *window) raise(u metrics.Usage) {
 }
 
 // usage is what was used from the first reading to the last.
-func (w *window) usage(dataInterface string) WindowUsage {
+func (w *window) usage(dataInterface string) (metrics.Table, metrics.Saturation) {
 	u := w.last.usage(w.first)
 	u.DataInterface = dataInterface
 	w.raise(u) // of a window shorter than two samples
@@ -62,7 +56,7 @@ func (w *window) usage(dataInterface string) WindowUsage {
 	t.CPUPercent.Avg = u.CPUPercent
 	t.MemoryBytes.Avg = metrics.PerSecond(w.memoryByteS, u.LengthS)
 	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS
-	return WindowUsage{t, w.saturation(u)}
+	return t, w.saturation(u)
 }
 
 func (w *window) saturation(u metrics.Usage) metrics.Saturation {

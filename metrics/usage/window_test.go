@@ -26,7 +26,10 @@ func TestSaturationOverFixtures(t *testing.T) {
 		s.window.ownCores.Set(7) // does not exist
 		time.Sleep(time.Second)
 		proc.show("proc-1")
-		got := must(s.CloseWindow())(t).Saturation
+		_, got, err := s.CloseWindow()
+		if err != nil {
+			t.Fatal(err)
+		}
 		got.ProcessCPUPercent, got.GCPercent = 0, 0 // the real ones
 		want := metrics.Saturation{
 			OwnCoresPercent: 80, BusiestCorePercent: 80, InterruptPercent: 2.5, StolenPercent: 2.5,
@@ -50,7 +53,11 @@ func TestGCPercent(t *testing.T) {
 			t.Fatal(err)
 		}
 		work()
-		return must(s.CloseWindow())(t).Saturation
+		_, saturation, err := s.CloseWindow()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return saturation
 	}
 	heap := make([]*[]byte, 1<<18)
 	for i := range heap {

@@ -51,11 +51,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 // did not reach its offered load.
 func (c *Controller) Quantiles(run metrics.Run) map[string]metrics.Quantiles {
 	quantiles := c.latency.Window.Quantiles()
-	if run.Offered != nil {
-		if why := run.Offered.Saturated(run.Ops); why != "" {
-			metrics.Refuse(quantiles, why)
-		}
-	}
+	metrics.Refuse(quantiles, run.Offered.Saturated(run.Ops))
 	return quantiles
 }
 
