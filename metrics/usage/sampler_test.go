@@ -102,9 +102,9 @@ func TestSampleOverFixtures(t *testing.T) {
 			MemoryUsedBytes: 5000000 << 10, MemoryTotalBytes: 16000000 << 10,
 			DataInterface: "eno1d1",
 			Interfaces: []metrics.InterfaceUsage{
-				{Name: "lo"},
 				{Name: "eno1", RxBytesPerS: 1000, TxBytesPerS: 2000, RxPacketsPerS: 10, TxPacketsPerS: 20},
 				{Name: "eno1d1", RxBytesPerS: 125e6, TxBytesPerS: 1250e6, RxPacketsPerS: 100e3, TxPacketsPerS: 900e3},
+				{Name: "lo"},
 			},
 			TCPRetransmits: 3, ContextSwitchesPerS: 12345,
 		}
@@ -123,7 +123,7 @@ func TestSampleOverFixtures(t *testing.T) {
 			CPUPercent: 50, CorePercent: []float64{50},
 			MemoryUsedBytes: 4500000 << 10, MemoryTotalBytes: 16000000 << 10,
 			DataInterface:       "eno1d1",
-			Interfaces:          []metrics.InterfaceUsage{{Name: "lo"}, {Name: "eno1d1"}},
+			Interfaces:          []metrics.InterfaceUsage{{Name: "eno1d1"}, {Name: "lo"}},
 			ContextSwitchesPerS: 110,
 		}
 		if !reflect.DeepEqual(got, want) {
