@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -79,11 +80,6 @@ type Edges struct {
 	Last  []uint64 `json:"last"`   // up to the close
 }
 
-// slots is how many slots are nearest to a time from 0 on, at most most.
-func (e *Edges) slots(seconds float64, most int) int {
-	return int(min(math.Round(max(0, seconds)/e.SlotS), float64(most)))
-}
-
 // Within returns how many of the operations of the summary's window came in the
 // stretch of it that begins lateS seconds after its opening and ends earlyS
 // seconds before its close, both at the nearest slot's end and within the edges;
@@ -95,11 +91,11 @@ func (s Summary) Within(lateS, earlyS float64) (ops uint64, seconds float64) {
 		return ops, seconds
 	}
 	e := s.Edges
-	late, early := e.slots(lateS, len(e.First)), e.slots(earlyS, len(e.Last))
-	for _, n := range e.First[:late] {
-		ops -= n
+	slots := func(seconds float64, most int) int {
+		return int(min(math.Round(max(0, seconds)/e.SlotS), float64(most)))
 	}
-	for _, n := range e.Last[len(e.Last)-early:] {
+	late, early := slots(lateS, len(e.First)), slots(earlyS, len(e.Last))
+	for _, n := range slices.Concat(e.First[:late], e.Last[len(e.Last)-early:]) {
 		ops -= n
 	}
 	return ops, seconds - float64(late+early)*e.SlotS

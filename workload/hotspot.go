@@ -30,7 +30,7 @@ func newHotspot(c Config) (distribution, error) {
 	}
 	hot := max(1, uint64(math.Round(c.HotKeys*float64(c.Records))))
 	if hot == c.Records {
-		return hotspot{c.Records, hot, 1}, nil
+		return flat{c.Records}, nil
 	}
 	return hotspot{c.Records, hot, c.HotOps}, nil
 }
@@ -46,9 +46,4 @@ func (h hotspot) mass(from, to uint64) float64 {
 	return m
 }
 
-func (h hotspot) cuts() []uint64 {
-	if h.hot == h.n {
-		return []uint64{0, h.n}
-	}
-	return []uint64{0, h.hot, h.n}
-}
+func (h hotspot) cuts() []uint64 { return []uint64{0, h.hot, h.n} }

@@ -56,14 +56,3 @@ func (m mix) kind(word uint64) Kind {
 
 // below returns all ones if a is below b, and else 0, for numbers below 2^63.
 func below(a, b uint64) uint64 { return uint64(int64(a-b) >> 63) }
-
-// share returns the share of operations of kind k.
-func (m mix) share(k Kind) float64 {
-	switch k {
-	case Read:
-		return m.reads
-	case m.write:
-		return 1 - m.reads
-	}
-	return 0
-}

@@ -37,7 +37,15 @@ func New(c Config) (*Plan, error) {
 func (p *Plan) Sequential() bool { return p.sequential }
 
 // Share returns the share of operations of kind k, 0 to 1.
-func (p *Plan) Share(k Kind) float64 { return p.mix.share(k) }
+func (p *Plan) Share(k Kind) float64 {
+	switch k {
+	case Read:
+		return p.mix.reads
+	case p.mix.write:
+		return 1 - p.mix.reads
+	}
+	return 0
+}
 
 // Mass returns the probability that an operation is on the record with a popularity
 // rank, by the closed form of its distribution. It returns 0 for a rank without a

@@ -35,7 +35,10 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 			if o.each {
 				n = int(o.ops)
 			}
-			l.of(o.phase).observe(o, ops[:n])
+			if l.interval[o.phase] == nil {
+				l.interval[o.phase] = NewSet()
+			}
+			l.interval[o.phase].observe(o, ops[:n])
 			ops = ops[n:]
 		}
 	}
@@ -56,11 +59,4 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 		interval.reset()
 	}
 	return histograms, nil
-}
-
-func (l *Collector) of(phase phaseIndex) *Set {
-	if l.interval[phase] == nil {
-		l.interval[phase] = NewSet()
-	}
-	return l.interval[phase]
 }

@@ -68,25 +68,21 @@ func FitUSL(n, x []float64, seed uint64) (USL, error) {
 	case best[beta]*largest*largest < nothing:
 		return USL{}, errors.New("the best fit has coherency 0, its bound: these trials show no peak to come")
 	}
-	u := USL{Gamma: Bounded{Value: best[gamma]}, Alpha: Bounded{Value: best[alpha]}, Beta: Bounded{Value: best[beta]}, Peak: Bounded{Value: best.peak()}}
 	replicas := bootstrapCurve(best, n, x, rand.New(rand.NewPCG(seed, uslReplicates)))
-	for _, b := range []struct {
-		of    *Bounded
-		value func(curve) float64
-	}{
-		{&u.Gamma, func(c curve) float64 { return c[gamma] }},
-		{&u.Alpha, func(c curve) float64 { return c[alpha] }},
-		{&u.Beta, func(c curve) float64 { return c[beta] }},
-		{&u.Peak, curve.peak},
-	} {
+	bounded := func(of func(curve) float64) Bounded {
 		values := make([]float64, len(replicas))
 		for i, c := range replicas {
-			values[i] = b.value(c)
+			values[i] = of(c)
 		}
 		slices.Sort(values)
-		b.of.Low, b.of.High = stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)
+		return Bounded{of(best), stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)}
 	}
-	return u, nil
+	return USL{
+		Gamma: bounded(func(c curve) float64 { return c[gamma] }),
+		Alpha: bounded(func(c curve) float64 { return c[alpha] }),
+		Beta:  bounded(func(c curve) float64 { return c[beta] }),
+		Peak:  bounded(curve.peak),
+	}, nil
 }
 
 // curve is the law's three parameters.
