@@ -38,8 +38,7 @@ func (r *Retries) String() string {
 	return text
 }
 
-// WorkerAccount is one worker's account of its operations: what it drew, and what
-// of that came back.
+// WorkerAccount is the number of operations that one worker drew and verified.
 type WorkerAccount struct {
 	Loaded   uint64 `json:"loaded"`   // operations of the load that it verified
 	Drawn    uint64 `json:"drawn"`    // operations of the workload that it drew
@@ -47,10 +46,10 @@ type WorkerAccount struct {
 
 	OpeningOps uint64 `json:"opening_ops"` // first operations, at most 8192
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
-	Redrawn    string `json:"redrawn"`     // digest of as many, drawn again at the end from nothing but the configuration
+	Redrawn    string `json:"redrawn"`     // digest of as many operations, drawn again at the end from the configuration alone
 }
 
-// Seen is what a server saw of its operations. Groups and Values come of a sample.
+// Seen is what a server saw of its operations. Groups and Values are of a sample.
 type Seen struct {
 	Records uint64    `json:"records"`       // keys in the store at the end
 	Groups  []uint64  `json:"groups"`        // sampled operations of the window by key group

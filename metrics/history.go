@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// History is what was recorded of one key's operations in one slice of a run: a
-// stretch of time in which every worker recorded.
+// History is one key's operations in one slice of a run. In a slice every worker records.
 type History struct {
 	Key   string       `json:"key"`
 	Slice int          `json:"slice"` // from 1
@@ -20,8 +19,8 @@ type History struct {
 	Spans []WorkerSpan `json:"spans"` // of all who recorded; nothing is known of when another wrote
 }
 
-// HistoryOp is one operation on the history's key. One that has ReturnNs Never
-// may have happened at any time since its call, or not at all.
+// HistoryOp is one operation on the history's key. If ReturnNs is Never, it may have
+// happened at any time since its call, or not at all.
 type HistoryOp struct {
 	Client   int    `json:"client"`
 	Worker   int    `json:"worker"`
@@ -31,14 +30,14 @@ type HistoryOp struct {
 	ReturnNs int64  `json:"return_ns"`       // likewise, after the reply had come
 }
 
-// Never is the time of what has not ended.
+// Never is the ReturnNs of an operation without a reply.
 const Never = math.MaxInt64
 
-// Value is a value as its header names it: writer and version. No two writes of
-// a run write the same, as long as no worker writes more than 2^32 times.
+// Value is the header of a value: writer and version. All writes of a run differ if no
+// worker writes more than 2^32 times.
 type Value uint64
 
-// NoValue is what a key has that was not found.
+// NoValue is the value of a key that was not found.
 const NoValue Value = 0
 
 // MakeValue returns the value that a worker's write is; versions count from 1.
@@ -63,9 +62,8 @@ func (v Value) String() string {
 	return fmt.Sprintf("%d.%d#%d", v.Client(), v.Worker(), v.Version())
 }
 
-// WorkerSpan is what of a worker's writes a slice holds: all with a version
-// above First and up to Last. Those before had returned at BegunNs, those after
-// were not called before EndedNs.
+// WorkerSpan is the range of a worker's writes in a slice: versions above First and up to
+// Last. Earlier writes had returned at BegunNs. Later writes began after EndedNs.
 type WorkerSpan struct {
 	Client  int    `json:"client"`
 	Worker  int    `json:"worker"`
@@ -75,17 +73,17 @@ type WorkerSpan struct {
 	EndedNs int64  `json:"ended_ns"`
 }
 
-// SlicePlan is when all clients of a run record at the same time, and how much
-// of it each gives to the launcher: Count slices, each Every after the one
-// before, the first as the warm-up begins.
+// SlicePlan is when all clients of a run record at the same time, and how much each sends
+// to the launcher. There are Count slices, the first at the start of the warm-up, the
+// others Every after the one before.
 type SlicePlan struct {
 	Every time.Duration `json:"every_ns"`
 	Count int           `json:"count"`
 	Ops   int           `json:"ops"` // the most of a client's slice
 }
 
-// Slice is one client's part of a slice that all clients have recorded. Its
-// times are the clock's that it names.
+// Slice is one client's part of a slice that all clients recorded. Its times are those of
+// Clock.
 type Slice struct {
 	Number  int    `json:"number"` // from 1
 	Client  int    `json:"client"`

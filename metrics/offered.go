@@ -36,8 +36,8 @@ func (o *Offered) Achieved(done uint64) float64 {
 	return float64(done) / float64(o.Ops)
 }
 
-// Saturated says why latencies mean nothing when done operations are too few of the
-// offered ones; "" when they are enough, and for nil.
+// Saturated says why latencies mean nothing if too few of the offered operations were
+// done; "" if enough were, and for nil.
 func (o *Offered) Saturated(done uint64) string {
 	if share := o.Achieved(done); share < minAchieved {
 		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*share)

@@ -43,9 +43,8 @@ func (p *Preflight) slowestLink() uint64 {
 	return slowest
 }
 
-// ClockOffset is how far the monotonic clock of a node's machine was found to be ahead
-// of the launcher's before the run, at most half the width of what bounds it away
-// from the truth; 0 where that is not known.
+// ClockOffset is how far the monotonic clock of a node's machine was ahead of the
+// launcher's before the run: the middle of its bounds; 0 where it is not known.
 func (p *Preflight) ClockOffset(node string) time.Duration {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil {
 		bounds := m.ClockBefore.Monotonic
@@ -201,13 +200,13 @@ type ClockOffsetBounds struct {
 	MostNs  int64 `json:"most_ns"`
 }
 
-// between bounds it from one measurement to another, for clocks of which one
-// gains on the other all the time, or never.
+// between bounds the offset from one measurement to another, for clocks that drift apart
+// in one direction.
 func (a ClockOffsetBounds) between(b ClockOffsetBounds) ClockOffsetBounds {
 	return ClockOffsetBounds{LeastNs: min(a.LeastNs, b.LeastNs), MostNs: max(a.MostNs, b.MostNs)}
 }
 
-// Both is what two measurements of the same moment say together.
+// Both combines two measurements of the same moment.
 func (a ClockOffsetBounds) Both(b ClockOffsetBounds) ClockOffsetBounds {
 	return ClockOffsetBounds{LeastNs: max(a.LeastNs, b.LeastNs), MostNs: min(a.MostNs, b.MostNs)}
 }

@@ -6,9 +6,9 @@
 //  1. A worker gives each call's latency to its Recorder.
 //  2. Once a second a node turns recorders and counters into an Interval, and a
 //     Sampler turns /proc into a Usage.
-//  3. At its end a node sums its life up in a Summary.
-//  4. Each of these is one Record, one JSON object a line; ReadRecords reads them
-//     back, and the launcher's Run says what the whole of them means.
+//  3. At its end a node reports a Summary.
+//  4. Each of these is one Record, a line of JSON. ReadRecords reads the lines back. The
+//     launcher computes a Run from them.
 package metrics
 
 import (
@@ -38,14 +38,14 @@ const (
 	Load   Phase = "load"   // records are stored and read back
 	WarmUp Phase = "warmup" // the workload runs, unmeasured
 	Window Phase = "window" // the workload runs, measured
-	Drain  Phase = "drain"  // calls that were in flight at the window's end come home
+	Drain  Phase = "drain"  // calls that were in flight at the window's end complete
 	Done   Phase = "done"   // no operation any more
 )
 
 // Record is one line of a node's .jsonl file. Exactly one of the pointers is
-// set. Time is when the record was made, by the launcher's wall clock as it was
-// when the run began, counted on by the node's monotonic clock: by one clock for
-// all nodes, however their own are set.
+// set. Time is when the record was made. It is the launcher's wall clock at the run's
+// start, plus the time since then by the node's monotonic clock. So all nodes use one
+// clock, however their own are set.
 type Record struct {
 	Node      string     `json:"node"`
 	Role      Role       `json:"role"`
@@ -59,14 +59,14 @@ type Record struct {
 	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
 }
 
-// ErrCutShort is the error, within a message that names file and line, of a file
-// that ends in the middle of a record, as an aborted run leaves it. Every record
-// before it has been read.
+// ErrCutShort is the error of a file that ends in the middle of a record, as an aborted
+// run leaves it. ReadRecords wraps it with file and line, after all whole records.
 var ErrCutShort = errors.New("record cut short at the end of the file")
 
 // WriteRecord writes a record as a line of JSON, in one call of w.Write, so that an abort
-// leaves whole lines and at most one cut short. It refuses a record that does not say
-// exactly one thing, and numbers that JSON has no form for (NaN), and writes nothing then.
+// leaves whole lines and at most one cut short. It returns an error and writes nothing if
+// the record does not have exactly one of the pointers, or has a number that JSON cannot
+// hold (NaN).
 func WriteRecord(w io.Writer, r Record) error {
 	err := r.validate()
 	if err == nil {
@@ -79,8 +79,8 @@ func WriteRecord(w io.Writer, r Record) error {
 }
 
 // ReadRecords yields the records that WriteRecord wrote. It ends with the file, or with an
-// error that names file and line; name is the file's name. It passes over fields that it
-// does not know, so that it reads files of later releases.
+// error that names file and line. name is the file's name. It ignores unknown fields, so
+// it reads files of later releases.
 func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		text := json.NewDecoder(in)

@@ -11,9 +11,8 @@ type Skew struct {
 	// theory, 0 to 1; 0 where operations are not drawn independently, as
 	// sequential ones are not.
 	TopShare float64 `json:"top_share"`
-	// Head are the most popular records, as far as they stand out, the first one
-	// first. What was seen of them comes of a sample of the servers' operations in
-	// the window.
+	// Head are the most popular records that stand out, the most popular first. Their
+	// observed shares are of a sample of the servers' operations in the window.
 	Head       []HeadShare `json:"head,omitempty"`
 	SampledOps uint64      `json:"sampled_ops"`
 
@@ -21,8 +20,8 @@ type Skew struct {
 	Kinds   []KindShare   `json:"kinds"`    // likewise
 	HitRate float64       `json:"hit_rate"` // of the reads of the windows, 0 to 1; 1 for none
 
-	// Balances are what other numbers of servers would make of the same
-	// operations, in rising order; nil without a TopShare.
+	// Balances are those of other numbers of servers with the same operations, in rising
+	// order; nil without a TopShare.
 	Balances []RouterBalance `json:"balances,omitempty"`
 }
 

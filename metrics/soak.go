@@ -7,8 +7,8 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Soak is whether a node's process went on holding what it held, over a window
-// without its first tenth, in which buffers still grow to their size.
+// Soak is how much a node's process held over a window. The first tenth of the window is
+// left out, because buffers still grow in it.
 type Soak struct {
 	Samples     int     `json:"samples"`     // about one a second
 	LengthS     float64 `json:"length_s"`    // the time that they cover
@@ -19,18 +19,18 @@ type Soak struct {
 	OpenFiles   Level   `json:"open_files"`
 }
 
-// Level is how much there was of something that should stay as it is. For an
-// instant there may be more, as when a timer of every connection runs out.
+// Level is a number that should stay constant. It may be higher for an instant, as when a
+// timer of every connection fires.
 type Level struct {
 	Range
-	Rise int `json:"rise"` // the most by which the least in some tenth of the time is above that in an earlier one
+	Rise int `json:"rise"` // the largest increase of the minimum of a tenth of the time over that of an earlier tenth
 }
 
-// Growth is how an amount of memory, sampled over time, went up or down.
+// Growth is the trend of an amount of memory over time.
 type Growth struct {
 	MedianBytes float64 `json:"median_bytes"`
 	BytesPerH   float64 `json:"bytes_per_h"` // the Theil-Sen slope; below 0 when it shrinks
-	Share       float64 `json:"share"`       // that slope over the time that was sampled, as a share of MedianBytes
+	Share       float64 `json:"share"`       // the slope times the sampled time, as a share of MedianBytes
 	TrendP      float64 `json:"trend_p"`     // of the Mann-Kendall test
 }
 
@@ -58,9 +58,9 @@ type Range struct {
 // MinSoakSamples is the smallest number of samples that a soak is judged by.
 const MinSoakSamples = 12
 
-// SoakSamples sample what a node's process holds over a window of any length, in less
-// than 10 kB: when there are many samples, neighbours are joined. The zero value is
-// empty. Not safe for concurrent use.
+// SoakSamples are samples of what a node's process holds over a window of any length. They
+// take less than 10 kB: when there are many samples, neighbours are joined. The zero value
+// is empty. Not safe for concurrent use.
 type SoakSamples struct {
 	blocks []soakBlock // in the order of time; all but the last are of size samples
 	size   int         // samples of a block, once there is one
@@ -101,7 +101,7 @@ func (s *SoakSamples) Add(u Usage) {
 	s.blocks = append(s.blocks, one)
 }
 
-// halve joins each two neighbours. All blocks are complete.
+// halve joins each two neighbours. All blocks have size samples.
 func (s *SoakSamples) halve() {
 	s.size *= 2
 	for i := range mostBlocks / 2 {

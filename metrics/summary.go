@@ -44,7 +44,7 @@ type Verification struct {
 	Checked   uint64 `json:"checked"`  // values whose length, header and check bytes were checked
 	Compared  uint64 `json:"compared"` // of these, values compared in full
 	Failures  uint64 `json:"failures"`
-	AnyKey    uint64 `json:"any_key,omitempty"`   // of those checked, values that were right for some key, not for theirs: the server has no store
+	AnyKey    uint64 `json:"any_key,omitempty"`   // of those checked, values that were right for another key: the server has no store
 	Unchecked uint64 `json:"unchecked,omitempty"` // values that were not checked at all (-verify none)
 	First     string `json:"first,omitempty"`     // the first failure in words
 }
@@ -71,9 +71,9 @@ func EdgeSlot(window time.Duration) time.Duration {
 	return max(1, window/(20*EdgeSlots))
 }
 
-// Edges are a client's verified operations near both ends of its window, by the
-// slot that their reply came in. They say what came inside a window that begins
-// a little later or ends a little earlier: one that all clients have in common.
+// Edges are a client's verified operations near both ends of its window, by the slot of
+// their reply. They give the operations of a shorter window, the one that all clients
+// have in common.
 type Edges struct {
 	SlotS float64  `json:"slot_s"` // a slot's length
 	First []uint64 `json:"first"`  // from the opening on

@@ -66,7 +66,7 @@ type ProcessUsage struct {
 	GCPauseS   float64 `json:"gc_pause_s"` // stop-the-world seconds in this interval
 	HeapBytes  uint64  `json:"heap_bytes"` // live and not yet swept objects
 	LiveBytes  uint64  `json:"live_bytes"` // of them, what the last collection found in use
-	HeldBytes  uint64  `json:"held_bytes"` // RSSBytes without what may be garbage, and what the runtime keeps for objects to come
+	HeldBytes  uint64  `json:"held_bytes"` // RSSBytes without garbage and without the runtime's spare memory
 }
 
 // Text is the table as the seed printed it, under a title such as "SERVER".
@@ -107,11 +107,9 @@ type Table struct {
 	TxBytesPerS   AvgPeak `json:"tx_bytes_per_s"`
 }
 
-// GroupTable is the table of a group of nodes, every node counting the same:
-// averages are means over the nodes (an average node's CPU, memory and traffic,
-// not the group's sum, so that groups of different sizes compare), peaks are
-// those of the highest node. DataInterface lists the nodes' different names. An
-// empty group has the zero Table.
+// GroupTable is the table of a group of nodes. Averages are means over the nodes, not sums,
+// so that groups of different sizes compare. Peaks are those of the highest node.
+// DataInterface lists the different names. An empty group has the zero Table.
 func GroupTable(nodes []Table) Table {
 	var group Table
 	var names []string

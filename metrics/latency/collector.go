@@ -23,9 +23,9 @@ func NewCollector(workers int) (*Collector, []*Recorder) {
 	return l, l.recorders
 }
 
-// Collect takes what was observed since the last call and returns its
-// histograms: those that are not empty for each phase that occurred, in the
-// order of the phases and of Names. startS and lengthS are the interval's, as in Interval.
+// Collect takes the observations since the last call. It returns the histograms that are
+// not empty, in the order of the phases and of Names. startS and lengthS are the
+// interval's, as in Interval.
 func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error) {
 	for _, r := range l.recorders {
 		l.spare = r.take(l.spare)

@@ -19,8 +19,8 @@ const (
 )
 
 // Distribution is how one kind of latency was distributed, in microseconds.
-// Adding distributions is exact: percentiles of many workers or nodes come from
-// their added distribution, and are never averaged. Not safe for concurrent use.
+// Adding distributions is exact. Percentiles of many workers or nodes come from the sum
+// of their distributions and are never averaged. Not safe for concurrent use.
 type Distribution struct {
 	*hdrhistogram.Histogram        // 1 .. 3.6e9 microseconds
 	OutOfRange              uint64 // values that the histogram cannot hold
@@ -43,7 +43,7 @@ func (d *Distribution) Add(e *Distribution) {
 	d.OutOfRange += e.OutOfRange + uint64(d.Merge(e.Histogram))
 }
 
-// empty reports whether d has seen no value.
+// empty reports whether d has no value.
 func (d *Distribution) empty() bool { return d.TotalCount() == 0 && d.OutOfRange == 0 }
 
 // reset empties d.

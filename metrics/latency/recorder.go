@@ -9,21 +9,21 @@ import (
 	"kvlab/metrics"
 )
 
-// Timing is one call as its worker timed it. An operation's time from the moment
-// it was due to its reply is the sum of four: its wait for the call to be sent,
-// and the call's Queue, Server, and what remains of Call: the wire.
+// Timing is one call as its worker timed it. The time of an operation from the moment it
+// was due to its reply has four parts: the wait until the call was sent, Queue, Server,
+// and the rest of Call, the wire.
 type Timing struct {
 	Phase  metrics.Phase // in which its reply came
 	Ops    int           // operations that it carried
 	Call   time.Duration // from its send to its reply
 	Op     time.Duration // from the moment its operations were due to the reply; for Observe only
 	Queue  time.Duration // from its send until it was written to the connection
-	Server time.Duration // what the server says it took for it; 0: it says nothing, and Call is not split
-	Late   time.Duration // how long after its first operation was due the generator woke up for it; 0: it did not sleep
+	Server time.Duration // the server's own time; 0: unknown, and Call is not split
+	Late   time.Duration // from the moment its first operation was due until the generator woke up; 0: it did not sleep
 }
 
-// observation is one call in whole microseconds. 28 bytes, so that a worker that
-// makes 100,000 calls a second fills 2.8 MB between two collections.
+// observation is one call in whole microseconds. It has 28 bytes: a worker with 100,000
+// calls a second fills 2.8 MB between two collections.
 type observation struct {
 	call, op, queue, server, late uint32
 	ops                           uint32
@@ -31,8 +31,8 @@ type observation struct {
 	each                          bool // each of the ops has its own latency, and op is unused
 }
 
-// observations are calls, and the latencies of those operations that have their
-// own, in the calls' order.
+// observations are calls, and in the same order the latencies of operations that were due
+// at different moments.
 type observations struct {
 	calls []observation
 	ops   []uint32 // microseconds
@@ -41,16 +41,14 @@ type observations struct {
 // outOfRange stands for a latency that the histograms cannot hold.
 const outOfRange = math.MaxUint32
 
-// Recorder takes the latencies of one worker's calls. Latency makes it and
-// collects from it.
+// Recorder holds the latencies of one worker's calls until a Collector takes them.
 //
-// Observe and ObserveEach are for its one worker; it and the collector may run at
-// the same time. They meet in a lock that is free but for the instant in which
-// the collector swaps the buffers, once a second.
+// The worker calls Observe and ObserveEach while the collector runs. Both take a lock.
+// The collector holds it once a second, while it swaps the buffers.
 //
-// Latencies are kept in whole microseconds, rounded up. Of Call and Op, those
-// that are not above 0 or beyond MaxLatency are counted as out of range. Nothing
-// is allocated once the buffers have grown to what comes between two collections.
+// Latencies are in whole microseconds, rounded up. A latency of 0 or less, or above
+// MaxLatency, counts as out of range. Recorder allocates nothing once its buffers hold
+// the calls between two collections.
 type Recorder struct {
 	mu  sync.Mutex
 	buf observations // guarded by mu
@@ -93,8 +91,8 @@ func (t Timing) observation() observation {
 	return o
 }
 
-// take hands over what was observed since the last take, and lets the worker go
-// on in the storage of spare, which it then owns.
+// take returns the observations since the last take. The recorder keeps the storage of
+// spare for the next ones.
 func (r *Recorder) take(spare observations) observations {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +115,7 @@ type phaseIndex uint8
 // phaseOrder is never written to.
 var phaseOrder = [...]metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, metrics.Window, metrics.Drain, metrics.Done}
 
-// indexOf takes a phase that is none of the constants for Idle: what it names is
-// not the window.
+// indexOf returns a phase's index, and that of Idle for an unknown phase.
 func indexOf(p metrics.Phase) phaseIndex {
 	return phaseIndex(max(0, slices.Index(phaseOrder[:], p)))
 }

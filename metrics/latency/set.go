@@ -6,8 +6,8 @@ import (
 	"kvlab/metrics"
 )
 
-// Set holds the latency distributions of some stretch of a run: of a second
-// or of the window, of one node or of many. Not safe for concurrent use.
+// Set holds the latency distributions of a second or of the window, of one node or of
+// many. Not safe for concurrent use.
 type Set struct {
 	Call   *Distribution // one value a call
 	Op     *Distribution // one value an operation
@@ -62,8 +62,8 @@ func (l *Set) join(m *Set) {
 	}
 }
 
-// Quantiles reads the distributions off, by their names: CallLatency and
-// OpLatency always, the others when they have a value.
+// Quantiles returns the quantiles of the distributions by name: CallLatency and OpLatency
+// always, the others if they have a value.
 func (l *Set) Quantiles() map[string]metrics.Quantiles {
 	calls := uint64(l.Call.TotalCount())
 	quantiles := make(map[string]metrics.Quantiles)
@@ -80,8 +80,7 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 	return quantiles
 }
 
-// observe counts one call. ops are the operations' own latencies, when they have
-// such.
+// observe counts one call. ops are the latencies of its operations if each has its own.
 func (l *Set) observe(o observation, ops []uint32) {
 	l.Call.record(o.call, 1)
 	if o.each {
@@ -103,8 +102,8 @@ func (l *Set) observe(o observation, ops []uint32) {
 	}
 }
 
-// rest is what a part leaves of the whole: at least 1, the histograms' unit,
-// because each was rounded for itself.
+// rest is the whole without a part. It is at least 1, the histograms' unit, because both
+// are rounded.
 func rest(whole, part uint32) uint32 {
 	switch {
 	case whole == outOfRange || part == outOfRange:

@@ -7,28 +7,27 @@ import (
 )
 
 const (
-	// falseAlarm is how often a Fit accuses an honest sample.
+	// falseAlarm is the probability that a Fit rejects a sample that follows its law.
 	falseAlarm = 1e-9
-	// tolerated is the root mean square deviation of a share, as a part of that
-	// share, that a Fit does not report however large the sample: for what theory
-	// rounds, which is a hundredth of it.
+	// tolerated is the relative root mean square deviation of shares that a Fit accepts
+	// in a sample of any size. The rounding of theory is a hundredth of it.
 	tolerated = 0.003
-	// fewest is how many observations a cell is expected to have at least; smaller
-	// ones are put together. Five are the textbook's, for alarms at 5 %.
+	// fewest is the minimum number of expected observations of a cell. Smaller cells are
+	// merged. Textbooks use 5, for alarms at 5 %.
 	fewest = 25
 )
 
 // Fit is Pearson's chi-square test of counts against the shares that a law gives
-// them. The zero Fit has seen nothing. Several samples may be added up.
+// them. The zero Fit has no observations. Several samples may be added.
 type Fit struct {
 	Observed  uint64  // observations
 	Statistic float64 // sum over cells of (observed-expected)^2 / variance
 	Freedom   int     // degrees of freedom
 }
 
-// Add takes in a sample: counts that fall into cells with the given shares of
-// their sum. Shares need not sum to 1. spread is what is not known of a cell's
-// share, as a variance, in the unit of shares.
+// Add adds a sample: the counts of cells, and the shares that the law gives them. Shares
+// need not sum to 1. spread is the variance of a cell's share that the law leaves
+// unknown.
 func (f *Fit) Add(counts []uint64, shares []float64, spread float64) {
 	var n uint64
 	whole := 0.0
@@ -62,9 +61,9 @@ func (f *Fit) Add(counts []uint64, shares []float64, spread float64) {
 
 type cell struct{ observed, expected, unknown float64 }
 
-// Limit is the highest statistic of a sample that follows its law: chi-square's
-// quantile, and what the tolerated deviation adds to it at most. The statistic is
-// the squared length of a vector, noise plus deviation, so the lengths add up.
+// Limit is the maximum statistic of a sample that follows its law: the quantile of
+// chi-square, and the most that the tolerated deviation adds. The statistic is the
+// squared length of a vector, noise plus deviation, so the lengths add.
 func (f Fit) Limit() float64 {
 	if f.Freedom == 0 {
 		return math.Inf(1)
@@ -74,6 +73,6 @@ func (f Fit) Limit() float64 {
 	return (noise + deviation) * (noise + deviation)
 }
 
-// Fits reports whether the counts may follow the law. A sample that does is
-// refused once in 10^9 times.
+// Fits reports whether the counts may follow the law. It rejects a sample that does with
+// probability 10^-9.
 func (f Fit) Fits() bool { return f.Statistic <= f.Limit() }

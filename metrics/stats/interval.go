@@ -1,5 +1,5 @@
-// Package stats says what repeated measurements mean: medians and their intervals,
-// ratios, trends, goodness of fit, and what links and routers allow in theory.
+// Package stats computes medians and their intervals, ratios, trends, goodness of fit,
+// and the limits of links and routers.
 package stats
 
 import (
@@ -13,14 +13,14 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Estimate is what repeated measurements say of the quantity behind them: their
-// median, and an interval that holds the true median with a known probability.
+// Estimate is the median of repeated measurements, and an interval that holds the true
+// median with a known probability.
 type Estimate struct {
 	N        int     `json:"n"` // measurements
 	Median   float64 `json:"median"`
 	Low      float64 `json:"low"`      // 0 when there is no interval, as are the next two
 	High     float64 `json:"high"`     // Low and High are two of the measurements
-	Coverage float64 `json:"coverage"` // the probability, exactly: at least the confidence asked for, below 1
+	Coverage float64 `json:"coverage"` // the exact probability, at least the confidence asked for, below 1
 }
 
 // MedianInterval is the median of independent values of any one distribution and
@@ -56,16 +56,16 @@ func MedianInterval(values []float64, confidence float64) (e Estimate, ok bool) 
 // leaves: the number of samples below a quantile is binomially distributed, so
 // the quantile lies below the low-th with probability P(Bin(n, q) < low), and
 // above the high-th with P(Bin(n, q) >= high) (distribution-free; David and
-// Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). ok is false where so
-// few samples have no such pair: p99 needs 368 for 95 %.
+// Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). ok is false if n is too
+// small for such a pair: p99 needs 368 samples for 95 %.
 func QuantileRanks(n uint64, q, confidence float64) (low, high uint64, ok bool) {
 	if n == 0 {
 		return 0, 0, false
 	}
 	below := distuv.Binomial{N: float64(n), P: q}
 	side := (1 - confidence) / 2
-	// The first k, from 0, for which so few samples lie below with probability
-	// more than side, and the first for which more do with at most side.
+	// low is the first k, from 0, for which P(Bin <= k) is above side. high is one more than
+	// the first k for which P(Bin > k) is at most side.
 	low = uint64(sort.Search(int(n), func(k int) bool { return below.CDF(float64(k)) > side }))
 	high = uint64(sort.Search(int(n), func(k int) bool { return 1-below.CDF(float64(k)) <= side })) + 1
 	return low, high, low >= 1 && high <= n

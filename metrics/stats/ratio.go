@@ -12,17 +12,17 @@ import (
 type Ratio struct {
 	Value     float64 // of the geometric means
 	Low, High float64 // its interval
-	Smallest  float64 // a difference that 4 of 5 such comparisons see, as a share: 0.02 is 2 %
+	Smallest  float64 // the difference that 4 of 5 such comparisons detect, as a share: 0.02 is 2 %
 }
 
-// RatioTrials is how many values each sample needs for an interval: with 2 pairs,
-// whose t quantile for 99.5 % is 127, it says nothing.
+// RatioTrials is the minimum number of values of each sample for an interval. With 2
+// pairs, the t quantile for 99.5 % is 127, and the interval is of no use.
 const RatioTrials = 3
 
-// TogetherConfidence is that of the interval which decides whether two configurations
-// differ whose trials were made at the same time. Of 20 comparisons of what is alike,
-// more than one is told apart by chance in 0.4 % of the cases; with 95 % it would be
-// in 26 %.
+// TogetherConfidence is the confidence of the interval that decides whether two
+// configurations differ whose trials ran at the same time. If 20 equal configurations are
+// compared, more than one comparison finds a difference in 0.4 % of the cases. With 95 %
+// it would be 26 %.
 const TogetherConfidence = 0.995
 
 // RatioOf is the geometric mean of b over that of a, with Student's t interval of the

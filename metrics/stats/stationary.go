@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Stationarity is what a test says of rates that should have settled.
+// Stationarity is the result of a test of rates that should have settled.
 type Stationarity struct {
 	Stationary bool    `json:"stationary"`
 	Extended   bool    `json:"extended"`    // the warm-up lasted twice as long, as its first half was not
@@ -17,9 +17,8 @@ type Stationarity struct {
 	TrendP     float64 `json:"trend_p"`     // of the Mann-Kendall test
 }
 
-// The limits of the test. They are those of this project: a drift that is half
-// of what a careful comparison tells apart, and a trend that chance makes once in
-// a hundred runs.
+// The limits of the test are this project's: half the drift that a careful comparison
+// detects, and a trend that chance makes in one of a hundred runs.
 const (
 	maxDrift      = 0.02
 	MinTrendP     = 0.01
@@ -63,8 +62,8 @@ func (s Stationarity) String() string {
 // values, in their order, if they had none (Mann, Econometrica 13, 1945; it is
 // Kendall's tau against time): the normal approximation with continuity correction
 // and Kendall's variance for ties (Kendall, Rank Correlation Methods, 4th ed. 1975).
-// For 6 values and more its decision at the level of 1 % is the exact
-// distribution's or more cautious. Equal values alone give 1.
+// For 6 or more values its decision at the level of 1 % is that of the exact
+// distribution or more cautious. It is 1 if all values are equal.
 func MannKendall(values []float64) float64 {
 	score := 0 // rising pairs less falling ones
 	for i, a := range values {

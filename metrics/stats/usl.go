@@ -20,7 +20,7 @@ import (
 // Gunther, Puglia and Tomasette, Hadoop Superlinear Scalability, CACM 58(4),
 // 2015). N is what was scaled, such as nodes; X is throughput.
 type USL struct {
-	Gamma Bounded // throughput of one, were it alone
+	Gamma Bounded // throughput of one alone
 	Alpha Bounded // contention: the share that only one can do at a time; 0 to 1
 	Beta  Bounded // coherency: the cost of each pair that must agree; above 0
 	Peak  Bounded // the N of the highest throughput, sqrt((1-alpha)/beta); High may be +Inf
@@ -42,13 +42,12 @@ const (
 // FitUSL fits the law to trials, one n and throughput x each, by least squares
 // with alpha and beta at least 0, and finds 95 % intervals by a bootstrap of the
 // trials' relative residuals (Davison and Hinkley, Bootstrap Methods and their
-// Application, 1997, section 7.2), drawn from seed. A fit with as few trials as
-// here has residuals that are too small; they are enlarged by sqrt(n/(n-3)) and
-// by the ratio of Student's to the normal quantile.
+// Application, 1997, section 7.2), drawn from seed. The residuals of a fit to few trials
+// are too small. They are enlarged by sqrt(n/(n-3)) and by the ratio of Student's to the
+// normal quantile.
 //
-// The error says why trials have no fit that would mean something: they are of
-// fewer than 4 different n, or a parameter is at its bound, where it has no
-// interval and no peak follows.
+// The error says why there is no useful fit: the trials have fewer than 4 different n,
+// or a parameter is at its bound, where it has no interval and no peak follows.
 func FitUSL(n, x []float64, seed uint64) (USL, error) {
 	sizes := slices.Compact(slices.Sorted(slices.Values(n)))
 	if len(sizes) < uslSizes {
@@ -123,8 +122,7 @@ func (c curve) misfit(n, x []float64) float64 {
 	return sum
 }
 
-// startCurve is near the best curve: Amdahl's law, linear at the smallest n and
-// through the largest.
+// startCurve is Amdahl's law through the trials of the smallest and the largest n.
 func startCurve(n, x []float64) curve {
 	first, last := slices.Index(n, slices.Min(n)), slices.Index(n, slices.Max(n))
 	perOne := x[first] / n[first]
@@ -182,7 +180,7 @@ func (c curve) step(n, x []float64, damping float64) curve {
 	return c
 }
 
-// bootstrapCurve fits the law again to trials as they might have come out.
+// bootstrapCurve fits the law to resampled trials.
 func bootstrapCurve(best curve, n, x []float64, rng *rand.Rand) []curve {
 	freedom := float64(len(n) - len(best))
 	widen := math.Sqrt(float64(len(n))/freedom) *
