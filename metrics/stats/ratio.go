@@ -15,15 +15,17 @@ type Ratio struct {
 	Smallest  float64 // the difference that 4 of 5 such comparisons detect, as a share: 0.02 is 2 %
 }
 
-// RatioTrials is the minimum number of values of each sample for an interval. With 2
-// pairs, the t quantile for 99.5 % is 127, and the interval is of no use.
-const RatioTrials = 3
+const (
+	// RatioTrials is the minimum number of values of each sample for an interval. With 2
+	// pairs, the t quantile for 99.5 % is 127, and the interval is of no use.
+	RatioTrials = 3
 
-// TogetherConfidence is the confidence of the interval that decides whether two
-// configurations differ whose trials ran at the same time. If 20 equal configurations are
-// compared, more than one comparison finds a difference in 0.4 % of the cases. With 95 %
-// it would be 26 %.
-const TogetherConfidence = 0.995
+	// TogetherConfidence is the confidence of the interval that decides whether two
+	// configurations differ whose trials ran at the same time. If 20 equal configurations
+	// are compared, more than one comparison finds a difference in 0.4 % of the cases. With
+	// 95 % it would be 26 %.
+	TogetherConfidence = 0.995
+)
 
 // RatioOf is the geometric mean of b over that of a, with Student's t interval of the
 // difference of the logarithms' means. Of pairs, values of one index that were
