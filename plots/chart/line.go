@@ -209,9 +209,13 @@ func WireLimit(p folder.Point) float64 {
 	for _, trial := range p.Valid {
 		sent, received = append(sent, trial.BytesPerOpSent), append(received, trial.BytesPerOpReceived)
 	}
+	rate := p.Valid[0].LinkBitsPerS
+	if p.Run.Lab != nil {
+		rate = p.Run.Lab.LinkBitsPerS
+	}
 	served, loaded := machineOps(p.Run, metrics.Server), machineOps(p.Run, metrics.Client)
 	wire := stats.Wire{
-		Goodput:  stats.Goodput(p.Valid[0].LinkBitsPerS, p.Run.Lab != nil),
+		Goodput:  stats.Goodput(rate, p.Run.Lab != nil),
 		Servers:  len(served),
 		Clients:  len(loaded),
 		Shared:   p.Run.Symmetric,
