@@ -24,7 +24,7 @@ import (
 // that speaks the protocol of package node, invents its counts, and misbehaves
 // when it is told to.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && (os.Args[1] == "-control" || os.Args[1] == "-probe") {
+	if len(os.Args) > 1 && (os.Args[1] == "-control" || os.Args[1] == "-probe") {
 		runFakeNode()
 		os.Exit(0)
 	}

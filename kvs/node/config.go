@@ -14,7 +14,7 @@ import (
 )
 
 // ReportConfig reports and logs the node's machine, which it returns, its process and
-// binary, and the final value of every flag. Under a launcher it also writes a pid file.
+// binary, and the final value of every flag.
 func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	flags := n.flags
 	host, err := usage.HostFacts()
@@ -39,7 +39,6 @@ func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	if err != nil {
 		return host, err
 	}
-	n.register(flags.Name())
 	config := metrics.Config{Process: id, Args: n.args, Flags: flags.Values(), Classes: flags.Classes(), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
 	return host, n.Report(metrics.Record{Config: &config})
 }

@@ -37,10 +37,6 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if err != nil {
 		return metrics.Facts{}, err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return metrics.Facts{}, fmt.Errorf("find this program: %w", err)
-	}
 	f := metrics.Facts{Host: host, User: userName(os.Getuid()), Governors: m.governors()}
 	if f.Architecture, err = kernel.KernelArch(); err != nil {
 		return f, fmt.Errorf("uname: %w", err)
@@ -60,7 +56,9 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return f, fmt.Errorf("limit of open files: %w", err)
 	}
 	f.OpenFilesLimit = limit.Max
-	f.Folder, _ = programFolder(program)
+	if f.Folder, err = programFolder(os.Executable()); err != nil {
+		return f, err
+	}
 	if f.FileSystem, f.FreeBytes, err = Disk(f.Folder); err != nil {
 		return f, err
 	}
@@ -89,13 +87,14 @@ func (m machine) governors() []string {
 // the folder of all its copies.
 var deployed = regexp.MustCompile(`^(.*/kvlab-[^/]*)/[0-9a-f]{16}$`)
 
-// programFolder returns the folder of the launcher's copies, or that of the program.
-func programFolder(program string) (folder string, isCopy bool) {
-	folder = filepath.Dir(program)
+// programFolder returns the folder of the launcher's copies, or that of the program, from
+// the answer of os.Executable.
+func programFolder(program string, err error) (string, error) {
+	folder := filepath.Dir(program)
 	if match := deployed.FindStringSubmatch(folder); match != nil {
-		return match[1], true
+		folder = match[1]
 	}
-	return folder, false
+	return folder, err
 }
 
 // userName returns a user's name, or the number if it has none.

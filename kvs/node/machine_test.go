@@ -134,7 +134,7 @@ func TestProgramFolder(t *testing.T) {
 		"/home/me/kvlab/bin/kvsclient":             "/home/me/kvlab/bin",
 		"/usr/bin/kvsserver":                       "/usr/bin",
 	} {
-		if got, _ := programFolder(program); got != want {
+		if got, _ := programFolder(program, nil); got != want {
 			t.Errorf("programs of %s are in %s, want %s", program, got, want)
 		}
 	}

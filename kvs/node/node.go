@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -43,7 +42,6 @@ type Node struct {
 	out     io.Writer // guarded by mu
 	err     error     // of the first failed write; guarded by mu
 	partial []byte    // log line; guarded by mu
-	pidFile string    // its path, or ""; guarded by mu
 }
 
 // standalone returns a node without a launcher, whose log goes to out.
@@ -172,29 +170,6 @@ func (n *Node) Report(r metrics.Record) error {
 // Logf writes a line to the node's log.
 func (n *Node) Logf(format string, args ...any) {
 	fmt.Fprintf(n, format+"\n", args...)
-}
-
-// register writes a pid file. A failure is only logged.
-func (n *Node) register(program string) {
-	if !n.Controlled() {
-		return
-	}
-	path, err := writePidFile(program, n.name, n.role)
-	if err != nil {
-		n.Logf("no pid file, --reap will not find this process: %v", err)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.pidFile = path
-}
-
-// unregister removes the pid file.
-func (n *Node) unregister() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.pidFile != "" {
-		_ = os.Remove(n.pidFile) // Reap removes what is left
-	}
 }
 
 // dump writes every goroutine's stack to the log, as a crash prints them.

@@ -33,14 +33,12 @@ func find(pid int) (metrics.ProcessID, error) {
 }
 
 // Signal sends a signal to exactly that process: never to a later one with its number,
-// never to another user's. After SIGKILL it waits until the process has ended, and
-// removes its pid file. A process that has ended is no error.
+// never to another user's. After SIGKILL it waits until the process has ended. A process
+// that has ended is no error.
 func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	err := send(id, signal)
 	if err == nil && signal == syscall.SIGKILL {
-		if err = waitGone(id); err == nil {
-			removePidFile(id)
-		}
+		err = waitGone(id)
 	}
 	return err
 }

@@ -2,12 +2,15 @@ package node
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -35,9 +38,7 @@ func (m machine) processes() procfs.Procs {
 func (m machine) programs(folder string) []metrics.Process {
 	var found []metrics.Process
 	for _, p := range m.processes() {
-		program, _ := p.Executable() // "" of another user's
-		program = strings.TrimSuffix(program, " (deleted)")
-		if p.PID != os.Getpid() && slices.Contains(names, filepath.Base(program)) && strings.HasPrefix(program, folder+"/") {
+		if p.PID != os.Getpid() && program(p, folder) != "" {
 			if d := describe(p.PID); d.Orphaned || !answers(p) {
 				found = append(found, d)
 			}
@@ -45,6 +46,47 @@ func (m machine) programs(folder string) []metrics.Process {
 	}
 	slices.SortStableFunc(found, func(a, b metrics.Process) int { return a.Started.Compare(b.Started) })
 	return found
+}
+
+// program returns the name of the node's program that a process of this user runs from
+// below a folder; "" if it runs none.
+func program(p procfs.Proc, folder string) string {
+	path, _ := p.Executable() // "" of another user's, except to root
+	path = strings.TrimSuffix(path, " (deleted)")
+	name := filepath.Base(path)
+	status, err := p.NewStatus()
+	if err != nil || status.UIDs[1] != uint64(os.Geteuid()) || !slices.Contains(names, name) || !strings.HasPrefix(path, folder+"/") {
+		return ""
+	}
+	return name
+}
+
+// reap kills the nodes that launchers of this user have started from a folder's programs,
+// stopped ones too, waits until they have ended, and prints each as "kvlab NUMBER TEXT".
+func (m machine) reap(folder string, stdout io.Writer) error {
+	var errs []error
+	killed := map[metrics.ProcessID]string{}
+	for _, p := range m.processes() { // all before the first wait: the launcher ends a run's other nodes when one is gone
+		id, err := find(p.PID) // before the program is looked at: the number may be used again
+		words, _ := p.CmdLine()
+		name := program(p, folder)
+		if err != nil || name == "" || len(words) < 3 || words[1] != ControlFlag {
+			continue
+		}
+		text := fmt.Sprintf("%s %s, process %d, started %s", name, words[2], p.PID, describe(p.PID).Started.Format(time.DateTime))
+		if err = send(id, syscall.SIGKILL); err == nil {
+			killed[id] = text
+		}
+		errs = append(errs, err)
+	}
+	for id, text := range killed {
+		err := waitGone(id)
+		if err == nil {
+			fmt.Fprintf(stdout, "kvlab %d %s\n", id.PID, text)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // answers reports whether a process was started for a launcher's question.

@@ -52,12 +52,12 @@ type Program struct {
 type Work func(ctx context.Context, node *Node, token string) error
 
 // The first arguments with which a launcher starts a program. ControlFlag, for a run,
-// and ProbeFlag, for questions about the machine, have the same protocol; a list of
-// processes shows which it is.
+// and ProbeFlag, for questions about the machine, have the same protocol; the node's name
+// follows. A list of processes shows which it is.
 const (
 	ControlFlag  = "-control"
 	ProbeFlag    = "-probe"
-	ReapFlag     = "-reap"     // see printReaped
+	ReapFlag     = "-reap"     // see machine.reap
 	signalFlag   = "-signal"   // see SignalWords
 	settingsFlag = "-settings" // of a command line
 	listFlag     = "-flags"
@@ -77,14 +77,17 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	}
 	var err error
 	switch alone := len(args) == 1; {
-	case alone && (first == ControlFlag || first == ProbeFlag):
+	case len(args) <= 2 && (first == ControlFlag || first == ProbeFlag):
 		err = p.controlled(ctx, stdin, stdout)
 	case first == settingsFlag:
 		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:
 		err = p.describe(nil, func(f *Flags) any { return f.List() }, stdout)
 	case alone && first == ReapFlag:
-		err = printReaped(stdout)
+		var folder string
+		if folder, err = programFolder(os.Executable()); err == nil {
+			err = thisMachine.reap(folder, stdout)
+		}
 	case first == signalFlag:
 		err = sendSignal(args[1:])
 	default:
@@ -101,7 +104,7 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 // controlled runs p under a launcher. It returns even if p does not stop after its
 // context has ended, or hangs on a pipe without a reader.
 func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
-	// A broken pipe ends the context. SIGPIPE would leave the pid file.
+	// A broken pipe ends the context. SIGPIPE would leave unfinished profiles.
 	signal.Ignore(syscall.SIGPIPE)
 	node, ctx := Controlled(ctx, stdin, stdout)
 	ended := make(chan error, 1)
@@ -112,14 +115,12 @@ func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout io.Writ
 	case err := <-ended:
 		return err
 	case <-overdue:
-		node.unregister()
 		return fmt.Errorf("%w; the work did not stop within %v", context.Cause(ctx), leaveWithin)
 	}
 }
 
 // work is p's part of the protocol from the start command to the last event.
 func (p Program) work(ctx context.Context, node *Node) error {
-	defer node.unregister()
 	start, err := node.Await(ctx, Start)
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)

@@ -266,7 +266,6 @@ func TestMainSignal(t *testing.T) {
 
 // A node introduces itself with what it runs on and every flag's final value.
 func TestIntroduce(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // for the pid file
 	l, stdin, stdout := newLauncher(t)
 	node, _ := Controlled(context.Background(), stdin, stdout)
 	flags := NewFlags("echo")

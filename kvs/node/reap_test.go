@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,13 +48,12 @@ type child struct {
 	id  metrics.ProcessID
 }
 
-// startChild starts a node and waits until it has introduced itself. Its pid
-// file lies in the folder.
-func startChild(t *testing.T, start Command) (c *child, folder string) {
+// startChild starts a node from a program that is this test's, and waits until it has
+// introduced itself.
+func startChild(t *testing.T, program, name string) (c *child) {
 	t.Helper()
-	folder = filepath.Join(os.TempDir(), "kvlab-"+strconv.Itoa(os.Geteuid()))
 	l, stdin, stdout := newLauncher(t)
-	c = &child{launcher: l, cmd: exec.Command(os.Args[0], "-control")}
+	c = &child{launcher: l, cmd: exec.Command(program, ControlFlag, name)}
 	c.cmd.Stdout = stdout
 	commands, err := c.cmd.StdinPipe()
 	if err != nil {
@@ -70,7 +67,7 @@ func startChild(t *testing.T, start Command) (c *child, folder string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.cmd.Process.Kill() })
-	c.send(t, start)
+	c.send(t, Command{Do: Start})
 	for {
 		if e := c.next(t); e.Record != nil && e.Record.Config != nil {
 			c.id = e.Record.Config.Process
@@ -80,37 +77,48 @@ func startChild(t *testing.T, start Command) (c *child, folder string) {
 	if c.id.PID != c.cmd.Process.Pid {
 		t.Fatalf("the node says that it is process %d, and is %d", c.id.PID, c.cmd.Process.Pid)
 	}
-	return c, folder
+	return c
 }
 
-// pidFiles are the names of the files in the folder.
-func pidFiles(t *testing.T, folder string) []string {
+// programCopy copies a program into a folder.
+func programCopy(t *testing.T, program, folder, name string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	text, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	to := filepath.Join(folder, name)
+	if err := os.WriteFile(to, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
 
-// Reap ends nodes that work and nodes that are stopped, and nothing else.
+// Reap ends nodes that work, are stopped, or whose program has been built again, and
+// nothing else: no node of another folder, no program that a person has started, no
+// program of another name.
 func TestReap(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	working, folder := startChild(t, Command{Do: Start})
-	stopped, _ := startChild(t, Command{Do: Start})
-	if err := stopped.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip("no sleep on this machine")
+	}
+	folder := t.TempDir()
+	server, other := programCopy(t, os.Args[0], folder, "kvsserver"), programCopy(t, os.Args[0], t.TempDir(), "kvsserver")
+	working, spared := startChild(t, server, "node7"), startChild(t, other, "node7")
+	client := programCopy(t, os.Args[0], folder, "kvsclient")
+	stopped := startChild(t, client, "node8")
+	if err := errors.Join(stopped.cmd.Process.Signal(syscall.SIGSTOP), os.Remove(client)); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 || len(pidFiles(t, folder)) != 2 {
-		t.Fatalf("folder %v, %v, files %q", info, err, pidFiles(t, folder))
-	}
+	typed := startProcess(t, programCopy(t, sleep, folder, "kvsclient"), "1000")
+	named := startChild(t, programCopy(t, os.Args[0], folder, "other"), "node9")
 
-	out, err := exec.Command(os.Args[0], ReapFlag).CombinedOutput()
-	if err != nil {
+	out, err := exec.Command(server, ReapFlag).CombinedOutput()
+	if err != nil || strings.Count(string(out), "\n") != 2 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, c := range []*child{working, stopped} {
-		if want := "waiter node7, process " + strconv.Itoa(c.id.PID) + ", started "; !strings.Contains(string(out), want) {
+	for c, name := range map[*child]string{working: "kvsserver node7", stopped: "kvsclient node8"} {
+		if want := fmt.Sprintf("kvlab %d %s, process %d, started %d-", c.id.PID, name, c.id.PID, time.Now().Year()); !strings.Contains(string(out), want) {
 			t.Errorf("output %q, want %q in it", out, want)
 		}
 		c.cmd.Wait()
@@ -118,94 +126,20 @@ func TestReap(t *testing.T) {
 			t.Errorf("the node ended with %v", c.cmd.ProcessState)
 		}
 	}
-	if left := pidFiles(t, folder); len(left) > 0 {
-		t.Errorf("%q are left", left)
-	}
-}
-
-// A process that only has the number of one of ours is left alone, and the pid
-// file is removed.
-func TestReapSparesStrangers(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	c, folder := startChild(t, Command{Do: Start})
-	path := pidFiles(t, folder)[0]
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		name   string
-		change func(*pidFile)
-	}{
-		{"started later", func(f *pidFile) { f.StartTicks++ }},
-		{"before the machine started", func(f *pidFile) { f.Boot = "another" }},
-	} {
-		var f pidFile
-		if err := json.Unmarshal(text, &f); err != nil {
-			t.Fatal(err)
-		}
-		test.change(&f)
-		changed, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ended, err := Reap()
-		if len(ended) > 0 || err != nil || len(pidFiles(t, folder)) > 0 {
-			t.Errorf("%s: ended %q, %v, files %q", test.name, ended, err, pidFiles(t, folder))
-		}
-		if now, err := find(c.id.PID); err != nil || now != c.id {
-			t.Fatalf("%s: the process is gone", test.name)
+	for _, pid := range []int{spared.id.PID, typed, named.id.PID} {
+		if _, err := find(pid); err != nil {
+			t.Errorf("process %d: %v", pid, err)
 		}
 	}
-}
-
-// A node that leaves removes its pid file, whatever it leaves for.
-func TestPidFileGoesWithTheNode(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	for _, leave := range []func(c *child){
-		func(c *child) { c.send(t, Command{Do: Stop}) },
-		func(c *child) { c.commands.Close() },
-		func(c *child) { c.cmd.Process.Signal(syscall.SIGTERM) },
-	} {
-		c, folder := startChild(t, Command{Do: Start})
-		if len(pidFiles(t, folder)) != 1 {
-			t.Errorf("files %q, want one", pidFiles(t, folder))
-		}
-		leave(c)
-		c.cmd.Process.Wait()
-		if left := pidFiles(t, folder); len(left) > 0 {
-			t.Errorf("%q are left", left)
-		}
-	}
-}
-
-// One that was killed leaves it to the launcher, who hears of it.
-func TestPidFileOfAKilledNode(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	other, _ := startChild(t, Command{Do: Start})
-	c, folder := startChild(t, Command{Do: Start})
-	c.cmd.Process.Kill()
-	c.cmd.Wait()
-	if len(pidFiles(t, folder)) != 2 {
-		t.Errorf("files %q, want two", pidFiles(t, folder))
-	}
-	if err := Signal(c.id, syscall.SIGKILL); err != nil {
-		t.Error(err)
-	}
-	want := fmt.Sprintf("waiter-%d.pid", other.id.PID)
-	if left := pidFiles(t, folder); len(left) != 1 || filepath.Base(left[0]) != want {
-		t.Errorf("%q are left, want %s", left, want)
+	if out, err := exec.Command(server, ReapFlag).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("again: %q, %v", out, err)
 	}
 }
 
 // A launcher that is killed breaks both pipes at once: the node that writes to
 // the one does not die of that before it has heard of the other.
-func TestPidFileGoesWithTheLauncher(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	cmd := exec.Command(os.Args[0], "-control")
+func TestNodeLeavesWithTheLauncher(t *testing.T) {
+	cmd := exec.Command(os.Args[0], ControlFlag)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -225,31 +159,14 @@ func TestPidFileGoesWithTheLauncher(t *testing.T) {
 	fmt.Fprintln(stdin, `{"do":"dump"}`) // it writes much
 	stdin.Close()
 	cmd.Wait()
-	folder, err := pidFolder()
-	if left := pidFiles(t, folder); err != nil || len(left) > 0 || cmd.ProcessState.ExitCode() != exitFailed {
-		t.Errorf("%q are left, %v; the node ended with %v", left, err, cmd.ProcessState)
-	}
-}
-
-// Reap looks into no folder that others can write to.
-func TestReapWantsItsOwnFolder(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	if ended, err := Reap(); err != nil || len(ended) > 0 {
-		t.Errorf("no folder: %q, %v", ended, err)
-	}
-	folder, err := pidFolder()
-	if err := errors.Join(err, os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Reap(); err == nil || !strings.Contains(err.Error(), "is not a folder that only this user can write to") {
-		t.Errorf("error %v", err)
+	if cmd.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("the node ended with %v", cmd.ProcessState)
 	}
 }
 
 // A signal reaches the process that is meant, and no other with its number.
 func TestSignal(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	c, _ := startChild(t, Command{Do: Start})
+	c := startChild(t, os.Args[0], "node7")
 	other := c.id
 	other.StartTicks--
 	for _, words := range [][]string{SignalWords(other, syscall.SIGKILL), SignalWords(c.id, syscall.SIGQUIT)} {
@@ -274,19 +191,11 @@ func TestSignal(t *testing.T) {
 
 // What find reads is what the kernel says of a name with any bytes in it.
 func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "a) S (b")
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Skip("no sleep on this machine")
 	}
-	text, err := os.ReadFile(sleep)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(program, text, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program := programCopy(t, sleep, t.TempDir(), "a) S (b")
 	cmd := exec.Command(program, "600")
 	before, err := self()
 	if err != nil {

@@ -107,10 +107,10 @@ type Output struct {
 	Ended func(err error)         // of its exit, and of Line or Error at the last line
 }
 
-// Start starts a place's program with node.ControlFlag or node.ProbeFlag, and returns its
-// standard input.
+// Start starts a place's program with node.ControlFlag or node.ProbeFlag and the place's
+// name, and returns its standard input.
 func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.WriteCloser, error) {
-	cmd := r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), flag)
+	cmd := r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), flag, place.Name)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, err

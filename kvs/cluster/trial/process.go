@@ -146,8 +146,8 @@ func (m *process) end(err error) *plan.Fault {
 	case !errors.As(err, &exit):
 		return m.fault(plan.Crash, "%v", err)
 	}
-	// A program that exits regularly after an error has status 1. A program that was
-	// killed or panicked, or lost its connection, leaves at least its pid file.
+	// A program that exits regularly after an error has status 1. Another status may be
+	// that of a lost connection, and the program may still be there.
 	if exit.ExitCode() != 1 {
 		m.orphan = true
 	}

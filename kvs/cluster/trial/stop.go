@@ -37,8 +37,8 @@ func (c *Controller) stop() error {
 }
 
 // endOrphans ends the programs on other machines that may have outlived their
-// connection, and removes the pid files that programs left. A program without its
-// launcher exits when its lease ends, but a stopped one (SIGSTOP) does not.
+// connection. A program without its launcher exits when its lease ends, but a stopped one
+// (SIGSTOP) does not.
 func (c *Controller) endOrphans() error {
 	orphans := c.those(func(m *process) bool { return m.orphan })
 	c.signal(orphans, syscall.SIGKILL)
