@@ -13,7 +13,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/netip"
 	"time"
 )
@@ -82,13 +81,8 @@ func (a *Authority) Issue(node string, addrs ...netip.Addr) (Credentials, error)
 	return Credentials{Authority: a.text, Certificate: certificate, Key: encode("PRIVATE KEY", private)}, nil
 }
 
-// sign signs a template for a key with a random serial number of 127 bits.
+// sign signs a template for a key, with a random serial number.
 func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) (string, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return "", err
-	}
-	template.SerialNumber = serial
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
 	return encode("CERTIFICATE", der), err
 }

@@ -28,16 +28,13 @@ func (f *Flags) DefineFiles(flags *flag.FlagSet) {
 	flags.StringVar(&f.Authority, "tls-ca", f.Authority, "with -tls: `file` with the certificate of the authority that issued the other side's")
 }
 
-// Validate returns an error that names the first wrong flag and its right form.
+// Validate returns an error that tells the right use of the flags that name files.
 func (f Flags) Validate() error {
 	none := f.Certificate == "" && f.Key == "" && f.Authority == ""
-	switch {
-	case !none && (f.Certificate == "" || f.Key == "" || f.Authority == ""):
-		return errors.New("-tls-cert, -tls-key and -tls-ca go together: give all three")
-	case !none && !f.On:
-		return errors.New("-tls-cert, -tls-key and -tls-ca go with -tls")
+	if none || f.On && f.Certificate != "" && f.Key != "" && f.Authority != "" {
+		return nil
 	}
-	return nil
+	return errors.New("-tls-cert, -tls-key and -tls-ca go together, and go with -tls")
 }
 
 // Config returns the TLS configuration, nil without -tls. given are the launcher's

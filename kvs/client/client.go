@@ -13,7 +13,6 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/usage"
 )
 
 // Program is kvsclient.
@@ -64,12 +63,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if config.Transport == driver.InProcess {
 		engine.TuneCollector(host.MemoryTotalBytes)
 	}
-	return c.report(ctx)
-}
-
-// report runs the trial and reports once a second.
-func (c *client) report(ctx context.Context) error {
-	err := c.reporter.Run(ctx, c.trial)
+	err = c.reporter.Run(ctx, c.trial)
 	c.generator.Close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -113,7 +107,8 @@ func (c *client) trial(ctx context.Context) error {
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
-	c.generator.Slices, c.generator.Share = start.Slices, c.share
+	c.generator.Slices = start.Slices
+	c.generator.Share = func(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
@@ -124,11 +119,8 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.generator.Connect(ctx); err != nil {
 		return err
 	}
-	name, err := usage.InterfaceFor(c.config.Addresses()[0])
+	name, err := c.reporter.SetPeer(c.config.Addresses()[0])
 	if err != nil {
-		return err
-	}
-	if err := c.reporter.SetDataInterface(name); err != nil {
 		return err
 	}
 	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Conns(), name)
@@ -166,9 +158,6 @@ func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
 	}
 	return c.node.FromRun(answer.At), err
 }
-
-// share sends this client's part of a shared slice to the launcher.
-func (c *client) share(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 
 // enter records the phase and reports it to the launcher.
 func (c *client) enter(phase metrics.Phase) error {

@@ -13,16 +13,6 @@ import (
 // These flag values have no type in package flag. Each prints in the form in which it
 // is typed, because every flag's final value is logged.
 
-// list is a comma-separated list of words.
-type list []string
-
-func (l *list) Set(text string) error {
-	*l = strings.Split(text, ",")
-	return nil
-}
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
 // seconds is a number of seconds, or a duration such as 500ms.
 type seconds time.Duration
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -117,22 +118,18 @@ func bind(list string) error {
 // bindThreads binds every thread. A new thread inherits the mask of its creator, so
 // bindThreads repeats until it finds no new one, usually two or three times.
 func bindThreads(set unix.CPUSet) error {
-	bound := map[string]bool{}
+	bound := map[int]bool{}
 	for before := -1; before < len(bound); {
 		before = len(bound)
-		threads, err := os.ReadDir("/proc/self/task")
+		threads, err := procfs.AllThreads(os.Getpid())
 		if err != nil {
 			return err
 		}
 		for _, thread := range threads {
-			id, err := strconv.Atoi(thread.Name())
-			if err == nil {
-				err = unix.SchedSetaffinity(id, &set)
-			}
-			if err != nil && !errors.Is(err, unix.ESRCH) { // ended
+			if err := unix.SchedSetaffinity(thread.PID, &set); err != nil && !errors.Is(err, unix.ESRCH) { // ended
 				return err
 			}
-			bound[thread.Name()] = true
+			bound[thread.PID] = true
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 	}
 	err := f.FlagSet.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		return helpError{f.usageText()}
+		return helpError(f.usageText())
 	}
 	if err != nil {
 		if name, unknown := format.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {

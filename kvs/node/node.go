@@ -46,7 +46,8 @@ type Node struct {
 
 // standalone returns a node without a launcher, whose log goes to out.
 func standalone(out io.Writer) *Node {
-	return &Node{out: out, now: time.Now, clock: newRunClock(time.Now()), sampleEvery: reportEvery}
+	now := time.Now()
+	return &Node{out: out, now: time.Now, clock: runClock{now.Round(0), now}, sampleEvery: reportEvery}
 }
 
 // Controlled returns a node whose launcher is connected to in and out, and a context

@@ -33,7 +33,7 @@ func startProbe(t *testing.T) asked {
 
 func (a asked) ask(t *testing.T, do string, q Question) Answer {
 	t.Helper()
-	a.send(t, Command{Do: do, Question: &q})
+	a.send(t, Command{Do: do, Question: q})
 	e := a.next(t)
 	if e.Event != Answered || e.Answer == nil {
 		t.Fatalf("%s %+v: event %+v", do, q, e)

@@ -10,16 +10,15 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
 )
 
-// errNoProcess: no process has the number.
-var errNoProcess = errors.New("the process has ended")
-
 func self() (metrics.ProcessID, error) { return find(os.Getpid()) }
 
-// find returns the process that has a number now. A zombie is none.
+// find returns the process that has a number now, the zero ID if none has. A zombie is
+// none.
 func find(pid int) (metrics.ProcessID, error) {
 	var stat procfs.ProcStat
 	proc, err := procfs.NewProc(pid)
@@ -27,13 +26,13 @@ func find(pid int) (metrics.ProcessID, error) {
 		stat, err = proc.Stat()
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || stat.State == "Z" || stat.State == "X" {
-		return metrics.ProcessID{}, errNoProcess
+		return metrics.ProcessID{}, nil
 	}
 	return metrics.ProcessID{PID: pid, StartTicks: stat.Starttime}, err
 }
 
-// Signal sends a signal to exactly that process: never to a later one with its number,
-// never to another user's. After SIGKILL it waits until the process has ended. A process
+// Signal sends a signal to exactly that process, never to a later one with its number.
+// After SIGKILL it waits until the process has ended. A process
 // that has ended is no error.
 func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	err := send(id, signal)
@@ -52,13 +51,8 @@ func send(id metrics.ProcessID, signal syscall.Signal) error {
 		return fmt.Errorf("process %d: %w", id.PID, err)
 	}
 	defer handle.Release()
-	if now, err := find(id.PID); errors.Is(err, errNoProcess) || err == nil && now != id {
-		return nil
-	} else if err != nil {
+	if now, err := find(id.PID); err != nil || now != id {
 		return err
-	}
-	if info, err := os.Stat(fmt.Sprintf("/proc/%d", id.PID)); err == nil && info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
-		return fmt.Errorf("process %d belongs to another user", id.PID)
 	}
 	if err := handle.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
@@ -73,24 +67,16 @@ const goneWithin = 30 * time.Second
 // waitGone waits until a killed process has ended.
 func waitGone(id metrics.ProcessID) error {
 	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if now, err := find(id.PID); errors.Is(err, errNoProcess) || err == nil && now != id {
+		if now, err := find(id.PID); err == nil && now != id {
 			return nil
 		}
 	}
 	return fmt.Errorf("process %d still exists %v after SIGKILL", id.PID, goneWithin)
 }
 
-// signals are the ones that a launcher sends.
-var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
-
 // SignalWords returns the arguments with which a node's program sends a signal.
 func SignalWords(id metrics.ProcessID, signal syscall.Signal) []string {
-	for name, s := range signals {
-		if s == signal {
-			return []string{signalFlag, name, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10)}
-		}
-	}
-	panic(fmt.Sprintf("a launcher does not send signal %v", signal))
+	return []string{signalFlag, unix.SignalName(signal), strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10)}
 }
 
 // sendSignal executes the arguments of SignalWords.
@@ -98,9 +84,9 @@ func sendSignal(args []string) error {
 	if len(args) == 3 {
 		pid, errPID := strconv.Atoi(args[1])
 		start, errStart := strconv.ParseUint(args[2], 10, 64)
-		if signal, known := signals[args[0]]; known && pid > 0 && errPID == nil && errStart == nil {
+		if signal := unix.SignalNum(args[0]); signal != 0 && pid > 0 && errPID == nil && errStart == nil {
 			return Signal(metrics.ProcessID{PID: pid, StartTicks: start}, signal)
 		}
 	}
-	return UsageError{fmt.Errorf("%s: want KILL or QUIT, a pid, and the process's start in clock ticks", signalFlag)}
+	return UsageError{fmt.Errorf("%s: want a signal such as SIGKILL, a pid, and the process's start in clock ticks", signalFlag)}
 }

@@ -70,10 +70,7 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	defer stop()
 	first := ""
 	if len(args) > 0 {
-		first = args[0]
-	}
-	if strings.HasPrefix(first, "--") {
-		first = first[1:]
+		first = strings.Replace(args[0], "--", "-", 1)
 	}
 	var err error
 	switch alone := len(args) == 1; {
@@ -94,11 +91,19 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		err = p.run(ctx, standalone(stdout), args, "")
 		var help helpError
 		if errors.As(err, &help) {
-			fmt.Fprint(stdout, help.text)
+			fmt.Fprint(stdout, string(help))
 			return 0
 		}
 	}
-	return p.exit(err, stderr)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	var usage UsageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // controlled runs p under a launcher. It returns even if p does not stop after its
@@ -166,26 +171,11 @@ func (p Program) run(ctx context.Context, node *Node, args []string, token strin
 	return work(ctx, node, token)
 }
 
-// exit prints an error and returns the exit status.
-func (p Program) exit(err error, stderr io.Writer) int {
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
-	var usage UsageError
-	if errors.As(err, &usage) {
-		return exitUsage
-	}
-	return exitFailed
-}
-
 // helpError carries the text of -help. Except in Main's output, it is a UsageError.
-type helpError struct{ text string }
+type helpError string
 
-func (helpError) Error() string {
-	return "-help works only on the program's own command line"
-}
-func (e helpError) Unwrap() error { return UsageError{errors.New(e.text)} }
+func (helpError) Error() string   { return "-help works only on the program's own command line" }
+func (e helpError) Unwrap() error { return UsageError{errors.New(string(e))} }
 
 // describe prints what the launcher asks of a command line's flags as JSON: their final
 // values, with which it checks a node's arguments before it starts anything, or their

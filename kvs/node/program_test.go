@@ -195,7 +195,7 @@ func TestMainControlled(t *testing.T) {
 		{"failure", Command{Do: Start, Args: []string{"-word", "fail"}, Token: "secret"}, 1, Event{Event: Error, Text: "say it: it failed"}},
 		{"usage", Command{Do: Start, Args: []string{"-nope"}}, 2, Event{Event: Error, Usage: true, Text: "-nope: unknown flag (-help lists the flags)"}},
 		{"stray word", Command{Do: Start, Args: []string{"30"}}, 2, Event{Event: Error, Usage: true, Text: `unexpected argument "30": every setting is a flag, -name value (-help lists them)`}},
-		{"help", Command{Do: Start, Args: []string{"-help"}}, 2, Event{Event: Error, Usage: true, Text: helpError{}.Error()}},
+		{"help", Command{Do: Start, Args: []string{"-help"}}, 2, Event{Event: Error, Usage: true, Text: helpError("").Error()}},
 		{"no start", Command{Do: Go}, 1, Event{Event: Error, Text: `command "go" from the launcher, want "start"`}},
 	}
 	for _, test := range tests {

@@ -70,7 +70,7 @@ type Command struct {
 	At     time.Time          `json:"at,omitzero"`      // in run time: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease             `json:"lease,omitempty"`  // with any command
 
-	Question *Question `json:"question,omitempty"` // with Facts and Dial
+	Question Question `json:"question,omitzero"` // with Facts and Dial
 
 	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -linearizable, when there are several
 }

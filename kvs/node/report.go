@@ -52,11 +52,15 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 	}, nil
 }
 
-// SetDataInterface names the interface that carries the data; see usage.Sampler.
-func (r *Reporter) SetDataInterface(name string) error {
+// SetPeer names a peer by its host:port. The interface that carries the traffic to it is
+// the data interface (see usage.Sampler), whose name SetPeer returns.
+func (r *Reporter) SetPeer(peer string) (name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sampler.SetDataInterface(name)
+	if name, err = usage.InterfaceFor(peer); err == nil {
+		err = r.sampler.SetDataInterface(name)
+	}
+	return name, err
 }
 
 // Run reports until ctx ends, main returns, or another of them fails, and returns the
@@ -85,17 +89,17 @@ func (r *Reporter) tick(ctx context.Context) error {
 		samples = ticker.C
 	}
 	for {
-		var err error
+		report := func() error { return r.cut(shortest) }
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.ticker.C:
-			err = r.end(shortest)
 		case <-samples:
-			r.mu.Lock()
-			_, err = r.sample()
-			r.mu.Unlock()
+			report = func() error { _, err := r.sample(); return err }
 		}
+		r.mu.Lock()
+		err := report()
+		r.mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -103,12 +107,10 @@ func (r *Reporter) tick(ctx context.Context) error {
 }
 
 // Cut ends the interval and reports it, however short it is.
-func (r *Reporter) Cut() error { return r.end(0) }
-
-func (r *Reporter) end(least time.Duration) error {
+func (r *Reporter) Cut() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cut(least)
+	return r.cut(0)
 }
 
 // cut ends the interval and reports it, unless it is shorter than least.

@@ -21,9 +21,6 @@ type runClock struct {
 	moment time.Time // the same, with this process's monotonic reading
 }
 
-// newRunClock starts at now, by this machine's wall clock.
-func newRunClock(now time.Time) runClock { return runClock{now.Round(0), now} }
-
 // runClockOf starts at the launcher's ClockSync.
 func runClockOf(s ClockSync) (runClock, error) {
 	clock, err := clock.New()

@@ -55,7 +55,7 @@ func TestClockJumps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.SetDataInterface("lo"); err != nil {
+		if _, err := r.SetPeer("127.0.0.1:1"); err != nil {
 			t.Fatal(err)
 		}
 		enter := func(phase metrics.Phase) time.Time {

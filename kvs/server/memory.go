@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"kvlab/metrics/usage"
 )
@@ -60,31 +63,20 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	}
 }
 
-// memoryOf returns the memory that a process may use on a machine with total bytes: all
-// of it, or its control group's limit (cgroups(7); Kubernetes and Slurm set it). root is
-// /sys/fs/cgroup, self the text of /proc/self/cgroup.
-func memoryOf(total uint64, root, self string) (uint64, error) {
-	for line := range strings.Lines(self) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
-		if len(fields) != 3 {
-			continue
-		}
-		var file string
-		switch fields[1] {
-		case "":
-			file = filepath.Join(root, fields[2], "memory.max")
-		case "memory":
-			file = filepath.Join(root, "memory", fields[2], "memory.limit_in_bytes")
-		default:
-			continue
+// memoryOf returns the memory that a process in control groups may use on a machine with
+// total bytes: all of it, or a group's limit (cgroups(7); Kubernetes and Slurm set it).
+// root is /sys/fs/cgroup.
+func memoryOf(total uint64, root string, groups []procfs.Cgroup) (uint64, error) {
+	for _, group := range groups {
+		file := filepath.Join(root, group.Path, "memory.max")
+		if slices.Contains(group.Controllers, "memory") { // version 1
+			file = filepath.Join(root, "memory", group.Path, "memory.limit_in_bytes")
 		}
 		text, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		} else if err != nil {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return 0, err
 		}
-		if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max"
+		if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max", or no limit
 			total = min(total, limit)
 		}
 	}
@@ -93,11 +85,15 @@ func memoryOf(total uint64, root, self string) (uint64, error) {
 
 // limit returns the cap in bytes on a machine with total bytes.
 func (c memoryCap) limit(total uint64) (uint64, error) {
-	self, err := os.ReadFile("/proc/self/cgroup")
+	var groups []procfs.Cgroup
+	self, err := procfs.Self()
+	if err == nil {
+		groups, err = self.Cgroups()
+	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}
-	total, err = memoryOf(total, "/sys/fs/cgroup", string(self))
+	total, err = memoryOf(total, "/sys/fs/cgroup", groups)
 	if err != nil {
 		return 0, err
 	}

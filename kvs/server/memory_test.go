@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/procfs"
+
 	"kvlab/kvs"
 	"kvlab/kvs/node"
 	"kvlab/kvs/wire"
@@ -44,17 +46,20 @@ func TestMemoryOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for self, want := range map[string]uint64{
-		"":                                    1000,
-		"0::/job\n":                           500,
-		"0::/free\n":                          1000,
-		"0::/gone\n":                          1000,
-		"5:cpu:/job\n4:memory:/old\n0::/\n":   300,
-		"4:memory:/all\n0::/job\n":            500,
-		"not a line of the kernel's\n0::/job": 500,
+	memory := []string{"memory"}
+	for _, test := range []struct {
+		groups []procfs.Cgroup
+		want   uint64
+	}{
+		{nil, 1000},
+		{[]procfs.Cgroup{{Path: "/job"}}, 500},
+		{[]procfs.Cgroup{{Path: "/free"}}, 1000},
+		{[]procfs.Cgroup{{Path: "/gone"}}, 1000},
+		{[]procfs.Cgroup{{Path: "/old", Controllers: []string{"cpu"}}, {Path: "/old", Controllers: memory}, {Path: "/"}}, 300},
+		{[]procfs.Cgroup{{Path: "/all", Controllers: memory}, {Path: "/job"}}, 500},
 	} {
-		if got, err := memoryOf(1000, root, self); got != want || err != nil {
-			t.Errorf("%q: %d, %v; want %d", self, got, err, want)
+		if got, err := memoryOf(1000, root, test.groups); got != test.want || err != nil {
+			t.Errorf("%+v: %d, %v; want %d", test.groups, got, err, test.want)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
 	"kvlab/metrics"
-	"kvlab/metrics/usage"
 )
 
 // Program is kvsserver.
@@ -144,10 +143,7 @@ func (s *server) obey(ctx context.Context) error {
 // firstPeer takes the data interface from the first connection. Without a launcher, it
 // also starts the window.
 func (s *server) firstPeer(remote net.Addr) {
-	name, err := usage.InterfaceFor(remote.String())
-	if err == nil {
-		err = s.reporter.SetDataInterface(name)
-	}
+	_, err := s.reporter.SetPeer(remote.String())
 	if err == nil && !s.node.Controlled() {
 		err = s.reporter.Enter(metrics.Window)
 	}

@@ -90,7 +90,7 @@ func (p *probeClient) take(line []byte) error {
 // ask sends a question and waits for its answer. If ctx is interrupted, the error is
 // plan.ErrInterrupted.
 func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (reply, error) {
-	remote.Send(p.stdin, node.Command{Do: do, Question: &q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
+	remote.Send(p.stdin, node.Command{Do: do, Question: q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
 	timeout := time.NewTimer(p.limit)
 	defer timeout.Stop()
 	select {
