@@ -32,7 +32,7 @@ var aliases = map[string]string{
 // parse parses a command line. Its errors are node.UsageErrors.
 func parse(args []string) (config, *node.Flags, error) {
 	c := config{Config: loadgen.DefaultConfig()}
-	var hosts string
+	hosts := strings.Join(c.Hosts, ",")
 	flags := node.NewFlags("kvsclient")
 	flags.Class(metrics.WorkFlag)
 	c.Workload.Define(flags.FlagSet)
@@ -62,7 +62,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
-	flags.StringVar(&hosts, "hosts", "", "every server's `host:port`, by commas")
+	flags.StringVar(&hosts, "hosts", hosts, "every server's `host:port`, by commas")
 	flags.StringVar(&c.VerifyHistory, "verify-history", c.VerifyHistory, "verify a history `file` that -linearizable has saved, draw its picture beside it, and do nothing else")
 	flags.Common()
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
@@ -70,9 +70,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error {
-		if hosts != "" {
-			c.Hosts = strings.Split(hosts, ",")
-		}
+		c.Hosts = strings.Split(hosts, ",")
 		if c.AutoBatch && c.TargetLatency == 0 {
 			c.TargetLatency = loadgen.DefaultTargetLatency
 		}
