@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"kvs/driver":              {"kvs", "kvs/engine", "kvs/service", "kvs/wire", "metrics", "metrics/format"},
 	"kvs/driver/drivertest":   {"kvs", "kvs/driver", "kvs/kvstest"},
 	"kvs/engine":              {"kvs", "kvs/engine/prefetch", "kvs/engine/slab", "metrics/format"},
-	"kvs/engine/enginetest":   {"kvs", "kvs/route", "kvs/value"},
+	"kvs/engine/enginetest":   {"kvs", "kvs/kvstest", "kvs/route", "kvs/value"},
 	"kvs/engine/prefetch":     {},
 	"kvs/engine/slab":         {"kvs", "kvs/engine/prefetch"},
 	"kvs/experiment":          {"kvs/verdict", "metrics", "metrics/format", "metrics/stats"},

@@ -24,7 +24,7 @@ type behindProxy struct {
 func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault) behindProxy {
 	t.Helper()
 	s := newStore(t, name, codec, engine.NewMutex())
-	return behindProxy{s, faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return faults })}
+	return behindProxy{s, faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return faults })}
 }
 
 // brief is a run of some ten milliseconds with one connection.
@@ -216,7 +216,7 @@ func TestFlips(t *testing.T) {
 func flipOnce(t *testing.T, f faultproxy.Fault, crc bool, verify int) (found string, struck bool) {
 	t.Helper()
 	s := newStore(t, "server0", "binary", engine.NewMutex())
-	proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
+	proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 	c := brief()
 	c.Hosts, c.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
 	summary, err := complete(context.Background(), c)

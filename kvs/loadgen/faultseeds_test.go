@@ -76,7 +76,7 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 	t.Helper()
 	s := newStore(t, "server0", "binary", engine.NewMutex())
 	for window := 100 * time.Millisecond; ; window *= 4 {
-		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {

@@ -106,7 +106,7 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	c.Hosts = []string{s.addr}
 	if fault == "slow link" {
 		delay := faultproxy.Fault{Kind: faultproxy.Delay, Way: faultproxy.Way(random.IntN(2)), Delay: time.Millisecond, Jitter: 10 * time.Millisecond}
-		proxy := faultproxy.Start(t, s.addr, c.Workload.Seed, func(int) []faultproxy.Fault { return []faultproxy.Fault{delay} })
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{delay} })
 		c.Hosts = []string{proxy.Addr()}
 	}
 	return c, s, slow

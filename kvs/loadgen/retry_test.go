@@ -162,7 +162,7 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		ats = append(ats, at)
 	}
 	s := newStore(t, "server0", "binary", engine.NewMutex())
-	proxy := faultproxy.Start(t, s.addr, seed, func(conn int) []faultproxy.Fault {
+	proxy := faultproxy.Start(t, s.addr, func(conn int) []faultproxy.Fault {
 		if conn >= len(ats) {
 			return nil
 		}
@@ -198,7 +198,7 @@ func TestRetryKeepsCounts(t *testing.T) {
 	for i, s := range stores {
 		var mu sync.Mutex
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		proxy := faultproxy.Start(t, s.addr, seed, func(int) []faultproxy.Fault {
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault {
 			mu.Lock()
 			defer mu.Unlock()
 			return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.Way(rng.IntN(2)), At: 2000 + rng.Int64N(60_000)}}

@@ -35,7 +35,7 @@ func TestRequestTwice(t *testing.T) {
 		var batch kvs.Batch
 		batch.Append(kvs.Put, []byte("key"), []byte("value"))
 		twice := faultproxy.Fault{Kind: faultproxy.Duplicate, At: handshakeSize(t, options) + int64(len(batch.Frame())), Len: len(batch.Frame())}
-		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{twice} })
 		client := (&server{addr: proxy.Addr()}).dial(t, options)
 		call := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
 		for i := range 3 {

@@ -28,7 +28,7 @@ func sessionOptions(number, window int) Options {
 // through is a proxy before a server; plan says what happens to its n-th connection.
 func (s *server) through(t *testing.T, plan func(conn int) []faultproxy.Fault) *faultproxy.Proxy {
 	t.Helper()
-	return faultproxy.Start(t, s.addr, 1, plan)
+	return faultproxy.Start(t, s.addr, plan)
 }
 
 func dial(t *testing.T, addr string, options Options) *Client {

@@ -26,7 +26,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 		for _, options := range []Options{binaryOptions, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
 			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, options.Codec, options.Shared, options.TLS != nil), func(t *testing.T) {
 				s := startServer(t, options, engine.NewMutex())
-				proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
+				proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault {
 					return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: way, At: 100_000}}
 				})
 				options.CallTimeout = timeout
@@ -70,7 +70,7 @@ func TestHalfAReplyTimesOut(t *testing.T) {
 		options := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
 		s := startServer(t, options, engine.NewMutex())
 		// Replies are of 4 KiB each: this is in the middle of one.
-		proxy := faultproxy.Start(t, s.addr, 1, func(int) []faultproxy.Fault {
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault {
 			return []faultproxy.Fault{{Kind: faultproxy.BlackHole, Way: faultproxy.ToClient, At: 42_000}}
 		})
 		options.CallTimeout = 300 * time.Millisecond

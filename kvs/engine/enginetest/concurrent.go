@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 )
@@ -38,7 +39,7 @@ func sharedKey(i int) string { return fmt.Sprintf("shared%d", i) }
 // and insert separate keys: no value is torn or of another key, a goroutine's separate
 // keys read back as written, and Len is exact at the end.
 func testConcurrent(t *testing.T, e kvs.Engine) {
-	seeds := newRandom(t)
+	seeds := kvstest.NewRandom(t)
 	var group sync.WaitGroup
 	for id := range goroutines {
 		random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
@@ -66,11 +67,8 @@ func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, id, version 
 	own := fmt.Sprintf("own%d-%d", id, version)
 	ops := []op{put(own, own), get(own)}
 	for range random.IntN(60) {
-		o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(random.IntN(sharedKeys))}
-		if o.kind.Writes() {
-			o.value = describe(o.key, id, version)
-		}
-		ops = append(ops, o)
+		key := sharedKey(random.IntN(sharedKeys))
+		ops = append(ops, op{randomKind(random), key, describe(key, id, version)})
 	}
 	got := apply(t, e, ops...)
 	if got[1] != found(own) {

@@ -9,10 +9,10 @@ package enginetest
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
 
 // Run tests an engine. Each call of open returns a new, empty one.
@@ -25,14 +25,7 @@ func Run(t *testing.T, open func() kvs.Engine) {
 	t.Run("linear", func(t *testing.T) { testLinear(t, open) })
 }
 
-// newRandom logs its seed.
-func newRandom(t testing.TB) *rand.Rand {
-	const seed = 20261121
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// op is an operation that shares no memory with others.
+// op is an operation that shares no memory with others. A Get ignores the value.
 type op struct {
 	kind       kvs.Kind
 	key, value string
@@ -91,17 +84,13 @@ func apply(t testing.TB, e kvs.Engine, ops ...op) []outcome {
 	}
 	clear(lent)
 	all := make([]outcome, len(ops))
-	results := reply.Results()
-	for i := range all {
-		r, err := results.Next()
-		if err != nil {
-			t.Errorf("result %d of %d: %v", i, len(ops), err)
-			return all
-		}
-		all[i] = outcome{!r.Read, r.Found, string(r.Value)}
+	results, err := kvstest.DecodeReply(&reply)
+	if err != nil || len(results) != len(ops) {
+		t.Errorf("%d results of %d operations: %v", len(results), len(ops), err)
+		return all
 	}
-	if err := results.End(); err != nil {
-		t.Errorf("%d operations: %v", len(ops), err)
+	for i, r := range results {
+		all[i] = outcome{!r.Read, r.Found, string(r.Value)}
 	}
 	reply.Free()
 	return all

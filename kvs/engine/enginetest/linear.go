@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
 
 // register is the sequential model of one key: its state is the outcome of a Get.
@@ -45,7 +46,7 @@ func checkHistory(history []porcupine.Operation) error {
 
 // testLinear records histories of a few goroutines on a few keys.
 func testLinear(t *testing.T, open func() kvs.Engine) {
-	seeds := newRandom(t)
+	seeds := kvstest.NewRandom(t)
 	for round := range 10 {
 		if err := checkHistory(record(t, open(), seeds)); err != nil {
 			t.Fatalf("round %d: %v", round, err)
@@ -69,10 +70,7 @@ func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation 
 			for i := range batches {
 				ops := make([]op, 1+random.IntN(kvs.Kinds))
 				for j := range ops {
-					ops[j] = op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: sharedKey(random.IntN(keys))}
-					if ops[j].kind.Writes() {
-						ops[j].value = fmt.Sprintf("%d-%d-%d", id, i, j)
-					}
+					ops[j] = op{randomKind(random), sharedKey(random.IntN(keys)), fmt.Sprintf("%d-%d-%d", id, i, j)}
 				}
 				call := time.Since(started)
 				results := apply(t, e, ops...)

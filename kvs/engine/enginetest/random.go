@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/kvstest"
 )
 
 // step returns the operation's result, and the result of a Get after it; before is that
@@ -41,6 +42,8 @@ func text(random *rand.Rand, n int) string {
 	return string(b)
 }
 
+func randomKind(random *rand.Rand) kvs.Kind { return kvs.Kind(random.IntN(kvs.Kinds)) }
+
 // randomOp returns an operation on one of some hundred keys, mostly short ones, so that
 // keys repeat and are prefixes of others.
 func randomOp(random *rand.Rand) op {
@@ -48,42 +51,43 @@ func randomOp(random *rand.Rand) op {
 	if random.IntN(50) == 0 {
 		size = kvs.MaxKeyLen
 	}
-	o := op{kind: kvs.Kind(random.IntN(kvs.Kinds)), key: text(random, size)}
+	o := op{randomKind(random), text(random, size), text(random, random.IntN(80))}
 	if size == kvs.MaxKeyLen {
 		o.key = o.key[:1] + longKey[1:]
 	}
-	if o.kind.Writes() {
-		o.value = text(random, random.IntN(80))
-		if random.IntN(500) == 0 {
-			o.value = longValue[random.IntN(len(longValue)):]
-		}
+	if random.IntN(500) == 0 {
+		o.value = longValue[random.IntN(len(longValue)):]
 	}
 	return o
 }
 
-// testRandom applies random batches, and compares each result and finally every key with
-// the reference.
+// check applies operations in one Apply, and compares their results and the number of
+// keys with the reference.
+func check(t *testing.T, e kvs.Engine, want reference, ops ...op) {
+	t.Helper()
+	for i, got := range apply(t, e, ops...) {
+		if due := want.apply(ops[i]); got != due {
+			t.Fatalf("operation %d of %d: %s of %.20q: %v, want %v", i, len(ops), ops[i].kind, ops[i].key, got, due)
+		}
+	}
+	if e.Len() != len(want) {
+		t.Fatalf("Len %d, want %d", e.Len(), len(want))
+	}
+}
+
+// testRandom applies random batches, and finally reads every key.
 func testRandom(t *testing.T, open func() kvs.Engine) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	e, want := open(), reference{}
 	for done := 0; done < 20_000; {
 		ops := make([]op, 1+random.IntN(300))
 		for i := range ops {
 			ops[i] = randomOp(random)
 		}
-		for i, got := range apply(t, e, ops...) {
-			if due := want.apply(ops[i]); got != due {
-				t.Fatalf("operation %d: %s of %.20q: %v, want %v", done+i, ops[i].kind, ops[i].key, got, due)
-			}
-		}
+		check(t, e, want, ops...)
 		done += len(ops)
-		if e.Len() != len(want) {
-			t.Fatalf("after %d operations: Len %d, want %d", done, e.Len(), len(want))
-		}
 	}
-	for key, due := range want {
-		if got := apply(t, e, get(key))[0]; got != due {
-			t.Errorf("at the end: %.20q is %v, want %v", key, got, due)
-		}
+	for key := range want {
+		check(t, e, want, get(key))
 	}
 }

@@ -12,7 +12,6 @@ type passage struct {
 	from, to *net.TCPConn
 	faults   []Fault // that have not happened, by At
 	at       int64   // bytes passed on
-	rng      *rand.Rand
 	note     func(Fault)
 
 	delay, jitter time.Duration
@@ -93,7 +92,7 @@ func (p *passage) send(data []byte) bool {
 			data = slices.Insert(slices.Clip(data), n, p.again...)
 		}
 	}
-	time.Sleep(p.delay + time.Duration(p.rng.Float64()*float64(p.jitter)))
+	time.Sleep(p.delay + time.Duration(rand.Float64()*float64(p.jitter)))
 	size := len(data)
 	if p.rate > 0 {
 		size = max(1, p.rate/100)

@@ -2,7 +2,6 @@ package faultproxy
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
@@ -22,8 +21,8 @@ type Proxy struct {
 }
 
 // Start passes connections to a port on loopback on to server. plan returns the faults
-// of the n-th connection, from 0, in the order of their bytes. seed fixes the jitter.
-func Start(t testing.TB, server string, seed uint64, plan func(conn int) []Fault) *Proxy {
+// of the n-th connection, from 0, in the order of their bytes.
+func Start(t testing.TB, server string, plan func(conn int) []Fault) *Proxy {
 	t.Helper()
 	p := new(Proxy)
 	var conns atomic.Int64
@@ -36,18 +35,17 @@ func Start(t testing.TB, server string, seed uint64, plan func(conn int) []Fault
 		defer conn.Close()
 		stop := context.AfterFunc(t.Context(), func() { conn.Close() })
 		defer stop()
-		p.serve(client.(*net.TCPConn), conn.(*net.TCPConn), plan(n), rand.NewPCG(seed, uint64(n)))
+		p.serve(client.(*net.TCPConn), conn.(*net.TCPConn), plan(n))
 	}).Addr().String()
 	return p
 }
 
 // serve carries one connection until both directions have ended.
-func (p *Proxy) serve(client, server *net.TCPConn, faults []Fault, jitter rand.Source) {
+func (p *Proxy) serve(client, server *net.TCPConn, faults []Fault) {
 	var both sync.WaitGroup
 	for way, ends := range [ways][2]*net.TCPConn{ToServer: {client, server}, ToClient: {server, client}} {
 		of := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return f.Way != Way(way) })
-		rng := rand.New(rand.NewPCG(jitter.Uint64(), 0))
-		both.Go((&passage{from: ends[0], to: ends[1], faults: of, rng: rng, note: p.note}).carry)
+		both.Go((&passage{from: ends[0], to: ends[1], faults: of, note: p.note}).carry)
 	}
 	both.Wait()
 }

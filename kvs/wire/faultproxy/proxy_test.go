@@ -124,7 +124,7 @@ func TestFaults(t *testing.T) {
 
 func testFault(t *testing.T, f Fault, said [ways][]byte) {
 	server := startPeer(t, said[ToClient])
-	proxy := Start(t, server.addr, 1, func(int) []Fault { return []Fault{f} })
+	proxy := Start(t, server.addr, func(int) []Fault { return []Fault{f} })
 	conn, err := net.Dial("tcp", proxy.Addr())
 	if f.Kind == Cut && errors.Is(err, syscall.ECONNRESET) {
 		return // the server spoke, and the proxy cut, before Dial was done
@@ -215,7 +215,7 @@ func TestDelays(t *testing.T) {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			text := bytes.Repeat([]byte{7}, size)
 			server := startPeer(t, text)
-			proxy := Start(t, server.addr, 1, func(int) []Fault { return []Fault{test.fault} })
+			proxy := Start(t, server.addr, func(int) []Fault { return []Fault{test.fault} })
 			begun := time.Now() // before the dial: the peer speaks as soon as it is called
 			conn := dial(t, proxy)
 			heard, err := talk(conn, text)
@@ -230,7 +230,7 @@ func TestDelays(t *testing.T) {
 // Each connection has its own faults, and one without any is left alone.
 func TestPlanByConnection(t *testing.T) {
 	listener := wiretest.Start(t, func(conn net.Conn) { conn.Write([]byte("hello")) })
-	proxy := Start(t, listener.Addr().String(), 1, func(conn int) []Fault {
+	proxy := Start(t, listener.Addr().String(), func(conn int) []Fault {
 		if conn == 0 {
 			return []Fault{{Kind: Flip, Way: ToClient, Bit: 5}, {Kind: Flip, Way: ToClient, At: 4, Bit: 5}}
 		}
@@ -245,7 +245,7 @@ func TestPlanByConnection(t *testing.T) {
 
 // A server that is not there looks like one that closes.
 func TestNoServer(t *testing.T) {
-	proxy := Start(t, "127.0.0.1:1", 1, func(int) []Fault { return nil })
+	proxy := Start(t, "127.0.0.1:1", func(int) []Fault { return nil })
 	if heard, err := talk(dial(t, proxy), nil); len(heard) > 0 || err != nil {
 		t.Errorf("heard %q, %v", heard, err)
 	}
