@@ -56,7 +56,7 @@ type Options struct {
 	Transport    string   // -transport: the driver, TCP or InProcess
 	Hosts        []string // -hosts: every server's address, in the order that the router numbers them
 	Engine       string   // -engine: of InProcess
-	wire.Options          // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retries and KnownInstance
+	wire.Options          // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried and KnownInstance
 }
 
 // DefaultOptions are a client's of one server on this machine.

@@ -36,14 +36,11 @@ func checkDirect(o Options, _ Use) error {
 }
 
 func openDirect(o Options, u Use) (Driver, error) {
-	row, err := engine.Find(o.Engine)
-	if err != nil {
-		return nil, err
-	}
 	e, err := engine.Open(o.Engine, engine.Options{Records: u.Records})
 	if err != nil {
 		return nil, err
 	}
+	row, _ := engine.Find(o.Engine) // Open has found it
 	return &direct{node: o.Node, dedup: o.Dedup, row: row, engine: e, service: service.New(e)}, nil
 }
 

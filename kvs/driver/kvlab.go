@@ -21,10 +21,10 @@ type network struct {
 	options Options
 	use     Use
 	client  string // random, of this client's run
-	retries wire.Retries
 
 	mu        sync.Mutex
-	instances []string // of the servers, as the first Dial of each met them; guarded by mu
+	instances []string         // of the servers, as the first Dial of each met them; guarded by mu
+	retries   *metrics.Retries // nil when no connection broke; guarded by mu
 }
 
 func checkNetwork(o Options, u Use) error {
@@ -48,7 +48,7 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	w.Placement = service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}
 	w.Shared, w.KnownInstance = n.use.Shared, instance
 	if o.Retry {
-		w.Retries = &n.retries
+		w.Retried = n.retried
 		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
 	}
 	return wire.Dial(ctx, o.Hosts[server], w)
@@ -66,14 +66,16 @@ func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, err
 }
 
 func (n *network) Info() Info {
-	info := Info{Capabilities: metrics.AllCapabilities}
-	if lost := n.retries.Connections.Load(); lost > 0 {
-		info.Retries = &metrics.Retries{Connections: lost, Calls: n.retries.Calls.Load()}
-		if first := n.retries.First.Load(); first != nil {
-			info.Retries.First = (*first).Error()
-		}
-	}
-	return info
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return Info{Capabilities: metrics.AllCapabilities, Retries: n.retries}
+}
+
+// retried counts a reconnect, and the calls that it sends again.
+func (n *network) retried(calls int, cause error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retries = n.retries.Add(&metrics.Retries{Connections: 1, Calls: uint64(calls), First: cause.Error()})
 }
 
 func (n *network) Close() error { return nil }

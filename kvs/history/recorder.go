@@ -36,8 +36,7 @@ type Recorder struct {
 	keys   *keySet
 	slices *Slices
 
-	version uint32 // the worker's last write at the send of its last round
-	span    metrics.WorkerSpan
+	version uint32    // the worker's last write at the send of its last round
 	part    *fragment // of the slice being recorded; nil outside a slice
 	last    int32     // the last slice begun
 	over    bool      // the part is complete, except for calls under way
@@ -75,7 +74,7 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 	if r.part == nil && slice > r.last {
 		r.last, r.over, r.n = slice, false, 0
 		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.names))}
-		r.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.clock.Ns(now)}
+		r.part.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.clock.Ns(now)}
 		r.rounds.Store(1)
 		r.slices.recording.Add(1)
 	}
@@ -86,14 +85,13 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 func (r *Recorder) end(now time.Time) {
 	r.over = true
 	r.rounds.Store(sliceRounds)
-	r.span.Last, r.span.EndedNs = r.version, r.slices.clock.Ns(now)
+	r.part.span.Last, r.part.span.EndedNs = r.version, r.slices.clock.Ns(now)
 	r.deliver()
 }
 
 // deliver delivers the fragment if no recorded call is under way.
 func (r *Recorder) deliver() {
 	if r.over && r.pending == 0 && r.part != nil {
-		r.part.span = r.span
 		r.done.Store(r.part)
 		r.slices.recording.Add(-1)
 		r.part = nil
@@ -141,10 +139,10 @@ func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
 		// A call that was sent before the slice may have been executed inside it. A
 		// worker's calls complete in order, so this one completes before those of the
 		// slice, and before the fragment is delivered.
-		if r.part != nil && p.sent < r.span.BegunNs {
-			r.span.BegunNs = now
+		if r.part != nil && p.sent < r.part.span.BegunNs {
+			r.part.span.BegunNs = now
 			if err != nil {
-				r.span.BegunNs = metrics.Never
+				r.part.span.BegunNs = metrics.Never
 			}
 		}
 		return

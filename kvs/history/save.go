@@ -40,15 +40,9 @@ func SavePicture(path string, part []metrics.HistoryOp) error {
 // Read reads a file that Save wrote.
 func Read(path string) (metrics.Violation, error) {
 	var v metrics.Violation
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return v, err
+	err := metrics.ReadJSON(path, &v)
+	if err == nil && len(v.History.Ops) == 0 {
+		err = fmt.Errorf("%s: a history without operations: want a history-NODE.json of a run folder", path)
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		return v, fmt.Errorf("%s: no history: %w", path, err)
-	}
-	if len(v.History.Ops) == 0 {
-		return v, fmt.Errorf("%s: a history without operations: want a history-NODE.json of a run folder", path)
-	}
-	return v, nil
+	return v, err
 }

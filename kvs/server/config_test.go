@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			if got, _, err := parse(strings.Fields(test.args)); err != nil || got != test.want {
+			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%+v, %v; want %+v", got, err, test.want)
 			}
 		})

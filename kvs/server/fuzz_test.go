@@ -5,6 +5,7 @@ import (
 	"flag"
 	"net"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func FuzzArgs(f *testing.F) {
 			}
 		}
 		again, _, err := parse(given(flags.FlagSet))
-		if err != nil || again != c {
+		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Fatalf("%q is %+v, and its values are %+v (%v)", args, c, again, err)
 		}
 	})

@@ -12,7 +12,7 @@ const dialTimeout = 5 * time.Second
 // Dial connects to a server and performs the handshake. It fails when ctx ends. It
 // returns the client and the server's hello.
 func Dial(ctx context.Context, addr string, o Options) (*Client, Hello, error) {
-	if o.Retries != nil {
+	if o.Retried != nil {
 		s, server, err := newSession(ctx, addr, o)
 		if err != nil {
 			return nil, Hello{}, err

@@ -50,9 +50,12 @@ type Options struct {
 	// the limit, or 100 ms, longer, whichever is less.
 	CallTimeout time.Duration
 
-	// Retries makes the client reconnect when its connection breaks, and counts the
-	// reconnects; nil does not. Dial sets Retry accordingly.
-	Retries *Retries
+	// Retried makes the client reconnect when its connection breaks or gets no reply
+	// within half of the CallTimeout; nil does not. The client resends the calls without
+	// a reply, in order; the server executes each once. A call still ends after the
+	// CallTimeout, counted from its first send. Each reconnect calls Retried with the
+	// number of resent calls and the reason of the break. Dial sets Retry accordingly.
+	Retried func(calls int, cause error)
 
 	// KnownInstance is the Instance of the client's earlier connection. Any other
 	// instance causes a RestartedError; "" accepts any.

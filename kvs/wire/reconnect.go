@@ -15,25 +15,6 @@ import (
 	"kvlab/kvs"
 )
 
-// Retries make a client reconnect when its connection breaks or gets no reply within
-// half of the CallTimeout, and count the reconnects. The client resends the calls
-// without a reply, in order; the server executes each once. A call still ends after
-// the CallTimeout, counted from its first send.
-//
-// Retries may be shared by any number of clients.
-type Retries struct {
-	Connections atomic.Uint64 // that replaced a broken one
-	Calls       atomic.Uint64 // that were sent again
-	First       atomic.Pointer[error]
-}
-
-// add counts a replaced connection, its resent calls, and the cause of its loss.
-func (r *Retries) add(calls int, cause error) {
-	r.Connections.Add(1)
-	r.Calls.Add(uint64(calls))
-	r.First.CompareAndSwap(nil, &cause)
-}
-
 // session is a client's codec that outlives its connections. net/rpc calls
 // WriteRequest from one goroutine at a time, and its other methods except Close from
 // another, the reader, which also reconnects. The goroutine that finds the
@@ -161,7 +142,7 @@ func (s *session) reconnect(cause error) error {
 	}
 	s.conn = conn
 	frames, calls := s.pending.frames(conn)
-	s.options.Retries.add(calls, cause)
+	s.options.Retried(calls, cause)
 	// The reader reads meanwhile: a server whose replies are not read stops reading.
 	go func() {
 		defer s.sending.Unlock()

@@ -16,10 +16,18 @@ import (
 	"kvlab/kvs/wire/faultproxy"
 )
 
+// again counts reconnects, and the calls that they send again.
+type again struct{ connections, calls atomic.Uint64 }
+
+func (a *again) add(calls int, _ error) {
+	a.connections.Add(1)
+	a.calls.Add(uint64(calls))
+}
+
 // sessionOptions are those of a client with -retry, for window calls under way.
 func sessionOptions(number, window int) Options {
 	options := binaryOptions
-	options.Retries, options.Retry = new(Retries), true
+	options.Retried, options.Retry = new(again).add, true
 	options.CallTimeout = time.Minute
 	options.Session = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
 	return options
@@ -127,13 +135,13 @@ func TestSessionApplyOnce(t *testing.T) {
 	proxy := s.through(t, cuts(rand.New(rand.NewPCG(seed, 0)), lanes, 12_000))
 	var left atomic.Int64
 	left.Store(int64(batches))
-	retries := new(Retries)
+	again := new(again)
 	var calling sync.WaitGroup
 	var counters []*counter
 	var clients []*Client
 	for i := range lanes {
 		options := sessionOptions(i, sharers)
-		options.Retries, options.Shared, options.CRC = retries, i%2 == 0, true
+		options.Retried, options.Shared, options.CRC = again.add, i%2 == 0, true
 		clients = append(clients, dial(t, proxy.Addr(), options))
 	}
 	for i, client := range clients {
@@ -159,8 +167,8 @@ func TestSessionApplyOnce(t *testing.T) {
 	checkCounters(t, s, counters, batches)
 	connections, remembered := s.service.Retries()
 	t.Logf("%d batches: %d connections broke, %d calls were sent again, %d answered from the cache", batches,
-		retries.Connections.Load(), retries.Calls.Load(), remembered)
-	if sent := retries.Calls.Load(); remembered == 0 || remembered >= sent || connections < retries.Connections.Load() {
+		again.connections.Load(), again.calls.Load(), remembered)
+	if sent := again.calls.Load(); remembered == 0 || remembered >= sent || connections < again.connections.Load() {
 		t.Errorf("the server saw %d connections again; want calls of both kinds, applied before and not", connections)
 	}
 }
@@ -200,7 +208,8 @@ func TestSessionSendsLargeCallsAgain(t *testing.T) {
 		}
 		return nil
 	})
-	options := sessionOptions(0, window)
+	options, again := sessionOptions(0, window), new(again)
+	options.Retried = again.add
 	client := dial(t, proxy.Addr(), options)
 	var calling sync.WaitGroup
 	for i := range window {
@@ -218,7 +227,7 @@ func TestSessionSendsLargeCallsAgain(t *testing.T) {
 			}
 		})
 	}
-	if err := within(t, "the calls", func() error { calling.Wait(); return nil }); err != nil || options.Retries.Connections.Load() != 1 {
-		t.Errorf("%v, %d connections again", err, options.Retries.Connections.Load())
+	if err := within(t, "the calls", func() error { calling.Wait(); return nil }); err != nil || again.connections.Load() != 1 {
+		t.Errorf("%v, %d connections again", err, again.connections.Load())
 	}
 }
