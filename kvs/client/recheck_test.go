@@ -21,12 +21,15 @@ func TestVerifyHistory(t *testing.T) {
 		{Read: &old, CallNs: 50, ReturnNs: 60},
 	}
 	dir := t.TempDir()
-	bad, err := history.Save(dir, "bad", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops}, Part: ops})
-	if err != nil {
+	bad, good := filepath.Join(dir, "history-bad.json"), filepath.Join(dir, "history-good.json")
+	var said strings.Builder
+	if err := history.Save(&said, dir, "bad", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops}, Part: ops}); err != nil {
 		t.Fatal(err)
 	}
-	good, err := history.Save(dir, "good", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops[:2]}, Part: ops})
-	if err != nil {
+	if !strings.Contains(said.String(), "-verify-history "+bad+" ") {
+		t.Errorf("Save prints %q", said.String())
+	}
+	if err := history.Save(&said, dir, "good", metrics.Violation{History: metrics.History{Key: "7", Slice: 3, Ops: ops[:2]}, Part: ops}); err != nil {
 		t.Fatal(err)
 	}
 	picture := filepath.Join(dir, "history-bad.html")

@@ -69,24 +69,15 @@ func (c *client) summarize() error {
 	fmt.Fprint(c.node, s.Usage.Text("CLIENT"))
 	c.node.Logf("throughput %.2f ops/s", s.OpsPerS())
 	if v := c.generator.Violation(); v != nil {
-		if err := c.reportViolation(*v); err != nil {
+		err := c.node.Report(metrics.Record{Violation: v}) // does nothing without a launcher
+		if !c.node.Controlled() {
+			err = history.Save(c.node, ".", c.config.Node, *v)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return c.node.Report(metrics.Record{Summary: &s})
-}
-
-// reportViolation sends the violation that -linearizable found to the launcher. Without
-// a launcher it saves the violation in a file.
-func (c *client) reportViolation(v metrics.Violation) error {
-	if c.node.Controlled() {
-		return c.node.Report(metrics.Record{Violation: &v})
-	}
-	path, err := history.Save(".", c.config.Node, v)
-	if err == nil {
-		c.node.Logf("saved %s and its picture; bin/kvsclient -verify-history %s verifies it again", path, path)
-	}
-	return err
 }
 
 // verifyHistory verifies a saved history again, and draws its picture beside the file.

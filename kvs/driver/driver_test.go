@@ -22,7 +22,7 @@ import (
 func serve(t *testing.T, e kvs.Engine) string {
 	s := service.New(e)
 	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s) }).Addr().String()
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s, false) }).Addr().String()
 }
 
 // drivers opens each driver over an engine.
@@ -105,7 +105,7 @@ func TestRestartedBetweenDials(t *testing.T) {
 	var store atomic.Pointer[service.Service]
 	store.Store(service.New(engine.NewMutex()))
 	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, store.Load()) }).Addr().String()
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, store.Load(), false) }).Addr().String()
 	d := dialing(t, addr, driver.Use{})
 	drivertest.Dial(t, d, 0)
 	store.Store(service.New(engine.NewMutex()))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,17 +13,21 @@ import (
 )
 
 // Save writes a violation that a node found to history-NODE.json in dir, and its
-// picture beside it. It returns the first file's path.
-func Save(dir, node string, v metrics.Violation) (string, error) {
+// picture beside it. It prints to out how to verify the history again.
+func Save(out io.Writer, dir, node string, v metrics.Violation) error {
 	path := filepath.Join(dir, "history-"+node+".json")
 	text, err := json.MarshalIndent(v, "", " ")
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return "", fmt.Errorf("save a history: %w", err)
+		return fmt.Errorf("save a history: %w", err)
 	}
-	return path, SavePicture(path, v.Part)
+	err = SavePicture(path, v.Part)
+	if err == nil {
+		fmt.Fprintf(out, "saved %s and its picture; bin/kvsclient -verify-history %s verifies it again\n", path, path)
+	}
+	return err
 }
 
 // SavePicture draws a part as an .html file beside the file with its history.

@@ -43,18 +43,14 @@ type Slices struct {
 
 // New returns the slices of a client that records operations on keys, and a
 // Recorder for each of its workers.
-func New(client, workers int, keys []string) (*Slices, []*Recorder, error) {
-	clock, err := clock.New()
-	if err != nil {
-		return nil, nil, err
-	}
-	s := &Slices{client: client, clock: clock, keys: newKeySet(keys)}
+func New(client, workers int, keys []string) (*Slices, []*Recorder) {
+	s := &Slices{client: client, clock: clock.New(), keys: newKeySet(keys)}
 	s.found.Keys = len(keys)
 	for id := range workers {
 		r := &Recorder{writer: metrics.MakeValue(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys))}
 		s.recorders = append(s.recorders, r)
 	}
-	return s, s.recorders, nil
+	return s, s.recorders
 }
 
 // Start begins to record slices, the first before it returns. share receives this

@@ -68,10 +68,8 @@ func New(c Config) (*Generator, error) {
 		g.workers = append(g.workers, newWorker(c, i, plan, table, router, recorder))
 	}
 	if c.Linearizable {
-		var recorders []*history.Recorder
-		if g.slices, recorders, err = history.New(c.Index, c.Workers, recordedKeys(c, plan)); err != nil {
-			return nil, fmt.Errorf("-linearizable: %w", err)
-		}
+		slices, recorders := history.New(c.Index, c.Workers, recordedKeys(c, plan))
+		g.slices = slices
 		for i, w := range g.workers {
 			w.history = recorders[i]
 		}

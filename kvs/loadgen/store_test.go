@@ -41,7 +41,7 @@ func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 	t.Helper()
 	s := &store{name: name, engine: e, service: service.New(e)}
 	s.Server = wiretest.StartAt(t, addr, func(conn net.Conn) {
-		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service)
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service, false)
 	})
 	s.addr = s.Addr().String()
 	return s

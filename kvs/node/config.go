@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"flag"
@@ -18,15 +19,10 @@ import (
 func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	flags := n.flags
 	host, err := usage.HostFacts()
-	if err != nil {
-		return host, err
-	}
-	sum, err := binarySum()
-	if err != nil {
-		return host, err
-	}
-	allowed, err := allowedCores()
-	if err != nil {
+	sum, sumErr := binarySum()
+	allowed, coresErr := allowedCores()
+	id, idErr := find(os.Getpid())
+	if err := cmp.Or(err, sumErr, coresErr, idErr); err != nil {
 		return host, err
 	}
 	cores := formatCores(allowed)
@@ -35,10 +31,6 @@ func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 		n.Logf("runs on cores %s", cores)
 	}
 	flags.each(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
-	id, err := self()
-	if err != nil {
-		return host, err
-	}
 	config := metrics.Config{Process: id, Args: n.args, Flags: flags.Values(), Classes: flags.Classes(), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
 	return host, n.Report(metrics.Record{Config: &config})
 }

@@ -1,13 +1,10 @@
 package node
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,16 +17,11 @@ import (
 
 // linkOf returns the interface that has an address; the zero Link if none has.
 func (m machine) linkOf(addr netip.Addr) (metrics.Link, error) {
-	interfaces, err := net.Interfaces()
-	if err != nil {
-		return metrics.Link{}, fmt.Errorf("interfaces: %w", err)
+	names, err := usage.Holders(addr.Unmap())
+	if len(names) == 0 {
+		return metrics.Link{}, err
 	}
-	for _, i := range interfaces {
-		if addr.IsLoopback() && i.Flags&net.FlagLoopback != 0 || usage.HoldsAddress(i, addr.Unmap()) { // lo has all of 127/8
-			return m.link(i.Name), nil
-		}
-	}
-	return metrics.Link{}, nil
+	return m.link(names[0]), nil
 }
 
 // link reads an interface's speed and MTU
@@ -46,14 +38,8 @@ func (m machine) link(name string) metrics.Link {
 
 // number reads one of an interface's files; 0 if it holds no number.
 func (m machine) number(name, file string) int {
-	text, err := os.ReadFile(filepath.Join(m.sys, "class/net", name, file))
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(filepath.Join(m.sys, "class/net", name, file))
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return n
 }
 
@@ -78,65 +64,31 @@ func driver(name string) string {
 // OnControl reports whether an address is this machine's in the testbed's control
 // network, which must not carry an experiment's data.
 func OnControl(addr netip.Addr) bool {
-	control, err := thisMachine.controlInterface()
-	link, linkErr := thisMachine.linkOf(addr)
-	return err == nil && linkErr == nil && control != "" && control == link.Name
+	control := thisMachine.controlInterface()
+	link, err := thisMachine.linkOf(addr)
+	return err == nil && control != "" && control == link.Name
 }
 
 // controlInterface returns the interface of the testbed's control network; "" outside a
 // testbed.
-func (m machine) controlInterface() (string, error) {
-	name, err := os.ReadFile(m.controlFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("control interface: %w", err)
-	}
-	return strings.TrimSpace(string(name)), nil
+func (m machine) controlInterface() string {
+	name, _ := os.ReadFile(m.controlFile)
+	return strings.TrimSpace(string(name))
 }
 
 // control returns the interface of the control network: the testbed's, or else that of
-// the default route if the machine has several interfaces.
+// the IPv4 default route if the machine has several interfaces with a device: no loopback,
+// bridge or tunnel.
 func (m machine) control() (link metrics.Link, guessed bool, err error) {
-	name, err := m.controlInterface()
-	if err != nil {
-		return link, false, err
-	}
+	name := m.controlInterface()
 	if name == "" {
-		if name, err = m.defaultRoute(); err != nil {
+		devices, _ := filepath.Glob(filepath.Join(m.sys, "class/net/*/device"))
+		routes, err := m.proc.NetRoute()
+		i := slices.IndexFunc(routes, func(r procfs.NetRouteLine) bool { return r.Destination == 0 && r.Mask == 0 })
+		if i < 0 || len(devices) < 2 {
 			return link, false, err
 		}
-		if guessed = name != "" && m.hardware() > 1; !guessed {
-			return link, false, nil
-		}
+		name, guessed = routes[i].Iface, true
 	}
 	return m.link(name), guessed, nil
-}
-
-// defaultRoute returns the interface of the IPv4 default route, or "".
-func (m machine) defaultRoute() (string, error) {
-	proc, err := procfs.NewFS(m.proc)
-	if err != nil {
-		return "", fmt.Errorf("default route: %w", err)
-	}
-	routes, err := proc.NetRoute()
-	if err != nil {
-		return "", fmt.Errorf("default route: %w", err)
-	}
-	for _, r := range routes {
-		if r.Destination == 0 && r.Mask == 0 {
-			return r.Iface, nil
-		}
-	}
-	return "", nil
-}
-
-// hardware returns the number of interfaces with a device: no loopback, bridge or tunnel.
-func (m machine) hardware() int {
-	devices, err := filepath.Glob(filepath.Join(m.sys, "class/net/*/device"))
-	if err != nil { // only for a bad pattern
-		return 0
-	}
-	return len(devices)
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
 	kernel "github.com/shirou/gopsutil/v3/host"
 	"golang.org/x/sys/unix"
 
@@ -20,8 +21,8 @@ import (
 
 // machine locates the files that hold a machine's facts; tests use fixtures.
 type machine struct {
-	proc        string // /proc
-	sys         string // /sys
+	proc        procfs.FS // /proc
+	sys         string    // /sys
 	controlFile string
 }
 
@@ -29,7 +30,10 @@ type machine struct {
 // knowledge base, entry 88).
 const controlFile = "/var/emulab/boot/controlif"
 
-var thisMachine = machine{proc: "/proc", sys: "/sys", controlFile: controlFile}
+var (
+	ownProc, _  = procfs.NewDefaultFS() // without /proc every reading fails
+	thisMachine = machine{proc: ownProc, sys: "/sys", controlFile: controlFile}
+)
 
 // facts returns the machine's facts, without the question's ports.
 func (m machine) facts(q Question) (metrics.Facts, error) {
@@ -38,9 +42,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return metrics.Facts{}, err
 	}
 	f := metrics.Facts{Host: host, User: userName(os.Getuid()), Governors: m.governors()}
-	if f.Architecture, err = kernel.KernelArch(); err != nil {
-		return f, fmt.Errorf("uname: %w", err)
-	}
+	f.Architecture, _ = kernel.KernelArch() // uname(2) does not fail
 	data, err := netip.ParseAddr(q.Data)
 	if err != nil {
 		return f, fmt.Errorf("data address: %w", err)
@@ -52,9 +54,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return f, err
 	}
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return f, fmt.Errorf("limit of open files: %w", err)
-	}
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // fails for an unknown limit only
 	f.OpenFilesLimit = limit.Max
 	if f.Folder, err = programFolder(os.Executable()); err != nil {
 		return f, err
@@ -69,10 +69,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 // governors returns the frequency governors of the cores, each once, sorted
 // (https://docs.kernel.org/admin-guide/pm/cpufreq.html, scaling_governor).
 func (m machine) governors() []string {
-	files, err := filepath.Glob(filepath.Join(m.sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
-	if err != nil { // only for a bad pattern
-		return nil
-	}
+	files, _ := filepath.Glob(filepath.Join(m.sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
 	var names []string
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {

@@ -30,7 +30,14 @@ func fixture(t *testing.T, files map[string]string) machine {
 			t.Fatal(err)
 		}
 	}
-	return machine{proc: filepath.Join(dir, "proc"), sys: filepath.Join(dir, "sys"), controlFile: filepath.Join(dir, "controlif")}
+	if err := os.MkdirAll(filepath.Join(dir, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	proc, err := procfs.NewFS(filepath.Join(dir, "proc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return machine{proc: proc, sys: filepath.Join(dir, "sys"), controlFile: filepath.Join(dir, "controlif")}
 }
 
 const routes = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
@@ -220,13 +227,7 @@ func TestAnswers(t *testing.T) {
 		"/tmp/x/kvsserver\x00":                            false,
 		"":                                                false,
 	} {
-		m := machine{proc: t.TempDir()}
-		if err := os.Mkdir(filepath.Join(m.proc, "7"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(m.proc, "7", "cmdline"), []byte(line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		m := fixture(t, map[string]string{"proc/7/cmdline": line})
 		if got := answers(m.processes()[0]); got != want {
 			t.Errorf("%q: %v", line, got)
 		}

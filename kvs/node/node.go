@@ -77,10 +77,8 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 		n.lease.renew(c.Lease)
 		switch c.Do {
 		case Beat:
-			continue
 		case Dump:
 			n.dump()
-			continue
 		case Clock, Facts, Dial:
 			answer, err := asked.answer(ctx, c, at)
 			if err == nil {
@@ -89,12 +87,12 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 			if err != nil {
 				return err
 			}
-			continue
-		}
-		select {
-		case n.commands <- c:
-		case <-ctx.Done():
-			return ctx.Err()
+		default:
+			select {
+			case n.commands <- c:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 }

@@ -5,13 +5,13 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,13 +42,7 @@ type Answer struct {
 	Listening string         `json:"listening,omitempty"`  // with Facts: where other nodes reach this one
 	DataError string         `json:"data_error,omitempty"` // with Facts: what is wrong with Data or the route to Route
 
-	RTTs []RTT `json:"rtts,omitempty"` // to Dial: of every peer, in order
-}
-
-// RTT is the round-trip time to one peer.
-type RTT struct {
-	US    float64 `json:"us"` // microseconds
-	Error string  `json:"error,omitempty"`
+	RTTs []metrics.RTT `json:"rtts,omitempty"` // to Dial: of every peer, in order; the launcher knows its name
 }
 
 // probe is the state of a probe. One goroutine uses it.
@@ -66,7 +60,7 @@ func (p *probe) close() {
 func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, error) {
 	switch c.Do {
 	case Clock:
-		return clocks(at)
+		return clocks(at), nil
 	case Facts:
 		return p.facts(c.Question)
 	}
@@ -74,16 +68,12 @@ func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, er
 }
 
 // clocks reads both clocks for a question that arrived at a time.
-func clocks(at time.Time) (Answer, error) {
-	c, err := clock.New()
-	if err != nil {
-		return Answer{}, err
-	}
-	now := time.Now()
+func clocks(at time.Time) Answer {
+	c, now := clock.New(), time.Now()
 	return Answer{
 		ReceivedNS: at.UnixNano(), ReceivedMonotonicNS: c.Ns(at) + c.ErrorNs,
 		SentNS: now.UnixNano(), SentMonotonicNS: c.Ns(now) - c.ErrorNs,
-	}, nil
+	}
 }
 
 // facts returns the machine's facts, and listens on the question's addresses.
@@ -153,8 +143,8 @@ const (
 )
 
 // dial measures the round-trip times to all peers concurrently.
-func dial(ctx context.Context, peers []string) []RTT {
-	rtts := make([]RTT, len(peers))
+func dial(ctx context.Context, peers []string) []metrics.RTT {
+	rtts := make([]metrics.RTT, len(peers))
 	var all sync.WaitGroup
 	for i, peer := range peers {
 		all.Go(func() { rtts[i] = minRTT(ctx, peer) })
@@ -164,13 +154,12 @@ func dial(ctx context.Context, peers []string) []RTT {
 }
 
 // minRTT returns the smallest of several round-trip times to a peer.
-func minRTT(ctx context.Context, peer string) RTT {
-	var rtt RTT
+func minRTT(ctx context.Context, peer string) (rtt metrics.RTT) {
 	for n := range dials {
 		us, err := handshake(ctx, peer)
 		switch {
 		case err != nil && n == 0:
-			return RTT{Error: err.Error()}
+			return metrics.RTT{Err: err.Error()}
 		case err != nil:
 			return rtt
 		case n == 0 || us < rtt.US:
@@ -191,16 +180,14 @@ func handshake(ctx context.Context, peer string) (us float64, err error) {
 	}
 	socket := conn.(*net.TCPConn)
 	defer func() { err = errors.Join(err, socket.SetLinger(0), socket.Close()) }()
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return 0, fmt.Errorf("measure the way to %s: %w", peer, err)
-	}
 	var info *unix.TCPInfo
 	var infoErr error
-	if err := raw.Control(func(fd uintptr) {
-		info, infoErr = unix.GetsockoptTCPInfo(int(fd), syscall.IPPROTO_TCP, unix.TCP_INFO)
-	}); err != nil || infoErr != nil {
-		return 0, fmt.Errorf("measure the way to %s: %w", peer, errors.Join(err, infoErr))
+	raw, err := socket.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { info, infoErr = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
+	}
+	if err := cmp.Or(err, infoErr); err != nil {
+		return 0, fmt.Errorf("measure the way to %s: %w", peer, err)
 	}
 	return float64(info.Rtt), nil
 }

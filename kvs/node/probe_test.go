@@ -94,7 +94,7 @@ func TestFactsAndDial(t *testing.T) {
 		t.Errorf("without a server: listening on %q, ports %+v", client.Listening, client.Facts.Ports)
 	}
 	rtts := near.ask(t, Dial, Question{Peers: []string{port, freePort(t)}}).RTTs
-	if len(rtts) != 2 || rtts[0].Error != "" || rtts[0].US <= 0 || rtts[0].US > 1e6 || !strings.Contains(rtts[1].Error, "refused") {
+	if len(rtts) != 2 || rtts[0].Err != "" || rtts[0].US <= 0 || rtts[0].US > 1e6 || !strings.Contains(rtts[1].Err, "refused") {
 		t.Errorf("round-trip times %+v", rtts)
 	}
 	far.commands.Close()

@@ -15,8 +15,6 @@ import (
 	"kvlab/metrics"
 )
 
-func self() (metrics.ProcessID, error) { return find(os.Getpid()) }
-
 // find returns the process that has a number now, the zero ID if none has. A zombie is
 // none.
 func find(pid int) (metrics.ProcessID, error) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-	psutil "github.com/shirou/gopsutil/v3/process"
 
 	"kvlab/metrics"
 )
@@ -24,11 +23,7 @@ var names = []string{"kvsserver", "kvsclient"}
 
 // processes are those of the machine, in order of their numbers.
 func (m machine) processes() procfs.Procs {
-	proc, err := procfs.NewFS(m.proc)
-	if err != nil {
-		return nil
-	}
-	all, _ := proc.AllProcs()
+	all, _ := m.proc.AllProcs()
 	slices.SortFunc(all, func(a, b procfs.Proc) int { return cmp.Compare(a.PID, b.PID) })
 	return all
 }
@@ -39,7 +34,7 @@ func (m machine) programs(folder string) []metrics.Process {
 	var found []metrics.Process
 	for _, p := range m.processes() {
 		if p.PID != os.Getpid() && program(p, folder) != "" {
-			if d := describe(p.PID); d.Orphaned || !answers(p) {
+			if d := describe(p); d.Orphaned || !answers(p) {
 				found = append(found, d)
 			}
 		}
@@ -73,7 +68,7 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 		if err != nil || name == "" || len(words) < 3 || words[1] != ControlFlag {
 			continue
 		}
-		text := fmt.Sprintf("%s %s, process %d, started %s", name, words[2], p.PID, describe(p.PID).Started.Format(time.DateTime))
+		text := fmt.Sprintf("%s %s, process %d, started %s", name, words[2], p.PID, describe(p).Started.Format(time.DateTime))
 		if err = send(id, syscall.SIGKILL); err == nil {
 			killed[id] = text
 		}
@@ -115,7 +110,7 @@ func (m machine) listeners(address string) []metrics.Process {
 		for _, p := range m.processes() {
 			files, _ := p.FileDescriptorTargets() // only root sees those of other users
 			if slices.Contains(files, fmt.Sprintf("socket:[%d]", s.Inode)) {
-				owners = append(owners, describe(p.PID))
+				owners = append(owners, describe(p))
 			}
 		}
 		if len(owners) == before {
@@ -127,45 +122,40 @@ func (m machine) listeners(address string) []metrics.Process {
 
 // sockets are the machine's TCP sockets; a kernel without IPv6 has no second table.
 func (m machine) sockets() procfs.NetTCP {
-	proc, err := procfs.NewFS(m.proc)
-	if err != nil {
-		return nil
-	}
 	//lint:ignore SA1019 netlink cannot read another /proc
-	tcp, _ := proc.NetTCP()
+	tcp, _ := m.proc.NetTCP()
 	//lint:ignore SA1019 as above
-	tcp6, _ := proc.NetTCP6()
+	tcp6, _ := m.proc.NetTCP6()
 	return append(tcp, tcp6...)
 }
 
 // describe describes a process; its name is empty if it has ended.
-func describe(pid int) metrics.Process {
-	p := metrics.Process{PID: pid}
-	found := &psutil.Process{Pid: int32(pid)}
-	p.Name, _ = found.Name()
-	if uids, err := found.Uids(); err == nil && len(uids) > 0 {
-		p.User = userName(int(uids[0]))
+func describe(p procfs.Proc) metrics.Process {
+	d := metrics.Process{PID: p.PID}
+	if status, err := p.NewStatus(); err == nil {
+		d.User = userName(int(status.UIDs[0]))
 	}
-	if ms, err := found.CreateTime(); err == nil {
-		p.Started = time.UnixMilli(ms)
+	stat, err := p.Stat()
+	if err != nil {
+		return d
 	}
-	if states, err := found.Status(); err == nil {
-		p.Stopped = slices.Contains(states, psutil.Stop)
+	d.Name, d.Stopped, d.Orphaned = stat.Comm, stat.State == "T", orphaned(stat.PPID)
+	if started, err := stat.StartTime(); err == nil {
+		d.Started = time.UnixMilli(int64(1000 * started))
 	}
-	p.Orphaned = orphaned(found)
-	return p
+	return d
 }
 
-// orphaned reports whether p's parent has ended: init has adopted p, or the user's
-// systemd(1).
-func orphaned(p *psutil.Process) bool {
-	parent, err := p.Ppid()
-	if err != nil {
-		return false
-	}
+// orphaned reports whether a process's parent shows that its own has ended: init has
+// adopted it, or the user's systemd(1).
+func orphaned(parent int) bool {
 	if parent <= 1 {
 		return true
 	}
-	name, err := (&psutil.Process{Pid: parent}).Name()
-	return err == nil && name == "systemd"
+	var name string
+	p, err := procfs.NewProc(parent)
+	if err == nil {
+		name, _ = p.Comm()
+	}
+	return name == "systemd"
 }

@@ -130,13 +130,13 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)
 	}
-	if err == nil && start.GCS > 0 {
-		go forceGC(ctx, time.Duration(start.GCS*float64(time.Second)))
-	}
-	if err == nil && start.Clock != nil {
-		node.clock, err = runClockOf(*start.Clock)
-	}
 	if err == nil {
+		if start.GCS > 0 {
+			go forceGC(time.Duration(start.GCS * float64(time.Second)))
+		}
+		if start.Clock != nil {
+			node.clock = runClockOf(*start.Clock)
+		}
 		node.trust = start.Trust
 		err = p.run(ctx, node, start.Args, start.Token)
 	}
@@ -188,18 +188,11 @@ func (p Program) describe(args []string, of func(*Flags) any, stdout io.Writer) 
 	return json.NewEncoder(stdout).Encode(of(flags))
 }
 
-// forceGC forces a garbage collection at intervals until ctx ends. The runtime itself
-// may wait for two minutes (forcegcperiod in its proc.go), and until a collection a
+// forceGC forces a garbage collection at intervals until the process ends. The runtime
+// itself may wait for two minutes (forcegcperiod in its proc.go), and until a collection a
 // leak and garbage look the same.
-func forceGC(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			runtime.GC()
-		}
+func forceGC(every time.Duration) {
+	for range time.Tick(every) {
+		runtime.GC()
 	}
 }

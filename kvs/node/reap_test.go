@@ -197,7 +197,7 @@ func TestFind(t *testing.T) {
 	}
 	program := programCopy(t, sleep, t.TempDir(), "a) S (b")
 	cmd := exec.Command(program, "600")
-	before, err := self()
+	before, err := find(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,9 +57,8 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 func (r *Reporter) SetPeer(peer string) (name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if name, err = usage.InterfaceFor(peer); err == nil {
-		err = r.sampler.SetDataInterface(name)
-	}
+	name, err = usage.InterfaceFor(peer)
+	r.sampler.DataInterface = name
 	return name, err
 }
 

@@ -22,9 +22,8 @@ type runClock struct {
 }
 
 // runClockOf starts at the launcher's ClockSync.
-func runClockOf(s ClockSync) (runClock, error) {
-	clock, err := clock.New()
-	return runClock{s.Date.Round(0), clock.Time(s.MonotonicNS)}, err
+func runClockOf(s ClockSync) runClock {
+	return runClock{s.Date.Round(0), clock.New().Time(s.MonotonicNS)}
 }
 
 // ToRun converts a time of this process to run time: the launcher's wall clock at the

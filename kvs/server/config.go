@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -94,25 +93,19 @@ func (c config) validate() error {
 	); err != nil {
 		return err
 	}
-	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	resolved, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("-listen %q: want host:port: %w", c.Listen, err)
 	}
-	if c.AllowPublic {
-		return nil
-	}
-	return checkPrivate(c.Listen, addr.AddrPort().Addr().Unmap())
-}
-
-// checkPrivate refuses addresses that strangers can reach.
-func checkPrivate(listen string, addr netip.Addr) error {
-	switch {
+	// Without -allow-public, no address that strangers can reach.
+	switch addr := resolved.AddrPort().Addr().Unmap(); {
+	case c.AllowPublic:
 	case !addr.IsValid() || addr.IsUnspecified():
-		return fmt.Errorf("-listen %q: every interface, including the control network's: name one address, or give -allow-public", listen)
+		return fmt.Errorf("-listen %q: every interface, including the control network's: name one address, or give -allow-public", c.Listen)
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
-		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or give -allow-public", listen)
+		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or give -allow-public", c.Listen)
 	case node.OnControl(addr):
-		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or give -allow-public", listen)
+		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or give -allow-public", c.Listen)
 	}
 	return nil
 }

@@ -55,15 +55,14 @@ func (l *listener) run(ctx context.Context) error {
 // admit starts a handler for conn, or closes it if there are too many.
 func (l *listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if open := len(l.conns); l.closed || open >= l.config.MaxConnections {
-		l.mu.Unlock()
 		if open >= l.config.MaxConnections {
 			l.logf("refuse %s: %d connections are open (-max-connections)", conn.RemoteAddr(), open)
 		}
 		conn.Close()
 		return false
 	}
-	defer l.mu.Unlock()
 	if l.first != nil {
 		l.first(conn.RemoteAddr())
 		l.first = nil
@@ -74,7 +73,7 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := serve(conn, l.config.Options, l.service, l.config.Repeat)
+	err := Serve(conn, l.config.Options, l.service, l.config.Repeat)
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed
@@ -85,13 +84,9 @@ func (l *listener) serve(conn net.Conn) {
 }
 
 // Serve serves one client over socket until the connection ends, and closes it. It
-// returns nil when the client has closed the connection between two calls.
-func Serve(socket net.Conn, o wire.Options, service *service.Service) error {
-	return serve(socket, o, service, false)
-}
-
-// serve is Serve; with repeat it is a server of -repeat.
-func serve(socket net.Conn, o wire.Options, service *service.Service, repeat bool) error {
+// returns nil when the client has closed the connection between two calls. With repeat it
+// is a server of -repeat.
+func Serve(socket net.Conn, o wire.Options, service *service.Service, repeat bool) error {
 	conn, err := wire.Accept(socket, o, service)
 	if err != nil {
 		return err

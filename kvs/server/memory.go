@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,36 +65,25 @@ func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 // memoryOf returns the memory that a process in control groups may use on a machine with
 // total bytes: all of it, or a group's limit (cgroups(7); Kubernetes and Slurm set it).
 // root is /sys/fs/cgroup.
-func memoryOf(total uint64, root string, groups []procfs.Cgroup) (uint64, error) {
+func memoryOf(total uint64, root string, groups []procfs.Cgroup) uint64 {
 	for _, group := range groups {
 		file := filepath.Join(root, group.Path, "memory.max")
 		if slices.Contains(group.Controllers, "memory") { // version 1
 			file = filepath.Join(root, "memory", group.Path, "memory.limit_in_bytes")
 		}
-		text, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return 0, err
-		}
+		text, _ := os.ReadFile(file)                                                              // none of the root group
 		if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max", or no limit
 			total = min(total, limit)
 		}
 	}
-	return total, nil
+	return total
 }
 
 // limit returns the cap in bytes on a machine with total bytes.
 func (c memoryCap) limit(total uint64) (uint64, error) {
 	var groups []procfs.Cgroup
-	self, err := procfs.Self()
-	if err == nil {
-		groups, err = self.Cgroups()
+	if self, err := procfs.Self(); err == nil {
+		groups, _ = self.Cgroups() // none of a kernel without control groups
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, err
-	}
-	total, err = memoryOf(total, "/sys/fs/cgroup", groups)
-	if err != nil {
-		return 0, err
-	}
-	return c.bytes(total)
+	return c.bytes(memoryOf(total, "/sys/fs/cgroup", groups))
 }

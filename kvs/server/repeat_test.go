@@ -22,7 +22,7 @@ func TestRepeat(t *testing.T) {
 	go func() {
 		conn, err := socket.Accept()
 		if err == nil {
-			err = serve(conn, wire.Options{Hello: wire.Hello{Node: "server", Codec: "binary"}}, svc, true)
+			err = Serve(conn, wire.Options{Hello: wire.Hello{Node: "server", Codec: "binary"}}, svc, true)
 		}
 		served <- err
 	}()

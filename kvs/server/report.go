@@ -81,17 +81,13 @@ func Seen(service *service.Service, before, window *service.Sample) *metrics.See
 	return seen
 }
 
+// values returns the values of a sample, and their length after DEFLATE.
 func values(sample *service.Sample) metrics.Values {
 	count, all := sample.Values()
-	return metrics.Values{Count: uint64(count), Bytes: uint64(len(all)), Compressed: compressed(all)}
-}
-
-// compressed returns the length of data after DEFLATE.
-func compressed(data []byte) uint64 {
 	var out bytes.Buffer
 	// No error is possible: the level is valid, and a buffer accepts all.
 	w, _ := flate.NewWriter(&out, flate.DefaultCompression)
-	_, _ = w.Write(data)
+	_, _ = w.Write(all)
 	_ = w.Close()
-	return uint64(out.Len())
+	return metrics.Values{Count: uint64(count), Bytes: uint64(len(all)), Compressed: uint64(out.Len())}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 
-	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
@@ -41,10 +40,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if config.TLS, err = n.TLS(); err != nil {
 		return err
 	}
-	row, err := engine.Find(config.Engine)
-	if err != nil {
-		return err
-	}
+	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
 	config.Null = row.NoStore
 	store, err := engine.Open(config.Engine, engine.Options{})
 	if err != nil {
@@ -54,7 +50,11 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		defer func() { err = errors.Join(err, closer.Close()) }()
 	}
 	s := &server{config: config, node: n}
-	s.service = service.New(s.faulty(store))
+	if fault, _ := engine.ParseFault(config.Inject); fault != (engine.Fault{}) {
+		s.injected = engine.Inject(store, fault)
+		store = s.injected
+	}
+	s.service = service.New(store)
 	s.service.Place(service.Placement{Server: config.Server, Servers: config.Servers})
 	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
 		return err
@@ -79,27 +79,11 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if s.memory, err = config.MaxMemory.limit(host.MemoryTotalBytes); err != nil {
 		return err
 	}
-	if row.NoStore {
-		n.Logf("engine %s: no store; clients measure a ceiling, the run is not a result", row.Name)
-	}
-	if config.Inject != "" {
-		n.Logf("-inject %s: the server is slowed down, the run is not a result", config.Inject)
-	}
 	n.Logf("Starting KVS server on %s", socket.Addr())
 	if err := n.Send(node.Event{Event: node.Ready, Addr: socket.Addr().String()}); err != nil {
 		return err
 	}
 	return s.serve(ctx, l)
-}
-
-// faulty returns the store with the fault of -inject.
-func (s *server) faulty(store kvs.Engine) kvs.Engine {
-	what, err := engine.ParseFault(s.config.Inject)
-	if err != nil || what == (engine.Fault{}) { // parse has refused errors
-		return store
-	}
-	s.injected = engine.Inject(store, what)
-	return s.injected
 }
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.

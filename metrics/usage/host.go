@@ -17,10 +17,7 @@ import (
 // HostFacts describes this machine and this build. Like Sampler it follows
 // HOST_PROC. CPUModel is "" on a processor that does not tell its name.
 func HostFacts() (facts metrics.Host, err error) {
-	name, err := os.Hostname()
-	if err != nil {
-		return facts, err
-	}
+	name, nameless := os.Hostname()
 	proc, err := hostProc()
 	if err != nil {
 		return facts, err
@@ -38,7 +35,7 @@ func HostFacts() (facts metrics.Host, err error) {
 	}
 	kernel, err := host.KernelVersion()
 	system, _, version, unknown := host.PlatformInformation()
-	if err := cmp.Or(err, unknown); err != nil {
+	if err := cmp.Or(err, nameless, unknown); err != nil {
 		return facts, fmt.Errorf("operating system: %w", err)
 	}
 	commit := ""

@@ -41,12 +41,16 @@ func (r reading) usage(before reading) metrics.Usage {
 	u := metrics.Usage{
 		LengthS:             seconds,
 		CPUPercent:          r.stat.all.busyPercent(before.stat.all),
-		CorePercent:         r.corePercent(before),
 		MemoryUsedBytes:     r.memory.usedBytes(),
 		MemoryTotalBytes:    r.memory.totalBytes,
 		TCPRetransmits:      since(r.segments.again, before.segments.again),
 		ContextSwitchesPerS: metrics.PerSecond(float64(since(r.stat.contextSwitches, before.stat.contextSwitches)), seconds),
 		Process:             r.process.usage(before.process, seconds),
+	}
+	for _, core := range slices.Sorted(maps.Keys(r.stat.cores)) {
+		if then, ok := before.stat.cores[core]; ok {
+			u.CorePercent = append(u.CorePercent, r.stat.cores[core].busyPercent(then))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.links)) {
 		if then, ok := before.links[name]; ok {
@@ -54,17 +58,6 @@ func (r reading) usage(before reading) metrics.Usage {
 		}
 	}
 	return u
-}
-
-// corePercent is in the order of core numbers.
-func (r reading) corePercent(before reading) []float64 {
-	var percent []float64
-	for _, core := range slices.Sorted(maps.Keys(r.stat.cores)) {
-		if then, ok := before.stat.cores[core]; ok {
-			percent = append(percent, r.stat.cores[core].busyPercent(then))
-		}
-	}
-	return percent
 }
 
 func linkUsage(l, before procfs.NetDevLine, seconds float64) metrics.InterfaceUsage {

@@ -29,16 +29,12 @@ func InterfaceFor(address string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the interface towards %s: %w", peer, err)
 	}
-	interfaces, err := net.Interfaces()
+	if local.WithZone("") == peer.WithZone("") {
+		local = netip.IPv6Loopback()
+	}
+	found, err := Holders(local)
 	if err != nil {
 		return "", err
-	}
-	own := local.WithZone("") == peer.WithZone("")
-	var found []string
-	for _, i := range interfaces {
-		if own && i.Flags&net.FlagLoopback != 0 || !own && HoldsAddress(i, local) {
-			found = append(found, i.Name)
-		}
 	}
 	if len(found) != 1 {
 		return "", fmt.Errorf("find the interface towards %s: local address %s is held by %d interfaces %v, want one", peer, local, len(found), found)
@@ -57,12 +53,19 @@ func localAddress(peer netip.Addr) (netip.Addr, error) {
 	return socket.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }
 
-// HoldsAddress reports whether i has the address local. The zone of a link-local
-// address names the interface.
-func HoldsAddress(i net.Interface, local netip.Addr) bool {
-	addresses, _ := i.Addrs() // none of an interface that has just gone
-	return (local.Zone() == "" || local.Zone() == i.Name) && slices.ContainsFunc(addresses, func(a net.Addr) bool {
-		prefix, err := netip.ParsePrefix(a.String())
-		return err == nil && prefix.Addr().Unmap() == local.WithZone("")
-	})
+// Holders returns the names of the interfaces that hold the address local. The zone of a
+// link-local address names the interface. The loopback interface holds all of 127/8.
+func Holders(local netip.Addr) (names []string, err error) {
+	interfaces, err := net.Interfaces()
+	for _, i := range interfaces {
+		addresses, _ := i.Addrs() // none of an interface that has just gone
+		holds := slices.ContainsFunc(addresses, func(a net.Addr) bool {
+			prefix, err := netip.ParsePrefix(a.String())
+			return err == nil && prefix.Addr().Unmap() == local.WithZone("")
+		})
+		if local.IsLoopback() && i.Flags&net.FlagLoopback != 0 || holds && (local.Zone() == "" || local.Zone() == i.Name) {
+			names = append(names, i.Name)
+		}
+	}
+	return names, err
 }

@@ -16,12 +16,15 @@ import (
 //
 // It is not safe for concurrent use.
 type Sampler struct {
-	start time.Time
-	proc  procFS
+	// DataInterface names the interface that carries the run's traffic, as InterfaceFor
+	// found it. A node may learn it late: a server when its first client connects, but
+	// before the window opens.
+	DataInterface string
 
-	dataInterface string
-	last          reading
-	window        *window // nil when none is open
+	start  time.Time
+	proc   procFS
+	last   reading
+	window *window // nil when none is open
 }
 
 // NewSampler takes the first reading. Usage.StartS counts from start, the
@@ -38,17 +41,6 @@ func NewSampler(start time.Time) (*Sampler, error) {
 	return s, err
 }
 
-// SetDataInterface names the interface that carries the run's traffic, as
-// InterfaceFor found it. A node may learn it late: a server when its first
-// client connects, but before the window opens.
-func (s *Sampler) SetDataInterface(name string) error {
-	if s.window != nil && name != s.dataInterface {
-		return fmt.Errorf("data interface %s: the window is open with %s", name, s.dataInterface)
-	}
-	s.dataInterface = name
-	return nil
-}
-
 // Sample returns the usage since the last call, or since NewSampler. After an
 // error the next sample covers both intervals.
 func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
@@ -57,7 +49,7 @@ func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
 		return metrics.Usage{}, err
 	}
 	u := now.usage(s.last)
-	u.Phase, u.DataInterface = phase, s.dataInterface
+	u.Phase, u.DataInterface = phase, s.DataInterface
 	u.StartS = s.last.at.Sub(s.start).Seconds()
 	if s.window != nil {
 		s.window.add(now)
@@ -71,7 +63,7 @@ func (s *Sampler) Sample(phase metrics.Phase) (metrics.Usage, error) {
 
 // OpenWindow begins the measured window. The data interface must be known.
 func (s *Sampler) OpenWindow() error {
-	if s.dataInterface == "" {
+	if s.DataInterface == "" {
 		return errors.New("open the window: the data interface is not known, no peer has connected")
 	}
 	now, err := s.read()
@@ -95,7 +87,7 @@ func (s *Sampler) CloseWindow() (table metrics.Table, saturation metrics.Saturat
 		return table, saturation, err
 	}
 	s.window.add(now)
-	table, saturation = s.window.usage(s.dataInterface)
+	table, saturation = s.window.usage(s.DataInterface)
 	s.window = nil
 	return table, saturation, nil
 }
@@ -106,8 +98,8 @@ func (s *Sampler) read() (reading, error) {
 	if err != nil {
 		return reading{}, fmt.Errorf("sample this machine: %w", err)
 	}
-	if _, ok := now.links[s.dataInterface]; s.dataInterface != "" && !ok {
-		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.dataInterface, s.proc.dir)
+	if _, ok := now.links[s.DataInterface]; s.DataInterface != "" && !ok {
+		return reading{}, fmt.Errorf("sample this machine: data interface %s is not in %s/net/dev", s.DataInterface, s.proc.dir)
 	}
 	return now, nil
 }

@@ -88,9 +88,7 @@ func TestSampleOverFixtures(t *testing.T) {
 		start := time.Now()
 		time.Sleep(250 * time.Millisecond)
 		s := must(NewSampler(start))(t)
-		if err := s.SetDataInterface("eno1d1"); err != nil {
-			t.Fatal(err)
-		}
+		s.DataInterface = "eno1d1"
 
 		time.Sleep(time.Second)
 		proc.show("proc-1")
@@ -139,9 +137,7 @@ func TestWindowAveragesComeFromTheCountersAtItsEnds(t *testing.T) {
 		if err := s.OpenWindow(); err == nil || !strings.Contains(err.Error(), "data interface is not known") {
 			t.Errorf("OpenWindow without a data interface: %v", err)
 		}
-		if err := s.SetDataInterface("eno1d1"); err != nil {
-			t.Fatal(err)
-		}
+		s.DataInterface = "eno1d1"
 		if _, _, err := s.CloseWindow(); err == nil {
 			t.Error("CloseWindow without a window: no error")
 		}
@@ -151,9 +147,6 @@ func TestWindowAveragesComeFromTheCountersAtItsEnds(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
-		}
-		if err := s.SetDataInterface("lo"); err == nil {
-			t.Error("SetDataInterface in an open window: no error")
 		}
 		time.Sleep(500 * time.Millisecond)
 		must(s.Sample(metrics.Window))(t)
@@ -183,9 +176,7 @@ func TestShortWindow(t *testing.T) {
 	proc := newFakeProc(t, "proc-0")
 	synctest.Test(t, func(t *testing.T) {
 		s := must(NewSampler(time.Now()))(t)
-		if err := s.SetDataInterface("eno1"); err != nil {
-			t.Fatal(err)
-		}
+		s.DataInterface = "eno1"
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +204,7 @@ func TestSamplerReportsBadFiles(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			proc := newFakeProc(t, "proc-0")
 			s := must(NewSampler(time.Now()))(t)
-			if err := s.SetDataInterface("eno1d1"); err != nil {
-				t.Fatal(err)
-			}
+			s.DataInterface = "eno1d1"
 			proc.write(tt.file, tt.text)
 			for name, call := range map[string]func() error{
 				"Sample":     func() error { _, err := s.Sample(metrics.Window); return err },
@@ -247,9 +236,7 @@ func TestSamplerReportsBadFiles(t *testing.T) {
 // TestSamplerOnThisMachine samples the real /proc.
 func TestSamplerOnThisMachine(t *testing.T) {
 	s := must(NewSampler(time.Now()))(t)
-	if err := s.SetDataInterface("lo"); err != nil {
-		t.Fatal(err)
-	}
+	s.DataInterface = "lo"
 	if err := s.OpenWindow(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,7 @@ func TestSaturationOverFixtures(t *testing.T) {
 	proc := newFakeProc(t, "proc-0")
 	synctest.Test(t, func(t *testing.T) {
 		s := must(NewSampler(time.Now()))(t)
-		if err := s.SetDataInterface("eno1d1"); err != nil {
-			t.Fatal(err)
-		}
+		s.DataInterface = "eno1d1"
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)
 		}
@@ -45,9 +43,7 @@ func TestSaturationOverFixtures(t *testing.T) {
 // help do not count.
 func TestGCPercent(t *testing.T) {
 	s := must(NewSampler(time.Now()))(t)
-	if err := s.SetDataInterface("lo"); err != nil {
-		t.Fatal(err)
-	}
+	s.DataInterface = "lo"
 	measure := func(work func()) metrics.Saturation {
 		if err := s.OpenWindow(); err != nil {
 			t.Fatal(err)

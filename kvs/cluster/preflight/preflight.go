@@ -66,11 +66,8 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 // outFindings assesses the disk of the run's files. The folder itself may not exist
 // yet.
 func outFindings(out string) []metrics.Finding {
-	folder, err := filepath.Abs(out)
-	free := uint64(0)
-	if err == nil {
-		_, free, err = node.Disk(folder)
-	}
+	folder, _ := filepath.Abs(out)
+	_, free, err := node.Disk(folder)
 	for errors.Is(err, fs.ErrNotExist) {
 		folder = filepath.Dir(folder)
 		_, free, err = node.Disk(folder)

@@ -125,10 +125,7 @@ const clockQuestions = 5
 
 // clock measures the lead of the probe's clock over this machine's.
 func (p *probeClient) clock(ctx context.Context) (*metrics.ClockOffset, error) {
-	here, err := clock.New()
-	if err != nil {
-		return nil, err
-	}
+	here := clock.New()
 	var best metrics.ClockOffset
 	monotonic := metrics.ClockOffsetBounds{LeastNs: math.MinInt64, MostNs: math.MaxInt64}
 	var zeros []int64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
@@ -124,17 +123,17 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 	rtts := make([][]metrics.RTT, len(s.machines))
 	s.each(len(s.machines), func(i int, from *machine) {
 		var question node.Question
+		var peers []string
 		for n := range min(rttPeers, len(s.machines)-1) {
 			if peer := s.machines[(i+1+n)%len(s.machines)]; peer.reached != "" {
-				rtts[i] = append(rtts[i], metrics.RTT{From: from.Name(), To: peer.Name()})
-				question.Peers = append(question.Peers, peer.reached)
+				peers, question.Peers = append(peers, peer.Name()), append(question.Peers, peer.reached)
 			}
 		}
 		var answer reply
 		answer, from.err = from.probe.ask(ctx, node.Dial, question)
-		rtts[i] = rtts[i][:len(answer.RTTs)] // one for each peer, none after an error
-		for n, rtt := range answer.RTTs {
-			rtts[i][n].US, rtts[i][n].Err = rtt.US, rtt.Error
+		rtts[i] = answer.RTTs // one for each peer, none after an error
+		for n := range rtts[i] {
+			rtts[i][n].From, rtts[i][n].To = from.Name(), peers[n]
 		}
 	})
 	return slices.Concat(rtts...)
@@ -142,11 +141,9 @@ func (s *survey) measure(ctx context.Context) []metrics.RTT {
 
 // end ends every probe.
 func (s *survey) end() {
-	var group sync.WaitGroup
-	for _, m := range s.machines {
-		if m.probe != nil {
-			group.Go(func() { m.probe.end(s.Leave) })
+	remote.Each(len(s.machines), len(s.machines), func(i int) {
+		if p := s.machines[i].probe; p != nil {
+			p.end(s.Leave)
 		}
-	}
-	group.Wait()
+	})
 }

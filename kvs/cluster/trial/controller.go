@@ -87,7 +87,8 @@ func (c *Controller) Lead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer log.close()
+		defer log.text.Close()
+		defer log.records.Close()
 		c.processes = append(c.processes, &process{Place: place, log: log, way: c.Runner.Way(place.Node), phase: metrics.Idle})
 	}
 	file, err := os.Create(c.Dir.Path("latency.hlog"))
@@ -222,11 +223,7 @@ func (c *Controller) handle(msg message) *plan.Fault {
 	m.heard = time.Now()
 	switch {
 	case msg.ended:
-		f := m.end(msg.err)
-		if f != nil {
-			f = cmp.Or(diskFault(msg.err), f)
-		}
-		return f
+		return m.end(msg.err)
 	case msg.err != nil:
 		return m.complaint(msg.err)
 	}

@@ -99,7 +99,7 @@ func TestNodeLogTail(t *testing.T) {
 	if last := log.last(); len(last) != tailLines || len(last[0]) != 50-tailLines || len(last[tailLines-1]) != 49 {
 		t.Errorf("last lines %q", last)
 	}
-	if err := log.close(); err != nil {
+	if err := errors.Join(log.text.Close(), log.records.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server}); err == nil {

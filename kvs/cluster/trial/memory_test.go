@@ -33,7 +33,8 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer log.close()
+		defer log.text.Close()
+		defer log.records.Close()
 		c.processes = append(c.processes, &process{Place: place, log: log})
 	}
 	file, err := os.Create(dir.Path("latency.hlog"))

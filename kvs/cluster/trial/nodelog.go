@@ -72,9 +72,3 @@ func (l *nodeLog) last() []string {
 	defer l.mu.Unlock()
 	return append([]string(nil), l.tail...)
 }
-
-func (l *nodeLog) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return errors.Join(l.text.Close(), l.records.Close())
-}

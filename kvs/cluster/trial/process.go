@@ -144,7 +144,7 @@ func (m *process) end(err error) *plan.Fault {
 	case err == nil:
 		return m.fault(plan.Crash, "left before its work was done")
 	case !errors.As(err, &exit):
-		return m.fault(plan.Crash, "%v", err)
+		return cmp.Or(diskFault(err), m.fault(plan.Crash, "%v", err))
 	}
 	// A program that exits regularly after an error has status 1. Another status may be
 	// that of a lost connection, and the program may still be there.
@@ -152,7 +152,7 @@ func (m *process) end(err error) *plan.Fault {
 		m.orphan = true
 	}
 	status, _ := exit.Sys().(syscall.WaitStatus)
-	return m.fault(plan.Crash, "%s", m.way.Death(status, m.log.last()))
+	return cmp.Or(diskFault(err), m.fault(plan.Crash, "%s", m.way.Death(status, m.log.last())))
 }
 
 // keepRecord keeps the parts of a record that the end of the run needs.

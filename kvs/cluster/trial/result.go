@@ -78,10 +78,7 @@ func (c *Controller) Explain(w io.Writer, ended error) {
 	fmt.Fprintln(w, ended)
 	node := VerdictOf(ended).Node
 	for _, m := range c.processes {
-		if m.Name != node {
-			continue
-		}
-		if lines := m.log.last(); len(lines) > 0 {
+		if lines := m.log.last(); m.Name == node && len(lines) > 0 {
 			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
 		}
 	}

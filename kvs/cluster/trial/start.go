@@ -16,10 +16,7 @@ func (c *Controller) start(role metrics.Role) error {
 	for _, m := range c.of(metrics.Server) {
 		hosts = append(hosts, m.address)
 	}
-	here, err := clock.New()
-	if err != nil {
-		return err
-	}
+	here := clock.New()
 	for i, m := range c.of(role) {
 		args := c.Plan.Args(m.Place, i, hosts)
 		own, err := c.credentials(m.Place, args)
@@ -43,13 +40,10 @@ func (c *Controller) credentials(place plan.Place, args []string) (*certs.Creden
 	if !plan.HasFlag(args, plan.EncryptionFlag) {
 		return nil, nil
 	}
-	if c.authority == nil {
-		var err error
-		if c.authority, err = certs.NewAuthority(c.Plan.Trusted); err != nil {
-			return nil, err
-		}
-	}
 	data, err := netip.ParseAddr(place.Data)
+	if err == nil && c.authority == nil {
+		c.authority, err = certs.NewAuthority(c.Plan.Trusted)
+	}
 	if err != nil {
 		return nil, err
 	}
