@@ -76,7 +76,7 @@ func TestCompareRefuses(t *testing.T) {
 	root := t.TempDir()
 	good := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "good", Trials: 6, Law: foldertest.Law{4e6, 0, 0}, Noise: 0.01, Seed: 1})
 	several := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "several", Knobs: []metrics.Knob{foldertest.Knob("nodes", "2", "4")}, Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1})
-	bad := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "bad", Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1, Fails: func(int, []string) bool { return true }})
+	bad := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "bad", Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1, Failed: []int{1, 2}})
 	for _, test := range []struct{ side, want string }{
 		{several, "its runs differ in nodes, servers + clients: compare one configuration with another"},
 		{bad, "no run is valid: there is nothing to compare"},
@@ -88,7 +88,7 @@ func TestCompareRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.side, err, test.want)
 		}
 	}
-	one := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "one-failed", Trials: 6, Law: foldertest.Law{4e6, 0, 0}, Seed: 3, Fails: func(n int, _ []string) bool { return n == 2 }})
+	one := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "one-failed", Trials: 6, Law: foldertest.Law{4e6, 0, 0}, Seed: 3, Failed: []int{2}})
 	c, err := Compare([]string{good}, []string{one})
 	if err != nil || c.B.Estimate.N != 5 || !strings.Contains(c.String(), "not valid, left out: one-failed/trial-002: INVALID(misses in the window, node1)") {
 		t.Errorf("with a failed trial: %v\n%s", err, c)

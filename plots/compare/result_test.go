@@ -22,7 +22,7 @@ func TestCompareCosts(t *testing.T) {
 		{5, 0, "cannot tell: no pair of trials says what it used"},
 	} {
 		t.Run(fmt.Sprint(test.pairs, " pairs, ", test.factor), func(t *testing.T) {
-			dir := foldertest.MakeTogether(t, test.pairs, test.factor)
+			dir := foldertest.MakeSweep(t, t.TempDir(), foldertest.Together(test.pairs, test.factor))
 			c, err := Variants(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -11,12 +11,11 @@ import (
 )
 
 func TestVariants(t *testing.T) {
-	second := func(number int, _ []string) bool { return number == 2 }
 	for _, test := range []struct {
 		name   string
 		trials int
 		factor float64
-		fails  func(int, []string) bool
+		failed []int
 		pairs  int
 		want   []string
 	}{
@@ -24,10 +23,10 @@ func TestVariants(t *testing.T) {
 		{"slower", 8, 0.9, nil, 8, []string{"B is slower, by "}},
 		{"alike", 8, 1, nil, 8, []string{"cannot tell apart: the interval holds 1"}},
 		{"few", 2, 2, nil, 2, []string{"cannot tell apart: B/A is ", "but with 2 pairs it has no interval, which needs 3"}},
-		{"a failed one", 7, 1.1, second, 6, []string{"B is faster, by ", "not valid, left out: ab/trial-002: INVALID(misses in the window, node1)"}},
+		{"a failed one", 7, 1.1, []int{2}, 6, []string{"B is faster, by ", "not valid, left out: ab/trial-002: INVALID(misses in the window, node1)"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := foldertest.MakeSides(t, test.trials, test.factor, test.fails)
+			dir := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(test.trials, test.factor, test.failed...))
 			c, err := Variants(dir)
 			if err != nil || c.Results[0].A != test.pairs {
 				t.Fatalf("%d pairs, %v", c.Results[0].A, err)
@@ -45,8 +44,8 @@ func TestVariants(t *testing.T) {
 }
 
 func TestVariantsRefuses(t *testing.T) {
-	never := foldertest.MakeSides(t, 2, 1, func(number int, _ []string) bool { return number == 1 || number == 4 })
-	astray := foldertest.MakeSides(t, 2, 1, nil)
+	never := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(2, 1, 1, 4))
+	astray := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(2, 1))
 	if err := os.WriteFile(filepath.Join(astray, metrics.TrialsFile), []byte(`[{"number":1}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}

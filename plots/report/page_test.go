@@ -30,7 +30,7 @@ var views = []view{
 // folder.
 func makeTrials(t *testing.T, root string) string {
 	t.Helper()
-	dir := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "trials", Trials: 6, Law: foldertest.Law{4e6, 0, 0}, Seed: 21, Fails: func(n int, _ []string) bool { return n == 4 }})
+	dir := foldertest.MakeSweep(t, root, foldertest.SweepPlan{ID: "trials", Trials: 6, Law: foldertest.Law{4e6, 0, 0}, Seed: 21, Failed: []int{4}})
 	sweep, trials, err := metrics.ReadSweep(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func reports(t *testing.T, root string) map[string]int {
 		files[file] = figures
 	}
 	harsh := foldertest.Gallery["invalid"]
-	harsh.NodeName = func(i int) string { return fmt.Sprint(i) + hostile }
+	harsh.NodeName = "%d" + hostile
 	for name, p := range map[string]foldertest.Plan{"run": foldertest.Gallery["cluster"], "invalid": harsh, "crowd": foldertest.Gallery["crowd"]} {
 		r := loadMade(t, foldertest.MakeRun(t, p))
 		if name == "run" {

@@ -30,7 +30,7 @@ func TestReportEscapesForeignWords(t *testing.T) {
 	r := loadMade(t, foldertest.MakeRun(t, foldertest.Plan{
 		ID: hostile, Servers: 1, Clients: 1, WindowS: 3, ClientOpsPerS: 1e6, Seed: 8,
 		Verdict:  metrics.Verdict{Reason: "bad <b>bytes</b>\x1b[0m\x00", Node: hostile},
-		NodeName: func(i int) string { return string(rune('a'+i)) + hostile + "\x1b\x00" },
+		NodeName: "%d" + hostile + "\x1b\x00",
 	}))
 	page, err := Report(r)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 // What is taken out of the page as it says is run.json again.
 func TestReportHoldsItsData(t *testing.T) {
 	r := loadMade(t, foldertest.MakeRun(t, foldertest.Plan{ID: "x", Servers: 1, Clients: 1, WindowS: 3, ClientOpsPerS: 1e6, Seed: 9,
-		Verdict: metrics.Verdict{Reason: hostile}, NodeName: func(i int) string { return string(rune('a'+i)) + hostile }}))
+		Verdict: metrics.Verdict{Reason: hostile}, NodeName: "%d" + hostile}))
 	page, err := Report(r)
 	if err != nil {
 		t.Fatal(err)

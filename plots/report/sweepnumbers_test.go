@@ -41,7 +41,7 @@ func TestSweepReportSaysWhatMatters(t *testing.T) {
 // The report's words are recomputed here from the trials.
 func TestSweepReportNumbers(t *testing.T) {
 	p := foldertest.SweepPlan{ID: "failures", Knobs: []metrics.Knob{foldertest.Knob("nodes", "2", "4", "8")}, Trials: 6, Law: foldertest.Law{4e6, 0.05, 0.001}, Noise: 0.03, Seed: 3, Done: 17,
-		Fails: func(_ int, point []string) bool { return point[0] == "8" }}
+		Factor: map[string]float64{"8": 0}}
 	s, err := folder.LoadSweep(foldertest.MakeSweep(t, t.TempDir(), p))
 	if err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func TestOneMachine(t *testing.T) {
 
 // The report of a folder of --ab has the comparison, its answer first.
 func TestSweepReportCompares(t *testing.T) {
-	for _, dir := range []string{foldertest.MakeSides(t, 8, 1.1, nil), foldertest.MakeTogether(t, 5, 1.05)} {
+	for _, dir := range []string{foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(8, 1.1)), foldertest.MakeSweep(t, t.TempDir(), foldertest.Together(5, 1.05))} {
 		c, err := compare.Variants(dir)
 		if err != nil {
 			t.Fatal(err)
