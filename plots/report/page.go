@@ -8,7 +8,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -16,21 +15,27 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 )
 
-//go:embed *.html style.css
+//go:embed *.html style.css summary.txt
 var layoutFiles embed.FS
 
 // words are the functions of the templates.
 var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
-	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence,
-	"command": command, "counts": countsOf, "quote": format.QuoteWord,
+	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence, "label": format.Label,
+	"command": command, "line": format.CommandLine, "counts": countsOf, "quote": format.QuoteWord,
+	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
+	"clients": sumClients, "disagreements": disagreementsOf, "oneMachine": oneMachine, "flags": flagsOf,
+	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
+	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "best": stats.BestBalance,
 	"drawn": drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
+	"float":   func(n uint64) float64 { return float64(n) },
 	"share":   percent, "interval": intervalWords, "limit": limitOf,
 }
 
@@ -40,9 +45,10 @@ type page struct {
 	Verdict  string
 	Good     bool
 	Headline string
-	Interval string   // how sure the headline is
-	What     string   // what was measured, in a sentence
-	Warnings []string // weaken the result
+	Interval string      // how sure the headline is
+	What     string      // what was measured, in a sentence
+	Warnings []string    // weaken the result, besides what the template says of Run
+	Run      *folder.Run // the run, or the trial that is shown in full; nil for none
 	Sections []section
 }
 
@@ -60,7 +66,6 @@ type section struct {
 	Trials    *folder.Sweep // likewise
 	Machines  []folder.Machine
 	Figures   []figure.Figure
-	Settings  []setting
 	Files     []rawFile
 }
 
@@ -84,9 +89,6 @@ func command(argv []string) string {
 func named(all []figure.Figure, names ...string) []figure.Figure {
 	return slices.DeleteFunc(slices.Clone(all), func(f figure.Figure) bool { return !slices.Contains(names, f.Name) })
 }
-
-// setting is one line of a list of settings.
-type setting struct{ Name, Value string }
 
 // rawFile is a JSON file inside a page. The template writes the value as JSON.
 type rawFile struct {
@@ -145,9 +147,10 @@ func (t table) Class(row, column int) string {
 	return strings.Join(class, " ")
 }
 
-// print writes the table for a terminal.
-func (t table) print(out io.Writer) {
-	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+// Text returns the table for a terminal.
+func (t table) Text() string {
+	var out strings.Builder
+	aligned := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(aligned, strings.Join(t.Columns, "\t")+"\t")
 	for _, row := range t.Rows {
 		for _, text := range row {
@@ -156,6 +159,7 @@ func (t table) print(out io.Writer) {
 		fmt.Fprintln(aligned)
 	}
 	aligned.Flush()
+	return out.String()
 }
 
 // grouped writes all digits of n, in groups of three.

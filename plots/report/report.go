@@ -7,7 +7,6 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/stats"
 	"kvlab/plots/chart"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
@@ -20,7 +19,7 @@ func Report(r *folder.Run) ([]byte, error) {
 		Verdict: r.Verdict.String(), Good: r.Verdict.Valid,
 		Headline: folder.ResultOf(r.Run),
 		What:     "No window was common to all clients, so there is no result.",
-		Warnings: warnings(r),
+		Run:      r,
 	}
 	if r.WindowS > 0 {
 		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
@@ -28,9 +27,12 @@ func Report(r *folder.Run) ([]byte, error) {
 		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(work), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
 	over := runFigures(r)
-	p.Sections = append([]section{measurementSection(r), throughputSection(r, over)}, resourceSections(r, over)...)
+	p.Sections = append([]section{
+		{ID: "method", Title: "How it was measured", Run: r},
+		{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")},
+	}, resourceSections(r, over)...)
 	p.Sections = append(p.Sections,
-		section{ID: "configuration", Title: "Configuration", Settings: settings(r)},
+		section{ID: "configuration", Title: "Configuration", Run: r},
 		hardwareSection(r.Nodes),
 		section{ID: "reproduce", Brief: true, Title: "Reproduce", Run: r},
 		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{{"run.json", r.Run}}})
@@ -43,32 +45,6 @@ func sentence(text string) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// warnings weaken a run's result, each in a sentence.
-func warnings(r *folder.Run) []string {
-	var all []string
-	if len(r.Missing) > 0 {
-		all = append(all, "This run folder is incomplete. Missing: "+strings.Join(r.Missing, "; ")+".")
-	}
-	if r.Ceiling != nil && r.Ceiling.ClientBound {
-		all = append(all, r.Ceiling.String()+".")
-	}
-	if r.WarmUp != nil && !r.WarmUp.Stationary {
-		all = append(all, r.WarmUp.String()+".")
-	}
-	return append(all, placeWarnings(r)...)
-}
-
-// placeWarnings say that a run was not on a cluster.
-func placeWarnings(r *folder.Run) []string {
-	switch {
-	case r.Lab != nil:
-		return []string{sentence(r.Lab.String()) + ": not a cluster's number."}
-	case oneMachine(r.Nodes):
-		return []string{"Servers and clients shared one machine, its cores and its loopback interface: not a cluster's number."}
-	}
-	return nil
 }
 
 // oneMachine reports whether all of several nodes say that they were on the same
@@ -111,15 +87,6 @@ func runFigures(r *folder.Run) []figure.Figure {
 	return chart.Figures(r)
 }
 
-// throughputSection is a run's throughput: the result, each node's, and over time.
-func throughputSection(r *folder.Run, over []figure.Figure) section {
-	s := section{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")}
-	if r.WindowS > 0 {
-		s.Lead = []string{fmt.Sprintf("%s: %s verified operations in %.3f s, %s.", folder.ResultOf(r.Run), grouped(r.Ops), r.WindowS, metrics.LoopText(r.Offered, r.Ops))}
-	}
-	return s
-}
-
 // latencySection is a run's latencies as a table and by percentile.
 func latencySection(r *folder.Run, over []figure.Figure) section {
 	t := latencyTable(r.Run)
@@ -145,34 +112,4 @@ func usageSection(r *folder.Run, over []figure.Figure) section {
 		}
 	}
 	return s
-}
-
-// skewLines are the shares that the servers observed, with theory's in brackets, in
-// at most three lines.
-func skewLines(s *metrics.Skew) []string {
-	if s == nil {
-		return nil
-	}
-	var kinds []string
-	for _, k := range s.Kinds {
-		if k.Theory > 0 || k.Observed > 0 {
-			kinds = append(kinds, fmt.Sprintf("%s %s", bracketed(k.Share), k.Kind))
-		}
-	}
-	lines := []string{fmt.Sprintf("the servers saw (in theory): %s; %.4g %% of the reads hit", strings.Join(kinds, ", "), 100*s.HitRate)}
-	if len(s.Head) > 0 {
-		lines = append(lines, fmt.Sprintf("  the most popular record %s, the first %d %s, of %s operations sampled",
-			bracketed(s.Head[0].Share), len(s.Head), bracketed(s.HeadTotal()), format.Count(float64(s.SampledOps))))
-	}
-	if n := len(s.Servers); n > 1 {
-		most, balance := s.Busiest(), s.Balance()
-		lines = append(lines, fmt.Sprintf("  the busiest server, %s, %s; balance %.3f (%.3f), and %.3f at best with %d servers",
-			format.Label(most.Server, 32), bracketed(most.Share), balance.Observed, balance.Theory, stats.BestBalance(n, s.TopShare), n))
-	}
-	return lines
-}
-
-// bracketed writes a share as it was observed and, in brackets, in theory.
-func bracketed(s metrics.Share) string {
-	return fmt.Sprintf("%.2f %% (%.2f %%)", 100*s.Observed, 100*s.Theory)
 }

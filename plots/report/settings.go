@@ -1,52 +1,32 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	"kvlab/metrics"
-	"kvlab/metrics/format"
 	"kvlab/plots/folder"
 )
 
-// settings repeat the run: the flags of the work, the servers' flags, the command.
-// Empty ones are left out.
-func settings(r *folder.Run) []setting {
-	var all []setting
-	add := func(name, value string) {
-		if value != "" {
-			all = append(all, setting{name, value})
+// flagsOf are the flags of a run's work and of its servers that are not empty, without
+// those that a sweep varies.
+func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
+	all := map[string]string{}
+	for flag, value := range r.Workload {
+		all["-"+flag] = value
+	}
+	for flag, value := range serverFlags(r.Run) {
+		all["servers' -"+flag] = value
+	}
+	for _, node := range r.Servers() {
+		if node.Config != nil && node.Config.Capabilities != nil {
+			all["servers' engine"] = node.Config.Capabilities.Engine
 		}
 	}
-	for _, flag := range slices.Sorted(maps.Keys(r.Workload)) {
-		add("-"+flag, r.Workload[flag])
-	}
-	flags := serverFlags(r.Run)
-	for _, flag := range slices.Sorted(maps.Keys(flags)) {
-		add("servers' -"+flag, flags[flag])
-	}
-	for _, node := range r.Nodes {
-		if node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Engine != "" {
-			add("servers' engine", node.Config.Capabilities.Engine)
-			break
-		}
-	}
-	add("command", format.CommandLine(r.Command))
-	add("git commit", r.GitCommit)
-	if r.Seed != 0 {
-		add("run seed", fmt.Sprint(r.Seed))
-	}
-	if !r.Started.IsZero() {
-		add("started", r.Started.UTC().Format(time.DateTime+" UTC"))
-	}
-	if !r.Ended.IsZero() {
-		add("ended", r.Ended.UTC().Format(time.DateTime+" UTC"))
-	}
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		add(string(role)+"s' interface", r.Usage[role].DataInterface)
-	}
+	maps.DeleteFunc(all, func(name, value string) bool {
+		return value == "" || slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return strings.HasSuffix(name, "-"+k.Name) })
+	})
 	return all
 }
 

@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"strings"
+	"text/template"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
-	"kvlab/plots/folder"
 )
 
 // RunSummary returns a run as text for a terminal: what each node and each group
@@ -15,42 +15,9 @@ import (
 // feed.
 func RunSummary(run metrics.Run) string {
 	var out strings.Builder
-	nodeTable(run).print(&out)
-	if t := latencyTable(run); len(t.Rows) > 0 {
-		fmt.Fprintf(&out, "\n%s\n", metrics.LoopText(run.Offered, run.Ops))
-		t.print(&out)
-		for _, line := range latencyNotes(run) {
-			fmt.Fprintln(&out, line)
-		}
-	}
-	fmt.Fprintf(&out, "\n%s: %s", folder.DescribeTopology(run), folder.ResultOf(run))
-	if run.WindowS > 0 {
-		fmt.Fprintf(&out, " in all, %s ops in a %s s window", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
-	}
-	fmt.Fprintln(&out)
-	for _, line := range skewLines(run.Skew) {
-		fmt.Fprintln(&out, line)
-	}
-	if w := run.WarmUp; w != nil && (w.Extended || !w.Stationary) {
-		fmt.Fprintln(&out, w)
-	}
-	if run.Ceiling != nil {
-		fmt.Fprintln(&out, run.Ceiling)
-	}
-	if run.Bottleneck != nil {
-		fmt.Fprintln(&out, run.Bottleneck.Sentence)
-	}
-	if run.Encrypted() {
-		fmt.Fprintln(&out, "calls were encrypted (TLS 1.3): to be compared with their like")
-	}
-	if set := run.Preflight.StepText(); set != "" {
-		fmt.Fprintln(&out, set)
-	}
-	if run.Retries != nil {
-		fmt.Fprintln(&out, run.Retries)
-	}
-	if run.Lab != nil {
-		fmt.Fprintf(&out, "%s: not a cluster's number\n", run.Lab)
+	layout := template.Must(template.New("summary.txt").Funcs(words).ParseFS(layoutFiles, "summary.txt"))
+	if err := layout.Execute(&out, run); err != nil {
+		panic(err) // a fault of the template
 	}
 	return out.String()
 }

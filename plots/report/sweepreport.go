@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -38,9 +37,7 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 		return nil, err
 	}
 	p.Warnings = append(p.Warnings, sweepWarnings(s)...)
-	if shown != nil {
-		p.Warnings = append(p.Warnings, placeWarnings(shown)...)
-	}
+	p.Run = shown
 	p.Sections = sweepSections(s, shown, trial)
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
@@ -110,8 +107,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []se
 	var hardware section
 	if shown != nil {
 		over := runFigures(shown)
-		one := throughputSection(shown, over)
-		one.ID, one.Title = "trial", "One trial"
+		one := section{ID: "trial", Title: "One trial", Run: shown, Figures: named(over, "throughput")}
 		single := append([]section{one}, resourceSections(shown, over)...)
 		for i := range single {
 			single[i].Lead = append([]string{"Of " + s.TrialName(trial) + ", the one nearest to the median."}, single[i].Lead...)
@@ -124,7 +120,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []se
 	}
 	return append(sections,
 		section{ID: "trials", Title: "Trials", Trials: s},
-		section{ID: "configuration", Title: "Configuration", Settings: sweepSettings(s, shown)}, hardware)
+		section{ID: "configuration", Title: "Configuration", Run: shown, Trials: s}, hardware)
 }
 
 // sweepMeasurement says how the trials were measured, and the shown one in full.
@@ -133,16 +129,12 @@ func sweepMeasurement(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) s
 	if s.Until > 0 {
 		steps = append(steps, fmt.Sprintf("Until: a half-width of %g %% of the median, or 30 trials.", 100*s.Until))
 	}
-	if shown == nil {
-		return section{ID: "method", Title: "How it was measured", List: steps}
+	of := ""
+	if shown != nil {
+		steps = append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median.")
+		of = ", " + s.TrialName(trial)
 	}
-	one := measurementSection(shown)
-	one.List = append(append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median."), one.List...)
-	one.Of = ", " + s.TrialName(trial)
-	for i := range one.Tables {
-		one.Tables[i].Caption += one.Of
-	}
-	return one
+	return section{ID: "method", Title: "How it was measured", List: steps, Of: of, Run: shown}
 }
 
 // sweepLatencies is the table of all trials' latencies, a row for each point.
@@ -279,25 +271,4 @@ func tableOf(knob string, x figure.Axis, line chart.Line) lineTable {
 func limitOf(p chart.PointOnLine) string {
 	limit, n := p.Bottleneck()
 	return fmt.Sprintf("%s (%d of %d)", limit, n, len(p.Valid))
-}
-
-// sweepSettings are the settings that repeat the sweep, and those that all of its
-// trials share.
-func sweepSettings(s *folder.Sweep, shown *folder.Run) []setting {
-	all := []setting{{"command", format.CommandLine(s.Command)}, {"git commit", s.GitCommit}, {"seed of the order", fmt.Sprint(s.Seed)},
-		{"started", s.Started.UTC().Format(time.DateTime + " UTC")}, {"trials of a point", fmt.Sprint(s.Sweep.Trials)}}
-	for _, knob := range s.Knobs {
-		all = append(all, setting{"knob " + knob.Name, strings.Join(knob.Values, ", ")})
-	}
-	if s.Until > 0 {
-		all = append(all, setting{"until", fmt.Sprintf("half-width of %g %%", 100*s.Until)})
-	}
-	if shown == nil {
-		return all
-	}
-	varied := func(s2 setting) bool {
-		return !strings.HasPrefix(s2.Name, "-") && !strings.HasPrefix(s2.Name, "servers'") ||
-			slices.ContainsFunc(s.Knobs, func(k metrics.Knob) bool { return strings.HasSuffix(s2.Name, "-"+k.Name) })
-	}
-	return append(all, slices.DeleteFunc(settings(shown), varied)...)
 }
