@@ -70,6 +70,6 @@ func disagreementsOf(run metrics.Run, of string) disagreements {
 			t.add(name, grouped(client[name].Ops()), grouped(server[name].Ops()))
 		}
 	}
-	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree%s", len(t.Rows), len(all), of)
+	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree", len(t.Rows), len(all)) + of
 	return disagreements{t, len(all)}
 }

@@ -32,7 +32,8 @@ var words = template.FuncMap{
 	"clients": sumClients, "disagreements": disagreementsOf, "oneMachine": oneMachine, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
 	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "best": stats.BestBalance,
-	"drawn": drawn, "even": func(top float64) int { return max(1, int(1/top)) },
+	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
+	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
@@ -57,8 +58,7 @@ type section struct {
 	ID, Title string
 	Brief     bool // on paper, it shares a page
 	Lead      []string
-	List      []string
-	Of        string  // what its own tables are of, in their captions; "" for the run
+	Of        string  // the trial that it is about; "" for a run
 	Tables    []table // one without rows is left out
 	Lines     []lineTable
 	Notes     []string

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kvlab/metrics"
@@ -50,25 +50,16 @@ func sentence(text string) string {
 // oneMachine reports whether all of several nodes say that they were on the same
 // machine.
 func oneMachine(nodes []metrics.RunNode) bool {
-	name := ""
-	for _, node := range nodes {
-		if node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != cmp.Or(name, node.Config.Host.Hostname) {
-			return false
-		}
-		name = node.Config.Host.Hostname
-	}
-	return len(nodes) > 1
+	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
+		return node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
+	})
 }
 
 // resourceSections are a run's latency, what its nodes used, and what limited it.
 func resourceSections(r *folder.Run, over []figure.Figure) []section {
 	all := []section{latencySection(r, over), usageSection(r, over)}
-	if b := r.Bottleneck; b != nil {
-		s := section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Lead: []string{sentence(b.Sentence) + "."}}
-		if b.Figures != (metrics.BottleneckFigures{}) {
-			s.Run = r
-		}
-		all = append(all, s)
+	if r.Bottleneck != nil {
+		all = append(all, section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Run: r})
 	}
 	if r.Ceiling != nil {
 		all = append(all, section{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r})
@@ -94,7 +85,7 @@ func latencySection(r *folder.Run, over []figure.Figure) section {
 		return section{}
 	}
 	t.Caption = "In the window"
-	s := section{ID: "latency", Title: "Latency", Lead: []string{sentence(metrics.LoopText(r.Offered, r.Ops)) + "."}, Tables: []table{t}, Figures: named(over, "latency")}
+	s := section{ID: "latency", Title: "Latency", Run: r, Tables: []table{t}, Figures: named(over, "latency")}
 	for _, note := range latencyNotes(r.Run) {
 		s.Notes = append(s.Notes, sentence(note)+".")
 	}
@@ -105,11 +96,5 @@ func latencySection(r *folder.Run, over []figure.Figure) section {
 func usageSection(r *folder.Run, over []figure.Figure) section {
 	t := nodeTable(r.Run)
 	t.Caption = "In the window, average and peak"
-	s := section{ID: "usage", Title: "Usage per node", Tables: []table{t}, Figures: named(over, "cpu", "network", "memory", "soak")}
-	for _, node := range r.Nodes {
-		if node.Soak != nil {
-			s.List = append(s.List, fmt.Sprintf("%s %s: %s.", node.Role, node.Name, node.Soak))
-		}
-	}
-	return s
+	return section{ID: "usage", Title: "Usage per node", Run: r, Tables: []table{t}, Figures: named(over, "cpu", "network", "memory", "soak")}
 }

@@ -99,7 +99,11 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []se
 	if len(s.Knobs) == 0 {
 		throughput.Title = "Throughput"
 	}
-	sections := []section{sweepMeasurement(s, shown, trial)}
+	method := section{ID: "method", Title: "How it was measured", Run: shown, Trials: s}
+	if shown != nil {
+		method.Of = s.TrialName(trial)
+	}
+	sections := []section{method}
 	if len(s.Variants) > 0 {
 		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Lead: compared(s)})
 	}
@@ -110,7 +114,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []se
 		one := section{ID: "trial", Title: "One trial", Run: shown, Figures: named(over, "throughput")}
 		single := append([]section{one}, resourceSections(shown, over)...)
 		for i := range single {
-			single[i].Lead = append([]string{"Of " + s.TrialName(trial) + ", the one nearest to the median."}, single[i].Lead...)
+			single[i].Of = s.TrialName(trial)
 		}
 		if latency := &single[1]; latency.ID != "" {
 			latency.Tables = append([]table{sweepLatencies(s)}, latency.Tables...)
@@ -121,20 +125,6 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []se
 	return append(sections,
 		section{ID: "trials", Title: "Trials", Trials: s},
 		section{ID: "configuration", Title: "Configuration", Run: shown, Trials: s}, hardware)
-}
-
-// sweepMeasurement says how the trials were measured, and the shown one in full.
-func sweepMeasurement(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) section {
-	steps := []string{fmt.Sprintf("Trials: %s, %d planned for each of %s.", s.Progress(), s.Sweep.Trials, format.Plural(len(s.Points), "point"))}
-	if s.Until > 0 {
-		steps = append(steps, fmt.Sprintf("Until: a half-width of %g %% of the median, or 30 trials.", 100*s.Until))
-	}
-	of := ""
-	if shown != nil {
-		steps = append(steps, "The rest of this section is about "+s.TrialName(trial)+", the one nearest to the median.")
-		of = ", " + s.TrialName(trial)
-	}
-	return section{ID: "method", Title: "How it was measured", List: steps, Of: of, Run: shown}
 }
 
 // sweepLatencies is the table of all trials' latencies, a row for each point.
