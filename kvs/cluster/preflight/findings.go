@@ -215,18 +215,11 @@ func linkText(l metrics.Link) string {
 // clocks compares the wall clocks with their median. No figure depends on them,
 // but the machines' other logs are comparable only if they agree.
 func (a *assessment) clocks(machines []*machine) {
-	var offsets []float64
-	for _, m := range machines {
-		if m.ClockBefore != nil {
-			offsets = append(offsets, m.ClockBefore.OffsetS)
-		}
-	}
-	slices.Sort(offsets)
-	for _, m := range machines {
-		if m.ClockBefore == nil {
-			continue
-		}
-		ahead := m.ClockBefore.OffsetS - offsets[(len(offsets)-1)/2]
+	measured := slices.DeleteFunc(slices.Clone(machines), func(m *machine) bool { return m.ClockBefore == nil })
+	byOffset := func(a, b *machine) int { return cmp.Compare(a.ClockBefore.OffsetS, b.ClockBefore.OffsetS) }
+	sorted := slices.SortedFunc(slices.Values(measured), byOffset)
+	for _, m := range measured {
+		ahead := m.ClockBefore.OffsetS - sorted[(len(sorted)-1)/2].ClockBefore.OffsetS
 		way := "ahead of"
 		if ahead < 0 {
 			way = "behind"
