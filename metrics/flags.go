@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+	"time"
 )
 
 // FlagClass says what a program's flag is about.
@@ -95,6 +97,26 @@ func (v *FlagValues) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// Is reports whether a flag is set.
+func (v FlagValues) Is(flag string) bool { return v[flag] == "true" }
+
+// Number is a flag's value; 0 without one.
+func (v FlagValues) Number(flag string) uint64 {
+	n, _ := strconv.ParseUint(v[flag], 10, 64)
+	return n
+}
+
+// Length is a length in the form of the client's flags: a number of seconds, or a duration
+// with its unit. It is negative for anything else.
+func (v FlagValues) Length(flag string) time.Duration {
+	for _, text := range []string{v[flag] + "s", v[flag]} {
+		if d, err := time.ParseDuration(text); err == nil {
+			return d
+		}
+	}
+	return -1
 }
 
 // Setting is the value of a flag on the first node of a role; "" where it is not known.

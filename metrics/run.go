@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"kvlab/metrics/format"
@@ -85,8 +84,7 @@ func (v Verdict) String() string {
 // Number returns a whole number of the workload's flags, such as workers; 0 where it is
 // not known.
 func (r Run) Number(flag string) int {
-	n, _ := strconv.Atoi(r.Workload[flag])
-	return n
+	return int(r.Workload.Number(flag))
 }
 
 // Injected reports whether a server's speed was faulty on purpose.
@@ -96,8 +94,7 @@ func (r Run) Injected() bool {
 
 // Encrypted reports whether calls were encrypted. Such runs are a separate class.
 func (r Run) Encrypted() bool {
-	on, _ := strconv.ParseBool(r.Workload["tls"])
-	return on
+	return r.Workload.Is("tls")
 }
 
 // InRole returns the nodes of a role, in the run's order.

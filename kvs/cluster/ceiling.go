@@ -36,12 +36,7 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
-	client := at.settings[metrics.Client]
-	kinds := experiment.Work{
-		Engine: at.settings[metrics.Server][metrics.EngineFlag], Servers: uint64(at.plan.Count(metrics.Server)), Window: max(client.Length("secs"), 0),
-		Records: client.Number("records"), ValueBytes: client.Number("value-size"),
-		Dedup: client.Is("dedup"), AutoBatch: client["batch"] == "auto",
-	}.Ceilings()
+	kinds := experiment.CeilingsOf(at.settings, at.plan.Count(metrics.Server))
 	if len(kinds) == 0 {
 		return nil, nil
 	}

@@ -15,7 +15,7 @@ import (
 // preflight is --preflight: the preflight alone, with its whole table, or as JSON.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	p, err := preflight.Run(ctx, l.target(at, l.runner(at.cfg, at.programs)))
-	err = explain(ctx, at.plan.Source(), err)
+	err = explain(ctx, l.Slurm, at.plan, err)
 	if errors.Is(err, plan.ErrInterrupted) || err != nil && p.Machines == nil {
 		return err
 	}

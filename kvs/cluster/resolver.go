@@ -17,8 +17,8 @@ type configuration struct {
 	cfg      Config
 	plan     plan.Plan
 	programs plan.Programs
-	settings map[metrics.Role]plan.Settings // of the programs, final
-	commit   string                         // of the programs
+	settings map[metrics.Role]metrics.FlagValues // of the programs, final
+	commit   string                              // of the programs
 }
 
 // resolver turns an experiment's specs into configurations on the nodes.

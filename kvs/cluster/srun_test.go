@@ -71,6 +71,7 @@ func TestSlurmNodes(t *testing.T) {
 // What the job's end adds to the run's.
 func TestSlurmExplain(t *testing.T) {
 	scontrol := script(t, "scontrol", fakeScontrol)
+	onSlurm := plan.Plan{Places: []plan.Place{{Node: nodes.Node{Way: nodes.Way{Kind: nodes.Srun}}}}}
 	broken := &plan.Fault{Node: "node1", Reason: "died of signal 15 (terminated)"}
 	tests := []struct {
 		job    string
@@ -87,7 +88,7 @@ func TestSlurmExplain(t *testing.T) {
 		{"99", broken, "INVALID(died of signal 15 (terminated), node1)", 1},
 	}
 	for _, test := range tests {
-		err := explain(context.Background(), nodes.Slurm{Job: test.job, Scontrol: scontrol}, test.err)
+		err := explain(context.Background(), nodes.Slurm{Job: test.job, Scontrol: scontrol}, onSlurm, test.err)
 		verdict := "VALID"
 		if err != nil {
 			verdict = trial.VerdictOf(err).String()

@@ -63,7 +63,7 @@ func writeResult(dir trial.Folder, run metrics.Run) error {
 // conduct prepares the nodes, measures the ceiling and runs the trial.
 func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, ceiling *metrics.Ceiling, err error) {
 	defer j.barrier.Drop()
-	defer func() { err = explain(ctx, j.plan.Source(), err) }()
+	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
 		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
 		Runner: l.runner(j.cfg, j.programs),

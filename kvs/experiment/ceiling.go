@@ -26,17 +26,6 @@ const (
 // key twice, a map entry, headers.
 const storeOverhead = 200
 
-// Work holds the settings that a run's ceilings depend on.
-type Work struct {
-	Engine     string
-	Servers    uint64
-	Window     time.Duration // 0: not stated
-	Records    uint64
-	ValueBytes uint64
-	Dedup      bool
-	AutoBatch  bool
-}
-
 // Overlay is a ceiling's changes to a run's plan.
 type Overlay struct {
 	Name       string
@@ -59,27 +48,28 @@ type change struct{ Drop, Add []string }
 // process, then with the frames of one round alone, which neither side makes or reads.
 type Ceilings []Overlay
 
-// Ceilings returns the work's ceilings; none if it is one itself.
-func (w Work) Ceilings() Ceilings {
-	if w.Engine == nullEngine {
+// CeilingsOf returns the ceilings of a run with these settings; none if it is one itself.
+func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceilings {
+	client, engine := settings[metrics.Client], settings[metrics.Server][metrics.EngineFlag]
+	if engine == nullEngine {
 		return nil
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break. -check is the flag's name in earlier programs too.
 	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
-	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", w.window().Seconds())}
+	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", ceilingWindow(client.Length("secs")).Seconds())}
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, Lengths: short,
 	}
-	if w.Dedup {
+	if client.Is("dedup") {
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
 	}
-	records := (w.Records + w.Servers - 1) / w.Servers // as many as a server has
-	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+w.Engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
+	records := (client.Number("records") + uint64(servers) - 1) / uint64(servers) // as many as a server has
+	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
-		Name: "in process", Folder: "ceiling-inproc", NoServers: true, StoreBytes: records * (w.ValueBytes + storeOverhead),
+		Name: "in process", Folder: "ceiling-inproc", NoServers: true, StoreBytes: records * (client.Number("value-size") + storeOverhead),
 		Client: change{loop.Drop, own}, Lengths: short,
 	}
 	wire := Overlay{
@@ -87,17 +77,18 @@ func (w Work) Ceilings() Ceilings {
 		Server: change{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
 		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
 	}
-	if w.AutoBatch {
+	if client["batch"] == "auto" {
 		wire.Impossible = errors.New("with -batch auto calls have no size of their own")
 	}
 	return Ceilings{null, inProcess, wire}
 }
 
-// window returns the length of a ceiling's window.
-func (w Work) window() time.Duration {
-	window := min(max(w.Window/10, shortestCeiling), longestCeiling)
-	if w.Window > 0 {
-		window = min(window, w.Window)
+// ceilingWindow returns the length of a ceiling's window. run is the length of the run's,
+// which may be unknown.
+func ceilingWindow(run time.Duration) time.Duration {
+	window := min(max(run/10, shortestCeiling), longestCeiling)
+	if run > 0 {
+		window = min(window, run)
 	}
 	return window
 }

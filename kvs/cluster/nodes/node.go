@@ -15,10 +15,9 @@ import (
 
 // Node is a machine that can take a role.
 type Node struct {
-	Name   string // names the node in logs, records and the verdict
-	Addr   string // data address as it was given; "" to resolve Name
-	Way    Way    // how its programs are run
-	Source Source // where it was found; nil for this machine
+	Name string // names the node in logs, records and the verdict
+	Addr string // data address as it was given; "" to resolve Name
+	Way  Way    // how its programs are run
 }
 
 // Way is the way to run a node's programs. Package remote implements each kind.

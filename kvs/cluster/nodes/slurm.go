@@ -58,7 +58,7 @@ func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 		if err := CheckName(name); err != nil {
 			return nil, fmt.Errorf("%s show hostnames: %w", s.Scontrol, err)
 		}
-		nodes = append(nodes, Node{Name: name, Way: Way{Kind: Srun, To: s.Job}, Source: s})
+		nodes = append(nodes, Node{Name: name, Way: Way{Kind: Srun, To: s.Job}})
 	}
 	facts, err := s.ask(ctx, "-o", "show", "node", s.NodeList)
 	if err != nil {
@@ -124,7 +124,8 @@ func giveOwnAddress(ctx context.Context, nodes []Node) {
 	nodes[own].Addr = conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// Ended returns how the job ended; "" if it has not, or nothing is known.
+// Ended returns how the job ended, and whether a time limit is the reason; "" if it has
+// not, or nothing is known.
 func (s Slurm) Ended(ctx context.Context) (words string, timeLimit bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endedTimeout)
 	defer cancel()

@@ -39,9 +39,6 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 			return nil, fmt.Errorf("%s %s: %w (name the nodes with --nodes or --hosts, or use --local)", path, a.question, err)
 		}
 		if len(nodes) > 1 {
-			for i := range nodes {
-				nodes[i].Source = t
-			}
 			return nodes, nil
 		}
 	}

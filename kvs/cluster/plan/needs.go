@@ -18,7 +18,7 @@ type Needs struct {
 const spareFiles = 64
 
 // Needs computes the plan's needs from the programs' final settings.
-func (p Plan) Needs(settings map[metrics.Role]Settings) Needs {
+func (p Plan) Needs(settings map[metrics.Role]metrics.FlagValues) Needs {
 	client := settings[metrics.Client]
 	servers, clients := uint64(p.Count(metrics.Server)), uint64(p.Count(metrics.Client))
 	connections := cmp.Or(client.Number("connections"), client.Number("workers")) // by default one for each worker at most

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
@@ -24,13 +23,10 @@ const ServerPort = 8080
 // Plan assigns roles to nodes. Servers come first, because node0 is the labs' first
 // server.
 type Plan struct {
-	Local      bool // processes on this machine
-	Places     []Place
-	ServerArgs []string                // the user's, for every server
-	ClientArgs []string                // the user's, for every client
-	Symmetric  bool                    // every node serves and loads
-	Trusted    time.Duration           // how long certificates are valid, if arguments ask for them
-	Cores      map[metrics.Role]string // a list as in cpuset(7) to which the role's processes are bound; "" for any
+	Spec                           // without unknown numbers
+	Local  bool                    // processes on this machine
+	Places []Place                 // servers first
+	Cores  map[metrics.Role]string // as ServerCores and ClientCores
 }
 
 // Place is one process: a node in a role. A node may have several places.
@@ -49,22 +45,25 @@ func Program(role metrics.Role) string { return "kvs" + string(role) }
 
 // Make assigns roles to nodes. No nodes means processes on this machine.
 func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
-	plan := Plan{
-		Local: len(found) == 0, ServerArgs: spec.ServerArgs, ClientArgs: spec.ClientArgs, Symmetric: spec.Symmetric, Trusted: spec.Trusted(),
-		Cores: map[metrics.Role]string{metrics.Server: spec.ServerCores, metrics.Client: spec.ClientCores},
-	}
-	if window := spec.window(); window > 0 {
-		plan.ClientArgs = append(append([]string(nil), plan.ClientArgs...), "-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64))
-	}
-	topology, err := topologyOf(spec, len(found))
+	spec, err := spec.fill(len(found))
+	plan := Plan{Spec: spec, Local: len(found) == 0, Cores: map[metrics.Role]string{metrics.Server: spec.ServerCores, metrics.Client: spec.ClientCores}}
 	if err != nil {
 		return plan, err
 	}
-	for i := len(found); plan.Local && i < topology.nodes(); i++ {
+	if window := spec.window(); window > 0 {
+		plan.ClientArgs = slices.Concat(spec.ClientArgs, []string{"-secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64)})
+	}
+	for i := len(found); plan.Local && i < spec.nodes(); i++ {
 		found = append(found, nodes.Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
 	}
 	used := make(map[netip.Addr]int) // servers on each address
-	for _, seats := range topology.seats() {
+	for _, seats := range []struct {
+		role                  metrics.Role
+		first, count, perNode int
+	}{
+		{metrics.Server, 0, spec.Servers, spec.ServersPerNode},
+		{metrics.Client, spec.nodes() - spec.loading(), spec.Clients, spec.ClientsPerNode},
+	} {
 		for i := range seats.count {
 			node := found[seats.first+i/seats.perNode]
 			addr, err := node.DataAddress(ctx)
@@ -170,9 +169,6 @@ func (p Plan) describe(place Place) string {
 	}
 	return text
 }
-
-// Source returns the source of the plan's nodes; nil for this machine.
-func (p Plan) Source() nodes.Source { return p.Places[0].Source }
 
 // OffsetPorts gives the plan's servers ports that the servers of another, concurrent
 // plan do not use.

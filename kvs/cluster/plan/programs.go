@@ -69,19 +69,19 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 
 // Check makes both programs parse the arguments of the plan's first place of their role,
 // before any process starts, and returns the final values of their flags.
-func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]Settings, error) {
+func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metrics.FlagValues, error) {
 	servers := plan.Count(metrics.Server)
 	var hosts []string
 	for _, place := range plan.Places[:servers] {
 		hosts = append(hosts, place.Listen)
 	}
-	settings := make(map[metrics.Role]Settings)
+	settings := make(map[metrics.Role]metrics.FlagValues)
 	for _, place := range []Place{plan.Places[0], plan.Places[servers]} {
 		var values metrics.FlagValues
 		if err := p.ask(ctx, place.Role, &values, append([]string{"-settings"}, plan.Args(place, 0, hosts)...)...); err != nil {
 			return nil, err
 		}
-		settings[place.Role] = Settings(values)
+		settings[place.Role] = values
 	}
 	return settings, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,13 +59,13 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, script string, 
 		err = errors.Join(cmd.Wait(), stdout.Flush())
 	}
 	if err != nil {
-		return nil, r.failure(ctx, place, err, stderr.String())
+		return nil, r.ended(ctx, place, err, stderr.String())
 	}
 	return answer, nil
 }
 
-// failure returns why a command on the node failed.
-func (r *Runner) failure(ctx context.Context, place plan.Place, err error, stderr string) error {
+// ended returns why a command on the node failed.
+func (r *Runner) ended(ctx context.Context, place plan.Place, err error, stderr string) error {
 	said := format.LastLine(stderr)
 	if said != "" {
 		said = ": " + said
@@ -77,7 +78,20 @@ func (r *Runner) failure(ctx context.Context, place plan.Place, err error, stder
 	case ctx.Err() != nil:
 		return plan.ErrInterrupted
 	}
-	return r.Way(place.Node).Failure(err, stderr)
+	return failure(r.Way(place.Node), err, stderr)
+}
+
+// failure returns why a command that ran through a way ended with err.
+func failure(way Way, err error, stderr string) error {
+	if why := way.Unreached(err, stderr); why != "" {
+		return fmt.Errorf("cannot be reached: %s", why)
+	}
+	// srun reports the task's end after the command's own output.
+	lines := slices.DeleteFunc(strings.Split(stderr, "\n"), func(line string) bool { return strings.HasPrefix(line, "srun: ") })
+	if said := format.LastLine(strings.Join(lines, "\n")); said != "" {
+		return errors.New(said)
+	}
+	return err
 }
 
 // loginTimeout limits the time from the start of ssh to a node's first answer. ssh's own

@@ -2,12 +2,10 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/metrics/format"
 )
 
 // local runs programs as processes on this machine.
@@ -25,13 +23,8 @@ func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Failure returns the command's last line on stderr.
-func (local) Failure(err error, stderr string) error {
-	if said := format.LastLine(stderr); said != "" {
-		return errors.New(said)
-	}
-	return err
-}
+// Unreached returns "": this machine is always reached.
+func (local) Unreached(error, string) string { return "" }
 
 // Death describes the status.
 func (local) Death(status syscall.WaitStatus, _ []string) string { return death(status) }

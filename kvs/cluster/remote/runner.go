@@ -53,16 +53,11 @@ type Runner struct {
 	sums     func() (map[metrics.Role]string, error) // of programs
 	system   string                                  // uname -sm of this machine
 	login    time.Duration                           // limit of the time to the first answer through ssh
-	paths    sync.Map                                // of the copies, by copyKey
+	paths    sync.Map                                // of the copies, by keyOf
 }
 
-// copyKey identifies a copy of a program on a node.
-type copyKey struct {
-	node string
-	role metrics.Role
-}
-
-func keyOf(p plan.Place) copyKey { return copyKey{p.Node.Name, p.Role} }
+// keyOf identifies the copy of the place's program on its node.
+func keyOf(p plan.Place) string { return p.Program() + " " + p.Node.Name }
 
 // New returns a Runner of programs that reaches nodes through ways.
 func New(ways Programs, programs plan.Programs) *Runner {
@@ -129,10 +124,7 @@ func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.
 // Send sends a command to a node. It ignores a write error: the node has then ended,
 // which is reported separately.
 func Send(stdin io.Writer, command node.Command) {
-	line, err := json.Marshal(command)
-	if err == nil { // numbers and strings: no error
-		_, _ = stdin.Write(append(line, '\n'))
-	}
+	_ = json.NewEncoder(stdin).Encode(command)
 }
 
 // Signal sends a signal to a place's process itself. Signals to its Command may not

@@ -2,8 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,7 +10,6 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster/nodes"
-	"kvlab/metrics/format"
 )
 
 // srun reaches the nodes of a Slurm job. Each command is a job step of one task. When
@@ -49,19 +46,14 @@ func stepEnvironment(environment []string) []string {
 // taskEnd matches srun's message about a failed task, which follows the task's own output.
 var taskEnd = regexp.MustCompile(`^srun: error: \S+: task 0: `)
 
-// Failure distinguishes srun's own failures from the remote command's.
-func (s srun) Failure(err error, stderr string) error {
-	lines := strings.Split(stderr, "\n")
-	for _, line := range lines {
+// Unreached returns srun's first error that is not about the task.
+func (s srun) Unreached(_ error, stderr string) string {
+	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, "srun: error: ") && !taskEnd.MatchString(line) {
-			return fmt.Errorf("cannot be reached: %s", line)
+			return strings.TrimSpace(line)
 		}
 	}
-	words := slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "srun: ") })
-	if said := format.LastLine(strings.Join(words, "\n")); said != "" {
-		return errors.New(said)
-	}
-	return err
+	return ""
 }
 
 // Death describes srun's exit status, which is the task's, with the most specific message

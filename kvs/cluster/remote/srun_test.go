@@ -23,7 +23,7 @@ func TestSrunFailure(t *testing.T) {
 		{"srun: error: node2: task 0: Killed\n", "exit status 1"},
 	}
 	for _, test := range tests {
-		if got := (srun{}).Failure(ended, test.stderr); got.Error() != test.want {
+		if got := failure(srun{}, ended, test.stderr); got.Error() != test.want {
 			t.Errorf("%q: %v, want %s", test.stderr, got, test.want)
 		}
 	}

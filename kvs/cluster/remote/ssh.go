@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"syscall"
 
@@ -40,17 +39,12 @@ func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exe
 	return command(ctx, s.program, append(append(args, "--", node.Way.To), words...)...)
 }
 
-// Failure distinguishes ssh's own failures from the remote command's.
-func (s ssh) Failure(err error, stderr string) error {
-	said := format.LastLine(stderr)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit) && exit.ExitCode() == sshFailed:
-		return fmt.Errorf("cannot be reached: %s", cmp.Or(said, "ssh gives no reason"))
-	case said != "":
-		return errors.New(said)
+// Unreached returns the last line of an ssh that has failed itself.
+func (s ssh) Unreached(err error, stderr string) string {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == sshFailed {
+		return cmp.Or(format.LastLine(stderr), "ssh gives no reason")
 	}
-	return err
+	return ""
 }
 
 // Death describes ssh's exit status, which is the remote shell's.

@@ -18,9 +18,9 @@ type Way interface {
 	// process group, so that a terminal's Ctrl-C reaches only the launcher. The words
 	// are plain, because a login shell may read them.
 	Command(ctx context.Context, node nodes.Node, words ...string) *exec.Cmd
-	// Failure returns why such a process ended with err. stderr is the output of the
-	// process and of the node's command.
-	Failure(err error, stderr string) error
+	// Unreached returns the message of a process that ended with err because it did not
+	// reach the node; "" if the node's command has failed. stderr is the output of both.
+	Unreached(err error, stderr string) string
 	// Death describes how a node's program ended before its work was done, from the
 	// status of its Command and the last lines of its log.
 	Death(status syscall.WaitStatus, log []string) string

@@ -86,15 +86,15 @@ func TestWays(t *testing.T) {
 				t.Errorf("a command says %q and %q, %v", out, said, err)
 			}
 			_, said, state, err := run(t.Context(), "echo 'first' >&2; echo 'no such thing' >&2; exit 3")
-			if got := w.way.Failure(err, said); got == nil || got.Error() != "no such thing" {
-				t.Errorf("Failure = %v, want the command's last word", got)
+			if got := failure(w.way, err, said); got == nil || got.Error() != "no such thing" {
+				t.Errorf("failure = %v, want the command's last word", got)
 			}
 			if got := w.way.Death(state.Sys().(syscall.WaitStatus), nil); got != "died with exit status 3" {
 				t.Errorf("Death = %q after exit 3", got)
 			}
 			_, _, _, err = run(t.Context(), "exit 7")
-			if got := w.way.Failure(err, ""); !errors.Is(got, err) {
-				t.Errorf("Failure = %v of a command that says nothing, want %v", got, err)
+			if got := failure(w.way, err, ""); !errors.Is(got, err) {
+				t.Errorf("failure = %v of a command that says nothing, want %v", got, err)
 			}
 			_, _, state, _ = run(t.Context(), "kill -9 $$")
 			if got := w.way.Death(state.Sys().(syscall.WaitStatus), nil); got != "died of signal 9 (killed)" {

@@ -42,7 +42,7 @@ func (c *Controller) credentials(place plan.Place, args []string) (*certs.Creden
 	}
 	data, err := netip.ParseAddr(place.Data)
 	if err == nil && c.authority == nil {
-		c.authority, err = certs.NewAuthority(c.Plan.Trusted)
+		c.authority, err = certs.NewAuthority(c.Plan.Trusted())
 	}
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // Each place whose arguments ask for TLS gets a separate certificate from one
 // authority. The others get none.
 func TestCredentials(t *testing.T) {
-	c := &Controller{Setup: Setup{Plan: plan.Plan{Trusted: plan.Spec{}.Trusted()}}}
+	c := new(Controller)
 	place := plan.Place{Name: "node0", Role: metrics.Server, Data: "10.10.1.1"}
 	if none, err := c.credentials(place, []string{"-node", "node0"}); none != nil || err != nil {
 		t.Errorf("without -tls: %v, %v", none, err)

@@ -3,7 +3,6 @@ package trial
 import (
 	"time"
 
-	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 )
 
@@ -57,9 +56,9 @@ func (c *Controller) workLimit() time.Duration {
 }
 
 // settings returns the settings that the process has reported.
-func (m *process) settings() plan.Settings {
+func (m *process) settings() metrics.FlagValues {
 	if m.config == nil {
 		return nil
 	}
-	return plan.Settings(m.config.Flags)
+	return m.config.Flags
 }

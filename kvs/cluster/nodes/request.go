@@ -2,23 +2,6 @@ package nodes
 
 import "context"
 
-// Source is an origin of nodes.
-type Source interface {
-	// Nodes returns the source's nodes, possibly none.
-	Nodes(ctx context.Context) ([]Node, error)
-	// Ended returns why the run no longer has the nodes, and whether a time limit is
-	// the reason; "" if it has them or nothing is known.
-	Ended(ctx context.Context) (why string, timeLimit bool)
-}
-
-var (
-	_ Source = Slurm{}
-	_ Source = Testbed{}
-)
-
-// Ended returns "": a testbed does not report that it takes a node back.
-func (t Testbed) Ended(context.Context) (string, bool) { return "", false }
-
 // Request selects the nodes, from the command line.
 type Request struct {
 	Nodes     []string // names to reach by ssh, or nodes of the Slurm job
