@@ -75,14 +75,7 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, of
 	})
 	err := led.Lead(ctx)
 	led.Fill(&run)
-	judge := verdict.Judge
-	switch {
-	case kind.NoServers:
-		judge = verdict.JudgeInproc
-	case kind.Repeats:
-		judge = verdict.JudgeRepeat
-	}
-	if run.Verdict = judge(&run); err != nil {
+	if run.Verdict = kind.Judge(&run); err != nil {
 		run.Verdict = trial.VerdictOf(err)
 	}
 	if err := dir.WriteRun(run); err != nil {

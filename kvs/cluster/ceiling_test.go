@@ -164,8 +164,9 @@ func TestInprocPlanFitsMemory(t *testing.T) {
 		facts := &metrics.Facts{Host: metrics.Host{MemoryAvailableBytes: free}}
 		return &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"m", "m", "m"}, Roles: []metrics.Role{metrics.Server, metrics.Client, metrics.Client}, Facts: facts}}}
 	}
-	w := experiment.Work{Engine: "slab", Servers: 2, Records: 2001, ValueBytes: 800}
-	inProcess := w.Ceilings()[1]
+	inProcess := experiment.CeilingsOf(map[metrics.Role]metrics.FlagValues{
+		metrics.Server: {"engine": "slab"}, metrics.Client: {"records": "2001", "value-size": "800"},
+	}, 2)[1]
 	got, err := overlaid(plan, inProcess, machine(4_004_000)) // 2 clients x 1001 records x (800 + 200) bytes, twice
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,10 @@ type argsText struct {
 	given          []experiment.Setting // the programs' flags
 }
 
-// ParseArgs reads a command line without its program's name. Flags may stand
+// parseArgs reads a command line without its program's name. Flags may stand
 // before, between and after the positional words, those of the programs among them.
 // The usage text goes to help when it is asked for; the error is then flag.ErrHelp.
-func ParseArgs(args []string, defaultOut string, programs plan.Flags, help io.Writer) (Config, error) {
+func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Writer) (Config, error) {
 	var cfg Config
 	var text argsText
 	fs := newFlagSet(&cfg, &text, programs, defaultOut)
@@ -152,15 +152,13 @@ func (f *programFlag) Set(value string) error {
 
 func (f *programFlag) IsBoolFlag() bool { return f.Bool }
 
-// defineProgramFlags adds the programs' flags to fs, except for those that the launcher
-// sets and those whose name it has given another meaning.
+// defineProgramFlags adds the programs' flags to fs, except for those whose name the
+// launcher has given another meaning.
 func defineProgramFlags(fs *flag.FlagSet, programs plan.Flags, given *[]experiment.Setting) {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		for _, f := range programs[role] {
 			known := fs.Lookup(f.Name)
-			if f.Class == metrics.OwnFlag {
-				continue
-			} else if known == nil {
+			if known == nil {
 				fs.Var(&programFlag{f, string(role) + "s", given}, f.Name, f.Usage)
 			} else if both, ok := known.Value.(*programFlag); ok {
 				both.of = "servers and clients"

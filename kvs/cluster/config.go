@@ -42,23 +42,20 @@ type Config struct {
 
 // Trials are the flags of sweeps, comparisons and searches.
 type Trials struct {
-	Knobs  []metrics.Knob     // --sweep; none: one point
-	Each   int                // --trials: of every point; 0: not given
-	Until  float64            // --until: more trials until the interval's half-width is this share of the median; 0: none
-	Seed   uint64             // --seed: of the order; 0: random
-	Resume string             // --resume: the folder of a sweep to continue
-	SLO    *experiment.Search // --slo: the promise of a search; nil: none
-	AB     []string           // --ab: the two variants of a comparison; nil: none
-
-	Together bool // --together: both trials of a pair of --ab at the same time
+	metrics.Sweep                    // what the command line says of it; Trials and Seed are 0 if it does not
+	Resume        string             // the folder of a sweep to continue
+	SLO           *experiment.Search // the promise of a search; nil: none
 }
 
 // curve holds the shares of a closed loop's throughput that --curve offers. They are
 // denser where a queue's latency rises.
 var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
 
-// abPairs is the default number of trials of each variant of --ab.
-const abPairs = 10
+// The default numbers of trials of every point.
+const (
+	abPairs = 10 // of each variant of --ab
+	fewest  = 6  // of --until: the fewest that have a 95 % interval
+)
 
 // newFlagSet defines the launcher's flags, and those of the programs among them.
 func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut string) *flag.FlagSet {
@@ -68,17 +65,14 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	cfg.nodeFlags(fs)
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
-	fs.Func("grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", func(path string) (err error) {
-		cfg.Grade, err = compare.ReadScale(path)
-		return err
-	})
+	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", compare.ReadScale)
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
 	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
-	duration(fs, &cfg.Deadline, "deadline", time.Millisecond, "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)")
+	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
 	// 20 s leave enough samples, of one a second, to judge.
-	duration(fs, &cfg.Soak, "soak", 20*time.Second, "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors")
+	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors", atLeast(20*time.Second))
 	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
 	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
 		if text != "true" && text != "quick" {
@@ -112,14 +106,10 @@ func (c *Config) nodeFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Local, "local", false, "run every node as a process on this machine")
 	fs.BoolVar(&c.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
 	fs.IntVar(&c.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
-	fs.Func("link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", func(text string) (err error) {
-		c.Lab.LinkBitsPerS, err = virtual.ParseRate(text)
-		return err
-	})
-	fs.Func("ssh-config", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)", func(path string) error {
-		c.SSHConfig = path
+	parsed(fs, &c.Lab.LinkBitsPerS, "link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", virtual.ParseRate)
+	parsed(fs, &c.SSHConfig, "ssh-config", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)", func(path string) (string, error) {
 		_, err := os.Stat(path)
-		return err
+		return path, err
 	})
 }
 
@@ -133,21 +123,16 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		t.Knobs = append(t.Knobs, metrics.Knob{Name: "rate", Values: curve})
 		return nil
 	})
-	fs.Func("slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", func(text string) (err error) {
-		t.SLO, err = experiment.ParseSearch(text)
-		return err
-	})
+	parsed(fs, &t.SLO, "slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", experiment.ParseSearch)
 	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs another commit's programs; the order within pairs of trials is random", func(text string) error {
-		t.AB = append(t.AB, text)
+		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
+		t.Variants = append(t.Variants, metrics.Variant{Args: text})
 		_, _, err := applyVariant(text, plan.Spec{}, programs)
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
-	positive(fs, &t.Each, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load")
-	fs.Func("until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), func(text string) (err error) {
-		t.Until, err = parseShare(text)
-		return err
-	})
+	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load", plan.ParseCount)
+	parsed(fs, &t.Until, "until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), parseShare)
 	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep and --ab (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
 	fs.StringVar(&t.Resume, "resume", "", "continue the interrupted sweep in this `folder`; finished trials stay")
 }
@@ -157,39 +142,37 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
 	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
-	positive(fs, &s.Secs, "secs", "length of the measured window in `seconds` (default: the client's -secs)")
+	parsed(fs, &s.Secs, "secs", "length of the measured window in `seconds` (default: the client's -secs)", plan.ParseCount)
 	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
-	positive(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)")
-	positive(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)")
-	cores(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8")
-	cores(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7")
+	parsed(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)", plan.ParseCount)
+	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)
+	parsed(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8", parseCores)
+	parsed(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7", parseCores)
 }
 
-// positive defines a flag whose value is a whole number above 0.
-func positive(fs *flag.FlagSet, p *int, name, usage string) {
+// parsed defines a flag whose value parse reads.
+func parsed[T any](fs *flag.FlagSet, p *T, name, usage string, parse func(text string) (T, error)) {
 	fs.Func(name, usage, func(text string) (err error) {
-		*p, err = plan.ParseCount(text)
+		*p, err = parse(text)
 		return err
 	})
 }
 
-// duration defines a flag whose value is a time of at least least.
-func duration(fs *flag.FlagSet, p *time.Duration, name string, least time.Duration, usage string) {
-	fs.Func(name, usage, func(text string) (err error) {
-		if *p, err = time.ParseDuration(text); err == nil && *p < least {
+// atLeast returns the parser of a time of at least least.
+func atLeast(least time.Duration) func(text string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err == nil && d < least {
 			err = fmt.Errorf("want %s or more", least)
 		}
-		return err
-	})
+		return d, err
+	}
 }
 
-// cores defines a flag whose value is a list of processors.
-func cores(fs *flag.FlagSet, p *string, name, usage string) {
-	fs.Func(name, usage, func(text string) error {
-		*p = text
-		_, err := node.ParseCores(text)
-		return err
-	})
+// parseCores checks a list of processors.
+func parseCores(text string) (string, error) {
+	_, err := node.ParseCores(text)
+	return text, err
 }
 
 // parseShare reads a percentage.
@@ -206,26 +189,4 @@ func parseShare(text string) (float64, error) {
 func (c Config) isSeries() bool { return c.Trials.many() || c.Trials.SLO != nil || c.SelfTest != nil }
 
 // many reports whether the run is a sweep or a comparison, even of one trial.
-func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Each > 0 || t.Until > 0 || len(t.AB) > 0 }
-
-// knobs are those of --sweep, or the variant of --ab.
-func (t Trials) knobs() []metrics.Knob {
-	if len(t.AB) > 0 {
-		return []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
-	}
-	return t.Knobs
-}
-
-// perPoint is the plan's number of trials of every point. --until begins with 6 by
-// default, the fewest that have a 95 % interval.
-func (t Trials) perPoint() int {
-	switch {
-	case t.Each > 0:
-		return t.Each
-	case t.Until > 0:
-		return 6
-	case len(t.AB) > 0:
-		return abPairs
-	}
-	return 1
-}
+func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Trials > 0 || t.Until > 0 }

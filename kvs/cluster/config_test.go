@@ -37,15 +37,15 @@ func TestParseArgs(t *testing.T) {
 		{[]string{"--soak", "24h"}, Config{Spec: plan.Spec{Soak: 24 * time.Hour}}},
 		{[]string{"--out", "x", "--hosts", "h"}, Config{Out: "x", Request: nodes.Request{HostsFile: "h"}}},
 		{[]string{"--sweep", "nodes=2,4", "--trials", "3", "--sweep", "theta=0.5", "--until", "2.5%", "--seed", "7"},
-			Config{Trials: Trials{Each: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}},
+			Config{Trials: Trials{Sweep: metrics.Sweep{Trials: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}}},
 	}
 	for _, test := range tests {
-		got, err := ParseArgs(test.args, "logs", nil, io.Discard)
+		got, err := parseArgs(test.args, "logs", nil, io.Discard)
 		if test.want.Out == "" {
 			test.want.Out = "logs"
 		}
 		if err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("ParseArgs(%q) = %+v, %v; want %+v", test.args, got, err, test.want)
+			t.Errorf("parseArgs(%q) = %+v, %v; want %+v", test.args, got, err, test.want)
 		}
 	}
 }
@@ -119,9 +119,9 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--soak", "30m", "--deadline", "30m"}, "--deadline 30m0s: the window of --soak 30m0s is as long already"},
 	}
 	for _, test := range tests {
-		_, err := ParseArgs(test.args, "logs", nil, io.Discard)
+		_, err := parseArgs(test.args, "logs", nil, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("ParseArgs(%q): error %v, want one line with %q", test.args, err, test.want)
+			t.Errorf("parseArgs(%q): error %v, want one line with %q", test.args, err, test.want)
 		}
 	}
 }
@@ -129,13 +129,13 @@ func TestParseArgsErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}, {"--help", "all"}, {"help", "all"}} {
 		var text bytes.Buffer
-		if _, err := ParseArgs(args, "logs", testFlags, &text); !errors.Is(err, flag.ErrHelp) {
-			t.Errorf("ParseArgs(%q): error %v, want help", args, err)
+		if _, err := parseArgs(args, "logs", testFlags, &text); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("parseArgs(%q): error %v, want help", args, err)
 		}
 		newFlagSet(&Config{}, &argsText{}, testFlags, "").VisitAll(func(f *flag.Flag) {
 			main := slices.Contains(mainFlags, f.Name)
 			if shown := strings.Contains(text.String(), "  -"+f.Name+"\n") || strings.Contains(text.String(), "  -"+f.Name+" "); shown != (main || args[len(args)-1] == "all") {
-				t.Errorf("ParseArgs(%q): help has -%s: %t", args, f.Name, shown)
+				t.Errorf("parseArgs(%q): help has -%s: %t", args, f.Name, shown)
 			}
 		})
 	}
@@ -145,12 +145,11 @@ func TestHelp(t *testing.T) {
 var testFlags = plan.Flags{
 	metrics.Server: {
 		{Name: "engine", Class: metrics.StoreFlag}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
-		{Name: "listen", Class: metrics.OwnFlag},
 	},
 	metrics.Client: {
 		{Name: "batch", Class: metrics.ShapeFlag}, {Name: "codec", Class: metrics.ShapeFlag}, {Name: "tls", Class: metrics.ShapeFlag, Bool: true},
 		{Name: "crc", Class: metrics.ShapeFlag, Bool: true}, {Name: "rate", Class: metrics.ShapeFlag}, {Name: "secs", Class: metrics.ShapeFlag},
-		{Name: "seed", Class: metrics.WorkFlag}, {Name: "hosts", Class: metrics.OwnFlag},
+		{Name: "seed", Class: metrics.WorkFlag},
 	},
 }
 
@@ -172,7 +171,7 @@ func TestProgramFlags(t *testing.T) {
 		{"--ab= --ab= --batch 64", "", "-batch=64"},
 		{"--secs 5", "", ""},
 	} {
-		cfg, err := ParseArgs(strings.Fields(test.args), "logs", testFlags, io.Discard)
+		cfg, err := parseArgs(strings.Fields(test.args), "logs", testFlags, io.Discard)
 		if err != nil || strings.Join(cfg.ServerArgs, " ") != test.server || strings.Join(cfg.ClientArgs, " ") != test.client {
 			t.Errorf("%q: servers %q, clients %q, %v; want %q, %q", test.args, cfg.ServerArgs, cfg.ClientArgs, err, test.server, test.client)
 		}
@@ -186,7 +185,7 @@ func TestProgramFlags(t *testing.T) {
 		"--rate 5 --slo p99=5ms":             "--slo searches for the rate: leave -rate out",
 		"--ab= --ab=--btach":                 "--btach: unknown flag; did you mean --batch?",
 	} {
-		if _, err := ParseArgs(strings.Fields(args), "logs", testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseArgs(strings.Fields(args), "logs", testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}
@@ -194,11 +193,11 @@ func TestProgramFlags(t *testing.T) {
 
 // The flags of a variant come after those of both, and win.
 func TestProgramFlagsOfVariants(t *testing.T) {
-	cfg, err := ParseArgs([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, "logs", testFlags, io.Discard)
+	cfg, err := parseArgs([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, "logs", testFlags, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := applyVariant(cfg.Trials.AB[1], cfg.Spec, testFlags)
+	b, _, err := applyVariant(cfg.Trials.Variants[1].Args, cfg.Spec, testFlags)
 	if got := strings.Join(b.ClientArgs, " ") + " " + strings.Join(b.ServerArgs, " "); err != nil || got != "-batch=64 -batch=1024 -engine=slab" {
 		t.Errorf("variant B has %q, %v", got, err)
 	}

@@ -3,7 +3,7 @@
 //
 // A run has six steps:
 //
-//  1. ParseArgs turns the command line into a Config.
+//  1. parseArgs turns the command line into a Config.
 //  2. Package nodes finds the machines, and package plan assigns places to them.
 //  3. Package remote copies the programs, and package preflight checks every machine.
 //  4. Package trial runs the processes through the protocol of package node, and
@@ -85,7 +85,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return plan.ErrInterrupted
 	}
-	cfg, err := ParseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
+	cfg, err := parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil

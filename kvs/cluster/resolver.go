@@ -40,15 +40,16 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	}
 	at, err := r.configure(ctx, spec)
 	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.VariantKnob+"="); {
-	case err != nil && ctx.Err() != nil:
-		return at, plan.ErrInterrupted
-	case err != nil && ofPair:
-		return at, fmt.Errorf("--ab, variant %s: %w", variant, err)
-	case err != nil:
-		return at, err
+	case err == nil:
+		r.resolved[key] = at
+	case ctx.Err() != nil:
+		err = plan.ErrInterrupted
+	case ofPair:
+		err = fmt.Errorf("--ab, variant %s: %w", variant, err)
+	case len(spec.Set) > 0:
+		err = fmt.Errorf("--sweep %s: %w", spec.Name, err)
 	}
-	r.resolved[key] = at
-	return at, nil
+	return at, err
 }
 
 // configure resolves a spec that is not known yet.
@@ -66,14 +67,11 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	}
 	for _, setting := range spec.Set {
 		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.launcher.flags); err != nil {
-			return at, fmt.Errorf("--sweep %s=%s: %w", setting.Name, setting.Value, err)
+			return at, err
 		}
 	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
-	}
-	if err != nil && len(spec.Set) > 0 {
-		err = fmt.Errorf("--sweep, at %s: %w", spec.Name, err)
 	}
 	return at, err
 }

@@ -35,7 +35,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
-	if cfg, err = ParseArgs(rest, out, flags, io.Discard); err != nil {
+	if cfg, err = parseArgs(rest, out, flags, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
 	cfg.Trials.Resume = dir

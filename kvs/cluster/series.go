@@ -68,21 +68,24 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 
 // planSeries is the plan that a command line asks for. A search has no order.
 func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
-	t := cfg.Trials
-	plan := metrics.Sweep{
-		Started: time.Now(), Command: commandLine(args), GitCommit: commit, Lab: cfg.lab(),
-		Seed: t.Seed, Knobs: t.knobs(), Trials: t.perPoint(), Until: t.Until, Together: t.Together,
+	plan := cfg.Trials.Sweep
+	plan.Started, plan.Command, plan.GitCommit, plan.Lab = time.Now(), commandLine(args), commit, cfg.lab()
+	switch {
+	case plan.Trials > 0:
+	case plan.Until > 0:
+		plan.Trials = fewest
+	case len(plan.Variants) > 0:
+		plan.Trials = abPairs
+	default:
+		plan.Trials = 1
 	}
-	if t.SLO != nil {
+	if cfg.Trials.SLO != nil {
 		return plan
 	}
 	for plan.Seed == 0 {
 		plan.Seed = uint64(rand.Uint32()) // short enough to type
 	}
 	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
-	for _, text := range t.AB {
-		plan.Variants = append(plan.Variants, metrics.Variant{Args: text})
-	}
 	return plan
 }
 
@@ -104,7 +107,7 @@ func (s *series) experiment() experiment.Experiment {
 		kind.Plan = s.plan
 		return kind
 	}
-	return experiment.Sweep{Plan: s.plan, Further: func(done []metrics.Trial) string { return further(s.plan, s.dir, cfg.Grade, done) }}
+	return experiment.Sweep{Plan: s.plan}
 }
 
 // resolveAll resolves every spec that is known, and completes the plan's variants. The
@@ -131,14 +134,16 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 
 // dryRun prints the order of the trials and the plan of each spec.
 func (s *series) dryRun(known []configuration) error {
-	outline := s.kind.Outline()
-	fmt.Fprint(s.launcher.Stdout, outline)
+	sweep, ordered := s.kind.(experiment.Sweep)
+	if ordered {
+		fmt.Fprint(s.launcher.Stdout, sweep.Outline())
+	}
 	for i, spec := range s.kind.Specs() {
 		p := known[i].plan
 		if i > 0 && s.plan.Together {
 			p = p.OffsetPorts(known[0].plan)
 		}
-		if outline != "" {
+		if ordered {
 			fmt.Fprintf(s.launcher.Stdout, "\n== %s\n", cmp.Or(spec.Name, "every trial"))
 		}
 		if err := p.Print(s.launcher.Stdout); err != nil {
@@ -237,7 +242,9 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		s.launcher.picture(s.dir)
 	}
 	text, verdict := s.kind.Conclude(done, err)
-	if err != nil && verdict == (metrics.Verdict{}) {
+	if err == nil {
+		text += s.further(done)
+	} else if verdict == (metrics.Verdict{}) {
 		verdict = trial.VerdictOf(err)
 		if s.resumes() {
 			s.explainResume(done)
@@ -257,17 +264,17 @@ func (s *series) explainResume(done []metrics.Trial) {
 }
 
 // further returns the comparison of variants and the grade.
-func further(plan metrics.Sweep, dir trial.Folder, scale compare.Scale, done []metrics.Trial) string {
+func (s *series) further(done []metrics.Trial) string {
 	text := ""
-	if len(plan.Variants) > 0 {
-		if compared, err := compare.Variants(string(dir)); err != nil {
-			text = fmt.Sprintf("\nno comparison: %v\n", err)
+	if len(s.plan.Variants) > 0 {
+		if compared, err := compare.Variants(string(s.dir)); err != nil {
+			text = fmt.Sprintf("no comparison: %v\n\n", err)
 		} else {
-			text = fmt.Sprintf("\n%s\n", compared)
+			text = fmt.Sprintf("%s\n\n", compared)
 		}
 	}
-	if scale != nil {
-		text += fmt.Sprintf("\n%s\n", scale.GradeTrials(plan, done))
+	if scale := s.cfg.Grade; scale != nil {
+		text += fmt.Sprintf("%s\n\n", scale.GradeTrials(s.plan, done))
 	}
 	return text
 }

@@ -107,7 +107,7 @@ func TestSLORefusals(t *testing.T) {
 		{"--curve --sweep rate=5", "--sweep rate is given twice"},
 		{"--curve --client-args -rate=5", "--sweep rate: the rest of the command line sets it too"},
 	} {
-		if _, err := ParseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := parseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q in it", test.args, err, test.want)
 		}
 	}

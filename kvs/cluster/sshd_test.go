@@ -180,10 +180,7 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	programs := make(map[metrics.Role]string)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		programs[role] = filepath.Join(dir, plan.Program(role))
-		sum, err := plan.Sha256File(programs[role])
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum := sumOf(t, programs[role])
 		t.Cleanup(func() {
 			copies, _ := filepath.Glob("/tmp/kvlab-*/" + sum[:16])
 			for _, dir := range copies {
@@ -194,13 +191,20 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	return programs
 }
 
-// running lists the processes that run a copy of a program.
-func running(t *testing.T, program string) []int {
+// sumOf returns the SHA-256 of a program.
+func sumOf(t *testing.T, path string) string {
 	t.Helper()
-	sum, err := plan.Sha256File(program)
+	sums, err := plan.Programs{"": path}.Sums()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sums[""]
+}
+
+// running lists the processes that run a copy of a program.
+func running(t *testing.T, program string) []int {
+	t.Helper()
+	sum := sumOf(t, program)
 	var pids []int
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range links {

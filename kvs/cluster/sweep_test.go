@@ -246,10 +246,10 @@ func TestSweepRefusals(t *testing.T) {
 		{[]string{"--sweep", "threads=1,2"}, "--sweep threads=1: no such knob (there are nodes, servers, clients, and the flags batch, engine, theta, tls)"},
 		{[]string{"--sweep", "node=a,b"}, "--sweep node=a: no such knob"},
 		{[]string{"--sweep", "nodes=2,x"}, `--sweep nodes=x: number of nodes "x": must be a positive whole number`},
-		{[]string{"--sweep", "nodes=1,2"}, "--sweep, at nodes=1: a run needs at least 2 nodes"},
+		{[]string{"--sweep", "nodes=1,2"}, "--sweep nodes=1: a run needs at least 2 nodes"},
 		{[]string{"--sweep", "clients=0"}, `--sweep clients=0: number of clients "0"`},
-		{[]string{"--sweep", "batch=1,2", "--sweep", "theta=0.5,0"}, "--sweep, at batch=1 theta=0: kvsclient: -theta 0: want more than 0"},
-		{[]string{"--sweep", "nodes=2,4,8", "--hosts", hosts}, "--sweep, at nodes=8: 4 servers and 4 clients are more than the 4 nodes there are"},
+		{[]string{"--sweep", "batch=1,2", "--sweep", "theta=0.5,0"}, "--sweep batch=1 theta=0: kvsclient: -theta 0: want more than 0"},
+		{[]string{"--sweep", "nodes=2,4,8", "--hosts", hosts}, "--sweep nodes=8: 4 servers and 4 clients are more than the 4 nodes there are"},
 		{[]string{"--trials", "2", "--client-args", "-theta=0"}, "kvsclient: -theta 0: want more than 0"},
 	} {
 		tr := newTrial(t)

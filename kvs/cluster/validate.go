@@ -62,12 +62,12 @@ func (c Config) validate(fs *flag.FlagSet) error {
 	switch {
 	case c.Out == "" || given["resume"] && t.Resume == "":
 		return errors.New("--out and --resume need the name of a folder")
-	case len(t.AB) > 0 && len(t.AB) != len(metrics.VariantNames):
+	case len(t.Variants) > 0 && len(t.Variants) != len(metrics.VariantNames):
 		return errors.New("--ab: " + abForm)
 	case t.SLO != nil && plan.HasFlag(c.ClientArgs, "rate"):
 		return errors.New("--slo searches for the rate: leave -rate out")
-	case t.Until > 0 && t.Each > experiment.Most:
-		return fmt.Errorf("--trials %d: with --until at most %d", t.Each, experiment.Most)
+	case t.Until > 0 && t.Trials > experiment.Most:
+		return fmt.Errorf("--trials %d: with --until at most %d", t.Trials, experiment.Most)
 	case c.Deadline > 0 && c.Deadline <= c.Soak:
 		return fmt.Errorf("--deadline %s: the window of --soak %s is as long already", c.Deadline, c.Soak)
 	}

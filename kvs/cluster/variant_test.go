@@ -20,18 +20,18 @@ import (
 
 // A variant has what both have, and its own settings, which win.
 func TestVariantApplies(t *testing.T) {
-	cfg, err := ParseArgs([]string{
+	cfg, err := parseArgs([]string{
 		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
 		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
 	}, "logs", nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _, err := applyVariant(cfg.Trials.AB[0], cfg.Spec, nil)
+	a, _, err := applyVariant(cfg.Trials.Variants[0].Args, cfg.Spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := applyVariant(cfg.Trials.AB[1], cfg.Spec, nil)
+	b, _, err := applyVariant(cfg.Trials.Variants[1].Args, cfg.Spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestVariantApplies(t *testing.T) {
 	if b.Servers != 0 || b.Secs != 2 || b.ClientCores != "" || len(b.ServerArgs) != 0 || strings.Join(b.ClientArgs, " ") != "-batch 9 -theta 0.5" {
 		t.Errorf("B is %+v", b)
 	}
-	if cfg.Trials.Each != 3 || !cfg.Trials.many() {
+	if cfg.Trials.Trials != 3 || !cfg.Trials.many() {
 		t.Errorf("trials %+v", cfg.Trials)
 	}
 }

@@ -35,8 +35,7 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	return err
 }
 
-// startLab makes the hosts of the lab around this launcher. They are found and reached
-// like those of a testbed.
+// startLab makes the hosts of the lab around this launcher, which are reached by ssh.
 func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 	up, err := virtual.Start(ctx, cfg.Lab)
 	if ctx.Err() != nil {
@@ -56,12 +55,13 @@ func (l *Launcher) startLab(ctx context.Context, cfg *Config) error {
 
 // nodes returns the nodes; none means processes on this machine.
 func (l *Launcher) nodes(ctx context.Context, cfg Config) ([]nodes.Node, error) {
-	job := l.Slurm
-	if cfg.Lab.Hosts > 0 {
-		if cfg.DryRun { // no lab exists
-			return nodes.ParseHostnames([]byte(virtual.Hostnames(cfg.Lab.Hosts)))
-		}
-		job = nodes.Slurm{}
+	if cfg.Lab.Hosts == 0 {
+		return nodes.Find(ctx, cfg.Request, l.Testbed, l.Slurm)
 	}
-	return nodes.Find(ctx, cfg.Request, l.Testbed, job)
+	var hosts []nodes.Node
+	for i := range cfg.Lab.Hosts {
+		name := virtual.Hostname(i)
+		hosts = append(hosts, nodes.Node{Name: name, Addr: virtual.DataAddress(i), Way: nodes.Way{Kind: nodes.SSH, To: name}})
+	}
+	return hosts, nil
 }

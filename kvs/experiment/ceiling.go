@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
@@ -33,7 +34,7 @@ type Overlay struct {
 	Server     change
 	Client     change
 	NoServers  bool
-	Repeats    bool
+	Judge      func(*metrics.Run) metrics.Verdict
 	StoreBytes uint64   // that each client stores
 	Lengths    []string // client arguments: the ceiling's warm-up and window
 	Impossible error    // why the run has no such ceiling; may be nil
@@ -61,7 +62,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
-		Client: loop, Lengths: short,
+		Client: loop, Lengths: short, Judge: verdict.Judge,
 	}
 	if client.Is("dedup") {
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
@@ -69,11 +70,11 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 	records := (client.Number("records") + uint64(servers) - 1) / uint64(servers) // as many as a server has
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
-		Name: "in process", Folder: "ceiling-inproc", NoServers: true, StoreBytes: records * (client.Number("value-size") + storeOverhead),
+		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (client.Number("value-size") + storeOverhead),
 		Client: change{loop.Drop, own}, Lengths: short,
 	}
 	wire := Overlay{
-		Name: "wire", Folder: "ceiling-wire", Repeats: true,
+		Name: "wire", Folder: "ceiling-wire", Judge: verdict.JudgeRepeat,
 		Server: change{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
 		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
 	}

@@ -22,11 +22,7 @@ func (s Sweep) Conclude(done []metrics.Trial, err error) (string, metrics.Verdic
 	if len(s.Plan.Knobs) == 0 {
 		text = totalLines(points[0])
 	}
-	text += s.notes(points)
-	if s.Further != nil {
-		text += s.Further(done)
-	}
-	return text + "\n", s.verdict(done)
+	return text + s.notes(points) + "\n", s.verdict(done)
 }
 
 // totalLines are the labs' total line, with the median of the trials, and its interval. A

@@ -58,7 +58,7 @@ func (s Search) Next(done []metrics.Trial) ([]Group, error) {
 	rate := firstRate
 	if len(done) > 0 {
 		tried, err := s.search(done)
-		next := tried.next()
+		next := tried.next(len(done))
 		if err != nil || next == 0 {
 			return nil, err
 		}
@@ -90,9 +90,6 @@ func formatRate(rate float64) string { return strconv.FormatFloat(rate, 'f', 0, 
 
 // Specs returns the first rate's spec.
 func (s Search) Specs() []Spec { return []Spec{s.at(firstRate)} }
-
-// Outline is empty: the rates depend on results.
-func (s Search) Outline() string { return "" }
 
 // Record makes the offered rate the trial's point, and tells whether the promise was
 // kept.
@@ -170,15 +167,14 @@ const (
 type rates struct {
 	kept   float64 // the highest; 0: none
 	broken float64 // the lowest; 0: none
-	steps  int
 }
 
-// next returns the rate to try after the first, and 0 when the search is over.
-func (r *rates) next() float64 {
+// next returns the rate to try after some steps, and 0 when the search is over.
+func (r *rates) next(steps int) float64 {
 	found := r.kept > 0 && r.broken > 0 && r.broken <= r.kept*(1+near)
-	none := r.kept == 0 && r.steps >= mostDown
+	none := r.kept == 0 && steps >= mostDown
 	switch {
-	case found || none || r.steps >= mostSteps:
+	case found || none || steps >= mostSteps:
 		return 0
 	case r.broken == 0:
 		return r.kept * climb
@@ -190,7 +186,6 @@ func (r *rates) next() float64 {
 
 // learn records whether a rate kept the promise.
 func (r *rates) learn(rate float64, kept bool) {
-	r.steps++
 	switch {
 	case kept:
 		r.kept = max(r.kept, rate)

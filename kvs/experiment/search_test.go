@@ -10,7 +10,7 @@ import (
 func search(t *testing.T, first float64, keeps func(rate float64) bool) (kept, broken float64, steps int) {
 	t.Helper()
 	r := new(rates)
-	for rate := first; rate != 0; rate = r.next() {
+	for rate := first; rate != 0; rate = r.next(steps) {
 		if rate < 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
 			t.Fatalf("step %d tries the rate %v", steps, rate)
 		}

@@ -129,9 +129,6 @@ func (s SelfTest) Next(done []metrics.Trial) ([]Group, error) {
 // Specs returns the spec of a trial without a fault.
 func (s SelfTest) Specs() []Spec { return []Spec{{Args: workload{}.args()}} }
 
-// Outline is empty: every self-test has the same trials.
-func (s SelfTest) Outline() string { return "" }
-
 // Record adds nothing.
 func (s SelfTest) Record(PlannedTrial, *metrics.Trial) string { return "" }
 

@@ -57,8 +57,6 @@ type Experiment interface {
 	Next
 	// Specs returns the specs that are known before the first trial: at least one.
 	Specs() []Spec
-	// Outline returns the order of the trials for --dry-run, if it is known.
-	Outline() string
 	// Record completes the record of a trial, and returns a line about it, or "".
 	Record(PlannedTrial, *metrics.Trial) string
 	// Files returns the files of the experiment's folder by name: a []byte is a file's

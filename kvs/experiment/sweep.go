@@ -12,11 +12,7 @@ import (
 
 // Sweep measures every point of a plan several times. Points are the combinations of the
 // knobs' values, or the variants of a comparison. A plan without a knob has one point.
-type Sweep struct {
-	Plan metrics.Sweep
-	// Further returns the caller's addition to the conclusion; may be nil.
-	Further func(done []metrics.Trial) string
-}
+type Sweep struct{ Plan metrics.Sweep }
 
 // Next returns the trials that remain of the plan's order, then those of --until.
 func (s Sweep) Next(done []metrics.Trial) ([]Group, error) {
@@ -58,7 +54,7 @@ func (s Sweep) spec(point []string) Spec {
 	return spec
 }
 
-// Outline returns the order of the trials.
+// Outline returns the order of the trials, for --dry-run.
 func (s Sweep) Outline() string {
 	var b strings.Builder
 	when := ""

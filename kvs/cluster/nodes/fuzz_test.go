@@ -66,7 +66,7 @@ func FuzzTestbed(f *testing.F) {
 	f.Add([]byte(`<rspec><node client_id="node0"><interface><ip address="10.10.1.1"/></interface></node></rspec>`))
 	f.Add([]byte("<rspec><node"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		if nodes, err := ParseHostnames(answer); err == nil {
+		if nodes, err := parseHostnames(answer); err == nil {
 			for _, n := range nodes {
 				if n.Name == "" || n.Way.To != n.Name {
 					t.Fatalf("%+v", n)

@@ -26,7 +26,7 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 		program, question string
 		parse             func([]byte) ([]Node, error)
 	}{
-		{t.Tmcc, "hostnames", ParseHostnames},
+		{t.Tmcc, "hostnames", parseHostnames},
 		{t.GeniGet, "manifest", parseManifest},
 	}
 	for _, a := range ask {
@@ -70,14 +70,14 @@ var hostnameField = regexp.MustCompile(`([A-Z]+)=('[^']*'|\S*)`)
 // furtherInterface matches the alias of one of a node's interfaces.
 var furtherInterface = regexp.MustCompile(`^(.+)-[0-9]+$`)
 
-// ParseHostnames reads `tmcc hostnames`: a line for each interface on an
+// parseHostnames reads `tmcc hostnames`: a line for each interface on an
 // experiment network, such as
 //
 //	NAME=node0-lan IP=10.10.1.1 ALIASES='node0-0 node0'
 //
-// The last alias is the node's plain name, and IP its address there. ParseHostnames omits
+// The last alias is the node's plain name, and IP its address there. parseHostnames omits
 // a node's further interfaces, whose only alias is like node0-1.
-func ParseHostnames(answer []byte) ([]Node, error) {
+func parseHostnames(answer []byte) ([]Node, error) {
 	var nodes []Node
 	for line := range strings.Lines(string(answer)) {
 		line = strings.TrimSpace(line)

@@ -10,12 +10,12 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Flags are the flags that each program has.
+// Flags are the flags that each program has, without those that the launcher sets.
 type Flags map[metrics.Role][]metrics.Flag
 
-// has reports whether a role's program has a flag that the launcher does not set.
+// has reports whether a role's program has a flag.
 func (f Flags) has(role metrics.Role, name string) bool {
-	return slices.ContainsFunc(f[role], func(g metrics.Flag) bool { return g.Name == name && g.Class != metrics.OwnFlag })
+	return slices.ContainsFunc(f[role], func(g metrics.Flag) bool { return g.Name == name })
 }
 
 // Set sets one knob.
@@ -49,9 +49,7 @@ func (f Flags) knobs() []string {
 	all := make(map[string]bool)
 	for _, flags := range f {
 		for _, flag := range flags {
-			if flag.Class != metrics.OwnFlag {
-				all[flag.Name] = true
-			}
+			all[flag.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))

@@ -3,14 +3,13 @@ package plan
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
@@ -31,11 +30,11 @@ func ProgramsIn(bin string) Programs {
 func (p Programs) Sums() (map[metrics.Role]string, error) {
 	sums := make(map[metrics.Role]string)
 	for role, path := range p {
-		sum, err := Sha256File(path)
+		program, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		sums[role] = sum
+		sums[role] = fmt.Sprintf("%x", sha256.Sum256(program))
 	}
 	return sums, nil
 }
@@ -54,7 +53,7 @@ func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args .
 	return nil
 }
 
-// Flags asks both programs for their flags.
+// Flags asks both programs for their flags, and leaves out those that the launcher sets.
 func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
@@ -62,7 +61,7 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 		if err := p.ask(ctx, role, &answer, "-flags"); err != nil {
 			return nil, err
 		}
-		flags[role] = answer
+		flags[role] = slices.DeleteFunc(answer, func(f metrics.Flag) bool { return f.Class == metrics.OwnFlag })
 	}
 	return flags, nil
 }
@@ -84,18 +83,4 @@ func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metric
 		settings[place.Role] = values
 	}
 	return settings, nil
-}
-
-// Sha256File returns the SHA-256 of a file's content, in hex.
-func Sha256File(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
 }

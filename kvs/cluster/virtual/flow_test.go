@@ -23,7 +23,7 @@ func transferBetween(from, to *host) (transfer, error) {
 	const size = 4 << 20
 	var listener net.Listener
 	err := to.inNetwork(func() (err error) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(dataAddress(to.index), "0"))
+		listener, err = net.Listen("tcp", net.JoinHostPort(DataAddress(to.index), "0"))
 		return err
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func transferBetween(from, to *host) (transfer, error) {
 		return transfer{}, err
 	}
 	defer in.Close()
-	if peer := in.RemoteAddr().(*net.TCPAddr).IP.String(); peer != dataAddress(from.index) {
+	if peer := in.RemoteAddr().(*net.TCPAddr).IP.String(); peer != DataAddress(from.index) {
 		return transfer{}, fmt.Errorf("%s connects from %s", from.name, peer)
 	}
 	begun := time.Now()

@@ -30,7 +30,7 @@ type host struct {
 // startHost starts a host's pid 1 in new namespaces. It waits at its gate before it
 // becomes sshd.
 func startHost(index int) (*host, error) {
-	h := &host{index: index, name: hostname(index), ended: make(chan struct{})}
+	h := &host{index: index, name: Hostname(index), ended: make(chan struct{})}
 	stderr, err := os.Create(h.stderr())
 	if err != nil {
 		return nil, err

@@ -201,8 +201,8 @@ func TestLab(t *testing.T) {
 			t.Errorf("node%d: %q, want %q", i, got, want)
 		}
 	}
-	if f.Tmcc != Hostnames(3) || !f.Reaped {
-		t.Errorf("tmcc says %q; orphan reaped: %v", f.Tmcc, f.Reaped)
+	if !f.Reaped {
+		t.Error("an orphan is not reaped")
 	}
 	if _, err := cgroup.Find(); f.Lab.CPUShares != (err == nil) {
 		t.Errorf("CPU shares %v, controller %v", f.Lab.CPUShares, err)

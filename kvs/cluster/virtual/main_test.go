@@ -43,7 +43,6 @@ func TestMain(m *testing.M) {
 type facts struct {
 	Lab    metrics.Lab
 	Hosts  []string   // each host's answers to hostScript, by ssh
-	Tmcc   string     // the answer to tmcc hostnames
 	Flows  []transfer // from the first host to the second, and back
 	Reaped bool       // an orphan
 }
@@ -93,11 +92,6 @@ func tryLab(ctx context.Context) (facts, error) {
 		}
 		f.Hosts = append(f.Hosts, string(out))
 	}
-	answer, err := exec.Command(tmcc, "hostnames").Output()
-	if err != nil {
-		return f, fmt.Errorf("tmcc hostnames: %w", err)
-	}
-	f.Tmcc = string(answer)
 	if rate > 0 {
 		for _, pair := range [][2]*host{{l.hosts[0], l.hosts[1]}, {l.hosts[1], l.hosts[0]}} {
 			flow, err := transferBetween(pair[0], pair[1])

@@ -24,8 +24,8 @@ const (
 // in a switch with a finite buffer.
 const queue = "50ms"
 
-// dataAddress returns a host's address on the data network, in Emulab's numbering.
-func dataAddress(index int) string { return fmt.Sprintf("10.10.1.%d", index+1) }
+// DataAddress returns a host's address on the data network, in Emulab's numbering.
+func DataAddress(index int) string { return fmt.Sprintf("10.10.1.%d", index+1) }
 
 // controlAddress returns a host's address on the control network.
 func controlAddress(index int) string { return fmt.Sprintf("172.16.0.%d", index+1) }
@@ -55,12 +55,12 @@ func connect(hosts []*host) error {
 func (h *host) links(hosts int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "link set lo up\nlink set %s address %s\n", dataCard, ethernet(h.index))
-	for card, address := range map[string]string{controlCard: controlAddress(h.index), dataCard: dataAddress(h.index)} {
+	for card, address := range map[string]string{controlCard: controlAddress(h.index), dataCard: DataAddress(h.index)} {
 		fmt.Fprintf(&b, "addr add %s%s dev %s\nlink set %s up\n", address, prefix, card, card)
 	}
 	for peer := range hosts {
 		if peer != h.index {
-			fmt.Fprintf(&b, "neigh add %s lladdr %s dev %s nud permanent\n", dataAddress(peer), ethernet(peer), dataCard)
+			fmt.Fprintf(&b, "neigh add %s lladdr %s dev %s nud permanent\n", DataAddress(peer), ethernet(peer), dataCard)
 		}
 	}
 	return b.String()
