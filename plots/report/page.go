@@ -31,7 +31,7 @@ var words = template.FuncMap{
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
 	"clients": sumClients, "disagreements": disagreementsOf, "oneMachine": oneMachine, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
-	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "best": stats.BestBalance,
+	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies, "lines": lineTables, "compared": compared, "best": stats.BestBalance,
 	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
 	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
@@ -53,18 +53,14 @@ type page struct {
 	Sections []section
 }
 
-// section is one section of a page. One without an ID is left out.
+// section is one section of a page. The template makes its text and tables from its ID.
 type section struct {
 	ID, Title string
-	Brief     bool // on paper, it shares a page
-	Lead      []string
-	Of        string  // the trial that it is about; "" for a run
-	Tables    []table // one without rows is left out
-	Lines     []lineTable
-	Notes     []string
-	Run       *folder.Run   // of what the section's template makes; nil for nothing
-	Trials    *folder.Sweep // likewise
-	Machines  []folder.Machine
+	Brief     bool   // on paper, it shares a page
+	Absent    bool   // left out
+	Of        string // the trial of a sweep that it is about; "" for none
+	Run       *folder.Run
+	Trials    *folder.Sweep // nil on the page of a run
 	Figures   []figure.Figure
 	Files     []rawFile
 }
@@ -103,7 +99,7 @@ func (p page) render() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
-	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.ID == "" })
+	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.Absent })
 	var out bytes.Buffer
 	if err := layouts.ExecuteTemplate(&out, "page.html", p); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)

@@ -26,16 +26,7 @@ func Report(r *folder.Run) ([]byte, error) {
 		work := strings.TrimPrefix(folder.DescribeWork(r.Workload)+" on "+folder.DescribeTopology(r.Run), " on ")
 		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(work), grouped(r.Ops), format.Tenths(r.WindowS))
 	}
-	over := runFigures(r)
-	p.Sections = append([]section{
-		{ID: "method", Title: "How it was measured", Run: r},
-		{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")},
-	}, resourceSections(r, over)...)
-	p.Sections = append(p.Sections,
-		section{ID: "configuration", Title: "Configuration", Run: r},
-		hardwareSection(r.Nodes),
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Run: r},
-		section{ID: "raw", Brief: true, Title: "Raw data", Files: []rawFile{{"run.json", r.Run}}})
+	p.Sections = slices.Concat([]section{{ID: "method", Title: "How it was measured", Run: r}}, runSections(r), setupSections(r, nil, rawFile{"run.json", r.Run}))
 	return p.render()
 }
 
@@ -55,46 +46,30 @@ func oneMachine(nodes []metrics.RunNode) bool {
 	})
 }
 
-// resourceSections are a run's latency, what its nodes used, and what limited it.
-func resourceSections(r *folder.Run, over []figure.Figure) []section {
-	all := []section{latencySection(r, over), usageSection(r, over)}
-	if r.Bottleneck != nil {
-		all = append(all, section{ID: "bottleneck", Brief: true, Title: "Bottleneck", Run: r})
+// runSections are a run's throughput and latency, what its nodes used, and what
+// limited it.
+func runSections(r *folder.Run) []section {
+	var over []figure.Figure // none if its nodes recorded nothing
+	if len(r.Logs) > 0 {
+		over = chart.Figures(r)
 	}
-	if r.Ceiling != nil {
-		all = append(all, section{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r})
+	return []section{
+		{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")},
+		{ID: "latency", Title: "Latency", Run: r, Figures: named(over, "latency"), Absent: len(latencyTable(r.Run).Rows) == 0 && !r.HasLatencies()},
+		{ID: "usage", Title: "Usage per node", Run: r, Figures: named(over, "cpu", "network", "memory", "soak")},
+		{ID: "bottleneck", Brief: true, Title: "Bottleneck", Run: r, Absent: r.Bottleneck == nil},
+		{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r, Absent: r.Ceiling == nil},
+		{ID: "skew", Title: "Skew", Run: r, Absent: r.Skew == nil},
 	}
-	if r.Skew != nil {
-		all = append(all, section{ID: "skew", Title: "Skew", Run: r})
-	}
-	return all
 }
 
-// runFigures are the figures of a run; none if its nodes recorded nothing.
-func runFigures(r *folder.Run) []figure.Figure {
-	if len(r.Logs) == 0 {
-		return nil
+// setupSections say with what a run or a sweep was made, and how to make it again. Of
+// a sweep, r is the trial that is shown; nil for none.
+func setupSections(r *folder.Run, s *folder.Sweep, files ...rawFile) []section {
+	return []section{
+		{ID: "configuration", Title: "Configuration", Run: r, Trials: s},
+		{ID: "hardware", Brief: true, Title: "Hardware", Run: r, Absent: r == nil || len(folder.Hardware(r.Nodes)) == 0},
+		{ID: "reproduce", Brief: true, Title: "Reproduce", Run: r, Trials: s},
+		{ID: "raw", Brief: true, Title: "Raw data", Files: files},
 	}
-	return chart.Figures(r)
-}
-
-// latencySection is a run's latencies as a table and by percentile.
-func latencySection(r *folder.Run, over []figure.Figure) section {
-	t := latencyTable(r.Run)
-	if len(t.Rows) == 0 && !r.HasLatencies() {
-		return section{}
-	}
-	t.Caption = "In the window"
-	s := section{ID: "latency", Title: "Latency", Run: r, Tables: []table{t}, Figures: named(over, "latency")}
-	for _, note := range latencyNotes(r.Run) {
-		s.Notes = append(s.Notes, sentence(note)+".")
-	}
-	return s
-}
-
-// usageSection is what each node used, as a table and over time.
-func usageSection(r *folder.Run, over []figure.Figure) section {
-	t := nodeTable(r.Run)
-	t.Caption = "In the window, average and peak"
-	return section{ID: "usage", Title: "Usage per node", Run: r, Tables: []table{t}, Figures: named(over, "cpu", "network", "memory", "soak")}
 }

@@ -49,12 +49,3 @@ func serverFlags(run metrics.Run) map[string]string {
 	}
 	return all
 }
-
-// hardwareSection is the table of the machines.
-func hardwareSection(nodes []metrics.RunNode) section {
-	machines := folder.Hardware(nodes)
-	if len(machines) == 0 {
-		return section{}
-	}
-	return section{ID: "hardware", Brief: true, Title: "Hardware", Machines: machines}
-}

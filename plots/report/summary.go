@@ -24,7 +24,7 @@ func RunSummary(run metrics.Run) string {
 
 // nodeTable has a row for each server and client, then one for each group.
 func nodeTable(run metrics.Run) table {
-	t := table{Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak", "rx Gb/s", "peak", "tx Gb/s", "peak"}}
+	t := table{Caption: "In the window, average and peak", Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak", "rx Gb/s", "peak", "tx Gb/s", "peak"}}
 	for _, node := range run.Nodes {
 		rate, used := absent, metrics.Table{}
 		if node.Summary != nil {
@@ -64,7 +64,7 @@ func usageTexts(used metrics.Table) []string {
 // latencyTable has the run's latencies in milliseconds. A percentile that the sample
 // cannot support is n/a.
 func latencyTable(run metrics.Run) table {
-	t := table{Names: []int{0}, Columns: []string{"latency ms", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"}}
+	t := table{Caption: "In the window", Names: []int{0}, Columns: []string{"latency ms", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"}}
 	for _, name := range latency.Names {
 		q, ok := run.Latency[name]
 		if !ok || q.Count+q.OutOfRange == 0 {

@@ -38,14 +38,11 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	}
 	p.Warnings = append(p.Warnings, sweepWarnings(s)...)
 	p.Run = shown
-	p.Sections = sweepSections(s, shown, trial)
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
 		files = append(files, rawFile{"run.json", shown.Run})
 	}
-	p.Sections = append(p.Sections,
-		section{ID: "reproduce", Brief: true, Title: "Reproduce", Trials: s},
-		section{ID: "raw", Brief: true, Title: "Raw data", Files: files})
+	p.Sections = append(sweepSections(s, shown, trial), setupSections(shown, s, files...)...)
 	return p.render()
 }
 
@@ -95,36 +92,24 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 // sweepSections are the throughput of all trials, and the other sections of one
 // trial.
 func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []section {
-	throughput := section{ID: "throughput", Title: "Scaling", Figures: chart.ScalingFigures(s), Lines: lineTables(s)}
+	sections := []section{
+		{ID: "method", Title: "How it was measured", Run: shown, Trials: s},
+		{ID: "comparison", Brief: true, Title: "Comparison", Trials: s, Absent: len(s.Variants) == 0},
+		{ID: "throughput", Title: "Scaling", Trials: s, Figures: chart.ScalingFigures(s)},
+	}
 	if len(s.Knobs) == 0 {
-		throughput.Title = "Throughput"
+		sections[2].Title = "Throughput"
 	}
-	method := section{ID: "method", Title: "How it was measured", Run: shown, Trials: s}
 	if shown != nil {
-		method.Of = s.TrialName(trial)
-	}
-	sections := []section{method}
-	if len(s.Variants) > 0 {
-		sections = append(sections, section{ID: "comparison", Brief: true, Title: "Comparison", Lead: compared(s)})
-	}
-	sections = append(sections, throughput)
-	var hardware section
-	if shown != nil {
-		over := runFigures(shown)
-		one := section{ID: "trial", Title: "One trial", Run: shown, Figures: named(over, "throughput")}
-		single := append([]section{one}, resourceSections(shown, over)...)
-		for i := range single {
-			single[i].Of = s.TrialName(trial)
+		single := runSections(shown)
+		single[0].ID, single[0].Title = "trial", "One trial"
+		sections[0].Of = s.TrialName(trial)
+		for _, section := range single {
+			section.Of, section.Trials = s.TrialName(trial), s
+			sections = append(sections, section)
 		}
-		if latency := &single[1]; latency.ID != "" {
-			latency.Tables = append([]table{sweepLatencies(s)}, latency.Tables...)
-		}
-		sections = append(sections, single...)
-		hardware = hardwareSection(shown.Nodes)
 	}
-	return append(sections,
-		section{ID: "trials", Title: "Trials", Trials: s},
-		section{ID: "configuration", Title: "Configuration", Run: shown, Trials: s}, hardware)
+	return append(sections, section{ID: "trials", Title: "Trials", Trials: s})
 }
 
 // sweepLatencies is the table of all trials' latencies, a row for each point.
