@@ -60,7 +60,7 @@ func curvesBelow(t *testing.T, dir string) map[string]plotter.XYs {
 	}
 	curves["total throughput"] = r.TotalThroughput()
 	for phase, span := range r.Phases() {
-		curves["phase "+string(phase)] = plotter.XYs{{X: span.Start, Y: span.End}}
+		curves["phase "+string(phase)] = plotter.XYs{{X: span[0], Y: span[1]}}
 	}
 	reach := supportedNines(r.Latencies.Call.TotalCount())
 	curves["latency of calls"] = latencyCurve(r.Latencies.Call, reach)

@@ -39,14 +39,13 @@ func latencyCurve(d *latency.Distribution, reach float64) plotter.XYs {
 	if d.TotalCount() == 0 {
 		return nil
 	}
+	places := []float64{min(nines(0.5), reach)} // the median, which the steps would miss
+	for i := range int(math.Ceil(reach*pointsPerNine)) + 1 {
+		places = append(places, min(float64(i)/pointsPerNine, reach))
+	}
+	slices.Sort(places)
 	var curve plotter.XYs
-	steps := int(math.Ceil(reach * pointsPerNine))
-	median := nines(0.5) // which the steps would miss
-	for i := 0; i <= steps; i++ {
-		x := min(float64(i)/pointsPerNine, reach)
-		if i > 0 && curve[len(curve)-1].X < median && median < x {
-			curve = append(curve, plotter.XY{X: median, Y: latencyMs(d, median)})
-		}
+	for _, x := range slices.Compact(places) {
 		curve = append(curve, plotter.XY{X: x, Y: latencyMs(d, x)})
 	}
 	return curve
@@ -156,20 +155,13 @@ func (k latencyKind) mark(p *figure.Panel, curve plotter.XYs, ticks plot.Constan
 	p.Labels(k.line.Color, labels)
 }
 
-// rateCurve is the open-loop trials of one combination of all knobs but the rate, in
-// the order of their throughput.
-type rateCurve struct {
-	name   string
-	trials []metrics.Trial
-}
-
-// curvesOf returns the valid open-loop trials with a latency, and the number of
-// those without one: saturated, or with too few calls.
-func curvesOf(s *folder.Sweep) (all []rateCurve, without int) {
+// curvesOf returns the valid open-loop trials with a latency, a group for each
+// combination of all knobs but the rate, and the number of those without one:
+// saturated, or with too few calls.
+func curvesOf(s *folder.Sweep) (all []group, without int) {
 	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == "rate" })
-	for _, group := range groupsOf(s, along) {
-		curve := rateCurve{name: group.name}
-		for _, point := range group.points {
+	for _, curve := range groupsOf(s, along) {
+		for _, point := range curve.points {
 			for _, trial := range point.Valid {
 				switch {
 				case trial.OfferedOpsPerS == 0:
@@ -188,8 +180,8 @@ func curvesOf(s *folder.Sweep) (all []rateCurve, without int) {
 	return all, without
 }
 
-// points are a latency of the trials, in milliseconds, against their throughput.
-func (c rateCurve) points(of func(metrics.Trial) *float64) (points plotter.XYs) {
+// latencies are a latency of the trials, in milliseconds, against their throughput.
+func (c group) latencies(of func(metrics.Trial) *float64) (points plotter.XYs) {
 	for _, trial := range c.trials {
 		points = append(points, plotter.XY{X: trial.OpsPerS, Y: max(1, *of(trial)) / 1000})
 	}
@@ -209,8 +201,8 @@ func latencyThroughputFigure(s *folder.Sweep) figure.Figure {
 	for i, c := range curves {
 		full := figure.Mixed(i, len(curves))
 		broken := figure.Stroke(full.Color, full.Width.Points()/2, 2, 2.5)
-		p99 := c.points(func(t metrics.Trial) *float64 { return t.OpP99 })
-		p50 := c.points(func(t metrics.Trial) *float64 { return t.OpP50 })
+		p99 := c.latencies(func(t metrics.Trial) *float64 { return t.OpP99 })
+		p50 := c.latencies(func(t metrics.Trial) *float64 { return t.OpP50 })
 		for j := range p99 {
 			most, low, high = max(most, p99[j].X), min(low, p50[j].Y), max(high, p99[j].Y)
 		}

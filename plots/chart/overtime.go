@@ -117,8 +117,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	var spans []figure.Span
 	phases := r.Phases()
 	for _, phase := range slices.Sorted(maps.Keys(phases)) {
-		span := phases[phase]
-		spans = append(spans, figure.Span{Name: phaseNames[phase], Start: span.Start, End: span.End, Marked: phase == metrics.Window})
+		spans = append(spans, figure.Span{Name: phaseNames[phase], Start: phases[phase][0], End: phases[phase][1], Marked: phase == metrics.Window})
 	}
 	p.Spans(spans)
 	if !slices.ContainsFunc(series, func(s folder.Series) bool { return len(s.Points) > 0 }) {

@@ -48,7 +48,9 @@ func TestSoakFigureIsOfSoaksAlone(t *testing.T) {
 // loadRun loads files or fails the test.
 func loadRun(t testing.TB, files fstest.MapFS) *folder.Run {
 	t.Helper()
-	r, err := folder.Read(files)
+	dir := t.TempDir()
+	foldertest.WriteFolder(t, dir, files)
+	r, err := folder.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,20 +13,20 @@ import (
 	"kvlab/metrics/latency"
 )
 
-// Load is Read of a folder of the file system. Its errors name the folder.
+// Load reads a run folder: run.json and the nodes' .jsonl files. What an
+// aborted run did not write is listed in Run.Missing and is no error. A file that
+// cannot be read is an error, with folder, file and line. A folder with neither is not
+// a run folder.
 func Load(dir string) (*Run, error) {
-	r, err := Read(os.DirFS(dir))
+	r, err := read(os.DirFS(dir))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return r, nil
 }
 
-// Read reads a run folder: run.json and the nodes' .jsonl files. What an
-// aborted run did not write is listed in Run.Missing and is no error. A file that
-// cannot be read is an error, with file and line. A folder with neither is not a
-// run folder.
-func Read(folder fs.FS) (*Run, error) {
+// read is Load without the folder's name.
+func read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}
 	err := run.readJSON(folder)
 	described := !errors.Is(err, fs.ErrNotExist)

@@ -39,7 +39,7 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 		{"unknown histogram", fstest.MapFS{client: file(badName)}, client + ":1: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Read(test.files)
+			_, err := read(test.files)
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Load gives %v, want one line that begins with %q", err, test.want)
 			}
@@ -101,7 +101,7 @@ func TestLogsStandInRunJSONsOrder(t *testing.T) {
 // load loads files or fails the test.
 func load(t testing.TB, files fstest.MapFS) *Run {
 	t.Helper()
-	r, err := Read(files)
+	r, err := read(files)
 	if err != nil {
 		t.Fatal(err)
 	}

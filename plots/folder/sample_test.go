@@ -69,7 +69,7 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 		Interfaces: []metrics.InterfaceUsage{{Name: "lo"}, {Name: "eth0", RxBytesPerS: 5}}}
 	folder := tapeFolder{fstest.MapFS{"kvsclient-n.jsonl": file("")}, &tape{seconds: seconds, usage: usage}}
 	before := heap()
-	r, err := Read(folder)
+	r, err := read(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestTrackKeepsPhasesApart(t *testing.T) {
 		intervals.add(interval(float64(s+1), 1, 1, phase))
 	}
 	spans := (&Run{Run: metrics.Run{}, Logs: []Log{{Role: metrics.Client, Intervals: intervals.samples}}}).Phases()
-	if got := spans[metrics.WarmUp]; math.Abs(got.End-got.Start-maxPoints) > 1e-6 {
-		t.Errorf("the warm-up lasts from %v to %v, want %d s", got.Start, got.End, maxPoints)
+	if got := spans[metrics.WarmUp]; math.Abs(got[1]-got[0]-maxPoints) > 1e-6 {
+		t.Errorf("the warm-up lasts from %v to %v, want %d s", got[0], got[1], maxPoints)
 	}
 }

@@ -20,9 +20,6 @@ type Series struct {
 	Points plotter.XYs
 }
 
-// Span is a stretch of time in seconds after the window's start.
-type Span struct{ Start, End float64 }
-
 // Series returns a quantity over time: operations of each client, and what each node
 // used. A sample without the quantity has no point.
 func (r *Run) Series(q Quantity) []Series {
@@ -92,16 +89,17 @@ func (r *Run) Step() float64 {
 
 // Phases returns when the clients were in each phase, from the first one's
 // entry to the last one's exit. Other phases end where the window begins, and
-// begin where it ends.
-func (r *Run) Phases() map[metrics.Phase]Span {
-	spans := map[metrics.Phase]Span{}
+// begin where it ends. A stretch of time is its start and its end, in seconds after the
+// window's start.
+func (r *Run) Phases() map[metrics.Phase][2]float64 {
+	spans := map[metrics.Phase][2]float64{}
 	for _, i := range r.clientIntervals() {
 		end := r.seconds(i.Time)
 		span, seen := spans[i.Phase]
 		if !seen {
-			span = Span{math.Inf(1), math.Inf(-1)}
+			span = [2]float64{math.Inf(1), math.Inf(-1)}
 		}
-		spans[i.Phase] = Span{min(span.Start, end-i.LengthS), max(span.End, end)}
+		spans[i.Phase] = [2]float64{min(span[0], end-i.LengthS), max(span[1], end)}
 	}
 	if r.WindowStart.IsZero() || r.WindowS <= 0 {
 		return spans
@@ -109,12 +107,12 @@ func (r *Run) Phases() map[metrics.Phase]Span {
 	for phase, span := range spans {
 		switch phase {
 		case metrics.Idle, metrics.Load, metrics.WarmUp:
-			spans[phase] = Span{span.Start, min(span.End, 0)}
+			spans[phase] = [2]float64{span[0], min(span[1], 0)}
 		case metrics.Drain, metrics.Done:
-			spans[phase] = Span{max(span.Start, r.WindowS), span.End}
+			spans[phase] = [2]float64{max(span[0], r.WindowS), span[1]}
 		}
 	}
-	spans[metrics.Window] = Span{0, r.WindowS}
+	spans[metrics.Window] = [2]float64{0, r.WindowS}
 	return spans
 }
 
@@ -123,7 +121,7 @@ func (r *Run) Phases() map[metrics.Phase]Span {
 func (r *Run) WorkSpan() (start, end float64) {
 	start, end = math.Inf(1), math.Inf(-1)
 	if window, ok := r.Phases()[metrics.Window]; ok {
-		start, end = window.Start, window.End
+		start, end = window[0], window[1]
 	}
 	for _, i := range r.clientIntervals() {
 		if at := r.seconds(i.Time); i.Values[OpsPerS] > 0 {

@@ -118,7 +118,7 @@ func TestUsages(t *testing.T) {
 
 func TestPhasesMeetAtTheWindow(t *testing.T) {
 	phases := twoClients().Phases()
-	for phase, want := range map[metrics.Phase]Span{
+	for phase, want := range map[metrics.Phase][2]float64{
 		metrics.WarmUp: {-1, 0}, metrics.Window: {0, 2}, metrics.Drain: {2, 2.25},
 	} {
 		if phases[phase] != want {
@@ -139,15 +139,15 @@ func TestWorkSpan(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		run  *Run
-		want Span
+		want [2]float64
 	}{
-		{"client b drains last", twoClients(), Span{-1, 2.25}},
-		{"operations after the drain's end", late, Span{-1, 2.7}},
-		{"a window and no records", idle, Span{0, 2}},
-		{"records and no window", noWindow, Span{-1, 2.25}},
-		{"nothing", &Run{}, Span{0, 1}},
+		{"client b drains last", twoClients(), [2]float64{-1, 2.25}},
+		{"operations after the drain's end", late, [2]float64{-1, 2.7}},
+		{"a window and no records", idle, [2]float64{0, 2}},
+		{"records and no window", noWindow, [2]float64{-1, 2.25}},
+		{"nothing", &Run{}, [2]float64{0, 1}},
 	} {
-		if start, end := test.run.WorkSpan(); math.Abs(start-test.want.Start) > 1e-9 || math.Abs(end-test.want.End) > 1e-9 {
+		if start, end := test.run.WorkSpan(); math.Abs(start-test.want[0]) > 1e-9 || math.Abs(end-test.want[1]) > 1e-9 {
 			t.Errorf("%s: the span is %g to %g, want %v", test.name, start, end, test.want)
 		}
 	}

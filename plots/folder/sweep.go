@@ -48,7 +48,8 @@ func LoadSweep(dir string) (*Sweep, error) {
 	}
 	s := &Sweep{Sweep: plan, Trials: trials, Dir: dir}
 	for _, trial := range trials {
-		if !planned(plan.Knobs, trial.Point) {
+		planned := func(k metrics.Knob, value string) bool { return slices.Contains(k.Values, value) }
+		if !slices.EqualFunc(plan.Knobs, trial.Point, planned) {
 			return nil, fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
 				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)
 		}
@@ -61,11 +62,6 @@ func LoadSweep(dir string) (*Sweep, error) {
 	}
 	s.summarize()
 	return s, nil
-}
-
-// planned reports whether the knobs have such a point.
-func planned(knobs []metrics.Knob, point []string) bool {
-	return slices.EqualFunc(knobs, point, func(k metrics.Knob, value string) bool { return slices.Contains(k.Values, value) })
 }
 
 // summarize fills in the points.
@@ -183,10 +179,8 @@ func otherKnobs(configurations []map[string]string) []string {
 // define the work, the engine, and the number of nodes. The seed is none of them:
 // trials of one configuration may have different seeds.
 func (r *Run) Configuration() map[string]string {
-	all := maps.Clone(r.Workload)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, r.Workload)
 	delete(all, "seed")
 	all[nodesKnob] = strconv.Itoa(r.Machines())
 	if r.Symmetric {
@@ -219,13 +213,12 @@ func Differences(configurations []map[string]string) []string {
 func knobOf(name string, configurations []map[string]string) metrics.Knob {
 	knob := metrics.Knob{Name: name}
 	for _, c := range configurations {
-		if value := c[name]; !slices.Contains(knob.Values, value) {
-			knob.Values = append(knob.Values, value)
-		}
+		knob.Values = append(knob.Values, c[name])
 	}
 	slices.SortFunc(knob.Values, func(a, b string) int {
 		return cmp.Or(cmp.Compare(Number(a), Number(b)), cmp.Compare(a, b))
 	})
+	knob.Values = slices.Compact(knob.Values)
 	return knob
 }
 

@@ -214,7 +214,9 @@ func TestGrouped(t *testing.T) {
 // loadMade loads files or fails the test.
 func loadMade(t testing.TB, files fstest.MapFS) *folder.Run {
 	t.Helper()
-	r, err := folder.Read(files)
+	dir := t.TempDir()
+	foldertest.WriteFolder(t, dir, files)
+	r, err := folder.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
