@@ -3,6 +3,7 @@ package chart
 import (
 	"archive/zip"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // The curves of three folders that an older version wrote (a run, two trials, a
@@ -30,7 +30,8 @@ func TestOlderFoldersKeepTheirCurves(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want map[string]plotter.XYs
-	if err := json.Unmarshal(foldertest.Read(t, filepath.Join(dir, "curves.json")), &want); err != nil {
+	text, err := os.ReadFile(filepath.Join(dir, "curves.json"))
+	if err := errors.Join(err, json.Unmarshal(text, &want)); err != nil {
 		t.Fatal(err)
 	}
 	got := curvesBelow(t, dir)

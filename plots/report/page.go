@@ -31,7 +31,7 @@ var words = template.FuncMap{
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
 	"clients": sumClients, "disagreements": disagreementsOf, "oneMachine": oneMachine, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
-	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies, "lines": lineTables, "compared": compared, "best": stats.BestBalance,
+	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies, "lines": lineTables, "compared": compared, "warnings": sweepWarnings, "best": stats.BestBalance,
 	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
 	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
@@ -46,10 +46,9 @@ type page struct {
 	Verdict  string
 	Good     bool
 	Headline string
-	Interval string      // how sure the headline is
-	What     string      // what was measured, in a sentence
-	Warnings []string    // weaken the result, besides what the template says of Run
-	Run      *folder.Run // the run, or the trial that is shown in full; nil for none
+	Interval string        // how sure the headline of a sweep is
+	Run      *folder.Run   // the run, or the trial that is shown in full; nil for none
+	Trials   *folder.Sweep // nil on the page of a run
 	Sections []section
 }
 

@@ -1,12 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"kvlab/metrics"
-	"kvlab/metrics/format"
 	"kvlab/plots/chart"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
@@ -14,18 +12,7 @@ import (
 
 // Report is a run as one HTML page, with its figures and its data.
 func Report(r *folder.Run) ([]byte, error) {
-	p := page{
-		Kind: "run", ID: r.ID,
-		Verdict: r.Verdict.String(), Good: r.Verdict.Valid,
-		Headline: folder.ResultOf(r.Run),
-		What:     "No window was common to all clients, so there is no result.",
-		Run:      r,
-	}
-	if r.WindowS > 0 {
-		p.Interval = "One run is one sample and has no interval; run-cluster.sh --trials 6 gives one."
-		work := strings.TrimPrefix(folder.DescribeWork(r.Workload)+" on "+folder.DescribeTopology(r.Run), " on ")
-		p.What = fmt.Sprintf("%s: %s verified operations in a window of %s s.", sentence(work), grouped(r.Ops), format.Tenths(r.WindowS))
-	}
+	p := page{Kind: "run", ID: r.ID, Verdict: r.Verdict.String(), Good: r.Verdict.Valid, Headline: folder.ResultOf(r.Run), Run: r}
 	p.Sections = slices.Concat([]section{{ID: "method", Title: "How it was measured", Run: r}}, runSections(r), setupSections(r, nil, rawFile{"run.json", r.Run}))
 	return p.render()
 }

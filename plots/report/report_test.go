@@ -137,11 +137,7 @@ func TestReportHoldsItsData(t *testing.T) {
 	if out, err := extract.CombinedOutput(); err != nil {
 		t.Fatalf("sed -n%s: %v\n%s", command, err, out)
 	}
-	var got metrics.Run
-	if err := json.Unmarshal(foldertest.Read(t, filepath.Join(dir, "run.json")), &got); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, r.Run) {
+	if got := readRunJSON(t, dir); !reflect.DeepEqual(got, r.Run) {
 		t.Errorf("run.json out of the page is %+v, want %+v", got, r.Run)
 	}
 }

@@ -22,22 +22,16 @@ import (
 // has, such as usage over time, show one trial of the best point: the one nearest to
 // the median.
 func SweepReport(s *folder.Sweep) ([]byte, error) {
-	p := page{Kind: "sweep", ID: s.ID, What: sentence(s.Describe()) + "."}
+	shown, trial, err := shownTrial(s)
+	if err != nil {
+		return nil, err
+	}
+	p := page{Kind: "sweep", ID: s.ID, Run: shown, Trials: s}
 	if len(s.Knobs) == 0 {
 		p.Kind = "trials"
 	}
 	p.Verdict, p.Good = sweepVerdict(s)
 	p.Headline, p.Interval = headline(s)
-	p.Interval = sentence(p.Interval)
-	for _, trial := range s.Failed() {
-		p.Warnings = append(p.Warnings, s.TrialName(trial)+": "+trial.Verdict.String()+".")
-	}
-	shown, trial, err := shownTrial(s)
-	if err != nil {
-		return nil, err
-	}
-	p.Warnings = append(p.Warnings, sweepWarnings(s)...)
-	p.Run = shown
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
 		files = append(files, rawFile{"run.json", shown.Run})

@@ -156,16 +156,6 @@ func WriteFolder(t testing.TB, dir string, files fstest.MapFS) {
 	}
 }
 
-// Read returns a file's content.
-func Read(t *testing.T, file string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // CheckXML wants a well-formed document.
 func CheckXML(t *testing.T, name string, text []byte) {
 	t.Helper()
