@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -56,9 +57,7 @@ func (v *Verification) Add(w Verification) {
 	v.Failures += w.Failures
 	v.AnyKey += w.AnyKey
 	v.Unchecked += w.Unchecked
-	if v.First == "" {
-		v.First = w.First
-	}
+	v.First = cmp.Or(v.First, w.First)
 }
 
 // EdgeSlots is how many slots each end of a window has: they reach as far as

@@ -13,7 +13,6 @@ type Server struct {
 
 	mu    sync.Mutex
 	conns []net.Conn // guarded by mu
-	over  bool       // guarded by mu; connections are closed as they come
 }
 
 // Start listens on a free port of loopback, and serves each connection in a goroutine.
@@ -31,8 +30,8 @@ func StartAt(t testing.TB, addr string, serve func(net.Conn)) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{Listener: listener}
-	var serving sync.WaitGroup
-	serving.Go(func() {
+	var accepting, serving sync.WaitGroup
+	accepting.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -40,9 +39,6 @@ func StartAt(t testing.TB, addr string, serve func(net.Conn)) *Server {
 			}
 			s.mu.Lock()
 			s.conns = append(s.conns, conn)
-			if s.over {
-				conn.Close()
-			}
 			s.mu.Unlock()
 			serving.Go(func() {
 				defer conn.Close()
@@ -52,9 +48,7 @@ func StartAt(t testing.TB, addr string, serve func(net.Conn)) *Server {
 	})
 	t.Cleanup(func() {
 		s.Close()
-		s.mu.Lock()
-		s.over = true
-		s.mu.Unlock()
+		accepting.Wait()
 		s.Cut()
 		serving.Wait()
 	})
