@@ -3,8 +3,7 @@ package metrics
 import (
 	"fmt"
 	"strings"
-
-	"kvlab/metrics/format"
+	"time"
 )
 
 // String is for people: "p50 812µs p90 1.23ms p99 n/a p99.9 n/a p99.99 n/a max
@@ -18,12 +17,12 @@ func (q Quantiles) String() string {
 		for i, micros := range q.All() {
 			value := "n/a"
 			if micros != nil {
-				value = format.Latency(*micros)
+				value = durationText(*micros)
 			}
 			fmt.Fprintf(&b, "%s %s ", QuantileNames[i], value)
 		}
 	}
-	fmt.Fprintf(&b, "max %s of %d calls", format.Latency(q.Max), q.Count)
+	fmt.Fprintf(&b, "max %s of %d calls", durationText(q.Max), q.Count)
 	if q.OutOfRange > 0 {
 		fmt.Fprintf(&b, " (%d more values out of range)", q.OutOfRange)
 	}
@@ -84,4 +83,14 @@ type Histogram struct {
 	LengthS    float64 `json:"length_s"`
 	HDR        string  `json:"hdr"`
 	OutOfRange uint64  `json:"out_of_range,omitempty"` // values that HDR cannot hold and lacks
+}
+
+// durationText writes microseconds as a duration of three significant digits: "1.23ms".
+func durationText(micros float64) string {
+	d := time.Duration(micros * float64(time.Microsecond))
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -167,7 +166,7 @@ func (l *Lab) String() string {
 	if l.LinkBitsPerS == 0 {
 		return text + "links not shaped"
 	}
-	return text + "links " + format.BitRate(l.LinkBitsPerS)
+	return text + "links " + bitRate(l.LinkBitsPerS)
 }
 
 // CPUPerOp is the processor time in nanoseconds per operation, in the window, of each
@@ -191,4 +190,12 @@ func (r Run) CPUPerOp(roles ...Role) float64 {
 		sum += 1e9 * seconds / float64(ops)
 	}
 	return sum
+}
+
+// bitRate writes a rate in the unit that keeps it short: "1 Gb/s", "2.5 Mb/s".
+func bitRate(bitsPerS uint64) string {
+	if bitsPerS >= 1e9 {
+		return fmt.Sprintf("%g Gb/s", float64(bitsPerS)/1e9)
+	}
+	return fmt.Sprintf("%g Mb/s", float64(bitsPerS)/1e6)
 }

@@ -3,8 +3,6 @@ package workload
 import (
 	"math/rand/v2"
 	"time"
-
-	"kvlab/metrics/format"
 )
 
 // The arrival processes of an open loop.
@@ -16,7 +14,8 @@ const (
 // CheckArrivals returns an error that names the flag unless kind is Poisson or
 // Constant.
 func CheckArrivals(kind string) error {
-	return format.CheckChoice("-arrivals", kind, Poisson, Constant)
+	_, err := find("-arrivals", kind, []choice[bool]{{name: Poisson}, {name: Constant}})
+	return err
 }
 
 // Place is the position of a worker among all workers of a run.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/workload"
 )
 
@@ -170,17 +170,11 @@ func (r Rate) Open() bool { return r != Rate{} }
 // or a share in per cent: "200000", "200k", "1.5M", "70%".
 func (r *Rate) Set(text string) error {
 	number, share := strings.CutSuffix(text, "%")
-	unit := 1.0
-	for suffix, value := range map[string]float64{"k": 1e3, "M": 1e6} {
-		if rest, ok := strings.CutSuffix(text, suffix); ok {
-			number, unit = rest, value
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n > 0) || math.IsInf(n, 1) {
+	n, ok := format.ParseCount(number)
+	if !ok || share && strings.ContainsAny(number, "kMG") {
 		return errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
 	}
-	if *r = (Rate{OpsPerS: n * unit}); share {
+	if *r = (Rate{OpsPerS: n}); share {
 		*r = Rate{Share: n / 100}
 	}
 	return nil

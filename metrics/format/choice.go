@@ -21,13 +21,14 @@ func Names[R row](rows []R) (names []string) {
 	return names
 }
 
-// Find returns the row with a name, or an error that names the flag.
+// Find returns the row with a name, or an error that names the flag, lists the names and
+// suggests the most similar one.
 func Find[R row](flag, name string, rows []R) (found R, err error) {
 	names := Names(rows)
 	if i := slices.Index(names, name); i >= 0 {
 		return rows[i], nil
 	}
-	return found, CheckChoice(flag, name, names...)
+	return found, fmt.Errorf("%s %q: want one of %s%s", flag, name, strings.Join(names, ", "), DidYouMean(name, "", names))
 }
 
 // Usage lists the rows for the help of their flag.
@@ -38,13 +39,4 @@ func Usage[R row](rows []R) string {
 		all = append(all, fmt.Sprintf("%s (%s)", name, description))
 	}
 	return strings.Join(all, ", ")
-}
-
-// CheckChoice returns nil if value is one of choices. Otherwise it returns an error
-// that lists the choices and suggests the most similar one.
-func CheckChoice(flag, value string, choices ...string) error {
-	if slices.Contains(choices, value) {
-		return nil
-	}
-	return fmt.Errorf("%s %q: want one of %s%s", flag, value, strings.Join(choices, ", "), DidYouMean(value, "", choices))
 }

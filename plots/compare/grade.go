@@ -173,19 +173,13 @@ func parseStep(text string) (Step, error) {
 	if len(words) != 2 {
 		return Step{}, fmt.Errorf("%q: %s", format.Label(strings.TrimSpace(text), 40), scaleForm)
 	}
-	digits, unit := words[0], 1.0
-	for suffix, times := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
-		if before, ok := strings.CutSuffix(words[0], suffix); ok {
-			digits, unit = before, times
-		}
-	}
-	rate, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !(rate > 0) || math.IsInf(rate, 1) {
+	rate, ok := format.ParseCount(words[0])
+	if !ok {
 		return Step{}, fmt.Errorf("%q is no number of operations per second: %s", words[0], scaleForm)
 	}
 	percent, err := strconv.ParseFloat(words[1], 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {
 		return Step{}, fmt.Errorf("%q is no grade from 0 to 100 per cent: %s", words[1], scaleForm)
 	}
-	return Step{OpsPerS: rate * unit, Percent: percent}, nil
+	return Step{OpsPerS: rate, Percent: percent}, nil
 }
