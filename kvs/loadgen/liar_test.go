@@ -115,7 +115,7 @@ func TestLiesInWindow(t *testing.T) {
 		{"a bit of the key hash", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[3] ^= 4 })}, 16, "the value of another key"},
 		{"a bit of the version", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[9] ^= 1 })}, 16, "check bytes"},
 		{"a bit of the check bytes", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[20] ^= 128 })}, 16, "check bytes"},
-		{"a bit of the body, all compared", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[99] ^= 1 })}, 1, "at offset 96, want"},
+		{"a bit of the body, all compared", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[99] ^= 1 })}, 1, "a value whose last 4 bytes are"},
 		{"a bit of the body, one in 16 compared", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result {
 			for i := range results {
 				if results[i].Found {
