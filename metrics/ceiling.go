@@ -26,16 +26,26 @@ type Ceiling struct {
 	// neither side makes or reads them; 0 when it was not measured.
 	WireOpsPerS float64 `json:"wire_ops_per_s,omitempty"`
 
-	Headroom    float64 `json:"headroom,omitempty"` // NullOpsPerS over the run's result; 0 when there is none
-	ClientBound bool    `json:"client_bound"`       // Headroom is below 1.5
-	Note        string  `json:"note,omitempty"`     // what was not measured and why, in words
+	Headroom    float64 `json:"headroom,omitempty"`   // NullOpsPerS over the run's result; 0 when there is none
+	ClientBound bool    `json:"client_bound"`         // Headroom is below 1.5, and no link is full
+	NotUsable   bool    `json:"not_usable,omitempty"` // NullOpsPerS is below the result: it is no ceiling
+	Note        string  `json:"note,omitempty"`       // what was not measured and why, in words
 }
 
-// Over returns the ceiling with the headroom over a result.
-func (c Ceiling) Over(opsPerS float64) *Ceiling {
-	c.Headroom, c.ClientBound = 0, false
-	if c.NullOpsPerS > 0 && opsPerS > 0 {
-		c.Headroom = c.NullOpsPerS / opsPerS
+// Over returns the ceiling with the headroom over a result. linkIsFull says that a link
+// limits the run: it limits the ceiling alike, so that little headroom is no fault of the
+// clients.
+func (c Ceiling) Over(opsPerS float64, linkIsFull bool) *Ceiling {
+	c.Headroom, c.ClientBound, c.NotUsable = 0, false, false
+	if c.NullOpsPerS <= 0 || opsPerS <= 0 {
+		return &c
+	}
+	c.Headroom = c.NullOpsPerS / opsPerS
+	switch {
+	case linkIsFull:
+	case c.Headroom < 1:
+		c.Headroom, c.NotUsable = 0, true
+	default:
 		c.ClientBound = c.Headroom < minHeadroom
 	}
 	return &c
@@ -58,7 +68,10 @@ func (c *Ceiling) String() string {
 		}
 	}
 	text := "ceiling not measured"
-	if c.Headroom > 0 {
+	switch {
+	case c.NotUsable:
+		text = "ceiling not usable: it is below the result"
+	case c.Headroom > 0:
 		text = fmt.Sprintf("harness ceiling %.2fx", c.Headroom)
 	}
 	if c.ClientBound {

@@ -71,8 +71,8 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
 	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
-	// 20 s leave enough samples, of one a second, to judge.
-	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors", atLeast(20*time.Second))
+	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.
+	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors; at least 1m", atLeast(time.Minute))
 	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
 	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
 		if text != "true" && text != "quick" {

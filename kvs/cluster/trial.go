@@ -36,9 +36,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
-	if run.Verdict = verdict.Judge(&run); run.Verdict.Valid && ceiling != nil {
-		run.Ceiling = ceiling.Over(run.OpsPerS)
-	}
+	run.Verdict = verdict.Judge(&run)
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)
 		led.Explain(j.stderr, err)
@@ -46,6 +44,9 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run.Latency = led.Quantiles(run)
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
+	}
+	if run.Verdict.Valid && ceiling != nil {
+		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, led.Setup)
 	}
 	written := errors.Join(writeResult(j.dir, run), led.SaveViolations())
 	if err == nil && written != nil {

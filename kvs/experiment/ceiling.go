@@ -16,11 +16,16 @@ const nullEngine = "null"
 
 // A ceiling's window is a tenth of the run's, within these bounds. Its warm-up serves
 // caches and connections only. Two digits of one figure are enough, and the run waits
-// for it.
+// for it. Both are longer where the ceiling's own calls are, because a window of few calls
+// counts some that it does not contain.
 const (
 	shortestCeiling = 500 * time.Millisecond
 	longestCeiling  = time.Second
 	ceilingWarmUp   = 300 * time.Millisecond
+	callsToWarmUp   = 2
+	callsToMeasure  = 10
+
+	longestRepeat = 5 * time.Second // the longest window of a ceiling that is measured again
 )
 
 // storeOverhead is the memory of a record beside its value in the largest engine: its
@@ -35,9 +40,39 @@ type Overlay struct {
 	Client     change
 	NoServers  bool
 	Judge      func(*metrics.Run) metrics.Verdict
-	StoreBytes uint64   // that each client stores
-	Lengths    []string // client arguments: the ceiling's warm-up and window
-	Impossible error    // why the run has no such ceiling; may be nil
+	StoreBytes uint64        // that each client stores
+	Impossible error         // why the run has no such ceiling; may be nil
+	run        time.Duration // the run's own window; 0 or less if unknown
+}
+
+// Lengths returns the client arguments that set the ceiling's warm-up and window, if a
+// call takes this long; 0 if it is not known.
+func (o Overlay) Lengths(call time.Duration) []string {
+	return lengths(max(ceilingWarmUp, callsToWarmUp*call), max(ceilingWindow(o.run), callsToMeasure*call))
+}
+
+// Again returns the lengths of a second measurement, for a ceiling below the run's result:
+// those of the run, up to 5 s.
+func (o Overlay) Again() []string {
+	return lengths(2*ceilingWarmUp, max(ceilingWindow(o.run), min(o.run, longestRepeat)))
+}
+
+func lengths(warmUp, window time.Duration) []string {
+	return []string{fmt.Sprintf("-warmup=%g", warmUp.Seconds()), fmt.Sprintf("-secs=%g", window.Seconds())}
+}
+
+// LongCalls returns the length of a call in a ceiling's run whose window held too few of
+// them; 0 if they were enough, or if the run does not say it. No operation at all means
+// calls as long as the run's own window.
+func (o Overlay) LongCalls(run metrics.Run) time.Duration {
+	call := time.Duration(run.Latency[metrics.CallLatency].Mean * float64(time.Microsecond))
+	if run.Ops == 0 && o.run > 0 {
+		call = o.run / callsToMeasure
+	}
+	if callsToMeasure*call <= ceilingWindow(o.run) {
+		return 0
+	}
+	return call
 }
 
 // change holds the flags that a ceiling removes from a command line, and the arguments
@@ -58,11 +93,11 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break. -check is the flag's name in earlier programs too.
 	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
-	short := []string{fmt.Sprintf("-warmup=%g", ceilingWarmUp.Seconds()), fmt.Sprintf("-secs=%g", ceilingWindow(client.Length("secs")).Seconds())}
+	window := client.Length("secs")
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
-		Client: loop, Lengths: short, Judge: verdict.Judge,
+		Client: loop, run: window, Judge: verdict.Judge,
 	}
 	if client.Is("dedup") {
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
@@ -71,12 +106,12 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (client.Number("value-size") + storeOverhead),
-		Client: change{loop.Drop, own}, Lengths: short,
+		Client: change{loop.Drop, own}, run: window,
 	}
 	wire := Overlay{
 		Name: "wire", Folder: "ceiling-wire", Judge: verdict.JudgeRepeat,
 		Server: change{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
-		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, Lengths: short, Impossible: null.Impossible,
+		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, run: window, Impossible: null.Impossible,
 	}
 	if client["batch"] == "auto" {
 		wire.Impossible = errors.New("with -batch auto calls have no size of their own")

@@ -25,6 +25,9 @@ func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	return b
 }
 
+// LinkIsFull reports whether a link carries what it can. b may be nil.
+func LinkIsFull(b *metrics.Bottleneck) bool { return b != nil && b.Figures.LinkPercent >= fullLink }
+
 // diagnosis is a run that the rules examine.
 type diagnosis struct {
 	run      metrics.Run

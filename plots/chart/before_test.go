@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -18,7 +19,9 @@ import (
 
 // The curves of three folders that an older version wrote (a run, two trials, a
 // sweep of batch) keep the points that the older version drew: testdata/before.zip
-// holds the folders and, in curves.json, the points.
+// holds the folders and, in curves.json, the points. The older version drew the
+// part-seconds at the ends of the window and of the drain too: a curve over time may lack its
+// last point or two.
 func TestOlderFoldersKeepTheirCurves(t *testing.T) {
 	dir := t.TempDir()
 	archive, err := zip.OpenReader(filepath.Join("testdata", "before.zip"))
@@ -39,7 +42,11 @@ func TestOlderFoldersKeepTheirCurves(t *testing.T) {
 		t.Fatalf("curves %q, want %q", a, b)
 	}
 	near := func(a, b plotter.XY) bool { return math.Abs(a.X-b.X) < 1e-9 && math.Abs(a.Y-b.Y) <= 1e-9*math.Abs(b.Y) }
+	overTime := regexp.MustCompile("^(throughput|cpu|memory|received|sent|total) ")
 	for name, points := range want {
+		if overTime.MatchString(name) {
+			points = points[:min(max(len(got[name]), len(points)-2), len(points))]
+		}
 		if !slices.EqualFunc(got[name], points, near) {
 			t.Errorf("%s has the points %v, want %v", name, got[name], points)
 		}

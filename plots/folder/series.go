@@ -21,7 +21,8 @@ type Series struct {
 }
 
 // Series returns a quantity over time: operations of each client, and what each node
-// used. A sample without the quantity has no point.
+// used. A sample without the quantity has no point, nor has the part-second at the end of
+// the window or of the drain: its rate says little.
 func (r *Run) Series(q Quantity) []Series {
 	var all []Series
 	for _, log := range r.Logs {
@@ -34,7 +35,7 @@ func (r *Run) Series(q Quantity) []Series {
 		}
 		one := Series{Node: log.Node, Role: log.Role}
 		for _, s := range samples {
-			if y := s.Values[q]; !math.IsNaN(y) {
+			if y := s.Values[q]; !math.IsNaN(y) && !s.isRest() {
 				one.Points = append(one.Points, plotter.XY{X: r.seconds(s.Time) - s.LengthS/2, Y: y})
 			}
 		}
@@ -43,24 +44,44 @@ func (r *Run) Series(q Quantity) []Series {
 	return all
 }
 
+// isRest reports whether the sample is the rest of less than half a second that the end
+// of the window or of the drain has cut off.
+func (s Sample) isRest() bool {
+	return s.LengthS < 0.5 && (s.Phase == metrics.Window || s.Phase == metrics.Drain || s.Phase == metrics.Done)
+}
+
 // TotalThroughput returns the operations per second of all clients together,
 // in whole seconds before and after the window's start; of a long run, in steps of
 // several. Clients report at different moments, so each interval's operations are
-// spread evenly over the steps that it touches; the sum of the points times the
-// step is exactly the sum of all operations.
+// spread evenly over the steps that it touches; the sum of the points times the step is
+// exactly the sum of all operations, but for a last step in which no client worked to
+// its end: it has no point.
 func (r *Run) TotalThroughput() plotter.XYs {
 	step := r.Step()
-	ops := map[int]float64{} // by step
-	for _, i := range r.clientIntervals() {
-		end := r.seconds(i.Time) / step
-		start := end - i.LengthS/step
-		for s := int(math.Floor(start)); float64(s) < end; s++ {
-			share := min(end, float64(s+1)) - max(start, float64(s))
-			ops[s] += i.Values[OpsPerS] * share
+	ops, most := map[int]float64{}, map[int]float64{} // by step; most: the longest share of it that a client worked
+	for _, log := range r.Logs {
+		if log.Role != metrics.Client {
+			continue
+		}
+		worked := map[int]float64{}
+		for _, i := range log.Intervals {
+			end := r.seconds(i.Time) / step
+			start := end - i.LengthS/step
+			for s := int(math.Floor(start)); float64(s) < end; s++ {
+				share := min(end, float64(s+1)) - max(start, float64(s))
+				ops[s] += i.Values[OpsPerS] * share
+				worked[s] += share
+				most[s] = max(most[s], worked[s])
+			}
 		}
 	}
+	steps := slices.Sorted(maps.Keys(ops))
+	const whole = 0.9 // an interval ends some milliseconds late
+	if last := len(steps) - 1; last > 0 && most[steps[last]] < whole {
+		steps = steps[:last]
+	}
 	var total plotter.XYs
-	for _, s := range slices.Sorted(maps.Keys(ops)) {
+	for _, s := range steps {
 		total = append(total, plotter.XY{X: (float64(s) + 0.5) * step, Y: ops[s]})
 	}
 	return total

@@ -67,8 +67,11 @@ func TestTotalThroughputSpreadsIntervals(t *testing.T) {
 	// Of b: 20 of the first 40 fall before 0, 300 of 400 before 1, 60 of 80
 	// before 2.
 	wantPoints(t, "total", twoClients().TotalThroughput(), plotter.XYs{
-		{X: -0.5, Y: 50 + 20}, {X: 0.5, Y: 100 + 20 + 300}, {X: 1.5, Y: 200 + 100 + 60}, {X: 2.5, Y: 20},
-	})
+		{X: -0.5, Y: 50 + 20}, {X: 0.5, Y: 100 + 20 + 300}, {X: 1.5, Y: 200 + 100 + 60},
+	}) // a quarter of the last second is no point
+	short := twoClients()
+	short.Logs[1].Intervals = append(short.Logs[1].Intervals, interval(2.3, 0.3, 90, metrics.Window))
+	wantPoints(t, "a", short.Series(OpsPerS)[0].Points, twoClients().Series(OpsPerS)[0].Points)
 }
 
 func TestTotalThroughputKeepsEveryOperation(t *testing.T) {
