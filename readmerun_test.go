@@ -74,7 +74,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", line, err, out)
 			}
-			if said := regexp.MustCompile(`\n(CLIENT-BOUND: )?harness ceiling .*\n(limited by|cannot tell) `); plain && !said.Match(out) {
+			if said := regexp.MustCompile(`(?s)\nlimit    .*\sharness\s+ceiling\s`); plain && !said.Match(out) {
 				t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
 			}
 			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--preflight") && !strings.Contains(line, "--reap")

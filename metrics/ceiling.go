@@ -12,6 +12,10 @@ import (
 // much time, their results still differ by a fifth.
 const minHeadroom = 1.5
 
+// leastUsable is the headroom below which a ceiling is none. Two short runs of one
+// configuration differ by as much as that.
+const leastUsable = 0.95
+
 // Ceiling is the throughput of a run's clients and network with a store that costs
 // nothing. It is measured before the run, the same way on the same nodes.
 type Ceiling struct {
@@ -28,7 +32,7 @@ type Ceiling struct {
 
 	Headroom    float64 `json:"headroom,omitempty"`   // NullOpsPerS over the run's result; 0 when there is none
 	ClientBound bool    `json:"client_bound"`         // Headroom is below 1.5, and no link is full
-	NotUsable   bool    `json:"not_usable,omitempty"` // NullOpsPerS is below the result: it is no ceiling
+	NotUsable   bool    `json:"not_usable,omitempty"` // NullOpsPerS is clearly below the result: it is no ceiling
 	Note        string  `json:"note,omitempty"`       // what was not measured and why, in words
 }
 
@@ -43,7 +47,7 @@ func (c Ceiling) Over(opsPerS float64, linkIsFull bool) *Ceiling {
 	c.Headroom = c.NullOpsPerS / opsPerS
 	switch {
 	case linkIsFull:
-	case c.Headroom < 1:
+	case c.Headroom < leastUsable:
 		c.Headroom, c.NotUsable = 0, true
 	default:
 		c.ClientBound = c.Headroom < minHeadroom

@@ -15,6 +15,7 @@ func TestCeilingOver(t *testing.T) {
 		{Ceiling{NullOpsPerS: 3e6}.Over(0, false), "ceiling not measured (null engine 3M ops/s)"},
 		{Ceiling{Note: "--no-ceiling"}.Over(2e6, false), "ceiling not measured: --no-ceiling"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false), "ceiling not usable: it is below the result (null engine 3M ops/s)"},
+		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, false), "CLIENT-BOUND: harness ceiling 0.97x (null engine 2.9M ops/s)"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(2.9e6, true), "harness ceiling 1.03x (null engine 3M ops/s)"},
 		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, true), "harness ceiling 0.97x (null engine 2.9M ops/s)"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false).Over(1e6, false), "harness ceiling 3.00x (null engine 3M ops/s)"},

@@ -40,6 +40,12 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if len(kinds) == 0 {
 		return nil, nil
 	}
+	if show := setup.Show; show != nil {
+		setup.Show = func(s trial.Status) {
+			s.Left += at.length()
+			show(s)
+		}
+	}
 	done, err := experiment.Run(ctx, kinds, nil, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return append(done, known.reach(ctx, kinds[group[0].Number-1], at, setup)), nil
 	})
@@ -56,7 +62,6 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 	if known, ok := known[key]; ok {
 		return known
 	}
-	fmt.Fprintf(setup.Stderr, "first the ceiling, %s (--no-ceiling leaves it out)\n", kind.Name)
 	run, err := tryCeiling(ctx, plan, kind, kind.Lengths(0), setup)
 	if call := kind.LongCalls(run); call > 0 && err == nil {
 		run, _ = tryCeiling(ctx, plan, kind, kind.Lengths(call), setup)
@@ -78,7 +83,6 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 	if known[key].Number > 0 || err != nil { // it was measured again already
 		return c.Over(run.OpsPerS, full)
 	}
-	fmt.Fprintf(setup.Stderr, "the ceiling again, because it is below the result, %s\n", kind.Name)
 	measured, _ := tryCeiling(ctx, plan, kind, kind.Again(), setup)
 	if again := ceilingTrial(measured); again.OpsPerS > c.NullOpsPerS {
 		c.NullOpsPerS = again.OpsPerS
@@ -99,6 +103,12 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
 	led := trial.New(trial.Setup{
 		Plan: plan, Dir: dir, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Stderr: of.Stderr, Preflight: of.Preflight,
+		Show: func(s trial.Status) {
+			if of.Show != nil {
+				s.Phase = "ceiling, " + kind.Name
+				of.Show(s)
+			}
+		},
 	})
 	err = led.Lead(ctx)
 	led.Fill(&run)

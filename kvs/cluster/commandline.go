@@ -56,6 +56,9 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 				if _, unknown := format.UnknownFlag(err, fs, "--"); unknown != nil {
 					err = unknown
 				}
+				if strings.HasPrefix(err.Error(), "flag needs an argument") { // only the last word may
+					err = fmt.Errorf("%s needs a value", args[len(args)-1])
+				}
 				return fmt.Errorf("%w (see --help)", format.WrongValue(err, fs))
 			}
 			if args = fs.Args(); len(args) == 0 {

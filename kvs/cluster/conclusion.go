@@ -5,40 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/plots"
-	"kvlab/plots/compare"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
-func conclude(w io.Writer, scale compare.Scale, dir trial.Folder, run metrics.Run, ended error) error {
+func conclude(w io.Writer, cfg Config, dir trial.Folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 	}
 	text := ""
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
-		text = fmt.Sprintf("%s\n%s\n", labLines(run), plots.Summary(run))
+		text = labLines(run) + "\n"
+		if cfg.Verbose {
+			text += plots.Summary(run) + "\n"
+		}
 	}
-	if run.Check != nil { // what all clients recorded together
-		text += run.Check.Text() + "\n\n"
+	if cfg.Verbose {
+		text += soakText(run)
+		if run.Check != nil { // what all clients recorded together
+			text += run.Check.Text() + "\n\n"
+		}
 	}
-	text += soakText(run)
-	if scale != nil {
-		text += fmt.Sprintf("%s\n\n", scale.GradeRun(run))
+	if cfg.Grade != nil {
+		text += fmt.Sprintf("%s\n\n", cfg.Grade.GradeRun(run))
 	}
-	return finish(w, text, dir, run.Verdict, ended)
+	return finish(w, text, verdict.AnswerOf(run), dir, run.Verdict, ended)
 }
 
-// finish prints a result, its folder and its verdict, and returns the error behind the
+// finish prints a result, its answer and its verdict, and returns the error behind the
 // exit status.
-func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdict, ended error) error {
-	fmt.Fprintf(w, "%slogs %s\nverdict %s\n", result, dir, verdict)
+func finish(w io.Writer, result string, a verdict.Answer, dir trial.Folder, verdict metrics.Verdict, ended error) error {
+	fmt.Fprint(w, result)
+	printAnswer(w, a, dir)
+	fmt.Fprintf(w, "verdict %s\n", verdict)
 	if verdict.Valid {
 		return nil
 	}
@@ -49,7 +57,7 @@ func finish(w io.Writer, result string, dir trial.Folder, verdict metrics.Verdic
 // measurement stands without figures.
 func (l *Launcher) picture(dir trial.Folder) {
 	if _, err := l.draw(string(dir)); err != nil {
-		fmt.Fprintf(l.Stderr, "no pictures: %v\n", err)
+		fmt.Fprintf(l.progress, "no pictures: %v\n", err)
 	}
 }
 
@@ -91,3 +99,37 @@ func soakText(run metrics.Run) string {
 	}
 	return b.String()
 }
+
+// printAnswer prints a result in some eight lines of 80 characters: what it is, what was
+// checked, what limits and what weakens it, where the rest is, and what to do next.
+func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
+	p := painterOf(w)
+	if a.Verdict != "" {
+		colour, head := red, strings.Join(format.NonEmpty(a.Verdict+": "+a.Headline, a.Basis), ", ")
+		if a.Good {
+			colour = green
+		}
+		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(wrap(head, 0, 2), a.Verdict))
+	}
+	line := func(name, colour, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), wrap(text, answerIndent, answerIndent))
+		}
+	}
+	line("rate", bold, a.Rate)
+	line("latency", bold, a.Latency)
+	line("checked", bold, a.Checked)
+	line("limit", bold, a.Limit)
+	for _, r := range a.Reservations {
+		line("but", yellow, r.String())
+	}
+	report, where := dir.Path("report.html"), "report"
+	if _, err := os.Stat(report); err != nil {
+		report, where = string(dir), "logs"
+	}
+	line(where, bold, report)
+	line("next", bold, a.Next)
+}
+
+// answerIndent is the column in which an answer's sentences begin.
+const answerIndent = 9

@@ -35,6 +35,7 @@ type Config struct {
 	Grade     compare.Scale        // the scale of the grade; nil for no grade
 	Reap      bool                 // only end the remains of earlier runs
 	NoCeiling bool                 // no ceiling is measured before the first trial
+	Verbose   bool                 // print every figure, not only the answer
 	SelfTest  *experiment.SelfTest // test the instrument; nil does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
@@ -73,6 +74,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
 	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.
 	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors; at least 1m", atLeast(time.Minute))
+	fs.BoolVar(&cfg.Verbose, "v", false, "print every figure and every trial, not only the answer; the report has them too")
 	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
 	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
 		if text != "true" && text != "quick" {

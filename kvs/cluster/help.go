@@ -5,7 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 )
 
 //go:embed usage.txt
@@ -14,17 +14,20 @@ var usageText string
 //go:embed examples.txt
 var examples string
 
-const statusLine = "\nexit status: 0 verdict VALID, 1 verdict INVALID or failure, 2 bad usage, 130 interrupted\n"
+const statusLine = "\nexit status: 0 VALID, 1 INVALID or failed, 2 bad usage, 130 interrupted\n"
 
-// mainFlags are the flags that the short help shows.
-var mainFlags = []string{"nodes", "local", "secs", "trials", "sweep", "ab", "dry-run", "preflight", "engine", "workload", "batch", "rate"}
-
-// printUsage prints the help: the flags that people set often, or all of them.
+// printUsage prints the help: a screen with the flags that people set often, or all flags.
 func printUsage(fs *flag.FlagSet, all bool, w io.Writer) {
-	fmt.Fprint(w, usageText)
+	if !all {
+		fmt.Fprint(w, usageText, "\n--help all lists every flag and gives more examples\n", statusLine[1:])
+		return
+	}
+	usage, _, _ := strings.Cut(usageText, "\nwhere")
+	fmt.Fprintln(w, usage)
 	for _, group := range []string{"", "servers and clients", "servers", "clients"} {
+		var text strings.Builder
 		shown := flag.NewFlagSet("", flag.ContinueOnError)
-		shown.SetOutput(w)
+		shown.SetOutput(&text)
 		title := fmt.Sprintf("\nflags of %s:\n", group)
 		if group == "" {
 			title = ""
@@ -34,17 +37,18 @@ func printUsage(fs *flag.FlagSet, all bool, w io.Writer) {
 			if program, ok := f.Value.(*programFlag); ok {
 				of = program.of
 			}
-			if of == group && (all || slices.Contains(mainFlags, f.Name)) {
+			if of == group {
 				fmt.Fprint(w, title)
 				title = ""
 				shown.Var(f.Value, f.Name, f.Usage)
 			}
 		})
 		shown.PrintDefaults()
-	}
-	if !all {
-		fmt.Fprint(w, "\n--help all lists every flag and gives more examples\n", statusLine)
-		return
+		const indent = 4 // of package flag
+		for line := range strings.Lines(text.String()) {
+			from := len(line) - len(strings.TrimLeft(line, " \t"))
+			fmt.Fprintln(w, strings.Repeat(" ", min(from, indent))+wrap(line, min(from, indent), indent))
+		}
 	}
 	fmt.Fprint(w, examples, statusLine)
 }

@@ -48,6 +48,7 @@ type Launcher struct {
 	flags    plan.Flags // of Programs, since Run began
 	timeouts trial.Timeouts
 	ceilings ceilings // that Run has measured so far
+	progress *progress
 	draw     func(dir string) (files []string, err error)
 }
 
@@ -72,6 +73,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 // Stdout, the verdict last, and errors on Stderr. When ctx ends, the run ends and leaves
 // no process. ExitStatus interprets the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
+	l.progress = newProgress(l.Stderr)
 	err := l.run(ctx, args)
 	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {
 		fmt.Fprintf(l.Stderr, "run-cluster.sh: %v\n", err)
@@ -135,12 +137,14 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	l.progress.begin(1, 1, at.expected())
 	run, err := l.trial(ctx, job{
-		configuration: at, dir: dir, stderr: l.Stderr,
+		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
 		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
 	})
+	l.progress.end(1)
 	if err == nil {
 		l.picture(dir)
 	}
-	return conclude(l.Stdout, cfg.Grade, dir, run, err)
+	return conclude(l.Stdout, cfg, dir, run, err)
 }

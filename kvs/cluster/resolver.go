@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
@@ -19,6 +20,26 @@ type configuration struct {
 	programs plan.Programs
 	settings map[metrics.Role]metrics.FlagValues // of the programs, final
 	commit   string                              // of the programs
+}
+
+// setupTime is the usual time of a trial before its warm-up, with a ceiling and without.
+const (
+	setupTime    = 4 * time.Second
+	ceilingsTime = 7 * time.Second
+)
+
+// expected estimates how long the first trial takes.
+func (at configuration) expected() time.Duration {
+	if at.cfg.NoCeiling {
+		return at.length()
+	}
+	return ceilingsTime + at.length()
+}
+
+// length estimates how long a trial takes without ceilings.
+func (at configuration) length() time.Duration {
+	client := at.settings[metrics.Client]
+	return setupTime + max(client.Length("warmup"), 0) + max(client.Length("secs"), 0)
 }
 
 // resolver turns an experiment's specs into configurations on the nodes.

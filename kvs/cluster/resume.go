@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
@@ -16,6 +17,7 @@ import (
 // recorded replaces a --resume command line by the one that began the sweep. Any other
 // words of the command line must be those of that one. out is the default of --out.
 func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, []string, error) {
+	verbose := cfg.Verbose
 	dir, err := filepath.EvalSymlinks(cfg.Trials.Resume)
 	if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
@@ -26,7 +28,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	} else if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
 	}
-	rest := without(args, "resume")
+	rest := slices.DeleteFunc(without(args, "resume"), func(word string) bool { return word == "-v" || word == "--v" })
 	if len(rest) == 0 && len(begun.Command) > 0 {
 		rest = begun.Command[1:]
 	}
@@ -38,7 +40,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	if cfg, err = parseArgs(rest, out, flags, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
-	cfg.Trials.Resume = dir
+	cfg.Trials.Resume, cfg.Verbose = dir, verbose
 	return cfg, rest, nil
 }
 

@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/node"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/compare"
@@ -25,11 +25,9 @@ import (
 type series struct {
 	*resolver
 
-	plan  metrics.Sweep
-	kind  experiment.Experiment
-	dir   trial.Folder
-	began time.Time
-	made  int // trials since began
+	plan metrics.Sweep
+	kind experiment.Experiment
+	dir  trial.Folder
 }
 
 // run makes the trials of the experiment that a command line asks for, or those that an
@@ -59,7 +57,6 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	}
 	defer lock.Close() // a nil lock is ignored
 	s.kind = s.experiment()
-	s.began = time.Now()
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
 	})
@@ -187,36 +184,30 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 		if err != nil {
 			return done, err
 		}
-		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.Stderr}
+		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.progress, first: len(done) == 0}
+		if len(trials) == 0 {
+			t.show = s.launcher.progress.show
+			s.launcher.progress.begin(p.Number, p.Of, at.expected())
+		}
 		if err := t.dir.Clear(); err != nil {
 			return done, err
 		}
 		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
-		fmt.Fprintln(s.launcher.Stderr, strings.Join(format.NonEmpty(p.String(), p.Label, s.timeLeft(p.Of-p.Number+1)), ", "))
 		trials = append(trials, t)
 	}
 	runs, errs := s.launcher.runGroup(ctx, trials)
+	s.launcher.progress.end(len(trials))
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
 		return done, plan.ErrInterrupted
 	}
 	for i, p := range group {
 		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
-		if line := s.kind.Record(p, &trial); line != "" {
+		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !trial.Verdict.Valid) {
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = append(done, trial)
 	}
-	s.made += len(group)
 	return done, s.keep(done, false)
-}
-
-// timeLeft estimates how long a number of trials takes from those made so far; "" before
-// the first.
-func (s *series) timeLeft(trials int) string {
-	if s.made == 0 || trials < 1 {
-		return ""
-	}
-	return fmt.Sprintf("about %v left", (time.Since(s.began) / time.Duration(s.made) * time.Duration(trials)).Round(time.Second))
 }
 
 // keep writes the experiment's files.
@@ -241,16 +232,24 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 	if s.cfg.SelfTest == nil && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
 		s.launcher.picture(s.dir)
 	}
-	text, verdict := s.kind.Conclude(done, err)
-	if err == nil {
-		text += s.further(done)
-	} else if verdict == (metrics.Verdict{}) {
-		verdict = trial.VerdictOf(err)
+	text, judged := s.kind.Conclude(done, err)
+	if err != nil && judged == (metrics.Verdict{}) {
+		judged = trial.VerdictOf(err)
 		if s.resumes() {
 			s.explainResume(done)
 		}
 	}
-	return finish(s.launcher.Stdout, text, s.dir, verdict, err)
+	if sweep, ok := s.kind.(experiment.Sweep); ok && err == nil {
+		if !s.cfg.Verbose {
+			text = sweep.Brief(done)
+		}
+		return finish(s.launcher.Stdout, text+s.further(done), s.answer(done), s.dir, judged, err)
+	}
+	a := verdict.Answer{} // the text is the answer
+	if !judged.Valid {
+		a = verdict.AnswerOf(metrics.Run{Verdict: judged})
+	}
+	return finish(s.launcher.Stdout, text, a, s.dir, judged, err)
 }
 
 // explainResume prints the command that continues the experiment.
@@ -263,15 +262,27 @@ func (s *series) explainResume(done []metrics.Trial) {
 	fmt.Fprintf(s.launcher.Stderr, "%s finished, %d to go; go on with: run-cluster.sh --resume %s\n", format.Plural(len(done), "trial"), left, format.QuoteWord(string(s.dir)))
 }
 
-// further returns the comparison of variants and the grade.
+// answer is the answer of a sweep's trials; of a comparison, the ratio is its headline.
+func (s *series) answer(done []metrics.Trial) verdict.Answer {
+	a := verdict.AnswerOfTrials(s.plan, done)
+	if len(s.plan.Variants) == 0 || !a.Good {
+		return a
+	}
+	compared, err := compare.Variants(string(s.dir))
+	if err != nil {
+		a.Headline, a.Basis = fmt.Sprintf("no comparison: %v", err), ""
+		return a
+	}
+	a.Headline, a.Basis = compared.Headline()
+	a.Next = "add -v for both variants in full, or --trials 20 to tell smaller differences apart"
+	return a
+}
+
+// further returns the comparison of variants in full, and the grade.
 func (s *series) further(done []metrics.Trial) string {
 	text := ""
-	if len(s.plan.Variants) > 0 {
-		if compared, err := compare.Variants(string(s.dir)); err != nil {
-			text = fmt.Sprintf("no comparison: %v\n\n", err)
-		} else {
-			text = fmt.Sprintf("%s\n\n", compared)
-		}
+	if compared, err := compare.Variants(string(s.dir)); s.cfg.Verbose && len(s.plan.Variants) > 0 && err == nil {
+		text = fmt.Sprintf("%s\n\n", compared)
 	}
 	if scale := s.cfg.Grade; scale != nil {
 		text += fmt.Sprintf("%s\n\n", scale.GradeTrials(s.plan, done))

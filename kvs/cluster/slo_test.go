@@ -57,7 +57,7 @@ func TestSearchSLO(t *testing.T) {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := tr.stdout.String()
-	m := regexp.MustCompile(`\nslo p99=4ms: kept at ([0-9]+) op/s, broken at ([0-9]+) op/s\nlogs .*\nverdict VALID\n$`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`\nslo p99=4ms: kept at ([0-9]+) op/s, broken at ([0-9]+) op/s\nreport .*\nverdict VALID\n$`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("output:\n%s", out)
 	}

@@ -20,9 +20,11 @@ type job struct {
 	configuration
 	variant string // of a pair: A or B
 	dir     trial.Folder
-	run     metrics.Run    // with what names it
-	stderr  io.Writer      // progress and explanations
-	barrier *trial.Barrier // with the other trial of a pair; nil for none
+	run     metrics.Run        // with what names it
+	stderr  io.Writer          // explanations
+	show    func(trial.Status) // shows the progress; nil: another trial's is shown
+	first   bool               // of the command: the preflight's findings are shown
+	barrier *trial.Barrier     // with the other trial of a pair; nil for none
 }
 
 // trial runs a plan once, with new processes and a new load, and always writes the run's
@@ -66,7 +68,7 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer j.barrier.Drop()
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
-		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
+		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
 		Runner: l.runner(j.cfg, j.programs),
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
@@ -75,7 +77,9 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	found, err := preflight.Run(limited, target)
 	if len(found.Machines) > 0 {
 		setup.Preflight = &found
-		preflight.Report(j.stderr, found)
+		if err != nil || j.first && (j.cfg.Verbose || len(found.Findings) > 0) {
+			preflight.Report(j.stderr, found)
+		}
 	}
 	if err == nil {
 		err = j.barrier.Wait(limited)

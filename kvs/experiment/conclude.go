@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +24,36 @@ func (s Sweep) Conclude(done []metrics.Trial, err error) (string, metrics.Verdic
 		text = totalLines(points[0])
 	}
 	return text + s.notes(points) + "\n", s.verdict(done)
+}
+
+// Brief returns the labs' total line, or a line for each point, in at most 80 columns.
+func (s Sweep) Brief(done []metrics.Trial) string {
+	points := metrics.Summarize(s.Plan, done)
+	if len(s.Plan.Knobs) == 0 {
+		if !points[0].OK() {
+			return ""
+		}
+		total, _, _ := strings.Cut(totalLines(points[0])[1:], "\n")
+		return "\n" + total + "\n\n"
+	}
+	var out strings.Builder
+	out.WriteByte('\n')
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "point\tvalid trials\tops/s\t95 % interval\tlimited by")
+	for _, point := range points {
+		median, interval := "failed", "-"
+		if point.OK() {
+			estimate, ok := point.Estimate()
+			if median = format.Count(estimate.Median); ok {
+				interval = format.Count(estimate.Low) + " to " + format.Count(estimate.High)
+			}
+		}
+		limit, _ := point.Bottleneck()
+		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\t%s\n", format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
+			len(point.Valid), point.Trials(), median, interval, cmp.Or(string(limit), "-"))
+	}
+	table.Flush()
+	return out.String() + "\n"
 }
 
 // totalLines are the labs' total line, with the median of the trials, and its interval. A

@@ -119,6 +119,18 @@ func (c Comparison) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// Headline is the answer in short, and what it is computed from.
+func (c Comparison) Headline() (headline, basis string) {
+	first, answer, _ := strings.Cut(strings.ReplaceAll(c.Results[0].String(), "\n", "; "), "; ")
+	if at := strings.LastIndex(answer, "; "); at >= 0 {
+		answer = answer[at+2:]
+	}
+	if answer == "" { // there is no interval
+		return first, ""
+	}
+	return answer, first
+}
+
 // Result is how one quantity of B compares with that of A.
 type Result struct {
 	CostOf     metrics.Role // the quantity is the processor time per operation of this role; "": operations per second

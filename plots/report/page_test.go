@@ -97,7 +97,7 @@ func reports(t *testing.T, root string) map[string]int {
 
 // limited gives a run what says why it was no faster.
 func limited(r *folder.Run) {
-	r.Ceiling = metrics.Ceiling{NullOpsPerS: 2.5 * r.OpsPerS, InprocOpsPerS: 3 * r.OpsPerS}.Over(r.OpsPerS)
+	r.Ceiling = metrics.Ceiling{NullOpsPerS: 2.5 * r.OpsPerS, InprocOpsPerS: 3 * r.OpsPerS}.Over(r.OpsPerS, false)
 	r.Bottleneck = &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Node: "node2", Sentence: "server CPU 97 % on node2; clients 41 %",
 		Figures: metrics.BottleneckFigures{ServerCPUPercent: 97, ServerCPUNode: "node2", ClientCPUPercent: 41, ClientCPUNode: "node5", HottestServer: 1.18, HottestNode: "node2", OpMicros: 12100, ServerShare: 0.7, WireShare: 0.3}}
 	r.Skew = &metrics.Skew{Law: "-workload YCSB-B -theta 0.99", Router: "fnv", Records: 1000000, TopShare: 0.065, SampledOps: 123456, HitRate: 1,

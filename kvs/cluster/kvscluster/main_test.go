@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -194,5 +195,14 @@ func TestHelp(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), "-workload") || stderr.Len() > 0 {
 		t.Errorf("--help: %v, %q, %q", err, stdout.String(), stderr.String())
+	}
+	all, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--help", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range regexp.MustCompile(`(?m)(?:^|\s)--?([a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1) {
+		if flag[1] != "help" && !regexp.MustCompile(`(?m)^  -`+flag[1]+`( |$)`).Match(all) {
+			t.Errorf("--help shows --%s, which --help all does not", flag[1])
+		}
 	}
 }

@@ -27,7 +27,8 @@ type Setup struct {
 	Runner    *remote.Runner
 	Timeouts  Timeouts
 	Force     <-chan struct{}    // closed to kill instead of waiting; may be nil
-	Stderr    io.Writer          // progress
+	Stderr    io.Writer          // explanations
+	Show      func(Status)       // shows the progress, once a second; may be nil
 	Dir       Folder             // of the trial's files
 	Preflight *metrics.Preflight // nil when it has not come to its end
 	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
@@ -38,8 +39,7 @@ type Setup struct {
 // node. One goroutine owns it.
 type Controller struct {
 	Setup
-	token string    // the run's secret
-	shown time.Time // when the last line of progress was written
+	token string // the run's secret
 
 	ends   time.Time // the trial's deadline; zero for none
 	ticked time.Time // when the launcher last looked at the time
@@ -68,7 +68,7 @@ type Controller struct {
 func New(s Setup) *Controller {
 	now := time.Now()
 	return &Controller{
-		Setup: s, token: rand.Text(), shown: now,
+		Setup: s, token: rand.Text(),
 		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
@@ -101,9 +101,6 @@ func (c *Controller) Lead(ctx context.Context) error {
 		c.dump()
 	}
 	err = errors.Join(err, c.stop())
-	if widthOf(c.Stderr) > 0 {
-		fmt.Fprint(c.Stderr, clearLine)
-	}
 	if unwritten := errors.Join(c.latency.Close(), file.Sync(), file.Close()); unwritten != nil && err == nil {
 		err = fmt.Errorf("the logs cannot be written: %w", unwritten)
 	}
@@ -181,7 +178,9 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 				return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
 			}
 			c.beat()
-			c.show(now)
+			if c.Show != nil {
+				c.Show(c.status(now))
+			}
 		case <-ctx.Done():
 			return c.cut(ctx, late, want)
 		}

@@ -118,22 +118,17 @@ func TestStatus(t *testing.T) {
 	for _, test := range []struct {
 		phase    metrics.Phase
 		extended bool
-		want     string
+		want     Status
 	}{
-		{metrics.Window, false, "[############------------] window 15/30 s"},
-		{metrics.WarmUp, true, "[##################------] warmup 15/20 s"},
-		{metrics.WarmUp, false, "[########################] warmup 15/10 s"},
-		{metrics.Load, false, "load 15 s"},
+		{metrics.Window, false, Status{Phase: "window 15/30 s", Left: 15 * time.Second}},
+		{metrics.WarmUp, true, Status{Phase: "warmup 15/20 s", Left: 35 * time.Second}},
+		{metrics.WarmUp, false, Status{Phase: "warmup 15/10 s", Left: 25 * time.Second}},
+		{metrics.Load, false, Status{Phase: "load 15 s", Left: 40 * time.Second}},
+		{metrics.Drain, false, Status{Phase: "drain 15 s"}},
 	} {
-		c.phase, c.extended = test.phase, test.extended
-		text, share := c.status(c.entered.Add(15 * time.Second))
-		if got, want := bar(text, share, 200), test.want+", 12.4M ops/s, 1 server, 2 clients"; got != want {
-			t.Errorf("bar %q, want %q", got, want)
-		}
-		for _, width := range []int{0, 1, 10, 40} {
-			if got := bar(text, share, width); len(got) != max(width-1, 0) {
-				t.Errorf("the bar of a terminal of %d columns has %d", width, len(got))
-			}
+		c.phase, c.extended, test.want.OpsPerS = test.phase, test.extended, 12.4e6
+		if got := c.status(c.entered.Add(15 * time.Second)); got != test.want {
+			t.Errorf("status %+v, want %+v", got, test.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"sync"
 
 	"kvlab/kvs/cluster/plan"
@@ -23,6 +24,7 @@ type nodeLog struct {
 	text    *os.File // guarded by mu, as all below
 	records *os.File // the .jsonl
 	tail    []string // the last lines, oldest first
+	before  []string // the last lines before the first goroutine's stack; nil without stacks
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist.
@@ -44,6 +46,9 @@ func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
 func (l *nodeLog) line(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.before == nil && stackLine.MatchString(text) {
+		l.before = append([]string{}, l.tail...)
+	}
 	l.tail = append(l.tail[max(0, len(l.tail)+1-tailLines):], text)
 	_, err := fmt.Fprintln(l.text, text)
 	return err
@@ -72,3 +77,18 @@ func (l *nodeLog) last() []string {
 	defer l.mu.Unlock()
 	return append([]string(nil), l.tail...)
 }
+
+// readable returns the last lines of the .log before the goroutines' stacks, oldest first,
+// and whether it has stacks.
+func (l *nodeLog) readable() (lines []string, stacks bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.before != nil {
+		return l.before, true
+	}
+	return append([]string(nil), l.tail...), false
+}
+
+// stackLine matches the first line of a goroutine's stack, as the Go runtime and a node
+// write it, after a SIGQUIT its first line too.
+var stackLine = regexp.MustCompile(`^(stderr: )?(goroutine \d+ .*\[|SIGQUIT: quit)`)

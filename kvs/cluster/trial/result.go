@@ -68,7 +68,7 @@ func VerdictOf(err error) metrics.Verdict {
 }
 
 // Explain writes every fault, and the last log lines of the node that the verdict
-// names. It omits interrupts, failed preflights, which are already reported, and wrong
+// names, before its goroutines' stacks. It omits interrupts, failed preflights, which are already reported, and wrong
 // arguments, which are usage errors.
 func (c *Controller) Explain(w io.Writer, ended error) {
 	var f *plan.Fault
@@ -78,7 +78,14 @@ func (c *Controller) Explain(w io.Writer, ended error) {
 	fmt.Fprintln(w, ended)
 	node := VerdictOf(ended).Node
 	for _, m := range c.processes {
-		if lines := m.log.last(); m.Name == node && len(lines) > 0 {
+		if m.Name != node {
+			continue
+		}
+		lines, stacks := m.log.readable()
+		if name := m.log.text.Name(); stacks {
+			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", name)
+		}
+		if len(lines) > 0 {
 			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
 		}
 	}

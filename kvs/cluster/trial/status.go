@@ -1,0 +1,46 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// Status is the state of a trial under way.
+type Status struct {
+	Phase   string        // "window 12/30 s"
+	Left    time.Duration // until its clients have drained; the time of a load is not known, and not in it
+	OpsPerS float64       // of all clients in their last interval
+	P99     *float64      // of the calls in the window so far, in us; nil if they are too few
+}
+
+// status returns the state of the trial.
+func (c *Controller) status(now time.Time) Status {
+	clients := c.of(metrics.Client)
+	s := Status{P99: c.latency.Window.Quantiles()[metrics.CallLatency].P99}
+	for _, m := range clients {
+		s.OpsPerS += m.interval.OpsPerS()
+	}
+	settings := clients[0].settings()
+	warmUp, window := max(settings.Length("warmup"), 0), max(settings.Length("secs"), 0)
+	if c.extended {
+		warmUp *= 2
+	}
+	var length time.Duration // of the phase
+	elapsed := now.Sub(c.entered)
+	switch s.Left = warmUp + window; c.phase {
+	case metrics.WarmUp:
+		length, s.Left = warmUp, s.Left-elapsed
+	case metrics.Window:
+		length, s.Left = window, window-elapsed
+	case metrics.Drain, metrics.Done:
+		s.Left = 0
+	}
+	s.Left = max(s.Left, 0)
+	s.Phase = fmt.Sprintf("%s %.0f s", c.phase, elapsed.Seconds())
+	if length > 0 {
+		s.Phase = fmt.Sprintf("%s %.0f/%.0f s", c.phase, elapsed.Seconds(), length.Seconds())
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Answer is a result in a reader's order, in words that the terminal and the report share.
+// Its sentences have no full stop. A part that is empty has nothing to say.
+type Answer struct {
+	Verdict      string // "VALID", "VALID, with 2 reservations", "INVALID"
+	Good         bool
+	Headline     string // the result, or why there is none
+	Basis        string // what the headline is computed from
+	Rate         string // why total and the servers' medians differ
+	Latency      string
+	Checked      string // what was checked
+	Limit        string // what limits the result
+	Reservations []Reservation
+	Next         string // what to do next
+}
+
+// Reservation weakens a VALID result.
+type Reservation struct {
+	Name string // one for each kind, such as CLIENT-BOUND
+	Text string
+	Do   string // what to do about it
+}
+
+// String is the reservation as a sentence, with what to do.
+func (r Reservation) String() string {
+	return fmt.Sprintf("%s: %s (%s)", r.Text, r.Do, r.Name)
+}
+
+// AnswerOf is the answer of one run that was judged.
+func AnswerOf(run metrics.Run) Answer {
+	if !run.Verdict.Valid {
+		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: inspect(run)}
+		if run.Verdict == Ceiling {
+			a.Basis, a.Limit = fmt.Sprintf("%s ops/s without a store", format.Count(run.OpsPerS)), limitOf(run)
+			a.Next = "choose an -engine that stores, for a result"
+		}
+		return a
+	}
+	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: rateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a.Verdict = validWith(len(a.Reservations))
+	a.Headline = format.Count(run.OpsPerS) + " ops/s"
+	a.Basis = fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
+	a.Next = "add --trials 6, for a median with its 95 % interval"
+	if run.Nodes != nil && run.Nodes[0].Soak != nil {
+		a.Next = "read the soak's figure in the report: flat lines are good"
+	}
+	return a
+}
+
+// validWith is the verdict's words with a number of reservations.
+func validWith(reservations int) string {
+	if reservations == 0 {
+		return "VALID"
+	}
+	return "VALID, with " + format.Plural(reservations, "reservation")
+}
+
+// because is the reason of a verdict in words.
+func because(v metrics.Verdict) string {
+	if v.Node == "" {
+		return v.Reason
+	}
+	return v.Reason + " (" + v.Node + ")"
+}
+
+// inspect names the log to read after a run that is INVALID because of a node.
+func inspect(run metrics.Run) string {
+	for _, node := range run.Nodes {
+		if node.Name == run.Verdict.Node {
+			return fmt.Sprintf("read kvs%s-%s.log; docs/measuring.md explains each check", node.Role, node.Name)
+		}
+	}
+	return ""
+}
+
+// rateOf compares the window's mean, which is total, with the sum of the servers' medians,
+// which the labs' report-tput.py prints; "" without medians.
+func rateOf(run metrics.Run) string {
+	sum := 0.0
+	for _, server := range run.Servers() {
+		if server.MedianOpsPerS == nil {
+			return ""
+		}
+		sum += *server.MedianOpsPerS
+	}
+	if sum == 0 || run.OpsPerS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a mean; the labs' sum of medians, %s (%+.1f %%), skips slow seconds",
+		format.Count(sum), 100*(sum/run.OpsPerS-1))
+}
+
+// latencyOf has the main percentiles: of operations from when they were due in an open
+// loop, of calls in a closed one.
+func latencyOf(run metrics.Run) string {
+	name, loop := metrics.CallLatency, "of a call; closed loop"
+	if run.Offered != nil {
+		name, loop = metrics.OpLatency, fmt.Sprintf("of an operation, from when it was due; %s ops/s offered", format.Count(run.Offered.OpsPerS))
+	}
+	q := run.Latency[name]
+	if q.Refused != "" {
+		return "n/a: " + q.Refused
+	}
+	var parts []string
+	for i, us := range q.All() {
+		if us != nil && metrics.QuantileNames[i] != "p90" {
+			parts = append(parts, metrics.QuantileNames[i]+" "+format.Milliseconds(*us))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + " ms " + loop
+}
+
+// checkedOf says what was checked and found right.
+func checkedOf(run metrics.Run) string {
+	var v metrics.Verification
+	loaded, verified := uint64(0), uint64(0)
+	for _, client := range run.Summaries(metrics.Client) {
+		v.Add(client.Verification)
+		for _, peer := range client.Peers {
+			loaded += peer.Load.Puts
+		}
+		if client.Check != nil {
+			verified += client.Check.Ops
+		}
+	}
+	if run.Check != nil {
+		verified += run.Check.Ops
+	}
+	parts := []string{"client and server counts equal"}
+	if loaded > 0 {
+		parts = append(parts, fmt.Sprintf("%s records read back", format.Count(float64(loaded))))
+	}
+	if v.Checked > 0 {
+		parts = append(parts, fmt.Sprintf("%s values right", format.Count(float64(v.Checked))))
+	}
+	if verified > 0 {
+		parts = append(parts, fmt.Sprintf("%s operations linearizable", format.Count(float64(verified))))
+	}
+	if run.Nodes != nil && run.Nodes[0].Soak != nil {
+		parts = append(parts, fmt.Sprintf("no process grew in %.0f s", run.Nodes[0].Soak.LengthS))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// limitOf is what limits a run, in short, and how much more the harness could do.
+func limitOf(run metrics.Run) string {
+	var parts []string
+	if b := run.Bottleneck; b != nil {
+		first, rest, _ := strings.Cut(strings.TrimPrefix(b.Sentence, "limited by "), "; ")
+		if parts = append(parts, first); b.Kind == metrics.LimitConcurrency {
+			advice, _, _ := strings.Cut(rest, "; ")
+			parts = append(parts, advice)
+		}
+	}
+	if run.Ceiling != nil && run.Ceiling.Headroom > 0 {
+		parts = append(parts, fmt.Sprintf("harness ceiling %.2fx", run.Ceiling.Headroom))
+	}
+	return strings.Join(format.NonEmpty(parts...), "; ")
+}

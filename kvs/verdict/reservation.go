@@ -1,0 +1,73 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// reservationsOf lists what weakens a VALID run, the gravest first.
+func reservationsOf(run metrics.Run) (all []Reservation) {
+	add := func(holds bool, name, do, layout string, args ...any) {
+		if holds {
+			all = append(all, Reservation{Name: name, Text: fmt.Sprintf(layout, args...), Do: do})
+		}
+	}
+	saturated := run.Offered.Saturated(run.Ops)
+	add(saturated != "", "SATURATED", "offer a lower -rate", "the store did not keep up: %s", strings.TrimPrefix(saturated, "saturated: "))
+	if c := run.Ceiling; c != nil {
+		add(c.ClientBound, "CLIENT-BOUND", "use more client nodes, or larger batches", "the same clients reach only %.2fx this rate without a store", c.Headroom)
+		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is below the result, measured twice")
+	}
+	if w := run.WarmUp; w != nil {
+		add(!w.Stationary, "NON-STATIONARY", "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
+	}
+	if b := run.Bottleneck; b != nil {
+		add(b.Kind == metrics.LimitOther, "OTHER WORK", "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
+	}
+	if r := run.Retries; r != nil {
+		add(true, "RETRIES", "see the clients' logs", "%s", r)
+	}
+	if step := run.Preflight.StepText(); step != "" {
+		add(true, "CLOCK SET", "let chrony or ntpd slew", "%s", step)
+	}
+	all = append(all, findingsOf(run)...)
+	add(run.Lab != nil, "LAB", "use a real cluster for a number to publish", "the hosts were virtual, on one machine")
+	add(run.Lab == nil && OneMachine(run.Nodes), "ONE MACHINE", "use --nodes for a number to publish, or --ab to compare here", "servers and clients shared one machine")
+	return all
+}
+
+// findingsOf has a reservation for each kind of warning that the preflight gave.
+func findingsOf(run metrics.Run) (all []Reservation) {
+	if run.Preflight == nil {
+		return nil
+	}
+	nodes := map[string]int{} // with a finding of the kind
+	for _, f := range run.Preflight.Findings {
+		if nodes[f.Fact]++; nodes[f.Fact] > 1 {
+			continue
+		}
+		do := "see docs/cluster.md"
+		if f.Type != "" {
+			do = "type " + f.Type
+		}
+		all = append(all, Reservation{Name: f.Fact, Text: format.OneLine(f.Node + " " + f.Text), Do: do})
+	}
+	for i, r := range all {
+		if n := nodes[r.Name]; n > 1 {
+			all[i].Text += fmt.Sprintf(", and likewise on %s", format.Plural(n-1, "other node"))
+		}
+	}
+	return all
+}
+
+// OneMachine reports whether all of several nodes say that they were on the same
+// machine.
+func OneMachine(nodes []metrics.RunNode) bool {
+	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
+		return node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
+	})
+}

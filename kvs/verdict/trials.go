@@ -1,0 +1,166 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+)
+
+// AnswerOfTrials is the answer of trials that were made by a plan, of which some may be
+// left. Reservations about a trial come from its Trial.Run, if there is one.
+func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
+	points := metrics.Summarize(plan, done)
+	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	a := Answer{Reservations: reservationsOfTrials(plan, points)}
+	switch left := len(plan.Order) - len(done); {
+	case len(failed) > 0:
+		return Answer{Verdict: "INVALID", Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
+			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict))}
+	case left > 0:
+		a.Verdict = fmt.Sprintf("INCOMPLETE, %d of %s made", len(done), format.Plural(len(plan.Order), "trial"))
+	default:
+		a.Good, a.Verdict = true, validWith(len(a.Reservations))
+	}
+	best, ok := bestOf(points)
+	if !ok {
+		a.Headline = "no result"
+		return a
+	}
+	estimate, bounded := best.Estimate()
+	a.Headline, a.Basis = scalingOf(plan, points)
+	if a.Headline == "" {
+		a.Headline, a.Basis = format.Count(estimate.Median)+" ops/s", estimateWords(estimate)
+		if len(points) > 1 {
+			a.Headline += " at " + metrics.PointName(plan.Knobs, best.Values)
+			a.Basis = fmt.Sprintf("the best of %s: %s", format.Plural(len(points), "point"), a.Basis)
+		}
+	}
+	a.Latency, a.Limit = latencyOfPoint(best), limitOfPoint(best)
+	a.Checked = fmt.Sprintf("%s, each with equal client and server counts and right values", format.Plural(len(done), "trial"))
+	a.Next = "add --ab to compare two versions by pairs of trials"
+	if !bounded {
+		a.Next = "add --trials 6, for medians with 95 % intervals"
+	}
+	return a
+}
+
+// bestOf is the point with the highest median, and false if no point has a result.
+func bestOf(points []metrics.Point) (best metrics.Point, ok bool) {
+	points = slices.DeleteFunc(slices.Clone(points), func(p metrics.Point) bool { return !p.OK() })
+	if len(points) == 0 {
+		return best, false
+	}
+	return slices.MaxFunc(points, func(a, b metrics.Point) int {
+		return cmp.Compare(stats.Median(a.Rates()), stats.Median(b.Rates()))
+	}), true
+}
+
+// estimateWords is how sure a median is.
+func estimateWords(e stats.Estimate) string {
+	if e.Coverage == 0 {
+		return fmt.Sprintf("the median of %s, too few for a 95 %% interval, which needs 6", format.Plural(e.N, "trial"))
+	}
+	return fmt.Sprintf("the median of %s; %.1f %% interval %s to %s, half-width %.2g %%",
+		format.Plural(e.N, "trial"), 100*e.Coverage, format.Count(e.Low), format.Count(e.High), 100*e.HalfWidth())
+}
+
+// scalingOf is how the throughput grows with a number of nodes, servers or clients; "" for
+// other plans.
+func scalingOf(plan metrics.Sweep, points []metrics.Point) (headline, basis string) {
+	if len(plan.Knobs) != 1 || !slices.Contains([]string{"nodes", "servers", "clients"}, plan.Knobs[0].Name) {
+		return "", ""
+	}
+	number := func(p metrics.Point) float64 {
+		n, _ := strconv.ParseFloat(p.Values[0], 64) // the launcher has checked it
+		return n
+	}
+	points = slices.DeleteFunc(slices.Clone(points), func(p metrics.Point) bool { return !p.OK() })
+	slices.SortFunc(points, func(a, b metrics.Point) int { return cmp.Compare(number(a), number(b)) })
+	if len(points) < 2 {
+		return "", ""
+	}
+	least, most := points[0], points[len(points)-1]
+	growth := stats.Median(most.Rates()) / stats.Median(least.Rates())
+	headline = fmt.Sprintf("%.2fx from %s to %s %s", growth, least.Values[0], most.Values[0], plan.Knobs[0].Name)
+	basis = fmt.Sprintf("%s to %s ops/s, %.0f %% of linear growth", format.Count(stats.Median(least.Rates())), format.Count(stats.Median(most.Rates())),
+		100*growth*number(least)/number(most))
+	return headline, basis
+}
+
+// latencyOfPoint has the medians of the trials' percentiles.
+func latencyOfPoint(p metrics.Point) string {
+	var parts []string
+	for _, quantile := range []struct {
+		name string
+		of   func(metrics.Trial) *float64
+	}{{"p50", func(t metrics.Trial) *float64 { return t.P50 }}, {"p99", func(t metrics.Trial) *float64 { return t.P99 }}} {
+		var values []float64
+		for _, trial := range p.Valid {
+			if us := quantile.of(trial); us != nil {
+				values = append(values, *us)
+			}
+		}
+		if len(values) == len(p.Valid) {
+			parts = append(parts, quantile.name+" "+format.Milliseconds(stats.Median(values)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + " ms of a call, the medians of the trials"
+}
+
+// limitOfPoint is what limits most trials of a point.
+func limitOfPoint(p metrics.Point) string {
+	var parts []string
+	switch limit, n := p.Bottleneck(); {
+	case limit == "":
+	case n == len(p.Valid):
+		parts = append(parts, string(limit))
+	default:
+		parts = append(parts, fmt.Sprintf("%s, in %d of %s", limit, n, format.Plural(len(p.Valid), "trial")))
+	}
+	if h := p.Headroom(); h > 0 {
+		parts = append(parts, fmt.Sprintf("harness ceiling %.2fx", h))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reservationsOfTrials joins the reservations of all valid trials by their kinds, and adds
+// those of the points.
+func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Reservation) {
+	valid, count := 0, map[string]int{}
+	for _, point := range points {
+		for _, trial := range point.Valid {
+			valid++
+			if trial.Run == nil {
+				continue
+			}
+			for _, r := range reservationsOf(*trial.Run) {
+				if count[r.Name]++; count[r.Name] == 1 {
+					all = append(all, r)
+				}
+			}
+		}
+	}
+	for i := range all {
+		if n := count[all[i].Name]; n < valid {
+			all[i].Text = fmt.Sprintf("in %d of %s, such as one in which %s", n, format.Plural(valid, "trial"), all[i].Text)
+		}
+	}
+	for _, point := range points {
+		const chance = 0.01 // of such a warning in a sweep without a trend
+		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(points)) < chance {
+			at := strings.Join(format.NonEmpty("the rates", metrics.PointName(plan.Knobs, point.Values)), " at ")
+			all = append(all, Reservation{Name: "TREND", Do: "warm up longer, or look for what changes",
+				Text: fmt.Sprintf("%s have a trend in the order of the trials (Mann-Kendall p %.2g), and the interval takes them for independent", at, p)})
+		}
+	}
+	return all
+}
