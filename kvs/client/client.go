@@ -17,7 +17,7 @@ import (
 
 // Program is kvsclient.
 var Program = node.Program{
-	Name: "kvsclient", Role: metrics.Client,
+	Name: "kvsclient", Role: metrics.Client, Protocols: wire.Versions,
 	Parse: func(args []string) (*node.Flags, node.Work, error) {
 		c, flags, err := parse(args)
 		return flags, c.run, err

@@ -142,8 +142,9 @@ func (f *Flags) List() []metrics.Flag {
 // usageText is the flag set's own list, with its one-line title.
 func (f *Flags) usageText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s [%s] [flags]\n\n", f.Name(), settingsFlag)
-	fmt.Fprintf(&b, "%s first prints the final value of every flag as JSON and exits.\n\n", settingsFlag)
+	fmt.Fprintf(&b, "usage: %s [%s] [flags]\n       %[1]s %s\n\n", f.Name(), settingsFlag, versionFlag)
+	fmt.Fprintf(&b, "%s first prints the final value of every flag as JSON and exits.\n", settingsFlag)
+	fmt.Fprintf(&b, "%s alone prints the program's version and those of its protocols and exits.\n\n", versionFlag)
 	present := flag.NewFlagSet("", flag.ContinueOnError)
 	present.SetOutput(&b)
 	f.each(func(g *flag.Flag) { present.Var(g.Value, g.Name, g.Usage) })

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 )
 
 // UsageError marks an error as the command line's: exit status 2.
@@ -40,8 +41,9 @@ const (
 
 // A Program is kvsserver or kvsclient.
 type Program struct {
-	Name string
-	Role metrics.Role
+	Name      string
+	Role      metrics.Role
+	Protocols []string // with their versions, that clients and servers speak with each other
 	// Parse parses a command line with Flags.Parse, and returns its flags and the work
 	// that it asks for. The flag -node is the node's name.
 	Parse func(args []string) (*Flags, Work, error)
@@ -61,7 +63,12 @@ const (
 	signalFlag   = "-signal"   // see SignalWords
 	settingsFlag = "-settings" // of a command line
 	listFlag     = "-flags"
+	versionFlag  = "-version"
 )
+
+// protocolVersion is the version of the launcher's protocol. It changes when a launcher
+// can no longer lead a node of an earlier version.
+const protocolVersion = 1
 
 // Main runs p with the process's arguments and streams, and returns the exit status. An
 // error goes to the launcher as the last event, or to stderr as one line.
@@ -80,6 +87,8 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:
 		err = p.describe(nil, func(f *Flags) any { return f.List() }, stdout)
+	case alone && first == versionFlag:
+		fmt.Fprintln(stdout, build.Line(p.Name, append(p.Protocols, fmt.Sprintf("control %d", protocolVersion))...))
 	case alone && first == ReapFlag:
 		var folder string
 		if folder, err = programFolder(os.Executable()); err == nil {

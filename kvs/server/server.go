@@ -10,12 +10,13 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
 // Program is kvsserver.
 var Program = node.Program{
-	Name: "kvsserver", Role: metrics.Server,
+	Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
 	Parse: func(args []string) (*node.Flags, node.Work, error) {
 		c, flags, err := parse(args)
 		return flags, c.run, err

@@ -43,6 +43,9 @@ const (
 	maxHandshake     = 4 << 10 // bytes of one message
 )
 
+// Versions are the versions that the handshake compares.
+var Versions = []string{fmt.Sprintf("wire %d", protocol), fmt.Sprintf("values %d", kvs.ValueFormat)}
+
 // ErrRefused is wrapped by the errors of a refused handshake. Another attempt would be
 // refused again.
 var ErrRefused = errors.New("connection refused by handshake")

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/shirou/gopsutil/v3/cpu"
 	"github.com/shirou/gopsutil/v3/host"
 
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 )
 
 // HostFacts describes this machine and this build. Like Sampler it follows
@@ -38,10 +38,6 @@ func HostFacts() (facts metrics.Host, err error) {
 	if err := cmp.Or(err, nameless, unknown); err != nil {
 		return facts, fmt.Errorf("operating system: %w", err)
 	}
-	commit := ""
-	if build, ok := debug.ReadBuildInfo(); ok {
-		commit = gitCommit(build.Settings)
-	}
 	return metrics.Host{
 		Hostname:             name,
 		CPUModel:             processors[0].ModelName,
@@ -51,24 +47,6 @@ func HostFacts() (facts metrics.Host, err error) {
 		Kernel:               kernel,
 		OS:                   cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
 		GoVersion:            runtime.Version(),
-		GitCommit:            commit,
+		GitCommit:            build.Commit(),
 	}, nil
-}
-
-// gitCommit is the commit that the go command stamped into the binary, with
-// "-dirty" when the work tree had changes; "" for a build outside a work tree.
-func gitCommit(settings []debug.BuildSetting) string {
-	var commit, dirty string
-	for _, s := range settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "-dirty"
-		}
-	}
-	if commit == "" {
-		return ""
-	}
-	return commit + dirty
 }

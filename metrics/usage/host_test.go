@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -32,22 +31,6 @@ func TestHostFactsFollowHostProc(t *testing.T) {
 		}
 		if _, err := HostFacts(); err == nil || !strings.Contains(err.Error(), filepath.Join(proc.dir, file)) {
 			t.Errorf("without %s: error %v", file, err)
-		}
-	}
-}
-
-func TestGitCommit(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		settings []debug.BuildSetting
-		want     string
-	}{
-		{"no work tree", []debug.BuildSetting{{Key: "GOOS", Value: "linux"}}, ""},
-		{"clean", []debug.BuildSetting{{Key: "vcs.revision", Value: "ab12"}, {Key: "vcs.modified", Value: "false"}}, "ab12"},
-		{"changed", []debug.BuildSetting{{Key: "vcs.revision", Value: "ab12"}, {Key: "vcs.modified", Value: "true"}}, "ab12-dirty"},
-	} {
-		if got := gitCommit(tt.settings); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
