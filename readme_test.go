@@ -118,7 +118,7 @@ func planned(command string) (line, want string) {
 	}
 	// A node's name must resolve, which an address does; a commit would be built.
 	line = nodeName.ReplaceAllString(line, "10.10.1.1$1")
-	return strings.ReplaceAll(line, "commit:HEAD~1", `""`) + " --dry-run", ""
+	return strings.NewReplacer("commit:HEAD~1", `""`, "server:HEAD~1", `""`).Replace(line) + " --dry-run", ""
 }
 
 // checkBenchmark fails unless the package of a go test command has the benchmark that

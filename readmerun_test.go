@@ -48,7 +48,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 				line = strings.Replace(line, "--curve", "--secs 1 --sweep rate=10%,50%", 1)
 			case strings.Contains(line, "--ab"):
 				line = strings.ReplaceAll(line, " --trials 6", "") + " --trials 1"
-				if strings.Contains(line, "commit:") {
+				if strings.Contains(line, "HEAD~1") {
 					commitTwice(t, dir)
 				}
 			case strings.Contains(line, "DedupOnLink"):
@@ -88,7 +88,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 // shorten makes a run as short as it can be, unless the command says itself how
 // long its warm-up is, or how many records it has.
 func shorten(line string) string {
-	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") { // these stand alone
+	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, ".toml") { // these stand alone, or say how long they are
 		return line
 	}
 	const less = "-warmup 0.5 -records 100000"

@@ -9,13 +9,19 @@ import (
 	"kvlab/metrics/stats"
 )
 
+// Schema is the version of the records' form. It changes when a field's meaning does;
+// later fields alone do not change it.
+const Schema = 1
+
 // Run is run.json: the description and the results of one run.
 type Run struct {
-	ID           string     `json:"id"` // the run folder's name
+	Schema       int        `json:"schema,omitempty"` // see Schema; 0 in folders of earlier releases, whose fields mean the same
+	ID           string     `json:"id"`               // the run folder's name
 	Started      time.Time  `json:"started"`
 	Ended        time.Time  `json:"ended"`
 	Command      []string   `json:"command"` // the launcher's argv
 	GitCommit    string     `json:"git_commit"`
+	ServerCommit string     `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed         uint64     `json:"seed"`
 	Workload     FlagValues `json:"workload"`            // the client flags of the classes work and shape, by flag name
 	Lab          *Lab       `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
@@ -23,6 +29,7 @@ type Run struct {
 	Nodes        []RunNode  `json:"nodes"`
 	Together     string     `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
 	Symmetric    bool       `json:"symmetric,omitempty"` // every machine both serves and loads: a separate class
+	Quick        bool       `json:"quick,omitempty"`     // a short look (--quick): a separate class, never ranked against a full run
 	WindowStart  time.Time  `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
 	WindowS      float64    `json:"window_s"`
 	OverlapShare float64    `json:"overlap_share"` // intersection over the shortest window, 0 to 1

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -52,9 +53,46 @@ var VariantNames = []string{"A", "B"}
 
 // Variant is one of the two configurations of a comparison.
 type Variant struct {
-	Args      string          `json:"args"` // launcher flags of this variant alone
-	GitCommit string          `json:"git_commit"`
-	Programs  map[Role]string `json:"programs_sha256"`
+	Args         string          `json:"args"` // launcher flags of this variant alone
+	GitCommit    string          `json:"git_commit"`
+	ServerCommit string          `json:"server_commit,omitempty"` // of the servers' program, where it is another one
+	Programs     map[Role]string `json:"programs_sha256"`
+}
+
+// Source is where a variant's programs come from, if not from the launcher's checkout:
+// the first word of its arguments, as in commit:HEAD~1.
+type Source struct {
+	Kind string // BothPrograms, ServersAlone, or "": the checkout
+	Rev  string // a git revision
+}
+
+// The kinds of a Source, as they are typed.
+const (
+	BothPrograms = "commit:"
+	ServersAlone = "server:"
+)
+
+// SourceOf is the source that the words of a variant's arguments begin with.
+func SourceOf(words []string) Source {
+	for _, kind := range []string{BothPrograms, ServersAlone} {
+		if len(words) > 0 && strings.HasPrefix(words[0], kind) {
+			return Source{kind, strings.TrimPrefix(words[0], kind)}
+		}
+	}
+	return Source{}
+}
+
+// Instrument says whose clients measured the servers of a variant; "" if all programs are
+// those of the launcher's checkout.
+func (v Variant) Instrument() string {
+	short := func(commit string) string { return commit[:min(len(commit), 12)] }
+	switch SourceOf(strings.Fields(v.Args)).Kind {
+	case BothPrograms:
+		return fmt.Sprintf("servers and clients are of commit %s: the instrument differs too (server:REV compares servers by one client)", short(v.GitCommit))
+	case ServersAlone:
+		return fmt.Sprintf("servers are of commit %s, clients of this checkout", short(v.ServerCommit))
+	}
+	return ""
 }
 
 // Knob is what a sweep varies.

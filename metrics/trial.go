@@ -6,6 +6,7 @@ import "time"
 // the sweep's.
 func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	trial := Trial{
+		Schema:       Schema,
 		PlannedTrial: planned,
 		Folder:       folder,
 		Started:      run.Started,
@@ -21,6 +22,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		OpP50:        run.Latency[OpLatency].P50,
 		OpP99:        run.Latency[OpLatency].P99,
 		Verdict:      run.Verdict,
+		Quick:        run.Quick,
 		Run:          &run,
 	}
 	if run.WarmUp != nil {
@@ -53,6 +55,9 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 // Stamps are warnings shown beside the verdict of a VALID trial.
 func (t Trial) Stamps() []string {
 	var stamps []string
+	if t.Quick {
+		stamps = append(stamps, "QUICK")
+	}
 	if t.NonStationary {
 		stamps = append(stamps, "NON-STATIONARY")
 	}
@@ -65,6 +70,7 @@ func (t Trial) Stamps() []string {
 // Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
 // data point.
 type Trial struct {
+	Schema int `json:"schema,omitempty"` // as in Run
 	PlannedTrial
 	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's
 	Started            time.Time      `json:"started"`
@@ -84,6 +90,7 @@ type Trial struct {
 	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict        `json:"verdict"`
+	Quick              bool           `json:"quick,omitempty"`          // see Run
 	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`

@@ -20,7 +20,7 @@ func TestTrialOf(t *testing.T) {
 		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Kind: LimitClientCPU}, WarmUp: &stats.Stationarity{},
 	}
 	want := Trial{
-		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
+		Schema: Schema, PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
 		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP99: &op99, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
 		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU, Run: &run,
 	}

@@ -1,4 +1,4 @@
-// Package plots draws a run's or a sweep's folder: figures as PNG and SVG, and one
+// Package plots draws a run's or a sweep's folder: figures as PNG, SVG and PDF, and one
 // HTML report.
 //
 // folder reads the folder, chart makes figures of it, figure draws them, report makes
@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -19,7 +21,7 @@ import (
 	"kvlab/plots/report"
 )
 
-// Draw writes the figures, as PNG and SVG, and report.html of a run's or a sweep's
+// Draw writes the figures, as PNG, SVG and PDF, and report.html of a run's or a sweep's
 // folder into the folder itself, and returns the names of the files it wrote. A
 // sweep need not have ended.
 func Draw(dir string) ([]string, error) {
@@ -73,11 +75,23 @@ func loadMany(dirs []string) (d Drawing, err error) {
 	if err != nil {
 		return d, err
 	}
+	isQuick := func(r *folder.Run) bool { return r.Quick }
+	if full := slices.DeleteFunc(slices.Clone(runs), isQuick); len(full) > 0 && len(full) < len(runs) {
+		for _, r := range runs {
+			if r.Quick {
+				d.Notes = append(d.Notes, format.Label(fmt.Sprintf("left out %s: made with --quick, and others were not", r.ID), 300))
+			}
+		}
+		runs = full
+	}
 	sweep := folder.SweepOf(runs)
+	for _, knob := range sweep.Knobs[1:] {
+		d.Notes = append(d.Notes, format.Label(fmt.Sprintf("the runs differ in %s: %s; each is a line of its own", knob.Name, strings.Join(knob.Values, " and ")), 300))
+	}
 	for _, trial := range sweep.Failed() {
 		d.Notes = append(d.Notes, "left out "+format.Label(fmt.Sprintf("%s: %s", trial.Folder, trial.Verdict), 300))
 	}
-	if len(d.Notes) == len(runs) {
+	if len(sweep.Failed()) == len(runs) {
 		return d, errors.New("none of the runs is valid: there is nothing to draw")
 	}
 	d.figures = chart.ScalingFigures(sweep)
@@ -88,7 +102,7 @@ func loadMany(dirs []string) (d Drawing, err error) {
 // the window, the latencies, and the total. Every line ends with a line feed.
 func Summary(run metrics.Run) string { return report.RunSummary(run) }
 
-// Write writes the figures in both formats, and the page report.html unless there is
+// Write writes the figures in all formats, and the page report.html unless there is
 // none, into the folder out. It returns the names of the files.
 func (d Drawing) Write(out string) (files []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -107,7 +121,7 @@ func (d Drawing) Write(out string) (files []string, err error) {
 		return nil
 	}
 	for _, f := range d.figures {
-		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".svg", f.SVG)); err != nil {
+		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".svg", f.SVG), save(f.Name+".pdf", f.PDF)); err != nil {
 			return files, err
 		}
 	}

@@ -30,8 +30,11 @@ func noCeiling(reason string) metrics.Trial {
 // and clocks. A run that is a ceiling itself has none. A failure stands in the
 // ceiling's note; the only error is the end of ctx.
 func (known ceilings) measure(ctx context.Context, at configuration, setup trial.Setup) (*metrics.Ceiling, error) {
-	if at.cfg.NoCeiling {
+	switch {
+	case at.cfg.NoCeiling:
 		return &metrics.Ceiling{Note: "--no-ceiling"}, nil
+	case at.cfg.Quick:
+		return &metrics.Ceiling{Note: "--quick"}, nil
 	}
 	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil

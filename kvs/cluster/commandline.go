@@ -41,7 +41,14 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	if err := text.apply(&cfg.Spec, programs); err != nil {
 		return cfg, err
 	}
-	return cfg, cfg.validate(fs)
+	err = cfg.validate(fs)
+	if cfg.Grade != nil {
+		cfg.ClientArgs = slices.Concat(cfg.Grade.Work.Args(), cfg.ClientArgs)
+	}
+	if cfg.Quick {
+		cfg.ClientArgs = slices.Concat(quickArgs, cfg.ClientArgs)
+	}
+	return cfg, err
 }
 
 // parse reads the flags and words of a command line.

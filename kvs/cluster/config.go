@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,13 +27,16 @@ type Config struct {
 	plan.Spec
 
 	Out       string // folder in which the run folder is made
+	Name      string // the end of the run folder's name; "" for none
+	Quick     bool   // a short run, which is a class of its own
+	Version   bool   // print the launcher's version, start nothing
 	SSHConfig string // ssh -F
 	DryRun    bool   // print the plan, start nothing
 	Preflight bool   // check the nodes, start no run
 	JSON      bool   // print the preflight as JSON
 	Trials    Trials // the trials and their settings
 
-	Grade     compare.Scale        // the scale of the grade; nil for no grade
+	Grade     *compare.Scale       // the scale of the grade; nil for no grade
 	Reap      bool                 // only end the remains of earlier runs
 	NoCeiling bool                 // no ceiling is measured before the first trial
 	Verbose   bool                 // print every figure, not only the answer
@@ -65,8 +69,11 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.Usage = func() {}
 	cfg.nodeFlags(fs)
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
+	parsed(fs, &cfg.Name, "name", "end the run folder's name, which reports show, with this `word`", parseName)
+	fs.BoolVar(&cfg.Quick, "quick", false, "a look in about ten seconds: "+strings.Join(quickArgs, " ")+" unless set, and no ceiling; the result is marked QUICK, and is never ranked against a full run's")
+	fs.BoolVar(&cfg.Version, "version", false, "print the launcher's version; start nothing")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
-	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.txt: lines like 0.4M 80 %", compare.ReadScale)
+	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work; or plots/grades.txt, a scale alone", compare.ReadScale)
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
@@ -126,7 +133,7 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		return nil
 	})
 	parsed(fs, &t.SLO, "slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", experiment.ParseSearch)
-	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs another commit's programs; the order within pairs of trials is random", func(text string) error {
+	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients; the order within pairs of trials is random", func(text string) error {
 		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 		t.Variants = append(t.Variants, metrics.Variant{Args: text})
 		_, _, err := applyVariant(text, plan.Spec{}, programs)
@@ -175,6 +182,20 @@ func atLeast(least time.Duration) func(text string) (time.Duration, error) {
 func parseCores(text string) (string, error) {
 	_, err := node.ParseCores(text)
 	return text, err
+}
+
+// quickArgs are the clients' arguments of --quick, before any others.
+var quickArgs = []string{"-secs=5", "-warmup=1", "-records=100000"}
+
+// runName is the form of --name: safe in a path, a label of a figure, and a shell.
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+
+// parseName checks the end of a run folder's name.
+func parseName(text string) (string, error) {
+	if !runName.MatchString(text) {
+		return "", errors.New("want at most 40 letters, digits, dots, dashes and underscores, the first a letter or a digit")
+	}
+	return text, nil
 }
 
 // parseShare reads a percentage.

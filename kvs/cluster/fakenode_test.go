@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,10 @@ func TestMain(m *testing.M) {
 		json.NewEncoder(os.Stdout).Encode([]metrics.Flag{
 			{Name: "batch"}, {Name: "theta"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
 		})
+		os.Exit(0)
+	}
+	if len(os.Args) == 2 && os.Args[1] == "-version" {
+		fmt.Println("fake v1 go1.26, wire " + cmp.Or(os.Getenv("BUILD"), "1"))
 		os.Exit(0)
 	}
 	// A node built with -race would stay for a second when it is done.

@@ -31,6 +31,7 @@ import (
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 	"kvlab/plots"
 )
 
@@ -91,6 +92,9 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
+	case err == nil && cfg.Version:
+		_, err := fmt.Fprintln(l.Stdout, build.Line("kvscluster"))
+		return err
 	case unknown != nil:
 		return unknown
 	case err != nil:
@@ -133,7 +137,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case cfg.Preflight:
 		return l.preflight(ctx, at)
 	}
-	dir, err := trial.CreateFolder(cfg.Out, time.Now())
+	dir, err := trial.CreateFolder(cfg.Out, cfg.Name, time.Now())
 	if err != nil {
 		return usage(err)
 	}

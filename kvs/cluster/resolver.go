@@ -20,6 +20,7 @@ type configuration struct {
 	programs plan.Programs
 	settings map[metrics.Role]metrics.FlagValues // of the programs, final
 	commit   string                              // of the programs
+	server   string                              // commit of the servers' program, where it is another one
 }
 
 // setupTime is the usual time of a trial before its warm-up, with a ceiling and without.
@@ -76,14 +77,14 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 // configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit}
-	var rev string
+	var from metrics.Source
 	var err error
-	if at.cfg.Spec, rev, err = applyVariant(spec.Args, r.cfg.Spec, r.launcher.flags); err != nil {
+	if at.cfg.Spec, from, err = applyVariant(spec.Args, r.cfg.Spec, r.launcher.flags); err != nil {
 		return at, err
 	}
-	if rev != "" {
-		if at.commit, at.programs, err = r.builds.Programs(ctx, r.launcher.Root, rev); err != nil {
-			return at, err
+	if from.Kind != "" {
+		if err := r.build(ctx, &at, from); err != nil {
+			return at, fmt.Errorf("%s%s: %w", from.Kind, from.Rev, err)
 		}
 	}
 	for _, setting := range spec.Set {
@@ -94,5 +95,25 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
+	if grade := at.cfg.Grade; err == nil && grade != nil {
+		if err = grade.Check(at.settings[metrics.Client]); err != nil {
+			err = fmt.Errorf("--grade: %w", err)
+		}
+	}
 	return at, err
+}
+
+// build gives a configuration the programs of another commit, or its servers'.
+func (r *resolver) build(ctx context.Context, at *configuration, from metrics.Source) error {
+	commit, built, err := r.builds.Programs(ctx, r.launcher.Root, from.Rev)
+	if err != nil {
+		return err
+	}
+	if from.Kind == metrics.BothPrograms {
+		at.commit, at.programs = commit, built
+		return nil
+	}
+	at.server = commit
+	at.programs = plan.Programs{metrics.Server: built[metrics.Server], metrics.Client: r.launcher.Programs[metrics.Client]}
+	return at.programs.SpeakAlike(ctx)
 }

@@ -118,7 +118,7 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 		known = append(known, at)
 	}
 	for i := range s.plan.Variants {
-		s.plan.Variants[i].GitCommit = known[i].commit
+		s.plan.Variants[i].GitCommit, s.plan.Variants[i].ServerCommit = known[i].commit, known[i].server
 		if s.plan.Variants[i].Programs, err = known[i].programs.Sums(); err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (s *series) open() (done []metrics.Trial, lock *os.File, err error) {
 		s.dir = trial.Folder(s.cfg.Trials.Resume)
 		return reopen(s.dir, &s.plan)
 	}
-	if s.dir, err = trial.CreateFolder(s.cfg.Out, s.plan.Started); err != nil {
+	if s.dir, err = trial.CreateFolder(s.cfg.Out, s.cfg.Name, s.plan.Started); err != nil {
 		return nil, nil, usage(err)
 	}
 	s.plan.ID = s.dir.ID()
@@ -192,7 +192,7 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 		if err := t.dir.Clear(); err != nil {
 			return done, err
 		}
-		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Command: s.plan.Command}
+		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, ServerCommit: at.server, Command: s.plan.Command}
 		trials = append(trials, t)
 	}
 	runs, errs := s.launcher.runGroup(ctx, trials)

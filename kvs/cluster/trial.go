@@ -34,7 +34,7 @@ type job struct {
 func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run := j.run
 	run.Started = time.Now()
-	run.Lab = j.cfg.lab()
+	run.Lab, run.Quick = j.cfg.lab(), j.cfg.Quick
 	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)

@@ -27,6 +27,8 @@ var rules = []struct{ flag, excludes, needs string }{
 	{flag: "seed", needs: "sweep curve ab"},
 	{flag: "slo", excludes: "sweep curve trials until resume grade"},
 	{flag: "grade", excludes: "sweep curve"},
+	{flag: "quick", excludes: "secs soak selftest grade"},
+	{flag: "name", excludes: "resume"},
 	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
 	{flag: "selftest", excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
 }

@@ -6,25 +6,24 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"kvlab/kvs/cluster/plan"
-	"kvlab/kvs/cluster/remote"
+	"kvlab/metrics"
 )
 
 // applyVariant overlays the settings of a variant of an A/B comparison on a spec. text has
-// launcher flags that are added to the rest of the command line, and first the git revision
-// of the variant's programs, "" for this checkout's. The variant's arguments come last, so
-// they win. A variant has only flags that define what runs: all variants run on the same
-// nodes and equally often.
-func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec, rev string, err error) {
+// launcher flags that are added to the rest of the command line, and first where the
+// variant's programs come from. The variant's arguments come last, so they win. A variant
+// has only flags that define what runs: all variants run on the same nodes and equally
+// often.
+func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec, from metrics.Source, err error) {
 	words, err := splitWords(text)
 	if err != nil {
-		return s, "", err
+		return s, from, err
 	}
-	if len(words) > 0 && strings.HasPrefix(words[0], remote.CommitPrefix) {
-		if rev, words = strings.TrimPrefix(words[0], remote.CommitPrefix), words[1:]; rev == "" {
-			return s, "", errors.New("commit: needs a git revision, as in commit:HEAD~1")
+	if from = metrics.SourceOf(words); from.Kind != "" {
+		if words = words[1:]; from.Rev == "" {
+			return s, from, fmt.Errorf("%s needs a git revision, as in %[1]sHEAD~1", from.Kind)
 		}
 	}
 	var args argsText
@@ -33,14 +32,14 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	args.specFlags(fs, &s)
 	defineProgramFlags(fs, programs, &args.given)
 	if err := args.parse(fs, words); errors.Is(err, flag.ErrHelp) {
-		return s, "", errors.New("--help stands alone")
+		return s, from, errors.New("--help stands alone")
 	} else if err != nil {
-		return s, "", fmt.Errorf("%w: %s", err, variantForm)
+		return s, from, fmt.Errorf("%w: %s", err, variantForm)
 	}
-	return s, rev, args.apply(&s, programs)
+	return s, from, args.apply(&s, programs)
 }
 
-const variantForm = "a variant has the number of servers and clients, commit:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
+const variantForm = "a variant has the number of servers and clients, commit:REV or server:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value.
 func pairAB(args []string) ([]string, error) {

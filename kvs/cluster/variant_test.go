@@ -60,6 +60,8 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab=2 2"}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
 		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
+		{[]string{"--ab", "", "server:"}, "server: needs a git revision, as in server:HEAD~1"},
+		{[]string{"--ab", "server:no-such", ""}, "--ab, variant A: server:no-such: no such commit in "},
 		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
 		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a variant has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
@@ -197,15 +199,20 @@ func commitRepository(t *testing.T) string {
 	return root
 }
 
-// Programs of two commits are built, run, and gone afterwards, and the checkout has
-// not changed.
-func TestABCommits(t *testing.T) {
+// needGit skips the test on a machine without git.
+func needGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		if os.Getenv("KVLAB_CI") == "1" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+}
+
+// Programs of two commits are built, run, and gone afterwards, and the checkout has
+// not changed.
+func TestABCommits(t *testing.T) {
+	needGit(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	tr := newTrial(t)
@@ -231,7 +238,8 @@ func TestABCommits(t *testing.T) {
 			t.Errorf("trial of variant %s is of commit %s", trial.Point[0], run.GitCommit)
 		}
 	}
-	if out := tr.stdout.String(); !strings.Contains(out, "they differ in git commit: "+a.GitCommit+" and "+b.GitCommit+"\n") {
+	if out := tr.stdout.String(); !strings.Contains(out, "they differ in git commit: "+a.GitCommit+" and "+b.GitCommit+"\n") ||
+		!strings.Contains(out, "\n   servers and clients are of commit "+b.GitCommit[:12]+": the instrument differs too (server:REV compares servers by one client)\n") {
 		t.Errorf("output:\n%s", out)
 	}
 	// Built once more, they are the same.
@@ -253,6 +261,43 @@ func gitSays(t *testing.T, dir string, args ...string) string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// The servers of a commit are measured by this checkout's clients, and by no others.
+func TestABServers(t *testing.T) {
+	needGit(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	tr := newTrial(t)
+	tr.Root = commitRepository(t)
+	if err := tr.compared(context.Background(), "--ab", "", "server:HEAD", "--trials", "1"); err != nil {
+		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
+	}
+	plan, trials := tr.sweepFolder(t)
+	a, b, head := plan.Variants[0], plan.Variants[1], gitSays(t, tr.Root, "rev-parse", "HEAD")
+	if b.ServerCommit != head || b.GitCommit != a.GitCommit || a.ServerCommit != "" {
+		t.Errorf("the variants are %+v and %+v, the commit is %s", a, b, head)
+	}
+	if a.Programs["client"] != b.Programs["client"] || a.Programs["server"] == b.Programs["server"] {
+		t.Errorf("programs %+v, %+v", a.Programs, b.Programs)
+	}
+	for _, trial := range trials {
+		var run metrics.Run
+		if err := json.Unmarshal([]byte(tr.read(t, trial.Folder+"/run.json")), &run); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]string{"A": "", "B": head}[trial.Point[0]]; run.ServerCommit != want {
+			t.Errorf("the servers of variant %s are of commit %q, want %q", trial.Point[0], run.ServerCommit, want)
+		}
+	}
+	if out := tr.stdout.String(); !strings.Contains(out, "\n   servers are of commit "+head[:12]+", clients of this checkout\n") {
+		t.Errorf("output:\n%s", out)
+	}
+	// Servers that speak another version are refused before anything starts.
+	err := tr.compared(context.Background(), "--ab", "server:HEAD~1", "")
+	const want = "--ab, variant A: server:HEAD~1: its servers speak wire 0, this checkout's clients wire 1: commit:REV takes both programs of a commit"
+	if ExitStatus(err) != exitUsage || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
 }
 
 // A commit that does not build is refused with the compiler's word.

@@ -29,8 +29,8 @@ func NewSet() *Set {
 // Names are the names of the distributions, in their order.
 var Names = [...]string{metrics.CallLatency, metrics.OpLatency, metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness}
 
-// all are the distributions in the order of Names.
-func (l *Set) all() [len(Names)]*Distribution {
+// All are the distributions in the order of Names.
+func (l *Set) All() [len(Names)]*Distribution {
 	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
 }
 
@@ -45,7 +45,7 @@ func (l *Set) Add(h metrics.Histogram) error {
 
 // add adds to the distribution of a name.
 func (l *Set) add(name string, d *Distribution) error {
-	for i, mine := range l.all() {
+	for i, mine := range l.All() {
 		if Names[i] == name {
 			mine.Add(d)
 			return nil
@@ -56,8 +56,8 @@ func (l *Set) add(name string, d *Distribution) error {
 
 // join adds all distributions of m.
 func (l *Set) join(m *Set) {
-	theirs := m.all()
-	for i, mine := range l.all() {
+	theirs := m.All()
+	for i, mine := range l.All() {
 		mine.Add(theirs[i])
 	}
 }
@@ -67,7 +67,7 @@ func (l *Set) join(m *Set) {
 func (l *Set) Quantiles() map[string]metrics.Quantiles {
 	calls := uint64(l.Call.TotalCount())
 	quantiles := make(map[string]metrics.Quantiles)
-	for i, d := range l.all() {
+	for i, d := range l.All() {
 		name, samples := Names[i], uint64(d.TotalCount())
 		switch name {
 		case metrics.OpLatency, metrics.WaitLatency:
@@ -117,7 +117,7 @@ func rest(whole, part uint32) uint32 {
 // histograms returns the distributions that are not empty as records' contents.
 func (l *Set) histograms(phase metrics.Phase, startS, lengthS float64) ([]metrics.Histogram, error) {
 	var histograms []metrics.Histogram
-	for i, d := range l.all() {
+	for i, d := range l.All() {
 		if d.empty() {
 			continue
 		}
@@ -131,7 +131,7 @@ func (l *Set) histograms(phase metrics.Phase, startS, lengthS float64) ([]metric
 }
 
 func (l *Set) reset() {
-	for _, d := range l.all() {
+	for _, d := range l.All() {
 		if !d.empty() {
 			d.reset()
 		}

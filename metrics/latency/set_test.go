@@ -73,7 +73,7 @@ func TestPartsAsRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, d := range sum.all() {
+	for i, d := range sum.All() {
 		if d.TotalCount() == 0 {
 			t.Errorf("%s is lost", Names[i])
 		}

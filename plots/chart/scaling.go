@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
@@ -72,7 +73,7 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 	if known, ok := knobWords[knob.Name]; ok {
 		words = known
 	}
-	name := "scaling_" + knob.Name
+	name := "scaling_" + strings.ReplaceAll(knob.Name, " ", "_")
 	if knob.Name == "nodes" {
 		name = "throughput_scaling"
 	}

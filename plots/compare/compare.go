@@ -27,6 +27,7 @@ type Variant struct {
 	Name     string
 	Estimate stats.Estimate
 	Failed   []string // the trials that are not valid, with the reason
+	Programs string   // of other commits, in words; "" for none
 	settings map[string]string
 	runs     []*folder.Run // the valid ones
 }
@@ -46,9 +47,26 @@ func Compare(a, b []string) (c Comparison, err error) {
 			return c, err
 		}
 	}
+	if err := checkRanked(slices.Concat(c.A.runs, c.B.runs)); err != nil {
+		return c, err
+	}
 	c.Results = []Result{resultOf(rates[0], rates[1], false, 0.95)}
 	c.Differ = differing(": ", c.A.settings, c.B.settings)
 	return c, nil
+}
+
+// checkRanked returns an error if some of the runs are quick ones and others are not.
+// They are never ranked against each other.
+func checkRanked(runs []*folder.Run) error {
+	for _, r := range runs {
+		if first := runs[0]; r.Quick != first.Quick {
+			if r.Quick {
+				first, r = r, first
+			}
+			return fmt.Errorf("%s was made with --quick and %s was not: a quick run is never ranked against a full one", first.ID, r.ID)
+		}
+	}
+	return nil
 }
 
 // differing lists the settings that are not the same, each with its values.
@@ -99,6 +117,9 @@ func (c Comparison) String() string {
 	add := func(line string, args ...any) { lines = append(lines, fmt.Sprintf(line, args...)) }
 	for i, variant := range []Variant{c.A, c.B} {
 		add("%c  %s: ops/s %s", 'A'+i, variant.Name, variant.Estimate)
+		if variant.Programs != "" {
+			add("   %s", variant.Programs)
+		}
 		for _, failed := range variant.Failed {
 			add("   not valid, left out: %s", failed)
 		}
@@ -203,6 +224,7 @@ func Variants(dir string) (Comparison, error) {
 				own = append(own, s.Runs[at])
 			}
 		}
+		variant.Programs = s.Variants[i].Instrument()
 		if _, err := variant.add(format.Label(cmp.Or(s.Variants[i].Args, "no arguments"), 120), own); err != nil {
 			return c, err
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/plots/folder"
 	"kvlab/plots/folder/foldertest"
 )
 
@@ -69,6 +70,21 @@ func TestCompareFolders(t *testing.T) {
 	}
 	if !strings.Contains(c.String(), "B is slower, by ") || c.B.Estimate.N != 6 {
 		t.Errorf("the comparison is\n%s", c)
+	}
+}
+
+func TestCheckRanked(t *testing.T) {
+	full, quick := &folder.Run{}, &folder.Run{}
+	full.ID, quick.ID, quick.Quick = "full", "look", true
+	for _, runs := range [][]*folder.Run{{full, quick}, {quick, full}} {
+		if err := checkRanked(runs); err == nil || err.Error() != "look was made with --quick and full was not: a quick run is never ranked against a full one" {
+			t.Errorf("error %v", err)
+		}
+	}
+	for _, runs := range [][]*folder.Run{{full, full}, {quick, quick}, nil} {
+		if err := checkRanked(runs); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

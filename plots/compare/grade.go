@@ -3,9 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"kvlab/metrics"
@@ -30,11 +28,14 @@ func (g Grade) String() string {
 }
 
 // GradeFolder judges a run's folder, or that of a sweep with one point.
-func (s Scale) GradeFolder(dir string) (Grade, error) {
+func (s *Scale) GradeFolder(dir string) (Grade, error) {
 	if folder.IsSweep(dir) {
 		sweep, err := folder.LoadSweep(dir)
 		if err != nil {
 			return Grade{}, err
+		}
+		for i, run := range sweep.Runs {
+			sweep.Trials[i].Run = &run.Run
 		}
 		return s.GradeTrials(sweep.Sweep, sweep.Trials), nil
 	}
@@ -46,15 +47,18 @@ func (s Scale) GradeFolder(dir string) (Grade, error) {
 }
 
 // GradeRun judges one run.
-func (s Scale) GradeRun(run metrics.Run) Grade {
+func (s *Scale) GradeRun(run metrics.Run) Grade {
 	if !run.Verdict.Valid {
 		return noGrade("the verdict is %s", run.Verdict)
+	}
+	if err := s.refuse(metrics.TrialOf(metrics.PlannedTrial{}, "", run)); err != nil {
+		return noGrade("%v", err)
 	}
 	return s.judge([]float64{run.OpsPerS}, run.Lab)
 }
 
 // GradeTrials judges the trials of a sweep that has one point and has ended.
-func (s Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
+func (s *Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 	points := metrics.Summarize(sweep, trials)
 	switch {
 	case len(points) != 1:
@@ -64,6 +68,11 @@ func (s Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 	case !points[0].OK():
 		return noGrade("%d of %s failed, and at most one in five may; the first: %s",
 			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
+	}
+	for _, trial := range points[0].Valid {
+		if err := s.refuse(trial); err != nil {
+			return noGrade("trial %d: %v", trial.Number, err)
+		}
 	}
 	grade := s.judge(points[0].Rates(), sweep.Lab)
 	if n := len(points[0].Failed); n > 0 {
@@ -76,23 +85,38 @@ func noGrade(format string, args ...any) Grade {
 	return Grade{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
+// refuse returns an error if a valid trial has not measured the scale's work, or has a
+// reservation that the scale does not allow.
+func (s *Scale) refuse(trial metrics.Trial) error {
+	for _, name := range trial.Stamps() {
+		if !slices.Contains(s.Allow, name) {
+			return fmt.Errorf("the result has the reservation %s, which %s does not allow (a TOML file allows it by allow = [%[1]q])", name, s.File)
+		}
+	}
+	var flags metrics.FlagValues
+	if trial.Run != nil {
+		flags = trial.Run.Workload
+	}
+	return s.Check(flags)
+}
+
 // judge finds the step that the rates of valid trials reach.
-func (s Scale) judge(rates []float64, lab *metrics.Lab) Grade {
+func (s *Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	bound, why := sure(rates)
 	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", format.Count(bound), why)}}
 	reached := 0
-	for reached < len(s) && bound >= s[reached].OpsPerS {
+	for reached < len(s.Steps) && bound >= s.Steps[reached].OpsPerS {
 		reached++
 	}
 	if reached == 0 {
 		grade.Reasons = append(grade.Reasons, "no step is reached")
 	} else {
-		step := s[reached-1]
+		step := s.Steps[reached-1]
 		grade.Percent = step.Percent
 		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", format.Count(step.OpsPerS), 100*(bound/step.OpsPerS-1)))
 	}
-	if reached < len(s) {
-		next := s[reached]
+	if reached < len(s.Steps) {
+		next := s.Steps[reached]
 		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", format.Count(next.OpsPerS), next.Percent, next.OpsPerS/bound))
 	}
 	if lab != nil {
@@ -116,70 +140,4 @@ func sure(rates []float64) (float64, string) {
 	}
 	return slices.Min(rates), fmt.Sprintf("the lowest of %d trials, which lies below their true median with %.1f %%; a 95 %% interval needs 6",
 		len(rates), 100*(1-math.Pow(2, -float64(len(rates)))))
-}
-
-// Scale says which throughput earns which grade.
-type Scale []Step
-
-// Step is one line of a scale: a throughput and the grade for reaching it.
-type Step struct {
-	OpsPerS float64 // above 0, and above that of the step before
-	Percent float64 // 0 to 100, not below that of the step before
-}
-
-const scaleForm = "want operations per second and per cent, as in 0.4M 80 %"
-
-// ReadScale reads a scale's file: a step a line, in ascending order; the number of
-// operations per second may end in k, M or G, and # begins a comment. Errors name
-// file and line.
-func ReadScale(path string) (Scale, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseScale(path, string(text))
-}
-
-func parseScale(name, text string) (Scale, error) {
-	var scale Scale
-	var before Step
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		step, err := parseStep(line)
-		switch {
-		case err != nil:
-		case step.OpsPerS <= before.OpsPerS:
-			err = fmt.Errorf("%g ops/s do not lie above %g, the step before", step.OpsPerS, before.OpsPerS)
-		case step.Percent < before.Percent:
-			err = fmt.Errorf("%g %% lie below %g %%, the step before", step.Percent, before.Percent)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
-		}
-		scale, before = append(scale, step), step
-	}
-	if len(scale) == 0 {
-		return nil, fmt.Errorf("%s: no step: %s", name, scaleForm)
-	}
-	return scale, nil
-}
-
-// parseStep reads one line.
-func parseStep(text string) (Step, error) {
-	words := strings.Fields(strings.Replace(text, "%", " ", 1))
-	if len(words) != 2 {
-		return Step{}, fmt.Errorf("%q: %s", format.Label(strings.TrimSpace(text), 40), scaleForm)
-	}
-	rate, ok := format.ParseCount(words[0])
-	if !ok {
-		return Step{}, fmt.Errorf("%q is no number of operations per second: %s", words[0], scaleForm)
-	}
-	percent, err := strconv.ParseFloat(words[1], 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return Step{}, fmt.Errorf("%q is no grade from 0 to 100 per cent: %s", words[1], scaleForm)
-	}
-	return Step{OpsPerS: rate, Percent: percent}, nil
 }

@@ -1,17 +1,21 @@
 package compare
 
 import (
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 	"kvlab/plots/folder/foldertest"
 )
 
 // labs is the labs' scale, as the repository ships it.
-func labs(t *testing.T) Scale {
+func labs(t *testing.T) *Scale {
 	t.Helper()
 	scale, err := ReadScale("../grades.txt")
 	if err != nil {
@@ -21,8 +25,8 @@ func labs(t *testing.T) Scale {
 }
 
 func TestLabsScale(t *testing.T) {
-	want := Scale{{0.4e6, 80}, {0.8e6, 82}, {1.6e6, 88}, {3.2e6, 92}, {6.4e6, 95}, {12.8e6, 100}}
-	got := labs(t)
+	want := []Step{{0.4e6, 80}, {0.8e6, 82}, {1.6e6, 88}, {3.2e6, 92}, {6.4e6, 95}, {12.8e6, 100}}
+	got := labs(t).Steps
 	if len(got) != len(want) {
 		t.Fatalf("%d steps, want %d", len(got), len(want))
 	}
@@ -33,7 +37,17 @@ func TestLabsScale(t *testing.T) {
 	}
 }
 
-func TestParseScaleRefuses(t *testing.T) {
+// scaleOf reads a scale's file of that name and text.
+func scaleOf(t *testing.T, name, text string) (*Scale, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return ReadScale(name)
+}
+
+func TestReadScaleRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "s: no step: want operations per second and per cent, as in 0.4M 80 %",
 		"# only this\n\n":       "s: no step",
@@ -47,12 +61,12 @@ func TestParseScaleRefuses(t *testing.T) {
 		"1M 80 %\n1000k 90 %\n": "s:2: 1e+06 ops/s do not lie above 1e+06, the step before",
 		"1M 80 % # a\n2M 79%\n": "s:2: 79 % lie below 80 %, the step before",
 	} {
-		if _, err := parseScale("s", text); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("parseScale(%.20q): %v, want %q", text, err, want)
+		if _, err := scaleOf(t, "s", text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("ReadScale(%.20q): %v, want %q", text, err, want)
 		}
 	}
-	if scale, err := parseScale("s", "\t500 1.5%\n2k 3\n1G 100 %"); err != nil || scale[0] != (Step{500, 1.5}) || scale[2].OpsPerS != 1e9 {
-		t.Errorf("parseScale = %v, %v", scale, err)
+	if scale, err := scaleOf(t, "s", "\t500 1.5%\n2k 3\n1G 100 %"); err != nil || scale.Steps[0] != (Step{500, 1.5}) || scale.Steps[2].OpsPerS != 1e9 {
+		t.Errorf("ReadScale = %v, %v", scale, err)
 	}
 }
 
@@ -131,5 +145,100 @@ func TestGradeFolder(t *testing.T) {
 	}
 	if got, err := scale.GradeFolder(root); err == nil || !strings.Contains(err.Error(), "not a run folder") {
 		t.Errorf("a folder of something else has grade %v, %v", got, err)
+	}
+}
+
+// class is a TOML file, with what replaces its parts.
+func class(replace ...string) string {
+	return strings.NewReplacer(replace...).Replace(`allow = []
+scale = [
+  "1M 50 %",
+  "4M 100 %",
+]
+
+[work]
+workload = "YCSB-B"
+distribution = "zipfian"
+theta = 0.99
+records = 1_000
+value_size = 128
+least_secs = 5
+`)
+}
+
+// The file that the repository ships has the labs' steps.
+func TestShippedClass(t *testing.T) {
+	scale, err := ReadScale("../grades.toml")
+	if err != nil || !slices.Equal(scale.Steps, labs(t).Steps) {
+		t.Errorf("%+v, %v", scale, err)
+	}
+	want := "-workload=YCSB-B -distribution=zipfian -theta=0.99 -records=1000000 -value-size=128 -secs=10"
+	if got := strings.Join(scale.Work.Args(), " "); got != want {
+		t.Errorf("it asks for %s, want %s", got, want)
+	}
+}
+
+func TestReadClassRefuses(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{class("workload", "wrokload"), "c.toml:8: unknown key work.wrokload"},
+		{class("1_000", `"many"`), "c.toml:11: "},
+		{class("1_000", "-5"), "c.toml:11: "},
+		{class("records = 1_000\n", ""), "c.toml: the table work needs workload, records, value_size and least_secs, above 0"},
+		{class("least_secs = 5", "least_secs = nan"), "c.toml: the table work needs"},
+		{class("4M 100", "much 100"), `c.toml:4: "much" is no number of operations per second: want operations`},
+		{class("4M 100", "1000k 100"), "c.toml:4: 1e+06 ops/s do not lie above 1e+06, the step before"},
+		{class("4M 100", "4M 40"), "c.toml:4: 40 % lie below 50 %, the step before"},
+		{class(`"1M 50 %",`, "", `"4M 100 %",`, ""), "c.toml: no step: want"},
+		{class("allow = []", "allow = ["), "c.toml:2: "},
+		{class("allow = []", "allow = 7"), "c.toml:1: "},
+		{class("[work]", "[work"), "c.toml:7: "},
+	} {
+		_, err := scaleOf(t, "c.toml", test.text)
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s\n%v, want one line with %q", test.text, err, test.want)
+		}
+	}
+}
+
+// A class grades its work alone, and no result with a reservation that it does not allow.
+func TestClassRefusesResults(t *testing.T) {
+	done := metrics.FlagValues{"workload": "YCSB-B", "distribution": "", "theta": "0.99", "records": "1000", "value-size": "128", "secs": "5", "batch": "64"}
+	with := func(flag, value string) metrics.FlagValues {
+		other := maps.Clone(done)
+		other[flag] = value
+		return other
+	}
+	unsteady := &stats.Stationarity{}
+	for _, test := range []struct {
+		name string
+		text string
+		run  metrics.Run
+		want string
+	}{
+		{"the work", class(), metrics.Run{Workload: done}, "grade 50 %"},
+		{"longer", class(), metrics.Run{Workload: with("secs", "1m0s")}, "grade 50 %"},
+		{"any theta", class("theta = 0.99\n", ""), metrics.Run{Workload: with("theta", "0.5")}, "grade 50 %"},
+		{"another theta", class(), metrics.Run{Workload: with("theta", "0.5")}, `no grade: not the work of c.toml: -theta is "0.5", want 0.99`},
+		{"fewer records", class(), metrics.Run{Workload: with("records", "100")}, `no grade: not the work of c.toml: -records is "100", want 1000`},
+		{"sequential", class(), metrics.Run{Workload: with("distribution", "sequential")}, `no grade: not the work of c.toml: -distribution is "sequential"`},
+		{"short", class(), metrics.Run{Workload: with("secs", "4.9")}, `no grade: not the work of c.toml: -secs is "4.9", want at least 5`},
+		{"unknown", class(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
+		{"unsteady", class(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has the reservation NON-STATIONARY, which c.toml does not allow"},
+		{"unsteady and allowed", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
+		{"quick", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has the reservation QUICK"},
+	} {
+		scale, err := scaleOf(t, "c.toml", test.text)
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		test.run.OpsPerS, test.run.Verdict = 2e6, foldertest.Valid
+		if got := scale.GradeRun(test.run).String(); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		sweep := metrics.Sweep{Order: make([]metrics.PlannedTrial, 1)}
+		trials := []metrics.Trial{metrics.TrialOf(metrics.PlannedTrial{Number: 1}, "trial-001", test.run)}
+		if got, want := scale.GradeTrials(sweep, trials).String(), strings.Replace(test.want, "no grade: ", "no grade: trial 1: ", 1); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, as trials: %s, want %s", test.name, got, want)
+		}
 	}
 }

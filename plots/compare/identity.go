@@ -10,14 +10,11 @@ import (
 	"kvlab/plots/folder"
 )
 
-// identity is a run's configuration with every flag of its programs, their commit,
-// their cores, and the machines.
+// identity is a run's configuration with every flag of its programs, their cores,
+// and the machines.
 func identity(r *folder.Run) map[string]string {
 	all := r.Configuration()
 	all["servers + clients"] = folder.DescribeTopology(r.Run)
-	if r.GitCommit != "" {
-		all["git commit"] = r.GitCommit
-	}
 	if r.Together != "" {
 		all["other trials on the nodes"] = "1 at the same time"
 	}

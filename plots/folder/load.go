@@ -70,6 +70,9 @@ func (r *Run) readJSON(folder fs.FS) error {
 	if err := json.Unmarshal(text, &r.Run); err != nil {
 		return fmt.Errorf("%s:%d: %w", runFile, 1+bytes.Count(text[:offsetOf(err)], []byte("\n")), err)
 	}
+	if r.Schema > metrics.Schema {
+		return fmt.Errorf("%s has schema %d, which this program does not know: it reads up to %d", runFile, r.Schema, metrics.Schema)
+	}
 	return nil
 }
 

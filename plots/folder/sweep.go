@@ -57,6 +57,9 @@ func LoadSweep(dir string) (*Sweep, error) {
 		if err := r.readJSON(os.DirFS(folder)); err != nil && trial.Verdict.Valid {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
+		if r.GitCommit != "" && plan.GitCommit != "" && len(plan.Variants) == 0 && r.GitCommit != plan.GitCommit {
+			return nil, fmt.Errorf("%s is of commit %s, the sweep of %s: they are never one result", folder, r.GitCommit, plan.GitCommit)
+		}
 		r.ID, r.Verdict = plan.ID+"/"+trial.Folder, trial.Verdict // an INVALID one may have written nothing
 		s.Runs = append(s.Runs, r)
 	}
@@ -134,11 +137,21 @@ func (s *Sweep) TrialName(t metrics.Trial) string {
 const nodesKnob = "nodes"
 
 // SweepOf makes a sweep whose trials are the runs. Its knobs are the number of nodes
-// and the settings in which the runs differ, except for seeds.
+// and all else in which the runs differ, except for seeds: work, class, commit, and the
+// numbers of servers and clients where the number of nodes does not say them.
 func SweepOf(runs []*Run) *Sweep {
 	settings := make([]map[string]string, len(runs))
+	topologies, ambiguous := map[string]string{}, false // by number of nodes
 	for i, r := range runs {
 		settings[i] = r.Configuration()
+		nodes, topology := settings[i][nodesKnob], DescribeTopology(r.Run)
+		ambiguous = ambiguous || cmp.Or(topologies[nodes], topology) != topology
+		topologies[nodes] = topology
+	}
+	for i, r := range runs {
+		if ambiguous {
+			settings[i]["servers + clients"] = DescribeTopology(r.Run)
+		}
 	}
 	s := &Sweep{Sweep: metrics.Sweep{Seed: 1}, Runs: runs}
 	for _, name := range append([]string{nodesKnob}, otherKnobs(settings)...) {
@@ -176,8 +189,8 @@ func otherKnobs(configurations []map[string]string) []string {
 }
 
 // Configuration is a run's settings by the names of a sweep's knobs: the flags that
-// define the work, the engine, and the number of nodes. The seed is none of them:
-// trials of one configuration may have different seeds.
+// define the work, the engine, the number of nodes, and the commit of the programs. The
+// seed is none of them: trials of one configuration may have different seeds.
 func (r *Run) Configuration() map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, r.Workload)
@@ -186,12 +199,36 @@ func (r *Run) Configuration() map[string]string {
 	if r.Symmetric {
 		all["symmetric"] = "yes"
 	}
+	if r.Quick {
+		all["quick"] = "yes"
+	}
+	if commit := r.commit(); commit != "" {
+		all["git commit"] = commit
+	}
 	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag)} {
 		if value != "" {
 			all[name] = value
 		}
 	}
 	return all
+}
+
+// commit is the commit of a run's programs. One with changes is told from others by the
+// programs' digests.
+func (r *Run) commit() string {
+	text := r.GitCommit
+	if r.ServerCommit != "" {
+		text += ", servers " + r.ServerCommit
+	}
+	if !strings.HasSuffix(r.GitCommit, "-dirty") {
+		return text
+	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		if config := r.Config(role); config != nil {
+			text += fmt.Sprintf(", %s %.8s", role, config.Binary)
+		}
+	}
+	return text
 }
 
 // Differences names, in order, the settings that differ between configurations.

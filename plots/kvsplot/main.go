@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"kvlab/metrics/build"
 	"kvlab/metrics/format"
 	"kvlab/plots"
 	"kvlab/plots/compare"
+	"kvlab/plots/export"
 )
 
 func main() {
@@ -32,6 +35,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	out := flags.String("out", "", "write into this `folder`; it is made when missing")
+	version := flags.Bool("version", false, "print the version and exit")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -44,6 +48,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 			err = unknown
 		}
 		return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+	}
+	if *version {
+		fmt.Fprintln(stdout, build.Line("kvsplot"))
+		return nil
+	}
+	if flags.Arg(0) == "export" {
+		return exported(flags.Args()[1:], stdout)
 	}
 	for _, arg := range flags.Args() {
 		if strings.HasPrefix(arg, "-") {
@@ -89,6 +100,48 @@ func draw(dirs []string, out string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "\n%s", d.Summary)
 	}
 	return err
+}
+
+// exported writes tables of run folders. Its flags may stand before, between and after
+// the folders.
+func exported(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("kvsplot export", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	form := flags.String("format", "csv", "csv or openmetrics")
+	out := flags.String("out", "", "write all tables into this `folder`; it is made when missing")
+	name := flags.String("table", export.Names[0], "the table of -format csv that goes to standard output: "+strings.Join(export.Names, ", "))
+	var dirs []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
+				err = unknown
+			}
+			return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		dirs, args = append(dirs, flags.Arg(0)), flags.Args()[1:]
+	}
+	table := slices.Index(export.Names, *name)
+	switch {
+	case len(dirs) == 0:
+		return usageError{errors.New("no run folder named: want kvsplot export RUN [RUN ...], for example kvsplot export --table seconds logs/latest")}
+	case *form != "csv" && *form != "openmetrics":
+		return usageError{fmt.Errorf("--format %q: want csv or openmetrics", *form)}
+	case table < 0:
+		return usageError{fmt.Errorf("--table %q: want %s", *name, strings.Join(export.Names, ", "))}
+	}
+	tables, err := export.Load(dirs)
+	switch {
+	case err != nil:
+		return usageError{err}
+	case *out != "":
+		return tables.Write(*out, *form, stdout)
+	case *form == "csv":
+		return tables[table].CSV(stdout)
+	}
+	return tables.OpenMetrics(stdout)
 }
 
 // grade is what a run is worth on a scale.

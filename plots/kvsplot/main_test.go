@@ -64,6 +64,7 @@ func TestRun(t *testing.T) {
 		wantFile   string
 	}{
 		{name: "help", args: []string{"-h"}, wantOut: "usage: kvsplot"},
+		{name: "version", args: []string{"-version"}, wantOut: "kvsplot "},
 		{name: "no folder", want: 2, wantErr: "kvsplot: no run folder named"},
 		{name: "unknown flag", args: []string{"-o", "x", good}, want: 2, wantErr: "kvsplot: -o: unknown flag (see kvsplot -h)"},
 		{name: "flag at the end", args: []string{good, "-out", out}, want: 2, wantErr: "kvsplot: -out is after a run folder"},

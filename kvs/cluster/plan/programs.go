@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
@@ -64,6 +65,28 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 		flags[role] = slices.DeleteFunc(answer, func(f metrics.Flag) bool { return f.Class == metrics.OwnFlag })
 	}
 	return flags, nil
+}
+
+// protocols is what a role's program says after its version, as in "wire 5, values 1";
+// "" of an earlier program, which does not say it.
+func (p Programs) protocols(ctx context.Context, role metrics.Role) string {
+	line, err := nodes.Ask(ctx, p[role], "-version")
+	if err != nil {
+		return ""
+	}
+	_, protocols, _ := strings.Cut(strings.TrimSpace(line), ", ")
+	return protocols
+}
+
+// SpeakAlike returns an error unless servers and clients, whose programs are of
+// different commits, speak the same protocols. It passes earlier programs, which do not
+// say theirs: the handshake then decides.
+func (p Programs) SpeakAlike(ctx context.Context) error {
+	server, client := p.protocols(ctx, metrics.Server), p.protocols(ctx, metrics.Client)
+	if server == client || server == "" || client == "" {
+		return nil
+	}
+	return fmt.Errorf("its servers speak %s, this checkout's clients %s: commit:REV takes both programs of a commit", server, client)
 }
 
 // Check makes both programs parse the arguments of the plan's first place of their role,

@@ -28,7 +28,7 @@ type Builds struct {
 func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string, paths plan.Programs, err error) {
 	commit, err = Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
-		return "", nil, fmt.Errorf("%s%s: no such commit in %s", CommitPrefix, rev, root)
+		return "", nil, fmt.Errorf("no such commit in %s", root)
 	}
 	if paths, ok := b.ready[commit]; ok {
 		return commit, paths, nil
@@ -51,7 +51,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 		err = buildNodes(ctx, source, bin)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("%s%s: %w", CommitPrefix, rev, err)
+		return "", nil, err
 	}
 	b.ready[commit] = plan.ProgramsIn(bin)
 	return commit, b.ready[commit], os.RemoveAll(source)
@@ -98,6 +98,3 @@ func buildNodes(ctx context.Context, source, bin string) error {
 	}
 	return nil
 }
-
-// CommitPrefix precedes a variant's revision.
-const CommitPrefix = "commit:"

@@ -7,24 +7,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Folder is a run's folder. Its name is the run's id.
 type Folder string
 
-// CreateFolder makes the folder of a run that starts now, and points out/latest to it.
-// It never reuses a folder: a second run in the same second gets a number.
-func CreateFolder(out string, now time.Time) (Folder, error) {
+// CreateFolder makes the folder of a run that starts now, whose name ends in name unless
+// that is "", and points out/latest to it. It never reuses a folder: a second run in the same second gets a number.
+func CreateFolder(out, name string, now time.Time) (Folder, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
-	stamp := now.Format("20060102-150405")
-	name := stamp
+	stamp := strings.Join(format.NonEmpty(now.Format("20060102-150405"), name), "-")
+	name = stamp
 	for i := 2; ; i++ {
 		dir := Folder(filepath.Join(out, name))
 		switch err := os.Mkdir(string(dir), 0o755); {
@@ -57,7 +59,10 @@ func (f Folder) ID() string { return filepath.Base(string(f)) }
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
 // WriteRun writes run.json.
-func (f Folder) WriteRun(run metrics.Run) error { return f.WriteJSON("run.json", run) }
+func (f Folder) WriteRun(run metrics.Run) error {
+	run.Schema = metrics.Schema
+	return f.WriteJSON("run.json", run)
+}
 
 // WriteJSON writes a value as a file of the folder.
 func (f Folder) WriteJSON(name string, value any) error {

@@ -18,7 +18,7 @@ func TestCreateFolder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "deep", "logs")
 	now := time.Date(2026, 11, 21, 15, 30, 0, 0, time.Local)
 	for _, want := range []string{"20261121-153000", "20261121-153000-2", "20261121-153000-3"} {
-		dir, err := CreateFolder(out, now)
+		dir, err := CreateFolder(out, "", now)
 		if err != nil || dir.ID() != want {
 			t.Fatalf("createFolder = %s, %v; want %s", dir, err, want)
 		}
@@ -26,9 +26,12 @@ func TestCreateFolder(t *testing.T) {
 			t.Errorf("latest points to %q, %v; want %q", to, err, want)
 		}
 	}
+	if dir, err := CreateFolder(out, "slab", now); err != nil || dir.ID() != "20261121-153000-slab" {
+		t.Errorf("with a name: %s, %v", dir, err)
+	}
 	entries, err := os.ReadDir(out)
-	if err != nil || len(entries) != 4 {
-		t.Errorf("%d entries, %v; want three runs and latest", len(entries), err)
+	if err != nil || len(entries) != 5 {
+		t.Errorf("%d entries, %v; want four runs and latest", len(entries), err)
 	}
 }
 
