@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"bytes"
 	"fmt"
 	"image/png"
 	"os"
@@ -18,12 +19,13 @@ func TestDrawWritesEveryFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*5 + 1; len(files) != want {
+	if want := 3*5 + 1; len(files) != want {
 		t.Errorf("Draw wrote %d files, want %d: %v", len(files), want, files)
 	}
 	for _, name := range []string{"throughput", "latency", "cpu", "memory", "network"} {
 		checkPNG(t, filepath.Join(dir, name+".png"))
 		checkXML(t, filepath.Join(dir, name+".svg"))
+		checkPDF(t, filepath.Join(dir, name+".pdf"))
 	}
 	checkXML(t, filepath.Join(dir, "report.html"))
 }
@@ -36,6 +38,19 @@ func checkXML(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	foldertest.CheckXML(t, file, text)
+}
+
+// checkPDF wants a document of one page with its fonts in it.
+func checkPDF(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, font := bytes.Count(text, []byte("/Type /Page\n")), bytes.Contains(text, []byte("/FontFile2 "))
+	if !bytes.HasPrefix(text, []byte("%PDF-")) || !bytes.HasSuffix(bytes.TrimSpace(text), []byte("%%EOF")) || page != 1 || !font {
+		t.Errorf("%s of %d bytes has %d pages, fonts: %t", file, len(text), page, font)
+	}
 }
 
 // checkPNG wants a picture of 1600 x 900 pixels with many that are not white.
@@ -93,8 +108,8 @@ func TestDrawMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, err := d.Write(root); len(files) != 2 || err != nil {
-		t.Errorf("%v were written, %v: want two files", files, err)
+	if files, err := d.Write(root); len(files) != 3 || err != nil {
+		t.Errorf("%v were written, %v: want three files", files, err)
 	}
 	if len(d.Notes) != 1 || d.Notes[0] != "left out run8-2: INVALID(misses in the window, node5)" {
 		t.Errorf("notes %q, want run8-2 left out with its reason", d.Notes)

@@ -1,0 +1,56 @@
+package kvlab_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/plots/folder/foldertest"
+)
+
+// TestPandasRecipe runs the recipe of docs/results.md on the tables of a made-up run, and
+// compares what it prints with run.json.
+func TestPandasRecipe(t *testing.T) {
+	if out, err := exec.Command("python3", "-c", "import pandas").CombinedOutput(); err != nil {
+		if os.Getenv("KVLAB_CI") == "1" {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Skip("python3 has no pandas")
+	}
+	page, err := os.ReadFile("docs/results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, ok := strings.Cut(string(page), "```python\n")
+	if recipe, _, _ = strings.Cut(recipe, "```"); !ok {
+		t.Fatal("docs/results.md has no recipe")
+	}
+	dir := t.TempDir()
+	run, tables := filepath.Join(dir, "run"), filepath.Join(dir, "tables")
+	foldertest.WriteFolder(t, run, foldertest.MakeRun(t, foldertest.Gallery["small"]))
+	if out, err := exec.Command("go", "run", "./plots/kvsplot", "export", "--out", tables, run).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command("python3", "-c", recipe, tables).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var want metrics.Run
+	if err := metrics.ReadJSON(filepath.Join(run, "run.json"), &want); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(out))
+	for _, figure := range []string{want.ID, fmt.Sprint(want.InWindow().Ops()), fmt.Sprint(int64(*want.Latency[metrics.CallLatency].P99))} {
+		found := false
+		for _, word := range words {
+			found = found || strings.TrimSuffix(word, ".0") == figure
+		}
+		if !found {
+			t.Errorf("the recipe does not print %s:\n%s", figure, out)
+		}
+	}
+}
