@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"metrics/usage":           {"metrics", "metrics/build"},
 	"plots":                   {"metrics", "metrics/format", "plots/chart", "plots/figure", "plots/folder", "plots/report"},
 	"plots/chart":             {"metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/figure", "plots/folder"},
-	"plots/compare":           {"metrics", "metrics/format", "metrics/stats", "plots/folder"},
+	"plots/compare":           {"kvs/verdict", "metrics", "metrics/format", "metrics/stats", "plots/folder"},
 	"plots/export":            {"metrics", "metrics/latency", "plots/folder"},
 	"plots/figure":            {},
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},

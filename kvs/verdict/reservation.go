@@ -9,6 +9,9 @@ import (
 	"kvlab/metrics/format"
 )
 
+// Quick is the name of the reservation of a run that is never ranked against others.
+const Quick = "QUICK"
+
 // reservationsOf lists what weakens a VALID run, the gravest first.
 func reservationsOf(run metrics.Run) (all []Reservation) {
 	add := func(holds bool, name, do, layout string, args ...any) {
@@ -16,6 +19,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 			all = append(all, Reservation{Name: name, Text: fmt.Sprintf(layout, args...), Do: do})
 		}
 	}
+	add(run.Quick, Quick, "leave out --quick for a number to keep", "the run was a short look, with few records")
 	saturated := run.Offered.Saturated(run.Ops)
 	add(saturated != "", "SATURATED", "offer a lower -rate", "the store did not keep up: %s", strings.TrimPrefix(saturated, "saturated: "))
 	if c := run.Ceiling; c != nil {

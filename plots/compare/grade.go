@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -51,7 +52,7 @@ func (s *Scale) GradeRun(run metrics.Run) Grade {
 	if !run.Verdict.Valid {
 		return noGrade("the verdict is %s", run.Verdict)
 	}
-	if err := s.refuse(metrics.TrialOf(metrics.PlannedTrial{}, "", run)); err != nil {
+	if err := s.refuse(run, verdict.AnswerOf(run).Reservations); err != nil {
 		return noGrade("%v", err)
 	}
 	return s.judge([]float64{run.OpsPerS}, run.Lab)
@@ -69,8 +70,13 @@ func (s *Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 		return noGrade("%d of %s failed, and at most one in five may; the first: %s",
 			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
 	}
+	among := verdict.AnswerOfTrials(sweep, trials).Reservations
 	for _, trial := range points[0].Valid {
-		if err := s.refuse(trial); err != nil {
+		run := metrics.Run{}
+		if trial.Run != nil {
+			run = *trial.Run
+		}
+		if err := s.refuse(run, slices.Concat(verdict.AnswerOf(run).Reservations, among)); err != nil {
 			return noGrade("trial %d: %v", trial.Number, err)
 		}
 	}
@@ -85,19 +91,15 @@ func noGrade(format string, args ...any) Grade {
 	return Grade{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
-// refuse returns an error if a valid trial has not measured the scale's work, or has a
-// reservation that the scale does not allow.
-func (s *Scale) refuse(trial metrics.Trial) error {
-	for _, name := range trial.Stamps() {
-		if !slices.Contains(s.Allow, name) {
-			return fmt.Errorf("the result has the reservation %s, which %s does not allow (a TOML file allows it by allow = [%[1]q])", name, s.File)
+// refuse returns an error if a valid run has not measured the scale's work, or has a
+// reservation that the scale does not allow. A scale without work allows all but QUICK.
+func (s *Scale) refuse(run metrics.Run, reservations []verdict.Reservation) error {
+	for _, r := range reservations {
+		if s.Work.Workload != "" && !slices.Contains(s.Allow, r.Name) || r.Name == verdict.Quick {
+			return fmt.Errorf("the result has a reservation that %s does not allow, %s: %s", s.File, r.Name, r.Text)
 		}
 	}
-	var flags metrics.FlagValues
-	if trial.Run != nil {
-		flags = trial.Run.Workload
-	}
-	return s.Check(flags)
+	return s.Check(run.Workload)
 }
 
 // judge finds the step that the rates of valid trials reach.

@@ -88,6 +88,11 @@ func TestGradeRun(t *testing.T) {
   judged on 25.6M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 12.8M ops/s, with 100.0 % to spare
   measured in a virtual lab, 8 hosts on one machine, links 1 Gb/s: not a cluster's number`},
+		{metrics.Run{OpsPerS: 3.2e6, Verdict: foldertest.Valid, WarmUp: &stats.Stationarity{}}, `grade 92 %
+  judged on 3.2M ops/s: one trial, no interval; 6 trials would have one
+  reached the step of 3.2M ops/s, with 0.0 % to spare
+  the next, 6.4M ops/s for 95 %, needs 2.00 times as much`},
+		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a reservation that ../grades.txt does not allow, QUICK: the run was a short look, with few records"},
 		{metrics.Run{OpsPerS: 99e6, Verdict: metrics.Verdict{Reason: "misses", Node: "n1"}}, "no grade: the verdict is INVALID(misses, n1)"},
 	} {
 		if got := scale.GradeRun(test.run).String(); got != test.want {
@@ -223,9 +228,9 @@ func TestClassRefusesResults(t *testing.T) {
 		{"sequential", class(), metrics.Run{Workload: with("distribution", "sequential")}, `no grade: not the work of c.toml: -distribution is "sequential"`},
 		{"short", class(), metrics.Run{Workload: with("secs", "4.9")}, `no grade: not the work of c.toml: -secs is "4.9", want at least 5`},
 		{"unknown", class(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
-		{"unsteady", class(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has the reservation NON-STATIONARY, which c.toml does not allow"},
+		{"unsteady", class(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a reservation that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
 		{"unsteady and allowed", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
-		{"quick", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has the reservation QUICK"},
+		{"quick", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a reservation that c.toml does not allow, QUICK: "},
 	} {
 		scale, err := scaleOf(t, "c.toml", test.text)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 type Scale struct {
 	File  string   // that it was read from
 	Work  Work     // that a graded result has measured; the zero Work is any
-	Allow []string // names of the reservations that a graded result may have
+	Allow []string // names of the reservations that a result of the work may have
 	Steps []Step   // in rising order
 }
 
