@@ -88,7 +88,7 @@ func (v Variant) Instrument() string {
 	short := func(commit string) string { return commit[:min(len(commit), 12)] }
 	switch SourceOf(strings.Fields(v.Args)).Kind {
 	case BothPrograms:
-		return fmt.Sprintf("servers and clients are of commit %s: the instrument differs too (server:REV compares servers by one client)", short(v.GitCommit))
+		return fmt.Sprintf("servers and clients are of commit %s: the instrument is of that commit too", short(v.GitCommit))
 	case ServersAlone:
 		return fmt.Sprintf("servers are of commit %s, clients of this checkout", short(v.ServerCommit))
 	}

@@ -154,6 +154,9 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 			all[i].Text = fmt.Sprintf("in %d of %s, such as one in which %s", n, format.Plural(valid, "trial"), all[i].Text)
 		}
 	}
+	if v := plan.Variants; len(v) == 2 && v[0].GitCommit != v[1].GitCommit {
+		all = append(all, Reservation{Name: "TWO CLIENTS", Text: "A and B were measured by the clients of different commits", Do: "type server:REV, to compare servers by one client"})
+	}
 	for _, point := range points {
 		const chance = 0.01 // of such a warning in a sweep without a trend
 		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(points)) < chance {
