@@ -51,11 +51,14 @@ type WorkerAccount struct {
 
 // Seen is what a server saw of its operations. Groups and Values are of a sample.
 type Seen struct {
-	Records uint64    `json:"records"`       // keys in the store at the end
-	Groups  []uint64  `json:"groups"`        // sampled operations of the window by key group
-	Busiest []CellOps `json:"busiest"`       // the cells of keys that had most of these operations
-	Values  Values    `json:"values"`        // that were stored in the window
-	Before  Values    `json:"values_before"` // that were stored before it
+	Records    uint64     `json:"records"`               // keys in the store at the end
+	Groups     []uint64   `json:"groups"`                // sampled operations of the window by key group
+	Busiest    []CellOps  `json:"busiest"`               // the cells of keys that had most of these operations
+	Keys       *KeyCounts `json:"keys,omitempty"`        // these operations by key; nil in folders of earlier releases
+	Pairs      uint64     `json:"pairs,omitempty"`       // sampled pairs of successive operations of a batch, in the window
+	EqualPairs uint64     `json:"equal_pairs,omitempty"` // of them, those on one key
+	Values     Values     `json:"values"`                // that were stored in the window
+	Before     Values     `json:"values_before"`         // that were stored before it
 }
 
 // CellOps is the number of sampled operations on the keys of a cell.

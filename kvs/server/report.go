@@ -74,6 +74,8 @@ func Seen(service *service.Service, before, window *service.Sample) *metrics.See
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
 		seen.Groups, seen.Values, seen.Busiest = window.Groups(), values(window), window.Busiest(busiest)
+		seen.Keys = window.Keys()
+		seen.Pairs, seen.EqualPairs = window.Pairs()
 	}
 	if before != nil {
 		seen.Before = values(before)

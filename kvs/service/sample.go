@@ -1,7 +1,9 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,18 +14,21 @@ import (
 )
 
 const (
-	// sampleEvery: one operation in 32 of a connection is sampled, so that hashing
-	// its key costs less than 1 ns an operation.
+	// sampleEvery: one operation in 32 is sampled, so that hashing its key costs less
+	// than 1 ns an operation.
 	sampleEvery = 32
 	// A sample keeps maxSampled bytes of values, maxSampledValue of each.
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
 )
 
-// Sample holds one operation in 32, chosen by its position in its connection alone.
+// Sample holds one operation in 32 of each batch, from a random one of the first 32 on.
 // It is safe for concurrent use.
 type Sample struct {
 	cells [route.Cells]atomic.Uint64
-	full  atomic.Bool // values takes no more
+	keys  keyCounts
+	pairs atomic.Uint64 // sampled operations whose successor in the batch is known
+	equal atomic.Uint64 // of them, those whose successor is on the same key
+	full  atomic.Bool   // values takes no more
 
 	mu     sync.Mutex
 	values []byte // guarded by mu
@@ -51,6 +56,13 @@ func (s *Sample) Busiest(n int) []metrics.CellOps {
 	return slices.Clone(all[:min(n, len(all))])
 }
 
+// Keys returns the numbers of operations on some keys.
+func (s *Sample) Keys() *metrics.KeyCounts { return s.keys.report() }
+
+// Pairs returns the number of sampled pairs of successive operations of a batch, and how
+// many of them are on one key.
+func (s *Sample) Pairs() (all, equal uint64) { return s.pairs.Load(), s.equal.Load() }
+
 // Values returns the first of the sampled values that were written, concatenated, and
 // their number: at most 32 KiB, and 4 KiB of each.
 func (s *Sample) Values() (count int, all []byte) {
@@ -59,11 +71,14 @@ func (s *Sample) Values() (count int, all []byte) {
 	return s.count, slices.Clone(s.values)
 }
 
-func (s *Sample) add(op *kvs.Op) {
-	s.cells[route.Cell(route.Hash(op.Key))].Add(1)
+// add samples an operation, and returns its key's hash.
+func (s *Sample) add(op *kvs.Op) uint64 {
+	hash := route.Hash(op.Key)
+	s.cells[route.Cell(hash)].Add(1)
 	if op.Kind.Writes() && !s.full.Load() {
 		s.keep(op.Value)
 	}
+	return hash
 }
 
 func (s *Sample) keep(value []byte) {
@@ -78,21 +93,37 @@ func (s *Sample) keep(value []byte) {
 	s.count++
 }
 
-// skip returns how many of a batch's n operations come before the first sampled one.
-func (c *Conn) skip(n int) int {
-	before := c.seen.Add(uint64(n)) - uint64(n)
-	return int(-before % sampleEvery)
-}
-
 // picker takes the sampled operations out of a batch's chunks.
 type picker struct {
 	sample *Sample
 	skip   int // operations before the next sampled one
 }
 
+// newPicker begins a batch at a random operation, so that no pattern of the operations
+// excludes any.
+func newPicker(sample *Sample) picker { return picker{sample, int(rand.Uint32() % sampleEvery)} }
+
+// pick samples operations of a chunk at most.
 func (p *picker) pick(ops []kvs.Op) {
+	var hashes [chunk / sampleEvery]uint64
+	n, pairs, equal := 0, uint64(0), uint64(0)
 	for ; p.skip < len(ops); p.skip += sampleEvery {
-		p.sample.add(&ops[p.skip])
+		hashes[n] = p.sample.add(&ops[p.skip])
+		n++
+		if next := p.skip + 1; next < len(ops) {
+			pairs++
+			if bytes.Equal(ops[next].Key, ops[p.skip].Key) {
+				equal++
+			}
+		}
 	}
 	p.skip -= len(ops)
+	if n == 0 {
+		return
+	}
+	p.sample.keys.add(hashes[:n])
+	p.sample.pairs.Add(pairs)
+	if equal > 0 {
+		p.sample.equal.Add(equal)
+	}
 }

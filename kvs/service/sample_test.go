@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"kvlab/kvs"
@@ -23,25 +24,41 @@ func gets(n int) *kvs.Batch {
 	return b
 }
 
-// A sample has one operation in 32, however the operations fall into batches.
+// A sample has one operation in 32, however the operations fall into batches, and every
+// operation of a batch alike.
 func TestSampleShare(t *testing.T) {
 	for _, size := range []int{1, 7, 32, 100, 256, 1000} {
 		service := New(nothing{})
 		session := service.Open("client")
 		var reply kvs.Reply
 		batch := gets(size)
-		calls := 32 * sampleEvery
+		calls := 200_000 / size
 		for range calls {
 			if err := session.BatchPutGet(batch, &reply); err != nil {
 				t.Fatal(err)
 			}
 		}
-		sum := 0
-		for _, n := range service.Sample().Groups() {
-			sum += int(n)
+		sample := service.Sample()
+		sum := 0.0
+		for _, n := range sample.Groups() {
+			sum += float64(n)
 		}
-		if want := calls * size / sampleEvery; sum != want {
-			t.Errorf("batches of %d: %d operations sampled of %d, want %d", size, sum, calls*size, want)
+		// The sample has whole or cut pieces of 32 operations: the deviation is at most
+		// that of independent choices, of which ten standard deviations are never seen.
+		off := func(n, mean float64) bool { return math.Abs(n-mean) > 10*math.Sqrt(mean) }
+		if want := float64(calls*size) / sampleEvery; off(sum, want) {
+			t.Errorf("batches of %d: %v operations sampled of %d, want %v", size, sum, calls*size, want)
+		}
+		keys := sample.Keys()
+		counts, err := keys.Counts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range size {
+			number, _ := keys.Number(route.Thin(route.Hash(fmt.Appendf(nil, "key%d", i))))
+			if want := float64(calls) / sampleEvery; off(float64(counts[number]), want) {
+				t.Errorf("batches of %d: operation %d was sampled %d times, want %v", size, i, counts[number], want)
+			}
 		}
 	}
 }

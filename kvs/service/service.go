@@ -94,8 +94,6 @@ type Conn struct {
 	mu   sync.Mutex
 	done metrics.Counts // guarded by mu
 
-	seen atomic.Uint64 // operations received, for sampling
-
 	// Of a session.
 	cache      *replyCache // nil without a session
 	session    Session
@@ -151,7 +149,7 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 		defer reply.EndDedup()
 	}
 	scratch := chunks.Get().(*[chunk]kvs.Op)
-	picker := picker{sample: c.service.sample.Load(), skip: c.skip(batch.Len())}
+	picker := newPicker(c.service.sample.Load())
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -25,6 +25,10 @@ type expectation struct {
 	variance float64
 
 	top []topRecord // the most popular records that stand out, the first one first
+
+	plan    *workload.Plan
+	hot     hotRecords
+	squares []float64 // by server, the probability that two draws are on the same record of it
 }
 
 // topRecord is where one of the most popular records lies, and its share.
@@ -35,11 +39,10 @@ type topRecord struct {
 	cellShare float64 // that of all keys of its server in its cell
 }
 
-// expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
-// records.
-func expect(flags map[string]string, servers int) (*expectation, error) {
-	config := workload.DefaultConfig()
-	router, prefix := route.Names[0], ""
+// workOf returns the configuration of the operations, the router and the prefix of the
+// keys that the flags of a run set.
+func workOf(flags map[string]string) (config workload.Config, router, prefix string, err error) {
+	config, router = workload.DefaultConfig(), route.Names[0]
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	config.Define(fs)
 	fs.StringVar(&router, "router", router, "")
@@ -47,9 +50,19 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	for name, value := range flags {
 		if fs.Lookup(name) != nil && value != "" {
 			if err := fs.Set(name, value); err != nil {
-				return nil, fmt.Errorf("-%s %s: %w", name, value, err)
+				return config, router, prefix, fmt.Errorf("-%s %s: %w", name, value, err)
 			}
 		}
+	}
+	return config, router, prefix, nil
+}
+
+// expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
+// records.
+func expect(flags map[string]string, servers int) (*expectation, error) {
+	config, router, prefix, err := workOf(flags)
+	if err != nil {
+		return nil, err
 	}
 	plan, err := workload.New(config)
 	if err != nil {
@@ -68,6 +81,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	}
 	e.cells, e.variance = hot.groups(servers)
 	e.top = hot.top(servers, plan)
+	e.plan, e.hot, e.squares = plan, hot, hot.squares(servers, plan, config.Records)
 	e.TopShare = plan.Mass(0)
 	e.Balances = hot.balances(servers, e.TopShare)
 	return e, nil

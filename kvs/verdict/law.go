@@ -1,0 +1,197 @@
+package verdict
+
+import (
+	"math"
+	"math/bits"
+
+	"kvlab/kvs/route"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// lawTolerance is the relative deviation of a count from theory that is accepted in a
+// sample of any size. The rounding of theory is a fraction of it.
+const lawTolerance = 0.003
+
+// count is a number of independent events as theory has it, and as it was. The events may
+// also be negatively associated, as those that each of several keys is in a sample are:
+// the same bounds hold (D. Dubhashi and D. Ranjan, "Balls and bins: a study in negative
+// dependence", Random Structures and Algorithms 1998).
+type count struct {
+	observed       uint64
+	mean, variance float64
+	largest        float64 // the most that one event adds; 0 stands for 1
+}
+
+// add adds n events of a probability.
+func (c *count) add(n, probability float64) {
+	c.mean += n * probability
+	c.variance += n * probability * (1 - probability)
+}
+
+// improbable reports whether an honest run has this count or one further off at most once
+// in 10^9 runs. It is one of a number of checks.
+func (c count) improbable(checks int) bool {
+	off := math.Abs(float64(c.observed) - c.mean)
+	return off > bernstein(c.variance, max(1, c.largest), 1e-9/float64(checks))+lawTolerance*c.mean
+}
+
+// rankBin is what is known of the records of some popularity ranks, as far as the servers
+// count their keys.
+type rankBin struct {
+	first, last uint64 // ranks, from 1
+	ops         count  // sampled operations on them
+	keys        count  // of the keys, those that were sampled at all
+}
+
+// rankBins compares the sampled operations on the keys that the servers count with
+// theory, in bins of popularity: ranks 1, 2 to 3, 4 to 7, ... The records beyond
+// workload.KnownRanks, whose keys are not looked up, are one bin. unknown is the number
+// of operations on the keys of no record. There are no bins when a server counts no keys.
+func rankBins(run *judged) (bins []rankBin, unknown uint64) {
+	e := run.expected
+	servers, observed, ok := countedKeys(run)
+	if !ok || e.cells == nil {
+		return nil, 0
+	}
+	for rank, r := range e.hot.records {
+		s := servers[r.server]
+		number, counted := s.keys.Number(route.Thin(r.hash))
+		if !counted {
+			continue
+		}
+		at := bits.Len(uint(rank+1)) - 1
+		for len(bins) <= at {
+			bins = append(bins, rankBin{first: 1 << len(bins), last: min(2<<len(bins)-1, uint64(len(e.hot.records)))})
+		}
+		b := &bins[at]
+		p := fraction(r.share) / s.share
+		b.ops.add(s.sampled, p)
+		b.keys.add(1, -math.Expm1(s.sampled*math.Log1p(-p)))
+		if n := observed[number]; n > 0 {
+			b.ops.observed += n
+			b.keys.observed++
+			delete(observed, number)
+		}
+	}
+	rest := rankBin{first: uint64(len(e.hot.records)) + 1, last: e.Records}
+	for _, n := range observed {
+		rest.ops.observed += n
+		rest.keys.observed++
+	}
+	if e.hot.all {
+		return bins, rest.ops.observed
+	}
+	rest.expect(e, servers)
+	return append(bins, rest), 0
+}
+
+// countedServer is a server's sample.
+type countedServer struct {
+	keys    *metrics.KeyCounts
+	sampled float64 // operations
+	share   float64 // of all operations, in theory
+}
+
+// countedKeys returns the servers' samples, and all their counts by the number of the
+// key; false when a server counts no keys.
+func countedKeys(run *judged) (servers []countedServer, observed map[uint64]uint64, ok bool) {
+	observed = make(map[uint64]uint64)
+	for i, node := range run.Servers() {
+		seen := node.Summary.Seen
+		if seen == nil || seen.Keys == nil || i >= len(run.expected.cells) {
+			return nil, nil, false
+		}
+		counts, err := seen.Keys.Counts()
+		if err != nil {
+			run.invalid(node.Name, "%v", err)
+			return nil, nil, false
+		}
+		for number, n := range counts {
+			observed[number] += n
+		}
+		servers = append(servers, countedServer{seen.Keys, float64(sum(seen.Groups)), sum(run.expected.cells[i])})
+	}
+	return servers, observed, len(servers) > 0
+}
+
+// expect adds the expectation of the records beyond the known ones. Each is on any server,
+// and counted there, by the chance of its hash. Their popularity is that of the middle of
+// steps of a 512th.
+func (b *rankBin) expect(e *expectation, servers []countedServer) {
+	for rank := b.first - 1; rank < b.last; {
+		step := min(max(1, rank>>9), b.last-rank)
+		mass := e.plan.Mass(rank + step/2)
+		for _, s := range servers {
+			chance := math.Ldexp(1/float64(len(servers)), -int(s.keys.Bits))
+			p := mass / s.share
+			ops, n := s.sampled*p, float64(step)*chance
+			b.ops.mean += n * ops
+			b.ops.variance += n * ops * (1 + ops)
+			b.ops.largest = max(b.ops.largest, 1+ops)
+			b.keys.add(float64(step), chance*-math.Expm1(s.sampled*math.Log1p(-p)))
+		}
+		rank += step
+	}
+}
+
+// checkRanks: the records of every range of popularity get their share of the operations,
+// down to the last record, and as many of them are asked for as of independent draws.
+func checkRanks(run *judged) {
+	bins, unknown := rankBins(run)
+	if unknown > 0 {
+		run.invalid("", "%d of the servers' sampled operations were on keys of no record", unknown)
+	}
+	for _, b := range bins {
+		if b.ops.improbable(2 * len(bins)) {
+			run.invalid("", "the records of popularity ranks %d to %d got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
+				b.first, b.last, b.ops.observed, run.expected.Law, b.ops.mean)
+		}
+		if b.keys.improbable(2 * len(bins)) {
+			run.invalid("", "of the records of popularity ranks %d to %d, the servers' samples have %d where %s gives %.0f: some records are never asked for, or draws repeat each other",
+				b.first, b.last, b.keys.observed, run.expected.Law, b.keys.mean)
+		}
+	}
+}
+
+// checkSuccessors: successive operations are on one key as often as independent draws.
+func checkSuccessors(run *judged) {
+	e := run.expected
+	if e.cells == nil || len(run.Servers()) > len(e.cells) {
+		return
+	}
+	var equal count
+	pairs := uint64(0)
+	for i, node := range run.Servers() {
+		seen := node.Summary.Seen
+		if seen == nil || seen.Pairs == 0 {
+			continue
+		}
+		share := sum(e.cells[i])
+		equal.add(float64(seen.Pairs), min(1, e.squares[i]/(share*share)))
+		equal.observed += seen.EqualPairs
+		pairs += seen.Pairs
+	}
+	if equal.improbable(1) {
+		run.invalid("", "of %d sampled operations, %d are followed by one on the same key where %s gives %.0f: successive draws are not independent",
+			pairs, equal.observed, e.Law, equal.mean)
+	}
+}
+
+// squares returns, by server, the sum of its records' squared shares of all operations:
+// the probability that two draws are on the same record of that server.
+func (h hotRecords) squares(servers int, plan *workload.Plan, records uint64) []float64 {
+	sums := make([]float64, servers)
+	for _, r := range h.records {
+		sums[r.server] += fraction(r.share) * fraction(r.share)
+	}
+	for rank := uint64(len(h.records)); rank < records; {
+		step := min(max(1, rank>>9), records-rank)
+		mass := plan.Mass(rank + step/2)
+		for i := range sums {
+			sums[i] += float64(step) * mass * mass / float64(servers)
+		}
+		rank += step
+	}
+	return sums
+}

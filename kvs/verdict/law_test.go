@@ -1,0 +1,187 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"kvlab/kvs/route"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// drawnRun is a run whose servers sampled n operations of a configuration, as change
+// turns them into others, and count one key in 2^bits.
+func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, change func(ranks []uint64)) *judged {
+	t.Helper()
+	plan, flags := planned(t, c, "fnv", "user")
+	run := &judged{}
+	var err error
+	if run.expected, err = expect(flags, servers); err != nil {
+		t.Fatal(err)
+	}
+	by, err := route.New("fnv", servers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := make(map[uint64]uint64) // by id
+	if c.Scramble {
+		for r := range c.Records {
+			rank[plan.Key(r)] = r
+		}
+	}
+	all := make([]workload.Op, n)
+	plan.Source(0, 0).Fill(all)
+	ranks := make([]uint64, n)
+	for i, op := range all {
+		if ranks[i] = op.Key; c.Scramble {
+			ranks[i] = rank[op.Key]
+		}
+	}
+	if change != nil {
+		change(ranks)
+	}
+	counts, seen := make([]map[uint64]uint32, servers), make([]*metrics.Seen, servers)
+	for i := range seen {
+		counts[i], seen[i] = make(map[uint64]uint32), &metrics.Seen{Groups: make([]uint64, route.Groups)}
+	}
+	before := make(map[int]uint64) // the last rank by server
+	for _, r := range ranks {
+		key := fmt.Appendf(nil, "user%d", plan.Key(r))
+		hash := route.Hash(key)
+		at := by.Server(key, hash)
+		seen[at].Groups[route.Group(hash)]++
+		if thin := route.Thin(hash); thin>>(64-keyBits) == 0 {
+			counts[at][thin]++
+		}
+		if last, ok := before[at]; ok {
+			seen[at].Pairs++
+			if last == r {
+				seen[at].EqualPairs++
+			}
+		}
+		before[at] = r
+	}
+	for i := range seen {
+		seen[i].Keys = metrics.PackKeyCounts(keyBits, counts[i])
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprint("s", i), Role: metrics.Server, Summary: &metrics.Summary{Seen: seen[i]}})
+	}
+	return run
+}
+
+// The expected counts are what adding up all records one by one gives.
+func TestRankBins(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Records, c.Scramble = 5000, true
+	const servers, n, keyBits = 3, 4000, 1
+	run := drawnRun(t, c, servers, n, keyBits, nil)
+	bins, unknown := rankBins(run)
+	if len(bins) != 13 || unknown != 0 || bins[12].first != 4096 || bins[12].last != 5000 {
+		t.Fatalf("%d bins, %d operations on no record", len(bins), unknown)
+	}
+	plan, _ := planned(t, c, "fnv", "user")
+	owner, hashes := owners(t, plan, c.Records, "fnv", "user", servers)
+	share, sampled := make([]float64, servers), make([]float64, servers)
+	for rank, at := range owner {
+		share[at] += plan.Mass(uint64(rank))
+	}
+	for i, node := range run.Nodes {
+		sampled[i] = float64(sum(node.Summary.Seen.Groups))
+	}
+	for _, b := range bins {
+		ops, keys := 0.0, 0.0
+		for rank := b.first - 1; rank < b.last; rank++ {
+			if at := owner[rank]; route.Thin(hashes[rank])>>63 == 0 {
+				p := plan.Mass(rank) / share[at]
+				ops += sampled[at] * p
+				keys += 1 - math.Pow(1-p, sampled[at])
+			}
+		}
+		if math.Abs(ops-b.ops.mean) > 1e-3*ops || math.Abs(keys-b.keys.mean) > 1e-3*keys {
+			t.Errorf("ranks %d to %d: %v operations on %v keys, want %v on %v", b.first, b.last, b.ops.mean, b.keys.mean, ops, keys)
+		}
+	}
+}
+
+// Honest draws are never accused: with any law, number of records and servers, sample
+// size and share of the keys. Draws that differ in the tail alone, or that depend on each
+// other, are.
+func TestLawOfDraws(t *testing.T) {
+	runs := 3
+	if os.Getenv("KVLAB_LONG") == "1" {
+		runs = 300
+	}
+	tests := []struct {
+		name   string
+		change func(c workload.Config, ranks []uint64)
+		want   string // in the verdict
+	}{
+		{"honest", nil, "VALID"},
+		{"nine tenths never asked for", func(c workload.Config, ranks []uint64) {
+			for i, r := range ranks {
+				if r >= 1000 {
+					ranks[i] = r - r%10
+				}
+			}
+		}, "some records are never asked for"},
+		{"uniform in the tail", func(c workload.Config, ranks []uint64) {
+			for i, r := range ranks {
+				if r >= 1000 {
+					ranks[i] = 1000 + rand.New(rand.NewPCG(c.Seed, uint64(i))).Uint64N(c.Records-1000)
+				}
+			}
+		}, "the skew is wrong there"},
+		{"each drawn twice", func(_ workload.Config, ranks []uint64) {
+			for i := range ranks {
+				ranks[i] = ranks[i&^1]
+			}
+		}, "successive draws are not independent"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for seed := range uint64(runs) {
+				random := rand.New(rand.NewPCG(seed, 7))
+				c := workload.DefaultConfig()
+				c.Seed, c.Records = seed, []uint64{20_000, 300_000, 3 << 20}[seed%3]
+				n, keyBits := 20_000<<random.IntN(4), uint(random.IntN(4))
+				var change func([]uint64)
+				if test.change != nil {
+					change = func(ranks []uint64) { test.change(c, ranks) }
+				} else {
+					c.Theta = []float64{0.5, 0.99, 1.3}[random.IntN(3)]
+					c.Scramble = c.Records < 1<<20 && random.IntN(2) == 0
+				}
+				run := drawnRun(t, c, 1+random.IntN(3), n, keyBits, change)
+				got := first(run, checkSuccessors, checkRanks).String()
+				if !strings.Contains(got, test.want) || (test.want == "VALID") != (got == "VALID") {
+					t.Errorf("seed %d, %d records, %d draws, one key in %d: %s, want %s", seed, c.Records, n, 1<<keyBits, got, test.want)
+				} else if seed == 0 {
+					t.Log(got)
+				}
+			}
+		})
+	}
+}
+
+// A key of no record is found, and damaged counts are.
+func TestLawOfStrangers(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Records = 2000
+	run := drawnRun(t, c, 2, 5000, 0, nil)
+	seen := run.Nodes[1].Summary.Seen
+	seen.Keys.Packed = append(seen.Keys.Packed, 1, 3)
+	if got := first(run, checkRanks).String(); !strings.Contains(got, "3 of the servers' sampled operations were on keys of no record") {
+		t.Error(got)
+	}
+	seen.Keys.Packed = append(seen.Keys.Packed, 1)
+	if got := first(run, checkRanks).String(); !strings.Contains(got, "not in their form, s1") {
+		t.Error(got)
+	}
+	seen.Keys = nil
+	if got := first(run, checkRanks).String(); got != "VALID" {
+		t.Error(got)
+	}
+}
