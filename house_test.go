@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"kvs/experiment":          {"kvs/verdict", "metrics", "metrics/format", "metrics/stats"},
 	"kvs/history":             {"kvs", "kvs/route", "kvs/value", "metrics", "metrics/clock"},
 	"kvs/kvstest":             {"kvs"},
-	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/format", "metrics/latency", "workload"},
+	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "workload"},
 	"kvs/node":                {"kvs/certs", "metrics", "metrics/build", "metrics/clock", "metrics/format", "metrics/usage"},
 	"kvs/route":               {"metrics/format"},
 	"kvs/server":              {"kvs", "kvs/certs", "kvs/engine", "kvs/node", "kvs/service", "kvs/wire", "metrics", "metrics/format", "metrics/usage"},

@@ -40,9 +40,10 @@ func (r *Retries) String() string {
 
 // WorkerAccount is the number of operations that one worker drew and verified.
 type WorkerAccount struct {
-	Loaded   uint64 `json:"loaded"`   // operations of the load that it verified
-	Drawn    uint64 `json:"drawn"`    // operations of the workload that it drew
-	Verified uint64 `json:"verified"` // operations that it verified, from load to drain
+	Loaded   uint64 `json:"loaded"`            // operations of the load that it verified
+	Audited  uint64 `json:"audited,omitempty"` // operations of the final audit that it verified
+	Drawn    uint64 `json:"drawn"`             // operations of the workload that it drew
+	Verified uint64 `json:"verified"`          // operations that it verified, from load to drain
 
 	OpeningOps uint64 `json:"opening_ops"` // first operations, at most 8192
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex

@@ -1,12 +1,7 @@
 package metrics
 
 import (
-	"bytes"
-	"cmp"
-	"compress/flate"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"time"
 )
@@ -98,24 +93,15 @@ func (s *Slice) Pack(histories []History) error {
 	for _, h := range histories {
 		s.Ops += len(h.Ops)
 	}
-	var packed bytes.Buffer
-	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // no error for a level that exists
-	err := cmp.Or(json.NewEncoder(w).Encode(histories), w.Close())
-	s.Packed = packed.Bytes()
+	var err error
+	s.Packed, err = deflate(histories)
 	return err
 }
 
 // Histories unpacks the slice's histories.
 func (s Slice) Histories() (histories []History, err error) {
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(s.Packed)), maxUnpacked))
-	if err == nil {
-		err = json.Unmarshal(text, &histories)
-	}
-	if err != nil {
+	if err := inflate(s.Packed, &histories); err != nil {
 		return nil, fmt.Errorf("unpack a slice: %w", err)
 	}
 	return histories, nil
 }
-
-// maxUnpacked bounds the memory that a slice takes when it is unpacked.
-const maxUnpacked = 64 << 20

@@ -47,16 +47,17 @@ const (
 // start, plus the time since then by the node's monotonic clock. So all nodes use one
 // clock, however their own are set.
 type Record struct {
-	Node      string     `json:"node"`
-	Role      Role       `json:"role"`
-	Time      time.Time  `json:"time"`
-	Config    *Config    `json:"config,omitempty"`
-	Interval  *Interval  `json:"interval,omitempty"`
-	Usage     *Usage     `json:"usage,omitempty"`
-	Histogram *Histogram `json:"histogram,omitempty"`
-	Summary   *Summary   `json:"summary,omitempty"`
-	Violation *Violation `json:"violation,omitempty"` // of a client with -linearizable, at most one
-	Slice     *Slice     `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
+	Node      string       `json:"node"`
+	Role      Role         `json:"role"`
+	Time      time.Time    `json:"time"`
+	Config    *Config      `json:"config,omitempty"`
+	Interval  *Interval    `json:"interval,omitempty"`
+	Usage     *Usage       `json:"usage,omitempty"`
+	Histogram *Histogram   `json:"histogram,omitempty"`
+	Summary   *Summary     `json:"summary,omitempty"`
+	Violation *Violation   `json:"violation,omitempty"` // of a client with -linearizable, at most one
+	Slice     *Slice       `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
+	Audit     *AuditRecord `json:"audit,omitempty"`     // of a client
 }
 
 // ErrCutShort is the error of a file that ends in the middle of a record, as an aborted
@@ -111,7 +112,7 @@ func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
 // validate checks what every reader relies on.
 func (r Record) validate() error {
 	set := 0
-	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil} {
+	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil, r.Audit != nil} {
 		if isSet {
 			set++
 		}

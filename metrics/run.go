@@ -46,6 +46,7 @@ type Run struct {
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
 	Check  *JointCheck         `json:"check,omitempty"`   // of all clients together; nil without -linearizable, or of one client
+	Audit  *Audit              `json:"audit,omitempty"`   // nil in folders of earlier releases, and of servers without a store
 	WarmUp *stats.Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases

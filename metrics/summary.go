@@ -37,8 +37,12 @@ func (s Summary) OpsPerS() float64 { return PerSecond(float64(s.InWindow.Ops()),
 type PeerCounts struct {
 	Peer   string `json:"peer"` // the peer's node name
 	Counts Counts `json:"counts"`
-	Load   Counts `json:"load,omitzero"` // of them, those of the load; a client's peers only
+	Load   Counts `json:"load,omitzero"`  // of them, those of the load; a client's peers only
+	Audit  Counts `json:"audit,omitzero"` // of them, those of the final audit; a client's peers only
 }
+
+// Drawn are the operations of the workload: without those of the load and the audit.
+func (p PeerCounts) Drawn() Counts { return p.Counts.Sub(p.Load).Sub(p.Audit) }
 
 // Verification is what a client found when it checked its replies.
 type Verification struct {

@@ -107,12 +107,38 @@ func (c *client) trial(ctx context.Context) error {
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
+	if start.Secret != 0 {
+		if err := c.generator.BeginAudit(start.Secret); err != nil {
+			return err
+		}
+	}
 	c.generator.Slices = start.Slices
 	c.generator.Share = func(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
+	if err := c.audit(ctx); err != nil {
+		return err
+	}
 	return c.enter(metrics.Done)
+}
+
+// audit reads this client's share of the audited keys when all clients have drained.
+func (c *client) audit(ctx context.Context) error {
+	if err := c.node.Send(node.Event{Event: node.Drained}); err != nil {
+		return err
+	}
+	if _, err := c.node.Await(ctx, node.Audit); err != nil {
+		return err
+	}
+	record, err := c.generator.Audit(ctx)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if record == nil {
+		return nil
+	}
+	return c.node.Report(metrics.Record{Audit: record})
 }
 
 func (c *client) connect(ctx context.Context) error {

@@ -89,6 +89,8 @@ func (c *led) until(t *testing.T, wanted string) (milestones []string, summary *
 			case e.Event == node.Report && e.Record.Summary != nil:
 				summary = e.Record.Summary
 				milestones = append(milestones, "summary")
+			case e.Event == node.Report && e.Record.Audit != nil:
+				milestones = append(milestones, "audit")
 			case e.Event == node.Error:
 				milestones = append(milestones, "error: "+e.Text)
 			case e.Event != node.Log && e.Event != node.Report:
@@ -131,20 +133,27 @@ func TestClientUnderLauncher(t *testing.T) {
 	if counts := service.Counts()["node1"]; e.Len() != 500 || counts.Puts != 500 || counts.Gets != 500 || counts.Misses != 0 {
 		t.Errorf("loaded: %d records, %+v", e.Len(), counts)
 	}
-	c.command(t, node.Command{Do: node.Go})
+	c.command(t, node.Command{Do: node.Go, Secret: 7})
 	milestones, _ = c.until(t, node.Warm)
 	checkMilestones(t, milestones, "warmup", node.Warm)
 	asked := time.Now()
 	c.command(t, node.Command{Do: node.Settle, Extend: true, At: asked.Add(warmUp)})
+	milestones, _ = c.until(t, node.Drained)
+	checkMilestones(t, milestones, "window", "drain", node.Drained)
+	applied := service.Counts()["node1"]
+	c.command(t, node.Command{Do: node.Audit})
 	milestones, summary := c.until(t, node.Done)
-	checkMilestones(t, milestones, "window", "drain", "done", "summary", node.Done)
+	checkMilestones(t, milestones, "audit", "done", "summary", node.Done)
+	if audited := service.Counts()["node1"].Sub(applied); audited.Gets != 500 || audited.Ops() != 500 || summary.Peers[0].Audit != audited {
+		t.Errorf("the audit of 500 records: %+v, the client counts %+v", audited, summary.Peers[0].Audit)
+	}
 	if summary != nil && summary.WindowStart.Sub(asked) < warmUp {
 		t.Errorf("the window opened %v after the warm-up of %v was extended", summary.WindowStart.Sub(asked), warmUp)
 	}
 	if status := <-c.exited; status != 0 {
 		t.Errorf("status %d, stderr %q", status, &c.stderr)
 	}
-	if applied := service.Counts()["node1"]; summary == nil || summary.Total != applied || summary.InWindow.Ops() == 0 {
+	if applied = service.Counts()["node1"]; summary == nil || summary.Total != applied || summary.InWindow.Ops() == 0 {
 		t.Errorf("the summary is %+v, the server applied %+v", summary, applied)
 	}
 }

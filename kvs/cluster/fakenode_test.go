@@ -216,7 +216,28 @@ func (n *fakeNode) load() {
 	if which := n.arg("-joint"); which != "" {
 		n.joint(which)
 	}
+	n.send(node.Event{Event: node.Drained})
+	<-n.inbox
+	n.audit(uint64(len(s.Peers)))
 	n.finish(s)
+}
+
+// audit reports that the client's records have the values that it loaded, but for the
+// last one of a client that lost it.
+func (n *fakeNode) audit(records uint64) {
+	client, _ := strconv.Atoi(n.arg("-client"))
+	r := metrics.AuditRecord{Client: client, Each: 1 << 20, TickNs: 1, Loaded: []uint32{uint32(records)}}
+	keys := metrics.AuditKeys{First: client * int(records)}
+	for i := range records {
+		keys.Found = append(keys.Found, metrics.MakeValue(client, 0, uint32(i+1)))
+	}
+	if n.has("lost") {
+		keys.Found[records-1] = metrics.NoValue
+	}
+	if err := r.Pack(keys); err != nil {
+		panic(err)
+	}
+	n.record(metrics.Record{Audit: &r})
 }
 
 // account says of the invented operations what a client says of real ones.

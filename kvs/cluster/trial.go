@@ -38,6 +38,10 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
+	if err == nil {
+		secret, records := led.Audited()
+		run.Audit = verdict.JudgeAudit(run, secret, records)
+	}
 	run.Verdict = verdict.Judge(&run)
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)

@@ -90,15 +90,22 @@ func (w *worker) encode(x *exchange, n int) {
 	for i := 0; i < n; {
 		i += x.batch.AppendGets(w.keyTable.prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.checker.Size), hashes[i])
+			w.put(x, x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.checker.Size), hashes[i])
 		}
 	}
 }
 
-// put fills in the value of the worker's next write, to the key with a hash.
-func (w *worker) put(v []byte, hash uint64) {
+// put fills in the value of the worker's next write, in an exchange, to the key with a
+// hash.
+func (w *worker) put(x *exchange, v []byte, hash uint64) {
 	w.writer = w.writer.Next()
 	value.Put(v, hash, w.writer)
+	if w.audited == nil {
+		return
+	}
+	if number, ok := w.audited.find(hash); ok {
+		x.written = append(x.written, auditedWrite{number, uint32(w.writer)})
+	}
 }
 
 // addLong adds operations on records whose ids are too long for the key table.
@@ -114,7 +121,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 		if kind == kvs.Get {
 			x.batch.Get(key)
 		} else {
-			w.put(x.batch.Reserve(kind, key, w.checker.Size), hash)
+			w.put(x, x.batch.Reserve(kind, key, w.checker.Size), hash)
 		}
 	}
 }

@@ -43,6 +43,7 @@ type Generator struct {
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
 	slices  *history.Slices  // nil without -linearizable
+	audited *audited         // nil without BeginAudit
 }
 
 // New returns a generator for a configuration, or the error of its Validate.

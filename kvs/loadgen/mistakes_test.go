@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"flag"
@@ -8,7 +9,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +37,7 @@ type mistake struct {
 	skip   bool                                     // nothing is loaded
 	lie    func(g *Generator, engines []kvs.Engine) // what is wrong after the load; may be nil
 	count  func(g *Generator)                       // what is wrong when all is added up; may be nil
+	ops    uint64                                   // the least number of operations; 0 for that of all mistakes
 	want   string                                   // in the verdict
 }
 
@@ -107,6 +112,102 @@ func cached(_ *worker, c driver.Conn) driver.Conn {
 	}}
 }
 
+// otherKeys sends the operations on each record from number 100 on on another one of
+// these that is on the same server, and hides that.
+func otherKeys(other func(at, n int) int) func(*worker, driver.Conn) driver.Conn {
+	return func(w *worker, c driver.Conn) driver.Conn {
+		k := newKeys("")
+		of := make(map[int][]string) // by server
+		for id := range uint64(1000) {
+			if key, hash := k.key(id); id >= 100 {
+				at := w.router.Server(key, hash)
+				of[at] = append(of[at], string(key))
+			}
+		}
+		return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+			same := of[w.router.Server(op.Key, route.Hash(op.Key))]
+			if at, ok := slices.BinarySearch(same, string(op.Key)); ok {
+				op.Key = []byte(same[other(at, len(same))])
+			}
+			return op, true
+		}, restore: restored(w)}
+	}
+}
+
+// restored gives an operation a right value of its key.
+func restored(w *worker) func(kvs.Op, *kvs.Result) {
+	return func(op kvs.Op, r *kvs.Result) {
+		if r.Found {
+			r.Value = newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
+		}
+	}
+}
+
+// repeated sends every second operation on the key of the one before.
+func repeated(w *worker, c driver.Conn) driver.Conn {
+	var last []byte
+	repeat := true
+	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+		if repeat = !repeat; repeat {
+			op.Key = last
+		}
+		last = bytes.Clone(op.Key)
+		return op, true
+	}, restore: restored(w)}
+}
+
+// lying makes engines lie from now on.
+func lying(_ *Generator, engines []kvs.Engine) {
+	for _, e := range engines {
+		e.(*liar).lying.Store(true)
+	}
+}
+
+func updates(c *Config) { c.Workload.Workload = workload.YCSBA }
+
+// losing is a store that acknowledges all puts and applies every nth of some keys as a
+// write of the value that the key has.
+func losing(some func(key string, hash uint64) bool, nth uint64) *liar {
+	inner := engine.NewMutex()
+	var count atomic.Uint64
+	return &liar{Engine: inner, before: func(ops []kvs.Op) []kvs.Op {
+		given := slices.Clone(ops)
+		for i, op := range given {
+			if op.Kind == kvs.Put && some(string(op.Key), route.Hash(op.Key)) && count.Add(1)%nth == 0 {
+				var old kvs.Reply
+				old.Reset()
+				inner.Apply([]kvs.Op{{Kind: kvs.Get, Key: op.Key}}, &old)
+				results := old.Results()
+				result, _ := results.Next()
+				given[i].Value = bytes.Clone(result.Value)
+			}
+		}
+		return given
+	}}
+}
+
+// remembering answers 57 % of the reads of a key with the value that it had first.
+func remembering() func([]kvs.Op, []kvs.Result) []kvs.Result {
+	var mu sync.Mutex
+	first, n := map[string][]byte{}, 0
+	return func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range results {
+			if !results[i].Found {
+				continue
+			}
+			old, ok := first[string(ops[i].Key)]
+			if !ok {
+				first[string(ops[i].Key)] = bytes.Clone(results[i].Value)
+			} else if n++; n%100 < 57 {
+				results[i].Value = old
+			}
+		}
+		return results
+	}
+}
+
 // expire makes values expire from now on.
 func expire(_ *Generator, engines []kvs.Engine) {
 	for _, e := range engines {
@@ -151,16 +252,23 @@ func mistakes() []mistake {
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn { return &twice{Conn: c} }))},
 		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
 			return &liar{Engine: engine.NewMutex(), after: swapped}
-		}, lie: func(_ *Generator, engines []kvs.Engine) {
-			for _, e := range engines {
-				e.(*liar).lying.Store(true)
-			}
-		}},
+		}, lie: lying},
 		{name: "a client's cache that serves stale values", want: "answered by a cache before the server", lie: afterLoad(everyConn(cached))},
 		{name: "one generator for all workers", want: "they share a generator",
 			lie: sources(func(*workload.Config) {}, func(int) int { return 0 })},
 		{name: "wrong theta", want: "the skew is wrong (wrong theta?)",
 			lie: sources(func(c *workload.Config) { c.Theta = 0.5 }, itself)},
+		{name: "wrong skew in the tail", want: "the skew is wrong",
+			lie: afterLoad(everyConn(otherKeys(func(at, n int) int { return n - 1 - at })))},
+		{name: "nine tenths of the records never asked for", want: "some records are never asked for",
+			lie: afterLoad(everyConn(otherKeys(func(at, _ int) int { return at - at%10 })))},
+		{name: "each key drawn twice in a row", want: "successive draws are not independent", lie: afterLoad(everyConn(repeated))},
+		{name: "each hundredth put dropped", want: "a write is lost", config: updates,
+			engine: func() kvs.Engine { return losing(func(string, uint64) bool { return true }, 100) }, lie: lying},
+		{name: "a third of the puts to cold keys dropped", want: "a write is lost",
+			engine: func() kvs.Engine { return losing(func(key string, _ uint64) bool { return len(key) > 2 }, 3) }, lie: lying},
+		{name: "a server's stale cache", want: "an old value was read",
+			engine: func() kvs.Engine { return &liar{Engine: engine.NewMutex(), after: remembering()} }, lie: lying},
 		{name: "wrong seed", want: "are not those of its seed",
 			lie: sources(func(c *workload.Config) { c.Seed++ }, itself)},
 		{name: "empty store", want: "0 of 1000 records were loaded", skip: true},
@@ -225,7 +333,19 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	if m.lie != nil {
 		m.lie(g, engines)
 	}
-	if err := g.measureOps(60_000); err != nil {
+	const secret = 7
+	if err := g.BeginAudit(secret); err != nil {
+		return run, err
+	}
+	if err := g.measureOps(max(60_000, m.ops)); err != nil {
+		return run, err
+	}
+	var window []*service.Sample
+	for _, s := range stores {
+		window = append(window, s.service.Sample())
+	}
+	record, err := g.Audit(context.Background())
+	if err != nil {
 		return run, err
 	}
 	if m.count != nil {
@@ -237,9 +357,10 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 		applied := s.service.Counts()[c.Node]
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
 			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}},
-			Seen: server.Seen(s.service, before[i], s.service.Sample()),
+			Seen: server.Seen(s.service, before[i], window[i]),
 		}})
 	}
+	run.Audit = verdict.JudgeAudit(run, secret, []metrics.AuditRecord{*record})
 	return run, nil
 }
 

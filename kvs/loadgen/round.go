@@ -26,15 +26,16 @@ type round struct {
 
 // exchange is a round's part with one server.
 type exchange struct {
-	call   kvs.Call
-	batch  kvs.Batch
-	reply  kvs.Reply
-	hashes []uint64        // the keys' hashes, in the batch's order
-	kinds  []kvs.Kind      // the operations' kinds, likewise
-	due    []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
-	sent   time.Time
-	queued time.Duration   // from the due time until the write
-	record history.Pending // for -linearizable
+	call    kvs.Call
+	batch   kvs.Batch
+	reply   kvs.Reply
+	hashes  []uint64        // the keys' hashes, in the batch's order
+	kinds   []kvs.Kind      // the operations' kinds, likewise
+	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
+	sent    time.Time
+	queued  time.Duration   // from the due time until the write
+	record  history.Pending // for -linearizable
+	written []auditedWrite  // the writes of audited keys, in the batch's order
 
 	// Only worker.add uses the following fields: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix
@@ -73,6 +74,7 @@ func (r *round) empty() {
 		x.hashes = x.hashes[:0]
 		x.kinds = x.kinds[:0]
 		x.due = x.due[:0]
+		x.written = x.written[:0]
 	}
 }
 
@@ -128,6 +130,7 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	if err != nil {
 		return err
 	}
+	w.remember(x, came)
 	r.latency = max(r.latency, came.Sub(x.sent))
 	phase, window := at(came)
 	t := latency.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}

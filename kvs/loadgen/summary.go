@@ -47,6 +47,7 @@ func (g *Generator) Summary() metrics.Summary {
 		for _, w := range g.workers {
 			peer.Counts = peer.Counts.Add(w.counts[i])
 			peer.Load = peer.Load.Add(w.loaded[i])
+			peer.Audit = peer.Audit.Add(w.auditCounts[i])
 		}
 		s.Peers = append(s.Peers, peer)
 	}
@@ -106,7 +107,7 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 		again := plan.Source(g.config.Index, w.id)
 		again.Fill(ops[:first])
 		accounts = append(accounts, metrics.WorkerAccount{
-			Loaded: sum(w.loaded).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
+			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
 			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()),
 		})
 	}

@@ -27,10 +27,15 @@ type worker struct {
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
+	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without BeginAudit
+	last     []lastWrite       // by the keys' numbers
 	repeats  bool              // -repeat, after the load: replies are not checked
 	block    block
 	offered  uint64           // operations of an open loop that were due in the window
 	loaded   []metrics.Counts // by server, at the end of the load; empty until then
+
+	loadedVersion uint32           // of the last write of the load; set by BeginAudit
+	auditCounts   []metrics.Counts // by server, of the audit
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu
@@ -54,6 +59,8 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		recorder: recorder,
 		counts:   make([]metrics.Counts, c.Servers()),
 		loaded:   make([]metrics.Counts, c.Servers()),
+
+		auditCounts: make([]metrics.Counts, c.Servers()),
 	}
 	for range c.InFlight {
 		w.rounds = append(w.rounds, newRound(c.Servers()))

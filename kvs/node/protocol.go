@@ -14,12 +14,14 @@
 //	                     <------------------------  connected
 //	load                 ------------------------>  store and read back its records
 //	                     <------------------------  loaded
-//	go(at, slices)       ------------------------>  warm-up, window, drain
+//	go(at, slices, secret) ---------------------->  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
 //	                     <------------------------  warm: the warm-up is about to end
 //	settle(extend, at)   ------------------------>  end it, or repeat it once
 //	phase(...)           ------>  change phase
-//	                     <------------------------  record(summary), done
+//	                     <------------------------  drained
+//	audit                ------------------------>  read the audited keys
+//	                     <------------------------  record(audit), record(summary), done
 //	stop                 ------>  record(summary)
 //	                     <------  done
 //
@@ -43,6 +45,7 @@ const (
 	Go     = "go"     // to clients
 	Phase  = "phase"  // to servers: the clients have entered Phase
 	Stop   = "stop"   // to servers: report and exit
+	Audit  = "audit"  // to clients, when all have drained: read the keys that the secret selects
 	Settle = "settle" // to clients, in answer to Warm: Extend repeats the warm-up once
 
 	// Package node handles these at any time; programs never see them.
@@ -72,7 +75,8 @@ type Command struct {
 
 	Question Question `json:"question,omitzero"` // with Facts and Dial
 
-	Slices metrics.SlicePlan `json:"slices,omitzero"` // with Go: of clients with -linearizable, when there are several
+	Secret uint64            `json:"secret,omitempty"` // with Go: selects the audited keys; servers never get it
+	Slices metrics.SlicePlan `json:"slices,omitzero"`  // with Go: of clients with -linearizable, when there are several
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.
@@ -81,6 +85,7 @@ const (
 	Connected = "connected" // a client has a connection to every server
 	Loaded    = "loaded"    // a client's records are stored and read back
 	Warm      = "warm"      // a client's warm-up is about to end; it has reported and awaits Settle
+	Drained   = "drained"   // no call of a client's workload is under way
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file

@@ -51,7 +51,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
-		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkMisses, checkHistory, checkSoak, checkStore, checkSpeed)
+		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkMisses, checkHistory, checkAudit, checkSoak, checkStore, checkSpeed)
 }
 
 // JudgeInproc is the verdict on a run without servers. It checks the clients' own

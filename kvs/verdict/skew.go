@@ -80,7 +80,7 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	done := run.Applied
 	for _, client := range run.Summaries(metrics.Client) {
 		for _, peer := range client.Peers {
-			done = done.Sub(peer.Load)
+			done = done.Sub(peer.Load).Sub(peer.Audit)
 		}
 	}
 	for k, n := range done.ByKind() {
@@ -146,7 +146,7 @@ func countsByServer(run *judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
 	for _, client := range run.Summaries(metrics.Client) {
 		for i, peer := range client.Peers {
-			counts[i] += peer.Counts.Ops() - peer.Load.Ops()
+			counts[i] += peer.Drawn().Ops()
 		}
 	}
 	return counts

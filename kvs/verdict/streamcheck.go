@@ -14,7 +14,7 @@ func checkWorkers(run *judged) {
 	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
 			who := fmt.Sprintf("worker %d of %s", i, node.Name)
-			sent := w.Verified - w.Loaded
+			sent := w.Verified - w.Loaded - w.Audited
 			switch other, known := openings[w.Opening]; {
 			case sent < w.Drawn:
 				run.invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)

@@ -39,7 +39,8 @@ type Setup struct {
 // node. One goroutine owns it.
 type Controller struct {
 	Setup
-	token string // the run's secret
+	token  string // the run's secret
+	secret uint64 // selects the audited keys; not 0
 
 	ends   time.Time // the trial's deadline; zero for none
 	ticked time.Time // when the launcher last looked at the time
@@ -68,7 +69,7 @@ type Controller struct {
 func New(s Setup) *Controller {
 	now := time.Now()
 	return &Controller{
-		Setup: s, token: rand.Text(),
+		Setup: s, token: rand.Text(), secret: newSecret(),
 		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
@@ -122,14 +123,16 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, loaded, loadLimit) },
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
-			lease := c.lease(c.workLimit())
+			lease := c.lease(c.workLimit() + auditLimit)
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.begin = time.Now().Add(lead)
 			c.slices = c.slicePlan()
-			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices})
+			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices, Secret: c.secret})
 			return nil
 		},
-		func() error { return c.await(ctx, metrics.Client, done, c.workLimit()) },
+		func() error { return c.await(ctx, metrics.Client, drained, c.workLimit()) },
+		func() error { c.send(metrics.Client, node.Command{Do: node.Audit}); return nil },
+		func() error { return c.await(ctx, metrics.Client, done, auditLimit) },
 		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, reportLimit) },
 		func() error { return c.await(ctx, metrics.Client, left, c.Timeouts.Exit) },
@@ -188,7 +191,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 }
 
 // stageNames are the names of the stages that await waits for.
-var stageNames = map[stage]string{ready: "ready", loaded: "loaded", done: "done", left: "gone"}
+var stageNames = map[stage]string{ready: "ready", loaded: "loaded", drained: "drained", done: "done", left: "gone"}
 
 // behind returns a process of the role that has not reached the stage, or nil.
 func (c *Controller) behind(role metrics.Role, want stage) *process {

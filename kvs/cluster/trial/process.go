@@ -18,13 +18,14 @@ import (
 )
 
 // stage is a node's progress. A server goes from started to ready to done; a client
-// also reaches loaded.
+// also reaches loaded and drained.
 type stage int
 
 const (
 	started stage = iota
 	ready         // a server listens, a client is connected
 	loaded        // a client's records are stored and read back
+	drained       // no call of a client's workload is under way
 	done          // everything is reported
 	left          // the process has ended
 )
@@ -34,6 +35,7 @@ var stageOf = map[string]stage{
 	node.Ready:     ready,
 	node.Connected: ready,
 	node.Loaded:    loaded,
+	node.Drained:   drained,
 	node.Done:      done,
 }
 
@@ -64,8 +66,9 @@ type process struct {
 	warm         bool                // a client's warm-up is about to end
 	held         metrics.SoakSamples // in the window
 	summary      *metrics.Summary
-	broken       *metrics.Violation // what -linearizable found, nil for nothing
-	slices       []metrics.Slice    // that it recorded with all clients
+	broken       *metrics.Violation   // what -linearizable found, nil for nothing
+	slices       []metrics.Slice      // that it recorded with all clients
+	audit        *metrics.AuditRecord // nil until it has read the audited keys
 }
 
 // message is an event of a node's process, a violation of the protocol (err), or its
@@ -164,6 +167,8 @@ func (m *process) keepRecord(r *metrics.Record) {
 		m.summary = r.Summary
 	case r.Violation != nil:
 		m.broken = r.Violation
+	case r.Audit != nil:
+		m.audit = r.Audit
 	case r.Slice != nil:
 		if len(m.slices) < mostSlices {
 			m.slices = append(m.slices, *r.Slice)

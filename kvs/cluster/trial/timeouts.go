@@ -12,6 +12,7 @@ const (
 	connectLimit = time.Minute            // for servers to listen and clients to connect; ssh's own limits end a dead connection in 20 s
 	loadLimit    = 30 * time.Minute       // for all records to be stored and read back: 10^9 at 1M/s, twice over
 	drainLimit   = time.Minute            // beyond warm-up and window, for a round that is in flight when the window closes
+	auditLimit   = time.Minute            // for the clients to read the audited keys and report; a second's work
 	reportLimit  = 30 * time.Second       // for the servers' reports
 	dumpLimit    = time.Second            // for a node to log its goroutines' stacks
 	reachLimit   = 5 * time.Second        // for a signal over a separate connection; a login takes one second, three on a busy machine

@@ -1,0 +1,25 @@
+package trial
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+
+	"kvlab/metrics"
+)
+
+// newSecret returns the secret of a trial's audit. It is not 0.
+func newSecret() uint64 {
+	var secret [8]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	return binary.LittleEndian.Uint64(secret[:]) | 1
+}
+
+// Audited returns what the clients read after the drain, and the secret that selected it.
+func (c *Controller) Audited() (secret uint64, records []metrics.AuditRecord) {
+	for _, m := range c.of(metrics.Client) {
+		if m.audit != nil {
+			records = append(records, *m.audit)
+		}
+	}
+	return c.secret, records
+}

@@ -1,0 +1,232 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"time"
+
+	"kvlab/kvs/driver"
+	"kvlab/kvs/value"
+	"kvlab/metrics"
+	"kvlab/metrics/clock"
+	"kvlab/workload"
+)
+
+// The final audit reads a sample of the records after the drain. A secret that the servers
+// do not know selects them, at most auditedEach of each range of popularity ranks that
+// begins with a power of two: 8,500 of 10^6. With -linearizable it is linearEach: 92,000.
+const (
+	auditedEach = 768
+	linearEach  = 12 << 10
+)
+
+// auditSpan is a time longer than any run's unplanned part. Times are kept as 32-bit
+// numbers of ticks, which are as short as the run's length allows: 1 us in a short run.
+const auditSpan = time.Hour
+
+// audited is the set of keys that are audited. It is immutable, and all workers of a
+// client share it.
+type audited struct {
+	ids    []uint64 // of the records, by number
+	hashes []uint64 // of their keys
+	table  []uint32 // open addressing by hash: a key's number plus 1, or 0
+	shift  int
+	origin time.Time
+	tick   time.Duration
+}
+
+// lastWrite is a worker's last acknowledged write of an audited key. It was sent no
+// earlier than its first tick and acknowledged no later than its second one. Version 0
+// stands for none.
+type lastWrite struct{ version, sent, acked uint32 }
+
+// auditedWrite is a write of an audited key in a batch.
+type auditedWrite struct{ number, version uint32 }
+
+func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
+	longest := 2*c.WarmUp + c.Window + auditSpan
+	a := &audited{origin: time.Now(), tick: longest>>32 + 1}
+	keys := newKeys(c.KeyPrefix)
+	for _, rank := range plan.Sample(secret, each) {
+		id := plan.Key(rank)
+		_, hash := keys.key(id)
+		a.ids, a.hashes = append(a.ids, id), append(a.hashes, hash)
+	}
+	width := bits.Len(uint(4 * len(a.ids)))
+	a.table, a.shift = make([]uint32, 1<<width), 64-width
+	for number, hash := range a.hashes {
+		at := a.slot(hash)
+		for a.table[at] != 0 {
+			at = (at + 1) % len(a.table)
+		}
+		a.table[at] = uint32(number) + 1
+	}
+	return a
+}
+
+func (a *audited) slot(hash uint64) int { return int(hash * 0x9e3779b97f4a7c15 >> a.shift) }
+
+// find returns the number of the key with a hash; false for most hashes.
+func (a *audited) find(hash uint64) (number uint32, ok bool) {
+	for at := a.slot(hash); ; at = (at + 1) & (len(a.table) - 1) {
+		n := a.table[at]
+		if n == 0 {
+			return 0, false
+		}
+		if a.hashes[n-1] == hash {
+			return n - 1, true
+		}
+	}
+}
+
+// ticks returns the ticks until t, rounded down.
+func (a *audited) ticks(t time.Time) uint32 { return uint32(t.Sub(a.origin) / a.tick) }
+
+// remember keeps the writes of an exchange, whose reply came at a time, as the worker's
+// last ones. The calls of a worker to one server are answered in order.
+func (w *worker) remember(x *exchange, came time.Time) {
+	if len(x.written) == 0 {
+		return
+	}
+	sent, acked := w.audited.ticks(x.sent), w.audited.ticks(came)+1
+	for _, n := range x.written {
+		w.last[n.number] = lastWrite{n.version, sent, acked}
+	}
+}
+
+// BeginAudit makes the workers remember their last writes of the keys that a secret
+// selects. It is called between ReadBack and Measure. It does nothing if the servers have
+// no store, or share this process, or no reply is checked.
+func (g *Generator) BeginAudit(secret uint64) error {
+	hasStore := slices.ContainsFunc(g.workers[0].servers, func(s driver.Server) bool { return !s.NoStore })
+	if !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess {
+		return nil
+	}
+	plan, err := workload.New(g.config.Workload)
+	if err != nil {
+		return err
+	}
+	g.audited = newAudited(g.config, plan, g.auditedEach(), secret)
+	for _, w := range g.workers {
+		w.audited, w.last = g.audited, make([]lastWrite, len(g.audited.ids))
+		w.loadedVersion = uint32(w.writer)
+	}
+	return nil
+}
+
+func (g *Generator) auditedEach() int {
+	if g.config.Linearizable {
+		return linearEach
+	}
+	return auditedEach
+}
+
+// Audit reads this client's share of the audited keys, and returns them with the workers'
+// last writes; nil without BeginAudit. It is called after the drain of all clients.
+func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
+	a := g.audited
+	if a == nil {
+		return nil, nil
+	}
+	first, last := share(uint64(len(a.ids)), g.config.Index, g.config.Clients)
+	found := make([]metrics.Value, last-first)
+	err := g.each(ctx, func(ctx context.Context, w *worker) error {
+		from, to := share(last-first, w.id, g.config.Workers)
+		return w.readAudited(ctx, g.config, a.ids[first+from:first+to], found[from:to])
+	})
+	if err != nil {
+		return nil, err
+	}
+	clock := clock.New()
+	record := &metrics.AuditRecord{
+		Client: g.config.Index, Each: g.auditedEach(),
+		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: clock.Ns(a.origin), TickNs: int64(a.tick),
+	}
+	for _, w := range g.workers {
+		record.Loaded = append(record.Loaded, w.loadedVersion)
+	}
+	keys := g.lastWrites()
+	keys.First, keys.Found = int(first), found
+	return record, record.Pack(keys)
+}
+
+// lastWrites returns the workers' last writes, without those that were acknowledged
+// before another one was sent.
+func (g *Generator) lastWrites() (keys metrics.AuditKeys) {
+	for number := range g.audited.ids {
+		latest := uint32(0) // send of any
+		for _, w := range g.workers {
+			latest = max(latest, w.last[number].sent)
+		}
+		for _, w := range g.workers {
+			if l := w.last[number]; l.version != 0 && l.acked >= latest {
+				keys.Keys, keys.Workers = append(keys.Keys, int32(number)), append(keys.Workers, uint16(w.id))
+				keys.Versions = append(keys.Versions, l.version)
+				keys.Sent, keys.Acked = append(keys.Sent, l.sent), append(keys.Acked, l.acked)
+			}
+		}
+	}
+	return keys
+}
+
+// readAudited reads records and sets found to their values' writers and versions.
+func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found []metrics.Value) error {
+	w.history, w.audited = nil, nil
+	before := slices.Clone(w.counts)
+	defer func() {
+		for i := range w.counts {
+			w.auditCounts[i] = w.counts[i].Sub(before[i])
+		}
+	}()
+	size := min(drawn, c.Batch)
+	r := &w.rounds[0]
+	for at := 0; at < len(ids); at += size {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		r.begin()
+		r.empty()
+		n := min(size, len(ids)-at)
+		for i := range n {
+			w.block.ops[i] = workload.Op{Kind: workload.Read, Key: ids[at+i]}
+		}
+		w.add(r, w.block.ops[:n])
+		w.send(r)
+		if err := w.finishAudit(r, found[at:at+n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishAudit is finish for a round that reads audited keys.
+func (w *worker) finishAudit(r *round, found []metrics.Value) error {
+	drain := func(time.Time) (metrics.Phase, *span) { return metrics.Drain, nil }
+	for i := range r.exchanges {
+		x := &r.exchanges[i]
+		if x.batch.Len() == 0 {
+			continue
+		}
+		err := w.conns[i].Wait(&x.call)
+		results := x.reply.Results()
+		for k := range found {
+			if len(r.exchanges) > 1 && int(w.block.owners[k]) != i || err != nil {
+				continue
+			}
+			result, malformed := results.Next()
+			if err = malformed; err == nil && result.Found && len(result.Value) >= value.HeaderLen {
+				found[k] = metrics.Value(binary.LittleEndian.Uint64(result.Value[8:]))
+			}
+		}
+		if err == nil {
+			err = w.take(i, r, drain)
+		}
+		if err != nil {
+			return &CallError{w.servers[i].Name, x.batch.Len(), err, i}
+		}
+	}
+	r.underway = false
+	return nil
+}

@@ -1,0 +1,205 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/workload"
+)
+
+// write is a client's last acknowledged write of a key by one worker.
+type write struct {
+	value       metrics.Value
+	sent, acked int64 // ns of its client's clock: no earlier, and no later
+}
+
+// auditor judges the clients' records.
+type auditor struct {
+	found   metrics.Audit
+	plan    *workload.Plan
+	prefix  string
+	records []metrics.AuditRecord // by client
+	bounds  []*metrics.ClockOffsetBounds
+	writes  [][]write // by key
+}
+
+// JudgeAudit judges what the clients read after the drain, from a run's workload and
+// preflight and the clients' records: each key that the secret selects was read, and its
+// value is the last acknowledged write of one of its writers, which no write was sent
+// after; or the loaded value, if nobody wrote the key. It is sound: a store that is
+// linearizable per key has no failure. The result is nil if no client sent a record and a
+// server has no store.
+func JudgeAudit(run metrics.Run, secret uint64, records []metrics.AuditRecord) *metrics.Audit {
+	if len(records) == 0 && slices.ContainsFunc(run.Nodes, withoutStore) {
+		return nil
+	}
+	a := &auditor{found: metrics.Audit{Secret: fmt.Sprintf("%016x", secret)}}
+	if why := a.gather(run, records); why != "" {
+		a.fail("%s", why)
+		return &a.found
+	}
+	ranks := a.plan.Sample(secret, a.found.Each)
+	a.found.Keys = len(ranks)
+	a.writes = make([][]write, len(ranks))
+	values := make([]*metrics.Value, len(ranks))
+	for _, r := range a.records {
+		if why := a.unpack(r, values); why != "" {
+			a.fail("%s", why)
+			return &a.found
+		}
+	}
+	for i, rank := range ranks {
+		if len(a.writes[i]) > 0 {
+			a.found.Written++
+		}
+		key := a.prefix + strconv.FormatUint(a.plan.Key(rank), 10)
+		if values[i] == nil {
+			a.fail("key %s was not read", key)
+		} else if why := a.judge(*values[i], a.writes[i]); why != "" {
+			a.fail("key %s (popularity rank %d) %s", key, rank+1, why)
+		}
+	}
+	return &a.found
+}
+
+// fail counts a failure.
+func (a *auditor) fail(layout string, args ...any) {
+	a.found.Failures++
+	a.found.First = cmp.Or(a.found.First, fmt.Sprintf(layout, args...))
+}
+
+// gather takes what the records are judged by; it says what is missing.
+func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string {
+	config, _, prefix, err := workOf(run.Workload)
+	if err == nil {
+		a.plan, err = workload.New(config)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	a.prefix = prefix
+	for i, node := range run.Clients() {
+		at := slices.IndexFunc(records, func(r metrics.AuditRecord) bool { return r.Client == i })
+		if at < 0 {
+			return fmt.Sprintf("client %s did not report the keys that it read", node.Name)
+		}
+		a.records = append(a.records, records[at])
+		var bounds *metrics.ClockOffsetBounds
+		if b, ok := run.Preflight.ClockOffsetBounds(node.Name); ok {
+			bounds = &b
+		}
+		a.bounds = append(a.bounds, bounds)
+		if a.found.Each = records[at].Each; a.found.Each != a.records[0].Each || a.found.Each <= 0 {
+			return "the clients read different samples of the keys"
+		}
+	}
+	return ""
+}
+
+// unpack takes a client's writes and the values that it read; it says what is wrong with
+// its record.
+func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string {
+	keys, err := r.Keys()
+	if err != nil {
+		return fmt.Sprintf("client %d: %v", r.Client, err)
+	}
+	for i, key := range keys.Keys {
+		if int(key) >= len(a.writes) || key < 0 || int(keys.Workers[i]) >= len(r.Loaded) {
+			return fmt.Sprintf("client %d reports a write of key %d of %d by worker %d", r.Client, key, len(a.writes), keys.Workers[i])
+		}
+		a.writes[key] = append(a.writes[key], write{
+			value: metrics.MakeValue(r.Client, int(keys.Workers[i]), keys.Versions[i]),
+			sent:  r.OriginNs + int64(keys.Sent[i])*r.TickNs,
+			acked: r.OriginNs + int64(keys.Acked[i])*r.TickNs,
+		})
+	}
+	for i := range keys.Found {
+		if at := keys.First + i; at >= 0 && at < len(values) {
+			values[at] = &keys.Found[i]
+		}
+	}
+	return ""
+}
+
+// judge says in words why a key cannot have the value that was found; "" if it can.
+func (a *auditor) judge(found metrics.Value, writes []write) string {
+	last := func() write {
+		return slices.MaxFunc(writes, func(u, v write) int { return cmp.Compare(u.sent, v.sent) })
+	}
+	loaded := a.loaded(found)
+	switch {
+	case len(writes) == 0 && loaded:
+		return ""
+	case len(writes) == 0 && found == metrics.NoValue:
+		return "is missing, want the loaded value"
+	case len(writes) == 0:
+		return fmt.Sprintf("has %s, want the loaded value: no write of it was acknowledged", a.text(found))
+	case found == metrics.NoValue:
+		return fmt.Sprintf("is missing, want %s", a.text(last().value))
+	case loaded:
+		return fmt.Sprintf("has %s, want %s, which was acknowledged: a write is lost, or an old value was read", a.text(found), a.text(last().value))
+	}
+	at := slices.IndexFunc(writes, func(w write) bool { return w.value == found })
+	if at < 0 {
+		want := last()
+		if own := slices.IndexFunc(writes, func(w write) bool { return w.value>>32 == found>>32 }); own >= 0 {
+			want = writes[own]
+		}
+		return fmt.Sprintf("has %s, want %s, which was sent after it and acknowledged: a write is lost, or an old value was read", a.text(found), a.text(want.value))
+	}
+	for _, w := range writes {
+		if ns := a.after(w, writes[at]); ns > 0 {
+			return fmt.Sprintf("has %s, want %s, which was sent %s after that was acknowledged: a write is lost, or an old value was read",
+				a.text(found), a.text(w.value), time.Duration(ns))
+		}
+	}
+	return ""
+}
+
+// loaded reports whether a value is of the load.
+func (a *auditor) loaded(v metrics.Value) bool {
+	if v == metrics.NoValue || v.Client() >= len(a.records) || v.Worker() >= len(a.records[v.Client()].Loaded) {
+		return false
+	}
+	return v.Version() <= a.records[v.Client()].Loaded[v.Worker()]
+}
+
+// after returns the least time in ns between the acknowledgement of v and the send of w;
+// not above 0 if w may have been sent before. Processes of one machine share a clock.
+// Others' clocks are compared by the bounds on their offsets from the launcher's.
+func (a *auditor) after(w, v write) int64 {
+	i, j := w.value.Client(), v.value.Client()
+	between := w.sent - v.acked
+	if i == j {
+		return between
+	}
+	between -= a.records[i].ErrorNs + a.records[j].ErrorNs
+	if clock := a.records[i].Clock; clock != "" && clock == a.records[j].Clock {
+		return between
+	}
+	if a.bounds[i] == nil || a.bounds[j] == nil {
+		return 0
+	}
+	return between - a.bounds[i].MostNs + a.bounds[j].LeastNs
+}
+
+// text is a value in words.
+func (a *auditor) text(v metrics.Value) string {
+	text := fmt.Sprintf("version %d of worker %d of client %d", v.Version(), v.Worker(), v.Client())
+	if a.loaded(v) {
+		text += " (the loaded value)"
+	}
+	return text
+}
+
+// checkAudit: the store has the clients' last writes.
+func checkAudit(run *judged) {
+	if run.Audit != nil && run.Audit.Fault() != "" {
+		run.invalid("", "%s", format.OneLine(run.Audit.Fault()))
+	}
+}

@@ -1,0 +1,182 @@
+package verdict
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// possible returns the values that one key may have after writes: the last of each order
+// of all writes in which none precedes one that was acknowledged before it was sent.
+func possible(writes []write) map[metrics.Value]bool {
+	last := make(map[metrics.Value]bool)
+	var extend func(rest []write)
+	extend = func(rest []write) {
+		for i, w := range rest {
+			if slices.ContainsFunc(rest, func(u write) bool { return u.acked < w.sent }) {
+				continue
+			}
+			if len(rest) == 1 {
+				last[w.value] = true
+			}
+			extend(slices.Delete(slices.Clone(rest), i, i+1))
+		}
+	}
+	extend(writes)
+	return last
+}
+
+// randomWrites are up to two writes of each of two workers of two clients, in order.
+func randomWrites(random *rand.Rand) (writes []write) {
+	for client := range 2 {
+		for worker := range 2 {
+			at := int64(0)
+			for version := range min(random.IntN(3), 6-len(writes)) {
+				at += 1 + random.Int64N(10)
+				w := write{value: metrics.MakeValue(client, worker, uint32(11+version)), sent: at}
+				at += 1 + random.Int64N(20)
+				w.acked = at
+				writes = append(writes, w)
+			}
+		}
+	}
+	return writes
+}
+
+// recordsOf are what two clients report of the writes of one key: the last of each
+// worker, without those that the same client surely replaced. The first client read the
+// key. The second one's clock is ahead.
+func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, clocks [2]string) (records []metrics.AuditRecord) {
+	t.Helper()
+	for client := range 2 {
+		r := metrics.AuditRecord{Client: client, Each: 1, TickNs: 1, Clock: clocks[client], Loaded: []uint32{10, 10}}
+		var keys metrics.AuditKeys
+		if client == 0 {
+			keys.Found = []metrics.Value{found}
+		} else {
+			r.OriginNs = ahead
+		}
+		for i, w := range writes {
+			replaced := func(u write) bool {
+				return u.value.Client() == client && (u.sent > w.acked || u.value>>32 == w.value>>32 && u.value > w.value)
+			}
+			if w.value.Client() == client && !slices.ContainsFunc(writes, replaced) {
+				keys.Keys, keys.Workers = append(keys.Keys, 0), append(keys.Workers, uint16(writes[i].value.Worker()))
+				keys.Versions = append(keys.Versions, w.value.Version())
+				keys.Sent, keys.Acked = append(keys.Sent, uint32(w.sent)), append(keys.Acked, uint32(w.acked))
+			}
+		}
+		if err := r.Pack(keys); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// oneKey is a run of two clients on one record, with the second client's clock ahead by
+// a known time.
+func oneKey(t *testing.T, ahead int64) metrics.Run {
+	c := workload.DefaultConfig()
+	c.Records = 1
+	_, flags := planned(t, c, "fnv", "user")
+	run := metrics.Run{Workload: flags, Preflight: &metrics.Preflight{}}
+	for client := range int64(2) {
+		name := fmt.Sprint("c", client)
+		clock := &metrics.ClockOffset{Monotonic: metrics.ClockOffsetBounds{LeastNs: client * ahead, MostNs: client * ahead}}
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client})
+		run.Preflight.Machines = append(run.Preflight.Machines, metrics.Machine{Nodes: []string{name}, ClockBefore: clock, ClockAfter: clock})
+	}
+	return run
+}
+
+// The audit accepts exactly the values that some order of the writes leaves, with one
+// clock and with two.
+func TestAuditByEveryOrder(t *testing.T) {
+	accepted, refused := 0, 0
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		ahead, clocks := int64(0), [2]string{"one", "one"}
+		if seed%2 == 1 {
+			ahead, clocks = random.Int64N(1e9), [2]string{"one", "two"}
+		}
+		run, writes := oneKey(t, ahead), randomWrites(random)
+		want := possible(writes)
+		loaded := metrics.MakeValue(1, 0, 7)
+		if len(writes) == 0 {
+			want[loaded] = true
+		}
+		all := []metrics.Value{loaded, metrics.NoValue, metrics.MakeValue(0, 0, 99), metrics.MakeValue(5, 0, 1)}
+		for _, w := range writes {
+			all = append(all, w.value)
+		}
+		for _, found := range all {
+			got := JudgeAudit(run, 1, recordsOf(t, writes, found, ahead, clocks))
+			if (got.Failures == 0) != want[found] || got.Keys != 1 {
+				t.Errorf("seed %d: found %s of %v: %+v, want accepted: %v", seed, found, writes, got, want[found])
+			}
+			if got.Failures == 0 {
+				accepted++
+			} else {
+				refused++
+			}
+		}
+	}
+	t.Logf("%d values accepted, %d refused", accepted, refused)
+}
+
+// Where the clocks' distance is not known, no order between two clients is taken for
+// sure.
+func TestAuditWithoutClocks(t *testing.T) {
+	run := oneKey(t, 0)
+	run.Preflight = nil
+	first, second := write{metrics.MakeValue(0, 0, 11), 1, 2}, write{metrics.MakeValue(1, 0, 11), 100, 101}
+	if got := JudgeAudit(run, 1, recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "two"})); got.Failures != 0 {
+		t.Error(got.First)
+	}
+	if got := JudgeAudit(run, 1, recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "one"})); !strings.Contains(got.First, "key user0 (popularity rank 1) has version 11 of worker 0 of client 0, want version 11 of worker 0 of client 1, which was sent 98ns after that was acknowledged") {
+		t.Error(got.First)
+	}
+}
+
+// What is missing or damaged in the clients' records is a failure.
+func TestAuditIncomplete(t *testing.T) {
+	run := oneKey(t, 0)
+	good := func() []metrics.AuditRecord {
+		return recordsOf(t, nil, metrics.MakeValue(0, 1, 3), 0, [2]string{"one", "one"})
+	}
+	if got := JudgeAudit(run, 0xabc, good()); got.Failures != 0 || got.Secret != "0000000000000abc" || got.Keys != 1 || got.Written != 0 {
+		t.Fatalf("%+v", got)
+	}
+	tests := []struct {
+		name  string
+		spoil func(r []metrics.AuditRecord) []metrics.AuditRecord
+		want  string
+	}{
+		{"no record", func(r []metrics.AuditRecord) []metrics.AuditRecord { return r[:1] }, "client c1 did not report"},
+		{"another sample", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[1].Each = 9; return r }, "different samples"},
+		{"not read", func(r []metrics.AuditRecord) []metrics.AuditRecord {
+			return []metrics.AuditRecord{{Client: 0, Each: 1, Packed: r[1].Packed}, r[1]}
+		}, "key user0 was not read"},
+		{"damaged", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[0].Packed = r[0].Packed[:5]; return r }, "client 0: unpack an audit"},
+		{"a worker too many", func(r []metrics.AuditRecord) []metrics.AuditRecord {
+			all := recordsOf(t, []write{{metrics.MakeValue(0, 1, 11), 1, 2}}, metrics.NoValue, 0, [2]string{})
+			all[0].Loaded = all[0].Loaded[:1]
+			return all
+		}, "client 0 reports a write of key 0 of 1 by worker 1"},
+	}
+	for _, test := range tests {
+		if got := JudgeAudit(run, 1, test.spoil(good())); got.Failures == 0 || !strings.Contains(got.Fault(), test.want) {
+			t.Errorf("%s: %+v, want %q", test.name, got, test.want)
+		}
+	}
+	null := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Server, Config: &metrics.Config{Capabilities: &metrics.Capabilities{}}}}}
+	if got := JudgeAudit(null, 1, nil); got != nil {
+		t.Errorf("without a store: %+v", got)
+	}
+}

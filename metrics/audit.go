@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Audit is the result of the final audit: after the drain, the clients read a sample of
+// keys, and each value must be one that the acknowledged writes allow.
+type Audit struct {
+	Secret   string `json:"secret"`          // what selected the keys, in hex; no server knew it before the end
+	Each     int    `json:"each"`            // the most keys of each range of popularity ranks
+	Keys     int    `json:"keys"`            // in the sample
+	Written  int    `json:"written"`         // of them, those with an acknowledged write of the workload
+	Failures int    `json:"failures"`        // of them, those that were not read or whose value cannot be
+	First    string `json:"first,omitempty"` // the first of these in words
+}
+
+// Fault says in words what the audit found wrong; "" when all is right.
+func (a Audit) Fault() string {
+	if a.Failures == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the audit found %d of %d keys wrong after the run: %s", a.Failures, a.Keys, a.First)
+}
+
+// Text sums the audit up in a line.
+func (a Audit) Text() string {
+	return fmt.Sprintf("audited %d keys after the run, %d of them written in it: %d wrong", a.Keys, a.Written, a.Failures)
+}
+
+// AuditRecord is one client's part of the audit. Its times count ticks of TickNs since
+// OriginNs of the clock. A write was sent no earlier than its first tick and acknowledged
+// no later than its second one.
+type AuditRecord struct {
+	Client   int      `json:"client"`
+	Each     int      `json:"each"`      // the most keys of each range of popularity ranks
+	Clock    string   `json:"clock"`     // the clock's ID
+	ErrorNs  int64    `json:"error_ns"`  // how far the times are from the clock at most
+	OriginNs int64    `json:"origin_ns"` // on the clock
+	TickNs   int64    `json:"tick_ns"`
+	Loaded   []uint32 `json:"loaded"` // each worker's last version of the load
+	Packed   []byte   `json:"packed"` // AuditKeys as JSON, compressed by DEFLATE
+}
+
+// AuditKeys are a client's last acknowledged writes of the sample's keys, without those
+// that a later write of the same client surely replaced, and the values that it read. A
+// key is given by its number in the sample. Element i of each of the first five is of
+// write i.
+type AuditKeys struct {
+	Keys     []int32  `json:"keys"`
+	Workers  []uint16 `json:"workers"`
+	Versions []uint32 `json:"versions"`
+	Sent     []uint32 `json:"sent"`  // ticks
+	Acked    []uint32 `json:"acked"` // ticks
+
+	First int     `json:"first"` // number of the first key that was read
+	Found []Value `json:"found"` // in it and the following ones; NoValue where it is missing
+}
+
+// Pack sets the record's keys.
+func (r *AuditRecord) Pack(keys AuditKeys) (err error) {
+	r.Packed, err = deflate(keys)
+	return err
+}
+
+// Keys unpacks the record's keys. It checks that the columns are equally long.
+func (r AuditRecord) Keys() (keys AuditKeys, err error) {
+	if err := inflate(r.Packed, &keys); err != nil {
+		return keys, fmt.Errorf("unpack an audit: %w", err)
+	}
+	for _, n := range []int{len(keys.Workers), len(keys.Versions), len(keys.Sent), len(keys.Acked)} {
+		if n != len(keys.Keys) {
+			return keys, fmt.Errorf("unpack an audit: %d keys and %d of another column", len(keys.Keys), n)
+		}
+	}
+	return keys, nil
+}
+
+// deflate returns a value as JSON, compressed by DEFLATE.
+func deflate(v any) ([]byte, error) {
+	var packed bytes.Buffer
+	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // no error for a level that exists
+	err := cmp.Or(json.NewEncoder(w).Encode(v), w.Close())
+	return packed.Bytes(), err
+}
+
+// maxUnpacked bounds the memory that a packed value takes when it is unpacked.
+const maxUnpacked = 64 << 20
+
+// inflate reads what deflate wrote.
+func inflate(packed []byte, into any) error {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxUnpacked))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
