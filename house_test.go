@@ -60,14 +60,14 @@ var mayImport = map[string][]string{
 	"metrics/stats":           {"metrics/format"},
 	"metrics/usage":           {"metrics", "metrics/build"},
 	"plots":                   {"metrics", "metrics/format", "plots/chart", "plots/figure", "plots/folder", "plots/report"},
-	"plots/chart":             {"metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/figure", "plots/folder"},
+	"plots/chart":             {"kvs/verdict", "metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/figure", "plots/folder"},
 	"plots/compare":           {"kvs/verdict", "metrics", "metrics/format", "metrics/stats", "plots/folder"},
 	"plots/export":            {"metrics", "metrics/latency", "plots/folder"},
 	"plots/figure":            {},
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},
 	"plots/folder/foldertest": {"metrics", "metrics/latency"},
 	"plots/kvsplot":           {"metrics/build", "metrics/format", "plots", "plots/compare", "plots/export"},
-	"plots/report":            {"metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
+	"plots/report":            {"kvs/verdict", "metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
 	"workload":                {"metrics/format"},
 }
 

@@ -200,9 +200,10 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
 		return done, plan.ErrInterrupted
 	}
+	_, sweeps := s.kind.(experiment.Sweep) // its trials are in the report
 	for i, p := range group {
 		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
-		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !trial.Verdict.Valid) {
+		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !sweeps || !trial.Verdict.Valid) {
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = append(done, trial)
@@ -274,7 +275,6 @@ func (s *series) answer(done []metrics.Trial) verdict.Answer {
 		return a
 	}
 	a.Headline, a.Basis = compared.Headline()
-	a.Next = "add -v for both variants in full, or --trials 20 to tell smaller differences apart"
 	return a
 }
 

@@ -45,7 +45,7 @@ func AnswerOf(run metrics.Run) Answer {
 		}
 		return a
 	}
-	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: rateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = validWith(len(a.Reservations))
 	a.Headline = format.Count(run.OpsPerS) + " ops/s"
 	a.Basis = fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
@@ -82,9 +82,9 @@ func inspect(run metrics.Run) string {
 	return ""
 }
 
-// rateOf compares the window's mean, which is total, with the sum of the servers' medians,
+// RateOf compares the window's mean, which is total, with the sum of the servers' medians,
 // which the labs' report-tput.py prints; "" without medians.
-func rateOf(run metrics.Run) string {
+func RateOf(run metrics.Run) string {
 	sum := 0.0
 	for _, server := range run.Servers() {
 		if server.MedianOpsPerS == nil {
@@ -102,9 +102,9 @@ func rateOf(run metrics.Run) string {
 // latencyOf has the main percentiles: of operations from when they were due in an open
 // loop, of calls in a closed one.
 func latencyOf(run metrics.Run) string {
-	name, loop := metrics.CallLatency, "of a call; closed loop"
+	name, of, loop := metrics.CallLatency, "of a call", "closed loop"
 	if run.Offered != nil {
-		name, loop = metrics.OpLatency, fmt.Sprintf("of an operation, from when it was due; %s ops/s offered", format.Count(run.Offered.OpsPerS))
+		name, of, loop = metrics.OpLatency, "of an operation since it was due", format.Count(run.Offered.OpsPerS)+" ops/s offered"
 	}
 	q := run.Latency[name]
 	if q.Refused != "" {
@@ -119,7 +119,7 @@ func latencyOf(run metrics.Run) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + " ms " + loop
+	return fmt.Sprintf("%s: %s ms; %s", of, strings.Join(parts, ", "), loop)
 }
 
 // checkedOf says what was checked and found right.

@@ -65,8 +65,9 @@ const (
 	// fullLink is of the rate of a link: of 1538 bytes on a wire with an MTU of
 	// 1500 TCP carries 1448, 94 %.
 	fullLink = 90.0
-	// muchOther is enough other work to hide a difference between two stores.
-	muchOther = 25.0
+	// MuchOther is enough other work on a machine, in per cent of its processors, to hide
+	// a difference between two stores.
+	MuchOther = 25.0
 	// muchGC is what Go's collector takes of the processors while it runs
 	// (gcBackgroundUtilization in runtime/mgcpacer.go): from there on it never
 	// rests.
@@ -125,7 +126,7 @@ func (d diagnosis) tooFew() bool {
 // crowded returns a busy machine much of whose work is not the run's; nil if there is
 // none, or if a process of the run uses all of its processors.
 func (d diagnosis) crowded() *machineLoad {
-	at := slices.IndexFunc(d.machines, func(m *machineLoad) bool { return m.cpu >= busyCPU && m.other() >= muchOther })
+	at := slices.IndexFunc(d.machines, func(m *machineLoad) bool { return m.cpu >= busyCPU && m.other() >= MuchOther })
 	if at < 0 || slices.ContainsFunc(d.run.Nodes, saturates) {
 		return nil
 	}

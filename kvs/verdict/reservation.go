@@ -40,7 +40,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	}
 	all = append(all, findingsOf(run)...)
 	add(run.Lab != nil, "LAB", "use a real cluster for a number to publish", "the hosts were virtual, on one machine")
-	add(run.Lab == nil && OneMachine(run.Nodes), "ONE MACHINE", "use --nodes for a number to publish, or --ab to compare here", "servers and clients shared one machine")
+	add(run.Lab == nil && oneMachine(run.Nodes), "ONE MACHINE", "use --nodes for a number to publish, or --ab to compare here", "servers and clients shared one machine")
 	return all
 }
 
@@ -68,9 +68,9 @@ func findingsOf(run metrics.Run) (all []Reservation) {
 	return all
 }
 
-// OneMachine reports whether all of several nodes say that they were on the same
+// oneMachine reports whether all of several nodes say that they were on the same
 // machine.
-func OneMachine(nodes []metrics.RunNode) bool {
+func oneMachine(nodes []metrics.RunNode) bool {
 	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
 		return node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
 	})

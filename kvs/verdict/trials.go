@@ -17,21 +17,26 @@ import (
 func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
 	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
-	a := Answer{Reservations: reservationsOfTrials(plan, points)}
+	a := Answer{Good: true, Headline: "no result", Reservations: reservationsOfTrials(plan, points)}
+	a.Verdict = validWith(len(a.Reservations))
+	if best, ok := bestOf(points); ok {
+		a.describe(plan, points, best, len(done))
+	}
 	switch left := len(plan.Order) - len(done); {
 	case len(failed) > 0:
-		return Answer{Verdict: "INVALID", Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
-			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict))}
+		a = Answer{Verdict: "INVALID", Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
+			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict)),
+			Basis:    "the valid ones: " + strings.Join(format.NonEmpty(a.Headline, a.Basis), ", ")}
 	case left > 0:
-		a.Verdict = fmt.Sprintf("INCOMPLETE, %d of %s made", len(done), format.Plural(len(plan.Order), "trial"))
-	default:
-		a.Good, a.Verdict = true, validWith(len(a.Reservations))
+		a.Good, a.Verdict, a.Next = false, "INCOMPLETE", "go on with --resume"
+		a.Basis = fmt.Sprintf("%d of %s made; so far %s", len(done), format.Plural(len(plan.Order), "trial"), strings.Join(format.NonEmpty(a.Headline, a.Basis), ", "))
+		a.Headline = "some trials are left"
 	}
-	best, ok := bestOf(points)
-	if !ok {
-		a.Headline = "no result"
-		return a
-	}
+	return a
+}
+
+// describe fills in the result of trials, of which those of a point are the best.
+func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
 	a.Headline, a.Basis = scalingOf(plan, points)
 	if a.Headline == "" {
@@ -42,12 +47,14 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 		}
 	}
 	a.Latency, a.Limit = latencyOfPoint(best), limitOfPoint(best)
-	a.Checked = fmt.Sprintf("%s, each with equal client and server counts and right values", format.Plural(len(done), "trial"))
+	a.Checked = fmt.Sprintf("%s, each with equal client and server counts and right values", format.Plural(made, "trial"))
 	a.Next = "add --ab to compare two versions by pairs of trials"
-	if !bounded {
+	switch {
+	case len(plan.Variants) > 0:
+		a.Next = "add --trials 20, to tell smaller differences apart"
+	case !bounded:
 		a.Next = "add --trials 6, for medians with 95 % intervals"
 	}
-	return a
 }
 
 // bestOf is the point with the highest median, and false if no point has a result.
@@ -113,7 +120,7 @@ func latencyOfPoint(p metrics.Point) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + " ms of a call, the medians of the trials"
+	return "of a call: " + strings.Join(parts, ", ") + " ms, the medians of the trials"
 }
 
 // limitOfPoint is what limits most trials of a point.

@@ -117,6 +117,21 @@ func (s spans) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: vg.Points(18)}}}}
 }
 
+// Shade colours stretches of the x axis, below the data that is added later.
+func (p *Panel) Shade(all [][2]float64) { p.Add(shades(all)) }
+
+type shades [][2]float64
+
+// Plot draws the stretches.
+func (s shades) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	inside := func(at float64) vg.Length { return min(max(x(at), c.Min.X), c.Max.X) }
+	for _, span := range s {
+		left, right := inside(span[0]), inside(span[1])
+		c.FillPolygon(Busy, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+	}
+}
+
 // Label is words beside a point: on its right and below it, unless otherwise said.
 type Label struct {
 	At          plotter.XY

@@ -187,6 +187,7 @@ const (
 	RSS                 // of the node's process, MB
 	Goroutines          // of the node's process
 	OpenFiles           // of the node's process
+	ProcessCPU          // of the node's process, per cent of one core
 	quantities
 )
 
@@ -214,6 +215,7 @@ func ofUsage(at time.Time, u metrics.Usage) Sample {
 		CPU: u.CPUPercent, Memory: float64(u.MemoryUsedBytes) / (1 << 30),
 		Received: data.RxBytesPerS * 8 / 1e9, Sent: data.TxBytesPerS * 8 / 1e9,
 		RSS: float64(u.Process.RSSBytes) / 1e6, Goroutines: float64(u.Process.Goroutines), OpenFiles: float64(u.Process.OpenFiles),
+		ProcessCPU: u.Process.CPUPercent,
 	}}
 }
 

@@ -61,7 +61,7 @@ func LoadSweep(dir string) (*Sweep, error) {
 			return nil, fmt.Errorf("%s is of commit %s, the sweep of %s: they are never one result", folder, r.GitCommit, plan.GitCommit)
 		}
 		r.ID, r.Verdict = plan.ID+"/"+trial.Folder, trial.Verdict // an INVALID one may have written nothing
-		s.Runs = append(s.Runs, r)
+		s.Runs, s.Trials[len(s.Runs)].Run = append(s.Runs, r), &r.Run
 	}
 	s.summarize()
 	return s, nil

@@ -81,7 +81,7 @@ func TestRun(t *testing.T) {
 		{name: "grade without a run", args: []string{"grade", "../grades.txt"}, want: 2, wantErr: "kvsplot: want kvsplot grade FILE RUN"},
 		{name: "grade without a scale", args: []string{"grade", corrupt + "/run.json", good}, want: 2, wantErr: "run.json:1: \"{\": want operations per second and per cent"},
 		{name: "grade of no run", args: []string{"grade", "../grades.txt", dir}, want: 2, wantErr: "not a run folder: "},
-		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html") + "\n\n1M ops/s, the median of 1 trial without an interval, which needs 6\nverdict VALID (1 trial)\n", wantFile: filepath.Join(sweep, "throughput_trials.svg")},
+		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html") + "\n\n1M ops/s, the median of 1 trial, too few for a 95 % interval, which needs 6\nverdict VALID (1 trial)\n", wantFile: filepath.Join(sweep, "throughput_trials.svg")},
 		{name: "sweep elsewhere", args: []string{"-out", out, sweep}, wantOut: filepath.Join(out, "throughput_trials.png"), wantFile: filepath.Join(out, "throughput_trials.png")},
 		{name: "sweep among runs", args: []string{"-out", out, good, sweep}, wantOut: "throughput_scaling.svg\n"},
 		{name: "compare", args: []string{"compare", good, sweep}, wantOut: "cannot tell apart: B/A is 1.000, but with 1 and 1 trials it has no interval, which needs 3 of each\n"},

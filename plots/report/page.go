@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -29,29 +30,36 @@ var words = template.FuncMap{
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence, "label": format.Label,
 	"command": command, "line": format.CommandLine, "counts": countsOf, "quote": format.QuoteWord,
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
-	"clients": sumClients, "disagreements": disagreementsOf, "oneMachine": oneMachine, "flags": flagsOf,
+	"clients": sumClients, "disagreements": disagreementsOf, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
 	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies,
-	"lines": lineTables, "compared": compared, "warnings": sweepWarnings, "best": stats.BestBalance,
+	"lines": lineTables, "compared": compared, "best": stats.BestBalance,
 	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
 	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
+	"rate":    verdict.RateOf,
 	"share":   percent, "interval": intervalWords, "limit": limitOf,
 }
 
-// page is a report: a header, and sections with a table of contents.
+// page is a report: the answer with the main figure, and sections with a table of contents.
 type page struct {
 	Kind, ID string // "run" or "sweep", and its name
-	Verdict  string
-	Good     bool
-	Headline string
-	Interval string        // how sure the headline of a sweep is
-	Run      *folder.Run   // the run, or the trial that is shown in full; nil for none
-	Trials   *folder.Sweep // nil on the page of a run
+	verdict.Answer
+	Lead     []figure.Figure // the main figure; none if nothing was recorded
+	Run      *folder.Run     // the run, or the trial that is shown in full; nil for none
+	Trials   *folder.Sweep   // nil on the page of a run
 	Sections []section
 }
+
+// Tiles are the parts of the answer beside its headline.
+func (p page) Tiles() []tile {
+	all := []tile{{"Latency", p.Latency}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
+	return slices.DeleteFunc(all, func(t tile) bool { return t.Text == "" })
+}
+
+type tile struct{ Title, Text string }
 
 // section is one section of a page. The template makes its text and tables from its ID.
 type section struct {

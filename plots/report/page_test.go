@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"html/template"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -16,6 +18,54 @@ import (
 	"kvlab/plots/folder"
 	"kvlab/plots/folder/foldertest"
 )
+
+var keep = flag.String("keep", "", "`folder` that gets pictures of the pages and of the terminal's texts")
+
+// keep writes a picture of the top of the page to the folder of -keep, and fails if there is
+// nothing to see.
+func (b *browser) keep(name string, v view, height int) {
+	b.t.Helper()
+	if *keep == "" {
+		return
+	}
+	var picture struct{ Data []byte }
+	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true,
+		"clip": map[string]any{"x": 0, "y": 0, "width": v.width, "height": height, "scale": 1}}, &picture)
+	err := os.MkdirAll(*keep, 0o755)
+	if err := errors.Join(err, os.WriteFile(filepath.Join(*keep, name+".png"), picture.Data, 0o644)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// What the terminal says of a result fits into 80 columns of a real font.
+func TestTerminalInABrowser(t *testing.T) {
+	b := startBrowser(t)
+	files, err := filepath.Glob("../../kvs/cluster/testdata/answer-*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = text[:bytes.LastIndex(text, []byte("\nverdict "))] // which may be longer
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		page := filepath.Join(t.TempDir(), name+".html")
+		html := `<!DOCTYPE html><meta charset="utf-8"><body style="margin:1em;background:#111;color:#ddd"><pre style="width:80ch;font:14px monospace">` + template.HTMLEscapeString(string(text)) + "</pre>"
+		if err := os.WriteFile(page, []byte(html), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		v := view{"terminal", 800, "dark", "screen"}
+		b.open(page, v)
+		var over int
+		b.eval(`(function () { const p = document.querySelector("pre"); return p.scrollWidth - p.clientWidth })()`, &over)
+		if over > 0 {
+			t.Errorf("%s is %d pixels wider than 80 columns", name, over)
+		}
+		b.keep(name, v, 420)
+	}
+}
 
 // views are how the test reads a report at a desk, on a phone,
 // in the dark, and on paper (of A4 between margins of 15 mm).
@@ -84,13 +134,13 @@ func reports(t *testing.T, root string) map[string]int {
 		page, err := Report(r)
 		write(name, 5, page, err)
 	}
-	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": foldertest.MakeSweep(t, root, foldertest.Sweeps[3])} {
+	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": foldertest.MakeSweep(t, root, foldertest.Sweeps[3]), "ab": foldertest.MakeSweep(t, root, foldertest.Sides(8, 1.1))} {
 		s, err := folder.LoadSweep(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page, err := SweepReport(s)
-		write(name, map[string]int{"trials": 6, "sweep": 2}[name], page, err)
+		write(name, map[string]int{"trials": 6, "sweep": 2, "ab": 1}[name], page, err)
 	}
 	return files
 }
@@ -168,6 +218,7 @@ func TestReportInABrowser(t *testing.T) {
 				t.Errorf("%s writes %v on %v", name, page.Ink, page.Background)
 			}
 			b.checkFigures(name, page, figures, v)
+			b.keep(strings.TrimSuffix(filepath.Base(file), ".html")+"-"+v.name, v, 1500)
 		}
 	}
 }

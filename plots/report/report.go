@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics"
+	"kvlab/kvs/verdict"
 	"kvlab/plots/chart"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
@@ -12,8 +12,12 @@ import (
 
 // Report is a run as one HTML page, with its figures and its data.
 func Report(r *folder.Run) ([]byte, error) {
-	p := page{Kind: "run", ID: r.ID, Verdict: r.Verdict.String(), Good: r.Verdict.Valid, Headline: folder.ResultOf(r.Run), Run: r}
-	p.Sections = slices.Concat([]section{{ID: "method", Title: "How it was measured", Run: r}}, runSections(r), setupSections(r, nil, rawFile{"run.json", r.Run}))
+	var over []figure.Figure // none if its nodes recorded nothing
+	if len(r.Logs) > 0 {
+		over = chart.Figures(r)
+	}
+	p := page{Kind: "run", ID: r.ID, Answer: verdict.AnswerOf(r.Run), Run: r, Lead: named(over, "throughput")}
+	p.Sections = slices.Concat(runSections(r, over), setupSections(r, nil, "", rawFile{"run.json", r.Run}))
 	return p.render()
 }
 
@@ -25,38 +29,27 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// oneMachine reports whether all of several nodes say that they were on the same
-// machine.
-func oneMachine(nodes []metrics.RunNode) bool {
-	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
-		return node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
-	})
-}
-
-// runSections are a run's throughput and latency, what its nodes used, and what
-// limited it.
-func runSections(r *folder.Run) []section {
-	var over []figure.Figure // none if its nodes recorded nothing
-	if len(r.Logs) > 0 {
-		over = chart.Figures(r)
-	}
+// runSections are what limited a run, its latency, what its nodes used, and its
+// operations. over are its figures.
+func runSections(r *folder.Run, over []figure.Figure) []section {
 	return []section{
-		{ID: "throughput", Title: "Throughput", Run: r, Figures: named(over, "throughput")},
+		{ID: "bottleneck", Brief: true, Title: "What limits it", Run: r, Absent: r.Bottleneck == nil},
+		{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r, Absent: r.Ceiling == nil},
 		{ID: "latency", Title: "Latency", Run: r, Figures: named(over, "latency"), Absent: len(latencyTable(r.Run).Rows) == 0 && !r.HasLatencies()},
 		{ID: "usage", Title: "Usage per node", Run: r, Figures: named(over, "cpu", "network", "memory", "soak")},
-		{ID: "bottleneck", Brief: true, Title: "Bottleneck", Run: r, Absent: r.Bottleneck == nil},
-		{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r, Absent: r.Ceiling == nil},
+		{ID: "throughput", Title: "Throughput per node", Run: r},
 		{ID: "skew", Title: "Skew", Run: r, Absent: r.Skew == nil},
 	}
 }
 
-// setupSections say with what a run or a sweep was made, and how to make it again. Of
-// a sweep, r is the trial that is shown; nil for none.
-func setupSections(r *folder.Run, s *folder.Sweep, files ...rawFile) []section {
+// setupSections say with what a run or a sweep was made, how to make it again, and how it
+// was measured. Of a sweep, r is the trial that is shown, named of; nil for none.
+func setupSections(r *folder.Run, s *folder.Sweep, of string, files ...rawFile) []section {
 	return []section{
 		{ID: "configuration", Title: "Configuration", Run: r, Trials: s},
 		{ID: "hardware", Brief: true, Title: "Hardware", Run: r, Absent: r == nil || len(folder.Hardware(r.Nodes)) == 0},
 		{ID: "reproduce", Brief: true, Title: "Reproduce", Run: r, Trials: s},
+		{ID: "method", Title: "How it was measured", Run: r, Trials: s, Of: of},
 		{ID: "raw", Brief: true, Title: "Raw data", Files: files},
 	}
 }

@@ -95,7 +95,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"verdict VALID", format.Count(r.OpsPerS) + " ops/s", "4 servers + 4 clients", grouped(r.Ops) + " verified operations in a window of 10 s",
+		`<p class="verdict good">VALID</p>`, format.Count(r.OpsPerS) + " ops/s", "4 servers + 4 clients", grouped(r.Ops) + " verified operations in 10.000 s",
 		"<td>" + grouped(r.Total.Gets) + "</td><td>" + grouped(r.Applied.Gets) + "</td>",
 		"1 of 2 client-server pairs do not agree", "node4 at node1", "1,234,567", "key 7: wrong length",
 		"Intel(R) Xeon(R) D-1548", "64.0 GiB", "-theta", "0.99", "n/a", "<svg",

@@ -3,12 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -30,44 +30,29 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	if len(s.Knobs) == 0 {
 		p.Kind = "trials"
 	}
-	p.Verdict, p.Good = sweepVerdict(s)
-	p.Headline, p.Interval = headline(s)
+	scaling := chart.ScalingFigures(s)
+	p.Answer, p.Lead = answerOf(s), scaling[:min(1, len(scaling))]
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
 		files = append(files, rawFile{"run.json", shown.Run})
 	}
-	p.Sections = append(sweepSections(s, shown, trial), setupSections(shown, s, files...)...)
+	of := ""
+	if shown != nil {
+		of = s.TrialName(trial)
+	}
+	p.Sections = append(sweepSections(s, shown, of, scaling[len(p.Lead):]), setupSections(shown, s, of, files...)...)
 	return p.render()
 }
 
-// sweepWarnings weaken the results: the numbers of stamped trials, and a trend from
-// trial to trial, which the interval ignores.
-func sweepWarnings(s *folder.Sweep) []string {
-	stamped, valid := map[string]int{}, 0
-	for _, trial := range s.Trials {
-		if !trial.Verdict.Valid {
-			continue
-		}
-		valid++
-		for _, stamp := range trial.Stamps() {
-			stamped[stamp]++
+// answerOf is the answer of a sweep; of a comparison, the ratio is its headline.
+func answerOf(s *folder.Sweep) verdict.Answer {
+	a := verdict.AnswerOfTrials(s.Sweep, s.Trials)
+	if len(s.Variants) > 0 && a.Good {
+		if c, err := compare.Variants(s.Dir); err == nil {
+			a.Headline, a.Basis = c.Headline()
 		}
 	}
-	var all []string
-	for _, stamp := range slices.Sorted(maps.Keys(stamped)) {
-		all = append(all, fmt.Sprintf("%s: %d of %s.", stamp, stamped[stamp], format.Plural(valid, "valid trial")))
-	}
-	for _, point := range s.Points {
-		const chance = 0.01 // of such a warning in a sweep without a trend
-		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(s.Points)) < chance {
-			at := ""
-			if name := metrics.PointName(s.Knobs, point.Values); name != "" {
-				at = " at " + name
-			}
-			all = append(all, fmt.Sprintf("The rates%s have a trend in the order of the trials (Mann-Kendall p %.2g), and the interval takes them for independent.", at, p))
-		}
-	}
-	return all
+	return a
 }
 
 // shownTrial is the valid trial of the best point that is nearest to its median, with
@@ -83,23 +68,26 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 	return r, median, err
 }
 
-// sweepSections are the throughput of all trials, and the other sections of one
-// trial.
-func sweepSections(s *folder.Sweep, shown *folder.Run, trial metrics.Trial) []section {
+// sweepSections are the throughput of all trials, and the other sections of one trial,
+// which is named of. scaling are the figures of all trials but the main one.
+func sweepSections(s *folder.Sweep, shown *folder.Run, of string, scaling []figure.Figure) []section {
 	sections := []section{
-		{ID: "method", Title: "How it was measured", Run: shown, Trials: s},
 		{ID: "comparison", Brief: true, Title: "Comparison", Trials: s, Absent: len(s.Variants) == 0},
-		{ID: "throughput", Title: "Scaling", Trials: s, Figures: chart.ScalingFigures(s)},
+		{ID: "throughput", Title: "Scaling", Trials: s, Figures: scaling},
 	}
 	if len(s.Knobs) == 0 {
-		sections[2].Title = "Throughput"
+		sections[1].Title = "Throughput"
 	}
 	if shown != nil {
-		single := runSections(shown)
-		single[0].ID, single[0].Title = "trial", "One trial"
-		sections[0].Of = s.TrialName(trial)
+		var over []figure.Figure
+		if len(shown.Logs) > 0 {
+			over = chart.Figures(shown)
+		}
+		single := runSections(shown, over)
+		trial := slices.IndexFunc(single, func(one section) bool { return one.ID == "throughput" })
+		single[trial].ID, single[trial].Title, single[trial].Figures = "trial", "One trial", named(over, "throughput")
 		for _, section := range single {
-			section.Of, section.Trials = s.TrialName(trial), s
+			section.Of, section.Trials = of, s
 			sections = append(sections, section)
 		}
 	}
@@ -140,40 +128,11 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 
 // SweepSummary is the sweep's result and verdict for a terminal, a line each.
 func SweepSummary(s *folder.Sweep) string {
-	verdict, _ := sweepVerdict(s)
-	median, more := headline(s)
-	if more != "" {
-		median += ", " + more
+	a := answerOf(s)
+	if !a.Good {
+		return fmt.Sprintf("%s\nverdict %s(%s)\n", a.Basis, a.Verdict, a.Headline)
 	}
-	return fmt.Sprintf("%s\nverdict %s\n", median, verdict)
-}
-
-// sweepVerdict is VALID if every planned trial has ended and is valid.
-func sweepVerdict(s *folder.Sweep) (words string, good bool) {
-	failed, left := len(s.Failed()), len(s.Order)-len(s.Trials)
-	switch {
-	case failed > 0:
-		return fmt.Sprintf("INVALID(%d of %s failed)", failed, format.Plural(len(s.Trials), "trial")), false
-	case left > 0:
-		return fmt.Sprintf("INCOMPLETE(%s: go on with run-cluster.sh --resume)", s.Progress()), false
-	}
-	return fmt.Sprintf("VALID (%s)", format.Plural(len(s.Trials), "trial")), true
-}
-
-// headline is the median of the best point, and then its interval and the point.
-func headline(s *folder.Sweep) (median, more string) {
-	top, ok := chart.Best(chart.PointsOf(s))
-	if !ok {
-		return "no result", ""
-	}
-	more = fmt.Sprintf("the median of %s without an interval, which needs 6", format.Plural(top.Estimate.N, "trial"))
-	if top.Estimate.Coverage > 0 {
-		more = fmt.Sprintf("the median of %s; %.1f %% interval %s, half-width %.2g %%", format.Plural(top.Estimate.N, "trial"), 100*top.Estimate.Coverage, intervalWords(top.Estimate), 100*top.Estimate.HalfWidth())
-	}
-	if len(s.Points) > 1 {
-		more += "; at " + top.Value + ", the best point"
-	}
-	return format.Count(top.Estimate.Median) + " ops/s", more
+	return fmt.Sprintf("%s, %s\nverdict VALID (%s)\n", a.Headline, a.Basis, format.Plural(len(s.Trials), "trial"))
 }
 
 // intervalWords is an estimate's interval; absent if it has none.

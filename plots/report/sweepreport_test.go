@@ -14,36 +14,6 @@ import (
 	"kvlab/plots/folder/foldertest"
 )
 
-// ratedSweep is a sweep without knobs whose trials have these rates.
-func ratedSweep(rates ...float64) *folder.Sweep {
-	s := &folder.Sweep{}
-	for i, rate := range rates {
-		planned := metrics.PlannedTrial{Number: i + 1}
-		s.Order = append(s.Order, planned)
-		s.Trials = append(s.Trials, metrics.Trial{PlannedTrial: planned, Folder: fmt.Sprintf("trial-%03d", i+1), OpsPerS: rate, Verdict: foldertest.Valid})
-	}
-	for _, point := range metrics.Summarize(s.Sweep, s.Trials) {
-		s.Points = append(s.Points, folder.Point{Point: point})
-	}
-	return s
-}
-
-// Six rates that fall from trial to trial have a trend by the normal approximation,
-// p 0.0085; with one pair in the other order they have none below 0.01.
-func TestSweepWarnsOfATrend(t *testing.T) {
-	if got := sweepWarnings(ratedSweep(6, 5, 4, 3, 2, 1)); len(got) != 1 || !strings.Contains(got[0], "trend in the order of the trials (Mann-Kendall p 0.0085)") {
-		t.Errorf("warnings %q, want one of a trend", got)
-	}
-	if got := sweepWarnings(ratedSweep(6, 5, 4, 3, 1, 2)); len(got) != 0 {
-		t.Errorf("warnings %q of rates that are not in order, want none", got)
-	}
-	stamped := ratedSweep(1, 3, 2)
-	stamped.Trials[0].NonStationary, stamped.Trials[2].NonStationary, stamped.Trials[2].ClientBound = true, true, true
-	if got, want := sweepWarnings(stamped), []string{"CLIENT-BOUND: 1 of 3 valid trials.", "NON-STATIONARY: 2 of 3 valid trials."}; !slices.Equal(got, want) {
-		t.Errorf("warnings %q, want %q", got, want)
-	}
-}
-
 // A set of trials shows the valid trial nearest to the median in full, and says
 // which that is.
 func TestSweepReportShowsTheMedianTrial(t *testing.T) {
@@ -83,25 +53,6 @@ func TestMedianOfLatencies(t *testing.T) {
 	} {
 		if got := medianOf(trials, p99); got != want {
 			t.Errorf("median of %d trials is %q, want %q", len(trials), got, want)
-		}
-	}
-}
-
-func TestOneMachine(t *testing.T) {
-	on := func(hosts ...string) (nodes []metrics.RunNode) {
-		for _, host := range hosts {
-			nodes = append(nodes, metrics.RunNode{Config: &metrics.Config{Host: metrics.Host{Hostname: host}}})
-		}
-		return nodes
-	}
-	for _, test := range []struct {
-		nodes []metrics.RunNode
-		want  bool
-	}{
-		{on("a", "a"), true}, {on("a", "a", "b"), false}, {on("", ""), false}, {on("a"), false}, {append(on("a", "a"), metrics.RunNode{}), false}, {nil, false},
-	} {
-		if got := oneMachine(test.nodes); got != test.want {
-			t.Errorf("oneMachine of %d nodes is %v, want %v", len(test.nodes), got, test.want)
 		}
 	}
 }

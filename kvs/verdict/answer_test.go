@@ -1,0 +1,72 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/metrics/stats"
+)
+
+// ratedTrials are trials of one point with these rates.
+func ratedTrials(rates ...float64) (plan metrics.Sweep, done []metrics.Trial) {
+	for i, rate := range rates {
+		planned := metrics.PlannedTrial{Number: i + 1}
+		plan.Order = append(plan.Order, planned)
+		done = append(done, metrics.Trial{PlannedTrial: planned, OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}, Run: &metrics.Run{}})
+	}
+	return plan, done
+}
+
+// Six rates that fall from trial to trial have a trend by the normal approximation,
+// p 0.0085; with one pair in the other order they have none below 0.01.
+func TestReservationsOfTrials(t *testing.T) {
+	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 2, 1)); len(a.Reservations) != 1 || !strings.Contains(a.Reservations[0].Text, "trend in the order of the trials (Mann-Kendall p 0.0085)") || a.Verdict != "VALID, with 1 reservation" {
+		t.Errorf("%+v, want a trend", a)
+	}
+	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 1, 2)); len(a.Reservations) != 0 || a.Verdict != "VALID" {
+		t.Errorf("%+v of rates that are not in order, want no reservation", a)
+	}
+	plan, done := ratedTrials(1, 3, 2)
+	done[0].Run.WarmUp, done[2].Run.WarmUp = &stats.Stationarity{}, &stats.Stationarity{}
+	done[2].Run.Ceiling = &metrics.Ceiling{Headroom: 1.2, ClientBound: true}
+	var got []string
+	for _, r := range AnswerOfTrials(plan, done).Reservations {
+		got = append(got, r.Name+" "+strings.Join(strings.Fields(r.Text)[:4], " "))
+	}
+	if all, want := strings.Join(got, "; "), "NON-STATIONARY in 2 of 3; CLIENT-BOUND in 1 of 3"; all != want {
+		t.Errorf("reservations %q, want %q", all, want)
+	}
+}
+
+// Trials of which some failed or are left are no result: the number of the others is not
+// the headline.
+func TestAnswerOfUnfinishedTrials(t *testing.T) {
+	plan, done := ratedTrials(5e6, 6e6, 7e6)
+	if a := AnswerOfTrials(plan, done[:2]); a.Good || a.Verdict != "INCOMPLETE" || strings.Contains(a.Headline, "ops/s") || !strings.Contains(a.Basis, "2 of 3 trials made; so far 5.5M ops/s") {
+		t.Errorf("%+v", a)
+	}
+	done[1].Verdict = metrics.Verdict{Reason: "3 misses", Node: "n1"}
+	if a := AnswerOfTrials(plan, done); a.Good || a.Headline != "1 of 3 trials failed, first trial 2: 3 misses (n1)" || !strings.HasPrefix(a.Basis, "the valid ones: ") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestOneMachine(t *testing.T) {
+	on := func(hosts ...string) (nodes []metrics.RunNode) {
+		for _, host := range hosts {
+			nodes = append(nodes, metrics.RunNode{Config: &metrics.Config{Host: metrics.Host{Hostname: host}}})
+		}
+		return nodes
+	}
+	for _, test := range []struct {
+		nodes []metrics.RunNode
+		want  bool
+	}{
+		{on("a", "a"), true}, {on("a", "a", "b"), false}, {on("", ""), false}, {on("a"), false}, {append(on("a", "a"), metrics.RunNode{}), false}, {nil, false},
+	} {
+		if got := oneMachine(test.nodes); got != test.want {
+			t.Errorf("oneMachine of %d nodes is %v, want %v", len(test.nodes), got, test.want)
+		}
+	}
+}
