@@ -48,6 +48,20 @@ type WorkerAccount struct {
 	OpeningOps uint64 `json:"opening_ops"` // first operations, at most 8192
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
 	Redrawn    string `json:"redrawn"`     // digest of as many operations, drawn again at the end from the configuration alone
+
+	Rounds *Rounds `json:"rounds,omitempty"` // nil in folders of earlier releases
+}
+
+// Rounds are the exact sums of one worker's times, beside its histograms.
+type Rounds struct {
+	Ops      uint64  `json:"ops"`                // operations that were due in the window and answered
+	OpS      float64 `json:"op_s"`               // sum of their latencies, from due to reply; open loop: due as the seed says when it is drawn again
+	Rounds   uint64  `json:"rounds"`             // that began in the window
+	Calls    uint64  `json:"calls"`              // of these rounds
+	BusyS    float64 `json:"busy_s"`             // sum of these rounds' times, from the beginning to the last reply
+	LongestS float64 `json:"longest_s"`          // longest round since the warm-up began
+	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
+	Arrivals *uint64 `json:"arrivals,omitempty"` // open loop: operations due in the window, drawn again from the seed; nil: too many to draw again, and OpS is 0
 }
 
 // Seen is what a server saw of its operations. Groups and Values are of a sample.

@@ -7,9 +7,13 @@ import (
 	"kvlab/metrics/format"
 )
 
-// minAchieved is the share of the offered rate below which a run is saturated: its
+// What is done in the window may differ from what was due in it by a share, or by what is
+// due in a stall of the machine at one of its ends. Below it a run is saturated: its
 // latencies grow with its length and mean nothing.
-const minAchieved = 0.99
+const (
+	maxApart = 0.01
+	stallS   = 0.25
+)
 
 // Offered is the load that an open loop offers, of one client or of all.
 type Offered struct {
@@ -39,11 +43,20 @@ func (o *Offered) Achieved(done uint64) float64 {
 // Saturated says why latencies mean nothing if too few of the offered operations were
 // done; "" if enough were, and for nil.
 func (o *Offered) Saturated(done uint64) string {
-	if share := o.Achieved(done); share < minAchieved {
-		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*share)
+	if o != nil && float64(o.Ops)-float64(done) > o.mayDiffer() {
+		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*o.Achieved(done))
 	}
 	return ""
 }
+
+// Backlog reports whether more operations were done in the window than were due in it:
+// some that were due before it. It is false for nil.
+func (o *Offered) Backlog(done uint64) bool {
+	return o != nil && float64(done)-float64(o.Ops) > o.mayDiffer()
+}
+
+// mayDiffer is by how many operations those done in the window may differ from those due.
+func (o *Offered) mayDiffer() float64 { return max(maxApart*float64(o.Ops), stallS*o.OpsPerS) }
 
 // String is for people: "200k ops/s offered, Poisson".
 func (o Offered) String() string {

@@ -6,13 +6,20 @@ import (
 )
 
 func TestSaturation(t *testing.T) {
-	o := Offered{Arrivals: "poisson", OpsPerS: 2000, Ops: 10_000}
+	o := Offered{Arrivals: "poisson", OpsPerS: 200, Ops: 10_000}
 	for done, want := range map[uint64]string{
 		10_050: "", 10_000: "", 9_900: "", 9_899: "saturated: 99.0 % of the offered rate", 9_340: "saturated: 93.4 % of the offered rate", 0: "saturated: 0.0 % of the offered rate",
 	} {
 		if got := o.Saturated(done); got != want {
 			t.Errorf("%d of 10,000: %q, want %q", done, got, want)
 		}
+	}
+	short := Offered{OpsPerS: 2000, Ops: 6000} // a stall of 0.25 s at an end of 3 s
+	if a, b := short.Saturated(5500), short.Saturated(5499); a != "" || b == "" {
+		t.Errorf("5500 and 5499 of 6000 in 3 s: %q and %q, want the second alone to be saturated", a, b)
+	}
+	if short.Backlog(6500) || !short.Backlog(6501) || o.Backlog(10_100) || !o.Backlog(10_101) || (*Offered)(nil).Backlog(1) {
+		t.Error("a backlog is more than 1 % and 0.25 s of the rate")
 	}
 	if got := (&Offered{}).Saturated(0); got != "" {
 		t.Errorf("nothing offered: %q", got)

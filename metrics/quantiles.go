@@ -46,7 +46,8 @@ func (q Quantiles) All() [len(QuantileNames)]*float64 {
 // that Count samples cannot support is nil. Samples are calls, for OpLatency
 // too: the operations of one call share its fate, and are not independent.
 type Quantiles struct {
-	Count      uint64   `json:"count"` // calls
+	Count      uint64   `json:"count"`            // calls
+	Values     uint64   `json:"values,omitempty"` // in the histogram: operations for those that have one value an operation
 	Mean       float64  `json:"mean_us"`
 	P50        *float64 `json:"p50_us"`
 	P90        *float64 `json:"p90_us"`
@@ -68,7 +69,7 @@ func Refuse(latencies map[string]Quantiles, reason string) {
 		return
 	}
 	for name, q := range latencies {
-		latencies[name] = Quantiles{Count: q.Count, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
+		latencies[name] = Quantiles{Count: q.Count, Values: q.Values, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
 	}
 }
 

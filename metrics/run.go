@@ -66,7 +66,26 @@ type RunNode struct {
 	// labs' figure; nil without one.
 	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
 
-	Soak *Soak `json:"soak,omitempty"` // what it held over the window; nil when the run was no soak
+	Soak  *Soak  `json:"soak,omitempty"`  // what it held over the window; nil when the run was no soak
+	Heard *Heard `json:"heard,omitempty"` // of a client; nil in folders of earlier releases
+}
+
+// Heard is what the launcher heard of a client's phases and its seconds in the window.
+type Heard struct {
+	WarmUpS float64   `json:"warm_up_s"` // between the arrivals of its phase events, by the launcher's clock
+	WindowS float64   `json:"window_s"`  // likewise
+	Start   time.Time `json:"start"`     // when the first of its intervals of the window began, by the clock of Record.Time
+	LengthS float64   `json:"length_s"`  // of these intervals together
+	Ops     uint64    `json:"ops"`       // in them
+}
+
+// Add adds the record of an interval of the window.
+func (h *Heard) Add(r Record) {
+	if h.Start.IsZero() {
+		h.Start = r.Time.Add(-time.Duration(r.Interval.LengthS * float64(time.Second)))
+	}
+	h.LengthS += r.Interval.LengthS
+	h.Ops += r.Interval.Counts.Ops()
 }
 
 // Verdict says whether a run's result is valid.
@@ -86,6 +105,19 @@ func (v Verdict) String() string {
 		return "INVALID(" + v.Reason + ")"
 	}
 	return "INVALID(" + v.Reason + ", " + v.Node + ")"
+}
+
+// SetWorkload sets Workload and Seed from the flags of the first client that has reported
+// them.
+func (r *Run) SetWorkload() {
+	config := r.Config(Client)
+	if config == nil {
+		return
+	}
+	r.Seed, r.Workload = config.Flags.Number("seed"), make(FlagValues)
+	for _, flag := range config.FlagsOf(WorkFlag, ShapeFlag) {
+		r.Workload[flag] = config.Flags[flag]
+	}
 }
 
 // Number returns a whole number of the workload's flags, such as workers; 0 where it is

@@ -11,12 +11,13 @@ import (
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
-	Total         Counts               `json:"total"`           // from the first loaded record to the last drained call
-	InWindow      Counts               `json:"in_window"`       // clients: replies verified inside the window
-	Edges         *Edges               `json:"edges,omitempty"` // clients: of InWindow
-	Peers         []PeerCounts         `json:"peers"`           // a client's servers, a server's clients; sums to Total
-	Bytes         Bytes                `json:"bytes"`           // clients: like Total
-	BytesInWindow Bytes                `json:"bytes_in_window"` // clients: like InWindow
+	WindowErrorS  float64              `json:"window_error_s,omitempty"` // servers: how much later than the window's ends InWindow may have been read
+	Total         Counts               `json:"total"`                    // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"`                // clients: replies verified inside the window
+	Edges         *Edges               `json:"edges,omitempty"`          // clients: of InWindow
+	Peers         []PeerCounts         `json:"peers"`                    // a client's servers, a server's clients; sums to Total
+	Bytes         Bytes                `json:"bytes"`                    // clients: like Total
+	BytesInWindow Bytes                `json:"bytes_in_window"`          // clients: like InWindow
 	Verification  Verification         `json:"verification"`
 	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
@@ -39,10 +40,20 @@ type PeerCounts struct {
 	Counts Counts `json:"counts"`
 	Load   Counts `json:"load,omitzero"`  // of them, those of the load; a client's peers only
 	Audit  Counts `json:"audit,omitzero"` // of them, those of the final audit; a client's peers only
+
+	Window  Counts `json:"window,omitzero"`  // a client's peers: of them, those whose replies came in the window; sums to InWindow
+	Latency Tally  `json:"latency,omitzero"` // a client's peers: those that the collector of its latencies took
 }
 
 // Drawn are the operations of the workload: without those of the load and the audit.
 func (p PeerCounts) Drawn() Counts { return p.Counts.Sub(p.Load).Sub(p.Audit) }
+
+// Tally counts the operations whose latencies a client's collector took, where it puts
+// them into its histograms.
+type Tally struct {
+	Due     Counts `json:"due"`     // due in the window: they are in its histograms
+	Replied Counts `json:"replied"` // whose replies came in the window, whenever they were due
+}
 
 // Verification is what a client found when it checked its replies.
 type Verification struct {

@@ -118,7 +118,6 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 	if run.Verdict = kind.Judge(&run); err != nil {
 		run.Verdict = trial.VerdictOf(err)
 	}
-	run.Latency = led.Quantiles(run)
 	if unwritten := dir.WriteRun(run); unwritten != nil {
 		run.Verdict, err = trial.VerdictOf(unwritten), unwritten
 	}

@@ -47,7 +47,6 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 		run.Verdict = trial.VerdictOf(err)
 		led.Explain(j.stderr, err)
 	}
-	run.Latency = led.Quantiles(run)
 	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
 	}

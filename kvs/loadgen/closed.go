@@ -13,7 +13,8 @@ import (
 )
 
 // Measure runs the workload: the warm-up, the window, and the drain of the calls under
-// way at its end. It calls enter at the beginning of each phase.
+// way at its end, in an open loop also of the operations that were due in it. It calls
+// enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	begin := g.Begins
 	if begin.IsZero() {
@@ -23,6 +24,9 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 		return context.Cause(ctx)
 	}
 	s := newSchedule()
+	if g.config.WarmUp == 0 {
+		s.decide(begin, begin.Add(g.config.Window)) // before the first operation
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return g.announce(ctx, begin, s, enter) })
 	group.Go(func() error { return g.drive(ctx, begin, s) })
@@ -36,7 +40,7 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 		defer func() { err = cmp.Or(err, stop()) }()
 	}
 	for _, w := range g.workers {
-		w.loaded = slices.Clone(w.counts) // no worker runs
+		w.loaded, w.sums = slices.Clone(w.counts), metrics.Rounds{} // no worker runs
 	}
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)
@@ -89,8 +93,12 @@ func wait(ctx context.Context, when time.Time) bool {
 // opens. It is longer than any launcher takes to answer.
 const askLead = 250 * time.Millisecond
 
+// decideLead is the least time from the decision to the window's opening. No operation of
+// the window is sent before all workers know of it.
+const decideLead = 20 * time.Millisecond
+
 // settle returns when the window opens: at the warm-up's end, at the time that Settle
-// returns, or at once if that time is past.
+// returns, or in decideLead if that is later.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
 	opens := begin.Add(g.config.WarmUp)
 	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
@@ -103,8 +111,8 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, err
 	if !said.IsZero() {
 		opens = said
 	}
-	if late := time.Now(); late.After(opens) {
-		opens = late
+	if soonest := time.Now().Add(decideLead); soonest.After(opens) {
+		opens = soonest
 	}
 	return opens, nil
 }

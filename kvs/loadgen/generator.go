@@ -59,7 +59,7 @@ func New(c Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	latency, recorders := latency.NewCollector(c.Workers)
+	latency, recorders := latency.NewCollector(c.Workers, c.Servers())
 	g := &Generator{config: c, latency: latency}
 	table := newKeyTable(c.KeyPrefix, c.Workload.Records)
 	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {

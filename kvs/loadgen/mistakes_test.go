@@ -348,6 +348,9 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	if err != nil {
 		return run, err
 	}
+	if _, err := g.Latency().Collect(0, 1); err != nil {
+		return run, err
+	}
 	if m.count != nil {
 		m.count(g)
 	}
@@ -378,8 +381,9 @@ func (g *Generator) measureOps(n uint64) error {
 			return err
 		case now := <-poll.C:
 			if g.Counts().Ops() >= until {
-				s.decide(g.opened, now)
-				g.config.Window = now.Sub(g.opened)
+				closes := now.Add(50 * time.Millisecond) // no worker has gone as far
+				s.decide(g.opened, closes)
+				g.config.Window = closes.Sub(g.opened)
 				until = math.MaxUint64
 			}
 		}
@@ -466,7 +470,11 @@ func TestVerifyNone(t *testing.T) {
 
 // flagsOf are the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
-	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix}
+	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": fmt.Sprint(c.ValueSize),
+		"batch": fmt.Sprint(c.Batch), "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup)}
+	if c.AutoBatch {
+		flags["batch"] = "auto"
+	}
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	c.Workload.Define(fs)
 	fs.VisitAll(func(f *flag.Flag) { flags[f.Name] = f.Value.String() })

@@ -62,8 +62,9 @@ const pollInterval = 100 * time.Millisecond
 
 // runOpen sends operations when they are due. One round has all operations that are
 // due, up to a batch. Operations that become due while the worker waits for replies go
-// into a later round; their latency counts from their due time. When the window
-// closes, unsent operations are dropped.
+// into a later round; their latency counts from their due time. When the window has
+// closed, the worker sends those that were due in it, for as long as a call may take;
+// what it has not sent then is offered and not achieved.
 func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s schedule, rate float64) error {
 	timer, err := newPreciseTimer(ctx)
 	if err != nil {
@@ -72,17 +73,21 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	defer timer.file.Close()
 	place := workload.Place{Node: c.Index, Nodes: c.Clients, Worker: w.id, Workers: c.Workers}
 	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, place)
-	defer func() { w.offer(arrivals, begin, s) }()
+	defer func() {
+		w.offer(arrivals, begin, s)
+		w.redraw(workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, place), begin, s)
+	}()
 	size := newBatchSize(c)
 	r := &w.rounds[0]
 	r.from = begin
 	for ctx.Err() == nil {
 		r.begin()
 		r.empty()
-		if next := begin.Add(arrivals.Next()); next.After(r.begun) {
-			if s.over(next) {
-				return nil
-			}
+		next := begin.Add(arrivals.Next())
+		if s.over(next) || s.over(r.begun.Add(-c.CallTimeout)) {
+			return nil
+		}
+		if next.After(r.begun) {
 			pause := next.Sub(r.begun)
 			if s.window.Load() == nil {
 				pause = min(pause, pollInterval)
@@ -94,9 +99,6 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 				continue // the window may close before then, or the context has ended
 			}
 			r.late = r.begun.Sub(next)
-		}
-		if s.over(r.begun) {
-			return nil
 		}
 		n := w.addDue(r, arrivals, size.ops(), s)
 		w.send(r)
@@ -116,6 +118,9 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 	var due [drawn]time.Duration
 	now, added := r.begun.Sub(r.from), 0
 	window := s.window.Load()
+	if window != nil {
+		now = min(now, window.closes.Sub(r.from)-1)
+	}
 	for added < most {
 		n := arrivals.Due(now, due[:min(most-added, drawn)])
 		if n == 0 {
@@ -154,6 +159,37 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule)
 		n = arrivals.Due(window.closes.Sub(begin)-1, due[:])
 		w.offered += after(due[:n], window.opens.Sub(begin))
 	}
+}
+
+// mostRedrawn is the number of a worker's arrivals that are drawn again. It takes less
+// than a tenth of a second.
+const mostRedrawn = 1 << 22
+
+// redraw draws the due times again, from the first on. It sets how many are in the
+// window, and takes those of the answered operations from the times of their replies,
+// which leaves the sum of their latencies.
+func (w *worker) redraw(arrivals *workload.Arrivals, begin time.Time, s schedule) {
+	window := s.window.Load()
+	if window == nil {
+		return
+	}
+	opens, closes := window.opens.Sub(begin), window.closes.Sub(begin)
+	in, due := uint64(0), 0.0
+	var next [1]time.Duration
+	for drawn := 0; arrivals.Due(closes-1, next[:]) == 1; drawn++ {
+		if drawn == mostRedrawn {
+			w.sums.OpS = 0
+			return
+		}
+		if next[0] < opens {
+			continue
+		}
+		if in++; in <= w.sums.Ops {
+			due += next[0].Seconds()
+		}
+	}
+	w.sums.Arrivals = &in
+	w.sums.OpS -= due
 }
 
 // Rate is the load that an open loop offers. At most one field is set. The zero Rate

@@ -17,6 +17,7 @@ import (
 // the replies with, and the replies.
 type round struct {
 	begun     time.Time     // when its first operation was due
+	came      time.Time     // its last reply so far
 	underway  bool          // sent and not finished
 	latency   time.Duration // of its slowest call so far
 	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
@@ -99,9 +100,10 @@ func (w *worker) send(r *round) {
 }
 
 // finish waits for a sent round's replies, checks and counts them. at returns the phase
-// of a reply from its arrival time.
+// of a moment.
 func (w *worker) finish(r *round, at phaseAt) error {
 	var first error
+	calls, ops := uint64(0), uint64(0)
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		if x.batch.Len() == 0 {
@@ -113,12 +115,20 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		}
 		if err == nil && first == nil {
 			err = w.take(i, r, at)
+			calls, ops = calls+1, ops+uint64(x.batch.Len())
 		}
 		if err != nil && first == nil {
 			first = &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
 	}
 	r.underway = false
+	took := r.came.Sub(r.begun).Seconds()
+	w.sums.LongestS, w.sums.MostOps = max(w.sums.LongestS, took), max(w.sums.MostOps, ops)
+	if _, window := at(r.begun); window != nil {
+		w.sums.Rounds++
+		w.sums.Calls += calls
+		w.sums.BusyS += took
+	}
 	return first
 }
 
@@ -131,22 +141,17 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 		return err
 	}
 	w.remember(x, came)
-	r.latency = max(r.latency, came.Sub(x.sent))
-	phase, window := at(came)
-	t := latency.Timing{Phase: phase, Ops: x.batch.Len(), Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}
+	r.latency, r.came = max(r.latency, came.Sub(x.sent)), came
+	_, window := at(came)
+	w.observe(r, x, latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
+		Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}, at)
 	r.late = 0 // counts once per round
-	if len(x.due) > 0 {
-		w.recorder.ObserveEach(t, came.Sub(r.from), x.due)
-	} else {
-		t.Op = came.Sub(r.begun)
-		w.recorder.Observe(t)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[i] = w.counts[i].Add(checked.Counts)
 	w.bytes = w.bytes.Add(checked.Bytes)
 	if window != nil {
-		w.window = w.window.Add(checked.Counts)
+		w.window[i] = w.window[i].Add(checked.Counts)
 		w.carried = w.carried.Add(checked.Bytes)
 		if slot, ok := window.boundary(came); ok {
 			w.boundaries[slot] += checked.Ops()
@@ -154,6 +159,37 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	}
 	w.verify.Add(checked.Verification)
 	return nil
+}
+
+// observe records the latencies of an exchange whose reply came at r.came. An operation
+// belongs to the phase in which it was due, and a call to that of its last operation.
+func (w *worker) observe(r *round, x *exchange, t latency.Timing, at phaseAt) {
+	if len(x.due) == 0 {
+		t.Phase, _ = at(r.begun)
+		t.Op = r.came.Sub(r.begun)
+		w.recorder.Observe(t)
+		if t.Phase == metrics.Window {
+			w.sums.Ops += uint64(x.batch.Len())
+			w.sums.OpS += float64(x.batch.Len()) * t.Op.Seconds()
+		}
+		return
+	}
+	due, came := x.due, r.came.Sub(r.from)
+	phase, window := at(r.from.Add(due[len(due)-1]))
+	if t.Phase = phase; window != nil {
+		early := len(due) - int(after(due, window.opens.Sub(r.from)))
+		if due = due[early:]; early > 0 {
+			before := latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
+			for _, kind := range x.kinds[:early] {
+				before.Ops[kind]++
+				t.Ops[kind]--
+			}
+			w.recorder.Count(before)
+		}
+		w.sums.Ops += uint64(len(due))
+		w.sums.OpS += float64(len(due)) * came.Seconds() // from r.from on; see redraw
+	}
+	w.recorder.ObserveEach(t, came, due)
 }
 
 // replyCheck is the result of checking one reply. Only verified operations count.

@@ -40,7 +40,7 @@ var settleCases = []settleCase{
 	{"nobody asks", nil, 200 * time.Millisecond},
 	{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
 	{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
-	{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond},
+	{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond + decideLead},
 }
 
 // The window opens after one warm-up, after two, or when the answer comes, exactly, by

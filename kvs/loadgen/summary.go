@@ -48,7 +48,9 @@ func (g *Generator) Summary() metrics.Summary {
 			peer.Counts = peer.Counts.Add(w.counts[i])
 			peer.Load = peer.Load.Add(w.loaded[i])
 			peer.Audit = peer.Audit.Add(w.auditCounts[i])
+			peer.Window = peer.Window.Add(w.window[i])
 		}
+		peer.Latency = g.latency.Tallies[i]
 		s.Peers = append(s.Peers, peer)
 	}
 	var boundaries boundaryCounts
@@ -56,7 +58,7 @@ func (g *Generator) Summary() metrics.Summary {
 		for i, n := range w.boundaries {
 			boundaries[i] += n
 		}
-		s.InWindow = s.InWindow.Add(w.window)
+		s.InWindow = s.InWindow.Add(sum(w.window))
 		s.Bytes = s.Bytes.Add(w.bytes)
 		s.BytesInWindow = s.BytesInWindow.Add(w.carried)
 		s.Verification.Add(w.verify)
@@ -108,7 +110,7 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 		again.Fill(ops[:first])
 		accounts = append(accounts, metrics.WorkerAccount{
 			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
-			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()),
+			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()), Rounds: &w.sums,
 		})
 	}
 	return accounts

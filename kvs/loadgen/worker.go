@@ -32,6 +32,7 @@ type worker struct {
 	repeats  bool              // -repeat, after the load: replies are not checked
 	block    block
 	offered  uint64           // operations of an open loop that were due in the window
+	sums     metrics.Rounds   // since the warm-up began
 	loaded   []metrics.Counts // by server, at the end of the load; empty until then
 
 	loadedVersion uint32           // of the last write of the load; set by BeginAudit
@@ -39,7 +40,7 @@ type worker struct {
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu
-	window     metrics.Counts       // guarded by mu
+	window     []metrics.Counts     // by server; guarded by mu
 	boundaries boundaryCounts       // of the window; guarded by mu
 	bytes      metrics.Bytes        // guarded by mu
 	carried    metrics.Bytes        // bytes in the window; guarded by mu
@@ -58,6 +59,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
 		counts:   make([]metrics.Counts, c.Servers()),
+		window:   make([]metrics.Counts, c.Servers()),
 		loaded:   make([]metrics.Counts, c.Servers()),
 
 		auditCounts: make([]metrics.Counts, c.Servers()),

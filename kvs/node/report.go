@@ -27,6 +27,7 @@ type Reporter struct {
 	lastEnd time.Time       // guarded by mu
 	opened  time.Time       // the window; guarded by mu
 	before  metrics.Counts  // at the window's opening; guarded by mu
+	late    time.Duration   // how long the readings of the counts at the window's ends took; guarded by mu
 	window  metrics.Summary // of its use; guarded by mu
 }
 
@@ -150,13 +151,16 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	switch {
 	case phase == metrics.Window:
 		r.opened, r.before = r.node.now(), r.counts()
+		r.late = r.node.now().Sub(r.opened)
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
 		table, saturation, err := r.sampler.CloseWindow()
+		closed, counts := r.node.now(), r.counts()
 		r.window = metrics.Summary{
 			WindowStart:   r.node.ToRun(r.opened),
-			WindowLengthS: r.node.now().Sub(r.opened).Seconds(),
-			InWindow:      r.counts().Sub(r.before),
+			WindowLengthS: closed.Sub(r.opened).Seconds(),
+			WindowErrorS:  (r.late + r.node.now().Sub(closed)).Seconds(),
+			InWindow:      counts.Sub(r.before),
 			Usage:         table,
 			Saturation:    &saturation,
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // Total sums the summaries of run: the common window, the result and the counts of
-// both sides. A missing summary adds nothing; judge reports it.
+// both sides. A missing summary adds nothing; judge reports it. It refuses latencies of
+// a run that did not reach its offered load.
 func Total(run *metrics.Run) {
 	run.Usage = make(map[metrics.Role]metrics.Table)
 	for role, total := range map[metrics.Role]*metrics.Counts{metrics.Server: &run.Applied, metrics.Client: &run.Total} {
@@ -27,6 +28,7 @@ func Total(run *metrics.Run) {
 		}
 	}
 	totalWindow(run)
+	metrics.Refuse(run.Latency, run.Offered.Saturated(run.Ops))
 }
 
 // judged is a run with the expectation that follows from its flags. Its Verdict is that

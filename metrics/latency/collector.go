@@ -12,11 +12,16 @@ type Collector struct {
 	spare     observations
 	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
 	Window    *Set                  // sums of the whole window as far as it has been collected
+
+	// Tallies are the operations that were put into Window and those whose replies came
+	// in it, by the server's number.
+	Tallies []metrics.Tally
 }
 
-// NewCollector returns a collector and one recorder for each of the workers.
-func NewCollector(workers int) (*Collector, []*Recorder) {
-	l := &Collector{Window: NewSet(), recorders: make([]*Recorder, workers)}
+// NewCollector returns a collector and one recorder for each of the workers, which talk
+// to a number of servers.
+func NewCollector(workers, servers int) (*Collector, []*Recorder) {
+	l := &Collector{Window: NewSet(), recorders: make([]*Recorder, workers), Tallies: make([]metrics.Tally, servers)}
 	for i := range l.recorders {
 		l.recorders[i] = new(Recorder)
 	}
@@ -31,15 +36,15 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 		l.spare = r.take(l.spare)
 		ops := l.spare.ops
 		for _, o := range l.spare.calls {
-			n := 0
-			if o.each {
-				n = int(o.ops)
+			l.tally(o)
+			if o.call == 0 {
+				continue
 			}
 			if l.interval[o.phase] == nil {
 				l.interval[o.phase] = NewSet()
 			}
-			l.interval[o.phase].observe(o, ops[:n])
-			ops = ops[n:]
+			l.interval[o.phase].observe(o, ops[:o.each])
+			ops = ops[o.each:]
 		}
 	}
 	var histograms []metrics.Histogram
@@ -59,4 +64,23 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 		interval.reset()
 	}
 	return histograms, nil
+}
+
+// tally counts an observation's operations.
+func (l *Collector) tally(o observation) {
+	t := &l.Tallies[o.peer]
+	var ops Kinds
+	for kind, n := range o.ops {
+		ops[kind] = uint64(n)
+	}
+	counts := metrics.CountsOf(ops, 0, 0, 1)
+	if o.call == 0 {
+		counts.Calls = 0
+	}
+	if phaseOrder[o.phase] == metrics.Window {
+		t.Due = t.Due.Add(counts)
+	}
+	if o.inside {
+		t.Replied = t.Replied.Add(counts)
+	}
 }

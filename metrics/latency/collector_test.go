@@ -51,7 +51,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 	var records []metrics.Record
 	for range nodes {
 		nodeWindow := newSingle()
-		latency, recorders := NewCollector(workers)
+		latency, recorders := NewCollector(workers, 1)
 		for range intervals {
 			for range calls {
 				phase := phaseOrder[2+random.IntN(3)] // an interval with warm-up, window and drain in it
@@ -59,7 +59,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 				opMicros := callMicros + random.Int64N(1_000_000)
 				ops := random.Int64N(8192)
 				early := time.Duration(random.IntN(1000)) * time.Nanosecond // rounded up away
-				recorders[random.IntN(workers)].Observe(Timing{Phase: phase, Ops: int(ops),
+				recorders[random.IntN(workers)].Observe(Timing{Phase: phase, Ops: Kinds{uint64(ops)},
 					Call: time.Duration(callMicros)*time.Microsecond - early,
 					Op:   time.Duration(opMicros)*time.Microsecond - early})
 				whole.observe(t, callMicros, opMicros, ops)
@@ -93,12 +93,12 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 }
 
 func TestCollectLabelsHistogramsByPhase(t *testing.T) {
-	latency, recorders := NewCollector(1)
+	latency, recorders := NewCollector(1, 1)
 	if got := must(latency.Collect(0, 1))(t); len(got) != 0 {
 		t.Errorf("%d histograms of nothing", len(got))
 	}
-	recorders[0].Observe(Timing{Phase: metrics.Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: 1})
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 7})
+	recorders[0].Observe(Timing{Phase: metrics.Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{1}})
+	recorders[0].Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{7}})
 	got := must(latency.Collect(3, 1))(t)
 	want := []struct {
 		name  string
@@ -123,11 +123,11 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 }
 
 func TestOutOfRangeIsCounted(t *testing.T) {
-	latency, recorders := NewCollector(1)
+	latency, recorders := NewCollector(1, 1)
 	for _, d := range []time.Duration{-1, 0, MaxLatency + 1, 1 << 62} {
-		recorders[0].Observe(Timing{Phase: metrics.Window, Call: d, Op: d, Ops: 10})
+		recorders[0].Observe(Timing{Phase: metrics.Window, Call: d, Op: d, Ops: Kinds{10}})
 	}
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 1, Op: MaxLatency, Ops: 10}) // the ends of the range
+	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 1, Op: MaxLatency, Ops: Kinds{10}}) // the ends of the range
 	var records []metrics.Record
 	for _, h := range must(latency.Collect(0, 1))(t) {
 		records = append(records, metrics.Record{Node: "n", Role: metrics.Client, Histogram: &h})
@@ -147,12 +147,12 @@ func TestOutOfRangeIsCounted(t *testing.T) {
 // TestObserveBesideCollect is for the race detector, and loses no call.
 func TestObserveBesideCollect(t *testing.T) {
 	const workers, calls = 4, 20_000
-	latency, recorders := NewCollector(workers)
+	latency, recorders := NewCollector(workers, 1)
 	var wg sync.WaitGroup
 	for _, r := range recorders {
 		wg.Go(func() {
 			for range calls {
-				r.Observe(Timing{Phase: metrics.Window, Call: time.Microsecond, Op: time.Microsecond, Ops: 2})
+				r.Observe(Timing{Phase: metrics.Window, Call: time.Microsecond, Op: time.Microsecond, Ops: Kinds{2}})
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	due := []time.Duration{1, 2, 3}
 	second := func() {
 		for range calls {
-			r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 100})
+			r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{100}})
 			r.ObserveEach(Timing{Phase: metrics.Window, Call: time.Millisecond}, time.Second, due)
 		}
 		spare = r.take(spare)
@@ -217,7 +217,7 @@ func BenchmarkObserve(b *testing.B) {
 	r, spare := new(Recorder), observations{}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: 8192})
+		r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{8192}})
 		if i%100_000 == 0 {
 			spare = r.take(spare)
 		}
@@ -226,12 +226,12 @@ func BenchmarkObserve(b *testing.B) {
 
 func BenchmarkCollect(b *testing.B) {
 	const workers, calls = 64, 100
-	latency, recorders := NewCollector(workers)
+	latency, recorders := NewCollector(workers, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		for i, r := range recorders {
 			for c := range calls {
-				r.Observe(Timing{Phase: metrics.Window, Call: time.Duration(i*c+1) * time.Microsecond, Op: time.Duration(i*c+1) * time.Microsecond, Ops: 100})
+				r.Observe(Timing{Phase: metrics.Window, Call: time.Duration(i*c+1) * time.Microsecond, Op: time.Duration(i*c+1) * time.Microsecond, Ops: Kinds{100}})
 			}
 		}
 		if _, err := latency.Collect(0, 1); err != nil {

@@ -19,11 +19,11 @@ import (
 func latencyRecords(t *testing.T, start time.Time) []metrics.Record {
 	var records []metrics.Record
 	for node, late := range map[string]time.Duration{"a": 0, "b": 200 * time.Millisecond} {
-		latency, recorders := NewCollector(1)
-		recorders[0].Observe(Timing{Phase: metrics.WarmUp, Call: time.Second, Op: time.Second, Ops: 5})
+		latency, recorders := NewCollector(1, 1)
+		recorders[0].Observe(Timing{Phase: metrics.WarmUp, Call: time.Second, Op: time.Second, Ops: Kinds{5}})
 		for second := range 3 {
 			for range second + 1 {
-				recorders[0].Observe(Timing{Phase: metrics.Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: 10})
+				recorders[0].Observe(Timing{Phase: metrics.Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: Kinds{10}})
 			}
 			end := start.Add(time.Duration(second+1)*time.Second + late)
 			for _, h := range must(latency.Collect(float64(second), 1))(t) {
@@ -116,7 +116,7 @@ func TestLatencyLogOfADay(t *testing.T) {
 		seconds = 86400
 	}
 	one := NewSet()
-	one.observe(observation{call: 100, op: 200, ops: 10, phase: indexOf(metrics.Window)}, nil)
+	one.observe(observation{call: 100, op: 200, ops: [3]uint32{10}, phase: indexOf(metrics.Window)}, nil)
 	second := must(one.histograms(metrics.Window, 0, 1))(t)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	var file countingReader

@@ -83,14 +83,15 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 // observe counts one call. ops are the latencies of its operations if each has its own.
 func (l *Set) observe(o observation, ops []uint32) {
 	l.Call.record(o.call, 1)
-	if o.each {
+	if len(ops) > 0 {
 		for _, op := range ops {
 			l.Op.record(op, 1)
 			l.Wait.record(rest(op, o.call), 1)
 		}
 	} else {
-		l.Op.record(o.op, o.ops)
-		l.Wait.record(rest(o.op, o.call), o.ops)
+		n := o.ops[0] + o.ops[1] + o.ops[2]
+		l.Op.record(o.op, n)
+		l.Wait.record(rest(o.op, o.call), n)
 	}
 	if o.server > 0 {
 		l.Queue.record(o.queue, 1)

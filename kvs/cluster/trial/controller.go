@@ -241,6 +241,9 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		m.dumped = true
 	case node.Phase:
 		m.phase = event.Phase
+		if at := &m.entered[order[event.Phase]]; at.IsZero() {
+			*at = msg.at
+		}
 		c.enter(commonPhase(c.of(metrics.Client)))
 	case node.Warm:
 		return c.settle(m)

@@ -62,7 +62,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	if after > before+1<<19 {
 		t.Errorf("%d kB more after %d s than after %d", (after-before)>>10, seconds, begun)
 	}
-	if calls := c.Quantiles(metrics.Run{})[metrics.CallLatency].Count; calls != uint64(2*seconds*len(histograms)) {
+	if calls := c.latency.Window.Quantiles()[metrics.CallLatency].Count; calls != uint64(2*seconds*len(histograms)) {
 		t.Errorf("%d calls in all, want %d", calls, 2*seconds*len(histograms))
 	}
 	if err := errors.Join(c.latency.Close(), file.Close()); err != nil {
@@ -77,9 +77,9 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 // distributions.
 func aSecond(t *testing.T) []metrics.Histogram {
 	t.Helper()
-	collector, recorders := latency.NewCollector(1)
+	collector, recorders := latency.NewCollector(1, 1)
 	timing := latency.Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Queue: time.Microsecond,
-		Server: time.Microsecond, Late: time.Microsecond, Ops: 8192}
+		Server: time.Microsecond, Late: time.Microsecond, Ops: latency.Kinds{8192}}
 	for range latency.Names {
 		recorders[0].Observe(timing)
 		timing.Call *= 2

@@ -65,6 +65,8 @@ type process struct {
 	warming      []float64           // likewise, of each long enough interval in the warm-up
 	warm         bool                // a client's warm-up is about to end
 	held         metrics.SoakSamples // in the window
+	entered      [6]time.Time        // when each of its phase events arrived, in order
+	seconds      metrics.Heard       // its intervals in the window
 	summary      *metrics.Summary
 	broken       *metrics.Violation   // what -linearizable found, nil for nothing
 	slices       []metrics.Slice      // that it recorded with all clients
@@ -75,6 +77,7 @@ type process struct {
 // end.
 type message struct {
 	from  *process
+	at    time.Time // when it arrived
 	event node.Event
 	err   error
 	ended bool // err is then the error of its exit
@@ -94,6 +97,7 @@ func (m *process) start(runner *remote.Runner, inbox chan<- message) (err error)
 // files may print lines before the first event; after it, every line must be an event.
 func (m *process) read(line []byte, inbox chan<- message) error {
 	var event node.Event
+	at := time.Now()
 	err := json.Unmarshal(line, &event)
 	switch {
 	case err == nil:
@@ -104,7 +108,7 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 		err = errors.Join(fmt.Errorf("sent a line that is no event: %.80q", line), m.log.line("stdout: "+string(line)))
 	}
 	m.spoken = true
-	inbox <- message{from: m, event: event, err: err}
+	inbox <- message{from: m, at: at, event: event, err: err}
 	return nil
 }
 
@@ -179,11 +183,23 @@ func (m *process) keepRecord(r *metrics.Record) {
 		m.interval = *r.Interval
 		if r.Interval.Phase == metrics.Window {
 			m.rates = append(m.rates, r.Interval.OpsPerS())
+			m.seconds.Add(*r)
 		}
 		if r.Interval.Phase == metrics.WarmUp && r.Interval.LengthS >= shortestSecond {
 			m.warming = append(m.warming, r.Interval.OpsPerS())
 		}
 	}
+}
+
+// heardOf is what was heard of a client's phases; nil if it did not drain.
+func (m *process) heardOf() *metrics.Heard {
+	warmUp, window, drain := m.entered[order[metrics.WarmUp]], m.entered[order[metrics.Window]], m.entered[order[metrics.Drain]]
+	if drain.IsZero() {
+		return nil
+	}
+	h := m.seconds
+	h.WarmUpS, h.WindowS = window.Sub(warmUp).Seconds(), drain.Sub(window).Seconds()
+	return &h
 }
 
 // complaint returns the fault behind an error about the process's output.

@@ -28,31 +28,15 @@ func (c *Controller) Fill(run *metrics.Run) {
 		if c.Soak > 0 {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
+		run.Nodes[i].Heard = m.heardOf()
 		if m.Role == metrics.Server && len(m.rates) > 0 {
 			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
 		}
 	}
 	run.WarmUp = c.warmUp
+	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
-	for _, m := range c.of(metrics.Client) {
-		if m.config == nil {
-			continue
-		}
-		run.Seed = m.settings().Number("seed")
-		run.Workload = make(map[string]string)
-		for _, flag := range m.config.FlagsOf(metrics.WorkFlag, metrics.ShapeFlag) {
-			run.Workload[flag] = m.config.Flags[flag]
-		}
-		return
-	}
-}
-
-// Quantiles returns the quantiles of all clients' latencies. It refuses them if the run
-// did not reach its offered load.
-func (c *Controller) Quantiles(run metrics.Run) map[string]metrics.Quantiles {
-	quantiles := c.latency.Window.Quantiles()
-	metrics.Refuse(quantiles, run.Offered.Saturated(run.Ops))
-	return quantiles
+	run.SetWorkload()
 }
 
 // VerdictOf returns the verdict on a run that err ended.

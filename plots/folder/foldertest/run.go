@@ -67,7 +67,7 @@ func MakeRun(t testing.TB, p Plan) fstest.MapFS {
 	t.Helper()
 	t.Logf("seed %d", p.Seed)
 	rng, files := rand.New(rand.NewPCG(p.Seed, 1)), fstest.MapFS{}
-	collector, recorders := latency.NewCollector(1)
+	collector, recorders := latency.NewCollector(1, 1)
 	run := fixture[metrics.Run]("run.json")
 	used := run.Nodes[0].Summary.Usage
 	run.ID, run.Seed, run.WindowS, run.Verdict, run.Nodes = p.ID, p.Seed, float64(p.WindowS), p.Verdict, nil
@@ -139,7 +139,7 @@ func (p Plan) node(t testing.TB, i int, rng *rand.Rand, collector *latency.Colle
 func timed(t testing.TB, rng *rand.Rand, calls uint64, collector *latency.Collector, recorder *latency.Recorder) []metrics.Histogram {
 	for range calls {
 		call := time.Duration(9e6 * math.Exp(0.45*rng.NormFloat64()))
-		recorder.Observe(latency.Timing{Phase: metrics.Window, Ops: OpsPerCall, Call: call, Op: call*13/10 + 400*time.Microsecond, Queue: time.Microsecond})
+		recorder.Observe(latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{OpsPerCall}, Call: call, Op: call*13/10 + 400*time.Microsecond, Queue: time.Microsecond})
 	}
 	all, err := collector.Collect(0, 1)
 	if err != nil {

@@ -1,0 +1,93 @@
+package loadgen
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"kvlab/kvs/engine"
+	"kvlab/metrics"
+)
+
+// pausedRun runs an open or a closed loop whose server pauses from a moment on, which counts
+// from the beginning of a phase.
+func pausedRun(t *testing.T, c Config, phase metrics.Phase, after, pause time.Duration) metrics.Summary {
+	t.Helper()
+	p := &pausing{Engine: engine.NewMutex(), pause: pause}
+	c.Hosts = []string{newStore(t, "server0", "binary", p).addr}
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	enter := func(entered metrics.Phase) error {
+		if entered == phase {
+			p.mu.Lock()
+			p.from = time.Now().Add(after)
+			p.mu.Unlock()
+		}
+		return nil
+	}
+	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), enter) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Latency().Collect(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	return g.Summary()
+}
+
+// A call that began in the window counts with its own latency when its reply comes in the
+// drain, but is no throughput.
+func TestCallsThatEndInTheDrain(t *testing.T) {
+	c := small()
+	c.Window = 500 * time.Millisecond
+	s := pausedRun(t, c, metrics.Window, 400*time.Millisecond, 400*time.Millisecond)
+	tally, calls := s.Peers[0].Latency, s.Latency[metrics.CallLatency]
+	if calls.Values != tally.Due.Calls || tally.Replied.Calls != s.InWindow.Calls {
+		t.Errorf("%d calls in the histogram, %+v; %d replies in the window", calls.Values, tally, s.InWindow.Calls)
+	}
+	// Each worker has a call under way at the close, and may have had one at the opening.
+	if d := int64(tally.Due.Calls) - int64(tally.Replied.Calls); d < 0 || d > int64(c.Workers) {
+		t.Errorf("%d calls were due, %d answered", tally.Due.Calls, tally.Replied.Calls)
+	}
+	if calls.Max < 300_000 {
+		t.Errorf("the longest call took %v us of a pause that ends 300 ms after the window", calls.Max)
+	}
+}
+
+// Every operation of an open loop that is due in the window has its latency, from the
+// moment that the seed says, across both ends of the window.
+func TestOpenLoopForgetsNothing(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		phase metrics.Phase
+		after time.Duration
+	}{
+		{"at the opening", metrics.WarmUp, 0}, {"inside", metrics.Window, 300 * time.Millisecond}, {"at the close", metrics.Window, 800 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			const pause = 400 * time.Millisecond
+			s := pausedRun(t, open(2000), test.phase, test.after, pause)
+			op, tally := s.Latency[metrics.OpLatency], s.Peers[0].Latency
+			var sums metrics.Rounds
+			arrivals := uint64(0)
+			for _, w := range s.Workers {
+				sums.Ops, sums.OpS, arrivals = sums.Ops+w.Rounds.Ops, sums.OpS+w.Rounds.OpS, arrivals+*w.Rounds.Arrivals
+			}
+			if s.Offered.Ops != arrivals || sums.Ops != arrivals || op.Values != arrivals || tally.Due.Ops() != arrivals {
+				t.Errorf("%d due, %d answered, %d in the histogram, %d counted; the seed gives %d", s.Offered.Ops, sums.Ops, op.Values, tally.Due.Ops(), arrivals)
+			}
+			if tally.Replied.Ops() != s.InWindow.Ops() {
+				t.Errorf("%d operations were answered in the window, the latencies count %d", s.InWindow.Ops(), tally.Replied.Ops())
+			}
+			if want := 1e6 * sums.OpS / float64(sums.Ops); math.Abs(op.Mean-want) > want*0.002+1.5 {
+				t.Errorf("mean latency %v us, the sums give %v", op.Mean, want)
+			}
+			// At the opening the pause begins 100 ms before the window.
+			if least := float64((pause - 120*time.Millisecond).Microseconds()); op.Max < least {
+				t.Errorf("maximum %v us, want at least %v", op.Max, least)
+			}
+		})
+	}
+}
