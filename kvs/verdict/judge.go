@@ -53,7 +53,8 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
-		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkMisses, checkHistory, checkAudit, checkSoak, checkStore, checkSpeed)
+		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkServersWindow, checkHeard,
+		checkLittle, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
 
 // JudgeInproc is the verdict on a run without servers. It checks the clients' own
@@ -193,6 +194,8 @@ func miscount(verified, applied metrics.Counts) string {
 	switch {
 	case verified.Ops() < applied.Ops():
 		return "results that did not reach the count (a worker's, or a call's, was lost)"
+	case verified.ByKind() == applied.ByKind():
+		return "results taken for others"
 	case verified.Ops() == applied.Ops():
 		return "sent as another kind (reads as writes?)"
 	case writes(verified) > writes(applied):
@@ -251,13 +254,21 @@ func withoutStore(node metrics.RunNode) bool {
 	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && !node.Config.Capabilities.Store
 }
 
-// difference names the first kind in which two counts differ; "" when they agree.
+// difference names the first figure in which two counts differ; "" when they agree.
 func difference(a, b metrics.Counts) string {
 	ours, theirs := a.ByKind(), b.ByKind()
 	for k, name := range metrics.KindNames {
 		if ours[k] != theirs[k] {
 			return fmt.Sprintf("%d and %d %ss", ours[k], theirs[k], name)
 		}
+	}
+	switch {
+	case a.Hits != b.Hits:
+		return fmt.Sprintf("%d and %d hits", a.Hits, b.Hits)
+	case a.Misses != b.Misses:
+		return fmt.Sprintf("%d and %d misses", a.Misses, b.Misses)
+	case a.Calls != b.Calls:
+		return fmt.Sprintf("%d and %d calls", a.Calls, b.Calls)
 	}
 	return ""
 }

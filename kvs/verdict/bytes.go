@@ -1,0 +1,95 @@
+package verdict
+
+import (
+	"math"
+
+	"kvlab/metrics"
+)
+
+// checkBytes: the operations carried values of their size, and the servers stored such
+// values.
+func checkBytes(run *judged) {
+	size := run.Workload.Number("value-size")
+	for _, node := range run.Clients() {
+		s := node.Summary
+		if roundsOf(node) == nil || size == 0 {
+			return
+		}
+		if least := size * writes(s.Total); s.Bytes.Sent < least {
+			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %d bytes have %d", s.Bytes.Sent, writes(s.Total), size, least)
+		}
+		if least := size * s.Total.Hits; s.Bytes.Received < least && !run.Workload.Is("dedup") {
+			run.invalid(node.Name, "%d bytes were received with %d values read, which of %d bytes have %d", s.Bytes.Received, s.Total.Hits, size, least)
+		}
+	}
+	for _, node := range run.Servers() {
+		for _, v := range []metrics.Values{node.Summary.Seen.Before, node.Summary.Seen.Values} {
+			if want := min(size, keptOfValue) * v.Count; v.Bytes != want {
+				run.invalid(node.Name, "%d sampled values that were stored have %d bytes, of %d bytes each they have %d", v.Count, v.Bytes, size, want)
+			}
+		}
+	}
+}
+
+// keptOfValue is how much of a value a server's sample keeps at most.
+const keptOfValue = 4 << 10
+
+// callsShare is the accepted error of a server's share of the operations: the owners of
+// the least popular records are not known.
+const callsShare = 0.01
+
+// checkBatches: the rounds of a closed loop had as many calls as batches of that size make.
+// A server that owns none of a round's keys gets no call.
+func checkBatches(run *judged) {
+	batch := run.Workload.Number("batch")
+	servers := run.Count(metrics.Server)
+	if batch == 0 || servers > 1 && run.expected.cells == nil { // -batch auto, or not drawn independently
+		return
+	}
+	ops := float64(batch) * float64(servers)
+	mean, variance, slope := 0.0, 0.0, 0.0
+	for i := range servers {
+		share := 1.0
+		if servers > 1 {
+			share = sum(run.expected.cells[i])
+		}
+		none := math.Pow(1-share, ops)
+		mean, variance, slope = mean+1-none, variance+none*(1-none), slope+ops*share*none
+	}
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil || s.Offered != nil {
+			continue
+		}
+		n := float64(sums.Rounds)
+		if math.Abs(float64(sums.Calls)-n*mean) > rareDeviations*math.Sqrt(n*variance)+callsShare*n*slope || float64(sums.Ops) != n*ops {
+			run.invalid(node.Name, "%d rounds had %d calls of %.1f operations, -batch %d makes %.0f of %.1f",
+				sums.Rounds, sums.Calls, portion(float64(sums.Ops), float64(sums.Calls)), batch, n*mean, ops/mean)
+		}
+	}
+}
+
+// checkCarried: a client's network interface carried at least the bytes that its calls had.
+// It knows one interface of each node, which carries all where every process has a machine
+// or all share one.
+func checkCarried(run *judged) {
+	if machines := run.Machines(); machines > 1 && machines < len(run.Nodes) || run.Workload.Is("dedup") {
+		return
+	}
+	for _, node := range run.Clients() {
+		s, h, sums := node.Summary, node.Heard, roundsOf(node)
+		if h == nil || sums == nil || s.Usage.DataInterface == "" || node.Config == nil || node.Config.Flags.Length("sample-every") == 0 {
+			continue
+		}
+		missed := float64(sums.MostOps)/float64(max(1, s.InWindow.Ops())) + portion(secondsApart(h.Start, s.WindowStart), s.WindowLengthS)
+		for _, way := range []struct {
+			what    string
+			payload uint64
+			perS    float64
+		}{{"sent", s.BytesInWindow.Sent, s.Usage.TxBytesPerS.Avg}, {"received", s.BytesInWindow.Received, s.Usage.RxBytesPerS.Avg}} {
+			if carried := way.perS * h.LengthS; carried < (0.95-missed)*float64(way.payload) {
+				run.invalid(node.Name, "the client's calls %s %d bytes in the window, its network interface %s %.0f", way.what, way.payload, s.Usage.DataInterface, carried)
+			}
+		}
+	}
+}

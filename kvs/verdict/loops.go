@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"math"
+	"strconv"
+
+	"kvlab/metrics"
+)
+
+const (
+	// idle is the share of the time in which a worker of a closed loop may have no round
+	// under way, beside the time that it uses a processor for. Runs measured 3 %.
+	idle = 0.05
+	// perCore is how much longer than its processor time a worker may take for it.
+	perCore = 1.5
+)
+
+// checkLittle: a closed loop has as many rounds under way as it may, always: the sum of
+// their times is the number of rounds times the window (Little, Operations Research 9,
+// 1961), but for a round at each end, and for the workers' own work between two rounds.
+func checkLittle(run *judged) {
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil || s.Offered != nil {
+			continue
+		}
+		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
+		whole, edge := slots*s.WindowLengthS, slots*sums.LongestS
+		own := whole
+		if s.Saturation != nil {
+			own = min(whole, perCore*s.Saturation.ProcessCPUPercent/100*s.WindowLengthS)
+		}
+		if sums.BusyS < (1-idle)*whole-edge-own || sums.BusyS > (1+idle)*whole+edge {
+			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", sums.BusyS, sums.BusyS/s.WindowLengthS, slots)
+		}
+	}
+}
+
+// rareDeviations: a Poisson or binomial count is further from its mean once in 10^9 times.
+const rareDeviations = 6
+
+// checkArrivals: the operations that an open loop offered in the window are those that the
+// seed gives, and as many as the rate says.
+func checkArrivals(run *judged) {
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil || s.Offered == nil {
+			continue
+		}
+		if sums.Arrivals != nil && *sums.Arrivals != s.Offered.Ops {
+			run.invalid(node.Name, "%d operations were due in the window, drawn again from the seed %d", s.Offered.Ops, *sums.Arrivals)
+		}
+		if rate, err := strconv.ParseFloat(run.Workload["rate"], 64); err == nil && math.Abs(s.Offered.OpsPerS*float64(run.Count(metrics.Client))-rate) > 1e-6*rate {
+			run.invalid(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload["rate"])
+		}
+		mean := s.Offered.OpsPerS * s.WindowLengthS
+		if math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean)+float64(len(s.Workers)) {
+			run.invalid(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
+		}
+	}
+}
+
+// checkBacklog: an open loop did not answer more in the window than was due in it.
+func checkBacklog(run *judged) {
+	for _, node := range run.Clients() {
+		s := node.Summary
+		if o := s.Offered; roundsOf(node) != nil && o.Backlog(s.InWindow.Ops()) {
+			run.invalid(node.Name, "BACKLOG: %d operations were answered in a window in which %d were due, %.1f %%: the others were due before it and late; want a longer warm-up, such as -warmup %.0f, or a lower -rate",
+				s.InWindow.Ops(), o.Ops, 100*o.Achieved(s.InWindow.Ops()), math.Ceil(2*max(1, run.Workload.Length("warmup").Seconds())))
+		}
+	}
+}
+
+// minRounds is the number of rounds of a worker in the window from which the operations
+// under way at its ends are less than a tenth of it.
+const minRounds = 10
+
+// checkLength: the window is long beside the operations in it.
+func checkLength(run *judged) {
+	name := metrics.OpLatency // of a closed loop, its rounds
+	if run.Offered != nil {
+		name = metrics.CallLatency
+	}
+	for _, node := range run.Clients() {
+		s := node.Summary
+		took := s.Latency[name].Mean / 1e6
+		if roundsOf(node) != nil && s.WindowLengthS < minRounds*took {
+			run.invalid(node.Name, "TOO SHORT: a round takes %.3g s, so %.0f %% of the operations of a window of %.3g s are under way at its end, more than %d %%; want --secs %.0f",
+				took, 100*took/s.WindowLengthS, s.WindowLengthS, 100/minRounds, math.Ceil(1.2*minRounds*took))
+		}
+	}
+}
+
+// checkTimeouts: no call took longer than it may. A worker takes the replies of its rounds
+// one after the other.
+func checkTimeouts(run *judged) {
+	for _, node := range run.Clients() {
+		if roundsOf(node) == nil || node.Config == nil || node.Config.Flags.Is("retry") {
+			continue
+		}
+		limit := node.Config.Flags.Length("call-timeout").Seconds()
+		longest := node.Summary.Latency[metrics.CallLatency].Max / 1e6
+		if limit > 0 && longest > limit*float64(max(run.Number("inflight"), 1))+1 {
+			run.invalid(node.Name, "a call took %.3f s, -call-timeout is %g s", longest, limit)
+		}
+	}
+}

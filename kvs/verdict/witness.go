@@ -1,0 +1,114 @@
+package verdict
+
+import (
+	"math"
+
+	"kvlab/metrics"
+)
+
+// checkTallies: a client's workers and the collector of its latencies counted the same
+// operations, per server and kind, and the histograms hold those that were due in the
+// window.
+func checkTallies(run *judged) {
+	var all metrics.Counts
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil {
+			return
+		}
+		var window, due metrics.Counts
+		for _, peer := range s.Peers {
+			counted := peer.Window
+			counted.Hits, counted.Misses = 0, 0 // the collector does not know them
+			if what := difference(counted, peer.Latency.Replied); what != "" {
+				run.invalid(node.Name, "of server %s's replies in the window, the workers and the latencies count %s", peer.Peer, what)
+			}
+			window, due = window.Add(peer.Window), due.Add(peer.Latency.Due)
+		}
+		if what := difference(window, s.InWindow); what != "" {
+			run.invalid(node.Name, "its servers' counts in the window and its own differ: %s", what)
+		}
+		if due.Ops() != sums.Ops {
+			run.invalid(node.Name, "%d operations were due in the window and answered, the latencies count %d", sums.Ops, due.Ops())
+		}
+		checkHistograms(run, node.Name, s.Latency, due)
+		checkMean(run, node.Name, s.Latency[metrics.OpLatency], *sums)
+		all = all.Add(due)
+	}
+	if len(run.Latency) > 0 {
+		checkHistograms(run, "", run.Latency, all)
+	}
+}
+
+// checkHistograms: the histograms hold as many values as were due in the window.
+func checkHistograms(run *judged, node string, latencies map[string]metrics.Quantiles, due metrics.Counts) {
+	for _, h := range []struct {
+		name, unit string
+		want       uint64
+	}{{metrics.CallLatency, "calls", due.Calls}, {metrics.OpLatency, "operations", due.Ops()}} {
+		if q := latencies[h.name]; q.Values+q.OutOfRange != h.want {
+			run.invalid(node, "the histogram of %s holds %d of %d that were due in the window", h.unit, q.Values+q.OutOfRange, h.want)
+		}
+	}
+}
+
+// The histograms keep three digits, and round up to microseconds.
+const (
+	meanShare  = 0.002
+	meanMicros = 1.5
+)
+
+// checkMean: the mean of a client's operations is that of the sums that its workers kept
+// beside the histograms. In an open loop those take the due times from the seed.
+func checkMean(run *judged, node string, op metrics.Quantiles, sums metrics.Rounds) {
+	if op.OutOfRange > 0 || sums.Ops == 0 {
+		return
+	}
+	want := 1e6 * sums.OpS / float64(sums.Ops)
+	if math.Abs(op.Mean-want) > meanShare*want+meanMicros {
+		run.invalid(node, "the histogram's mean latency of operations is %.1f us, that of the workers' sums %.1f us", op.Mean, want)
+	}
+}
+
+// roundsOf adds up the sums of a client's workers; nil in a record of an earlier release.
+// LongestS is the longest of all, MostOps the sum of the workers' largest rounds, and
+// Arrivals nil and OpS not a number if those of a worker are not known.
+func roundsOf(node metrics.RunNode) *metrics.Rounds {
+	sums := metrics.Rounds{Arrivals: new(uint64)}
+	for _, w := range node.Summary.Workers {
+		r := w.Rounds
+		if r == nil {
+			return nil
+		}
+		sums.Ops += r.Ops
+		sums.OpS += r.OpS
+		sums.Rounds += r.Rounds
+		sums.Calls += r.Calls
+		sums.BusyS += r.BusyS
+		sums.MostOps += r.MostOps
+		sums.LongestS = max(sums.LongestS, r.LongestS)
+		if r.Ops > 0 && r.OpS == 0 {
+			sums.OpS = math.NaN()
+		}
+		if r.Arrivals == nil {
+			sums.Arrivals = nil
+		} else if sums.Arrivals != nil {
+			*sums.Arrivals += *r.Arrivals
+		}
+	}
+	return &sums
+}
+
+// underWay is the most operations that a client had under way at once.
+func underWay(run *judged, sums *metrics.Rounds) float64 {
+	return float64(sums.MostOps) * float64(max(run.Number("inflight"), 1))
+}
+
+// unsent is the number of a client's operations that were due in the window and not
+// answered in it: an open loop sends them in the drain.
+func unsent(s *metrics.Summary) float64 {
+	if s.Offered == nil || s.Offered.Ops < s.InWindow.Ops() {
+		return 0
+	}
+	return float64(s.Offered.Ops - s.InWindow.Ops())
+}

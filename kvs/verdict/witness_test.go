@@ -1,0 +1,221 @@
+package verdict
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// witnessed is a run of a server and a client with 2 workers: 1000 rounds of 10 operations
+// in a window of 10 s, each of 20 ms, 9 of 10 a get, with values of 100 bytes.
+func witnessed() *judged {
+	opens := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	window := metrics.Counts{Gets: 9000, Puts: 1000, Hits: 9000, Calls: 1000}
+	tally := window
+	tally.Hits = 0
+	load := metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
+	total := window.Add(window).Add(load)
+	latencies := map[string]metrics.Quantiles{
+		metrics.OpLatency:   {Count: 1000, Values: 10_000, Mean: 20_010, Max: 30_000},
+		metrics.CallLatency: {Count: 1000, Values: 1000, Mean: 19_000, Max: 30_000},
+	}
+	worker := metrics.WorkerAccount{Loaded: 2, Drawn: 10_000, Verified: 10_002}
+	rounds := metrics.Rounds{Ops: 5000, OpS: 100, Rounds: 500, Calls: 500, BusyS: 9.9, LongestS: 0.03, MostOps: 10}
+	client := &metrics.Summary{
+		WindowStart: opens, WindowLengthS: 10, InWindow: window, Total: total,
+		Edges:   &metrics.Edges{SlotS: 10. / 3000, First: slices.Repeat([]uint64{3}, metrics.EdgeSlots), Last: slices.Repeat([]uint64{3}, metrics.EdgeSlots)},
+		Peers:   []metrics.PeerCounts{{Peer: "s0", Counts: total, Load: load, Window: window, Latency: metrics.Tally{Due: tally, Replied: tally}}},
+		Bytes:   metrics.Bytes{Sent: 100 * total.Puts, Received: 100 * total.Hits},
+		Latency: latencies, Saturation: &metrics.Saturation{ProcessCPUPercent: 10},
+		BytesInWindow: metrics.Bytes{Sent: 100_000, Received: 900_000},
+		Usage:         metrics.Table{DataInterface: "eth1", TxBytesPerS: metrics.AvgPeak{Avg: 10_000}, RxBytesPerS: metrics.AvgPeak{Avg: 90_000}},
+	}
+	for i := range 2 {
+		w, r := worker, rounds
+		w.Rounds, w.Opening = &r, string(rune('a'+i))
+		w.Redrawn = w.Opening
+		w.Verified, w.Loaded = 10_000+uint64(2-2*i), uint64(2-2*i)
+		client.Workers = append(client.Workers, w)
+	}
+	run := &judged{}
+	run.Workload = map[string]string{"workers": "2", "inflight": "1", "batch": "10", "value-size": "100", "warmup": "5", "secs": "10"}
+	run.Latency = maps.Clone(latencies)
+	run.Nodes = []metrics.RunNode{
+		{Name: "s0", Role: metrics.Server, Summary: &metrics.Summary{
+			WindowStart: opens.Add(20 * time.Millisecond), WindowLengthS: 9.99, InWindow: metrics.Counts{Gets: 9000 - 12, Puts: 1000, Calls: 999},
+			Total: total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
+		}},
+		{Name: "c0", Role: metrics.Client, Summary: client,
+			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s"}},
+			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
+	}
+	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: [3]float64{0.9, 0.1, 0}}
+	return run
+}
+
+// openLoop makes the run that of an open loop of 1000 ops/s in all.
+func openLoop(run *judged) {
+	run.Workload["rate"] = "1000"
+	s := run.Nodes[1].Summary
+	s.Offered = &metrics.Offered{Arrivals: "poisson", OpsPerS: 1000, Ops: 10_000}
+	for i := range s.Workers {
+		s.Workers[i].Rounds.Arrivals = new(uint64(5000))
+	}
+}
+
+// Every witness accuses beyond its bound and not within it, and names both figures.
+func TestWitnesses(t *testing.T) {
+	latency := func(s *metrics.Summary, name string, change func(q *metrics.Quantiles)) {
+		q := s.Latency[name]
+		change(&q)
+		s.Latency[name] = q
+	}
+	type part struct {
+		run     *judged
+		server  *metrics.Summary
+		client  *metrics.Summary
+		heard   *metrics.Heard
+		workers []metrics.WorkerAccount
+	}
+	for _, test := range []struct {
+		name  string
+		spoil func(p part)
+		want  string // "" for VALID
+	}{
+		{"nothing", func(part) {}, ""},
+		{"three times the count", func(p part) { p.client.InWindow.Gets *= 3 }, "its servers' counts in the window and its own differ: 9000 and 27000 gets"},
+		{"three times the count of a server", func(p part) { p.client.InWindow.Gets *= 3; p.client.Peers[0].Window.Gets *= 3 },
+			"of server s0's replies in the window, the workers and the latencies count 27000 and 9000 gets"},
+		{"a call without a latency", func(p part) {
+			p.client.Peers[0].Latency.Due.Gets -= 10
+			p.client.Peers[0].Latency.Due.Calls--
+		}, "10000 operations were due in the window and answered, the latencies count 9990"},
+		{"a call out of the histogram", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Values-- })
+		}, "the histogram of calls holds 999 of 1000"},
+		{"a call out of range", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Values, q.OutOfRange = 999, 1 })
+		}, ""},
+		{"half of the operations out of the run's histogram", func(p part) {
+			p.run.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 5000}
+		}, "the histogram of operations holds 5000 of 10000"},
+		{"latencies a little lower", func(p part) {
+			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_970 })
+		}, ""},
+		{"latencies capped", func(p part) {
+			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_900 })
+		}, "the histogram's mean latency of operations is 19900.0 us, that of the workers' sums 20000.0 us"},
+		{"servers apply what was under way too", func(p part) { p.server.InWindow.Gets += 25 }, ""},
+		{"servers apply much less", func(p part) { p.server.InWindow.Gets -= 300 }, "the servers applied 9688 operations in their window, the clients counted 9982"},
+		{"the servers' window is late and short", func(p part) {
+			p.server.WindowStart = p.server.WindowStart.Add(time.Second)
+			p.server.WindowLengthS--
+			p.server.InWindow.Gets -= 1000
+		}, ""},
+		{"a window longer than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 11, 11 }, "the client's window has 10.000 s, by the launcher's clock 11.000 s and by its seconds 11.000 s"},
+		{"a window shorter than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 9, 9 }, "the client's window has 10.000 s"},
+		{"the launcher is late", func(p part) { p.heard.WindowS = 11 }, ""},
+		{"an event is late", func(p part) { p.heard.WindowS, p.heard.LengthS = 10.34, 10.34 }, ""},
+		{"other seconds", func(p part) { p.heard.Ops = 12_000 }, "the client counts 10000 operations in the window, its seconds 12000"},
+		{"a short warm-up", func(p part) { p.heard.WarmUpS = 4.6 }, "the warm-up had 4.600 s by the launcher's clock, not 5.000 s"},
+		{"a warm-up that is heard late", func(p part) { p.heard.WarmUpS = 4.75 }, ""},
+		{"a long warm-up", func(p part) { p.heard.WarmUpS = 9 }, ""},
+		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were under way at a time, not 2"},
+		{"fewer rounds by a processor's work", func(p part) { p.workers[0].Rounds.BusyS = 7.8 }, ""},
+		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were under way at a time, not 2"},
+		{"smaller values", func(p part) { p.client.Bytes.Sent-- }, "200099 bytes were sent with 2001 writes, whose values of 100 bytes have 200100"},
+		{"smaller replies", func(p part) { p.client.Bytes.Received-- }, "bytes were received with 18001 values read, which of 100 bytes have 1800100"},
+		{"smaller replies without repeated values", func(p part) { p.run.Workload["dedup"] = "true"; p.client.Bytes.Received /= 2 }, ""},
+		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 500, 500 }, "10 sampled values that were stored have 500 bytes, of 100 bytes each they have 1000"},
+		{"batches of twice the size", func(p part) { p.workers[0].Rounds.Rounds, p.workers[0].Rounds.Calls = 250, 250 }, "750 rounds had 750 calls of 13.3 operations, -batch 10 makes 750 of 10.0"},
+		{"the interface carries too little", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9000 }, "the client's calls sent 100000 bytes in the window, its network interface eth1 90000"},
+		{"the interface carries nearly all", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9600 }, ""},
+		{"no samples", func(p part) {
+			p.client.Usage.TxBytesPerS.Avg = 0
+			p.run.Nodes[1].Config.Flags["sample-every"] = "0s"
+		}, ""},
+		{"a call beyond its limit", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 11.1e6 })
+		}, "a call took 11.100 s, -call-timeout is 10 s"},
+		{"a call at its limit", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 10.9e6 })
+		}, ""},
+		{"misses on one side", func(p part) { p.client.Total.Hits--; p.client.Peers[0].Counts.Hits-- }, "client verified and server s0 applied differ: 18000 and 18001 hits"},
+		{"calls on one side", func(p part) { p.client.Total.Calls--; p.client.Peers[0].Counts.Calls-- }, "client verified and server s0 applied differ: 2001 and 2002 calls"},
+		{"an open loop", func(p part) { openLoop(p.run) }, ""},
+		{"an open loop that forgot one", func(p part) { openLoop(p.run); p.client.Offered.Ops-- }, "9999 operations were due in the window, drawn again from the seed 10000"},
+		{"an open loop above its rate", func(p part) { openLoop(p.run); p.client.Offered.OpsPerS = 1010 }, "1010.0 ops/s were offered by one of 1 clients, -rate is 1000"},
+		{"fewer arrivals than the rate", func(p part) {
+			openLoop(p.run)
+			p.client.Offered.Ops, *p.workers[0].Rounds.Arrivals = 9300, 4300
+		}, "9300 operations were due in the window, the rate gives 10000"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run := witnessed()
+			client := run.Nodes[1].Summary
+			test.spoil(part{run, run.Nodes[0].Summary, client, run.Nodes[1].Heard, client.Workers})
+			if got := run.verdict(); got.Valid != (test.want == "") || !strings.Contains(got.Reason, test.want) {
+				t.Errorf("verdict %s, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A window of less than ten rounds is too short, and the verdict says what to type.
+func TestTooShort(t *testing.T) {
+	for mean, want := range map[float64]string{
+		0.99e6: "VALID",
+		1.5e6:  "INVALID(TOO SHORT: a round takes 1.5 s, so 15 % of the operations of a window of 10 s are under way at its end, more than 10 %; want --secs 18, c0)",
+	} {
+		run := witnessed()
+		s := run.Nodes[1].Summary
+		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean}
+		for i := range s.Workers {
+			s.Workers[i].Rounds.OpS, s.Workers[i].Rounds.LongestS = 5000*mean/1e6, mean/1e6
+		}
+		if got := run.verdict().String(); got != want {
+			t.Errorf("rounds of %v s: %s, want %s", mean/1e6, got, want)
+		}
+	}
+}
+
+// More than was due in the window is a backlog; less is saturated and stays VALID.
+func TestBacklog(t *testing.T) {
+	for due, want := range map[uint64]string{
+		9750:   "VALID",
+		9740:   "INVALID(BACKLOG: 10000 operations were answered in a window in which 9740 were due, 102.7 %: the others were due before it and late; want a longer warm-up, such as -warmup 10, or a lower -rate, c0)",
+		10_260: "VALID",
+	} {
+		run := witnessed()
+		openLoop(run)
+		s := run.Nodes[1].Summary
+		s.Offered.Ops, *s.Workers[0].Rounds.Arrivals = due, due-5000
+		if got := run.verdict().String(); got != want {
+			t.Errorf("%d due: %s, want %s", due, got, want)
+		}
+		if refused := run.Latency[metrics.OpLatency].Refused; (refused != "") != (due > 10_250) {
+			t.Errorf("%d due: refused %q", due, refused)
+		}
+	}
+}
+
+// A round that needs fewer calls than servers makes as many as its keys' owners.
+func TestBatchesOfFewKeys(t *testing.T) {
+	for calls, valid := range map[uint64]bool{684: true, 700: true, 800: false, 1000: false} {
+		run := witnessed()
+		run.Workload["batch"] = "1"
+		run.expected.cells = [][]float64{{0.25}, {0.25}, {0.25}, {0.25}}
+		run.Nodes = append(run.Nodes, run.Nodes[0], run.Nodes[0], run.Nodes[0])
+		s := run.Nodes[1].Summary
+		s.Workers = s.Workers[:1]
+		*s.Workers[0].Rounds = metrics.Rounds{Ops: 1000, Rounds: 250, Calls: calls}
+		run.Verdict.Valid = true
+		if checkBatches(run); run.Verdict.Valid != valid {
+			t.Errorf("%d calls of 250 rounds of 4 operations to 4 servers: %s", calls, run.Verdict)
+		}
+	}
+}
