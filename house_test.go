@@ -66,8 +66,9 @@ var mayImport = map[string][]string{
 	"plots/figure":            {},
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},
 	"plots/folder/foldertest": {"metrics", "metrics/latency"},
-	"plots/kvsplot":           {"metrics/build", "metrics/format", "plots", "plots/compare", "plots/export"},
+	"plots/kvsplot":           {"metrics/build", "metrics/format", "plots", "plots/compare", "plots/export", "plots/verify"},
 	"plots/report":            {"kvs/verdict", "metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
+	"plots/verify":            {"kvs/verdict", "metrics", "metrics/stats", "plots/folder"},
 	"workload":                {"metrics/format"},
 }
 
@@ -96,6 +97,7 @@ var testsMayImport = map[string][]string{
 	"plots/export":           {"plots/folder/foldertest"},
 	"plots/folder":           {"plots/folder/foldertest"},
 	"plots/report":           {"plots/folder/foldertest"},
+	"plots/verify":           {"plots/folder/foldertest"},
 }
 
 // TestImportsPointOneWay holds the imports of every room against mayImport, and those of

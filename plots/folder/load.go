@@ -144,8 +144,12 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 	case record.Time.IsZero():
 		return errors.New("record without a time")
 	case record.Config != nil:
-		log.config = record.Config
+		log.Config = record.Config
 	case record.Interval != nil:
+		if record.Interval.Phase == metrics.Window {
+			log.Rates = append(log.Rates, record.Interval.OpsPerS())
+			log.Heard.Add(record)
+		}
 		return log.intervals.add(ofInterval(record.Time, *record.Interval))
 	case record.Usage != nil:
 		return log.usages.add(ofUsage(record.Time, *record.Usage))
@@ -154,7 +158,7 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 			return r.Latencies.Add(*record.Histogram)
 		}
 	case record.Summary != nil:
-		log.summary = record.Summary
+		log.Summary = record.Summary
 	}
 	return nil
 }

@@ -10,16 +10,16 @@ import "time"
 func (r *Run) OtherWork(percent float64) (spans [][2]float64) {
 	machines := map[string][]Log{}
 	for _, log := range r.Logs {
-		if log.config != nil && log.config.Host.Cores > 0 {
-			name := log.config.Host.Hostname
+		if log.Config != nil && log.Config.Host.Cores > 0 {
+			name := log.Config.Host.Hostname
 			machines[name] = append(machines[name], log)
 		}
 	}
 	for _, logs := range machines {
 		first := logs[0]
-		cores, interrupts := float64(first.config.Host.Cores), 0.0
-		if first.summary != nil && first.summary.Saturation != nil {
-			interrupts = first.summary.Saturation.InterruptPercent
+		cores, interrupts := float64(first.Config.Host.Cores), 0.0
+		if first.Summary != nil && first.Summary.Saturation != nil {
+			interrupts = first.Summary.Saturation.InterruptPercent
 		}
 		for _, s := range first.Usages {
 			own := 0.0

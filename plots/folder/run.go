@@ -30,8 +30,10 @@ type Log struct {
 	Usages    []Sample
 	intervals track // that Intervals come from
 	usages    track
-	config    *metrics.Config
-	summary   *metrics.Summary
+	Config    *metrics.Config
+	Summary   *metrics.Summary
+	Rates     []float64     // operations per second of each interval of the window
+	Heard     metrics.Heard // the same intervals together
 }
 
 // sortLogs puts servers first and nodes in run.json's order.
@@ -56,10 +58,10 @@ func (r *Run) describe() {
 	}
 	for _, log := range r.Logs {
 		r.Nodes = append(r.Nodes, metrics.RunNode{
-			Name: log.Node, Role: log.Role, Config: log.config, Summary: log.summary,
+			Name: log.Node, Role: log.Role, Config: log.Config, Summary: log.Summary,
 		})
-		if r.Workload == nil && log.Role == metrics.Client && log.config != nil {
-			r.Workload = log.config.Flags
+		if r.Workload == nil && log.Role == metrics.Client && log.Config != nil {
+			r.Workload = log.Config.Flags
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"kvlab/plots"
 	"kvlab/plots/compare"
 	"kvlab/plots/export"
+	"kvlab/plots/verify"
 )
 
 func main() {
@@ -69,6 +70,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 		result, err = grade(flags.Args()[1:])
 	case "compare":
 		result, err = comparison(flags.Args()[1:])
+	case "verify":
+		return verifyRuns(flags.Args()[1:], stdout)
 	default:
 		return draw(flags.Args(), *out, stdout, stderr)
 	}
@@ -142,6 +145,30 @@ func exported(args []string, stdout io.Writer) error {
 		return tables[table].CSV(stdout)
 	}
 	return tables.OpenMetrics(stdout)
+}
+
+// verifyRuns judges run folders again and prints a line for each.
+func verifyRuns(dirs []string, stdout io.Writer) error {
+	if len(dirs) == 0 {
+		return usageError{errors.New("want kvsplot verify RUN [RUN ...], for example kvsplot verify logs/latest")}
+	}
+	different := 0
+	for _, dir := range dirs {
+		results, err := verify.Run(dir)
+		for _, r := range results {
+			fmt.Fprintln(stdout, r)
+			if r.Difference != "" {
+				different++
+			}
+		}
+		if err != nil {
+			return usageError{err}
+		}
+	}
+	if different > 0 {
+		return fmt.Errorf("%s not as recorded", format.Plural(uint64(different), "run"))
+	}
+	return nil
 }
 
 // grade is what a run is worth on a scale.
