@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -111,9 +112,9 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	}
 	if from.Kind == metrics.BothPrograms {
 		at.commit, at.programs = commit, built
-		return nil
+		return built.Led(ctx)
 	}
 	at.server = commit
 	at.programs = plan.Programs{metrics.Server: built[metrics.Server], metrics.Client: r.launcher.Programs[metrics.Client]}
-	return at.programs.SpeakAlike(ctx)
+	return cmp.Or(at.programs.Led(ctx), at.programs.SpeakAlike(ctx))
 }

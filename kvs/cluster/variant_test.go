@@ -299,6 +299,11 @@ func TestABServers(t *testing.T) {
 	if ExitStatus(err) != exitUsage || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
+	t.Setenv("OLD_BUILD", "1")
+	err = tr.compared(context.Background(), "--ab", "server:HEAD~1", "")
+	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "server:HEAD~1: its kvsserver is too old for this launcher: it knows no -probe") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // A commit that does not build is refused with the compiler's word.

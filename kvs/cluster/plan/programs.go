@@ -78,6 +78,19 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role) string {
 	return protocols
 }
 
+// Led returns an error if a program of another commit is so old that it does not know
+// how a launcher of today starts it.
+func (p Programs) Led(ctx context.Context) error {
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		// It leaves at once, as it has no standard input. Status 2 is a wrong command line.
+		err := exec.CommandContext(ctx, p[role], "-probe", "node").Run()
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 2 {
+			return fmt.Errorf("its %s is too old for this launcher: it knows no -probe", Program(role))
+		}
+	}
+	return nil
+}
+
 // SpeakAlike returns an error unless servers and clients, whose programs are of
 // different commits, speak the same protocols. It passes earlier programs, which do not
 // say theirs: the handshake then decides.
