@@ -40,7 +40,7 @@ func checkXML(t *testing.T, file string) {
 	foldertest.CheckXML(t, file, text)
 }
 
-// checkPDF wants a document of one page with its fonts in it.
+// checkPDF wants a document of one page with its font in it.
 func checkPDF(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

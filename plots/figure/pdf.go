@@ -3,6 +3,7 @@ package figure
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 
 	"golang.org/x/image/font"
 	"golang.org/x/text/encoding/charmap"
@@ -12,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 )
 
-// PDF renders the figure as one page of its size, with its fonts in it, for a paper.
+// PDF renders the figure as one page of its size, with its font in it, for a paper.
 func (f Figure) PDF() ([]byte, error) {
 	canvas := pdfCanvas{vgpdf.New(widthPt, heightPt)}
 	f.draw(draw.New(canvas))
@@ -23,14 +24,15 @@ func (f Figure) PDF() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// pdfCanvas is a PDF canvas for text in UTF-8 and for bold fonts. That of gonum writes a
-// text's bytes as Windows-1252, and does not find a bold font again under its own name.
+// pdfCanvas is a PDF canvas for text in UTF-8. That of gonum writes a text's bytes as
+// Windows-1252. It also takes one font for all, so that bold text is regular here.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 // FillString draws text. A character that Windows-1252 lacks becomes a question mark.
 func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
 	if face.Font.Weight == font.WeightBold {
-		face.Font.Weight, face.Font.Variant = font.WeightNormal, face.Font.Variant+"Bold"
+		face.Font.Weight = font.WeightNormal
+		face = plotfont.DefaultCache.Lookup(face.Font, face.Font.Size)
 	}
 	var encoded []byte
 	for _, r := range text {
@@ -41,4 +43,17 @@ func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
 		encoded = append(encoded, b)
 	}
 	c.Canvas.FillString(face, at, string(encoded))
+}
+
+// SetColor sets a colour, which may be see-through. gonum's canvas takes the components
+// of RGBA for those of a PDF, which are not multiplied by alpha.
+func (c pdfCanvas) SetColor(of color.Color) {
+	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(of).(color.NRGBA)))
+}
+
+// straight is a colour whose RGBA is not multiplied by alpha.
+type straight color.NRGBA
+
+func (s straight) RGBA() (r, g, b, a uint32) {
+	return uint32(s.R) * 0x101, uint32(s.G) * 0x101, uint32(s.B) * 0x101, uint32(s.A) * 0x101
 }
