@@ -16,15 +16,15 @@ import (
 // too, as a table and as JSON, and makes no folder.
 func TestPreflightFailure(t *testing.T) {
 	tr, _, _ := newRemoteTrial(t)
-	taken, err := net.Listen("tcp", "127.0.0.78:8080")
+	taken, err := net.Listen("tcp", nodeIP(0)+":8080")
 	if err != nil {
 		t.Skipf("not free here: %v", err)
 	}
 	defer taken.Close()
-	hosts := writeHosts(t, "node0 addr=127.0.0.78", "node1 addr=127.0.0.79")
+	hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 	err = tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
 	run := tr.runJSON(t)
-	if v := run.Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "127.0.0.78:8080 is taken by process") {
+	if v := run.Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, nodeIP(0)+":8080 is taken by process") {
 		t.Errorf("verdict %v, %v", v, err)
 	}
 	logs, _ := filepath.Glob(filepath.Join(tr.out, "latest", "*.log"))
@@ -45,7 +45,7 @@ func TestPreflightFailure(t *testing.T) {
 	taken.Close()
 	check, _, _ = newRemoteTrial(t)
 	err = check.Run(context.Background(), []string{"--hosts", hosts, "--out", out, "--check"}) // its old name
-	if text := check.stdout.String(); err != nil || !strings.Contains(text, "127.0.0.79") || !strings.Contains(text, "2 machines") {
+	if text := check.stdout.String(); err != nil || !strings.Contains(text, nodeIP(1)) || !strings.Contains(text, "2 machines") {
 		t.Errorf("--preflight: %v\n%s", err, text)
 	}
 	if _, err := os.Stat(out); err == nil {
@@ -58,7 +58,7 @@ func TestNoNFS(t *testing.T) {
 	tr, _, _ := newRemoteTrial(t)
 	stat := script(t, "stat", "echo 6969")
 	t.Setenv("PATH", filepath.Dir(stat)+":"+os.Getenv("PATH"))
-	err := tr.Run(context.Background(), []string{"--hosts", writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3"), "--preflight", "--out", tr.out})
+	err := tr.Run(context.Background(), []string{"--hosts", writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1)), "--preflight", "--out", tr.out})
 	if ExitStatus(err) != 1 || !strings.Contains(tr.stdout.String(), "network file system") || !strings.Contains(tr.stdout.String(), "docs/cluster.md") {
 		t.Errorf("%v\n%s", err, tr.stdout.String())
 	}

@@ -44,7 +44,7 @@ func TestClockStep(t *testing.T) {
 	for _, set := range []bool{false, true} {
 		tr, _, _ := newRemoteTrial(t)
 		t.Setenv(stepVariable, filepath.Join(t.TempDir(), "stepped"))
-		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 		faults := ""
 		if set {
 			faults = "node1:step:window"

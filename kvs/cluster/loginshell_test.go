@@ -25,7 +25,7 @@ func TestLoginShells(t *testing.T) {
 			}
 			tr.SSH = script(t, "ssh", strings.Replace(fakeSSH, old, `exec `+path+` -c "$*"`, 1))
 			t.Setenv("HOME", t.TempDir()) // no start-up files
-			hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+			hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 			if err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", "", "--hosts", hosts, "--out", tr.out}); err != nil {
 				t.Fatalf("%v\n%s", err, tr.stderr.String())
 			}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,13 @@ func smallProgram(t *testing.T, tr *testRun, role metrics.Role) string {
 	return script(t, plan.Program(role), fmt.Sprintf("exec %s \"$@\" # %s\n%s\n", tr.Programs[role], role, strings.Repeat("# more\n", 200)))
 }
 
+// nodeIP is the loopback address of a node, for n below 4. Another test process on the same
+// machine has other addresses.
+func nodeIP(n int) string {
+	own := uint32(os.Getpid())<<2 | uint32(n) // at most 24 bits (proc_sys_kernel(5), pid_max)
+	return netip.AddrFrom4([4]byte{127, byte(own>>16) | 0x80, byte(own >> 8), byte(own)}).String()
+}
+
 func writeHosts(t *testing.T, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hosts.txt")
@@ -70,7 +78,7 @@ func writeHosts(t *testing.T, lines ...string) string {
 // Whatever stands in a quoted argument reaches the node's program as it is.
 func TestRemoteArguments(t *testing.T) {
 	tr, log, _ := newRemoteTrial(t)
-	hosts := writeHosts(t, "node0 ssh=me@quiet:2222 addr=127.0.0.2", "node1 ssh=noisy addr=127.0.0.3")
+	hosts := writeHosts(t, "node0 ssh=me@quiet:2222 addr="+nodeIP(0), "node1 ssh=noisy addr="+nodeIP(1))
 	nasty := []string{"two words", `"double" 'single'`, "$HOME", "`id`", "a;b|c&d", "line\nbreak", "", `back\slash`, "*", "größe"}
 	var words []string
 	for _, w := range nasty {
@@ -85,7 +93,7 @@ func TestRemoteArguments(t *testing.T) {
 	if got := args[len(args)-len(nasty):]; !slices.Equal(got, nasty) {
 		t.Errorf("arguments arrived as %q, want %q", got, nasty)
 	}
-	if run.Nodes[0].Address != "127.0.0.2:8080" {
+	if run.Nodes[0].Address != nodeIP(0)+":8080" {
 		t.Errorf("server's address %s", run.Nodes[0].Address)
 	}
 	text, err := os.ReadFile(log)
@@ -107,7 +115,7 @@ func TestRemoteArguments(t *testing.T) {
 // A program is copied once, and again when its copy is damaged.
 func TestDeploy(t *testing.T) {
 	tr, _, dir := newRemoteTrial(t)
-	hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+	hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 	known := make(map[string]os.FileInfo) // the copies of the run before
 	copies := func() int {
 		t.Helper()
@@ -158,7 +166,7 @@ func TestDeploy(t *testing.T) {
 func TestRemoteFaults(t *testing.T) {
 	t.Run("unreachable", func(t *testing.T) {
 		tr, _, _ := newRemoteTrial(t)
-		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 ssh=dead addr=127.0.0.3")
+		hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 ssh=dead addr="+nodeIP(1))
 		err := tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
 		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node1" || !strings.Contains(v.Reason, "cannot be reached: ssh: connect to host dead") {
 			t.Errorf("verdict %v, %v", v, err)
@@ -169,7 +177,7 @@ func TestRemoteFaults(t *testing.T) {
 		if err := os.Symlink(t.TempDir(), dir); err != nil {
 			t.Fatal(err)
 		}
-		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 		err := tr.Run(context.Background(), []string{"--hosts", hosts, "--out", tr.out})
 		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "belongs to somebody else") {
 			t.Errorf("verdict %v, %v", v, err)
@@ -177,7 +185,7 @@ func TestRemoteFaults(t *testing.T) {
 	})
 	t.Run("killed", func(t *testing.T) {
 		tr, _, _ := newRemoteTrial(t)
-		hosts := writeHosts(t, "node0 addr=127.0.0.2", "node1 addr=127.0.0.3")
+		hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 		err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1 node0:kill:window", "", "--hosts", hosts, "--out", tr.out})
 		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "node0" || !strings.Contains(v.Reason, "died of signal 9") {
 			t.Errorf("verdict %v, %v", v, err)
