@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// String is for people: "p50 812µs p90 1.23ms p99 n/a p99.9 n/a p99.99 n/a max
-// 2.5ms of 212 calls", each to three significant digits, n/a where there are
+// String is for people: "p50 812µs p90 1.23ms p95 1.4ms p99 n/a p99.9 n/a p99.99
+// n/a max 2.5ms of 212 calls", each to three significant digits, n/a where there are
 // too few calls.
 func (q Quantiles) String() string {
 	var b strings.Builder
@@ -32,14 +32,14 @@ func (q Quantiles) String() string {
 // The quantiles, in the order of All: their names, their shares of the samples, and
 // their keys in Quantiles.CI95.
 var (
-	QuantileNames  = [...]string{"p50", "p90", "p99", "p99.9", "p99.99"}
-	QuantileShares = [...]float64{0.5, 0.9, 0.99, 0.999, 0.9999}
-	QuantileKeys   = [...]string{"p50", "p90", "p99", "p99_9", "p99_99"}
+	QuantileNames  = [...]string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
+	QuantileShares = [...]float64{0.5, 0.9, 0.95, 0.99, 0.999, 0.9999}
+	QuantileKeys   = [...]string{"p50", "p90", "p95", "p99", "p99_9", "p99_99"}
 )
 
 // All returns the quantiles in rising order.
 func (q Quantiles) All() [len(QuantileNames)]*float64 {
-	return [...]*float64{q.P50, q.P90, q.P99, q.P999, q.P9999}
+	return [...]*float64{q.P50, q.P90, q.P95, q.P99, q.P999, q.P9999}
 }
 
 // Quantiles are latencies in microseconds read off one histogram. A quantile
@@ -51,6 +51,7 @@ type Quantiles struct {
 	Mean       float64  `json:"mean_us"`
 	P50        *float64 `json:"p50_us"`
 	P90        *float64 `json:"p90_us"`
+	P95        *float64 `json:"p95_us"` // nil in records of earlier releases too
 	P99        *float64 `json:"p99_us"`
 	P999       *float64 `json:"p99_9_us"`
 	P9999      *float64 `json:"p99_99_us"`

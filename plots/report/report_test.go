@@ -167,8 +167,8 @@ func TestSummary(t *testing.T) {
     n1  client      -      -     -           -     -        -      -        -       -
 
 closed loop
-  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
-        call     1  n/a  n/a  2.5    n/a     n/a    3      300
+  latency ms  mean  p50  p90  p95  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  n/a  2.5    n/a     n/a    3      300
 call, 95 % intervals in ms: p99 2.1 to 2.9
 
 1 server + 1 client: 12.4M ops/s in all, 24.8M ops in a 2 s window
@@ -187,8 +187,8 @@ func TestSummaryOfSaturation(t *testing.T) {
 	}
 	want := `
 open loop, 500 ops/s offered, Poisson: 93.0 % achieved
-  latency ms  mean  p50  p90  p99  p99.9  p99.99  max  samples
-        call     1  n/a  n/a  n/a    n/a     n/a    3      300
+  latency ms  mean  p50  p90  p95  p99  p99.9  p99.99  max  samples
+        call     1  n/a  n/a  n/a  n/a    n/a     n/a    3      300
 n/a: saturated: 93.0 % of the offered rate
 `
 	if got := RunSummary(run); !strings.Contains(got, want) {

@@ -64,7 +64,7 @@ func usageTexts(used metrics.Table) []string {
 // latencyTable has the run's latencies in milliseconds. A percentile that the sample
 // cannot support is n/a.
 func latencyTable(run metrics.Run) table {
-	t := table{Caption: "In the window", Names: []int{0}, Columns: []string{"latency ms", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"}}
+	t := table{Caption: "In the window", Names: []int{0}, Columns: []string{"latency ms", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "samples"}}
 	for _, name := range latency.Names {
 		q, ok := run.Latency[name]
 		if !ok || q.Count+q.OutOfRange == 0 {
@@ -105,7 +105,7 @@ func latencyNotes(run metrics.Run) []string {
 			continue
 		}
 		var parts []string
-		for _, i := range []int{0, 2, 3} {
+		for _, i := range []int{0, 3, 4} {
 			if ci, ok := q.CI95[metrics.QuantileKeys[i]]; ok {
 				parts = append(parts, fmt.Sprintf("%s %s to %s", metrics.QuantileNames[i], format.Milliseconds(ci[0]), format.Milliseconds(ci[1])))
 			}
