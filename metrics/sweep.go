@@ -18,8 +18,9 @@ const (
 )
 
 // Sweep is sweep.json: what is to be measured and in which order. It is written
-// before the first trial and never changed. A run of several trials without a
-// knob is a sweep of one point.
+// before the first trial. Only a search for the rate of an objective changes it: it adds
+// the rates that it has tried. A run of several trials without a knob is a sweep of one
+// point.
 type Sweep struct {
 	ID        string          `json:"id"` // the folder's name
 	Started   time.Time       `json:"started"`
@@ -39,6 +40,9 @@ type Sweep struct {
 
 	// Together: the trials of a pair are made at the same time.
 	Together bool `json:"together,omitempty"`
+
+	// SLO is the objective of a curve, such as "p99=5ms"; "" for none.
+	SLO string `json:"slo,omitempty"`
 
 	// Variants are A and B of a comparison, the values of its only knob, VariantKnob;
 	// other sweeps have none. Each block of Order is a pair.

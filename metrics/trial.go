@@ -20,7 +20,10 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		P50:          run.Latency[CallLatency].P50,
 		P99:          run.Latency[CallLatency].P99,
 		OpP50:        run.Latency[OpLatency].P50,
+		OpP95:        run.Latency[OpLatency].P95,
 		OpP99:        run.Latency[OpLatency].P99,
+		OpP999:       run.Latency[OpLatency].P999,
+		LateP99:      run.Latency[Lateness].P99,
 		Verdict:      run.Verdict,
 		Quick:        run.Quick,
 		Run:          &run,
@@ -84,9 +87,12 @@ type Trial struct {
 	P50                *float64       `json:"p50_us"` // of the calls' latency; nil with too few calls
 	P99                *float64       `json:"p99_us"`
 	OpP50              *float64       `json:"op_p50_us"` // of the operations' latency, from when they were due; nil also when saturated
+	OpP95              *float64       `json:"op_p95_us,omitempty"`
 	OpP99              *float64       `json:"op_p99_us"`
-	OfferedOpsPerS     float64        `json:"offered_ops_per_s"` // of an open loop; 0 of a closed one
-	BytesPerOpSent     float64        `json:"bytes_per_op_sent"` // by clients, without frame headers; 0 unknown
+	OpP999             *float64       `json:"op_p99_9_us,omitempty"`
+	LateP99            *float64       `json:"late_p99_us,omitempty"` // of the generator of an open loop
+	OfferedOpsPerS     float64        `json:"offered_ops_per_s"`     // of an open loop; 0 of a closed one
+	BytesPerOpSent     float64        `json:"bytes_per_op_sent"`     // by clients, without frame headers; 0 unknown
 	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict        `json:"verdict"`

@@ -8,20 +8,20 @@ import (
 )
 
 func TestTrialOf(t *testing.T) {
-	p50, p99, op50, op99 := 10.0, 20.0, 30.0, 40.0
+	p50, p99, op50, op95, op99, op999, late := 10.0, 20.0, 30.0, 35.0, 40.0, 45.0, 5.0
 	client := func(ops, sent, received uint64) RunNode {
 		return RunNode{Role: Client, Summary: &Summary{InWindow: Counts{Gets: ops}, BytesInWindow: Bytes{Sent: sent, Received: received}}}
 	}
 	run := Run{
 		Ops: 100, WindowS: 2, OpsPerS: 50, Workload: map[string]string{"workers": "8"},
 		Nodes:   []RunNode{{Role: Server}, client(60, 1000, 9000), client(40, 500, 500), {Role: Client}},
-		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P99: &op99}}, Offered: &Offered{OpsPerS: 55},
+		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P95: &op95, P99: &op99, P999: &op999}, Lateness: {P99: &late}}, Offered: &Offered{OpsPerS: 55},
 		Verdict: Verdict{Reason: "r", Node: "n"},
 		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Kind: LimitClientCPU}, WarmUp: &stats.Stationarity{},
 	}
 	want := Trial{
 		Schema: Schema, PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
-		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP99: &op99, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
+		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP95: &op95, OpP99: &op99, OpP999: &op999, LateP99: &late, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
 		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU, Run: &run,
 	}
 	if got := TrialOf(want.PlannedTrial, "f", run); !reflect.DeepEqual(got, want) {

@@ -32,7 +32,7 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	if err != nil {
 		return cfg, err
 	}
-	if err := text.parse(fs, args); errors.Is(err, flag.ErrHelp) {
+	if err := text.parse(fs, joinCurve(args)); errors.Is(err, flag.ErrHelp) {
 		printUsage(fs, fs.Arg(0) == "all" || fs.Arg(1) == "all", help)
 		return cfg, err
 	} else if err != nil {
@@ -49,6 +49,16 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 		cfg.ClientArgs = slices.Concat(quickArgs, cfg.ClientArgs)
 	}
 	return cfg, err
+}
+
+// joinCurve rewrites --curve RATES to --curve=RATES. A whole number after --curve is the
+// number of servers.
+func joinCurve(args []string) []string {
+	i := slices.IndexFunc(args, func(word string) bool { return word == "--curve" || word == "-curve" })
+	if i < 0 || i+1 == len(args) || !strings.ContainsAny(args[i+1], "%,kMG") || strings.HasPrefix(args[i+1], "-") {
+		return args
+	}
+	return slices.Concat(args[:i], []string{"--curve=" + args[i+1]}, args[i+2:])
 }
 
 // parse reads the flags and words of a command line.

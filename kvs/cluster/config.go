@@ -18,6 +18,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/curve"
 	"kvlab/plots/compare"
 )
 
@@ -47,19 +48,16 @@ type Config struct {
 
 // Trials are the flags of sweeps, comparisons and searches.
 type Trials struct {
-	metrics.Sweep                    // what the command line says of it; Trials and Seed are 0 if it does not
-	Resume        string             // the folder of a sweep to continue
-	SLO           *experiment.Search // the promise of a search; nil: none
+	metrics.Sweep                  // what the command line says of it; Trials and Seed are 0 if it does not
+	Resume        string           // the folder of a sweep to continue
+	Curve         experiment.Curve // the rates of --curve, the objective of --slo
 }
-
-// curve holds the shares of a closed loop's throughput that --curve offers. They are
-// denser where a queue's latency rises.
-var curve = []string{"10%", "20%", "40%", "60%", "70%", "80%", "90%", "95%"}
 
 // The default numbers of trials of every point.
 const (
 	abPairs = 10 // of each variant of --ab
 	fewest  = 6  // of --until: the fewest that have a 95 % interval
+	ofRates = 3  // of --curve and --slo: the peak, and each rate
 )
 
 // newFlagSet defines the launcher's flags, and those of the programs among them.
@@ -128,11 +126,13 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		t.Knobs = append(t.Knobs, knob)
 		return err
 	})
-	fs.BoolFunc("curve", "latency against throughput: the same as --sweep rate="+strings.Join(curve, ","), func(string) error {
-		t.Knobs = append(t.Knobs, metrics.Knob{Name: "rate", Values: curve})
-		return nil
+	fs.BoolFunc("curve", "latency against throughput: closed loops measure the peak, then open loops offer `rates`: "+strings.Join(experiment.DefaultRates, ",")+" of it, or those given, as in --curve 100k,200k or --curve 20%,50%,80%", func(text string) (err error) {
+		if t.Curve.Rates = experiment.DefaultRates; text != "true" {
+			t.Curve.Rates, err = experiment.ParseRates(text)
+		}
+		return err
 	})
-	parsed(fs, &t.SLO, "slo", "search for the highest rate of an open loop that keeps a `promise` such as p99=5ms: p50, p90, p99, p99.9 or p99.99 of the operations' latency from the moment when they are due", experiment.ParseSearch)
+	parsed(fs, &t.Curve.Objective, "slo", "find the highest rate of an open loop that keeps an `objective` such as p99=5ms, with its 95 % interval: "+strings.Join(metrics.QuantileNames[:], ", ")+" of the operations' latency from the moment when they are due", curve.ParseObjective)
 	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients; the order within pairs of trials is random", func(text string) error {
 		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 		t.Variants = append(t.Variants, metrics.Variant{Args: text})
@@ -140,9 +140,9 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
-	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), each with fresh processes and a fresh load", plan.ParseCount)
+	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), of each rate of --curve (default "+strconv.Itoa(ofRates)+"), each with fresh processes and a fresh load", plan.ParseCount)
 	parsed(fs, &t.Until, "until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), parseShare)
-	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep and --ab (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
+	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep, --curve and --ab (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
 	fs.StringVar(&t.Resume, "resume", "", "continue the interrupted sweep in this `folder`; finished trials stay")
 }
 
@@ -209,7 +209,10 @@ func parseShare(text string) (float64, error) {
 }
 
 // isSeries reports whether the command line asks for more than a plain run.
-func (c Config) isSeries() bool { return c.Trials.many() || c.Trials.SLO != nil || c.SelfTest != nil }
+func (c Config) isSeries() bool { return c.Trials.many() || c.SelfTest != nil }
 
-// many reports whether the run is a sweep or a comparison, even of one trial.
-func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Trials > 0 || t.Until > 0 }
+// many reports whether the run is a sweep, a curve or a comparison, even of one trial.
+func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Trials > 0 || t.Until > 0 || t.isCurve() }
+
+// isCurve reports whether the run offers rates.
+func (t Trials) isCurve() bool { return len(t.Curve.Rates) > 0 || t.Curve.Objective.Quantile != "" }

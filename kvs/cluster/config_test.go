@@ -95,7 +95,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--until", "0%"}, "want more than 0%"},
 		{[]string{"--until", "NaN%"}, "want more than 0%"},
 		{[]string{"--until", "51%"}, "at most 50%"},
-		{[]string{"--seed", "3"}, "--seed needs --sweep or --curve or --ab"},
+		{[]string{"--seed", "3"}, "--seed needs --sweep or --curve or --slo or --ab"},
 		{[]string{"--seed", "3", "--trials", "5"}, "--seed needs"},
 		{[]string{"--resume", ""}, "--out and --resume need the name of a folder"},
 		{[]string{"--sweep", "batch"}, "the form is name=value,value, as in batch=1024,8192"},
@@ -203,7 +203,7 @@ func TestProgramFlags(t *testing.T) {
 		"--codec gob --server-args -codec=x": "--codec: --server-args sets it too: give one of them",
 		"--codec gob --client-args --codec":  "--codec: --client-args sets it too: give one of them",
 		"--batch 64 --sweep batch=1,2":       "--sweep batch: the rest of the command line sets it too",
-		"--rate 5 --slo p99=5ms":             "--slo searches for the rate: leave -rate out",
+		"--rate 5 --slo p99=5ms":             "--curve and --slo choose the rates: leave -rate out",
 		"--ab= --ab=--btach":                 "--btach: unknown flag; did you mean --batch?",
 	} {
 		if _, err := parseArgs(strings.Fields(args), "logs", testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {

@@ -63,7 +63,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	return s.conclude(done, err)
 }
 
-// planSeries is the plan that a command line asks for. A search has no order.
+// planSeries is the plan that a command line asks for.
 func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 	plan := cfg.Trials.Sweep
 	plan.Started, plan.Command, plan.GitCommit, plan.Lab = time.Now(), commandLine(args), commit, cfg.lab()
@@ -73,18 +73,23 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 		plan.Trials = fewest
 	case len(plan.Variants) > 0:
 		plan.Trials = abPairs
+	case cfg.Trials.isCurve():
+		plan.Trials = ofRates
 	default:
 		plan.Trials = 1
-	}
-	if cfg.Trials.SLO != nil {
-		return plan
 	}
 	for plan.Seed == 0 {
 		plan.Seed = uint64(rand.Uint32()) // short enough to type
 	}
+	if cfg.Trials.isCurve() {
+		return cfg.Trials.Curve.Planned(plan)
+	}
 	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
 	return plan
 }
+
+// peakSecs is the longest window of the closed loops that measure a curve's peak.
+const peakSecs = 3
 
 // experiment is what the command line asks for, with the plan as it is now.
 func (s *series) experiment() experiment.Experiment {
@@ -99,9 +104,12 @@ func (s *series) experiment() experiment.Experiment {
 			}
 		}
 		return kind
-	case cfg.Trials.SLO != nil:
-		kind := *cfg.Trials.SLO
-		kind.Plan = s.plan
+	case cfg.Trials.isCurve():
+		kind := cfg.Trials.Curve
+		kind.Plan, kind.PeakSecs = s.plan, peakSecs
+		if cfg.Secs > 0 {
+			kind.PeakSecs = min(peakSecs, cfg.Secs)
+		}
 		return kind
 	}
 	return experiment.Sweep{Plan: s.plan}
@@ -131,7 +139,7 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 
 // dryRun prints the order of the trials and the plan of each spec.
 func (s *series) dryRun(known []configuration) error {
-	sweep, ordered := s.kind.(experiment.Sweep)
+	sweep, ordered := s.kind.(interface{ Outline() string })
 	if ordered {
 		fmt.Fprint(s.launcher.Stdout, sweep.Outline())
 	}

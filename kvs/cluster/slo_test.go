@@ -2,7 +2,11 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,22 +17,17 @@ import (
 	"kvlab/plots"
 )
 
-// fakePeak is what all fake clients together can be answered, in ops/s.
-const fakePeak = 100_000
+// fakePeak is what all fake clients together can be answered, in ops/s. Their closed loops
+// make a little less.
+const fakePeak = 20
 
 // offer has a fake client be loaded at a rate: each of its operations takes
 // 1 ms / (1 - rate/fakePeak), as a queue would have it, and beyond the peak it
 // is saturated.
 func (n *fakeNode) offer(s *metrics.Summary, text string) {
 	clients, _ := strconv.ParseFloat(n.arg("-clients"), 64)
-	number, share := strings.CutSuffix(text, "%")
-	rate, _ := strconv.ParseFloat(number, 64)
-	s.Offered = &metrics.Offered{Arrivals: "poisson", Ops: s.InWindow.Ops()}
-	if share {
-		rate *= fakePeak / 100
-		s.Offered.PeakOpsPerS = fakePeak / clients
-	}
-	s.Offered.OpsPerS = rate / clients
+	rate, _ := strconv.ParseFloat(text, 64)
+	s.Offered = &metrics.Offered{Arrivals: "poisson", Ops: s.InWindow.Ops(), OpsPerS: rate / clients}
 	if rate >= fakePeak {
 		s.Offered.Ops *= 2
 	}
@@ -47,33 +46,84 @@ func (tr *testRun) search(ctx context.Context, promise string, more ...string) e
 	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--slo", promise, "--out", tr.out}, more...))
 }
 
-// 1 ms / (1 - rate/fakePeak) is 4 ms at three quarters of the peak: the search
-// ends with that between the two rates that it names, and leaves a sweep.
+// 1 ms / (1 - rate/fakePeak) is 4 ms at three quarters of the peak: the search ends with
+// that between the two rates that it names, and leaves a curve.
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.draw = plots.Draw
-	if err := tr.search(context.Background(), "p99=4ms"); err != nil {
+	if err := tr.search(context.Background(), "p99<4ms"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := tr.stdout.String()
-	m := regexp.MustCompile(`\nslo p99=4ms: kept at ([0-9]+) op/s, broken at ([0-9]+) op/s\nreport .*\nverdict VALID\n$`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`\nslo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+)\n+report .*\nverdict VALID\n$`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("output:\n%s", out)
 	}
-	kept, _ := strconv.ParseFloat(m[1], 64)
-	broken, _ := strconv.ParseFloat(m[2], 64)
-	if kept > 75_000 || broken < 75_000 || broken > 1.06*kept {
-		t.Errorf("kept at %v and broken at %v, want 75,000 between them", kept, broken)
+	var rate [3]float64
+	for i := range rate {
+		rate[i], _ = strconv.ParseFloat(m[i+1], 64)
 	}
-	if !strings.Contains(out, "trial 1  50000 op/s offered  100.0 % achieved  p99 2") {
-		t.Errorf("the search does not begin at half of the peak:\n%s", out)
+	const right = 0.75 * fakePeak
+	if math.Abs(rate[0]/right-1) > 0.01 || rate[1] > right || rate[2] < right || rate[2] > 1.06*rate[1] {
+		t.Errorf("the rate is %v, want %v", rate, right)
 	}
 	plan, trials := tr.sweepFolder(t)
-	if len(trials) < 3 || len(plan.Order) != len(trials) || len(plan.Programs) != 2 || trials[0].OfferedOpsPerS != 50_000 || trials[0].OpP99 == nil {
-		t.Errorf("plan %+v, trials %+v", plan, trials)
+	if len(trials) < 3+2+12 || len(plan.Order) != len(trials) || len(plan.Programs) != 2 || plan.SLO != "p99=4ms" {
+		t.Errorf("plan %+v, %d trials", plan, len(trials))
+	}
+	if peak := trials[0].OpsPerS; trials[0].OfferedOpsPerS != 0 || math.Abs(trials[3].OfferedOpsPerS/(peak/2)-1) > 0.05 {
+		t.Errorf("the first rate is %v, want half of the peak %v", trials[3].OfferedOpsPerS, peak)
 	}
 	tr.read(t, "latency_throughput.svg")
+}
+
+// A curve that is cut off goes on where it was, and its table has a row for each rate.
+func TestCurve(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.draw = plots.Draw
+	ctx, cancel := context.WithCancel(context.Background())
+	once := filepath.Join(t.TempDir(), "once")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- tr.Run(ctx, []string{"2", "2", "-fake-clients node2,node3", "node2:pause:window -once " + once, "--curve", "40%,80%,150%,5", "--trials", "2", "--seed", "7", "--out", tr.out})
+	}()
+	tr.waitFor(t, "trial-001/kvsclient-node2.log", "fault pause at window")
+	cancel()
+	if err := <-ended; ExitStatus(err) != exitInterrupted {
+		t.Fatalf("error %v, want 130", err)
+	}
+	if err := tr.Run(context.Background(), []string{"--resume", filepath.Join(tr.out, "latest")}); err != nil {
+		t.Fatalf("resume: %v\n%s", err, tr.stderr.String())
+	}
+	plan, trials := tr.sweepFolder(t)
+	if len(trials) != 10 || !slices.Equal(plan.Knobs[0].Values, []string{"peak", "40%", "80%", "150%", "5"}) {
+		t.Fatalf("%d trials, plan %+v", len(trials), plan)
+	}
+	for i, trial := range trials {
+		if fmt.Sprint(trial.PlannedTrial) != fmt.Sprint(plan.Order[i]) {
+			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
+		}
+	}
+	table := regexp.MustCompile(`(?m)^ +rate +offered +achieved +p50 +p95 +p99 +p99.9 +late$
+^ +5 .*$
+^ +40% .*$
+^ +80% .*$
+^ +150% .* - +- +- +- +- +saturated$
+^peak 1[0-9.]+ ops/s, of a closed loop$
+^knee at `)
+	if out := tr.stdout.String(); !table.MatchString(out) || !strings.Contains(out, "knee\n") || !strings.HasSuffix(out, "\nverdict VALID\n") {
+		t.Errorf("output:\n%s", out)
+	}
+	for line := range strings.Lines(tr.stdout.String()) {
+		if strings.HasPrefix(line, "  ") && len(line) > 81 {
+			t.Errorf("more than 80 columns: %s", line)
+		}
+	}
+	if svg := tr.read(t, "latency_throughput.svg"); !strings.Contains(svg, "knee at ") {
+		t.Error("the figure does not mark the knee")
+	}
 }
 
 // A promise that cannot be kept is looked for below, and given up; a node that
@@ -87,7 +137,7 @@ func TestSearchSLOEnds(t *testing.T) {
 	}
 	for fault, verdict := range map[string]string{
 		"--server-args=-fake-clients node2,node3 node0:kill:window": `verdict INVALID\(died of signal 9 .*, node0\)\n$`,
-		"--server-args=-fake-clients node2,node3":                   `verdict INVALID\(--slo p99.99=5ms: 2000 calls at .* are too few for p99.99: want a longer --secs\)\n$`,
+		"--server-args=-fake-clients node2,node3":                   `verdict INVALID\(--slo p99.99=5ms: the calls at .* ops/s are too few for p99.99: want a longer --secs\)\n$`,
 	} {
 		tr := newTrial(t)
 		tr.draw = func(string) ([]string, error) { return nil, nil }
@@ -100,14 +150,20 @@ func TestSearchSLOEnds(t *testing.T) {
 
 func TestSLORefusals(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"--slo p99=5ms --trials 3", "--slo excludes --trials"},
-		{"--slo p99=5ms --curve", "--slo excludes --curve"},
-		{"--slo p98=5ms", "want a quantile and a time"},
+		{"--slo p99=5ms --until 2%", "--slo excludes --until"},
+		{"--slo p98=5ms", "want a quantile and a time with its unit, as in p99=5ms; quantiles are p50, p90, p95, p99, p99.9 and p99.99"},
 		{"--slo p99=5ms --client-args -rate=5", "leave -rate out"},
-		{"--curve --sweep rate=5", "--sweep rate is given twice"},
-		{"--curve --client-args -rate=5", "--sweep rate: the rest of the command line sets it too"},
+		{"--curve --sweep batch=5", "--curve excludes --sweep"},
+		{"--curve --client-args -rate=5", "leave -rate out"},
+		{"--curve 10%,20%,10%", "10% is given twice"},
+		{"--curve 10%,x", "want rates in ops/s or in percent of the peak"},
+		{"--curve=2", ""},
+		{"--curve 100k,200k 2 2", ""},
+		{"--curve 2 2", ""},
+		{"--curve --slo p95<5ms --trials 6", ""},
 	} {
-		if _, err := parseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		_, err := parseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want %q in it", test.args, err, test.want)
 		}
 	}

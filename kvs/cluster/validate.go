@@ -23,10 +23,11 @@ var rules = []struct{ flag, excludes, needs string }{
 	{flag: "preflight", excludes: "dry-run"},
 	{flag: "json", needs: "preflight"},
 	{flag: "ab", excludes: "sweep curve until slo grade"},
+	{flag: "curve", excludes: "sweep until grade"},
 	{flag: "together", needs: "ab"},
-	{flag: "seed", needs: "sweep curve ab"},
-	{flag: "slo", excludes: "sweep curve trials until resume grade"},
-	{flag: "grade", excludes: "sweep curve"},
+	{flag: "seed", needs: "sweep curve slo ab"},
+	{flag: "slo", excludes: "sweep until grade"},
+	{flag: "grade", excludes: "sweep"},
 	{flag: "quick", excludes: "secs soak selftest grade"},
 	{flag: "name", excludes: "resume"},
 	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
@@ -66,8 +67,8 @@ func (c Config) validate(fs *flag.FlagSet) error {
 		return errors.New("--out and --resume need the name of a folder")
 	case len(t.Variants) > 0 && len(t.Variants) != len(metrics.VariantNames):
 		return errors.New("--ab: " + abForm)
-	case t.SLO != nil && plan.HasFlag(c.ClientArgs, "rate"):
-		return errors.New("--slo searches for the rate: leave -rate out")
+	case t.isCurve() && plan.HasFlag(c.ClientArgs, "rate"):
+		return errors.New("--curve and --slo choose the rates: leave -rate out")
 	case t.Until > 0 && t.Trials > experiment.Most:
 		return fmt.Errorf("--trials %d: with --until at most %d", t.Trials, experiment.Most)
 	case c.Deadline > 0 && c.Deadline <= c.Soak:

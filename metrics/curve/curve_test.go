@@ -1,0 +1,123 @@
+package curve
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// mm1 is the trials of M/M/1 queues of capacity mu at shares of it: the sojourn time is
+// exponential with mean 1/(mu-lambda) (Kleinrock, Queueing Systems I, 1975, section 3.2).
+// Trial i of n has a latency that is noise[i] times as long.
+func mm1(mu float64, shares []float64, noise ...float64) (points []metrics.Point) {
+	for _, share := range shares {
+		point := metrics.Point{Values: []string{fmt.Sprintf("%.0f%%", 100*share)}}
+		for _, factor := range noise {
+			lambda := share * mu
+			run := metrics.Run{OpsPerS: min(lambda, mu), Ops: uint64(min(lambda, mu)), Offered: &metrics.Offered{OpsPerS: lambda, Ops: uint64(lambda)}, Verdict: metrics.Verdict{Valid: true}}
+			if lambda < mu {
+				mean := factor * 1e6 / (mu - lambda)
+				at := func(q float64) *float64 { return new(-mean * math.Log(1-q)) }
+				run.Latency = map[string]metrics.Quantiles{metrics.OpLatency: {Count: 1000, Mean: mean, P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99)}, metrics.Lateness: {P99: new(50.0)}}
+			}
+			point.Valid = append(point.Valid, metrics.TrialOf(metrics.PlannedTrial{}, "", run))
+		}
+		points = append(points, point)
+	}
+	return points
+}
+
+var tenths = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1}
+
+// The power of an M/M/1 queue, lambda (mu - lambda), is the highest at mu/2, whatever the
+// range and the order of the rates.
+func TestKneeOfAQueue(t *testing.T) {
+	for _, shares := range [][]float64{tenths, tenths[3:], {0.9, 0.5, 0.1}, {0.45, 0.51, 0.99}} {
+		c := Of(metrics.Sweep{}, mm1(1e5, shares, 1, 0.9, 1.1))
+		knee := c.Points[c.Knee()].Offered
+		for _, share := range shares {
+			if math.Abs(share-0.5) < math.Abs(knee/1e5-0.5)-1e-9 {
+				t.Errorf("shares %v: the knee is at %v, and %v is nearer to the middle", shares, knee, share)
+			}
+		}
+	}
+	if c := Of(metrics.Sweep{}, mm1(1e5, []float64{1.1, 1.2}, 1)); c.Knee() != -1 {
+		t.Error("a saturated queue has a knee")
+	}
+}
+
+// Six trials that all keep or all break the objective are clear; five are no interval, and
+// trials on both sides are not clear.
+func TestRateIsBracketed(t *testing.T) {
+	six, mixed := []float64{1, 1.01, 0.99, 1.02, 0.98, 1}, []float64{1.3, 0.7, 1.2, 0.8, 1.1, 0.9}
+	right := 1e5 * (1 - math.Log(100)*1e6/1e5/200) // where p99 is 200 us: at 77 %
+	for _, test := range []struct {
+		shares    []float64
+		noise     []float64
+		low, high float64
+	}{
+		{tenths, six, 7e4, 8e4}, {tenths, six[:5], 0, 0}, {tenths[:5], six, 5e4, 0}, {tenths[7:], six, 0, 8e4},
+		{tenths, mixed, 7e4, 9e4}, {[]float64{0.5, 0.7, 1.1}, six, 7e4, 1.1e5},
+	} {
+		c := Of(metrics.Sweep{SLO: "p99=200us"}, mm1(1e5, test.shares, test.noise...))
+		rate := c.Rate()
+		known := test.low > 0 && test.high > 0
+		exact := !known || slices.Max(test.shares) == 1.1 && len(test.shares) == 3 // the bracket's end is saturated
+		if rate.Low < test.low-1 || rate.High > test.high+1 || exact && (math.Abs(rate.Low-test.low) > 1 || math.Abs(rate.High-test.high) > 1) {
+			t.Errorf("shares %v, %d trials: %+v, want %v to %v", test.shares, len(test.noise), rate, test.low, test.high)
+		}
+		if known && (rate.Low > right || rate.High < right) || known != (rate.OpsPerS > 0) || known && (rate.OpsPerS < rate.Low || rate.OpsPerS > rate.High) {
+			t.Errorf("shares %v: %+v", test.shares, rate)
+		}
+	}
+	if rate := Of(metrics.Sweep{SLO: "p99=200us"}, mm1(1e5, []float64{0.76, 0.78}, six...)).Rate().OpsPerS; math.Abs(rate/right-1) > 0.001 {
+		t.Errorf("the rate is %v, want %v", rate, right)
+	}
+}
+
+// The table is recomputed here from the formulas, in 80 columns.
+func TestTableOfAQueue(t *testing.T) {
+	points := append(mm1(1e5, tenths, 1), metrics.Point{Values: []string{Peak}, Valid: []metrics.Trial{{OpsPerS: 1e5, Run: new(metrics.Run)}}})
+	c := Of(metrics.Sweep{SLO: "p99=100us"}, points)
+	columns, rows := c.Table()
+	if !slices.Equal(columns, []string{"rate", "offered", "achieved", "p50", "p95", "p99", "p99.9", "late", ""}) || len(rows) != len(tenths) || c.Peak != 1e5 {
+		t.Fatalf("columns %q, %d rows, peak %v", columns, len(rows), c.Peak)
+	}
+	for i, want := range map[int]string{
+		0: "10% 10k 10k 0.0077 0.0333 0.0512 - 0.05 ", 4: "50% 50k 50k 0.0139 0.0599 0.0921 - 0.05 knee",
+		5: "60% 60k 60k 0.0173 0.0749 0.115 - 0.05 broken", 9: "110% 110k 100k - - - - - saturated",
+	} {
+		if got := strings.Join(rows[i], " "); got != want {
+			t.Errorf("row %d is %q, want %q", i, got, want)
+		}
+	}
+	text := c.String()
+	for line := range strings.Lines(text) {
+		if len(line) > 81 {
+			t.Errorf("more than 80 columns: %s", line)
+		}
+	}
+	if want := "peak 100k ops/s, of a closed loop\nknee at 50k ops/s, the highest throughput over mean latency\nslo p99=100us: between 50k and 60k ops/s (no interval: it needs 6 trials a rate)"; !strings.HasSuffix(text, strings.Replace(want, "us:", "µs:", 1)) {
+		t.Errorf("the text ends with\n%s\nwant\n%s", text, want)
+	}
+	if columns, _ := Of(metrics.Sweep{SLO: "p90=1ms"}, points).Table(); !slices.Contains(columns, "p90") {
+		t.Errorf("columns %q have no p90", columns)
+	}
+}
+
+func TestParseObjective(t *testing.T) {
+	for text, want := range map[string]string{"p99.9=500us": "p99.9=500µs", "p95<2ms": "p95=2ms", "p50=1s": "p50=1s", "p99.99=5ms": "p99.99=5ms"} {
+		if got, err := ParseObjective(text); err != nil || got.String() != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "p99", "p99=", "p99=5", "p98=5ms", "p99=-1ms", "p99=0s", "=5ms", "p99=5ms,p50=1ms"} {
+		if got, err := ParseObjective(text); err == nil || got != (Objective{}) || !strings.Contains(err.Error(), "p50, p90, p95, p99, p99.9 and p99.99") {
+			t.Errorf("%q: %+v, %v, want an error with the quantiles", text, got, err)
+		}
+	}
+}

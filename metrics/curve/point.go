@@ -1,0 +1,131 @@
+// Package curve reads latency against throughput off the trials of open loops: what
+// each offered rate achieved, where the knee is, and up to which rate an objective
+// holds.
+package curve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"kvlab/metrics"
+	"kvlab/metrics/stats"
+)
+
+const (
+	Knob = "rate" // the knob of a curve
+	Peak = "peak" // the knob's value for closed loops, whose throughput the rates are shares of
+)
+
+// Quantiles are the names of those that a curve's table and figure have.
+var Quantiles = []string{"p50", "p95", "p99", "p99.9"}
+
+// Point is the trials that were offered one rate, at least one of them valid.
+type Point struct {
+	metrics.Point
+	Offered  float64 // operations per second, the median of the valid trials
+	Achieved float64 // likewise
+}
+
+// Curve is latency against throughput.
+type Curve struct {
+	Points    []Point   // in the order of their offered rates
+	Peak      float64   // throughput of the closed loops, the median of their valid trials; 0 unknown
+	Objective Objective // none if it is zero
+}
+
+// Of returns the curve of points of a sweep that differ in nothing but the rate.
+func Of(plan metrics.Sweep, all []metrics.Point) (c Curve) {
+	c.Objective, _ = ParseObjective(plan.SLO) // it was parsed before it was written
+	for _, point := range all {
+		p := Point{Point: point, Achieved: stats.Median(point.Rates())}
+		p.Offered = stats.Median(p.values(func(t metrics.Trial) float64 { return t.OfferedOpsPerS }))
+		if p.Offered > 0 {
+			c.Points = append(c.Points, p)
+		} else if slices.Contains(p.Values, Peak) && len(p.Valid) > 0 {
+			c.Peak = p.Achieved
+		}
+	}
+	slices.SortStableFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Offered, b.Offered) })
+	return c
+}
+
+// values returns a figure of each valid trial.
+func (p Point) values(of func(metrics.Trial) float64) (values []float64) {
+	for _, trial := range p.Valid {
+		values = append(values, of(trial))
+	}
+	return values
+}
+
+// Latencies returns a quantile of the operations' latency of each valid trial, in
+// microseconds: +Inf of a saturated trial, NaN of one with too few calls for it.
+func (p Point) Latencies(quantile string) []float64 {
+	i := slices.Index(metrics.QuantileNames[:], quantile)
+	return p.values(func(t metrics.Trial) float64 {
+		return latency(t, func(q metrics.Quantiles) *float64 { return q.All()[i] })
+	})
+}
+
+// Latency is the median of Latencies. It is NaN if a trial has too few calls.
+func (p Point) Latency(quantile string) float64 { return median(p.Latencies(quantile)) }
+
+// mean is the mean latency of the operations in microseconds, the median of the trials.
+func (p Point) mean() float64 {
+	return median(p.values(func(t metrics.Trial) float64 {
+		return latency(t, func(q metrics.Quantiles) *float64 { return &q.Mean })
+	}))
+}
+
+// late is the p99 of the generator's lateness in microseconds, the median of the trials.
+func (p Point) late() float64 {
+	return median(p.values(func(t metrics.Trial) float64 {
+		if late := t.Run.Latency[metrics.Lateness].P99; late != nil {
+			return *late
+		}
+		return math.NaN()
+	}))
+}
+
+// Saturated reports whether the offered rate was not achieved: latencies grow with the
+// length of the run.
+func (p Point) Saturated() bool { return math.IsInf(p.mean(), 1) }
+
+// latency is a figure of a trial's latency of operations; +Inf if it is saturated, NaN
+// without one.
+func latency(t metrics.Trial, of func(metrics.Quantiles) *float64) float64 {
+	q := t.Run.Latency[metrics.OpLatency]
+	value := of(q)
+	switch {
+	case t.Run.Offered.Saturated(t.Run.Ops) != "":
+		return math.Inf(1)
+	case q.Count == 0 || value == nil:
+		return math.NaN()
+	}
+	return *value
+}
+
+// median is NaN if one of the values is.
+func median(values []float64) float64 {
+	if slices.ContainsFunc(values, math.IsNaN) {
+		return math.NaN()
+	}
+	return stats.Median(values)
+}
+
+// Knee returns the index of the point with the highest power, the throughput over the
+// mean latency; -1 if no point has a latency. Below it, throughput grows faster than
+// latency; above it, latency grows faster (Kleinrock, Power and Deterministic Rules of
+// Thumb for Probabilistic Problems in Computer Communications, ICC 1979; Jain, The Art of
+// Computer Systems Performance Analysis, 1991, section 3.3). The knee of an M/M/1 queue
+// is half of its capacity. The place depends on neither the axes of a figure nor the
+// range of the rates, as it does in methods that look for the sharpest bend.
+func (c Curve) Knee() int {
+	knee, most := -1, 0.0
+	for i, p := range c.Points {
+		if power := p.Achieved / p.mean(); power > most { // never of NaN or of +Inf
+			knee, most = i, power
+		}
+	}
+	return knee
+}

@@ -1,0 +1,87 @@
+package curve
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Table has a row for each rate. Latencies are in milliseconds; of late, the p99.
+func (c Curve) Table() (columns []string, rows [][]string) {
+	o, knee := c.Objective, c.Knee()
+	names := slices.DeleteFunc(slices.Clone(metrics.QuantileNames[:]), func(name string) bool { return name != o.Quantile && !slices.Contains(Quantiles, name) })
+	columns = slices.Concat([]string{"rate", "offered", "achieved"}, names, []string{"late", ""})
+	for i, p := range c.Points {
+		row := []string{p.share(), format.Count(p.Offered), format.Count(p.Achieved)}
+		for _, name := range names {
+			row = append(row, milliseconds(p.Latency(name)))
+		}
+		rows = append(rows, append(row, milliseconds(p.late()), strings.Join(format.NonEmpty(marks(p, i == knee, o)...), ", ")))
+	}
+	return columns, rows
+}
+
+// marks say what is remarkable at a point.
+func marks(p Point, knee bool, o Objective) []string {
+	all := make([]string, 3)
+	if p.Saturated() {
+		all[0] = "saturated"
+	} else if o != (Objective{}) && p.Latency(o.Quantile) > o.micros() {
+		all[1] = "broken"
+	}
+	if knee {
+		all[2] = "knee"
+	}
+	return all
+}
+
+// share is the point's rate as it was asked for, if it is a share of the peak.
+func (p Point) share() string {
+	for _, value := range p.Values {
+		if strings.HasSuffix(value, "%") {
+			return value
+		}
+	}
+	return ""
+}
+
+// milliseconds writes a latency; "-" without one.
+func milliseconds(us float64) string {
+	if math.IsNaN(us) || math.IsInf(us, 1) {
+		return "-"
+	}
+	return format.Milliseconds(us)
+}
+
+// Lines say where the peak and the knee are, and up to which rate the objective holds.
+func (c Curve) Lines() (lines []string) {
+	if c.Peak > 0 {
+		lines = append(lines, fmt.Sprintf("peak %s ops/s, of a closed loop", format.Count(c.Peak)))
+	}
+	if knee := c.Knee(); knee >= 0 {
+		lines = append(lines, fmt.Sprintf("knee at %s ops/s, the highest throughput over mean latency", format.Count(c.Points[knee].Achieved)))
+	}
+	if c.Objective != (Objective{}) {
+		lines = append(lines, fmt.Sprintf("slo %s: %s", c.Objective, c.words()))
+	}
+	return lines
+}
+
+// String is the curve for a terminal of 80 columns, in lines without the last feed.
+func (c Curve) String() string {
+	columns, rows := c.Table()
+	var out strings.Builder
+	out.WriteString("latency in ms, from the moment an operation was due; medians of the trials\n")
+	aligned := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range append([][]string{columns}, rows...) {
+		last := len(row) - 1
+		fmt.Fprintln(aligned, strings.TrimRight(strings.Join(row[:last], "\t")+"\t  "+row[last], " "))
+	}
+	aligned.Flush()
+	return out.String() + strings.Join(c.Lines(), "\n")
+}
