@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"kvs/server/kvsserver":    {"kvs/server"},
 	"kvs/service":             {"kvs", "kvs/route", "metrics"},
 	"kvs/value":               {},
-	"kvs/verdict":             {"kvs/route", "metrics", "metrics/format", "metrics/stats", "workload"},
+	"kvs/verdict":             {"kvs/route", "metrics", "metrics/curve", "metrics/format", "metrics/stats", "workload"},
 	"kvs/wire":                {"kvs", "kvs/service", "metrics/format"},
 	"kvs/wire/faultproxy":     {"kvs/wire/wiretest"},
 	"kvs/wire/wiretest":       {},
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},
 	"plots/folder/foldertest": {"metrics", "metrics/latency"},
 	"plots/kvsplot":           {"metrics/build", "metrics/format", "plots", "plots/compare", "plots/export", "plots/verify"},
-	"plots/report":            {"kvs/verdict", "metrics", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
+	"plots/report":            {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
 	"plots/verify":            {"kvs/verdict", "metrics", "metrics/stats", "plots/folder"},
 	"workload":                {"metrics/format"},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
@@ -39,6 +40,10 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
 	a.Headline, a.Basis = scalingOf(plan, points)
+	if lines := curveLines(plan, points); len(lines) > 0 {
+		last := len(lines) - 1
+		a.Headline, a.Basis = lines[last], strings.Join(lines[:last], "; ")
+	}
 	if a.Headline == "" {
 		a.Headline, a.Basis = format.Count(estimate.Median)+" ops/s", estimateWords(estimate)
 		if len(points) > 1 {
@@ -100,6 +105,15 @@ func scalingOf(plan metrics.Sweep, points []metrics.Point) (headline, basis stri
 	return headline, basis
 }
 
+// curveLines are the peak, the knee and the objective's rate of a curve, as far as there
+// are any; none of other plans.
+func curveLines(plan metrics.Sweep, points []metrics.Point) []string {
+	if !curve.Is(plan) {
+		return nil
+	}
+	return curve.Of(plan, points).Lines()
+}
+
 // latencyOfPoint has the medians of the trials' percentiles.
 func latencyOfPoint(p metrics.Point) string {
 	var parts []string
@@ -150,6 +164,9 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 				continue
 			}
 			for _, r := range reservationsOf(*trial.Run) {
+				if r.Name == "SATURATED" && curve.Is(plan) {
+					continue // the end of a curve is
+				}
 				if count[r.Name]++; count[r.Name] == 1 {
 					all = append(all, r)
 				}

@@ -34,6 +34,11 @@ type Curve struct {
 	Objective Objective // none if it is zero
 }
 
+// Is reports whether a plan is one of --curve or --slo.
+func Is(plan metrics.Sweep) bool {
+	return len(plan.Knobs) == 1 && plan.Knobs[0].Name == Knob && slices.Contains(plan.Knobs[0].Values, Peak)
+}
+
 // Of returns the curve of points of a sweep that differ in nothing but the rate.
 func Of(plan metrics.Sweep, all []metrics.Point) (c Curve) {
 	c.Objective, _ = ParseObjective(plan.SLO) // it was parsed before it was written

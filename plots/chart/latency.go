@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
-	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
 	"kvlab/plots/figure"
@@ -153,82 +152,4 @@ func (k latencyKind) mark(p *figure.Panel, curve plotter.XYs, ticks plot.Constan
 	}
 	p.Glyphs(draw.GlyphStyle{Color: k.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, dots)
 	p.Labels(k.line.Color, labels)
-}
-
-// curvesOf returns the valid open-loop trials with a latency, a group for each
-// combination of all knobs but the rate, and the number of those without one:
-// saturated, or with too few calls.
-func curvesOf(s *folder.Sweep) (all []group, without int) {
-	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == "rate" })
-	for _, curve := range groupsOf(s, along) {
-		for _, point := range curve.points {
-			for _, trial := range point.Valid {
-				switch {
-				case trial.OfferedOpsPerS == 0:
-				case trial.OpP50 == nil || trial.OpP99 == nil:
-					without++
-				default:
-					curve.trials = append(curve.trials, trial)
-				}
-			}
-		}
-		if len(curve.trials) > 0 {
-			slices.SortFunc(curve.trials, func(a, b metrics.Trial) int { return cmp.Compare(a.OpsPerS, b.OpsPerS) })
-			all = append(all, curve)
-		}
-	}
-	return all, without
-}
-
-// latencies are a latency of the trials, in milliseconds, against their throughput.
-func (c group) latencies(of func(metrics.Trial) *float64) (points plotter.XYs) {
-	for _, trial := range c.trials {
-		points = append(points, plotter.XY{X: trial.OpsPerS, Y: max(1, *of(trial)) / 1000})
-	}
-	return points
-}
-
-// latencyThroughputFigure shows what latency each open loop had at what
-// throughput, a dot for every trial: p99 in full lines, p50 in broken ones. Both
-// count from the moment when an operation was due.
-func latencyThroughputFigure(s *folder.Sweep) figure.Figure {
-	f := sweepFigure(s, "latency_throughput", "Latency by throughput, open loop")
-	p := figure.NewPanel("operations per second, achieved", "latency from due to reply (ms)")
-	p.Place = func(x float64) string { return format.Count(x) + " ops/s" }
-	curves, without := curvesOf(s)
-	group := figure.Group{}
-	most, low, high := 0.0, math.Inf(1), 0.0
-	for i, c := range curves {
-		full := figure.Mixed(i, len(curves))
-		broken := figure.Stroke(full.Color, full.Width.Points()/2, 2, 2.5)
-		p99 := c.latencies(func(t metrics.Trial) *float64 { return t.OpP99 })
-		p50 := c.latencies(func(t metrics.Trial) *float64 { return t.OpP50 })
-		for j := range p99 {
-			most, low, high = max(most, p99[j].X), min(low, p50[j].Y), max(high, p99[j].Y)
-		}
-		p.Line(full, p99)
-		p.Line(broken, p50)
-		p.Glyphs(figure.Box(full), p99)
-		p.Glyphs(figure.Dot(full), p50)
-		p.Tooltip(format.Label(c.name, 60), p99, func(i int) string {
-			return fmt.Sprintf("p50 %s ms, p99 %s ms", format.Milliseconds(*c.trials[i].OpP50), format.Milliseconds(*c.trials[i].OpP99))
-		})
-		name := ""
-		if c.name != "" {
-			name = ", " + c.name
-		}
-		group.Entries = append(group.Entries, figure.Entry{Name: "p99" + name, Line: full, Glyph: figure.Box(full)}, figure.Entry{Name: "p50" + name, Line: broken, Glyph: figure.Dot(full)})
-	}
-	if without > 0 {
-		group.Entries = append(group.Entries, figure.Entry{Name: fmt.Sprintf("%d more without percentiles: saturated, or too few calls", without)})
-	}
-	f.Legend = []figure.Group{group}
-	if len(curves) == 0 {
-		low, high = 1, 10
-		p.Notice("no open loop has a latency: all were saturated, or had too few calls")
-	}
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, figure.Top(most), figure.Ticks(format.Count)
-	p.LogY(low, high, format.Shortest)
-	f.Panels = []*figure.Panel{p}
-	return f
 }

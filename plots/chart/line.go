@@ -68,7 +68,6 @@ func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
 type group struct {
 	name   string // the other knobs' values, as in "batch 8192"; "" for none
 	points []folder.Point
-	trials []metrics.Trial // of curvesOf alone, in the order of their throughput
 }
 
 // groupsOf returns the groups of a sweep's points that differ in a knob alone; -1 for

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 	"kvlab/metrics"
+	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
@@ -32,10 +33,14 @@ func ScalingFigures(s *folder.Sweep) []figure.Figure {
 	case len(figures) == 0:
 		figures = []figure.Figure{scalingFigure(s, 0)}
 	}
-	if slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
-		figures = append(figures, latencyThroughputFigure(s))
+	if !slices.ContainsFunc(s.Trials, func(t metrics.Trial) bool { return t.OfferedOpsPerS > 0 }) {
+		return figures
 	}
-	return figures
+	latencies := CurveFigure(sweepFigure(s, "latency_throughput", "Latency by throughput, open loop"), CurvesOf(s))
+	if curve.Is(s.Sweep) {
+		return []figure.Figure{latencies}
+	}
+	return append(figures, latencies)
 }
 
 // sweepFigure is a figure of a sweep without panels.

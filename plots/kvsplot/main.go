@@ -72,8 +72,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 		result, err = comparison(flags.Args()[1:])
 	case "verify":
 		return verifyRuns(flags.Args()[1:], stdout)
+	case "curves":
+		return draw(plots.LoadCurves, flags.Args()[1:], cmp.Or(*out, "."), stdout, stderr)
 	default:
-		return draw(flags.Args(), *out, stdout, stderr)
+		if *out == "" && flags.NArg() == 1 {
+			*out = flags.Arg(0)
+		}
+		return draw(plots.Load, flags.Args(), cmp.Or(*out, "."), stdout, stderr)
 	}
 	if err != nil {
 		return usageError{err}
@@ -82,20 +87,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// draw draws one run or one sweep and prints its result, or draws the scaling of
-// several runs.
-func draw(dirs []string, out string, stdout, stderr io.Writer) error {
-	d, err := plots.Load(dirs...)
+// draw draws what load makes of folders into the folder out, and prints the result.
+func draw(load func(dirs ...string) (plots.Drawing, error), dirs []string, out string, stdout, stderr io.Writer) error {
+	d, err := load(dirs...)
 	for _, note := range d.Notes {
 		fmt.Fprintf(stderr, "kvsplot: %s\n", note)
 	}
 	if err != nil {
 		return usageError{err}
 	}
-	if out == "" && len(dirs) == 1 {
-		out = dirs[0]
-	}
-	files, err := d.Write(cmp.Or(out, "."))
+	files, err := d.Write(out)
 	for _, file := range files {
 		fmt.Fprintln(stdout, file)
 	}

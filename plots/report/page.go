@@ -33,7 +33,7 @@ var words = template.FuncMap{
 	"clients": sumClients, "disagreements": disagreementsOf, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
 	"nodes":     nodeTable, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies,
-	"lines": lineTables, "compared": compared, "best": stats.BestBalance,
+	"lines": lineTables, "curves": curveTables, "compared": compared, "best": stats.BestBalance,
 	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
 	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },
 	"percent": func(share float64) float64 { return 100 * share },

@@ -10,6 +10,7 @@ import (
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots/chart"
@@ -27,8 +28,11 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 		return nil, err
 	}
 	p := page{Kind: "sweep", ID: s.ID, Run: shown, Trials: s}
-	if len(s.Knobs) == 0 {
+	switch {
+	case len(s.Knobs) == 0:
 		p.Kind = "trials"
+	case curve.Is(s.Sweep):
+		p.Kind = "curve"
 	}
 	scaling := chart.ScalingFigures(s)
 	p.Answer, p.Lead = answerOf(s), scaling[:min(1, len(scaling))]
@@ -75,8 +79,11 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, of string, scaling []figu
 		{ID: "comparison", Brief: true, Title: "Comparison", Trials: s, Absent: len(s.Variants) == 0},
 		{ID: "throughput", Title: "Scaling", Trials: s, Figures: scaling},
 	}
-	if len(s.Knobs) == 0 {
+	switch {
+	case len(s.Knobs) == 0:
 		sections[1].Title = "Throughput"
+	case curve.Is(s.Sweep):
+		sections[1].Title = "Latency by throughput"
 	}
 	if shown != nil {
 		var over []figure.Figure
@@ -126,13 +133,28 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
 }
 
-// SweepSummary is the sweep's result and verdict for a terminal, a line each.
+// curveTables are the tables of a sweep's curves.
+func curveTables(s *folder.Sweep) (tables []table) {
+	for _, c := range chart.CurvesOf(s) {
+		columns, rows := c.Table()
+		caption := "Latency in milliseconds, from the moment an operation was due; medians of the trials"
+		tables = append(tables, table{Caption: strings.TrimPrefix(c.Name+": "+caption, ": "), Columns: columns, Rows: rows, Names: []int{0, len(columns) - 1}})
+	}
+	return tables
+}
+
+// SweepSummary is the sweep's result and verdict for a terminal: a line each, and a
+// curve's table.
 func SweepSummary(s *folder.Sweep) string {
 	a := answerOf(s)
+	result := a.Headline + ", " + a.Basis
+	if curves := chart.CurvesOf(s); curve.Is(s.Sweep) && len(curves) > 0 {
+		result = curves[0].String()
+	}
 	if !a.Good {
 		return fmt.Sprintf("%s\nverdict %s(%s)\n", a.Basis, a.Verdict, a.Headline)
 	}
-	return fmt.Sprintf("%s, %s\nverdict VALID (%s)\n", a.Headline, a.Basis, format.Plural(len(s.Trials), "trial"))
+	return fmt.Sprintf("%s\nverdict VALID (%s)\n", result, format.Plural(len(s.Trials), "trial"))
 }
 
 // intervalWords is an estimate's interval; absent if it has none.
@@ -165,12 +187,15 @@ type lineTable struct {
 }
 
 // lineTables are the lines of the figures by the first knob that has several
-// values.
+// values. A curve has none.
 func lineTables(s *folder.Sweep) []lineTable {
 	if len(s.Knobs) == 0 {
 		points := chart.PointsOf(s)
 		points[0].Value = "all trials"
 		return []lineTable{tableOf("", figure.Axis{}, chart.Line{Points: points})}
+	}
+	if curve.Is(s.Sweep) {
+		return nil
 	}
 	along := max(0, slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return len(k.Values) > 1 }))
 	x := chart.AxisOf(s.Knobs[along])

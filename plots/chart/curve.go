@@ -1,0 +1,184 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+	"kvlab/metrics"
+	"kvlab/metrics/curve"
+	"kvlab/metrics/format"
+	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+)
+
+// Curve is a curve of latency against throughput with a name, "" for the only one.
+type Curve struct {
+	Name string
+	curve.Curve
+}
+
+// CurvesOf returns the curves of a sweep: one for each combination of all knobs but the
+// rate that has open loops.
+func CurvesOf(s *folder.Sweep) (all []Curve) {
+	along := slices.IndexFunc(s.Knobs, func(k metrics.Knob) bool { return k.Name == curve.Knob })
+	for _, group := range groupsOf(s, along) {
+		var points []metrics.Point
+		for _, point := range group.points {
+			points = append(points, point.Point)
+		}
+		if c := curve.Of(s.Sweep, points); len(c.Points) > 0 {
+			all = append(all, Curve{group.name, c})
+		}
+	}
+	return all
+}
+
+// medians are a quantile's medians, in milliseconds, against the achieved throughput.
+func (c Curve) medians(quantile string) (all plotter.XYs) {
+	for _, p := range c.Points {
+		all = appendLatency(all, p.Achieved, p.Latency(quantile))
+	}
+	return all
+}
+
+// dots are a quantile of each trial.
+func (c Curve) dots(quantile string) (all plotter.XYs) {
+	for _, p := range c.Points {
+		for i, us := range p.Latencies(quantile) {
+			all = appendLatency(all, p.Valid[i].OpsPerS, us)
+		}
+	}
+	return all
+}
+
+// appendLatency appends a latency given in microseconds, unless it is none. A logarithmic
+// axis has no zero.
+func appendLatency(all plotter.XYs, opsPerS, us float64) plotter.XYs {
+	if math.IsNaN(us) || math.IsInf(us, 1) {
+		return all
+	}
+	return append(all, plotter.XY{X: opsPerS, Y: max(1, us) / 1000})
+}
+
+// The styles of an objective: its limit and its rate, and the ends of the rate's interval.
+var (
+	limitLine   = figure.Stroke(figure.Alarm, 1.2)
+	limitBounds = figure.Stroke(figure.Alarm, 1.2, 2, 2.5)
+)
+
+// CurveFigure draws curves in a figure without panels. One curve has a line for each
+// quantile through the medians, a dot for every trial, its knee, and the rate up to which
+// its objective holds. Several have p99 in full lines, p50 in broken ones, and their knees.
+func CurveFigure(f figure.Figure, curves []Curve) figure.Figure {
+	p := figure.NewPanel("operations per second, achieved", "latency from due to reply (ms)")
+	p.Place = func(x float64) string { return format.Count(x) + " ops/s" }
+	f.Panels = []*figure.Panel{p}
+	var drawn plotter.XYs
+	without, names := 0, figure.Group{}
+	for i, c := range curves {
+		quantiles := curve.Quantiles
+		if len(curves) > 1 {
+			quantiles = []string{"p99", "p50"}
+		}
+		for j, quantile := range quantiles {
+			style := figure.Mixed(j, len(quantiles))
+			if len(curves) > 1 {
+				if style = figure.Mixed(i, len(curves)); j == 1 {
+					style = figure.Stroke(style.Color, style.Width.Points()/2, 2, 2.5)
+				}
+			}
+			medians := c.medians(quantile)
+			drawn = append(drawn, medians...)
+			p.Line(style, medians)
+			p.Glyphs(figure.Box(style), medians)
+			if len(curves) == 1 {
+				p.Glyphs(figure.Dot(style), c.dots(quantile))
+			}
+			if len(medians) > 0 {
+				names.Entries = append(names.Entries, figure.Entry{Name: strings.Trim(quantile+", "+c.Name, ", "), Line: style, Glyph: figure.Box(style)})
+			}
+		}
+		medians := c.medians("p50")
+		without += len(c.Points) - len(medians)
+		p.Tooltip(format.Label(c.Name, 60), medians, func(i int) string { return c.text(medians[i].X) })
+	}
+	if without > 0 {
+		names.Entries = append(names.Entries, figure.Entry{Name: fmt.Sprintf("%s more without percentiles: saturated, or too few calls", format.Plural(without, "rate"))})
+	}
+	scale(p, drawn, curves)
+	marks := figure.Group{}
+	for i, c := range curves {
+		style := figure.Stroke(figure.Grey, 1.4, 7, 4)
+		if len(curves) > 1 {
+			style.Color = figure.Mixed(i, len(curves)).Color
+		}
+		marks.Entries = append(marks.Entries, c.mark(p, style)...)
+	}
+	f.Legend = []figure.Group{names, marks}
+	return f
+}
+
+// scale sets the axes, with room for every point drawn and for the objectives' limits.
+func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
+	most, low, high := 0.0, math.Inf(1), 0.0
+	for _, at := range drawn {
+		most, low, high = max(most, at.X), min(low, at.Y), max(high, at.Y)
+	}
+	if len(drawn) == 0 {
+		low, high = 1, 10
+		p.Notice("no open loop has a latency: all were saturated, or had too few calls")
+	}
+	for _, c := range curves {
+		if limit := c.limit(); limit > 0 {
+			low, high = min(low, limit), max(high, limit)
+		}
+	}
+	p.LogY(low, high, format.Shortest)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, figure.Top(most), figure.Ticks(format.Count)
+}
+
+// limit is the objective's limit in milliseconds; 0 without one.
+func (c Curve) limit() float64 { return c.Objective.Limit.Seconds() * 1000 }
+
+// mark draws the knee, the objective's limit, and the rate up to which the objective holds
+// with the ends of its interval. It returns their entries in the legend.
+func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Entry) {
+	upright := func(style draw.LineStyle, x float64) {
+		if x > 0 && x <= p.X.Max {
+			p.Line(style, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+		}
+	}
+	for _, line := range c.Lines() {
+		entry := figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": ")}
+		switch word, _, _ := strings.Cut(line, " "); word {
+		case "knee":
+			upright(style, c.Points[c.Knee()].Achieved)
+			entry.Line = style
+		case "slo":
+			rate := c.Rate()
+			upright(limitLine, rate.OpsPerS)
+			upright(limitBounds, rate.Low)
+			upright(limitBounds, rate.High)
+			p.Line(limitLine, plotter.XYs{{X: p.X.Min, Y: c.limit()}, {X: p.X.Max, Y: c.limit()}})
+			entry.Line = limitLine
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// text is the point with this throughput in a tooltip.
+func (c Curve) text(achieved float64) string {
+	i := slices.IndexFunc(c.Points, func(p curve.Point) bool { return p.Achieved == achieved })
+	var words []string
+	for _, quantile := range curve.Quantiles {
+		if us := c.Points[i].Latency(quantile); !math.IsNaN(us) {
+			words = append(words, fmt.Sprintf("%s %s ms", quantile, format.Milliseconds(us)))
+		}
+	}
+	return strings.Join(words, ", ")
+}
