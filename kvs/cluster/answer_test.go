@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
+	"kvlab/plots/compare"
 )
 
 var update = flag.Bool("update", false, "write the golden texts anew")
@@ -85,6 +86,13 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 			run.Offered = &metrics.Offered{Arrivals: "poisson", OpsPerS: 15.2e6, Ops: 456_000_000}
 			run.Latency[metrics.OpLatency] = metrics.Quantiles{Refused: run.Offered.Saturated(run.Ops)}
 		}),
+		"ab": func(w *strings.Builder, dir trial.Folder) error {
+			plan := metrics.Sweep{Knobs: []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}, Variants: []metrics.Variant{{}, {Args: "--engine slab"}}}
+			done := madeTrials(&plan, []float64{6.9e6, 7.6e6, 6.8e6, 7.5e6, 7.0e6, 7.7e6})
+			a := verdict.AnswerOfTrials(plan, done)
+			a.Headline, a.Basis = compare.Comparison{Results: []compare.Result{{Paired: true, A: 2, B: 2, Ratio: stats.Ratio{Value: 1.102}}}}.Headline()
+			return finish(w, experiment.Sweep{Plan: plan}.Brief(done), a, dir, metrics.Verdict{Valid: true}, nil)
+		},
 		"trials":  trials(metrics.Sweep{}, 7.01e6, 7.04e6, 6.98e6, 7.1e6, 7.05e6, 7.0e6),
 		"sweep":   trials(metrics.Sweep{Knobs: []metrics.Knob{{Name: "batch", Values: []string{"64", "1024", "8192"}}}}, 1.1e6, 5.4e6, 7.0e6),
 		"scaling": trials(metrics.Sweep{Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4", "8"}}}}, 7.0e6, 13.1e6, 24.9e6),
@@ -163,7 +171,14 @@ func TestProgress(t *testing.T) {
 	p.width = 40
 	p.show(status)
 	p.Write([]byte("failed\n"))
+	p.end(1) // there is nothing to remove
 	lines := strings.Split(out.String(), "\r\x1b[K")
+	if p.show(status); !p.drawn {
+		t.Error("no progress")
+	}
+	if p.end(1); p.drawn {
+		t.Error("the progress of an ended trial stays")
+	}
 	if len(lines) != 3 || utf8.RuneCountInString(lines[1]) != 39 || lines[2] != "failed\n" {
 		t.Errorf("on a terminal: %q", lines)
 	}

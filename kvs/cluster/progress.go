@@ -48,13 +48,6 @@ func (p *progress) Write(text []byte) (int, error) {
 	return p.w.Write(text)
 }
 
-// clear removes the progress from the terminal.
-func (p *progress) clear() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.remove()
-}
-
 func (p *progress) remove() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -76,10 +69,11 @@ func (p *progress) begin(number, of int, each time.Duration) {
 	p.number, p.of, p.each, p.trial = number, of, each, now
 }
 
-// end says that a number of trials have ended.
+// end says that a number of trials have ended, and removes the progress from the terminal.
 func (p *progress) end(trials int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.remove()
 	p.made += trials
 }
 
