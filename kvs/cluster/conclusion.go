@@ -34,6 +34,9 @@ func conclude(w io.Writer, cfg Config, dir trial.Folder, run metrics.Run, ended 
 		if run.Check != nil { // what all clients recorded together
 			text += run.Check.Text() + "\n\n"
 		}
+		if run.Audit != nil {
+			text += run.Audit.Text() + "\n\n"
+		}
 	}
 	if cfg.Grade != nil {
 		text += fmt.Sprintf("%s\n\n", cfg.Grade.GradeRun(run))

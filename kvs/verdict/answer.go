@@ -145,6 +145,9 @@ func checkedOf(run metrics.Run) string {
 	if v.Checked > 0 {
 		parts = append(parts, fmt.Sprintf("%s values right", format.Count(float64(v.Checked))))
 	}
+	if run.Audit != nil {
+		parts = append(parts, fmt.Sprintf("%s keys audited", format.Count(float64(run.Audit.Keys))))
+	}
 	if verified > 0 {
 		parts = append(parts, fmt.Sprintf("%s operations linearizable", format.Count(float64(verified))))
 	}

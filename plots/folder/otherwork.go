@@ -1,11 +1,15 @@
 package folder
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // OtherWork returns the stretches of time in which processes that are not the run's took
 // a share of a machine's processors or more, in per cent. A stretch is its start and its
-// end, in seconds after the window's start. Network interrupts are the run's. Stretches
-// of different machines may overlap. A sample in which the run's processes used nothing
+// end, in seconds after the window's start; in their order. Network interrupts are the
+// run's. A sample in which the run's processes used nothing
 // says nothing.
 func (r *Run) OtherWork(percent float64) (spans [][2]float64) {
 	machines := map[string][]Log{}
@@ -31,7 +35,21 @@ func (r *Run) OtherWork(percent float64) (spans [][2]float64) {
 			}
 		}
 	}
-	return spans
+	return joined(spans)
+}
+
+// joined joins stretches that overlap or are less than half a second apart, as samples are
+// when the end of a phase cuts one off.
+func joined(spans [][2]float64) (all [][2]float64) {
+	slices.SortFunc(spans, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+	for _, span := range spans {
+		if last := len(all) - 1; last >= 0 && span[0] < all[last][1]+0.5 {
+			all[last][1] = max(all[last][1], span[1])
+		} else {
+			all = append(all, span)
+		}
+	}
+	return all
 }
 
 // processCPU is what the node's process used in the sample that holds a moment, in per

@@ -22,7 +22,7 @@ type Series struct {
 
 // Series returns a quantity over time: operations of each client, and what each node
 // used. A sample without the quantity has no point, nor has the part-second at the end of
-// the window or of the drain: its rate says little.
+// a phase: its rate says little.
 func (r *Run) Series(q Quantity) []Series {
 	var all []Series
 	for _, log := range r.Logs {
@@ -45,10 +45,8 @@ func (r *Run) Series(q Quantity) []Series {
 }
 
 // isRest reports whether the sample is the rest of less than half a second that the end
-// of the window or of the drain has cut off.
-func (s Sample) isRest() bool {
-	return s.LengthS < 0.5 && (s.Phase == metrics.Window || s.Phase == metrics.Drain || s.Phase == metrics.Done)
-}
+// of a phase has cut off.
+func (s Sample) isRest() bool { return s.LengthS < 0.5 }
 
 // TotalThroughput returns the operations per second of all clients together,
 // in whole seconds before and after the window's start; of a long run, in steps of
