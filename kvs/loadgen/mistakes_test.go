@@ -25,6 +25,7 @@ import (
 	"kvlab/kvs/value"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 	"kvlab/workload"
 )
 
@@ -248,6 +249,24 @@ func mistakes() []mistake {
 			}))},
 		{name: "one worker's result lost", want: "results that did not reach the count (a worker's",
 			count: func(g *Generator) { g.workers = g.workers[:len(g.workers)-1] }},
+		{name: "the window's count three times too high", want: "in the window, the workers and the latencies count", count: func(g *Generator) {
+			for _, w := range g.workers {
+				for i := range w.window {
+					w.window[i].Gets *= 3
+				}
+			}
+		}},
+		{name: "a worker's calls without latencies", want: "in the window, the workers and the latencies count",
+			lie: afterLoad(func(g *Generator) { g.workers[0].recorder = new(latency.Recorder) })},
+		{name: "batches of twice the size", want: "-batch 50 makes",
+			lie: afterLoad(func(g *Generator) { g.config.Batch *= 2 })},
+		{name: "an open loop of another seed", want: "drawn again from the seed", config: func(c *Config) { c.Rate.OpsPerS = 200_000 },
+			count: func(g *Generator) { *g.workers[0].sums.Arrivals++ }},
+		{name: "latencies capped", want: "the histogram's mean latency of operations is", count: func(g *Generator) {
+			for _, w := range g.workers {
+				w.sums.OpS *= 1.1
+			}
+		}},
 		{name: "calls sent twice", want: "results that did not reach the count",
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn { return &twice{Conn: c} }))},
 		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
