@@ -71,12 +71,17 @@ var selfTests = []test{
 }
 
 // checkPause checks the latency of servers that pause for 100 ms once in 4 s. An open loop
-// sees the pause in 1 of 40 operations; the median of a closed loop does not.
+// sees the pause in 1 of 40 operations, which take 0 to 100 ms in equal shares. So a share
+// of (100 - t) / 4000 takes longer than t ms, 1 % longer than 60 ms. A quarter of the pause
+// is six standard deviations less. The median of a closed loop does not see the pause.
 func checkPause(quick bool, runs [][]*metrics.Run) ([]check, error) {
 	seen, calls := runs[0][0].Latency[metrics.OpLatency], runs[1][0].Latency[metrics.CallLatency]
 	checks := []check{within("servers pause for 100 ms once in 4 s: maximum of operations, open loop", &seen.Max, pause*9/10, 0, "")}
 	most := pause / 2
-	if !quick { // a stall at the window's end leaves no p99.9
+	if !quick || seen.Refused == "" { // a stall of a slow machine at the window's end leaves no percentiles
+		checks = append(checks, within("the same: p99", seen.P99, pause/4, 0, seen.Refused))
+	}
+	if !quick {
 		checks = append(checks, within("the same: p99.9", seen.P999, pause/2, 0, seen.Refused))
 		most = pause / 10
 	}
