@@ -70,7 +70,7 @@ func TestRatioOfRuns(t *testing.T) {
 	}
 }
 
-// The quick form has four trials and four checks, which follow from the trials.
+// The quick form has four trials and five checks, which follow from the trials.
 func TestQuickSelfTest(t *testing.T) {
 	s := SelfTest{Quick: true, Plan: metrics.Sweep{Seed: 3}}
 	us := func(v float64) *float64 { return &v }
@@ -81,7 +81,7 @@ func TestQuickSelfTest(t *testing.T) {
 			t.Errorf("trial %s", p)
 		}
 		run := metrics.Run{Verdict: verdict.Injected, Latency: map[string]metrics.Quantiles{
-			metrics.OpLatency:     {Max: 100_000},
+			metrics.OpLatency:     {Max: 100_000, P99: us(60_000)},
 			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
 			metrics.ServerLatency: {P50: us(1000)},
 		}}
@@ -92,7 +92,7 @@ func TestQuickSelfTest(t *testing.T) {
 		t.Fatalf("%v, %d trials: %+v", err, len(done), done)
 	}
 	text, verdict := s.Conclude(done, nil)
-	if !verdict.Valid || strings.Count(text, "  yes\n") != 4 {
+	if !verdict.Valid || strings.Count(text, "  yes\n") != 5 {
 		t.Errorf("verdict %v on\n%s", verdict, text)
 	}
 	files := s.Files(done, true)
@@ -101,6 +101,28 @@ func TestQuickSelfTest(t *testing.T) {
 	}
 	if text, err := json.Marshal(files[selfTestFile]); err != nil || !strings.HasPrefix(string(text), `{"form":"quick","command":null,"git_commit":"","seed":3,"trials":4,"pairs_made_again":0,"checks":[{"what":"servers pause`) {
 		t.Errorf("%s: %v", text, err)
+	}
+}
+
+// A loop that is timed from the send has the pause in its maximum and not in its p99. A
+// saturated loop of a slow machine has no p99.
+func TestPauseInP99(t *testing.T) {
+	for _, test := range []struct {
+		quick bool
+		op    metrics.Quantiles
+		want  bool
+	}{
+		{true, metrics.Quantiles{Max: 100_000, P99: new(60_000.)}, true},
+		{true, metrics.Quantiles{Max: 100_000, P99: new(1000.)}, false},
+		{true, metrics.Quantiles{Max: 100_000, Refused: "saturated"}, true},
+		{false, metrics.Quantiles{Max: 100_000, P999: new(90_000.), Refused: "saturated"}, false},
+	} {
+		op := &metrics.Run{Latency: map[string]metrics.Quantiles{metrics.OpLatency: test.op}}
+		call := &metrics.Run{Latency: map[string]metrics.Quantiles{metrics.CallLatency: {P50: new(100.)}}}
+		checks, err := checkPause(test.quick, [][]*metrics.Run{{op}, {call}})
+		if got := selfTestVerdict(checks, err); got.Valid != test.want {
+			t.Errorf("quick %v, %+v: %s", test.quick, test.op, got)
+		}
 	}
 }
 
