@@ -72,11 +72,12 @@ type RunNode struct {
 
 // Heard is what the launcher heard of a client's phases and its seconds in the window.
 type Heard struct {
-	WarmUpS float64   `json:"warm_up_s"` // between the arrivals of its phase events, by the launcher's clock
-	WindowS float64   `json:"window_s"`  // likewise
-	Start   time.Time `json:"start"`     // when the first of its intervals of the window began, by the clock of Record.Time
-	LengthS float64   `json:"length_s"`  // of these intervals together
-	Ops     uint64    `json:"ops"`       // in them
+	WarmUpLengthS float64   `json:"warm_up_length_s,omitempty"` // of the intervals of the warm-up together
+	WarmUpS       float64   `json:"warm_up_s"`                  // between the arrivals of its phase events, by the launcher's clock
+	WindowS       float64   `json:"window_s"`                   // likewise
+	Start         time.Time `json:"start"`                      // when the first of its intervals of the window began, by the clock of Record.Time
+	LengthS       float64   `json:"length_s"`                   // of these intervals together
+	Ops           uint64    `json:"ops"`                        // in them
 }
 
 // Add adds the record of an interval of the window.

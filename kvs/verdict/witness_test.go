@@ -122,6 +122,8 @@ func TestWitnesses(t *testing.T) {
 		{"an event is late", func(p part) { p.heard.WindowS, p.heard.LengthS = 10.34, 10.34 }, ""},
 		{"other seconds", func(p part) { p.heard.Ops = 12_000 }, "the client counts 10000 operations in the window, its seconds 12000"},
 		{"a short warm-up", func(p part) { p.heard.WarmUpS = 4.6 }, "the warm-up had 4.600 s by the launcher's clock, not 5.000 s"},
+		{"a short warm-up, by its seconds too", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 4.6, 4.65 }, "the warm-up had 4.650 s"},
+		{"a warm-up whose start is heard late", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 4.2, 5 }, ""},
 		{"a warm-up that is heard late", func(p part) { p.heard.WarmUpS = 4.75 }, ""},
 		{"a long warm-up", func(p part) { p.heard.WarmUpS = 9 }, ""},
 		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were under way at a time, not 2"},
