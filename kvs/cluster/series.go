@@ -248,7 +248,7 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 			s.explainResume(done)
 		}
 	}
-	if sweep, ok := s.kind.(experiment.Sweep); ok && err == nil {
+	if sweep, ok := s.kind.(interface{ Brief([]metrics.Trial) string }); ok && err == nil {
 		if !s.cfg.Verbose {
 			text = sweep.Brief(done)
 		}
@@ -273,6 +273,9 @@ func (s *series) explainResume(done []metrics.Trial) {
 
 // answer is the answer of a sweep's trials; of a comparison, the ratio is its headline.
 func (s *series) answer(done []metrics.Trial) verdict.Answer {
+	if c, ok := s.kind.(experiment.Curve); ok {
+		s.plan = c.Grown(done)
+	}
 	a := verdict.AnswerOfTrials(s.plan, done)
 	if len(s.plan.Variants) == 0 || !a.Good {
 		return a

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
 	"kvlab/plots"
 )
@@ -56,7 +57,7 @@ func TestSearchSLO(t *testing.T) {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := tr.stdout.String()
-	m := regexp.MustCompile(`\nslo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+)\n+report .*\nverdict VALID\n$`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`VALID.*: slo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+), peak .* ops/s, of a closed loop; knee at .* verdict VALID$`).FindStringSubmatch(format.OneLine(out))
 	if m == nil {
 		t.Fatalf("output:\n%s", out)
 	}
@@ -112,12 +113,14 @@ func TestCurve(t *testing.T) {
 ^ +80% .*$
 ^ +150% .* - +- +- +- +- +saturated$
 ^peak 1[0-9.]+ ops/s, of a closed loop$
-^knee at `)
+^knee at .*$
+
+VALID.*: knee at [0-9.]+ ops/s, the highest throughput over mean latency, peak`)
 	if out := tr.stdout.String(); !table.MatchString(out) || !strings.Contains(out, "knee\n") || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output:\n%s", out)
 	}
 	for line := range strings.Lines(tr.stdout.String()) {
-		if strings.HasPrefix(line, "  ") && len(line) > 81 {
+		if len(line) > 81 && !strings.HasPrefix(line, "report ") {
 			t.Errorf("more than 80 columns: %s", line)
 		}
 	}
@@ -132,7 +135,7 @@ func TestSearchSLOEnds(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.draw = func(string) ([]string, error) { return nil, nil }
-	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(tr.stdout.String(), "\nslo p50=1µs: broken at every rate down to ") {
+	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(format.OneLine(tr.stdout.String()), "slo p50=1µs: broken at every rate down to ") {
 		t.Errorf("error %v, output:\n%s", err, tr.stdout.String())
 	}
 	for fault, verdict := range map[string]string{

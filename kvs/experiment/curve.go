@@ -65,8 +65,8 @@ func (c Curve) Planned(plan metrics.Sweep) metrics.Sweep {
 	return plan
 }
 
-// grown returns the plan with the rates that a search has added.
-func (c Curve) grown(done []metrics.Trial) metrics.Sweep {
+// Grown returns the plan with the rates that a search has added.
+func (c Curve) Grown(done []metrics.Trial) metrics.Sweep {
 	plan := c.Planned(c.Plan)
 	knob := &plan.Knobs[0]
 	for _, trial := range done[min(len(plan.Order), len(done)):] {
@@ -80,7 +80,7 @@ func (c Curve) grown(done []metrics.Trial) metrics.Sweep {
 
 // curve is what the trials have measured.
 func (c Curve) curve(done []metrics.Trial) curve.Curve {
-	plan := c.grown(done)
+	plan := c.Grown(done)
 	return curve.Of(plan, metrics.Summarize(plan, done))
 }
 
@@ -222,13 +222,16 @@ func (c Curve) Record(p PlannedTrial, t *metrics.Trial) string {
 
 // Files are those of a sweep over the rates so far.
 func (c Curve) Files(done []metrics.Trial, ended bool) map[string]any {
-	s := Sweep{Plan: c.grown(done)}
+	s := Sweep{Plan: c.Grown(done)}
 	files := s.Files(done, ended)
 	if !ended {
 		files[metrics.SweepFile] = s.Plan
 	}
 	return files
 }
+
+// Brief returns the curve's table.
+func (c Curve) Brief(done []metrics.Trial) string { return "\n" + c.curve(done).Text() + "\n" }
 
 // Conclude returns the curve's table, its knee, the objective's rate, and the verdict on
 // all trials.
@@ -239,6 +242,6 @@ func (c Curve) Conclude(done []metrics.Trial, err error) (string, metrics.Verdic
 	if err != nil {
 		return "", metrics.Verdict{}
 	}
-	s := Sweep{Plan: c.grown(done)}
+	s := Sweep{Plan: c.Grown(done)}
 	return fmt.Sprintf("\n%s\n%s\n", c.curve(done), s.notes(metrics.Summarize(s.Plan, done))), s.verdict(done)
 }

@@ -40,8 +40,8 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
 	a.Headline, a.Basis = scalingOf(plan, points)
-	if lines := curveLines(plan, points); len(lines) > 0 {
-		last := len(lines) - 1
+	lines := curveLines(plan, points)
+	if last := len(lines) - 1; last >= 0 {
 		a.Headline, a.Basis = lines[last], strings.Join(lines[:last], "; ")
 	}
 	if a.Headline == "" {
@@ -55,6 +55,10 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 	a.Checked = fmt.Sprintf("%s, each with equal client and server counts and right values", format.Plural(made, "trial"))
 	a.Next = "add --ab to compare two versions by pairs of trials"
 	switch {
+	case len(lines) > 0 && plan.SLO == "":
+		a.Latency, a.Next = "", "add --slo p99=5ms for the highest rate that keeps such an objective"
+	case len(lines) > 0:
+		a.Latency, a.Next = "", "draw it with another system's: bin/kvsplot curves A B"
 	case len(plan.Variants) > 0:
 		a.Next = "add --trials 20, to tell smaller differences apart"
 	case !bounded:

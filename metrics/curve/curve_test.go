@@ -18,7 +18,7 @@ func mm1(mu float64, shares []float64, noise ...float64) (points []metrics.Point
 		point := metrics.Point{Values: []string{fmt.Sprintf("%.0f%%", 100*share)}}
 		for _, factor := range noise {
 			lambda := share * mu
-			run := metrics.Run{OpsPerS: min(lambda, mu), Ops: uint64(min(lambda, mu)), Offered: &metrics.Offered{OpsPerS: lambda, Ops: uint64(lambda)}, Verdict: metrics.Verdict{Valid: true}}
+			run := metrics.Run{OpsPerS: min(lambda, mu), Ops: uint64(10 * min(lambda, mu)), Offered: &metrics.Offered{OpsPerS: lambda, Ops: uint64(10 * lambda)}, Verdict: metrics.Verdict{Valid: true}}
 			if lambda < mu {
 				mean := factor * 1e6 / (mu - lambda)
 				at := func(q float64) *float64 { return new(-mean * math.Log(1-q)) }
@@ -106,6 +106,17 @@ func TestTableOfAQueue(t *testing.T) {
 	}
 	if columns, _ := Of(metrics.Sweep{SLO: "p90=1ms"}, points).Table(); !slices.Contains(columns, "p90") {
 		t.Errorf("columns %q have no p90", columns)
+	}
+}
+
+// A rate of which more than a fifth of the trials failed has no result, and no place on
+// the curve.
+func TestFailedTrialsAreNoData(t *testing.T) {
+	points := mm1(1e5, tenths[:3], 1, 1, 1)
+	points[1].Failed = points[1].Valid[:1] // 1 of 4
+	points[2].Failed, points[2].Valid = points[2].Valid, nil
+	if c := Of(metrics.Sweep{}, points); len(c.Points) != 1 || c.Points[0].Offered != 1e4 {
+		t.Errorf("%d points: %+v", len(c.Points), c.Points)
 	}
 }
 

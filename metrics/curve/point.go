@@ -39,15 +39,16 @@ func Is(plan metrics.Sweep) bool {
 	return len(plan.Knobs) == 1 && plan.Knobs[0].Name == Knob && slices.Contains(plan.Knobs[0].Values, Peak)
 }
 
-// Of returns the curve of points of a sweep that differ in nothing but the rate.
+// Of returns the curve of points of a sweep that differ in nothing but the rate. A point
+// that may not be shown as a result is not in it.
 func Of(plan metrics.Sweep, all []metrics.Point) (c Curve) {
 	c.Objective, _ = ParseObjective(plan.SLO) // it was parsed before it was written
 	for _, point := range all {
 		p := Point{Point: point, Achieved: stats.Median(point.Rates())}
 		p.Offered = stats.Median(p.values(func(t metrics.Trial) float64 { return t.OfferedOpsPerS }))
-		if p.Offered > 0 {
+		if p.Offered > 0 && p.OK() {
 			c.Points = append(c.Points, p)
-		} else if slices.Contains(p.Values, Peak) && len(p.Valid) > 0 {
+		} else if p.Offered == 0 && slices.Contains(p.Values, Peak) && len(p.Valid) > 0 {
 			c.Peak = p.Achieved
 		}
 	}

@@ -72,8 +72,11 @@ func (c Curve) Lines() (lines []string) {
 	return lines
 }
 
-// String is the curve for a terminal of 80 columns, in lines without the last feed.
-func (c Curve) String() string {
+// String is the curve for people: its table and its lines, without the last line feed.
+func (c Curve) String() string { return c.Text() + strings.Join(c.Lines(), "\n") }
+
+// Text is the table for a terminal of 80 columns.
+func (c Curve) Text() string {
 	columns, rows := c.Table()
 	var out strings.Builder
 	out.WriteString("latency in ms, from the moment an operation was due; medians of the trials\n")
@@ -83,5 +86,5 @@ func (c Curve) String() string {
 		fmt.Fprintln(aligned, strings.TrimRight(strings.Join(row[:last], "\t")+"\t  "+row[last], " "))
 	}
 	aligned.Flush()
-	return out.String() + strings.Join(c.Lines(), "\n")
+	return out.String()
 }

@@ -96,7 +96,9 @@ func CurveFigure(f figure.Figure, curves []Curve) figure.Figure {
 			p.Line(style, medians)
 			p.Glyphs(figure.Box(style), medians)
 			if len(curves) == 1 {
-				p.Glyphs(figure.Dot(style), c.dots(quantile))
+				dots := c.dots(quantile)
+				drawn = append(drawn, dots...)
+				p.Glyphs(figure.Dot(style), dots)
 			}
 			if len(medians) > 0 {
 				names.Entries = append(names.Entries, figure.Entry{Name: strings.Trim(quantile+", "+c.Name, ", "), Line: style, Glyph: figure.Box(style)})

@@ -25,13 +25,13 @@ func MakeCurve(t testing.TB, root, id string, mu float64, slo string, flags map[
 	var trials []metrics.Trial
 	add := func(value string, offered, factor float64) {
 		planned := metrics.PlannedTrial{Number: len(trials) + 1, Point: []string{value}}
-		run := metrics.Run{ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, WindowS: 1, OpsPerS: mu, Ops: uint64(mu), Verdict: Valid, Workload: maps.Clone(flags)}
+		run := metrics.Run{ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, WindowS: 10, OpsPerS: mu, Ops: uint64(10 * mu), Verdict: Valid, Workload: maps.Clone(flags)}
 		run.Nodes = []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: &metrics.Config{Flags: map[string]string{metrics.EngineFlag: flags[metrics.EngineFlag]}}}, {Name: "b", Role: metrics.Client}}
 		delete(run.Workload, metrics.EngineFlag)
 		if offered > 0 {
 			run.Workload["rate"] = fmt.Sprint(offered)
-			run.Offered = &metrics.Offered{Arrivals: "poisson", OpsPerS: offered, Ops: uint64(offered)}
-			run.OpsPerS, run.Ops = min(offered, mu), uint64(min(offered, mu))
+			run.Offered = &metrics.Offered{Arrivals: "poisson", OpsPerS: offered, Ops: uint64(10 * offered)}
+			run.OpsPerS, run.Ops = min(offered, mu), uint64(10*min(offered, mu))
 			mean := factor * 1e6 / (mu - offered)
 			at := func(q float64) *float64 { return new(-mean * math.Log(1-q)) }
 			run.Latency = map[string]metrics.Quantiles{metrics.OpLatency: {Count: 1e5, Mean: mean, P50: at(0.5), P95: at(0.95), P99: at(0.99), P999: at(0.999)}, metrics.Lateness: {Count: 1e5, P99: new(50.0)}}
