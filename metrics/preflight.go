@@ -27,9 +27,9 @@ func (p Preflight) Failures() []Finding {
 // out and found nothing.
 func (p *Preflight) Failed() bool { return p != nil && len(p.Failures()) > 0 }
 
-// slowestLink is the rate in bits per second of the slowest data link, and 0
+// SlowestLink is the rate in bits per second of the slowest data link, and 0
 // unless there are several machines and each link's rate is known.
-func (p *Preflight) slowestLink() uint64 {
+func (p *Preflight) SlowestLink() uint64 {
 	if p == nil || len(p.Machines) < 2 {
 		return 0
 	}

@@ -40,7 +40,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	if run.Offered != nil {
 		trial.OfferedOpsPerS = run.Offered.OpsPerS
 	}
-	trial.LinkBitsPerS = run.Preflight.slowestLink()
+	trial.LinkBitsPerS = run.Preflight.SlowestLink()
 	if run.Lab != nil {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}

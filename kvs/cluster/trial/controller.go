@@ -115,6 +115,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Server, ready, connectLimit) },
 		func() error { return c.start(metrics.Client) },
 		func() error { return c.await(ctx, metrics.Client, ready, connectLimit) },
+		c.longCalls,
 		func() error {
 			c.send(metrics.Client, node.Command{Do: node.Load})
 			c.enter(metrics.Load)
