@@ -107,12 +107,7 @@ func (c *client) trial(ctx context.Context) error {
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
-	if start.Secret != 0 {
-		if err := c.generator.BeginAudit(start.Secret); err != nil {
-			return err
-		}
-	}
-	c.generator.Slices = start.Slices
+	c.generator.Secret, c.generator.Slices = start.Secret, start.Slices
 	c.generator.Share = func(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err

@@ -16,10 +16,11 @@ import (
 
 // The final audit reads a sample of the records after the drain. A secret that the servers
 // do not know selects them, at most auditedEach of each range of popularity ranks that
-// begins with a power of two: 8,500 of 10^6. With -linearizable it is linearEach: 92,000.
+// begins with a power of two: 8,500 of 10^6. With -linearizable it is linearEach:
+// 115,000, for mistakes that few keys show (TestAuditPower).
 const (
 	auditedEach = 768
-	linearEach  = 12 << 10
+	linearEach  = 16 << 10
 )
 
 // auditSpan is a time longer than any run's unplanned part. Times are kept as 32-bit
@@ -96,19 +97,22 @@ func (w *worker) remember(x *exchange, came time.Time) {
 	}
 }
 
-// BeginAudit makes the workers remember their last writes of the keys that a secret
-// selects. It is called between ReadBack and Measure. It does nothing if the servers have
-// no store, or share this process, or no reply is checked.
-func (g *Generator) BeginAudit(secret uint64) error {
-	hasStore := slices.ContainsFunc(g.workers[0].servers, func(s driver.Server) bool { return !s.NoStore })
-	if !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess {
-		return nil
-	}
+// prepare selects the keys of -linearizable and of the audit. It is called after the load.
+// There is no audit without a secret, or if the servers have no store or share this
+// process, or no reply is checked.
+func (g *Generator) prepare() error {
 	plan, err := workload.New(g.config.Workload)
 	if err != nil {
 		return err
 	}
-	g.audited = newAudited(g.config, plan, g.auditedEach(), secret)
+	if g.config.Linearizable && g.slices == nil {
+		g.record(plan)
+	}
+	hasStore := slices.ContainsFunc(g.workers[0].servers, func(s driver.Server) bool { return !s.NoStore })
+	if g.Secret == 0 || !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess {
+		return nil
+	}
+	g.audited = newAudited(g.config, plan, g.auditedEach(), g.Secret)
 	for _, w := range g.workers {
 		w.audited, w.last = g.audited, make([]lastWrite, len(g.audited.ids))
 		w.loadedVersion = uint32(w.writer)
@@ -124,7 +128,7 @@ func (g *Generator) auditedEach() int {
 }
 
 // Audit reads this client's share of the audited keys, and returns them with the workers'
-// last writes; nil without BeginAudit. It is called after the drain of all clients.
+// last writes; nil without an audit. It is called after the drain of all clients.
 func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	a := g.audited
 	if a == nil {

@@ -16,6 +16,9 @@ import (
 // way at its end, in an open loop also of the operations that were due in it. It calls
 // enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
+	if err := g.prepare(); err != nil {
+		return err
+	}
 	begin := g.Begins
 	if begin.IsZero() {
 		begin = time.Now()

@@ -30,6 +30,9 @@ type Generator struct {
 	// until Settle returns. Without a warm-up it is not called. Its error ends the
 	// run. It is set before Measure.
 	Settle func(context.Context) (opens time.Time, err error)
+	// Secret selects the keys of -linearizable and of the audit. All clients of a run have
+	// the same one, and no server. Zero means no audit. It is set before Measure.
+	Secret uint64
 	// With -linearizable, Slices plans the slices that all clients record at the same
 	// time, from Begins on, and Share receives this client's part of each. No worker
 	// calls Share; its error ends the run. Both are set before Measure.
@@ -43,7 +46,7 @@ type Generator struct {
 	opened  time.Time        // when the window opened
 	offered *metrics.Offered // of an open loop
 	slices  *history.Slices  // nil without -linearizable
-	audited *audited         // nil without BeginAudit
+	audited *audited         // nil without an audit
 }
 
 // New returns a generator for a configuration, or the error of its Validate.
@@ -67,13 +70,6 @@ func New(c Config) (*Generator, error) {
 	}
 	for i, recorder := range recorders {
 		g.workers = append(g.workers, newWorker(c, i, plan, table, router, recorder))
-	}
-	if c.Linearizable {
-		slices, recorders := history.New(c.Index, c.Workers, recordedKeys(c, plan))
-		g.slices = slices
-		for i, w := range g.workers {
-			w.history = recorders[i]
-		}
 	}
 	return g, nil
 }

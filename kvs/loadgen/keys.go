@@ -1,12 +1,13 @@
 package loadgen
 
 import (
+	"cmp"
 	"math/bits"
-	"math/rand/v2"
-	"slices"
 	"strconv"
+	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/history"
 	"kvlab/kvs/route"
 	"kvlab/workload"
 )
@@ -109,25 +110,21 @@ func (t *keyTable) fill(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []ui
 	}
 }
 
-// recordedHot and recordedAny are the numbers of hottest keys and of random keys whose
-// operations are recorded.
-const recordedHot, recordedAny = 8, 8
+// recordedEach is the most keys of each range of popularity ranks that begins with a power
+// of two whose operations are recorded: 75 keys of 10^6.
+const recordedEach = 4
 
-// recordedKeys returns the keys whose operations are recorded: the same for every
-// client of a seed.
-func recordedKeys(c Config, plan *workload.Plan) (names []string) {
-	random := rand.New(rand.NewPCG(c.Workload.Seed, 0))
-	for i := range uint64(recordedHot + recordedAny) {
-		rank := i
-		if i >= recordedHot {
-			rank = random.Uint64N(c.Workload.Records)
-		}
-		if rank >= c.Workload.Records {
-			continue
-		}
-		if name := c.KeyPrefix + strconv.FormatUint(plan.Key(rank), 10); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// record makes the workers record their operations on the keys that the secret selects,
+// without a launcher the seed.
+func (g *Generator) record(plan *workload.Plan) {
+	var names []string
+	for _, rank := range plan.Sample(cmp.Or(g.Secret, g.config.Workload.Seed), recordedEach) {
+		names = append(names, g.config.KeyPrefix+strconv.FormatUint(plan.Key(rank), 10))
 	}
-	return names
+	slices, recorders := history.New(g.config.Index, g.config.Workers, names)
+	g.slices = slices
+	for i, w := range g.workers {
+		w.history = recorders[i]
+		w.history.BeginRound(uint32(w.writer), time.Now()) // what it wrote so far is not recorded
+	}
 }

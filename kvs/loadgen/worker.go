@@ -27,7 +27,7 @@ type worker struct {
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
-	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without BeginAudit
+	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without an audit
 	last     []lastWrite       // by the keys' numbers
 	repeats  bool              // -repeat, after the load: replies are not checked
 	block    block
@@ -35,7 +35,7 @@ type worker struct {
 	sums     metrics.Rounds   // since the warm-up began
 	loaded   []metrics.Counts // by server, at the end of the load; empty until then
 
-	loadedVersion uint32           // of the last write of the load; set by BeginAudit
+	loadedVersion uint32           // of the last write of the load; set by prepare
 	auditCounts   []metrics.Counts // by server, of the audit
 
 	mu         sync.Mutex

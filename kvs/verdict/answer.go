@@ -145,11 +145,11 @@ func checkedOf(run metrics.Run) string {
 	if v.Checked > 0 {
 		parts = append(parts, fmt.Sprintf("%s values right", format.Count(float64(v.Checked))))
 	}
-	if run.Audit != nil {
-		parts = append(parts, fmt.Sprintf("%s keys audited", format.Count(float64(run.Audit.Keys))))
-	}
 	if verified > 0 {
 		parts = append(parts, fmt.Sprintf("%s operations linearizable", format.Count(float64(verified))))
+	}
+	if run.Audit != nil {
+		parts = append(parts, fmt.Sprintf("%s keys audited", format.Count(float64(run.Audit.Keys))))
 	}
 	if run.Nodes != nil && run.Nodes[0].Soak != nil {
 		parts = append(parts, fmt.Sprintf("no process grew in %.0f s", run.Nodes[0].Soak.LengthS))

@@ -22,6 +22,7 @@ type write struct {
 type auditor struct {
 	found   metrics.Audit
 	plan    *workload.Plan
+	secret  uint64
 	prefix  string
 	records []metrics.AuditRecord // by client
 	bounds  []*metrics.ClockOffsetBounds
@@ -29,21 +30,21 @@ type auditor struct {
 }
 
 // JudgeAudit judges what the clients read after the drain, from a run's workload and
-// preflight and the clients' records: each key that the secret selects was read, and its
+// preflight, the secret in hex and the clients' records: each key that the secret selects was read, and its
 // value is the last acknowledged write of one of its writers, which no write was sent
 // after; or the loaded value, if nobody wrote the key. It is sound: a store that is
 // linearizable per key has no failure. The result is nil if no client sent a record and a
 // server has no store.
-func JudgeAudit(run metrics.Run, secret uint64, records []metrics.AuditRecord) *metrics.Audit {
+func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *metrics.Audit {
 	if len(records) == 0 && slices.ContainsFunc(run.Nodes, withoutStore) {
 		return nil
 	}
-	a := &auditor{found: metrics.Audit{Secret: fmt.Sprintf("%016x", secret)}}
+	a := &auditor{found: metrics.Audit{Secret: secret}}
 	if why := a.gather(run, records); why != "" {
 		a.fail("%s", why)
 		return &a.found
 	}
-	ranks := a.plan.Sample(secret, a.found.Each)
+	ranks := a.plan.Sample(a.secret, a.found.Each)
 	a.found.Keys = len(ranks)
 	a.writes = make([][]write, len(ranks))
 	values := make([]*metrics.Value, len(ranks))
@@ -78,6 +79,9 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 	config, _, prefix, err := workOf(run.Workload)
 	if err == nil {
 		a.plan, err = workload.New(config)
+	}
+	if err == nil {
+		a.secret, err = strconv.ParseUint(a.found.Secret, 16, 64)
 	}
 	if err != nil {
 		return err.Error()

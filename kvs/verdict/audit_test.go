@@ -116,7 +116,7 @@ func TestAuditByEveryOrder(t *testing.T) {
 			all = append(all, w.value)
 		}
 		for _, found := range all {
-			got := JudgeAudit(run, 1, recordsOf(t, writes, found, ahead, clocks))
+			got := JudgeAudit(run, "1", recordsOf(t, writes, found, ahead, clocks))
 			if (got.Failures == 0) != want[found] || got.Keys != 1 {
 				t.Errorf("seed %d: found %s of %v: %+v, want accepted: %v", seed, found, writes, got, want[found])
 			}
@@ -136,10 +136,10 @@ func TestAuditWithoutClocks(t *testing.T) {
 	run := oneKey(t, 0)
 	run.Preflight = nil
 	first, second := write{metrics.MakeValue(0, 0, 11), 1, 2}, write{metrics.MakeValue(1, 0, 11), 100, 101}
-	if got := JudgeAudit(run, 1, recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "two"})); got.Failures != 0 {
+	if got := JudgeAudit(run, "1", recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "two"})); got.Failures != 0 {
 		t.Error(got.First)
 	}
-	if got := JudgeAudit(run, 1, recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "one"})); !strings.Contains(got.First, "key user0 (popularity rank 1) has version 11 of worker 0 of client 0, want version 11 of worker 0 of client 1, which was sent 98ns after that was acknowledged") {
+	if got := JudgeAudit(run, "1", recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "one"})); !strings.Contains(got.First, "key user0 (popularity rank 1) has version 11 of worker 0 of client 0, want version 11 of worker 0 of client 1, which was sent 98ns after that was acknowledged") {
 		t.Error(got.First)
 	}
 }
@@ -150,7 +150,7 @@ func TestAuditIncomplete(t *testing.T) {
 	good := func() []metrics.AuditRecord {
 		return recordsOf(t, nil, metrics.MakeValue(0, 1, 3), 0, [2]string{"one", "one"})
 	}
-	if got := JudgeAudit(run, 0xabc, good()); got.Failures != 0 || got.Secret != "0000000000000abc" || got.Keys != 1 || got.Written != 0 {
+	if got := JudgeAudit(run, "abc", good()); got.Failures != 0 || got.Secret != "abc" || got.Keys != 1 || got.Written != 0 {
 		t.Fatalf("%+v", got)
 	}
 	tests := []struct {
@@ -171,12 +171,12 @@ func TestAuditIncomplete(t *testing.T) {
 		}, "client 0 reports a write of key 0 of 1 by worker 1"},
 	}
 	for _, test := range tests {
-		if got := JudgeAudit(run, 1, test.spoil(good())); got.Failures == 0 || !strings.Contains(got.Fault(), test.want) {
+		if got := JudgeAudit(run, "1", test.spoil(good())); got.Failures == 0 || !strings.Contains(got.Fault(), test.want) {
 			t.Errorf("%s: %+v, want %q", test.name, got, test.want)
 		}
 	}
 	null := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Server, Config: &metrics.Config{Capabilities: &metrics.Capabilities{}}}}}
-	if got := JudgeAudit(null, 1, nil); got != nil {
+	if got := JudgeAudit(null, "1", nil); got != nil {
 		t.Errorf("without a store: %+v", got)
 	}
 }

@@ -75,6 +75,9 @@ func (s *source) kind(of ast.Expr) (words string, structs []string) {
 	case *ast.StarExpr:
 		return s.kind(of.X)
 	case *ast.ArrayType:
+		if elem, ok := of.Elt.(*ast.Ident); ok && elem.Name == "byte" {
+			return "text (base64)", nil
+		}
 		words, structs = s.kind(of.Elt)
 		return "list of " + words, structs
 	case *ast.MapType:

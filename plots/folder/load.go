@@ -157,6 +157,8 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
 			return r.Latencies.Add(*record.Histogram)
 		}
+	case record.Audit != nil:
+		log.Audit = record.Audit
 	case record.Summary != nil:
 		log.Summary = record.Summary
 	}

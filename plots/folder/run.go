@@ -32,8 +32,9 @@ type Log struct {
 	usages    track
 	Config    *metrics.Config
 	Summary   *metrics.Summary
-	Rates     []float64     // operations per second of each interval of the window
-	Heard     metrics.Heard // the same intervals together
+	Rates     []float64            // operations per second of each interval of the window
+	Heard     metrics.Heard        // the same intervals together
+	Audit     *metrics.AuditRecord // of a client; nil without an audit
 }
 
 // sortLogs puts servers first and nodes in run.json's order.

@@ -105,6 +105,9 @@ func rebuild(read *folder.Run) metrics.Run {
 	if read.HasLatencies() {
 		run.Latency = read.Latencies.Quantiles()
 	}
+	if run.Audit != nil {
+		run.Audit = verdict.JudgeAudit(run, run.Audit.Secret, audits(read.Logs))
+	}
 	run.Verdict = verdict.Judge(&run)
 	if run.Bottleneck = nil; read.Bottleneck != nil {
 		run.Bottleneck = verdict.FindBottleneck(run)
@@ -113,4 +116,14 @@ func rebuild(read *folder.Run) metrics.Run {
 		run.Ceiling = run.Ceiling.Over(run.OpsPerS, verdict.LinkIsFull(run.Bottleneck))
 	}
 	return run
+}
+
+// audits returns the records of the clients' audits.
+func audits(logs []folder.Log) (records []metrics.AuditRecord) {
+	for _, log := range logs {
+		if log.Audit != nil {
+			records = append(records, *log.Audit)
+		}
+	}
+	return records
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 
 	"kvlab/metrics"
 )
@@ -14,12 +15,13 @@ func newSecret() uint64 {
 	return binary.LittleEndian.Uint64(secret[:]) | 1
 }
 
-// Audited returns what the clients read after the drain, and the secret that selected it.
-func (c *Controller) Audited() (secret uint64, records []metrics.AuditRecord) {
+// Audited returns what the clients read after the drain, and the secret that selected it,
+// in hex.
+func (c *Controller) Audited() (secret string, records []metrics.AuditRecord) {
 	for _, m := range c.of(metrics.Client) {
 		if m.audit != nil {
 			records = append(records, *m.audit)
 		}
 	}
-	return c.secret, records
+	return fmt.Sprintf("%016x", c.secret), records
 }
