@@ -79,6 +79,22 @@ func TestRateIsBracketed(t *testing.T) {
 	}
 }
 
+// With a saturated trial in the bracket, the rate is between the two points around the
+// limit, and the interval is the bracket.
+func TestRateBesideSaturation(t *testing.T) {
+	points := mm1(1e5, []float64{0.5, 0.7, 0.75, 0.8, 0.9}, 1, 1, 1, 1, 1, 1)
+	saturated := mm1(1e5, []float64{1.1}, 1)[0].Valid[0]
+	for i, factor := range []float64{1, 2, 2, 1, 1} { // 2 of 6 trials at 70 and 75 % break the objective
+		if factor == 2 {
+			points[i].Valid[0].Run, points[i].Valid[1].Run = saturated.Run, saturated.Run
+		}
+	}
+	rate := Of(metrics.Sweep{SLO: "p99=200us"}, points).Rate()
+	if want := math.Sqrt(7.5e4 * 8e4); math.Abs(rate.OpsPerS-want) > 1 || rate.Low != 5e4 || rate.High != 8e4 {
+		t.Errorf("%+v, want %v in 50k to 80k", rate, want)
+	}
+}
+
 // The table is recomputed here from the formulas, in 80 columns.
 func TestTableOfAQueue(t *testing.T) {
 	points := append(mm1(1e5, tenths, 1), metrics.Point{Values: []string{Peak}, Valid: []metrics.Trial{{OpsPerS: 1e5, Run: new(metrics.Run)}}})

@@ -66,8 +66,9 @@ type Rate struct {
 // lowest above it whose interval is beyond. The first trials of all points in the bracket
 // give one estimate of the rate, the second trials another, and so on. The result is their
 // median with its interval (stats.MedianInterval), cut off at the bracket. If a trial is
-// saturated, the bracket is the interval: that needs no law but that latency does not fall
-// where the rate rises.
+// saturated, the bracket is the interval, and the rate is between the first two of its points
+// whose medians lie on both sides of the limit: that needs no law but that latency does not
+// fall where the rate rises.
 func (c Curve) Rate() (r Rate) {
 	o := c.Objective
 	points := slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { _, ok := o.interval(p); return !ok })
@@ -82,7 +83,11 @@ func (c Curve) Rate() (r Rate) {
 	if low < 0 || high == len(points) {
 		return r
 	}
-	r.OpsPerS = math.Sqrt(r.Low * r.High)
+	for i := high; i > low; i-- {
+		if points[i].Latency(o.Quantile) > o.micros() {
+			r.OpsPerS = math.Sqrt(points[i-1].Offered * points[i].Offered)
+		}
+	}
 	var crossings []float64
 	for block, enough := 0, true; enough; block++ {
 		crossing, ok := o.crossing(points[low:high+1], block)
