@@ -11,7 +11,8 @@ const (
 	// idle is the share of the time in which a worker of a closed loop may have no round
 	// under way, beside the time that it uses a processor for. Runs measured 3 %.
 	idle = 0.05
-	// perCore is how much longer than its processor time a worker may take for it.
+	// perCore is how much longer than its processor time a worker may take for it on an
+	// idle machine.
 	perCore = 1.5
 )
 
@@ -26,14 +27,27 @@ func checkLittle(run *judged) {
 		}
 		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
 		whole, edge := slots*s.WindowLengthS, slots*sums.LongestS
-		own := whole
-		if s.Saturation != nil {
-			own = min(whole, perCore*s.Saturation.ProcessCPUPercent/100*s.WindowLengthS)
-		}
+		own := min(whole, ownTime(node)*s.WindowLengthS)
 		if sums.BusyS < (1-idle)*whole-edge-own || sums.BusyS > (1+idle)*whole+edge {
 			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", sums.BusyS, sums.BusyS/s.WindowLengthS, slots)
 		}
 	}
+}
+
+// ownTime is the most workers of a client that are at a time between two rounds. On idle
+// processors they take their processor time. On busy ones a worker may lose its processor
+// there, and waits with one of the runtime's.
+func ownTime(node metrics.RunNode) float64 {
+	p := node.Summary.Saturation
+	switch {
+	case p == nil || node.Config == nil:
+		return math.Inf(1)
+	case p.OwnCoresPercent < idleCPU:
+		return perCore * p.ProcessCPUPercent / 100
+	case node.Config.MaxProcs > 0:
+		return float64(node.Config.MaxProcs)
+	}
+	return math.Inf(1)
 }
 
 // rareDeviations: a Poisson or binomial count is further from its mean once in 10^9 times.

@@ -128,6 +128,14 @@ func TestWitnesses(t *testing.T) {
 		{"a long warm-up", func(p part) { p.heard.WarmUpS = 9 }, ""},
 		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were under way at a time, not 2"},
 		{"fewer rounds by a processor's work", func(p part) { p.workers[0].Rounds.BusyS = 7.8 }, ""},
+		{"fewer rounds on busy processors", func(p part) {
+			p.workers[0].Rounds.BusyS = 0
+			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
+		}, ""},
+		{"few rounds on busy processors", func(p part) {
+			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
+			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
+		}, "so 0.8 were under way at a time, not 2"},
 		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were under way at a time, not 2"},
 		{"smaller values", func(p part) { p.client.Bytes.Sent-- }, "200099 bytes were sent with 2001 writes, whose values of 100 bytes have 200100"},
 		{"smaller replies", func(p part) { p.client.Bytes.Received-- }, "bytes were received with 18001 values read, which of 100 bytes have 1800100"},

@@ -88,6 +88,10 @@ func TestRun(t *testing.T) {
 		{name: "compare nothing", args: []string{"compare"}, want: 2, wantErr: "kvsplot: want kvsplot compare A B"},
 		{name: "compare with nothing", args: []string{"compare", good}, want: 2, wantErr: "good is not a folder of --ab: name two to compare, as in kvsplot compare A B"},
 		{name: "compare with an empty name", args: []string{"compare", good + ",", sweep}, want: 2, wantErr: "kvsplot: a folder's name is empty"},
+		{name: "verify a run without records", args: []string{"verify", good}, want: 1, wantErr: "kvsplot: 1 run not as recorded",
+			wantOut: "ops_per_s: run.json has 1000000, the records give 0; not compared: records of server a, records of client b"},
+		{name: "verify nothing", args: []string{"verify"}, want: 2, wantErr: "kvsplot: want kvsplot verify RUN"},
+		{name: "verify no run", args: []string{"verify", dir}, want: 2, wantErr: "not a run folder"},
 		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
