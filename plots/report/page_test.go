@@ -134,13 +134,14 @@ func reports(t *testing.T, root string) map[string]int {
 		page, err := Report(r)
 		write(name, 5, page, err)
 	}
-	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": foldertest.MakeSweep(t, root, foldertest.Sweeps[3]), "ab": foldertest.MakeSweep(t, root, foldertest.Sides(8, 1.1))} {
+	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": foldertest.MakeSweep(t, root, foldertest.Sweeps[3]), "ab": foldertest.MakeSweep(t, root, foldertest.Sides(8, 1.1)),
+		"curve": foldertest.MakeCurve(t, root, "curve", 1e6, "p99=20us", map[string]string{"engine": "slab", "records": "1000", "workload": "YCSB-B"})} {
 		s, err := folder.LoadSweep(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page, err := SweepReport(s)
-		write(name, map[string]int{"trials": 6, "sweep": 2, "ab": 1}[name], page, err)
+		write(name, map[string]int{"trials": 6, "sweep": 2, "ab": 1, "curve": 1}[name], page, err)
 	}
 	return files
 }
