@@ -80,18 +80,13 @@ type Heard struct {
 	Ops           uint64    `json:"ops"`                        // in them
 }
 
-// Add adds the record of an interval.
+// Add adds the record of an interval of the window.
 func (h *Heard) Add(r Record) {
-	switch r.Interval.Phase {
-	case WarmUp:
-		h.WarmUpLengthS += r.Interval.LengthS
-	case Window:
-		if h.Start.IsZero() {
-			h.Start = r.Time.Add(-time.Duration(r.Interval.LengthS * float64(time.Second)))
-		}
-		h.LengthS += r.Interval.LengthS
-		h.Ops += r.Interval.Counts.Ops()
+	if h.Start.IsZero() {
+		h.Start = r.Time.Add(-time.Duration(r.Interval.LengthS * float64(time.Second)))
 	}
+	h.LengthS += r.Interval.LengthS
+	h.Ops += r.Interval.Counts.Ops()
 }
 
 // Verdict says whether a run's result is valid.

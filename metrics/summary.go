@@ -11,13 +11,14 @@ import (
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
-	WindowErrorS  float64              `json:"window_error_s,omitempty"` // servers: how much later than the window's ends InWindow may have been read
-	Total         Counts               `json:"total"`                    // from the first loaded record to the last drained call
-	InWindow      Counts               `json:"in_window"`                // clients: replies verified inside the window
-	Edges         *Edges               `json:"edges,omitempty"`          // clients: of InWindow
-	Peers         []PeerCounts         `json:"peers"`                    // a client's servers, a server's clients; sums to Total
-	Bytes         Bytes                `json:"bytes"`                    // clients: like Total
-	BytesInWindow Bytes                `json:"bytes_in_window"`          // clients: like InWindow
+	Opening       *Marks               `json:"opening,omitempty"` // servers: up to the window's beginning; nil in folders of earlier releases
+	Closing       *Marks               `json:"closing,omitempty"` // servers: up to its end
+	Total         Counts               `json:"total"`             // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"`         // clients: replies verified inside the window
+	Edges         *Edges               `json:"edges,omitempty"`   // clients: of InWindow
+	Peers         []PeerCounts         `json:"peers"`             // a client's servers, a server's clients; sums to Total
+	Bytes         Bytes                `json:"bytes"`             // clients: like Total
+	BytesInWindow Bytes                `json:"bytes_in_window"`   // clients: like InWindow
 	Verification  Verification         `json:"verification"`
 	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry

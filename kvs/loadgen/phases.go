@@ -45,6 +45,17 @@ func (s schedule) over(t time.Time) bool {
 	return w != nil && !t.Before(w.closes)
 }
 
+// overlap returns the part of the span that lies between two times.
+func (s *span) overlap(from, to time.Time) time.Duration {
+	if from.Before(s.opens) {
+		from = s.opens
+	}
+	if to.After(s.closes) {
+		to = s.closes
+	}
+	return to.Sub(from)
+}
+
 // boundaryCounts are a worker's verified operations near the window's ends, by slot:
 // first those after it opens, then those before it closes. All operations of a call
 // count in the slot of its reply.

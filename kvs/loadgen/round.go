@@ -122,12 +122,16 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		}
 	}
 	r.underway = false
-	took := r.came.Sub(r.begun).Seconds()
-	w.sums.LongestS, w.sums.MostOps = max(w.sums.LongestS, took), max(w.sums.MostOps, ops)
-	if _, window := at(r.begun); window != nil {
+	w.sums.MostOps = max(w.sums.MostOps, ops)
+	_, window := at(r.begun)
+	if window != nil {
 		w.sums.Rounds++
 		w.sums.Calls += calls
-		w.sums.BusyS += took
+	} else {
+		_, window = at(r.came)
+	}
+	if window != nil {
+		w.sums.BusyS += window.overlap(r.begun, r.came).Seconds()
 	}
 	return first
 }

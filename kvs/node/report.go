@@ -27,7 +27,6 @@ type Reporter struct {
 	lastEnd time.Time       // guarded by mu
 	opened  time.Time       // the window; guarded by mu
 	before  metrics.Counts  // at the window's opening; guarded by mu
-	late    time.Duration   // how long the readings of the counts at the window's ends took; guarded by mu
 	window  metrics.Summary // of its use; guarded by mu
 }
 
@@ -151,7 +150,6 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	switch {
 	case phase == metrics.Window:
 		r.opened, r.before = r.node.now(), r.counts()
-		r.late = r.node.now().Sub(r.opened)
 		return r.sampler.OpenWindow()
 	case was == metrics.Window:
 		table, saturation, err := r.sampler.CloseWindow()
@@ -159,7 +157,6 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 		r.window = metrics.Summary{
 			WindowStart:   r.node.ToRun(r.opened),
 			WindowLengthS: closed.Sub(r.opened).Seconds(),
-			WindowErrorS:  (r.late + r.node.now().Sub(closed)).Seconds(),
 			InWindow:      counts.Sub(r.before),
 			Usage:         table,
 			Saturation:    &saturation,

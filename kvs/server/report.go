@@ -34,6 +34,7 @@ func (s *server) summarize() error {
 	}
 	summary := s.reporter.Window()
 	summary.Total, summary.Seen = s.counts(), Seen(s.service, s.before, s.window)
+	summary.Opening, summary.Closing = s.opening, s.closing
 	for peer, counts := range s.service.Counts() {
 		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: counts})
 	}
@@ -55,11 +56,13 @@ func (s *server) enter(phase metrics.Phase) error {
 	switch sample := s.service.Sample(); {
 	case s.inWindow:
 		s.window, s.inWindow = sample, false
+		s.closing = s.marks.record()
 	case phase == metrics.Window:
 		if s.injected != nil {
 			s.injected.Begin()
 		}
 		s.before, s.inWindow = sample, true
+		s.opening = s.marks.record()
 	}
 	return s.reporter.Enter(phase)
 }

@@ -34,6 +34,9 @@ type server struct {
 
 	inWindow       bool
 	before, window *service.Sample // of the operations before and in the window; nil until complete
+
+	marks            marks
+	opening, closing *metrics.Marks // up to the window's ends; nil until then
 }
 
 func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {
@@ -89,7 +92,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
 func (s *server) serve(ctx context.Context, l *listener) error {
-	err := s.reporter.Run(ctx, s.obey, l.run,
+	err := s.reporter.Run(ctx, s.obey, l.run, s.mark,
 		func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
 		func(ctx context.Context) error {
 			<-ctx.Done()

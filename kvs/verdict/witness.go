@@ -71,7 +71,7 @@ func checkMean(run *judged, node string, op metrics.Quantiles, sums metrics.Roun
 }
 
 // roundsOf adds up the sums of a client's workers; nil in a record of an earlier release.
-// LongestS is the longest of all, MostOps the sum of the workers' largest rounds, and
+// MostOps is the sum of the workers' largest rounds, and
 // Arrivals nil and OpS not a number if those of a worker are not known.
 func roundsOf(node metrics.RunNode) *metrics.Rounds {
 	sums := metrics.Rounds{Arrivals: new(uint64)}
@@ -86,7 +86,6 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Calls += r.Calls
 		sums.BusyS += r.BusyS
 		sums.MostOps += r.MostOps
-		sums.LongestS = max(sums.LongestS, r.LongestS)
 		if r.Ops > 0 && r.OpS == 0 {
 			sums.OpS = math.NaN()
 		}

@@ -24,7 +24,7 @@ func witnessed() *judged {
 		metrics.CallLatency: {Count: 1000, Values: 1000, Mean: 19_000, Max: 30_000},
 	}
 	worker := metrics.WorkerAccount{Loaded: 2, Drawn: 10_000, Verified: 10_002}
-	rounds := metrics.Rounds{Ops: 5000, OpS: 100, Rounds: 500, Calls: 500, BusyS: 9.9, LongestS: 0.03, MostOps: 10}
+	rounds := metrics.Rounds{Ops: 5000, OpS: 100, Rounds: 500, Calls: 500, BusyS: 9.9, MostOps: 10}
 	client := &metrics.Summary{
 		WindowStart: opens, WindowLengthS: 10, InWindow: window, Total: total,
 		Edges:   &metrics.Edges{SlotS: 10. / 3000, First: slices.Repeat([]uint64{3}, metrics.EdgeSlots), Last: slices.Repeat([]uint64{3}, metrics.EdgeSlots)},
@@ -47,7 +47,9 @@ func witnessed() *judged {
 	run.Nodes = []metrics.RunNode{
 		{Name: "s0", Role: metrics.Server, Summary: &metrics.Summary{
 			WindowStart: opens.Add(20 * time.Millisecond), WindowLengthS: 9.99, InWindow: metrics.Counts{Gets: 9000 - 12, Puts: 1000, Calls: 999},
-			Total: total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
+			Opening: &metrics.Marks{Start: opens.Add(-20 * time.Millisecond), AtS: []float64{0, 0.01, 0.03}, Ops: []uint64{9983, 9992, 10_013}},
+			Closing: &metrics.Marks{Start: opens.Add(9970 * time.Millisecond), AtS: []float64{0, 0.02, 0.06}, Ops: []uint64{19_972, 19_992, 20_003}},
+			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
 		}},
 		{Name: "c0", Role: metrics.Client, Summary: client,
 			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s"}},
@@ -109,22 +111,27 @@ func TestWitnesses(t *testing.T) {
 		{"latencies capped", func(p part) {
 			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_900 })
 		}, "the histogram's mean latency of operations is 19900.0 us, that of the workers' sums 20000.0 us"},
-		{"servers apply what was under way too", func(p part) { p.server.InWindow.Gets += 25 }, ""},
-		{"servers apply much less", func(p part) { p.server.InWindow.Gets -= 300 }, "the servers applied 9688 operations in their window, the clients counted 9982"},
-		{"the servers' window is late and short", func(p part) {
-			p.server.WindowStart = p.server.WindowStart.Add(time.Second)
-			p.server.WindowLengthS--
-			p.server.InWindow.Gets -= 1000
+		{"servers apply what was under way too", func(p part) { p.server.Closing.Ops[1] += 10; p.server.Closing.Ops[2] += 10 }, ""},
+		{"servers apply less", func(p part) { p.server.Closing.Ops = []uint64{19_000, 19_100, 19_200} },
+			"the servers applied 9087 to 9208 operations in the window, the clients counted 10000: they differ by more than the 23"},
+		{"servers apply more", func(p part) { p.server.Opening.Ops = []uint64{9000, 9100, 9200} },
+			"the servers applied 10792 to 10902 operations in the window, the clients counted 10000"},
+		{"the servers hear of the close after two seconds", func(p part) {
+			p.server.Closing = &metrics.Marks{Start: p.client.WindowStart.Add(12 * time.Second), AtS: []float64{0}, Ops: []uint64{20_003}}
 		}, ""},
-		{"a window longer than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 11, 11 }, "the client's window has 10.000 s, by the launcher's clock 11.000 s and by its seconds 11.000 s"},
-		{"a window shorter than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 9, 9 }, "the client's window has 10.000 s"},
+		{"the servers' last mark is before the close", func(p part) {
+			p.server.Closing.AtS, p.server.Closing.Ops = p.server.Closing.AtS[:1], p.server.Closing.Ops[:1]
+		}, ""},
+		{"no marks", func(p part) { p.server.Opening, p.server.Closing = nil, nil }, ""},
+		{"a window longer than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 11.6, 11.6 }, "the client's window has 10.000 s, by the launcher's clock 11.600 s and by its seconds 11.600 s"},
+		{"a window shorter than it says", func(p part) { p.heard.WindowS, p.heard.LengthS = 8.4, 8.4 }, "the client's window has 10.000 s"},
 		{"the launcher is late", func(p part) { p.heard.WindowS = 11 }, ""},
-		{"an event is late", func(p part) { p.heard.WindowS, p.heard.LengthS = 10.34, 10.34 }, ""},
+		{"an event is late", func(p part) { p.heard.WindowS, p.heard.LengthS = 11.4, 11.4 }, ""},
 		{"other seconds", func(p part) { p.heard.Ops = 12_000 }, "the client counts 10000 operations in the window, its seconds 12000"},
-		{"a short warm-up", func(p part) { p.heard.WarmUpS = 4.6 }, "the warm-up had 4.600 s by the launcher's clock, not 5.000 s"},
-		{"a short warm-up, by its seconds too", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 4.6, 4.65 }, "the warm-up had 4.650 s"},
+		{"a short warm-up", func(p part) { p.heard.WarmUpS = 3.6 }, "the warm-up had 3.600 s by the launcher's clock, not 5.000 s"},
+		{"a short warm-up, by its seconds too", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 3.6, 3.65 }, "the warm-up had 3.650 s"},
 		{"a warm-up whose start is heard late", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 4.2, 5 }, ""},
-		{"a warm-up that is heard late", func(p part) { p.heard.WarmUpS = 4.75 }, ""},
+		{"a warm-up that is heard late", func(p part) { p.heard.WarmUpS = 3.8 }, ""},
 		{"a long warm-up", func(p part) { p.heard.WarmUpS = 9 }, ""},
 		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were under way at a time, not 2"},
 		{"fewer rounds by a processor's work", func(p part) { p.workers[0].Rounds.BusyS = 7.8 }, ""},
@@ -175,6 +182,23 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
+// The run's rate is that of its operations, and these are the clients'.
+func TestRate(t *testing.T) {
+	for want, spoil := range map[string]func(*judged){
+		"": func(*judged) {},
+		"1050.0 ops/s are not 10000 operations in 10.000 s":                                   func(run *judged) { run.OpsPerS *= 1.05 },
+		"20000 operations are counted in the common window, the clients have 10000 in theirs": func(run *judged) { run.Ops *= 2; run.OpsPerS *= 2 },
+	} {
+		run := witnessed()
+		Total(&run.Run)
+		spoil(run)
+		run.Verdict.Valid = true
+		if checkRate(run); run.Verdict.Reason != want {
+			t.Errorf("%s, want %q", run.Verdict, want)
+		}
+	}
+}
+
 // A window of less than ten rounds is too short, and the verdict says what to type.
 func TestTooShort(t *testing.T) {
 	for mean, want := range map[float64]string{
@@ -185,7 +209,7 @@ func TestTooShort(t *testing.T) {
 		s := run.Nodes[1].Summary
 		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean}
 		for i := range s.Workers {
-			s.Workers[i].Rounds.OpS, s.Workers[i].Rounds.LongestS = 5000*mean/1e6, mean/1e6
+			s.Workers[i].Rounds.OpS = 5000 * mean / 1e6
 		}
 		if got := run.verdict().String(); got != want {
 			t.Errorf("rounds of %v s: %s, want %s", mean/1e6, got, want)

@@ -1,0 +1,155 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// mutant is a mistake in one program, or in a part that several share.
+type mutant struct {
+	name   string
+	edits  []edit
+	args   string // of the launcher, besides those of every run
+	client string // arguments of the clients, likewise
+	reason string // a regular expression of the verdict's reason
+}
+
+// edit replaces the only occurrence of a text in a file. In the new text, planted("name")
+// is true in a run of that mutant, so that one build holds all mutants.
+type edit struct{ file, old, new string }
+
+// variable names the mutant of a run.
+const variable = "KVLAB_MUTANT"
+
+// switchFile is added to each package that an edit changes.
+const switchFile = `package %s
+
+import "os"
+
+var plantedMutant = os.Getenv("` + variable + `")
+
+func planted(name string) bool { return plantedMutant == name }
+`
+
+// mutate builds the programs with all mutants into the bin folder of an empty checkout.
+func mutate(t *testing.T, all []mutant) (root string) {
+	t.Helper()
+	checkout, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[string]string) // by file
+	for _, m := range all {
+		for _, e := range m.edits {
+			path := filepath.Join(checkout, e.file)
+			if texts[path] == "" {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts[path] = string(text)
+			}
+			if n := strings.Count(texts[path], e.old); n != 1 {
+				t.Fatalf("mutant %q: %s has its anchor %d times, want once:\n%s", m.name, e.file, n, e.old)
+			}
+			texts[path] = strings.Replace(texts[path], e.old, e.new, 1)
+		}
+	}
+	root = t.TempDir()
+	overlay := filepath.Join(root, "overlay.json")
+	writeOverlay(t, overlay, texts)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-overlay", overlay, "-o", filepath.Join(root, "bin")+"/",
+		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return root
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
+
+// writeOverlay writes the file that go build -overlay reads, and the changed files beside
+// it.
+func writeOverlay(t *testing.T, overlay string, texts map[string]string) {
+	t.Helper()
+	replace := make(map[string]string)
+	add := func(path, text string) {
+		copied := fmt.Sprintf("%s.%d.go", overlay, len(replace))
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		replace[path] = copied
+	}
+	for path, text := range texts {
+		add(path, text)
+		if planted := filepath.Join(filepath.Dir(path), "planted.go"); replace[planted] == "" {
+			add(planted, fmt.Sprintf(switchFile, packageClause.FindStringSubmatch(text)[1]))
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(overlay, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verdictOf runs a mutant on this machine and returns the run's verdict.
+func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
+	t.Helper()
+	out := t.TempDir()
+	args := append([]string{"--local", "--no-ceiling", "--out", out,
+		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -batch 512 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
+	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
+	cmd.Env = append(os.Environ(), variable+"="+m.name)
+	said, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
+	var run metrics.Run
+	if err == nil {
+		err = json.Unmarshal(text, &run)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return run.Verdict
+}
+
+// TestMutants runs each mutant once with KVLAB_CI=1, and with ten seeds with KVLAB_LONG=1,
+// which takes most of an hour. The programs without a mutant run as often.
+func TestMutants(t *testing.T) {
+	seeds := 1
+	if os.Getenv("KVLAB_LONG") == "1" {
+		seeds = 10
+	} else if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
+	root := mutate(t, mutants)
+	for seed := 1; seed <= seeds; seed++ {
+		for _, m := range append([]mutant{{name: "none"}, {name: "none, open loop", client: "-rate 20k"}}, mutants...) {
+			t.Run(fmt.Sprintf("%s, seed %d", m.name, seed), func(t *testing.T) {
+				t.Parallel()
+				verdict := verdictOf(t, root, m, seed)
+				switch {
+				case m.reason == "" && !verdict.Valid:
+					t.Errorf("the honest programs: %s", verdict)
+				case m.reason != "" && (verdict.Valid || !regexp.MustCompile(m.reason).MatchString(verdict.Reason)):
+					t.Errorf("%s, want a reason that matches %q", verdict, m.reason)
+				}
+			})
+		}
+	}
+}

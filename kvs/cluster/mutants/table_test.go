@@ -1,0 +1,242 @@
+package mutants
+
+// The files that mutants edit.
+const (
+	syncmap     = "kvs/engine/syncmap.go"
+	serviceFile = "kvs/service/service.go"
+	closedLoop  = "kvs/loadgen/closed.go"
+	openLoop    = "kvs/loadgen/open.go"
+	phases      = "kvs/loadgen/phases.go"
+	round       = "kvs/loadgen/round.go"
+	generator   = "kvs/loadgen/generator.go"
+	summary     = "kvs/loadgen/summary.go"
+	recorder    = "metrics/latency/recorder.go"
+	collector   = "metrics/latency/collector.go"
+	histograms  = "metrics/latency/set.go"
+	source      = "workload/source.go"
+	arrivals    = "workload/arrivals.go"
+	total       = "kvs/verdict/window.go"
+	sampler     = "metrics/usage/window.go"
+	result      = "kvs/cluster/trial/result.go"
+)
+
+// loaded is what these runs put before the workload begins; see verdictOf.
+const loaded = "100_000"
+
+// engineState is what mistakes in the default engine need.
+var engineState = edit{syncmap, "const numberBits = 12\n", `const numberBits = 12
+
+var (
+	plantedPuts   atomic.Uint64
+	plantedReads  atomic.Uint64
+	plantedValues sync.Map
+)
+
+// plantedID is a key's record.
+func plantedID(key []byte) (id int) {
+	for _, c := range key {
+		id = 10*id + int(c-'0')
+	}
+	return id
+}
+
+// plantedDrop reports whether a mutant drops a write.
+func plantedDrop(op *kvs.Op) bool {
+	n := plantedPuts.Add(1)
+	switch {
+	case n <= ` + loaded + `:
+		return false
+	case planted("every hundredth put is dropped"):
+		return n%100 == 0
+	case planted("a third of the puts beyond the first 1000 keys are dropped"):
+		return n%3 == 0 && plantedID(op.Key) >= 1000
+	case planted("half the puts to half the keys are dropped"):
+		return n%2 == 0 && plantedID(op.Key)%2 == 0
+	}
+	return false
+}
+
+// plantedValue returns the value that a mutant reads in place of value.
+func plantedValue(op *kvs.Op, hash uint64, value []byte) []byte {
+	if planted("a stale cache answers 57 % of the reads") && hash%100 < 57 {
+		cached, _ := plantedValues.LoadOrStore(string(op.Key), append([]byte(nil), value...))
+		return cached.([]byte)
+	}
+	return value
+}
+
+// plantedMiss reports whether a mutant misses a read.
+func plantedMiss() bool {
+	if !planted("one read in 1000 misses, and the client calls it a hit") {
+		return false
+	}
+	n := plantedReads.Add(1)
+	return n > ` + loaded + ` && n%1000 == 0
+}
+`}
+
+// clientState is what mistakes in the recording of a call need.
+var clientState = edit{round, "// send sends every batch that is not empty.\n", `var plantedCalls, plantedMean atomic.Int64
+
+// plantedHidden reports whether a mutant records no latency of a call.
+func plantedHidden(server int, call time.Duration) bool {
+	mean := plantedMean.Load()
+	plantedMean.Store(mean + (int64(call)-mean)/64)
+	switch {
+	case planted("only the faster half of the calls is in the histogram"):
+		return int64(call) > mean
+	case planted("only one of two servers' latency is recorded"):
+		return server == 1
+	case planted("one call in 500 has no latency"):
+		return plantedCalls.Add(1)%500 == 0
+	}
+	return false
+}
+
+// send sends every batch that is not empty.
+`}
+
+// open is an open loop that this machine keeps up with.
+const open = "-rate 20k -batch 64"
+
+// mutants are all mistakes, in the order in which they are planted. A mutant without edits
+// is planted by another's.
+var mutants = []mutant{
+	// The engine, and the server.
+	{
+		name: "every hundredth put is dropped",
+		edits: []edit{engineState,
+			{syncmap, "	block := newBlock(op.Key, op.Value)\n", "	if plantedDrop(op) {\n		reply.Answer(op.Kind, op.Value, true)\n		return\n	}\n	block := newBlock(op.Key, op.Value)\n"},
+			{syncmap, "string(key) == string(op.Key) {\n			reply.Found(value)", "string(key) == string(op.Key) {\n			if plantedMiss() {\n				break\n			}\n			reply.Found(plantedValue(op, f.hash, value))"}},
+		client: "-workload YCSB-A", reason: audit,
+	},
+	{name: "a third of the puts beyond the first 1000 keys are dropped", client: "-workload YCSB-A", reason: audit},
+	{name: "half the puts to half the keys are dropped", reason: audit},
+	{name: "a stale cache answers 57 % of the reads", reason: audit},
+	{name: "a stale cache answers 57 % of the reads", client: "-linearizable", reason: audit + "|linearizable"},
+	{
+		name:   "one read in 1000 misses, and the client calls it a hit",
+		edits:  []edit{{round, "			t.Misses++\n", "			if planted(\"one read in 1000 misses, and the client calls it a hit\") {\n				t.Hits++\n			} else {\n				t.Misses++\n			}\n"}},
+		reason: "hits",
+	},
+	{
+		name:   "a put goes to the next key",
+		edits:  []edit{{syncmap, "	old := m.store(hash, op.Key, block)", "	if planted(\"a put goes to the next key\") && plantedPuts.Load() > " + loaded + " {\n		hash ^= 1 << 63\n	}\n	old := m.store(hash, op.Key, block)"}},
+		reason: "keys are stored|" + audit,
+	},
+	{
+		name:   "the server counts a call twice",
+		edits:  []edit{{serviceFile, "	c.done = c.done.Add(done)\n", "	c.done = c.done.Add(done)\n	if planted(\"the server counts a call twice\") && c.done.Calls%100 == 99 {\n		c.done = c.done.Add(done)\n	}\n"}},
+		reason: "verified and server .* applied differ",
+	},
+
+	// The client.
+	{
+		name:   "the window's count is three times too high",
+		edits:  []edit{{summary, "		s.Bytes = s.Bytes.Add(w.bytes)\n", "		if planted(\"the window's count is three times too high\") {\n			s.InWindow = s.InWindow.Add(sum(w.window)).Add(sum(w.window))\n		}\n		if planted(\"the window's count is 3 % too high\") {\n			s.InWindow.Gets += sum(w.window).Gets * 3 / 100\n		}\n		s.Bytes = s.Bytes.Add(w.bytes)\n"}},
+		reason: "window",
+	},
+	{name: "the window's count is 3 % too high", reason: "window"},
+	{
+		name:   "the workers count 3 % too much in the window",
+		edits:  []edit{{round, "		w.carried = w.carried.Add(checked.Bytes)\n", "		w.carried = w.carried.Add(checked.Bytes)\n		if planted(\"the workers count 3 % too much in the window\") && w.window[i].Calls%33 == 0 {\n			w.window[i] = w.window[i].Add(checked.Counts)\n		}\n"}},
+		reason: "replies in the window",
+	},
+	{
+		name:   "the window is 10 % longer than it says",
+		edits:  []edit{{closedLoop, "	closes := opens.Add(g.config.Window)\n", "	closes := opens.Add(g.config.Window)\n	if planted(\"the window is 10 % longer than it says\") {\n		closes = closes.Add(g.config.Window / 10)\n	}\n	if planted(\"the window opens 0.3 s before it says\") {\n		opens = opens.Add(-300 * time.Millisecond)\n	}\n"}},
+		reason: "window",
+	},
+	{name: "the window opens 0.3 s before it says", reason: "window"},
+	{
+		name: "replies of the drain are counted in",
+		edits: []edit{{phases, "	case t.Before(w.closes):\n", "	case t.Before(w.closes) || planted(\"replies of the drain are counted in\"):\n"},
+			{phases, "(s.closes.Sub(t) - 1) / length); i <", "(max(s.closes.Sub(t), 1) - 1) / length); i <"}},
+		client: "-workers 64 -batch 8192", reason: "window|round",
+	},
+	{
+		name: "the warm-up is a third as long as it says",
+		edits: []edit{{closedLoop, "		opens = said\n", "		opens = said\n		if planted(\"the warm-up is a third as long as it says\") {\n			opens = begin\n		}\n"},
+			{closedLoop, "	opens := begin.Add(g.config.WarmUp)\n", "	opens := begin.Add(g.config.WarmUp)\n	if planted(\"the warm-up is a third as long as it says\") {\n		opens = begin.Add(g.config.WarmUp / 3)\n	}\n"}},
+		client: "-warmup 3", reason: "warm-up",
+	},
+	{
+		name:   "a worker rests after each call",
+		edits:  []edit{{round, "	r.begun = time.Now()\n", "	if planted(\"a worker rests after each call\") {\n		time.Sleep(50 * time.Millisecond)\n	}\n	r.begun = time.Now()\n"}},
+		reason: "Little's law",
+	},
+	{
+		name:   "values have half their size",
+		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize /= 2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	plan, err := workload.New(c.Workload)\n"}},
+		reason: "bytes",
+	},
+	{name: "batches have twice their size", reason: "-batch"},
+	{
+		name:   "an open loop is timed from the send",
+		edits:  []edit{{round, "	due, came := x.due, r.came.Sub(r.from)\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent.Sub(r.from))\n		}\n	}\n	due, came := x.due, r.came.Sub(r.from)\n"}},
+		client: open, reason: "latency|due|drawn again",
+	},
+	{
+		name:   "an open loop offers 5 % less",
+		edits:  []edit{{openLoop, "	arrivals := workload.NewArrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := workload.NewArrivals(c.Arrivals, rate,"}},
+		client: open, reason: "due|offered",
+	},
+
+	// The workload.
+	{
+		name:   "nine tenths of the records are never asked for",
+		edits:  []edit{{source, "		kind := mix.kind(luck)\n", "		if planted(\"nine tenths of the records are never asked for\") {\n			key %= p.config.Records / 10\n		}\n		if planted(\"each key is drawn twice\") && i%2 == 1 {\n			key = ops[i-1].Key\n		}\n		kind := mix.kind(luck)\n		if planted(\"one write in ten is a read\") && kind == Update && luck%10 == 0 {\n			kind = Read\n		}\n"}},
+		reason: "skew|distinct|rank|routing",
+	},
+	{name: "each key is drawn twice", reason: "successive|pairs"},
+	{name: "one write in ten is a read", reason: "the mix is wrong"},
+
+	// The recorder.
+	{
+		name:   "latencies are capped at 50 ms",
+		edits:  []edit{{recorder, "	if d <= 0 || d > MaxLatency {\n", "	if planted(\"latencies are capped at 50 ms\") {\n		d = min(d, 50*time.Millisecond)\n	}\n	if planted(\"latencies are halved\") {\n		d /= 2\n	}\n	if planted(\"latencies of more than 1 ms are cut to whole ones\") && d > time.Millisecond {\n		d = d.Truncate(time.Millisecond)\n	}\n	if d <= 0 || d > MaxLatency {\n"}},
+		client: "-batch 8192", reason: "mean latency|Little's law",
+	},
+	{name: "latencies are halved", reason: "mean latency"},
+	{name: "latencies of more than 1 ms are cut to whole ones", reason: "mean latency"},
+	{
+		name: "only the faster half of the calls is in the histogram",
+		edits: []edit{clientState,
+			{round, "		w.recorder.Observe(t)\n", "		if !plantedHidden(t.Peer, t.Call) {\n			w.recorder.Observe(t)\n		}\n"},
+			{round, "import (\n", "import (\n	\"sync/atomic\"\n"}},
+		reason: "latencies count",
+	},
+	{name: "only one of two servers' latency is recorded", args: "2 1", reason: "latencies count"},
+	{name: "one call in 500 has no latency", reason: "latencies count"},
+	{
+		name:   "the histogram forgets one call in 64",
+		edits:  []edit{{histograms, "	l.Call.record(o.call, 1)\n", "	if planted(\"the histogram forgets one call in 64\") && o.call%64 == 0 {\n		return\n	}\n	l.Call.record(o.call, 1)\n"}},
+		reason: "histogram",
+	},
+	{
+		name:   "the window's histogram lacks a second",
+		edits:  []edit{{collector, "		if phase == metrics.Window {\n", "		if phase == metrics.Window && !(planted(\"the window's histogram lacks a second\") && l.Window.Call.empty()) {\n"}},
+		reason: "histogram",
+	},
+
+	// The sampler, and the launcher.
+	{
+		name:   "the network carried half",
+		edits:  []edit{{sampler, "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n", "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n	if planted(\"the network carried half\") {\n		t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS/2, data.TxBytesPerS/2\n	}\n"}},
+		reason: "network interface",
+	},
+	{
+		name:   "the launcher adds 5 % to the rate",
+		edits:  []edit{{total, "		run.Ops += ops\n", "		if planted(\"the launcher adds 5 % to the rate\") {\n			seconds /= 1.05\n		}\n		if planted(\"the launcher counts a client twice\") {\n			run.Ops += ops\n			run.OpsPerS += metrics.PerSecond(float64(ops), seconds)\n		}\n		run.Ops += ops\n"}},
+		reason: "rate|ops/s",
+	},
+	{name: "the launcher counts a client twice", reason: "rate|ops|window"},
+	{
+		name:  "the launcher merges one client's latency of two",
+		edits: []edit{{result, "	run.Latency = c.latency.Window.Quantiles()\n", "	run.Latency = c.latency.Window.Quantiles()\n	if planted(\"the launcher merges one client's latency of two\") {\n		run.Latency = c.of(metrics.Client)[0].summary.Latency\n	}\n"}},
+		args:  "1 2", reason: "histogram",
+	},
+}
+
+// audit matches the reasons that the final audit gives.
+const audit = "after the run|audit"
