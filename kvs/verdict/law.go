@@ -148,7 +148,7 @@ func checkRanks(run *judged) {
 				b.first, b.last, b.ops.observed, run.expected.Law, b.ops.mean)
 		}
 		if b.keys.improbable(2 * len(bins)) {
-			run.invalid("", "of the records of popularity ranks %d to %d, the servers' samples have %d where %s gives %.0f: some records are never asked for, or draws repeat each other",
+			run.invalid("", "of the records of popularity ranks %d to %d, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
 				b.first, b.last, b.keys.observed, run.expected.Law, b.keys.mean)
 		}
 	}
