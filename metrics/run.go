@@ -80,13 +80,18 @@ type Heard struct {
 	Ops           uint64    `json:"ops"`                        // in them
 }
 
-// Add adds the record of an interval of the window.
+// Add adds the record of an interval.
 func (h *Heard) Add(r Record) {
-	if h.Start.IsZero() {
-		h.Start = r.Time.Add(-time.Duration(r.Interval.LengthS * float64(time.Second)))
+	switch r.Interval.Phase {
+	case WarmUp:
+		h.WarmUpLengthS += r.Interval.LengthS
+	case Window:
+		if h.Start.IsZero() {
+			h.Start = r.Time.Add(-time.Duration(r.Interval.LengthS * float64(time.Second)))
+		}
+		h.LengthS += r.Interval.LengthS
+		h.Ops += r.Interval.Counts.Ops()
 	}
-	h.LengthS += r.Interval.LengthS
-	h.Ops += r.Interval.Counts.Ops()
 }
 
 // Verdict says whether a run's result is valid.

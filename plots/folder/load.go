@@ -146,9 +146,9 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 	case record.Config != nil:
 		log.Config = record.Config
 	case record.Interval != nil:
+		log.Heard.Add(record)
 		if record.Interval.Phase == metrics.Window {
 			log.Rates = append(log.Rates, record.Interval.OpsPerS())
-			log.Heard.Add(record)
 		}
 		return log.intervals.add(ofInterval(record.Time, *record.Interval))
 	case record.Usage != nil:

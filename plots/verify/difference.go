@@ -26,6 +26,10 @@ func (d *difference) compare(path string, recorded, again any) {
 	case map[string]any:
 		b, _ := again.(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(a)) {
+			if a[name] == nil && b[name] != nil {
+				d.absent = append(d.absent, name) // a field that JSON has as null
+				continue
+			}
 			d.compare(path+"."+name, a[name], b[name])
 		}
 		for name := range b {

@@ -181,12 +181,9 @@ func (m *process) keepRecord(r *metrics.Record) {
 		m.held.Add(*r.Usage)
 	case r.Interval != nil:
 		m.interval = *r.Interval
+		m.seconds.Add(*r)
 		if r.Interval.Phase == metrics.Window {
 			m.rates = append(m.rates, r.Interval.OpsPerS())
-			m.seconds.Add(*r)
-		}
-		if r.Interval.Phase == metrics.WarmUp {
-			m.seconds.WarmUpLengthS += r.Interval.LengthS
 		}
 		if r.Interval.Phase == metrics.WarmUp && r.Interval.LengthS >= shortestSecond {
 			m.warming = append(m.warming, r.Interval.OpsPerS())
