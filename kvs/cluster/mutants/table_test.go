@@ -166,6 +166,11 @@ var mutants = []mutant{
 		reason: "Little's law",
 	},
 	{
+		name:   "half the workers stop early",
+		edits:  []edit{{closedLoop, "		if s.over(r.begun) {\n", "		if s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun.Add(c.Window/2)) {\n"}},
+		reason: "Little's law",
+	},
+	{
 		name:   "values have half their size",
 		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize /= 2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	plan, err := workload.New(c.Workload)\n"}},
 		reason: "bytes",
