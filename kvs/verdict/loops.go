@@ -34,6 +34,23 @@ func checkLittle(run *judged) {
 	}
 }
 
+// checkEnds: a closed loop answers as many operations in the window as are due in it: at
+// each end of the window every worker has its rounds under way, but for those between two.
+// Fewer are answered without a warm-up.
+func checkEnds(run *judged) {
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil || s.Offered != nil {
+			continue
+		}
+		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
+		between := min(slots, idle*slots+rareDeviations*math.Sqrt(idle*slots)+1)
+		if s.InWindow.Ops() > sums.Ops && float64(s.InWindow.Ops()-sums.Ops) > between/slots*underWay(run, sums) {
+			run.invalid(node.Name, "%d operations were answered in the window, %d were due in it: replies of the drain, or of the warm-up, are counted in", s.InWindow.Ops(), sums.Ops)
+		}
+	}
+}
+
 // ownTime is the most workers of a client that are at a time between two rounds. On idle
 // processors they take their processor time. On busy ones a worker may lose its processor
 // there, and waits with one of the runtime's.

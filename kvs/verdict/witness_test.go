@@ -199,6 +199,24 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// Replies of the drain make more than the operations that were due; of 40 workers, some may
+// be between two rounds when the window opens.
+func TestEnds(t *testing.T) {
+	for ops, valid := range map[uint64]bool{10_000: true, 10_100: true, 10_400: false, 9600: true} {
+		run := witnessed()
+		s := run.Nodes[1].Summary
+		s.Workers = slices.Repeat(s.Workers, 20)
+		for i := range s.Workers {
+			s.Workers[i].Rounds = &metrics.Rounds{Ops: 250, MostOps: 10}
+		}
+		s.InWindow.Gets = ops - s.InWindow.Puts
+		run.Verdict.Valid = true
+		if checkEnds(run); run.Verdict.Valid != valid {
+			t.Errorf("%d answered, 10000 due: %s", ops, run.Verdict)
+		}
+	}
+}
+
 // A window of less than ten rounds is too short, and the verdict says what to type.
 func TestTooShort(t *testing.T) {
 	for mean, want := range map[float64]string{

@@ -43,7 +43,7 @@ func TestBenchstat(t *testing.T) {
 	if text := benchstat(t, a, b); !row.MatchString(text) || strings.Count(text, "cpu: ") != 1 {
 		t.Errorf("of two runs:\n%s", text)
 	}
-	sides, said := measured(t, root, "--ab", "", "--client-args '-batch 32'", "--trials", "1")
+	sides, said := measured(t, root, "--ab", "", "--client-args '-batch 32'", "--trials", "1", "-v")
 	if !strings.Contains(said, "they differ in batch: 64 and 32\n") {
 		t.Errorf("the comparison:\n%s", said)
 	}

@@ -17,7 +17,7 @@ func TestQuickSelfTest(t *testing.T) {
 	inCI(t)
 	root, out := build(t), t.TempDir()
 	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--selftest=quick").Output()
-	if err != nil || !bytes.HasSuffix(text, []byte("\nverdict VALID\n")) || bytes.Count(text, []byte("  yes\n")) != 4 {
+	if err != nil || !bytes.HasSuffix(text, []byte("\nverdict VALID\n")) || bytes.Count(text, []byte("  yes\n")) != 5 {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	var record struct {
@@ -26,7 +26,7 @@ func TestQuickSelfTest(t *testing.T) {
 		Checks []struct{ Passed bool }
 	}
 	read(t, filepath.Join(out, "latest", "selftest.json"), &record)
-	if record.Form != "quick" || record.Trials != 4 || len(record.Checks) != 4 {
+	if record.Form != "quick" || record.Trials != 4 || len(record.Checks) != 5 {
 		t.Errorf("selftest.json: %+v", record)
 	}
 	var run struct {
