@@ -183,7 +183,7 @@ func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 // window is a run's measured window in seconds.
 func window() string {
 	if testing.Short() {
-		return "1"
+		return "3"
 	}
 	return "5"
 }

@@ -58,6 +58,7 @@ type Rounds struct {
 	OpS      float64 `json:"op_s"`               // sum of their latencies, from due to reply; open loop: due as the seed says when it is drawn again
 	Rounds   uint64  `json:"rounds"`             // that began in the window
 	Calls    uint64  `json:"calls"`              // of these rounds
+	Early    uint64  `json:"early"`              // operations of the rounds that began before the window and ended in it
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
 	Arrivals *uint64 `json:"arrivals,omitempty"` // open loop: operations due in the window, drawn again from the seed; nil: too many to draw again, and OpS is 0

@@ -127,8 +127,8 @@ func (w *worker) finish(r *round, at phaseAt) error {
 	if window != nil {
 		w.sums.Rounds++
 		w.sums.Calls += calls
-	} else {
-		_, window = at(r.came)
+	} else if _, window = at(r.came); window != nil {
+		w.sums.Early += ops
 	}
 	if window != nil {
 		w.sums.BusyS += window.overlap(r.begun, r.came).Seconds()

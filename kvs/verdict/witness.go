@@ -84,6 +84,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.OpS += r.OpS
 		sums.Rounds += r.Rounds
 		sums.Calls += r.Calls
+		sums.Early += r.Early
 		sums.BusyS += r.BusyS
 		sums.MostOps += r.MostOps
 		if r.Ops > 0 && r.OpS == 0 {
