@@ -22,15 +22,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
-	"kvlab/kvs/experiment"
-	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/plots"
 )
@@ -128,27 +125,5 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	if cfg.isSeries() {
 		return (&series{resolver: r}).run(ctx, args)
 	}
-	at, err := r.resolve(ctx, experiment.Spec{})
-	switch {
-	case err != nil:
-		return usage(err)
-	case cfg.DryRun:
-		return at.plan.Print(l.Stdout)
-	case cfg.Preflight:
-		return l.preflight(ctx, at)
-	}
-	dir, err := trial.CreateFolder(cfg.Out, cfg.Name, time.Now())
-	if err != nil {
-		return usage(err)
-	}
-	l.progress.begin(1, 1, at.expected())
-	run, err := l.trial(ctx, job{
-		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
-		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
-	})
-	l.progress.end(1)
-	if err == nil {
-		l.picture(dir)
-	}
-	return conclude(l.Stdout, cfg, dir, run, err)
+	return l.single(ctx, args, r)
 }

@@ -108,3 +108,30 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 func (l *Launcher) runner(cfg Config, programs plan.Programs) *remote.Runner {
 	return remote.New(remote.Programs{SSH: l.SSH, SSHConfig: cfg.SSHConfig, Srun: l.Slurm.Srun}, programs)
 }
+
+// single makes one trial, and prints its result.
+func (l *Launcher) single(ctx context.Context, args []string, r *resolver) error {
+	at, err := r.resolve(ctx, experiment.Spec{})
+	switch {
+	case err != nil:
+		return usage(err)
+	case r.cfg.DryRun:
+		return at.plan.Print(l.Stdout)
+	case r.cfg.Preflight:
+		return l.preflight(ctx, at)
+	}
+	dir, err := trial.CreateFolder(r.cfg.Out, r.cfg.Name, time.Now())
+	if err != nil {
+		return usage(err)
+	}
+	l.progress.begin(1, 1, at.expected())
+	run, err := l.trial(ctx, job{
+		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
+		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
+	})
+	l.progress.end(1)
+	if err == nil {
+		l.picture(dir)
+	}
+	return conclude(l.Stdout, r.cfg, dir, run, err)
+}
