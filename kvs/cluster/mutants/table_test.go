@@ -226,8 +226,8 @@ var mutants = []mutant{
 
 	// The sampler, and the launcher.
 	{
-		name:   "the network carried half",
-		edits:  []edit{{sampler, "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n", "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n	if planted(\"the network carried half\") {\n		t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS/2, data.TxBytesPerS/2\n	}\n"}},
+		name:   "the network carried a fiftieth",
+		edits:  []edit{{sampler, "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n", "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n	if planted(\"the network carried a fiftieth\") {\n		t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS/50, data.TxBytesPerS/50\n	}\n"}},
 		reason: "network interface",
 	},
 	{
