@@ -194,3 +194,15 @@ func TestPainter(t *testing.T) {
 		t.Errorf("on a terminal: %q", got)
 	}
 }
+
+// A number is not parted from its %.
+func TestWrap(t *testing.T) {
+	text := strings.Repeat("x", 70) + " of 27 %, 9 % more"
+	if got, want := wrap(text, 0, 2), strings.Repeat("x", 70)+" of 27 %,\n  9 % more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	text = "xx" + text
+	if got, want := wrap(text, 0, 2), "x"+strings.Repeat("x", 70)+" of\n  27 %, 9 % more"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -51,10 +51,12 @@ func (p painter) paint(colour, text string) string {
 }
 
 // wrap breaks a text into lines that end before column 80. The first begins at a column,
-// and the others are indented. A word that is longer gets its own line.
+// and the others are indented. A word that is longer gets its own line. A number stays
+// with its %.
 func wrap(text string, column, indent int) string {
 	var b strings.Builder
-	for i, word := range strings.Fields(text) {
+	for i, word := range strings.Fields(strings.ReplaceAll(text, " %", "\x00%")) {
+		word = strings.ReplaceAll(word, "\x00", " ")
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:

@@ -93,7 +93,7 @@ func (c Curve) Next(done []metrics.Trial) ([]Group, error) {
 		return nil, &trialError{Trial: done[0]}
 	}
 	if c.Objective != (curve.Objective{}) {
-		of = 0 // nobody knows
+		of = 0 // the search decides how many follow
 		if len(left) == 0 {
 			var err error
 			if left, err = c.search(done, done[len(plan.Order):]); err != nil {

@@ -1,9 +1,7 @@
 package loadgen
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"math"
@@ -11,8 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,148 +72,6 @@ func sources(change func(c *workload.Config), worker func(id int) int) func(*Gen
 }
 
 func itself(id int) int { return id }
-
-func randomRoutes(g *Generator) {
-	for i, w := range g.workers {
-		w.router = anywhere{g.config.Servers(), rand.New(rand.NewPCG(g.config.Workload.Seed, uint64(i)))}
-	}
-}
-
-// bodies writes values with changed bodies, and restores the right ones when they are
-// read.
-func bodies(spoil func(body []byte)) func(*Generator) {
-	return everyConn(func(_ *worker, c driver.Conn) driver.Conn {
-		return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
-			if op.Kind.Writes() {
-				op.Value = append([]byte(nil), op.Value...)
-				spoil(op.Value[value.HeaderLen:])
-			}
-			return op, true
-		}, restore: func(op kvs.Op, r *kvs.Result) {
-			if r.Found {
-				v := make([]byte, len(r.Value))
-				value.Put(v, route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
-				r.Value = v
-			}
-		}}
-	})
-}
-
-// cached answers Gets from the values that it has seen, without regard to later writes.
-func cached(_ *worker, c driver.Conn) driver.Conn {
-	seen := map[string]bool{}
-	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
-		hit := seen[string(op.Key)] && op.Kind == kvs.Get
-		seen[string(op.Key)] = true
-		return op, !hit
-	}}
-}
-
-// otherKeys sends the operations on each record from number 100 on on another one of
-// these that is on the same server, and hides that.
-func otherKeys(other func(at, n int) int) func(*worker, driver.Conn) driver.Conn {
-	return func(w *worker, c driver.Conn) driver.Conn {
-		k := newKeys("")
-		of := make(map[int][]string) // by server
-		for id := range uint64(1000) {
-			if key, hash := k.key(id); id >= 100 {
-				at := w.router.Server(key, hash)
-				of[at] = append(of[at], string(key))
-			}
-		}
-		return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
-			same := of[w.router.Server(op.Key, route.Hash(op.Key))]
-			if at, ok := slices.BinarySearch(same, string(op.Key)); ok {
-				op.Key = []byte(same[other(at, len(same))])
-			}
-			return op, true
-		}, restore: restored(w)}
-	}
-}
-
-// restored gives an operation a right value of its key.
-func restored(w *worker) func(kvs.Op, *kvs.Result) {
-	return func(op kvs.Op, r *kvs.Result) {
-		if r.Found {
-			r.Value = newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
-		}
-	}
-}
-
-// repeated sends every second operation on the key of the one before.
-func repeated(w *worker, c driver.Conn) driver.Conn {
-	var last []byte
-	repeat := true
-	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
-		if repeat = !repeat; repeat {
-			op.Key = last
-		}
-		last = bytes.Clone(op.Key)
-		return op, true
-	}, restore: restored(w)}
-}
-
-// lying makes engines lie from now on.
-func lying(_ *Generator, engines []kvs.Engine) {
-	for _, e := range engines {
-		e.(*liar).lying.Store(true)
-	}
-}
-
-func updates(c *Config) { c.Workload.Workload = workload.YCSBA }
-
-// losing is a store that acknowledges all puts and applies every nth of some keys as a
-// write of the value that the key has.
-func losing(some func(key string, hash uint64) bool, nth uint64) *liar {
-	inner := engine.NewMutex()
-	var count atomic.Uint64
-	return &liar{Engine: inner, before: func(ops []kvs.Op) []kvs.Op {
-		given := slices.Clone(ops)
-		for i, op := range given {
-			if op.Kind == kvs.Put && some(string(op.Key), route.Hash(op.Key)) && count.Add(1)%nth == 0 {
-				var old kvs.Reply
-				old.Reset()
-				inner.Apply([]kvs.Op{{Kind: kvs.Get, Key: op.Key}}, &old)
-				results := old.Results()
-				result, _ := results.Next()
-				given[i].Value = bytes.Clone(result.Value)
-			}
-		}
-		return given
-	}}
-}
-
-// remembering answers 57 % of the reads of a key with the value that it had first.
-func remembering() func([]kvs.Op, []kvs.Result) []kvs.Result {
-	var mu sync.Mutex
-	first, n := map[string][]byte{}, 0
-	return func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
-		mu.Lock()
-		defer mu.Unlock()
-		for i := range results {
-			if !results[i].Found {
-				continue
-			}
-			old, ok := first[string(ops[i].Key)]
-			if !ok {
-				first[string(ops[i].Key)] = bytes.Clone(results[i].Value)
-			} else if n++; n%100 < 57 {
-				results[i].Value = old
-			}
-		}
-		return results
-	}
-}
-
-// expire makes values expire from now on.
-func expire(_ *Generator, engines []kvs.Engine) {
-	for _, e := range engines {
-		e := e.(*expiring)
-		e.mu.Lock()
-		e.ttl = 2000
-		e.mu.Unlock()
-	}
-}
 
 func mistakes() []mistake {
 	return []mistake{
