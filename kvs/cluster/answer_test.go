@@ -202,7 +202,7 @@ func TestWrap(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	text = "xx" + text
-	if got, want := wrap(text, 0, 2), "x"+strings.Repeat("x", 70)+" of\n  27 %, 9 % more"; got != want {
+	if got, want := wrap(text, 0, 2), "xx"+strings.Repeat("x", 70)+" of\n  27 %, 9 % more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
