@@ -50,7 +50,7 @@ func (g *Generator) Summary() metrics.Summary {
 			peer.Audit = peer.Audit.Add(w.auditCounts[i])
 			peer.Window = peer.Window.Add(w.window[i])
 		}
-		peer.Latency = g.latency.Tallies[i]
+		peer.Latency = g.latency.Tally(i)
 		s.Peers = append(s.Peers, peer)
 	}
 	var boundaries boundaryCounts

@@ -103,8 +103,18 @@ type picker struct {
 // excludes any.
 func newPicker(sample *Sample) picker { return picker{sample, int(rand.Uint32() % sampleEvery)} }
 
-// pick samples operations of a chunk at most.
+// pick samples operations of a chunk at most. Most calls of few operations have none to
+// sample.
 func (p *picker) pick(ops []kvs.Op) {
+	if p.skip >= len(ops) {
+		p.skip -= len(ops)
+		return
+	}
+	p.take(ops)
+}
+
+// take samples the operations of a chunk from number skip on.
+func (p *picker) take(ops []kvs.Op) {
 	var hashes [chunk / sampleEvery]uint64
 	n, pairs, equal := 0, uint64(0), uint64(0)
 	for ; p.skip < len(ops); p.skip += sampleEvery {
@@ -118,9 +128,6 @@ func (p *picker) pick(ops []kvs.Op) {
 		}
 	}
 	p.skip -= len(ops)
-	if n == 0 {
-		return
-	}
 	p.sample.keys.add(hashes[:n])
 	p.sample.pairs.Add(pairs)
 	if equal > 0 {

@@ -13,15 +13,21 @@ type Collector struct {
 	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
 	Window    *Set                  // sums of the whole window as far as it has been collected
 
-	// Tallies are the operations that were put into Window and those whose replies came
-	// in it, by the server's number.
-	Tallies []metrics.Tally
+	// By the server's number: the operations that were put into Window, and those whose
+	// replies came in it.
+	due, replied []tally
+}
+
+// tally is numbers of operations by kind, and of the calls that carried them.
+type tally struct {
+	ops   Kinds
+	calls uint64
 }
 
 // NewCollector returns a collector and one recorder for each of the workers, which talk
 // to a number of servers.
 func NewCollector(workers, servers int) (*Collector, []*Recorder) {
-	l := &Collector{Window: NewSet(), recorders: make([]*Recorder, workers), Tallies: make([]metrics.Tally, servers)}
+	l := &Collector{Window: NewSet(), recorders: make([]*Recorder, workers), due: make([]tally, servers), replied: make([]tally, servers)}
 	for i := range l.recorders {
 		l.recorders[i] = new(Recorder)
 	}
@@ -34,18 +40,7 @@ func NewCollector(workers, servers int) (*Collector, []*Recorder) {
 func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error) {
 	for _, r := range l.recorders {
 		l.spare = r.take(l.spare)
-		ops := l.spare.ops
-		for _, o := range l.spare.calls {
-			l.tally(o)
-			if o.call == 0 {
-				continue
-			}
-			if l.interval[o.phase] == nil {
-				l.interval[o.phase] = NewSet()
-			}
-			l.interval[o.phase].observe(o, ops[:o.each])
-			ops = ops[o.each:]
-		}
+		l.observe(l.spare)
 	}
 	var histograms []metrics.Histogram
 	for i, interval := range l.interval {
@@ -66,21 +61,43 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 	return histograms, nil
 }
 
-// tally counts an observation's operations.
-func (l *Collector) tally(o observation) {
-	t := &l.Tallies[o.peer]
-	var ops Kinds
-	for kind, n := range o.ops {
-		ops[kind] = uint64(n)
+// observe counts one worker's observations.
+func (l *Collector) observe(all observations) {
+	ops, call := all.ops, uint32(0)
+	for i := range all.calls {
+		o := &all.calls[i]
+		if o.phase == inWindow {
+			l.due[o.peer].add(o)
+		}
+		if o.inside {
+			l.replied[o.peer].add(o)
+		}
+		if l.interval[o.phase] == nil {
+			l.interval[o.phase] = NewSet()
+		}
+		interval := l.interval[o.phase]
+		if o.call != 0 {
+			call = o.call
+			interval.observe(o, ops[:o.each])
+			ops = ops[o.each:]
+		}
+		if o.op != 0 {
+			interval.operations(o.op, call, o.ops)
+		}
 	}
-	counts := metrics.CountsOf(ops, 0, 0, 1)
-	if o.call == 0 {
-		counts.Calls = 0
+}
+
+func (t *tally) add(o *observation) {
+	t.ops[o.kind] += uint64(o.ops)
+	if o.call != 0 {
+		t.calls++
 	}
-	if phaseOrder[o.phase] == metrics.Window {
-		t.Due = t.Due.Add(counts)
-	}
-	if o.inside {
-		t.Replied = t.Replied.Add(counts)
-	}
+}
+
+func (t tally) counts() metrics.Counts { return metrics.CountsOf(t.ops, 0, 0, t.calls) }
+
+// Tally returns the operations that were put into Window, and those whose replies came in
+// it, of the calls to a server.
+func (l *Collector) Tally(server int) metrics.Tally {
+	return metrics.Tally{Due: l.due[server].counts(), Replied: l.replied[server].counts()}
 }

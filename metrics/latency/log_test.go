@@ -116,7 +116,8 @@ func TestLatencyLogOfADay(t *testing.T) {
 		seconds = 86400
 	}
 	one := NewSet()
-	one.observe(observation{call: 100, op: 200, ops: [3]uint32{10}, phase: indexOf(metrics.Window)}, nil)
+	one.observe(&observation{call: 100}, nil)
+	one.operations(200, 100, 10)
 	second := must(one.histograms(metrics.Window, 0, 1))(t)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	var file countingReader

@@ -27,15 +27,19 @@ type Timing struct {
 // Kinds are numbers of operations of each kind, in the order of metrics.KindNames.
 type Kinds = [len(metrics.KindNames)]uint64
 
-// observation is one call in whole microseconds. It has 40 bytes: a worker with 100,000
-// calls a second fills 4 MB between two collections.
+// observation is the operations of one kind of a call, and with the first kind the call
+// itself, in whole microseconds. It has 36 bytes: a worker with 100,000 calls of one
+// operation a second fills 3.6 MB between two collections.
 type observation struct {
-	call, op, queue, server, late uint32                         // call 0: of a call that another observation times
-	each                          uint32                         // how many operations have their own latency; else op is that of all
-	ops                           [len(metrics.KindNames)]uint32 // by kind
-	peer                          uint16
-	phase                         phaseIndex
-	inside                        bool
+	call                uint32 // 0: the observation before is of the same call, or no observation times it
+	op                  uint32 // 0: each operation has its own latency, or none has one
+	queue, server, late uint32
+	ops                 uint32 // of the kind
+	each                uint32 // how many operations of the call have their own latency
+	peer                uint16
+	phase               phaseIndex
+	kind                uint8
+	inside              bool
 }
 
 // observations are calls, and in the same order the latencies of operations that were due
@@ -67,8 +71,9 @@ type Recorder struct {
 // for each of them.
 func (r *Recorder) Observe(t Timing) {
 	o := t.observation()
+	o.op = micros(t.Op)
 	r.mu.Lock()
-	r.buf.calls = append(r.buf.calls, o)
+	r.buf.add(o, t.Ops)
 	r.mu.Unlock()
 }
 
@@ -79,7 +84,7 @@ func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration
 	o := t.observation()
 	o.each = uint32(len(due))
 	r.mu.Lock()
-	r.buf.calls = append(r.buf.calls, o)
+	r.buf.add(o, t.Ops)
 	for _, at := range due {
 		r.buf.ops = append(r.buf.ops, micros(came-at))
 	}
@@ -90,18 +95,29 @@ func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration
 // latency: those of a call across the window's opening that were due before it. Of t it
 // takes Phase, Peer, Ops and Inside.
 func (r *Recorder) Count(t Timing) {
-	o := t.observation()
-	o.call = 0
+	o := observation{peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
 	r.mu.Lock()
-	r.buf.calls = append(r.buf.calls, o)
+	r.buf.add(o, t.Ops)
 	r.mu.Unlock()
 }
 
-func (t Timing) observation() observation {
-	o := observation{call: micros(t.Call), op: micros(t.Op), peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
-	for kind, n := range t.Ops {
-		o.ops[kind] = uint32(n)
+// add adds an observation for each kind of which there are operations, and one for a call
+// without any.
+func (b *observations) add(o observation, ops Kinds) {
+	for kind, n := range ops {
+		if n > 0 {
+			o.kind, o.ops = uint8(kind), uint32(n)
+			b.calls = append(b.calls, o)
+			o.call, o.each = 0, 0
+		}
 	}
+	if o.call != 0 {
+		b.calls = append(b.calls, o)
+	}
+}
+
+func (t Timing) observation() observation {
+	o := observation{call: micros(t.Call), peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
 	if t.Server > 0 {
 		o.queue, o.server = micros(max(t.Queue, 1)), micros(t.Server)
 	}
@@ -134,6 +150,8 @@ type phaseIndex uint8
 
 // phaseOrder is never written to.
 var phaseOrder = [...]metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, metrics.Window, metrics.Drain, metrics.Done}
+
+var inWindow = indexOf(metrics.Window)
 
 // indexOf returns a phase's index, and that of Idle for an unknown phase.
 func indexOf(p metrics.Phase) phaseIndex {

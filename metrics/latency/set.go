@@ -80,18 +80,17 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 	return quantiles
 }
 
+// operations counts n operations of a call with one latency.
+func (l *Set) operations(op, call, n uint32) {
+	l.Op.record(op, n)
+	l.Wait.record(rest(op, call), n)
+}
+
 // observe counts one call. ops are the latencies of its operations if each has its own.
-func (l *Set) observe(o observation, ops []uint32) {
+func (l *Set) observe(o *observation, ops []uint32) {
 	l.Call.record(o.call, 1)
-	if len(ops) > 0 {
-		for _, op := range ops {
-			l.Op.record(op, 1)
-			l.Wait.record(rest(op, o.call), 1)
-		}
-	} else {
-		n := o.ops[0] + o.ops[1] + o.ops[2]
-		l.Op.record(o.op, n)
-		l.Wait.record(rest(o.op, o.call), n)
+	for _, op := range ops {
+		l.operations(op, o.call, 1)
 	}
 	if o.server > 0 {
 		l.Queue.record(o.queue, 1)
