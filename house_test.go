@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"kvs/kvstest":             {"kvs"},
 	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "workload"},
 	"kvs/node":                {"kvs/certs", "metrics", "metrics/build", "metrics/clock", "metrics/format", "metrics/usage"},
-	"kvs/route":               {"metrics/format"},
+	"kvs/route":               {"metrics/format", "workload"},
 	"kvs/server":              {"kvs", "kvs/certs", "kvs/engine", "kvs/node", "kvs/service", "kvs/wire", "metrics", "metrics/format", "metrics/usage"},
 	"kvs/server/kvsserver":    {"kvs/server"},
 	"kvs/service":             {"kvs", "kvs/route", "metrics"},

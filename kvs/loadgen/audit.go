@@ -49,7 +49,7 @@ type auditedWrite struct{ number, version uint32 }
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
 	longest := 2*c.WarmUp + c.Window + auditSpan
 	a := &audited{origin: time.Now(), tick: longest>>32 + 1}
-	keys := newKeys(c.KeyPrefix)
+	keys := newKeys(c.keys())
 	for _, rank := range plan.Sample(secret, each) {
 		id := plan.Key(rank)
 		_, hash := keys.key(id)

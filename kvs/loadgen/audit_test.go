@@ -57,7 +57,7 @@ func TestAuditedKeys(t *testing.T) {
 	for i, id := range a.ids {
 		number[id] = i
 	}
-	keys := newKeys(c.KeyPrefix)
+	keys := newKeys(c.keys())
 	for id := range uint64(100_000) {
 		_, hash := keys.key(id)
 		got, ok := a.find(hash)

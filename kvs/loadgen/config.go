@@ -125,8 +125,12 @@ func (c Config) Validate() error {
 
 // router returns the router, which is the same for every client and phase of a run.
 func (c Config) router(plan *workload.Plan) (route.Router, error) {
-	return route.New(c.Router, c.Servers(), route.PopularityOf(c.KeyPrefix, plan.Popular()))
+	keys := c.keys()
+	return route.New(c.Router, c.Servers(), keys.Popularity(plan.Popular()))
 }
+
+// keys returns the keys of the records.
+func (c Config) keys() route.Keys { return route.NewKeys(c.Workload, c.KeyPrefix) }
 
 // perOp bounds the bytes of an operation in a request and in a reply.
 func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID + 8 }

@@ -64,7 +64,7 @@ func New(c Config) (*Generator, error) {
 	}
 	latency, recorders := latency.NewCollector(c.Workers, c.Servers())
 	g := &Generator{config: c, latency: latency}
-	table := newKeyTable(c.KeyPrefix, c.Workload.Records)
+	table := newKeyTable(c.keys(), c.Workload.Records)
 	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {
 		return nil, err
 	}

@@ -12,23 +12,20 @@ import (
 	"kvlab/workload"
 )
 
-// keys writes record ids as keys: a prefix, then the id in decimal. It belongs
-// to one goroutine.
+// keys makes the keys of records in a buffer. It belongs to one goroutine.
 type keys struct {
-	buf    [kvs.MaxKeyLen]byte
+	buf    [kvs.MaxKeyLen]byte // begins with the prefix
 	prefix int
+	of     route.Keys
 }
 
-func newKeys(prefix string) (k keys) {
-	k.prefix = copy(k.buf[:], prefix)
+func newKeys(of route.Keys) (k keys) {
+	k.of, k.prefix = of, copy(k.buf[:], of.Prefix)
 	return k
 }
 
 // key returns a record's key, which is valid until the next call, and its route.Hash.
-func (k *keys) key(id uint64) (key []byte, hash uint64) {
-	key = strconv.AppendUint(k.buf[:k.prefix], id, 10)
-	return key, route.Hash(key)
-}
+func (k *keys) key(id uint64) (key []byte, hash uint64) { return k.of.Append(k.buf[:0], id) }
 
 // keyTable makes the keys of records whose ids have at most eight digits. A thousand
 // ids share their leading digits and the hash state after them: each id adds three
@@ -57,22 +54,22 @@ type idPrefix struct {
 const firstLongID = 100_000_000
 
 // newKeyTable returns the keys of ids below records, or nil if some are too long.
-func newKeyTable(prefix string, records uint64) *keyTable {
+func newKeyTable(of route.Keys, records uint64) *keyTable {
 	if records > firstLongID {
 		return nil
 	}
-	n := &keyTable{prefix: []byte(prefix), prefixes: make([]idPrefix, 999+(max(records, 1000)+999)/1000)}
+	n := &keyTable{prefix: []byte(of.Prefix), prefixes: make([]idPrefix, 999+(max(records, 1000)+999)/1000)}
 	for i := range n.suffixes {
 		n.suffixes[i] = uint32(packDigits([]byte(strconv.Itoa(1000 + i)[1:])))
 	}
-	keys := newKeys(prefix)
+	keys := newKeys(of)
 	for i := range n.prefixes {
 		id, omitted := uint64(i), 0 // and the number of its digits that are in the suffix
 		if i >= 1000 {
 			id, omitted = id-999, 3
 		}
 		key, hash := keys.key(id)
-		digits := key[len(prefix):]
+		digits := key[len(of.Prefix):]
 		for shift := 16; i < 1000 && shift >= 0; shift -= 8 {
 			hash = route.HashWithout(hash, byte(n.suffixes[i]>>shift))
 		}
@@ -118,8 +115,10 @@ const recordedEach = 4
 // without a launcher the seed.
 func (g *Generator) record(plan *workload.Plan) {
 	var names []string
+	keys := newKeys(g.config.keys())
 	for _, rank := range plan.Sample(cmp.Or(g.Secret, g.config.Workload.Seed), recordedEach) {
-		names = append(names, g.config.KeyPrefix+strconv.FormatUint(plan.Key(rank), 10))
+		key, _ := keys.key(plan.Key(rank))
+		names = append(names, string(key))
 	}
 	slices, recorders := history.New(g.config.Index, g.config.Workers, names)
 	g.slices = slices

@@ -31,7 +31,7 @@ func TestKeys(t *testing.T) {
 		ids = append(ids, random.Uint64()>>random.IntN(64))
 	}
 	for _, prefix := range []string{"", "user", strings.Repeat("p", kvs.MaxKeyLen-longestID)} {
-		k := newKeys(prefix)
+		k := newKeys(route.Keys{Prefix: prefix})
 		for _, id := range ids {
 			want := prefix + strconv.FormatUint(id, 10)
 			key, hash := k.key(id)

@@ -23,7 +23,7 @@ func TestKeyTable(t *testing.T) {
 		prefix  string
 		records uint64
 	}{{"", 1}, {"", 999}, {"", 1000}, {"", 1001}, {"", 1_000_000}, {"user", 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 12_345}, {"u", firstLongID}} {
-		n := newKeyTable(test.prefix, test.records)
+		n := newKeyTable(route.Keys{Prefix: test.prefix}, test.records)
 		all := make([]uint64, min(test.records, 1_000_000))
 		for i := range all {
 			all[i] = uint64(i)
@@ -39,7 +39,7 @@ func TestKeyTable(t *testing.T) {
 			checkNames(t, n, test.prefix, ids)
 		}
 	}
-	if newKeyTable("", firstLongID+1) != nil {
+	if newKeyTable(route.Keys{}, firstLongID+1) != nil {
 		t.Error("names for ids of nine digits")
 	}
 }

@@ -56,7 +56,7 @@ func cached(_ *worker, c driver.Conn) driver.Conn {
 // these that is on the same server, and hides that.
 func otherKeys(other func(at, n int) int) func(*worker, driver.Conn) driver.Conn {
 	return func(w *worker, c driver.Conn) driver.Conn {
-		k := newKeys("")
+		k := newKeys(route.Keys{})
 		of := make(map[int][]string) // by server
 		for id := range uint64(1000) {
 			if key, hash := k.key(id); id >= 100 {

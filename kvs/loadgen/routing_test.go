@@ -28,7 +28,8 @@ func newRouted(t *testing.T, change func(*Config)) routed {
 	}
 	var r routed
 	var hashes, shares []uint64
-	for hash, share := range route.PopularityOf(c.KeyPrefix, plan.Popular()) {
+	form := c.keys()
+	for hash, share := range form.Popularity(plan.Popular()) {
 		hashes, shares = append(hashes, hash), append(shares, share)
 	}
 	r.known = func(yield func(uint64, uint64) bool) {
@@ -38,7 +39,7 @@ func newRouted(t *testing.T, change func(*Config)) routed {
 			}
 		}
 	}
-	keys := newKeys(c.KeyPrefix)
+	keys := newKeys(c.keys())
 	for rank := range c.Workload.Records {
 		_, hash := keys.key(plan.Key(rank))
 		r.hashes = append(r.hashes, hash)
@@ -212,7 +213,7 @@ func TestBalancedGoldenVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			keys, owners := newKeys(c.KeyPrefix), make([]byte, 10_000)
+			keys, owners := newKeys(c.keys()), make([]byte, 10_000)
 			for id := range owners {
 				owners[id] = "0123456789abcdef"[router.Server(keys.key(uint64(id)))]
 			}

@@ -53,7 +53,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
 		source:   plan.Source(c.Index, id),
-		keys:     newKeys(c.KeyPrefix),
+		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
 		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},

@@ -5,27 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 )
 
 // Popularity yields the Hash of each key with a known popularity, the most popular
 // first, and its share of all operations in units of 1/WholeShare. It yields the same
 // sequence every time. Other keys have the rest of WholeShare.
 type Popularity = iter.Seq2[uint64, uint64]
-
-// PopularityOf returns the Popularity of records, given their ids and shares. A record's
-// key is the prefix and its decimal id.
-func PopularityOf(prefix string, records iter.Seq2[uint64, uint64]) Popularity {
-	return func(yield func(hash, share uint64) bool) {
-		key := []byte(prefix)
-		for id, share := range records {
-			key = strconv.AppendUint(key[:len(prefix)], id, 10)
-			if !yield(Hash(key), share) {
-				return
-			}
-		}
-	}
-}
 
 // WholeShare is the share of all operations.
 const WholeShare = 1 << 48

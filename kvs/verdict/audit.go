@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/workload"
@@ -23,7 +24,7 @@ type auditor struct {
 	found   metrics.Audit
 	plan    *workload.Plan
 	secret  uint64
-	prefix  string
+	keys    route.Keys
 	records []metrics.AuditRecord // by client
 	bounds  []*metrics.ClockOffsetBounds
 	writes  [][]write // by key
@@ -58,7 +59,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 		if len(a.writes[i]) > 0 {
 			a.found.Written++
 		}
-		key := a.prefix + strconv.FormatUint(a.plan.Key(rank), 10)
+		key, _ := a.keys.Append(nil, a.plan.Key(rank))
 		if values[i] == nil {
 			a.fail("key %s was not read", key)
 		} else if why := a.judge(*values[i], a.writes[i]); why != "" {
@@ -76,7 +77,7 @@ func (a *auditor) fail(layout string, args ...any) {
 
 // gather takes what the records are judged by; it says what is missing.
 func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string {
-	config, _, prefix, err := workOf(run.Workload)
+	config, _, keys, err := workOf(run.Workload)
 	if err == nil {
 		a.plan, err = workload.New(config)
 	}
@@ -86,7 +87,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 	if err != nil {
 		return err.Error()
 	}
-	a.prefix = prefix
+	a.keys = keys
 	for i, node := range run.Clients() {
 		at := slices.IndexFunc(records, func(r metrics.AuditRecord) bool { return r.Client == i })
 		if at < 0 {

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"kvlab/kvs/route"
 	"kvlab/metrics"
@@ -39,10 +38,11 @@ type topRecord struct {
 	cellShare float64 // that of all keys of its server in its cell
 }
 
-// workOf returns the configuration of the operations, the router and the prefix of the
-// keys that the flags of a run set.
-func workOf(flags map[string]string) (config workload.Config, router, prefix string, err error) {
+// workOf returns the configuration of the operations, the router and the keys that the
+// flags of a run set.
+func workOf(flags map[string]string) (config workload.Config, router string, keys route.Keys, err error) {
 	config, router = workload.DefaultConfig(), route.Names[0]
+	prefix := ""
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	config.Define(fs)
 	fs.StringVar(&router, "router", router, "")
@@ -50,17 +50,17 @@ func workOf(flags map[string]string) (config workload.Config, router, prefix str
 	for name, value := range flags {
 		if fs.Lookup(name) != nil && value != "" {
 			if err := fs.Set(name, value); err != nil {
-				return config, router, prefix, fmt.Errorf("-%s %s: %w", name, value, err)
+				return config, router, keys, fmt.Errorf("-%s %s: %w", name, value, err)
 			}
 		}
 	}
-	return config, router, prefix, nil
+	return config, router, route.NewKeys(config, prefix), nil
 }
 
 // expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
 // records.
 func expect(flags map[string]string, servers int) (*expectation, error) {
-	config, router, prefix, err := workOf(flags)
+	config, router, keys, err := workOf(flags)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	if plan.Sequential() {
 		return e, nil
 	}
-	hot, err := findHot(plan, router, prefix, servers, config.Records)
+	hot, err := findHot(plan, router, keys, servers, config.Records)
 	if err != nil {
 		return nil, err
 	}
@@ -100,16 +100,16 @@ type hotRecord struct {
 	server int
 }
 
-func findHot(plan *workload.Plan, router, prefix string, servers int, records uint64) (hotRecords, error) {
+func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, records uint64) (hotRecords, error) {
 	h := hotRecords{records: make([]hotRecord, 0, min(workload.KnownRanks, records)), all: records <= workload.KnownRanks, rest: 1}
-	by, err := route.New(router, servers, route.PopularityOf(prefix, plan.Popular()))
+	by, err := route.New(router, servers, keys.Popularity(plan.Popular()))
 	if err != nil {
 		return h, err
 	}
-	key := []byte(prefix)
+	var key []byte
 	for id, share := range plan.Popular() {
-		key = strconv.AppendUint(key[:len(prefix)], id, 10)
-		hash := route.Hash(key)
+		var hash uint64
+		key, hash = keys.Append(key[:0], id)
 		h.records = append(h.records, hotRecord{hash, share, by.Server(key, hash)})
 		h.rest -= fraction(share)
 	}
