@@ -16,8 +16,10 @@ const Headroom = 32
 //	kind  1 byte
 //	klen  1 byte
 //	key   klen bytes
-//	vlen  uvarint  } if the kind writes
+//	vlen  uvarint  } if the kind carries a value
 //	value          }
+//
+// The value of a scan is its limit, a uvarint.
 //
 // The zero Batch is empty and ready to use. A Batch has one owner at a time.
 type Batch struct {
@@ -44,13 +46,22 @@ func (b *Batch) Size() int { return max(len(b.buf)-Headroom, 0) }
 // MaxKeyLen.
 func (b *Batch) Get(key []byte) { b.key(Get, key) }
 
-// Append appends an operation of a kind that Writes with a copy of value.
+// Delete appends a Delete of key.
+func (b *Batch) Delete(key []byte) { b.key(Delete, key) }
+
+// Scan appends a Scan or a ScanPart from key on, of 1 to MaxScan pairs.
+func (b *Batch) Scan(kind Kind, key []byte, limit int) {
+	var value [binary.MaxVarintLen64]byte
+	b.Append(kind, key, value[:binary.PutUvarint(value[:], uint64(limit))])
+}
+
+// Append appends an operation of a kind that Carries a value with a copy of it.
 func (b *Batch) Append(kind Kind, key, value []byte) {
 	copy(b.Reserve(kind, key, len(value)), value)
 }
 
-// Reserve appends an operation of a kind that Writes, and returns the n bytes of its
-// value for the caller to fill before the batch is used.
+// Reserve appends an operation of a kind that Carries a value, and returns the n bytes of
+// its value for the caller to fill before the batch is used.
 func (b *Batch) Reserve(kind Kind, key []byte, n int) []byte {
 	b.key(kind, key)
 	b.buf = binary.AppendUvarint(b.buf, uint64(n))
@@ -168,7 +179,7 @@ func (o *Ops) one(op *Op) error {
 	}
 	op.Kind, op.Key, op.Value = kind, rest[:klen:klen], nil
 	rest = rest[klen:]
-	if kind.Writes() {
+	if kind.Carries() {
 		vlen, size := binary.Uvarint(rest)
 		if size <= 0 || vlen > MaxValueLen || uint64(len(rest)-size) < vlen {
 			return o.broken("value")
@@ -176,6 +187,11 @@ func (o *Ops) one(op *Op) error {
 		end := size + int(vlen)
 		op.Value = rest[size:end:end]
 		rest = rest[end:]
+		if kind.Scans() {
+			if limit, size := binary.Uvarint(op.Value); size <= 0 || size != len(op.Value) || limit-1 >= MaxScan {
+				return o.broken("limit of a scan")
+			}
+		}
 	}
 	o.rest = rest
 	o.left--

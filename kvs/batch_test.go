@@ -44,7 +44,7 @@ func TestBatchRoundTrip(t *testing.T) {
 	random := kvstest.NewRandom(t)
 	var sent, got kvs.Batch // used again and again
 	for _, n := range []int{0, 1, 2, 255, 256, 257, 1000, 3} {
-		ops := kvstest.RandomOps(random, n)
+		ops := kvstest.RandomOps(random, n, kvs.Kinds)
 		sent.Reset()
 		kvstest.Fill(&sent, ops)
 		body := sent.Frame()[kvs.Headroom:]
@@ -135,7 +135,14 @@ func TestMalformedBatch(t *testing.T) {
 		{"kind alone", []byte{0}, 1},
 		{"empty key", []byte{byte(kvs.Get), 0}, 1},
 		{"empty key with value", []byte{byte(kvs.Put), 0, 1, 'v'}, 1},
-		{"unknown kind", []byte{3, 1, 'k'}, 1},
+		{"unknown kind", []byte{kvs.Kinds, 1, 'k'}, 1},
+		{"delete with a value", []byte{byte(kvs.Delete), 1, 'k', 0}, 1},
+		{"scan without a limit", []byte{byte(kvs.Scan), 1, 'k'}, 1},
+		{"scan with an empty limit", []byte{byte(kvs.Scan), 1, 'k', 0}, 1},
+		{"scan of no pair", []byte{byte(kvs.Scan), 1, 'k', 1, 0}, 1},
+		{"scan of too many pairs", []byte{byte(kvs.ScanPart), 1, 'k', 3, 0x81, 0x80, 0x04}, 1},
+		{"scan whose limit breaks off", []byte{byte(kvs.Scan), 1, 'k', 1, 0x80}, 1},
+		{"scan whose limit has bytes behind it", []byte{byte(kvs.Scan), 1, 'k', 2, 1, 1}, 1},
 		{"kind 255", []byte{255, 1, 'k', 0}, 1},
 		{"key breaks off", []byte{byte(kvs.Get), 3, 'k', 'k'}, 1},
 		{"no value length", []byte{byte(kvs.Put), 1, 'k'}, 1},
@@ -166,7 +173,9 @@ func TestTruncatedBatch(t *testing.T) {
 		{Kind: kvs.Get, Key: []byte("alpha")},
 		{Kind: kvs.Put, Key: []byte("b"), Value: bytes.Repeat([]byte("v"), 200)},
 		{Kind: kvs.ReadModifyWrite, Key: []byte("gamma"), Value: []byte{}},
-		{Kind: kvs.Get, Key: []byte("delta")},
+		{Kind: kvs.Delete, Key: []byte("delta")},
+		{Kind: kvs.ScanPart, Key: []byte("epsilon"), Value: []byte{100}},
+		{Kind: kvs.Get, Key: []byte("zeta")},
 	}
 	var b kvs.Batch
 	kvstest.Fill(&b, ops)
@@ -186,7 +195,7 @@ func FuzzOps(f *testing.F) {
 	random := kvstest.NewRandom(f)
 	for n := range 4 {
 		var b kvs.Batch
-		kvstest.Fill(&b, kvstest.RandomOps(random, n))
+		kvstest.Fill(&b, kvstest.RandomOps(random, n, kvs.Kinds))
 		f.Add(b.Frame()[kvs.Headroom:], uint16(n))
 	}
 	f.Add([]byte{byte(kvs.Put), 1, 'k', 0x80, 0x00}, uint16(1)) // a length in more bytes than it needs

@@ -5,7 +5,8 @@ package kvs
 type Engine interface {
 	// Apply executes ops in order and appends one result for each to reply, which the
 	// caller has Reset: Found or Missing for a Get and a ReadModifyWrite, Stored for a
-	// Put. It copies the keys and values that it keeps.
+	// Put and an Insert, Removed or Missing for a Delete, and the pairs of a scan. It
+	// copies the keys and values that it keeps. The caller sends it no kind that it lacks.
 	Apply(ops []Op, reply *Reply)
 
 	// Len returns the number of keys; exact while no goroutine writes.

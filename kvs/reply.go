@@ -12,8 +12,8 @@ import (
 // operation a uvarint:
 //
 //	0      the key was not found
-//	1      a Put stored its value
-//	2+2n   a value of n bytes was found; it follows
+//	1      a Put or an Insert stored its value, or a Delete removed its key
+//	2+2n   a value of n bytes was found, or the pairs of a scan; it follows
 //	3+2i   a value was found; it equals number i of those sent in full (from 0); with Dedup
 //
 // The zero Reply is empty. Reset is called before the first result, and again after
@@ -156,22 +156,30 @@ func (r *Reply) Missing() {
 	r.Misses++
 }
 
-// Stored appends the result of a Put.
+// Stored appends the result of a Put or an Insert.
 func (r *Reply) Stored() {
 	r.buf = append(r.buf, codeStored)
 	r.n++
 }
 
-// Answer appends the result of an operation of a kind. old is the key's previous value; ok
-// is false if there was none.
+// Removed appends the result of a Delete that found its key.
+func (r *Reply) Removed() {
+	r.Stored()
+	r.Hits++
+}
+
+// Answer appends the result of an operation of a kind, but of no scan. old is the key's
+// previous value; ok is false if there was none.
 func (r *Reply) Answer(kind Kind, old []byte, ok bool) {
 	switch {
-	case !kind.Reads():
+	case kind.Writes() && !kind.Reads():
 		r.Stored()
-	case ok:
-		r.Found(old)
-	default:
+	case !ok:
 		r.Missing()
+	case kind == Delete:
+		r.Removed()
+	default:
+		r.Found(old)
 	}
 }
 
@@ -213,8 +221,8 @@ type Results struct {
 // Result is one operation's outcome.
 type Result struct {
 	Value []byte // refers to the reply
-	Found bool   // the operation read, and the key had a value
-	Read  bool   // false for a Put
+	Found bool   // the operation read, and the key had a value; or it scanned
+	Read  bool   // false for a Put, an Insert, and a Delete that removed its key
 }
 
 // Next returns the next result. The error wraps ErrMalformed: there is none left, it is

@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Counts are exact numbers of operations. On a client an operation counts when
@@ -11,31 +12,35 @@ type Counts struct {
 	Gets             uint64 `json:"gets"`
 	Puts             uint64 `json:"puts"`
 	ReadModifyWrites uint64 `json:"read_modify_writes"`
-	Hits             uint64 `json:"hits"`   // operations that read and found their key
-	Misses           uint64 `json:"misses"` // operations that read and did not
-	Calls            uint64 `json:"calls"`  // RPCs that carried these operations
+	Inserts          uint64 `json:"inserts,omitempty"`
+	Deletes          uint64 `json:"deletes,omitempty"`
+	Scans            uint64 `json:"scans,omitempty"`
+	ScanParts        uint64 `json:"scan_parts,omitempty"` // a scan's further calls: the scan is one operation, and asks every server
+	Hits             uint64 `json:"hits"`                 // operations that read or deleted, and found their key; and all scans
+	Misses           uint64 `json:"misses"`               // operations that read or deleted, and did not
+	Calls            uint64 `json:"calls"`                // RPCs that carried these operations
 }
 
 // KindNames are the names of the kinds of operation, in the order of ByKind,
 // which is that of kvs.Kind.
-var KindNames = [...]string{"get", "put", "read-modify-write"}
+var KindNames = [...]string{"get", "put", "read-modify-write", "insert", "delete", "scan", "scan-part"}
+
+// OpKinds is how many kinds are operations. The last, a part of a scan, is none.
+const OpKinds = len(KindNames) - 1
 
 // ByKind returns the number of operations of each kind.
 func (c Counts) ByKind() [len(KindNames)]uint64 {
-	return [...]uint64{c.Gets, c.Puts, c.ReadModifyWrites}
+	return [...]uint64{c.Gets, c.Puts, c.ReadModifyWrites, c.Inserts, c.Deletes, c.Scans, c.ScanParts}
 }
 
 // CountsOf returns the counts with ops operations of each kind.
 func CountsOf(ops [len(KindNames)]uint64, hits, misses, calls uint64) Counts {
-	return Counts{Gets: ops[0], Puts: ops[1], ReadModifyWrites: ops[2], Hits: hits, Misses: misses, Calls: calls}
+	return Counts{ops[0], ops[1], ops[2], ops[3], ops[4], ops[5], ops[6], hits, misses, calls}
 }
 
-// Ops is the number of operations of every kind.
-func (c Counts) Ops() (n uint64) {
-	for _, ops := range c.ByKind() {
-		n += ops
-	}
-	return n
+// Ops is the number of operations. The parts of a scan are one.
+func (c Counts) Ops() uint64 {
+	return c.Gets + c.Puts + c.ReadModifyWrites + c.Inserts + c.Deletes + c.Scans
 }
 
 // PerCall is the mean number of operations of a call; 0 without one.
@@ -48,24 +53,36 @@ func (c Counts) Add(d Counts) Counts { return c.plus(d, 1) }
 // same counters.
 func (c Counts) Sub(d Counts) Counts { return c.plus(d, math.MaxUint64) }
 
-// plus returns c and times as many of d, modulo 2^64, so that MaxUint64 is minus one.
+// plus returns c and times as many of d, modulo 2^64, so that MaxUint64 is minus one. It
+// runs for every call.
 func (c Counts) plus(d Counts, times uint64) Counts {
-	ops, more := c.ByKind(), d.ByKind()
-	for k := range ops {
-		ops[k] += times * more[k]
-	}
-	return CountsOf(ops, c.Hits+times*d.Hits, c.Misses+times*d.Misses, c.Calls+times*d.Calls)
+	c.Gets += times * d.Gets
+	c.Puts += times * d.Puts
+	c.ReadModifyWrites += times * d.ReadModifyWrites
+	c.Inserts += times * d.Inserts
+	c.Deletes += times * d.Deletes
+	c.Scans += times * d.Scans
+	c.ScanParts += times * d.ScanParts
+	c.Hits += times * d.Hits
+	c.Misses += times * d.Misses
+	c.Calls += times * d.Calls
+	return c
 }
 
-// KindText lists the number of operations of each kind: "3 get, 4 put".
-func (c Counts) KindText() (text string) {
+// FirstKinds are the kinds that are shown even without an operation of them, as in earlier
+// releases.
+const FirstKinds = 3
+
+// KindText lists the number of operations of each kind that is shown: "3 get, 4 put, 0
+// read-modify-write".
+func (c Counts) KindText() string {
+	var texts []string
 	for k, n := range c.ByKind() {
-		if k > 0 {
-			text += ", "
+		if k < FirstKinds || n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s", n, KindNames[k]))
 		}
-		text += fmt.Sprintf("%d %s", n, KindNames[k])
 	}
-	return text
+	return strings.Join(texts, ", ")
 }
 
 // Bytes is what calls carried, without frame headers.

@@ -8,10 +8,15 @@ const (
 	Read            Kind = iota
 	Update               // replaces the record's value
 	ReadModifyWrite      // reads the record, then replaces its value
+	Insert               // adds a record
+	Delete               // removes the record
+	Scan                 // reads the record and those with the next larger keys
+
+	Kinds = iota // their number
 )
 
 // kindNames are the names of the kinds.
-var kindNames = [...]string{"read", "update", "read-modify-write"}
+var kindNames = [Kinds]string{"read", "update", "read-modify-write", "insert", "delete", "scan"}
 
 // String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }

@@ -25,14 +25,19 @@ func RandomBytes(random *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-// RandomOps is n operations of all kinds and lengths; one value in 100 is long.
-func RandomOps(random *rand.Rand, n int) []kvs.Op {
+// RandomOps is n operations of the kinds below end, of all lengths; one value in 100 is
+// long.
+func RandomOps(random *rand.Rand, n int, end kvs.Kind) []kvs.Op {
 	ops := make([]kvs.Op, n)
 	for i := range ops {
 		op := &ops[i]
-		op.Kind = kvs.Kind(random.IntN(kvs.Kinds))
+		op.Kind = kvs.Kind(random.IntN(int(end)))
 		op.Key = RandomBytes(random, 1+random.IntN(kvs.MaxKeyLen))
-		if !op.Kind.Writes() {
+		if !op.Kind.Carries() {
+			continue
+		}
+		if op.Kind.Scans() {
+			op.Value = binary.AppendUvarint(nil, 1+random.Uint64N(kvs.MaxScan))
 			continue
 		}
 		size := random.IntN(300)
@@ -50,6 +55,10 @@ func Fill(b *kvs.Batch, ops []kvs.Op) {
 		switch {
 		case op.Kind == kvs.Get:
 			b.Get(op.Key)
+		case op.Kind == kvs.Delete:
+			b.Delete(op.Key)
+		case op.Kind.Scans() && i%3 == 0:
+			b.Scan(op.Kind, op.Key, op.Limit())
 		case i%2 == 0:
 			b.Append(op.Kind, op.Key, op.Value)
 		default:

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -44,9 +45,15 @@ func TestKeys(t *testing.T) {
 
 // A workload's kind of operation converts to the store's.
 func TestKindsNumberedAlike(t *testing.T) {
-	for of, want := range map[workload.Kind]kvs.Kind{workload.Read: kvs.Get, workload.Update: kvs.Put, workload.ReadModifyWrite: kvs.ReadModifyWrite} {
+	for of, want := range map[workload.Kind]kvs.Kind{
+		workload.Read: kvs.Get, workload.Update: kvs.Put, workload.ReadModifyWrite: kvs.ReadModifyWrite,
+		workload.Insert: kvs.Insert, workload.Delete: kvs.Delete, workload.Scan: kvs.Scan,
+	} {
 		if kvs.Kind(of) != want {
 			t.Errorf("%d is %s, want %s", of, kvs.Kind(of), want)
 		}
+	}
+	if workload.Kinds != metrics.OpKinds {
+		t.Errorf("workloads have %d kinds, records %d", workload.Kinds, metrics.OpKinds)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // expectation is what a run's flags predict for its operations.
 type expectation struct {
-	metrics.Skew                                 // what is known before the run
-	kinds        [len(metrics.KindNames)]float64 // their shares of all operations, 0 to 1
+	metrics.Skew         // what is known before the run
+	kinds        kindLaw // their shares of all operations, 0 to 1
 
 	// cells are the shares of all operations by server and key group; nil where
 	// operations are not drawn independently.
@@ -57,6 +57,9 @@ func workOf(flags map[string]string) (config workload.Config, router string, key
 	return config, router, route.NewKeys(config, prefix), nil
 }
 
+// kindLaw has a number for each kind, in the order of metrics.KindNames.
+type kindLaw [len(metrics.KindNames)]float64
+
 // expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
 // records.
 func expect(flags map[string]string, servers int) (*expectation, error) {
@@ -69,8 +72,10 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 		return nil, err
 	}
 	e := &expectation{
-		Skew:  metrics.Skew{Law: config.Flags(), Router: router, Records: config.Records},
-		kinds: [...]float64{plan.Share(workload.Read), plan.Share(workload.Update), plan.Share(workload.ReadModifyWrite)},
+		Skew: metrics.Skew{Law: config.Flags(), Router: router, Records: config.Records},
+	}
+	for kind := range workload.Kind(workload.Kinds) {
+		e.kinds[kind] = plan.Share(kind) // the workload's kinds have the same order
 	}
 	if plan.Sequential() {
 		return e, nil

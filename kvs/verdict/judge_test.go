@@ -34,7 +34,7 @@ func goodRun() *judged {
 		s.Peers[i].Load = metrics.Counts{Gets: 1, Puts: 1, Hits: 1}
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: name, Role: metrics.Client, Summary: s})
 	}
-	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 2, TopShare: 0.5}, kinds: [3]float64{0.93, 0.05, 0.02},
+	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 2, TopShare: 0.5}, kinds: kindLaw{0.93, 0.05, 0.02},
 		cells: [][]float64{{0.25, 0.25}, {0.25, 0.25}}}
 	return run
 }

@@ -83,9 +83,12 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 			done = done.Sub(peer.Load).Sub(peer.Audit)
 		}
 	}
-	for k, n := range done.ByKind() {
+	kinds := done.ByKind()
+	for k, n := range kinds[:metrics.OpKinds] {
 		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
-		shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
+		if k < metrics.FirstKinds || share != (metrics.Share{}) {
+			shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
+		}
 	}
 	return shares, float64(done.Ops())
 }

@@ -55,7 +55,7 @@ func witnessed() *judged {
 			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s"}},
 			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
 	}
-	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: [3]float64{0.9, 0.1, 0}}
+	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: kindLaw{0.9, 0.1, 0}}
 	return run
 }
 

@@ -26,7 +26,7 @@ func TestJudgeWorkload(t *testing.T) {
 		{"a record not loaded", func(s []*metrics.Summary, e *expectation) { e.Records = 3 }, "2 of 3 records were loaded"},
 		{"a key astray", func(s []*metrics.Summary, e *expectation) { s[1].Seen.Records = 2 }, "2 keys are stored where 1 were loaded"},
 		{"a key gone", func(s []*metrics.Summary, e *expectation) { s[0].Seen.Records = 0 }, "0 keys are left of 1"},
-		{"no puts expected", func(s []*metrics.Summary, e *expectation) { e.kinds = [3]float64{0.98, 0, 0.02} }, "4.455 % puts where -theta 1 has 0.000 %"},
+		{"no puts expected", func(s []*metrics.Summary, e *expectation) { e.kinds = kindLaw{0.98, 0, 0.02} }, "4.455 % puts where -theta 1 has 0.000 %"},
 		{"another router", func(s []*metrics.Summary, e *expectation) { e.cells = [][]float64{{0.45, 0.45}, {0.05, 0.05}} }, "random routing"},
 		{"another theta", func(s []*metrics.Summary, e *expectation) { e.cells = [][]float64{{0.1, 0.4}, {0.1, 0.4}} }, "wrong theta?"},
 		{"constant values", func(s []*metrics.Summary, e *expectation) {

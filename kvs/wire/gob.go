@@ -157,10 +157,12 @@ func (s gobServer) translate(batch *kvs.Batch) error {
 			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
 		}
 		switch kind := kvs.Kind(op.Kind); {
-		case kind.Writes():
+		case kind.Carries():
 			batch.Append(kind, []byte(op.Key), []byte(op.Value))
 		case kind == kvs.Get:
 			batch.Get([]byte(op.Key))
+		case kind == kvs.Delete:
+			batch.Delete([]byte(op.Key))
 		default:
 			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
 		}

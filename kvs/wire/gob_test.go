@@ -88,7 +88,7 @@ func TestGobMalformedBatch(t *testing.T) {
 		{"no key", one(gobOp{})},
 		{"long key", one(gobOp{Key: strings.Repeat("k", kvs.MaxKeyLen+1)})},
 		{"long value", one(gobOp{Key: "k", Kind: uint8(kvs.Put), Value: strings.Repeat("v", kvs.MaxValueLen+1)})},
-		{"unknown kind", one(gobOp{Key: "k", Kind: 3})},
+		{"unknown kind", one(gobOp{Key: "k", Kind: kvs.Kinds})},
 		{"two operations in a frame of one", gobMessage(t, gobBatch{Ops: []gobOp{{Key: "k"}, {Key: "k"}}})},
 		{"a byte more", append(one(gobOp{Key: "k"}), 0)},
 		{"a byte less", one(gobOp{Key: "k"})[:20]},

@@ -82,7 +82,7 @@ func roundTrip(t *testing.T, d driver.Driver) {
 	conn, random := Dial(t, d, 0), kvstest.NewRandom(t)
 	model := make(map[string]kvs.Result)
 	for range 50 {
-		ops := kvstest.RandomOps(random, 1+random.IntN(300))
+		ops := kvstest.RandomOps(random, 1+random.IntN(300), kvs.Delete)
 		for i := range ops {
 			ops[i].Key = fmt.Appendf(nil, "key%d", random.IntN(100))
 		}
