@@ -71,11 +71,12 @@ func DefaultOptions() Options {
 
 // Use is how a client will use a driver.
 type Use struct {
-	Shared        bool   // several workers send on a connection
-	CallsUnderWay int    // on a connection, at most
-	Records       uint64 // a hint for the engine of InProcess
-	Router        string // its name
-	Owners        string // its route.Fingerprint
+	Shared        bool       // several workers send on a connection
+	CallsUnderWay int        // on a connection, at most
+	Records       uint64     // a hint for the engine of InProcess
+	Router        string     // its name
+	Owners        string     // its route.Fingerprint
+	Kinds         []kvs.Kind // of its operations; a server without one of them refuses the client
 }
 
 // The sizes that bound a client's batches, in bytes.

@@ -100,6 +100,44 @@ func TestServerError(t *testing.T) {
 	}
 }
 
+// A server whose engine lacks a kind of the client's refuses it in one line, as an engine
+// in the process does.
+func TestKindRefused(t *testing.T) {
+	row, err := engine.Find("syncmap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := service.New(engine.NewSyncMap())
+	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}, CheckKinds: row.CheckKinds}
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, e, false) }).Addr().String()
+	connect := map[string]func([]kvs.Kind) error{
+		driver.TCP: func(kinds []kvs.Kind) error {
+			conn, _, err := dialing(t, addr, driver.Use{Kinds: kinds}).Dial(t.Context(), 0, 0)
+			if err == nil {
+				conn.Close()
+			}
+			return err
+		},
+		driver.InProcess: func(kinds []kvs.Kind) error {
+			o := driver.DefaultOptions()
+			o.Transport, o.Engine = driver.InProcess, row.Name
+			return o.Validate(driver.Use{Kinds: kinds})
+		},
+	}
+	for name, connect := range connect {
+		if err := connect([]kvs.Kind{kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		err := connect([]kvs.Kind{kvs.Get, kvs.Scan, kvs.ScanPart})
+		if err == nil || !strings.Contains(err.Error(), "-engine syncmap has no scan: want one that has (") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want one line that names engine and kind", name, err)
+		}
+		if name == driver.TCP && !errors.Is(err, wire.ErrRefused) {
+			t.Errorf("error %v, want a refusal", err)
+		}
+	}
+}
+
 // A server that was restarted between the Dials of two lanes is noticed.
 func TestRestartedBetweenDials(t *testing.T) {
 	var store atomic.Pointer[service.Service]

@@ -22,7 +22,7 @@ type direct struct {
 	service *service.Service
 }
 
-func checkDirect(o Options, _ Use) error {
+func checkDirect(o Options, u Use) error {
 	row, err := engine.Find(o.Engine)
 	switch {
 	case err != nil:
@@ -32,7 +32,7 @@ func checkDirect(o Options, _ Use) error {
 	case o.Dedup && row.NoStore:
 		return fmt.Errorf("-dedup: -engine %s has one value for all keys, which would be sent once", o.Engine)
 	}
-	return nil
+	return row.CheckKinds(u.Kinds)
 }
 
 func openDirect(o Options, u Use) (Driver, error) {

@@ -46,7 +46,7 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	n.mu.Unlock()
 	w := o.Options
 	w.Placement = service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}
-	w.Shared, w.KnownInstance = n.use.Shared, instance
+	w.Shared, w.KnownInstance, w.Kinds = n.use.Shared, instance, n.use.Kinds
 	if o.Retry {
 		w.Retried = n.retried
 		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}

@@ -3,6 +3,10 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
 	"kvlab/metrics/format"
@@ -17,7 +21,8 @@ type Options struct {
 type Row struct {
 	Name        string
 	Description string
-	NoStore     bool // it keeps no keys, and measures a ceiling
+	NoStore     bool       // it keeps no keys, and measures a ceiling
+	Lacks       []kvs.Kind // it cannot execute these kinds
 
 	open func(Options) (kvs.Engine, error)
 }
@@ -25,16 +30,37 @@ type Row struct {
 // Label returns the row's name and description.
 func (r Row) Label() (name, description string) { return r.Name, r.Description }
 
+// CheckKinds returns an error that names the first of the kinds that the engine lacks, and
+// the engines that have it.
+func (r Row) CheckKinds(kinds []kvs.Kind) error {
+	for _, kind := range kinds {
+		if !slices.Contains(r.Lacks, kind) {
+			continue
+		}
+		var have []string
+		for _, other := range rows {
+			if !other.NoStore && !slices.Contains(other.Lacks, kind) {
+				have = append(have, other.Name)
+			}
+		}
+		return fmt.Errorf("-engine %s has no %s: want one that has (%s)", r.Name, kind, strings.Join(have, ", "))
+	}
+	return nil
+}
+
+// scans are the kinds that need an order of the keys.
+var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
+
 // rows are all engines, the default first.
 var rows = []Row{
-	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
-	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
-	{Name: "slab", Description: "a hash table outside of the collector's heap", open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
-	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
-	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
-	{Name: "rwmutex", Description: "one map behind a RWMutex", open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
-	{Name: "mutex", Description: "one map behind a Mutex", open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
-	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
+	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
+	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
+	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
+	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
+	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
+	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
+	{Name: "mutex", Description: "one map behind a Mutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
+	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }
 
 // Names are the engines with a store, the default first.

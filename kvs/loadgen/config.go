@@ -112,8 +112,11 @@ func (c Config) Validate() error {
 		return err
 	}
 	_, unroutable := route.New(c.Router, c.Servers(), nil)
-	_, undrawable := workload.New(c.Workload)
-	if err := cmp.Or(undrawable, workload.CheckArrivals(c.Arrivals), c.Options.Validate(c.use("")), unroutable); err != nil {
+	plan, undrawable := workload.New(c.Workload)
+	if err := cmp.Or(undrawable, workload.CheckArrivals(c.Arrivals)); err != nil {
+		return err
+	}
+	if err := cmp.Or(c.Options.Validate(c.use(plan, "")), unroutable); err != nil {
 		return err
 	}
 	if newBatchSize(c).mean > float64(c.most()) {
@@ -160,9 +163,9 @@ func (c Config) Conns() int {
 	return c.Workers
 }
 
-// use describes to the driver how the generator uses it, given the router's
+// use describes to the driver how the generator uses it, given the plan and the router's
 // Fingerprint.
-func (c Config) use(owners string) driver.Use {
+func (c Config) use(plan *workload.Plan, owners string) driver.Use {
 	conns := c.Conns()
 	return driver.Use{
 		Shared:        conns < c.Workers,
@@ -170,5 +173,20 @@ func (c Config) use(owners string) driver.Use {
 		Records:       c.Workload.Records,
 		Router:        c.Router,
 		Owners:        owners,
+		Kinds:         kindsOf(plan),
 	}
+}
+
+// kindsOf returns the kinds of all operations on a plan's records, from load to audit.
+func kindsOf(plan *workload.Plan) []kvs.Kind {
+	kinds := []kvs.Kind{kvs.Get, kvs.Put}
+	for kind := workload.ReadModifyWrite; kind < workload.Kinds; kind++ {
+		if plan.Share(kind) > 0 {
+			kinds = append(kinds, kvs.Kind(kind))
+		}
+	}
+	if plan.Share(workload.Scan) > 0 {
+		kinds = append(kinds, kvs.ScanPart)
+	}
+	return kinds
 }

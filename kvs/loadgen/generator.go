@@ -65,7 +65,7 @@ func New(c Config) (*Generator, error) {
 	latency, recorders := latency.NewCollector(c.Workers, c.Servers())
 	g := &Generator{config: c, latency: latency}
 	table := newKeyTable(c.keys(), c.Workload.Records)
-	if g.driver, err = driver.Open(c.Options, c.use(route.Fingerprint(router))); err != nil {
+	if g.driver, err = driver.Open(c.Options, c.use(plan, route.Fingerprint(router))); err != nil {
 		return nil, err
 	}
 	for i, recorder := range recorders {

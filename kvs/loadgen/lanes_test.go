@@ -43,8 +43,12 @@ func TestLanes(t *testing.T) {
 			if err := c.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Conns(); got != test.want || c.use("").Shared != (got < c.Workers) {
-				t.Errorf("%d connections, shared %t; want %d", got, c.use("").Shared, test.want)
+			plan, err := workload.New(c.Workload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, use := c.Conns(), c.use(plan, ""); got != test.want || use.Shared != (got < c.Workers) {
+				t.Errorf("%d connections, shared %t; want %d", got, use.Shared, test.want)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		return err
 	}
 	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
-	config.Null = row.NoStore
+	config.Null, config.CheckKinds = row.NoStore, row.CheckKinds
 	store, err := engine.Open(config.Engine, engine.Options{})
 	if err != nil {
 		return err

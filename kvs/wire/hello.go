@@ -38,7 +38,7 @@ import (
 // The server answers an already executed request with its first reply. An instance
 // names a store: if it changes, the client's records are lost.
 const (
-	protocol         = 5
+	protocol         = 6
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 )
@@ -165,7 +165,10 @@ func (o Options) refuse(conn net.Conn, why error) error {
 
 // objection returns the server's reason to refuse a hello, or nil.
 func (o Options) objection(h message) error {
-	features := CheckCodec(h.Codec, h.Features)
+	features, kinds := CheckCodec(h.Codec, h.Features), error(nil)
+	if o.CheckKinds != nil {
+		kinds = o.CheckKinds(h.Kinds)
+	}
 	switch {
 	case h.Protocol != protocol:
 		return fmt.Errorf("the server (%s) speaks protocol %d, the client %d: use binaries of one build", o.Node, protocol, h.Protocol)
@@ -175,6 +178,8 @@ func (o Options) objection(h message) error {
 		return fmt.Errorf("the server (%s) was started with -codec %s, the client with -codec %s", o.Node, o.Codec, h.Codec)
 	case features != nil:
 		return features
+	case kinds != nil:
+		return fmt.Errorf("the server (%s): %w", o.Node, kinds)
 	case h.Retry != (h.Session != service.Session{}):
 		return errors.New("a client with -retry names its session, and no other client does")
 	case h.Dedup && o.Null:

@@ -22,6 +22,7 @@ type Hello struct {
 	Features
 	Session   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
 	Placement service.Placement `json:"shards,omitzero"` // how it spreads the keys
+	Kinds     []kvs.Kind        `json:"kinds,omitempty"` // of its operations
 
 	// Of a server.
 	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it
@@ -64,6 +65,9 @@ type Options struct {
 	// Of a server.
 
 	Limits Limits // of each connection
+
+	// CheckKinds refuses a client of whose kinds the server lacks one; nil refuses none.
+	CheckKinds func([]kvs.Kind) error
 }
 
 // maxSocketBuffer is the largest SocketBuffer.
