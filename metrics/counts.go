@@ -47,15 +47,23 @@ func (c Counts) Ops() uint64 {
 func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
 
 // Add returns the field-wise sum of c and d.
-func (c Counts) Add(d Counts) Counts { return c.plus(d, 1) }
+func (c Counts) Add(d Counts) Counts {
+	c.accumulate(&d, 1)
+	return c
+}
 
 // Sub returns the field-wise difference of c and an earlier reading d of the
 // same counters.
-func (c Counts) Sub(d Counts) Counts { return c.plus(d, math.MaxUint64) }
+func (c Counts) Sub(d Counts) Counts {
+	c.accumulate(&d, math.MaxUint64)
+	return c
+}
 
-// plus returns c and times as many of d, modulo 2^64, so that MaxUint64 is minus one. It
-// runs for every call.
-func (c Counts) plus(d Counts, times uint64) Counts {
+// Accumulate adds d to c. It copies nothing, because it runs for every call.
+func (c *Counts) Accumulate(d *Counts) { c.accumulate(d, 1) }
+
+// accumulate adds times as many of d to c, modulo 2^64, so that MaxUint64 is minus one.
+func (c *Counts) accumulate(d *Counts, times uint64) {
 	c.Gets += times * d.Gets
 	c.Puts += times * d.Puts
 	c.ReadModifyWrites += times * d.ReadModifyWrites
@@ -66,7 +74,6 @@ func (c Counts) plus(d Counts, times uint64) Counts {
 	c.Hits += times * d.Hits
 	c.Misses += times * d.Misses
 	c.Calls += times * d.Calls
-	return c
 }
 
 // FirstKinds are the kinds that are shown even without an operation of them, as in earlier

@@ -152,10 +152,10 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	r.late = 0 // counts once per round
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts[i] = w.counts[i].Add(checked.Counts)
+	w.counts[i].Accumulate(&checked.Counts)
 	w.bytes = w.bytes.Add(checked.Bytes)
 	if window != nil {
-		w.window[i] = w.window[i].Add(checked.Counts)
+		w.window[i].Accumulate(&checked.Counts)
 		w.carried = w.carried.Add(checked.Bytes)
 		if slot, ok := window.boundary(came); ok {
 			w.boundaries[slot] += checked.Ops()

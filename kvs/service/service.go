@@ -125,7 +125,7 @@ func (c *Conn) counts() metrics.Counts {
 // count adds what a call applied.
 func (c *Conn) count(done metrics.Counts) {
 	c.mu.Lock()
-	c.done = c.done.Add(done)
+	c.done.Accumulate(&done)
 	c.mu.Unlock()
 }
 
