@@ -27,7 +27,7 @@ func benchmarkFill(b *testing.B, c Config) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := p.Source(0, 0)
+	s := p.Source(at(0, 0))
 	ops := make([]Op, 8192)
 	b.ReportAllocs()
 	for b.Loop() {

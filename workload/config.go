@@ -9,54 +9,90 @@ import (
 // sampler's fixed-point numbers.
 const MaxRecords = 1 << 40
 
-// StandardMix in Config.Reads leaves the share of reads to the workload.
+// StandardMix as the share of a kind leaves it to the workload.
 const StandardMix = -1
+
+// MaxScanLength is the maximum of Config.ScanLength.
+const MaxScanLength = 1<<16 - 1
 
 // Config determines a run's operations. DefaultConfig is its starting point.
 type Config struct {
 	Workload     string  // -workload: a workload
-	Reads        float64 // -reads: the share of reads of Mix, 0 to 1; StandardMix for other workloads
-	Distribution string  // -distribution: a distribution; "" for Zipfian
-	Zipfian      string  // -zipfian: the form of Zipfian and Latest
-	Theta        float64 // -theta: the exponent of Zipfian and Latest, above 0; YCSB's is 0.99
+	Reads        float64 // -reads: the share of reads of Mix, 0 to 1; StandardMix for other workloads, and for none
+	Distribution string  // -distribution: a distribution; "" for the workload's own
+	Zipfian      string  // -zipfian: the form of Zipfian, Latest and Scrambled
+	Theta        float64 // -theta: the exponent of Zipfian, Latest and Scrambled, above 0; YCSB's is 0.99
 	Records      uint64  // -records: the number of records, 1 to MaxRecords
+	ScanLength   uint64  // -scan-length: the most records that a scan reads, 1 to MaxScanLength; each number up to it is as likely
 	HotOps       float64 // -hot-ops: the share of the operations on hot records, 0 to 1
 	HotKeys      float64 // -hot-keys: the share of the records that are hot, above 0, up to 1; at least one record is
-	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential
+	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential and Scrambled
 	Seed         uint64  // -seed: the root of all random choices
+
+	// The shares of the other kinds of Mix, as Reads: -rmws, -inserts, -deletes, -scans. The
+	// rest are updates.
+	ReadModifyWrites, Inserts, Deletes, Scans float64
 }
 
 // DefaultConfig returns YCSB-B on a million records with YCSB's skew.
 func DefaultConfig() Config {
-	return Config{
-		Workload: YCSBB,
-		Reads:    StandardMix,
-		Zipfian:  ZipfianYCSB,
-		Theta:    0.99,
-		Records:  1_000_000,
-		HotOps:   0.8,
-		HotKeys:  0.2,
-		Seed:     1,
+	c := Config{
+		Workload:   YCSBB,
+		Zipfian:    ZipfianYCSB,
+		Theta:      0.99,
+		Records:    1_000_000,
+		ScanLength: 100, // YCSB-E's maxscanlength
+		HotOps:     0.8,
+		HotKeys:    0.2,
+		Seed:       1,
 	}
+	for _, p := range c.portions() {
+		*p.share = StandardMix
+	}
+	return c
 }
 
-// law returns the law of the distribution.
-func (c Config) law() (law, error) {
-	return find("-distribution", cmp.Or(c.Distribution, Zipfian), distributions)
+// law returns the name and the law of the distribution.
+func (c Config) law() (name string, l law, err error) {
+	w, _ := find("-workload", c.Workload, workloads)
+	name = cmp.Or(c.Distribution, w.distribution, Zipfian)
+	l, err = find("-distribution", name, distributions)
+	return name, l, err
 }
 
 // Flags returns the flags that determine the kinds and keys of a valid
 // configuration's operations, without the number of records.
 func (c Config) Flags() string {
 	flags := "-workload " + c.Workload
-	if c.Reads != StandardMix {
-		flags += fmt.Sprintf(" -reads %g", c.Reads)
+	for _, p := range c.portions() {
+		if *p.share != StandardMix {
+			flags += fmt.Sprintf(" -%s %g", p.flag, *p.share)
+		}
 	}
-	if c.Distribution != "" && c.Distribution != Zipfian {
-		flags += " -distribution " + c.Distribution
+	own := c
+	own.Distribution = ""
+	standard, _, _ := own.law()
+	name, l, _ := c.law()
+	if name != standard {
+		flags += " -distribution " + name
 	}
-	l, _ := c.law()
+	if m, err := newMix(c); err == nil && m.shares[Scan] > 0 {
+		flags += fmt.Sprintf(" -scan-length %d", c.ScanLength)
+	}
 	return flags + l.flags(c)
+}
+
+// paddedDigits is the number of digits in the keys of a workload that inserts or scans:
+// enough for MaxRecords, and 8*10^12 inserts.
+const paddedDigits = 13
+
+// Digits returns the least number of digits of a record's id in its key. In a workload
+// that inserts or scans, the order of keys is that of ids.
+func (c Config) Digits() int {
+	if m, err := newMix(c); err == nil && m.shares[Insert]+m.shares[Scan] > 0 {
+		return paddedDigits
+	}
+	return 1
 }
 
 // isShare reports whether x is from 0 to 1. NaN is not.

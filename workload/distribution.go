@@ -5,8 +5,9 @@ const (
 	Zipfian    = "zipfian"    // rank k is drawn about as often as (k+1)^-theta; ranks are record ids
 	Uniform    = "uniform"    // all records alike
 	Sequential = "sequential" // each worker visits all records in order, again and again
-	Latest     = "latest"     // as Zipfian, but rank 0 is the record with the highest id
+	Latest     = "latest"     // as Zipfian, but rank 0 is the newest record, which has the highest id
 	Hotspot    = "hotspot"    // Config.HotOps of the operations on the first Config.HotKeys of the records
+	Scrambled  = "scrambled"  // as YCSB's core workloads draw: as Zipfian over 10^10 items, each hashed to a record
 )
 
 // distribution is a probability distribution over popularity ranks.
@@ -26,6 +27,7 @@ type law struct {
 
 	newestFirst bool // rank 0 is the record with the highest id, not with id 0
 	sequential  bool // each worker visits the records in order and draws none
+	hashed      bool // ranks are those of items, each of which is hashed to a record
 }
 
 // distributions are all values of Config.Distribution, the default first. Ranks count
@@ -34,8 +36,9 @@ var distributions = []choice[law]{
 	{Zipfian, "record k is drawn about as often as (k+1)^-theta", law{new: newZipfian, flags: zipfianFlags}},
 	{Uniform, "all records alike", law{new: newFlat, flags: noFlags}},
 	{Sequential, "each worker visits all records in order, again and again", law{new: newSequential, flags: noFlags, sequential: true}},
-	{Latest, "zipfian, the record with the highest id first", law{new: newZipfian, flags: zipfianFlags, newestFirst: true}},
+	{Latest, "zipfian, the newest record first", law{new: newZipfian, flags: zipfianFlags, newestFirst: true}},
 	{Hotspot, "-hot-ops of the operations on the first -hot-keys of the records", law{new: newHotspot, flags: hotspotFlags}},
+	{Scrambled, "zipfian over 10^10 items that are hashed to the records, as YCSB's core workloads draw", law{new: newScrambled, flags: zipfianFlags, hashed: true}},
 }
 
 func noFlags(Config) string { return "" }

@@ -46,7 +46,7 @@ func rankCounts(t *testing.T, c Config, draws int) ([]uint64, *Plan) {
 	t.Helper()
 	plan := mustNew(t, c)
 	byKey := make([]uint64, c.Records)
-	source := plan.Source(0, 0)
+	source := plan.Source(at(0, 0))
 	ops := make([]Op, 10_000)
 	for range draws / len(ops) {
 		source.Fill(ops)
@@ -163,7 +163,7 @@ func TestManyRecords(t *testing.T) {
 			plan := mustNew(t, c)
 			counts := make([]uint64, 41)
 			ops := make([]Op, 500_000)
-			plan.Source(0, 0).Fill(ops)
+			plan.Source(at(0, 0)).Fill(ops)
 			for _, op := range ops {
 				rank := op.Key
 				if distribution == Latest {

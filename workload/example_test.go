@@ -14,7 +14,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	source := plan.Source(0, 7) // worker 7 of client node 0
+	source := plan.Source(workload.Place{Nodes: 1, Worker: 7, Workers: 64}) // worker 7 of client node 0
 	ops := make([]workload.Op, 5)
 	source.Fill(ops)
 	for _, op := range ops {

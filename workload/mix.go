@@ -1,57 +1,143 @@
 package workload
 
 import (
+	"cmp"
 	"math"
 
 	"kvlab/metrics/format"
 )
 
-// The workloads. The first four are the core workloads of YCSB ("Benchmarking
-// Cloud Serving Systems with YCSB", SoCC 2010) that insert nothing.
+// The workloads. All but Mix are the core workloads of YCSB ("Benchmarking Cloud Serving
+// Systems with YCSB", SoCC 2010).
 const (
 	YCSBA = "YCSB-A"
 	YCSBB = "YCSB-B"
 	YCSBC = "YCSB-C"
+	YCSBD = "YCSB-D"
+	YCSBE = "YCSB-E"
 	YCSBF = "YCSB-F"
 	Mix   = "mix"
 )
 
-// workloads are all values of Config.Workload. A new workload is a row.
-var workloads = []choice[mix]{
-	{YCSBA, "50 % reads, 50 % updates", mix{reads: 0.5, write: Update}},
-	{YCSBB, "95 % reads, 5 % updates", mix{reads: 0.95, write: Update}},
-	{YCSBC, "reads only", mix{reads: 1, write: Update}},
-	{YCSBF, "50 % reads, 50 % read-modify-writes", mix{reads: 0.5, write: ReadModifyWrite}},
-	{Mix, "-reads of the operations are reads, the rest updates", mix{reads: StandardMix, write: Update}},
+// shares are the kinds' shares of the operations, which sum to 1.
+type shares [Kinds]float64
+
+// standard is what a workload sets: the shares, none of them for Mix, and the distribution
+// where the flags name none.
+type standard struct {
+	shares       shares
+	distribution string
 }
 
-// mix is the share of reads, and the kind of the other operations.
+// workloads are all values of Config.Workload. A new workload is a row.
+var workloads = []choice[standard]{
+	{YCSBA, "50 % reads, 50 % updates", standard{shares{Read: 0.5, Update: 0.5}, Zipfian}},
+	{YCSBB, "95 % reads, 5 % updates", standard{shares{Read: 0.95, Update: 0.05}, Zipfian}},
+	{YCSBC, "reads only", standard{shares{Read: 1}, Zipfian}},
+	{YCSBD, "95 % reads, 5 % inserts, " + Latest, standard{shares{Read: 0.95, Insert: 0.05}, Latest}},
+	{YCSBE, "95 % scans, 5 % inserts", standard{shares{Scan: 0.95, Insert: 0.05}, Zipfian}},
+	{YCSBF, "50 % reads, 50 % read-modify-writes", standard{shares{Read: 0.5, ReadModifyWrite: 0.5}, Zipfian}},
+	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans say, the rest updates", standard{shares{}, Zipfian}},
+}
+
+// portion is a flag of Mix: the share of a kind.
+type portion struct {
+	flag, of string
+	kind     Kind
+	share    *float64
+}
+
+// portions are all flags of Mix, as they are set in c.
+func (c *Config) portions() [5]portion {
+	return [...]portion{
+		{"reads", "reads", Read, &c.Reads},
+		{"rmws", "read-modify-writes", ReadModifyWrite, &c.ReadModifyWrites},
+		{"inserts", "inserts", Insert, &c.Inserts},
+		{"deletes", "deletes", Delete, &c.Deletes},
+		{"scans", "scans", Scan, &c.Scans},
+	}
+}
+
+// mix draws kinds.
 type mix struct {
-	reads     float64 // share of reads, 0 to 1; in workloads also StandardMix, for Config.Reads
-	write     Kind    // of all other operations
-	threshold uint64  // reads in 2^-32; 2^32, for reads only, exceeds a uint32
+	shares shares
+	limits [Kinds - 1]uint64 // by kind, the share of it and all before it in 2^-32; 2^32 exceeds a uint32
+	pair   pair
+	paired bool // pair draws the same kinds as limits
 }
 
 // newMix returns the mix of a configuration.
 func newMix(c Config) (mix, error) {
-	m, err := find("-workload", c.Workload, workloads)
-	switch {
-	case err != nil:
-		return m, err
-	case m.reads == StandardMix:
-		m.reads = c.Reads
-		err = format.Want(isShare(c.Reads), "-reads", c.Reads, "a share of reads from 0 to 1 with -workload %s, such as 0.7", Mix)
-	default:
-		err = format.Want(c.Reads == StandardMix, "-reads", c.Reads, "it only with -workload %s; %s has a fixed mix", Mix, c.Workload)
+	w, err := find("-workload", c.Workload, workloads)
+	if err != nil {
+		return mix{}, err
 	}
-	m.threshold = uint64(math.Round(math.Ldexp(m.reads, 32)))
-	return m, err
+	m := mix{shares: w.shares}
+	if m.shares == (shares{}) {
+		m.shares, err = c.ownShares()
+	} else {
+		for _, p := range c.portions() {
+			err = cmp.Or(err, format.Want(*p.share == StandardMix, "-"+p.flag, *p.share, "it only with -workload %s; %s has a fixed mix", Mix, c.Workload))
+		}
+	}
+	scans := c.ScanLength >= 1 && c.ScanLength <= MaxScanLength
+	if err := cmp.Or(err, format.Want(scans, "-scan-length", c.ScanLength, "1 to %d records", MaxScanLength)); err != nil {
+		return mix{}, err
+	}
+	sum := 0.0
+	for k := range m.limits {
+		sum += m.shares[k]
+		m.limits[k] = uint64(math.Round(math.Ldexp(sum, 32)))
+	}
+	m.pair = pair{threshold: m.limits[Read], write: Update}
+	if m.shares[Update] == 0 && m.shares[ReadModifyWrite] > 0 {
+		m.pair.write = ReadModifyWrite
+	}
+	m.paired = m.limits[m.pair.write] == 1<<32 && m.limits[m.pair.write-1] == m.limits[Read]
+	return m, nil
 }
 
-// kind returns the kind that a random word selects by its upper 32 bits. It masks
-// write to 0, the number of Read, because no processor could predict a branch.
-func (m mix) kind(word uint64) Kind {
-	return m.write &^ Kind(below(word>>32, m.threshold))
+// ownShares returns the shares that the flags of Mix say.
+func (c Config) ownShares() (s shares, err error) {
+	sum, given := 0.0, false
+	for _, p := range c.portions() {
+		if *p.share == StandardMix {
+			continue
+		}
+		given = true
+		err = cmp.Or(err, format.Want(isShare(*p.share), "-"+p.flag, *p.share, "a share of %s from 0 to 1 with -workload %s, such as 0.7", p.of, Mix))
+		s[p.kind] = *p.share
+		sum += *p.share
+	}
+	if s[Update] = 1 - sum; s[Update] < 1e-12 { // rounding errors of the sum
+		s[Update] = 0
+	}
+	return s, cmp.Or(err,
+		format.Want(given, "-reads", c.Reads, "a share of reads from 0 to 1 with -workload %s, such as 0.7, or one of another kind", Mix),
+		format.Want(sum <= 1+1e-12, "-workload", Mix, "shares of all kinds that sum to at most 1, not %g", sum))
+}
+
+// kind returns the kind that a random word selects by its upper 32 bits.
+func (m *mix) kind(word uint64) (k Kind) {
+	if m.paired {
+		return m.pair.kind(word)
+	}
+	for _, limit := range m.limits {
+		k += 1 &^ Kind(below(word>>32, limit))
+	}
+	return k
+}
+
+// pair draws reads and one kind of write.
+type pair struct {
+	threshold uint64 // the share of reads in 2^-32; 2^32, for reads only, exceeds a uint32
+	write     Kind   // of all other operations
+}
+
+// kind is mix.kind. It masks write to 0, the number of Read, because no processor could
+// predict a branch.
+func (p pair) kind(word uint64) Kind {
+	return p.write &^ Kind(below(word>>32, p.threshold))
 }
 
 // below returns all ones if a is below b, and else 0, for numbers below 2^63.

@@ -21,8 +21,17 @@ var kindNames = [Kinds]string{"read", "update", "read-modify-write", "insert", "
 // String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }
 
-// Op is one operation: a kind and the id of a record, in [0, Config.Records).
+// Op is one operation.
 type Op struct {
-	Kind Kind
-	Key  uint64
+	Kind  Kind
+	Limit uint32 // of a Scan: the most records that it reads, 1 to Config.ScanLength; else 0
+	// Key is a record's id: of an Insert one that no other operation of the run inserts,
+	// from Config.Records on. It is that of a loaded record for all others, but with Latest it
+	// may be one that the same worker has inserted.
+	Key uint64
+}
+
+// word returns what a digest folds: the parts of the operation in one word.
+func (o Op) word() uint64 {
+	return 4*o.Key + uint64(o.Kind&3) | uint64(o.Limit)<<44 | uint64(o.Kind>>2)<<60
 }

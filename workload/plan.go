@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"sync"
 
 	"kvlab/metrics/format"
 )
@@ -11,17 +12,21 @@ import (
 type Plan struct {
 	config       Config
 	mix          mix
+	law          law
 	distribution distribution
 	table        table
-	keys         affine
-	sequential   bool
+	keys         affine // from the ranks of loaded records to their ids
+	drawn        affine // from a rank to the key that a digest folds: keys, or the rank where the id is found later
+	follows      bool   // the popular records are those that were inserted last
+	hashing      hashing
+	ranking      func() *ranking // of hashed records
 }
 
 // New returns the plan of a configuration. Its error names the first wrong flag and its
 // right form. New ignores flags that the distribution does not use.
 func New(c Config) (*Plan, error) {
 	m, err := newMix(c)
-	l, unknown := c.law()
+	_, l, unknown := c.law()
 	if err := cmp.Or(err, format.Want(c.Records >= 1 && c.Records <= MaxRecords, "-records", c.Records, "1 to %d", uint64(MaxRecords)), unknown); err != nil {
 		return nil, err
 	}
@@ -29,34 +34,55 @@ func New(c Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{c, m, d, newTable(d), newKeys(c, l.newestFirst), l.sequential}, nil
+	p := &Plan{config: c, mix: m, law: l, distribution: d, table: newTable(d), keys: newKeys(c, l.newestFirst)}
+	p.drawn, p.follows = p.keys, l.newestFirst && m.shares[Insert] > 0
+	if p.follows || l.hashed {
+		p.drawn = newAffine(1<<62, 1, 0)
+	}
+	if l.hashed {
+		p.hashing = newHashing(c.Records)
+		p.ranking = sync.OnceValue(p.rank)
+	}
+	return p, nil
 }
 
-// Sequential reports whether each worker visits the records in order. Otherwise
-// operations are drawn independently.
-func (p *Plan) Sequential() bool { return p.sequential }
+// Fixed reports whether operations on records are drawn independently, each record with
+// its Mass. They are not where workers visit the records in order, and where the records
+// that are inserted become the most popular ones.
+func (p *Plan) Fixed() bool { return !p.law.sequential && !p.follows }
 
 // Share returns the share of operations of kind k, 0 to 1.
-func (p *Plan) Share(k Kind) float64 {
-	switch k {
-	case Read:
-		return p.mix.reads
-	case p.mix.write:
-		return 1 - p.mix.reads
-	}
-	return 0
-}
+func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
 
-// Mass returns the probability that an operation is on the record with a popularity
+// Mass returns the probability that an operation is on the loaded record with a popularity
 // rank, by the closed form of its distribution. It returns 0 for a rank without a
-// record. For a sequential plan it is the share in the long run.
+// record. For a sequential plan it is the share in the long run, and for Latest with inserts
+// that of a rank.
 func (p *Plan) Mass(rank uint64) float64 {
-	if rank >= p.config.Records {
+	switch {
+	case rank >= p.config.Records:
 		return 0
+	case p.law.hashed:
+		return p.drawing() * p.ranking().mass(rank)
 	}
-	return p.distribution.mass(rank, rank+1)
+	return p.drawing() * p.distribution.mass(rank, rank+1)
 }
 
-// Key returns the id of the record with a popularity rank, which is below
+// drawing returns the share of operations that draw a record. An insert makes its own.
+func (p *Plan) drawing() float64 { return 1 - p.mix.shares[Insert] }
+
+// Key returns the id of the loaded record with a popularity rank, which is below
 // Config.Records. It is a bijection.
-func (p *Plan) Key(rank uint64) uint64 { return p.keys.at(rank) }
+func (p *Plan) Key(rank uint64) uint64 {
+	if p.law.hashed {
+		return p.ranking().id(rank)
+	}
+	return p.keys.at(rank)
+}
+
+// Inserted returns the id of a worker's insert number k, from 0. The workers of a run take
+// the ids from Config.Records on in turn.
+func (p *Plan) Inserted(place Place, k uint64) uint64 {
+	workers := uint64(place.Nodes) * uint64(place.Workers)
+	return p.config.Records + uint64(place.Node)*uint64(place.Workers) + uint64(place.Worker) + k*workers
+}

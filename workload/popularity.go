@@ -12,20 +12,43 @@ const KnownRanks = 1 << 20
 // Popular yields the ids of the most popular records, the most popular first, and their
 // shares of all operations, in 2^-48. The shares are means over a segment of the
 // sampler's table, inside which they fall by at most theta/512. They are integers, so
-// results computed from them do not depend on a machine's rounding.
+// results computed from them do not depend on a machine's rounding. It yields none where the
+// records that are inserted become the most popular ones.
 func (p *Plan) Popular() iter.Seq2[uint64, uint64] {
-	return func(yield func(id, share uint64) bool) {
-		cuts := p.distribution.cuts()
-		for i, from := range cuts[:len(cuts)-1] {
-			to := cuts[i+1]
-			share := coarse(weight(p.distribution.mass(from, to)) / (to - from))
-			for rank := from; rank < to; rank++ {
-				if rank == KnownRanks || !yield(p.Key(rank), share) {
-					return
-				}
+	switch {
+	case p.follows:
+		return func(func(id, share uint64) bool) {}
+	case p.law.hashed:
+		return p.popularHashed
+	}
+	return p.popularSegments
+}
+
+func (p *Plan) popularSegments(yield func(id, share uint64) bool) {
+	cuts := p.distribution.cuts()
+	for i, from := range cuts[:len(cuts)-1] {
+		to := cuts[i+1]
+		share := p.popularity(p.distribution.mass(from, to), to-from)
+		for rank := from; rank < to; rank++ {
+			if rank == KnownRanks || !yield(p.Key(rank), share) {
+				return
 			}
 		}
 	}
+}
+
+func (p *Plan) popularHashed(yield func(id, share uint64) bool) {
+	r := p.ranking()
+	for rank := range min(KnownRanks, p.config.Records) {
+		if !yield(r.id(rank), p.popularity(r.mass(rank), 1)) {
+			return
+		}
+	}
+}
+
+// popularity returns the share of each of n records with a mass together, in 2^-48.
+func (p *Plan) popularity(mass float64, n uint64) uint64 {
+	return coarse(weight(p.drawing()*mass) / n)
 }
 
 // coarse keeps the first 16 bits of a share. The weights of one plan in 3,000 differ in

@@ -7,14 +7,15 @@ func newSequential(c Config) (distribution, error) {
 	return flat{c.Records}, format.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Sequential)
 }
 
-// fillSequential sets ops to the next records in order. It draws the kinds.
+// fillSequential sets ops to the next records in order, and draws the kinds.
 func (s *Source) fillSequential(ops []Op) {
 	for i := range ops {
-		op := Op{s.plan.mix.kind(s.random.Uint64()), s.walk}
-		if s.walk++; s.walk == s.plan.config.Records {
-			s.walk = 0
+		op := s.operation(s.walk, s.random.Uint64())
+		if op.Kind != Insert {
+			if s.walk++; s.walk == s.plan.config.Records {
+				s.walk = 0
+			}
 		}
 		ops[i] = op
-		s.digest = fold(s.digest, op)
 	}
 }

@@ -7,27 +7,33 @@ const block = 128
 
 // Source is one worker's endless stream of operations. It is not safe for concurrent use.
 type Source struct {
-	plan   *Plan
-	random pcg
-	walk   uint64           // sequential only: the next key
-	words  [block][2]uint64 // generated and unused words; random is past them
-	digest uint64
-	drawn  uint64
-	marked int        // number of digests in marks
-	marks  [64]uint64 // the digests after 1, 2, 4, ... operations
+	plan                  *Plan
+	place                 Place
+	random                pcg
+	walk                  uint64           // sequential only: the next key
+	words                 [block][2]uint64 // generated and unused words; random is past them
+	digest                uint64
+	drawn                 uint64
+	inserts, acknowledged uint64     // inserts drawn, and of these the first that are done
+	marked                int        // number of digests in marks
+	marks                 [64]uint64 // the digests after 1, 2, 4, ... operations
 }
 
-// Source returns the stream of worker number worker of client node number node. The
-// stream depends only on the configuration and these two numbers. A sequential stream
-// starts at a random record.
-func (p *Plan) Source(node, worker int) *Source {
-	hi, lo := leaf(p.config.Seed, streamBranch, node, worker)
-	s := &Source{plan: p, random: pcg{hi, lo}}
-	if p.sequential {
+// Source returns the stream of the worker at a place. The stream depends only on the
+// configuration and the place, and with Latest and inserts the ids also on what is acknowledged.
+// A sequential stream starts at a random record.
+func (p *Plan) Source(place Place) *Source {
+	hi, lo := leaf(p.config.Seed, streamBranch, place.Node, place.Worker)
+	s := &Source{plan: p, place: place, random: pcg{hi, lo}}
+	if p.law.sequential {
 		s.walk, _ = bits.Mul64(s.random.Uint64(), p.config.Records)
 	}
 	return s
 }
+
+// Acknowledge says that the first n inserts of the stream are done, so that Latest may draw
+// their records. n is at most the number of inserts that Fill has drawn, and never falls.
+func (s *Source) Acknowledge(n uint64) { s.acknowledged = n }
 
 // Fill sets ops to the next len(ops) operations. The lengths of the calls do not change
 // the stream.
@@ -44,7 +50,7 @@ func (s *Source) Fill(ops []Op) {
 
 // fill is Fill for operations up to the next mark.
 func (s *Source) fill(ops []Op) {
-	if s.plan.sequential {
+	if s.plan.law.sequential {
 		s.fillSequential(ops)
 	} else {
 		s.fillRandom(ops)
@@ -59,6 +65,7 @@ func (s *Source) fillRandom(ops []Op) {
 		n := min(len(ops), block)
 		s.random.fill(s.words[:n])
 		s.draw(ops[:n])
+		s.locate(ops[:n])
 		ops = ops[n:]
 	}
 }
@@ -66,11 +73,13 @@ func (s *Source) fillRandom(ops []Op) {
 // draw sets ops, at most one block.
 func (s *Source) draw(ops []Op) {
 	for i := 0; ; i++ {
-		i += s.drawLevel(ops[i:], s.words[i:])
+		if s.plan.mix.paired {
+			i += s.drawLevel(ops[i:], s.words[i:])
+		}
 		if i == len(ops) {
 			return
 		}
-		s.drawSloped(ops, i)
+		s.drawOne(ops, i)
 	}
 }
 
@@ -86,7 +95,7 @@ func (s *Source) draw(ops []Op) {
 // registers. The digest is a local variable because sources may share a cache line.
 func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 	p := s.plan
-	mix, mapped := p.mix, !p.keys.identity()
+	pair, mapped := p.mix.pair, !p.drawn.identity()
 	words = words[:len(ops)]
 	level, digest := len(ops), s.digest
 	for i := range ops {
@@ -98,24 +107,66 @@ func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 		offset, luck := bits.Mul64(words[i][1], seg.width)
 		key := seg.first + offset
 		if mapped {
-			key = p.keys.at(key)
+			key = p.drawn.at(key)
 		}
-		kind := mix.kind(luck)
-		ops[i] = Op{kind, key}
-		digest = fold(digest, Op{kind, key})
+		kind := pair.kind(luck)
+		ops[i] = Op{Kind: kind, Key: key}
+		digest = fold(digest, 4*key+uint64(kind))
 	}
 	s.digest = digest
 	return level
 }
 
-// drawSloped sets operation i to the lower of two ranks.
-func (s *Source) drawSloped(ops []Op, i int) {
+// drawOne sets operation i, of any kind, on a record of any segment.
+func (s *Source) drawOne(ops []Op, i int) {
 	p := s.plan
-	seg, _ := p.table.pick(s.words[i][0])
-	offset, luck := bits.Mul64(s.words[i][1], seg.width)
-	second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
-	ops[i] = Op{p.mix.kind(luck), p.keys.at(seg.first + min(offset, second))}
-	s.digest = fold(s.digest, ops[i])
+	word := s.words[i][1]
+	seg, fraction := p.table.pick(s.words[i][0])
+	offset, luck := bits.Mul64(word, seg.width)
+	if seg.sloped(fraction) { // the lower of two ranks
+		second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
+		offset = min(offset, second)
+	}
+	ops[i] = s.operation(p.drawn.at(seg.first+offset), luck)
+}
+
+// operation returns the operation whose kind a random word selects, on the record with a key
+// unless it is an insert.
+func (s *Source) operation(key, word uint64) Op {
+	op := Op{Kind: s.plan.mix.kind(word), Key: key}
+	switch op.Kind {
+	case Insert:
+		op.Key = s.plan.Inserted(s.place, s.inserts)
+		s.inserts++
+	case Scan:
+		length, _ := bits.Mul64(mix64(word), s.plan.config.ScanLength)
+		op.Limit = uint32(1 + length)
+	}
+	s.digest = fold(s.digest, op.word())
+	return op
+}
+
+// locate sets the ids of operations whose keys are ranks.
+func (s *Source) locate(ops []Op) {
+	p := s.plan
+	switch {
+	case p.law.hashed:
+		for i := range ops {
+			if ops[i].Kind != Insert {
+				ops[i].Key = p.hashing.at(ops[i].Key)
+			}
+		}
+	case p.follows:
+		for i := range ops {
+			switch rank := ops[i].Key; {
+			case ops[i].Kind == Insert:
+			case rank < s.acknowledged:
+				ops[i].Key = p.Inserted(s.place, s.acknowledged-1-rank)
+			default:
+				ops[i].Key = p.keys.at(rank - s.acknowledged)
+			}
+		}
+	}
 }
 
 // another removes the first unused word of the operations from number at to end, and
@@ -133,7 +184,11 @@ func (s *Source) another(at, end int) uint64 {
 // exactly one operation never have the same digest, and other streams hardly ever.
 // Starting from 0, each operation turns d into
 //
-//	(rotate left(d, 29) xor (4*key + kind)) * 0x9e3779b97f4a7c15 mod 2^64
+//	(rotate left(d, 29) xor word) * 0x9e3779b97f4a7c15 mod 2^64
+//
+// with the word 4*key + kind mod 4 + 2^44*limit + 2^60*(kind div 4). The key is the record's
+// id. With Scrambled, and with Latest and inserts, it is the rank that was drawn: a digest
+// does not depend on what is acknowledged.
 func (s *Source) Digest() uint64 { return s.digest }
 
 // Prefixes returns the digests after the first 1, 2, 4, 8, ... operations that have been
@@ -143,8 +198,8 @@ func (s *Source) Prefixes() []uint64 { return s.marks[:s.marked] }
 // Drawn returns the number of operations drawn.
 func (s *Source) Drawn() uint64 { return s.drawn }
 
-// fold returns the digest d extended by op. It is a bijection of d for every op, and of op
-// for every d.
-func fold(d uint64, op Op) uint64 {
-	return (bits.RotateLeft64(d, 29) ^ (4*op.Key + uint64(op.Kind))) * 0x9e3779b97f4a7c15
+// fold returns the digest d extended by an operation's word. It is a bijection of d for
+// every word, and of the word for every d.
+func fold(d, word uint64) uint64 {
+	return (bits.RotateLeft64(d, 29) ^ word) * 0x9e3779b97f4a7c15
 }

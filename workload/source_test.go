@@ -11,6 +11,11 @@ import (
 	"testing"
 )
 
+// at is the place of a worker of the last node, the last one there.
+func at(node, worker int) Place {
+	return Place{Node: node, Nodes: node + 1, Worker: worker, Workers: worker + 1}
+}
+
 // Next returns the next operation.
 func (s *Source) Next() Op {
 	var op [1]Op
@@ -37,7 +42,7 @@ func TestGoldenStreams(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		g.change(&c)
-		source := mustNew(t, c).Source(1, 2)
+		source := mustNew(t, c).Source(at(1, 2))
 		fmt.Fprintf(&text, "%s, seed %d, node 1, worker 2\n", g.name, c.Seed)
 		for range 20 {
 			op := source.Next()
@@ -67,10 +72,10 @@ func TestStreamDoesNotDependOnTheCalls(t *testing.T) {
 		c.Distribution, c.Records = distribution, 10_007
 		plan := mustNew(t, c)
 		want := make([]Op, 30_000)
-		whole := plan.Source(3, 4)
+		whole := plan.Source(at(3, 4))
 		whole.Fill(want)
 
-		cut := plan.Source(3, 4)
+		cut := plan.Source(at(3, 4))
 		var got []Op
 		for size := 0; len(got) < len(want); size = (size + 1) % 500 {
 			ops := make([]Op, min(size, len(want)-len(got)))
@@ -94,7 +99,7 @@ func TestStreamDoesNotDependOnTheCalls(t *testing.T) {
 
 // TestDigestIsItsFormula computes the documented formula anew.
 func TestDigestIsItsFormula(t *testing.T) {
-	source := mustNew(t, DefaultConfig()).Source(0, 0)
+	source := mustNew(t, DefaultConfig()).Source(at(0, 0))
 	want := uint64(0)
 	for range 1000 {
 		op := source.Next()
@@ -114,7 +119,7 @@ func TestStreamsDiffer(t *testing.T) {
 		for node := range 16 {
 			for worker := range 64 {
 				name := fmt.Sprintf("seed %d node %d worker %d", seed, node, worker)
-				source, same := plan.Source(node, worker), again.Source(node, worker)
+				source, same := plan.Source(at(node, worker)), again.Source(at(node, worker))
 				source.Fill(make([]Op, 20))
 				same.Fill(make([]Op, 20))
 				if source.Digest() != same.Digest() {
@@ -153,7 +158,7 @@ func TestMixIsBinomial(t *testing.T) {
 				c.Workload, c.Reads, c.Distribution = test.workload, test.reads, distribution
 				plan := mustNew(t, c)
 				ops := make([]Op, n)
-				plan.Source(0, 0).Fill(ops)
+				plan.Source(at(0, 0)).Fill(ops)
 				counts := map[Kind]float64{}
 				for _, op := range ops {
 					counts[op.Kind]++
@@ -179,7 +184,7 @@ func TestKindIsIndependentOfTheKey(t *testing.T) {
 	for _, distribution := range []string{Zipfian, Uniform} {
 		c := DefaultConfig()
 		c.Workload, c.Distribution, c.Records = YCSBA, distribution, 1000
-		source := mustNew(t, c).Source(0, 0)
+		source := mustNew(t, c).Source(at(0, 0))
 		ops := make([]Op, 1_000_000)
 		source.Fill(ops)
 		var all, reads [1000]float64
@@ -207,7 +212,7 @@ func TestSequentialWalksAllRecords(t *testing.T) {
 		plan := mustNew(t, c)
 		starts := map[uint64]bool{}
 		for worker := range 64 {
-			source := plan.Source(0, worker)
+			source := plan.Source(at(0, worker))
 			at := source.Next().Key
 			starts[at] = true
 			for range 2 * n {
@@ -227,7 +232,7 @@ func TestFillDoesNotAllocate(t *testing.T) {
 	for _, distribution := range []string{Zipfian, Sequential} {
 		c := DefaultConfig()
 		c.Distribution = distribution
-		source := mustNew(t, c).Source(0, 0)
+		source := mustNew(t, c).Source(at(0, 0))
 		ops := make([]Op, 1000)
 		if n := testing.AllocsPerRun(100, func() { source.Fill(ops); source.Next() }); n != 0 {
 			t.Errorf("%s: %v allocations for 1001 operations, want none", distribution, n)
@@ -245,7 +250,7 @@ func TestPrefixes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, cut := range []int{1, 3, 512, 5000} {
-			source := plan.Source(0, 1)
+			source := plan.Source(at(0, 1))
 			for source.Drawn() < 5000 {
 				source.Fill(make([]Op, cut))
 			}
@@ -254,7 +259,7 @@ func TestPrefixes(t *testing.T) {
 				t.Fatalf("%s by %d: %d prefixes of %d operations", distribution, cut, len(prefixes), source.Drawn())
 			}
 			for k, got := range prefixes {
-				again := plan.Source(0, 1)
+				again := plan.Source(at(0, 1))
 				for range 1 << k {
 					again.Next()
 				}

@@ -126,6 +126,11 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// place returns the place of one of the client's workers among those of all clients.
+func (c Config) place(worker int) workload.Place {
+	return workload.Place{Node: c.Index, Nodes: c.Clients, Worker: worker, Workers: c.Workers}
+}
+
 // router returns the router, which is the same for every client and phase of a run.
 func (c Config) router(plan *workload.Plan) (route.Router, error) {
 	keys := c.keys()

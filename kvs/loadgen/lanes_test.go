@@ -172,7 +172,7 @@ func TestSharedOrderIsKept(t *testing.T) {
 	}
 	sources, next := make([]*workload.Source, c.Workers), make([][]string, c.Workers)
 	for i := range sources {
-		sources[i] = plan.Source(0, i)
+		sources[i] = plan.Source(c.place(i))
 		next[i] = draw(sources[i])
 	}
 	loaded := 0

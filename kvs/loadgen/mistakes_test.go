@@ -66,7 +66,7 @@ func sources(change func(c *workload.Config), worker func(id int) int) func(*Gen
 			panic(err)
 		}
 		for _, w := range g.workers {
-			w.source = plan.Source(g.config.Index, worker(w.id))
+			w.source = plan.Source(g.config.place(worker(w.id)))
 		}
 	})
 }

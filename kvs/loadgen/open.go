@@ -71,11 +71,10 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 		return err
 	}
 	defer timer.file.Close()
-	place := workload.Place{Node: c.Index, Nodes: c.Clients, Worker: w.id, Workers: c.Workers}
-	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, place)
+	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
 	defer func() {
 		w.offer(arrivals, begin, s)
-		w.redraw(workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, place), begin, s)
+		w.redraw(workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id)), begin, s)
 	}()
 	size := newBatchSize(c)
 	r := &w.rounds[0]

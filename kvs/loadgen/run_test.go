@@ -158,7 +158,7 @@ func checkDigests(t *testing.T, g *Generator, summary metrics.Summary) {
 	}
 	drawn := uint64(0)
 	for i, w := range g.workers {
-		again := plan.Source(g.config.Index, i)
+		again := plan.Source(g.config.place(i))
 		again.Fill(make([]workload.Op, w.source.Drawn()))
 		if got, want := summary.Digests[i], fmt.Sprintf("%016x", again.Digest()); got != want {
 			t.Errorf("worker %d: digest %s, drawn again %s", i, got, want)
@@ -358,7 +358,7 @@ func TestOrderIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn := e.seen[2*c.Workload.Records:] // after the load
-	source := plan.Source(0, 0)
+	source := plan.Source(c.place(0))
 	for i, got := range drawn {
 		op := nextOp(source)
 		if want := fmt.Sprintf("%s user%d", kvs.Kind(op.Kind), op.Key); got != want {

@@ -106,7 +106,7 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 				first, digest = 1<<k, prefix
 			}
 		}
-		again := plan.Source(g.config.Index, w.id)
+		again := plan.Source(g.config.place(w.id))
 		again.Fill(ops[:first])
 		accounts = append(accounts, metrics.WorkerAccount{
 			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),

@@ -52,7 +52,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		id:       id,
 		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
-		source:   plan.Source(c.Index, id),
+		source:   plan.Source(c.place(id)),
 		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),

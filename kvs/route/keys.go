@@ -14,7 +14,7 @@ type Keys struct {
 }
 
 // NewKeys returns the keys of a workload's records.
-func NewKeys(_ workload.Config, prefix string) Keys { return Keys{Prefix: prefix} }
+func NewKeys(c workload.Config, prefix string) Keys { return Keys{Prefix: prefix, Digits: c.Digits()} }
 
 // Append appends the key of a record to dst, and returns it with its Hash.
 func (k *Keys) Append(dst []byte, id uint64) (key []byte, hash uint64) {

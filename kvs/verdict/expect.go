@@ -77,7 +77,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	for kind := range workload.Kind(workload.Kinds) {
 		e.kinds[kind] = plan.Share(kind) // the workload's kinds have the same order
 	}
-	if plan.Sequential() {
+	if !plan.Fixed() {
 		return e, nil
 	}
 	hot, err := findHot(plan, router, keys, servers, config.Records)

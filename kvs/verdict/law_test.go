@@ -34,7 +34,7 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 		}
 	}
 	all := make([]workload.Op, n)
-	plan.Source(0, 0).Fill(all)
+	plan.Source(workload.Place{Nodes: 1, Workers: 1}).Fill(all)
 	ranks := make([]uint64, n)
 	for i, op := range all {
 		if ranks[i] = op.Key; c.Scramble {

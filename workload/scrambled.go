@@ -1,0 +1,120 @@
+package workload
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"kvlab/metrics/format"
+)
+
+// items is the number of items of YCSB's ScrambledZipfianGenerator, from which its core
+// workloads draw for requestdistribution=zipfian: an item from 0 to ITEM_COUNT, which
+// is 10^10, by its ZipfianGenerator with theta 0.99. The generator is given the zeta of
+// 10^10 items, 26.46902820178302, in place of computing it; that of one more is equal to 11
+// digits (site.ycsb.generator.ScrambledZipfianGenerator, commit cd1589ce6f).
+const items = 10_000_000_000 + 1
+
+func newScrambled(c Config) (distribution, error) {
+	if err := format.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Scrambled); err != nil {
+		return nil, err
+	}
+	c.Records = items
+	return newZipfian(c)
+}
+
+// hashing maps items to records as YCSB does: by a hash modulo the number of records. It
+// is no bijection: an item shares its record with others, and with as many records as known
+// items a third of them have none of those.
+type hashing struct {
+	n        uint64 // the number of records
+	quotient uint64 // 2^64/n, rounded down, at most 2^64-1
+}
+
+func newHashing(n uint64) hashing { return hashing{n, ^uint64(0) / n} }
+
+// at returns an item's record. The remainder of affine.at's method is below 2n: the hash is
+// at most 2^63.
+func (h hashing) at(item uint64) uint64 {
+	hash := ycsbHash(item)
+	q, _ := bits.Mul64(hash, h.quotient)
+	r := hash - q*h.n
+	less, below := bits.Sub64(r, h.n, 0)
+	return less + h.n&-below
+}
+
+// ycsbHash is the absolute value of the 64-bit FNV-1a hash of an item's eight bytes, the
+// lowest first (site.ycsb.Utils.fnvhash64). The highest three bytes of an item are 0.
+func ycsbHash(item uint64) uint64 {
+	const prime = 1099511628211
+	h := uint64(0xcbf29ce484222325)
+	h = (h ^ item&0xff) * prime
+	h = (h ^ item>>8&0xff) * prime
+	h = (h ^ item>>16&0xff) * prime
+	h = (h ^ item>>24&0xff) * prime
+	h = (h ^ item>>32) * (prime * prime * prime * prime % (1 << 64))
+	sign := uint64(int64(h) >> 63)
+	return h ^ sign - sign
+}
+
+// ranking are hashed records in the order of popularity. The first KnownRanks items are
+// looked up. Each of the others is too rare to matter, and all records have as many of
+// them: their part of a record's share is accurate to 10 % with 10^6 records.
+type ranking struct {
+	known []ranked // the records that have a known item, the most popular first
+	ids   []uint64 // theirs, in rising order
+	rest  float64  // the share of each other record
+}
+
+type ranked struct {
+	id   uint64
+	mass float64 // its share of the operations that draw a record
+}
+
+func (p *Plan) rank() *ranking {
+	var all []ranked
+	cuts := p.distribution.cuts()
+	unknown := 1.0
+	for i := 0; len(all) < KnownRanks; i++ {
+		to := min(cuts[i+1], KnownRanks)
+		mass := p.distribution.mass(cuts[i], to)
+		unknown -= mass
+		for item := cuts[i]; item < to; item++ {
+			all = append(all, ranked{id: p.hashing.at(item), mass: mass / float64(to-cuts[i])})
+		}
+	}
+	r := &ranking{rest: unknown / float64(p.config.Records)}
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.id, b.id) })
+	for _, item := range all {
+		if n := len(r.known); n > 0 && r.known[n-1].id == item.id {
+			r.known[n-1].mass += item.mass
+			continue
+		}
+		item.mass += r.rest
+		r.known, r.ids = append(r.known, item), append(r.ids, item.id)
+	}
+	slices.SortFunc(r.known, func(a, b ranked) int { // in the order of shares that are alike on all machines
+		return cmp.Or(cmp.Compare(p.popularity(b.mass, 1), p.popularity(a.mass, 1)), cmp.Compare(a.id, b.id))
+	})
+	return r
+}
+
+// id returns the record of a popularity rank. Records without a known item are in the order
+// of their ids.
+func (r *ranking) id(rank uint64) uint64 {
+	if rank < uint64(len(r.known)) {
+		return r.known[rank].id
+	}
+	others := rank - uint64(len(r.known)) // this many records without a known item have lower ids
+	below := sort.Search(len(r.ids), func(i int) bool { return r.ids[i]-uint64(i) > others })
+	return others + uint64(below)
+}
+
+// mass returns the share of the record with a popularity rank.
+func (r *ranking) mass(rank uint64) float64 {
+	if rank < uint64(len(r.known)) {
+		return r.known[rank].mass
+	}
+	return r.rest
+}
