@@ -14,7 +14,7 @@ import (
 type Audit struct {
 	Secret   string `json:"secret"`          // what selected the keys, in hex; no server knew it before the end
 	Each     int    `json:"each"`            // the most keys of each range of popularity ranks
-	Keys     int    `json:"keys"`            // in the sample
+	Keys     int    `json:"keys"`            // in the sample; of inserted records those of acknowledged inserts
 	Written  int    `json:"written"`         // of them, those with an acknowledged write of the workload
 	Failures int    `json:"failures"`        // of them, those that were not read or whose value cannot be
 	First    string `json:"first,omitempty"` // the first of these in words
@@ -49,8 +49,8 @@ type AuditRecord struct {
 
 // AuditKeys are a client's last acknowledged writes of the sample's keys, without those
 // that a later write of the same client surely replaced, and the values that it read. A
-// key is given by its number in the sample. Element i of each of the first five is of
-// write i.
+// key is given by its number in the sample, in which inserted records follow the loaded
+// ones. Element i of each of the first five is of write i. Version 0 is a Delete.
 type AuditKeys struct {
 	Keys     []int32  `json:"keys"`
 	Workers  []uint16 `json:"workers"`

@@ -12,6 +12,8 @@ type History struct {
 	Slice int          `json:"slice"` // from 1
 	Ops   []HistoryOp  `json:"ops"`
 	Spans []WorkerSpan `json:"spans"` // of all who recorded; nothing is known of when another wrote
+
+	Deleters int `json:"deleters,omitempty"` // workers of the run if its workload deletes; 0: nothing is ever deleted
 }
 
 // HistoryOp is one operation on the history's key. If ReturnNs is Never, it may have
@@ -19,10 +21,11 @@ type History struct {
 type HistoryOp struct {
 	Client   int    `json:"client"`
 	Worker   int    `json:"worker"`
-	Wrote    Value  `json:"wrote,omitempty"` // NoValue of a Get
-	Read     *Value `json:"read,omitempty"`  // nil of a Put; NoValue when the key was not there
-	CallNs   int64  `json:"call_ns"`         // monotonic, before it was sent
-	ReturnNs int64  `json:"return_ns"`       // likewise, after the reply had come
+	Wrote    Value  `json:"wrote,omitempty"`   // NoValue of a Get
+	Read     *Value `json:"read,omitempty"`    // nil of a Put, and of a Delete that found the key; NoValue when the key was not there
+	Deleted  bool   `json:"deleted,omitempty"` // it is a Delete
+	CallNs   int64  `json:"call_ns"`           // monotonic, before it was sent
+	ReturnNs int64  `json:"return_ns"`         // likewise, after the reply had come
 }
 
 // Never is the ReturnNs of an operation without a reply.
@@ -57,8 +60,11 @@ func (v Value) String() string {
 	return fmt.Sprintf("%d.%d#%d", v.Client(), v.Worker(), v.Version())
 }
 
+// Removes reports whether the operation may have removed the key.
+func (o HistoryOp) Removes() bool { return o.Deleted && o.Read == nil }
+
 // WorkerSpan is the range of a worker's writes in a slice: versions above First and up to
-// Last. Earlier writes had returned at BegunNs. Later writes began after EndedNs.
+// Last. Earlier writes and Deletes had returned at BegunNs. Later ones began after EndedNs.
 type WorkerSpan struct {
 	Client  int    `json:"client"`
 	Worker  int    `json:"worker"`

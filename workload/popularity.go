@@ -65,18 +65,44 @@ func coarse(share uint64) uint64 {
 // It returns the ranks counted from 0. Where there are more, the secret selects one of
 // each of as many equal parts.
 func (p *Plan) Sample(secret uint64, each int) (ranks []uint64) {
+	return sample(secret, each, p.config.Records)
+}
+
+// The sample of the inserted records: at most insertsEach of each range, of the records
+// that a run can insert.
+const (
+	insertsEach = 768
+	mostInserts = 1 << 32
+)
+
+// SampleInserts returns the ids of records that are inserted, if the run lasts long enough,
+// as Sample does with their number in the place of the rank. It returns none if the
+// workload does not insert.
+func (p *Plan) SampleInserts(secret uint64) (ids []uint64) {
+	if p.Share(Insert) == 0 {
+		return nil
+	}
+	ids = sample(secret, insertsEach, mostInserts)
+	for i := range ids {
+		ids[i] += p.config.Records
+	}
+	return ids
+}
+
+// sample returns numbers below total, as Sample does.
+func sample(secret uint64, each int, total uint64) (numbers []uint64) {
 	n := uint64(each)
-	for first := uint64(0); first < p.config.Records; first = 2*first + 1 {
-		size := min(first+1, p.config.Records-first)
+	for first := uint64(0); first < total; first = 2*first + 1 {
+		size := min(first+1, total-first)
 		for i := range min(n, size) {
 			if size <= n {
-				ranks = append(ranks, first+i)
+				numbers = append(numbers, first+i)
 				continue
 			}
 			from, to := size*i/n, size*(i+1)/n
 			offset, _ := bits.Mul64(child(secret, first+from), to-from)
-			ranks = append(ranks, first+from+offset)
+			numbers = append(numbers, first+from+offset)
 		}
 	}
-	return ranks
+	return numbers
 }

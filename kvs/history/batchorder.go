@@ -11,8 +11,9 @@ import (
 // server executes them in order, but they share one time interval: a check of
 // intervals alone would treat them as concurrent.
 type batchOrder struct {
-	seen []metrics.Value // the key's values, in order
-	own  metrics.Value   // the batch's last write so far; NoValue without one
+	deletes bool            // the workload deletes: the key may disappear at any time
+	seen    []metrics.Value // the key's values, in order
+	own     metrics.Value   // the batch's last write so far; NoValue without one
 }
 
 func (o *batchOrder) begin() { o.seen, o.own = o.seen[:0], metrics.NoValue }
@@ -26,6 +27,7 @@ func (o *batchOrder) read(writer, v metrics.Value) (fresh bool, violation string
 		return false, ""
 	}
 	switch mine := v != metrics.NoValue && writer == metrics.MakeValue(v.Client(), v.Worker(), 0); {
+	case o.deletes && v == metrics.NoValue:
 	case slices.Contains(o.seen, v):
 		violation = fmt.Sprintf("%s is back after %s", v, o.seen[last])
 	case o.own != metrics.NoValue && v == metrics.NoValue:
@@ -37,9 +39,9 @@ func (o *batchOrder) read(writer, v metrics.Value) (fresh bool, violation string
 	return true, violation
 }
 
-// wrote adds a write.
+// wrote adds a write; NoValue is a Delete.
 func (o *batchOrder) wrote(v metrics.Value) (violation string) {
-	if slices.Contains(o.seen, v) {
+	if v != metrics.NoValue && slices.Contains(o.seen, v) {
 		violation = fmt.Sprintf("%s was read before it was put", v)
 	}
 	o.seen, o.own = append(o.seen, v), v

@@ -67,7 +67,7 @@ func arrange(h metrics.History) (blocks []*block, found *Result) {
 	}
 	values := slices.Sorted(maps.Keys(cells)) // so that the same history gives the same answer
 	for _, v := range values {
-		if cells[v].write.Read != nil {
+		if readsValue(h, cells[v].write) {
 			continue // it follows another cell
 		}
 		b, found := chain(cells, cells[v])
@@ -103,7 +103,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 	}
 	for i := range h.Ops {
 		o := &h.Ops[i]
-		if o.Read == nil {
+		if !readsValue(h, o) {
 			continue
 		}
 		c := cells[*o.Read]
@@ -137,7 +137,7 @@ func unrecorded(v metrics.Value, spans []metrics.WorkerSpan) (op, bool) {
 	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
 	switch {
 	case v == metrics.NoValue:
-		o.ReturnNs = always // nothing is ever deleted
+		o.ReturnNs = always // where nothing is ever deleted
 	case at < 0: // it may have happened at any time
 	case v.Version() <= spans[at].First:
 		o.ReturnNs = spans[at].BegunNs

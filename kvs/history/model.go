@@ -22,7 +22,7 @@ var register = porcupine.Model{
 		if o.Read != nil && *o.Read != state.(metrics.Value) {
 			return false, state
 		}
-		if o.Wrote != metrics.NoValue || o.Read == nil {
+		if o.Wrote != metrics.NoValue || o.Read == nil { // also a Delete that found the key
 			return true, o.Wrote
 		}
 		return true, state
@@ -36,6 +36,12 @@ var register = porcupine.Model{
 func describe(o op) string {
 	who := fmt.Sprintf("%d.%d", o.Client, o.Worker)
 	switch {
+	case o.Deleted && o.Read != nil:
+		return fmt.Sprintf("%s: delete -> %s", who, *o.Read)
+	case o.Deleted && o.ReturnNs == metrics.Never:
+		return fmt.Sprintf("%s: delete, outcome unknown", who)
+	case o.Deleted:
+		return fmt.Sprintf("%s: delete", who)
 	case o.CallNs == always || o.Read == nil && o.Wrote == metrics.NoValue:
 		return fmt.Sprintf("put %s, not recorded", o.Wrote)
 	case o.Read == nil && o.ReturnNs == metrics.Never:

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // Pending is a Recorder's state of a call under way. The caller owns it and reuses it
 // for later calls.
 type Pending struct {
+	Server   int // of the call
 	recorded bool
 	sent     int64
 	ops      []pendingOp
@@ -23,9 +25,10 @@ type Pending struct {
 // pendingOp is an operation on a recorded key.
 type pendingOp struct {
 	at    int32 // in the batch
-	key   int32 // in the keySet
+	key   int32 // in the keySet; of a scan the first that it can find
 	hash  uint64
 	kind  kvs.Kind
+	limit int // of a scan
 	wrote metrics.Value
 }
 
@@ -73,7 +76,7 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 	}
 	if r.part == nil && slice > r.last {
 		r.last, r.over, r.n = slice, false, 0
-		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.names))}
+		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.Names))}
 		r.part.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.clock.Ns(now)}
 		r.rounds.Store(1)
 		r.slices.recording.Add(1)
@@ -114,11 +117,15 @@ func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds 
 		if _, err := ops.Next(op[:]); err != nil {
 			return // cannot happen: the client encoded the batch
 		}
-		key, ok := r.keys.find(hash)
-		if !ok {
+		n := pendingOp{at: int32(i), hash: hash, kind: kinds[i]}
+		if n.kind.Scans() {
+			key, _ := slices.BinarySearch(r.keys.Names, string(op[0].Key))
+			n.key, n.limit = int32(key), op[0].Limit()
+		} else if key, ok := r.keys.find(hash); ok {
+			n.key = key
+		} else {
 			continue
 		}
-		n := pendingOp{at: int32(i), key: key, hash: hash, kind: kinds[i]}
 		if n.kind.Writes() {
 			n.wrote = valueIn(op[0].Value)
 		}
@@ -153,7 +160,7 @@ func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
 		r.results(p, reply, now)
 	}
 	for _, n := range p.ops {
-		if err != nil && n.wrote != metrics.NoValue {
+		if err != nil && (n.wrote != metrics.NoValue || n.kind == kvs.Delete) {
 			r.add(p, n, nil, metrics.Never)
 		}
 	}
@@ -162,7 +169,7 @@ func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
 
 // add records an operation of a call.
 func (r *Recorder) add(p *Pending, n pendingOp, read *metrics.Value, returned int64) {
-	o := op{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, CallNs: p.sent, ReturnNs: returned}
+	o := op{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, Deleted: n.kind == kvs.Delete, CallNs: p.sent, ReturnNs: returned}
 	r.part.ops[n.key] = append(r.part.ops[n.key], o)
 	r.n++
 }
@@ -183,7 +190,39 @@ func (r *Recorder) results(p *Pending, reply *kvs.Reply, returned int64) {
 				return
 			}
 		}
-		r.result(p, n, result, returned)
+		if n.kind.Scans() {
+			r.scan(p, n, result.Value, returned)
+		} else {
+			r.result(p, n, result, returned)
+		}
+	}
+}
+
+// scan records a scan's result as a read of each recorded key of the server that the scan
+// covers: those up to its last pair, and all if it has fewer pairs than its limit.
+func (r *Recorder) scan(p *Pending, n pendingOp, value []byte, returned int64) {
+	key, none := int(n.key), kvs.Result{Read: true}
+	reads := func(result kvs.Result) {
+		if r.keys.Owners[key] == p.Server {
+			n.key, n.hash = int32(key), r.keys.hashes[key]
+			r.result(p, n, result, returned)
+		}
+	}
+	for pairs := kvs.PairsOf(value); pairs.More(); n.limit-- {
+		name, value, err := pairs.Next()
+		if err != nil {
+			return
+		}
+		for ; key < len(r.keys.Names) && r.keys.Names[key] < string(name); key++ {
+			reads(none)
+		}
+		if key < len(r.keys.Names) && r.keys.Names[key] == string(name) {
+			reads(kvs.Result{Read: true, Found: true, Value: value})
+			key++
+		}
+	}
+	for ; n.limit > 0 && key < len(r.keys.Names); key++ {
+		reads(none)
 	}
 }
 
@@ -200,12 +239,12 @@ func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned i
 		}
 		fresh, violation := order.read(r.writer, seen)
 		r.orderViolation(n, violation)
-		if !fresh && n.kind == kvs.Get {
+		if !fresh && !n.kind.Writes() {
 			return // like the one before it in this batch
 		}
 		read = &seen
 	}
-	if n.wrote != metrics.NoValue {
+	if n.wrote != metrics.NoValue || read == nil {
 		r.orderViolation(n, order.wrote(n.wrote))
 	}
 	r.add(p, n, read, returned)
@@ -215,21 +254,30 @@ func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned i
 func (r *Recorder) orderViolation(n pendingOp, what string) {
 	if what != "" {
 		r.part.violations = append(r.part.violations, fmt.Sprintf("key %s: worker %d of client %d: operation %d of a batch: %s",
-			r.keys.names[n.key], r.writer.Worker(), r.writer.Client(), n.at, what))
+			r.keys.Names[n.key], r.writer.Worker(), r.writer.Client(), n.at, what))
 	}
+}
+
+// Keys are the keys whose operations are recorded.
+type Keys struct {
+	Names    []string // sorted
+	Owners   []int    // their servers' numbers
+	Deleters int      // workers of the run if its workload deletes; 0: nothing is ever deleted
 }
 
 // keySet is the immutable set of keys whose operations are recorded.
 type keySet struct {
-	names  []string
+	Keys
+	hashes []uint64
 	index  map[uint64]int32 // by hash
 	filter [64]uint64       // a bit for the low 12 bits of each hash
 }
 
-func newKeySet(names []string) *keySet {
-	s := &keySet{names: names, index: make(map[uint64]int32)}
-	for i, name := range names {
+func newKeySet(keys Keys) *keySet {
+	s := &keySet{Keys: keys, index: make(map[uint64]int32)}
+	for i, name := range keys.Names {
 		hash := route.Hash([]byte(name))
+		s.hashes = append(s.hashes, hash)
 		s.index[hash] = int32(i)
 		s.filter[hash>>6&63] |= 1 << (hash & 63)
 	}

@@ -46,15 +46,15 @@ func (s *shared) open(now time.Time) {
 
 // give shares the fragments of a shared slice: the operations with the earliest calls,
 // at most as many as the plan allows.
-func (s *shared) give(client int, clock clock.Clock, names []string, fragments []*fragment) error {
+func (s *shared) give(client int, clock clock.Clock, keys Keys, fragments []*fragment) error {
 	if s.number == 0 {
 		return nil
 	}
-	kept := earliest(fragments, len(names), s.plan.Ops)
-	histories := make([]metrics.History, len(names))
-	for key, name := range names {
+	kept := earliest(fragments, len(keys.Names), s.plan.Ops)
+	histories := make([]metrics.History, len(keys.Names))
+	for key, name := range keys.Names {
 		h := &histories[key]
-		h.Key = name
+		h.Key, h.Deleters = name, keys.Deleters
 		for i, f := range fragments {
 			ops := f.ops[key]
 			h.Ops = append(h.Ops, ops[:kept[i][key]]...)
@@ -100,11 +100,11 @@ func (f *fragment) spanOf(key, n int) metrics.WorkerSpan {
 	span, last := f.span, f.span.First
 	for i, o := range f.ops[key] {
 		switch {
-		case o.Wrote == metrics.NoValue:
+		case o.Wrote == metrics.NoValue && !o.Removes():
 		case i >= n:
 			span.Last, span.EndedNs = last, o.CallNs
 			return span
-		default:
+		case o.Wrote != metrics.NoValue:
 			last = o.Wrote.Version()
 		}
 	}

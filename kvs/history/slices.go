@@ -43,11 +43,14 @@ type Slices struct {
 
 // New returns the slices of a client that records operations on keys, and a
 // Recorder for each of its workers.
-func New(client, workers int, keys []string) (*Slices, []*Recorder) {
+func New(client, workers int, keys Keys) (*Slices, []*Recorder) {
 	s := &Slices{client: client, clock: clock.New(), keys: newKeySet(keys)}
-	s.found.Keys = len(keys)
+	s.found.Keys = len(keys.Names)
 	for id := range workers {
-		r := &Recorder{writer: metrics.MakeValue(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys))}
+		r := &Recorder{writer: metrics.MakeValue(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys.Names))}
+		for i := range r.orders {
+			r.orders[i].deletes = keys.Deleters > 0
+		}
 		s.recorders = append(s.recorders, r)
 	}
 	return s, s.recorders
@@ -157,9 +160,9 @@ func (s *Slices) verify() {
 	if len(fragments) == 0 {
 		return
 	}
-	s.err = cmp.Or(s.err, s.shared.give(s.client, s.clock, s.keys.names, fragments))
+	s.err = cmp.Or(s.err, s.shared.give(s.client, s.clock, s.keys.Keys, fragments))
 	s.found.Slices++
-	h := metrics.History{Slice: s.found.Slices}
+	h := metrics.History{Slice: s.found.Slices, Deleters: s.keys.Deleters}
 	for _, f := range fragments {
 		h.Spans = append(h.Spans, f.span)
 		for _, violation := range f.violations {
@@ -167,7 +170,7 @@ func (s *Slices) verify() {
 			s.found.First = cmp.Or(s.found.First, violation)
 		}
 	}
-	for key, name := range s.keys.names {
+	for key, name := range s.keys.Names {
 		h.Key, h.Ops = name, nil
 		for _, f := range fragments {
 			h.Ops = append(h.Ops, f.ops[key]...)

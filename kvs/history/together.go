@@ -100,7 +100,7 @@ func (m *merger) together(ctx context.Context, parts []metrics.Slice, widen bool
 			m.found.WidenedS = max(m.found.WidenedS, float64(bounds.MostNs-bounds.LeastNs)/1e9)
 		}
 		for _, h := range histories {
-			all := cmp.Or(merged[h.Key], &metrics.History{Key: h.Key, Slice: h.Slice})
+			all := cmp.Or(merged[h.Key], &metrics.History{Key: h.Key, Slice: h.Slice, Deleters: h.Deleters})
 			merged[h.Key] = all
 			add(all, h, bounds.MostNs+p.ErrorNs, bounds.LeastNs-p.ErrorNs)
 		}

@@ -115,7 +115,7 @@ func TestTogetherAgainstSearch(t *testing.T) {
 	}
 	illegal := 0
 	for i := range rounds {
-		ops := randomHistory(random)
+		ops := randomHistory(random, false)
 		want := judge(ops)
 		clocks, ahead, known := make([]string, 3), make([]int64, 3), make(map[int]metrics.ClockOffsetBounds)
 		for client := range clocks {

@@ -52,6 +52,10 @@ type Result struct {
 // time.
 func Verify(h metrics.History) Result {
 	blocks, found := arrange(h)
+	if found == nil && h.Deleters > 0 {
+		found = unexplained(h, blocks)
+		blocks = append(blocks, absences(h)...)
+	}
 	if found == nil {
 		found = conflict(blocks)
 	}

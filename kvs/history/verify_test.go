@@ -95,7 +95,7 @@ func TestVerifyAgainstSearch(t *testing.T) {
 	}
 	found := make(map[Outcome]int)
 	for range rounds {
-		ops := randomHistory(random)
+		ops := randomHistory(random, false)
 		want := judge(ops)
 		found[want]++
 		if got := Verify(metrics.History{Key: "k", Ops: ops}); got.Outcome != want {
@@ -112,7 +112,7 @@ func TestVerifyAgainstSearch(t *testing.T) {
 
 // randomHistory gives some operations random intervals around an order that
 // explains them, and then perhaps spoils a read or an interval. All writes are in it.
-func randomHistory(random *rand.Rand) []op {
+func randomHistory(random *rand.Rand, deletes bool) []op {
 	var ops []op
 	current := metrics.NoValue
 	var written []metrics.Value
@@ -124,20 +124,28 @@ func randomHistory(random *rand.Rand) []op {
 			o.ReturnNs = metrics.Never
 		}
 		kind := random.IntN(3)
-		if current == metrics.NoValue {
+		if deletes {
+			kind = random.IntN(4)
+		} else if current == metrics.NoValue {
 			kind = 0
 		}
-		if kind > 0 {
+		if kind > 0 && (kind < 3 || current == metrics.NoValue) {
 			seen := current
-			if random.IntN(12) == 0 {
+			if random.IntN(12) == 0 && len(written) > 0 && kind < 3 {
 				seen = written[random.IntN(len(written))]
+			}
+			if deletes && random.IntN(24) == 0 {
+				seen = metrics.NoValue
 			}
 			o.Read = &seen
 		}
-		if kind != 1 {
+		switch kind {
+		case 0, 2:
 			current = metrics.MakeValue(o.Client, 0, uint32(i+1))
 			o.Wrote = current
 			written = append(written, current)
+		case 3:
+			o.Deleted, current = true, metrics.NoValue
 		}
 		if random.IntN(30) == 0 {
 			shift := random.Int64N(60)

@@ -17,7 +17,8 @@ import (
 // The final audit reads a sample of the records after the drain. A secret that the servers
 // do not know selects them, at most auditedEach of each range of popularity ranks that
 // begins with a power of two: 8,500 of 10^6. With -linearizable it is linearEach:
-// 115,000, for mistakes that few keys show (TestAuditPower).
+// 115,000, for mistakes that few keys show (TestAuditPower). Where the workload inserts, the
+// secret also selects inserted records (workload.Plan.SampleInserts).
 const (
 	auditedEach = 768
 	linearEach  = 16 << 10
@@ -38,12 +39,12 @@ type audited struct {
 	tick   time.Duration
 }
 
-// lastWrite is a worker's last acknowledged write of an audited key. It was sent no
-// earlier than its first tick and acknowledged no later than its second one. Version 0
-// stands for none.
+// lastWrite is a worker's last acknowledged write of an audited key; version 0 is a Delete.
+// It was sent no earlier than its first tick and acknowledged no later than its second one,
+// which is 0 only without a write.
 type lastWrite struct{ version, sent, acked uint32 }
 
-// auditedWrite is a write of an audited key in a batch.
+// auditedWrite is a write of an audited key in a batch; version 0 is a Delete.
 type auditedWrite struct{ number, version uint32 }
 
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
@@ -51,9 +52,12 @@ func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited
 	a := &audited{origin: time.Now(), tick: longest>>32 + 1}
 	keys := newKeys(c.keys())
 	for _, rank := range plan.Sample(secret, each) {
-		id := plan.Key(rank)
+		a.ids = append(a.ids, plan.Key(rank))
+	}
+	a.ids = append(a.ids, plan.SampleInserts(secret)...)
+	for _, id := range a.ids {
 		_, hash := keys.key(id)
-		a.ids, a.hashes = append(a.ids, id), append(a.hashes, hash)
+		a.hashes = append(a.hashes, hash)
 	}
 	width := bits.Len(uint(4 * len(a.ids)))
 	a.table, a.shift = make([]uint32, 1<<width), 64-width
@@ -165,7 +169,7 @@ func (g *Generator) lastWrites() (keys metrics.AuditKeys) {
 			latest = max(latest, w.last[number].sent)
 		}
 		for _, w := range g.workers {
-			if l := w.last[number]; l.version != 0 && l.acked >= latest {
+			if l := w.last[number]; l.acked != 0 && l.acked >= latest {
 				keys.Keys, keys.Workers = append(keys.Keys, int32(number)), append(keys.Workers, uint16(w.id))
 				keys.Versions = append(keys.Versions, l.version)
 				keys.Sent, keys.Acked = append(keys.Sent, l.sent), append(keys.Acked, l.acked)

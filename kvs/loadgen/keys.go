@@ -3,6 +3,7 @@ package loadgen
 import (
 	"cmp"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 
@@ -109,18 +110,38 @@ func (t *keyTable) fill(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []ui
 
 // recordedEach is the most keys of each range of popularity ranks that begins with a power
 // of two whose operations are recorded: 75 keys of 10^6.
-const recordedEach = 4
+const (
+	recordedEach    = 4
+	recordedInserts = 64
+)
+
+// recordedIDs returns the ids of the records whose operations are recorded. Of the inserted
+// ones the first are recorded: the first slice sees their inserts.
+func recordedIDs(plan *workload.Plan, secret uint64) (ids []uint64) {
+	for _, rank := range plan.Sample(secret, recordedEach) {
+		ids = append(ids, plan.Key(rank))
+	}
+	inserts := plan.SampleInserts(secret)
+	return append(ids, inserts[:min(recordedInserts, len(inserts))]...)
+}
 
 // record makes the workers record their operations on the keys that the secret selects,
 // without a launcher the seed.
 func (g *Generator) record(plan *workload.Plan) {
-	var names []string
+	var recorded history.Keys
 	keys := newKeys(g.config.keys())
-	for _, rank := range plan.Sample(cmp.Or(g.Secret, g.config.Workload.Seed), recordedEach) {
-		key, _ := keys.key(plan.Key(rank))
-		names = append(names, string(key))
+	for _, id := range recordedIDs(plan, cmp.Or(g.Secret, g.config.Workload.Seed)) {
+		key, _ := keys.key(id)
+		recorded.Names = append(recorded.Names, string(key))
 	}
-	slices, recorders := history.New(g.config.Index, g.config.Workers, names)
+	slices.Sort(recorded.Names)
+	for _, name := range recorded.Names {
+		recorded.Owners = append(recorded.Owners, g.workers[0].router.Server([]byte(name), route.Hash([]byte(name))))
+	}
+	if plan.Share(workload.Delete) > 0 {
+		recorded.Deleters = g.config.Clients * g.config.Workers
+	}
+	slices, recorders := history.New(g.config.Index, g.config.Workers, recorded)
 	g.slices = slices
 	for i, w := range g.workers {
 		w.history = recorders[i]

@@ -58,6 +58,7 @@ func newRound(servers int) round {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.call.Batch, x.call.Reply = &x.batch, &x.reply
+		x.record.Server = i
 	}
 	return r
 }

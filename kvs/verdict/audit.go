@@ -13,10 +13,11 @@ import (
 	"kvlab/workload"
 )
 
-// write is a client's last acknowledged write of a key by one worker.
+// write is a client's last acknowledged write or Delete of a key by one worker.
 type write struct {
-	value       metrics.Value
-	sent, acked int64 // ns of its client's clock: no earlier, and no later
+	client, worker int
+	value          metrics.Value // NoValue of a Delete
+	sent, acked    int64         // ns of its client's clock: no earlier, and no later
 }
 
 // auditor judges the clients' records.
@@ -33,7 +34,8 @@ type auditor struct {
 // JudgeAudit judges what the clients read after the drain, from a run's workload and
 // preflight, the secret in hex and the clients' records: each key that the secret selects was read, and its
 // value is the last acknowledged write of one of its writers, which no write was sent
-// after; or the loaded value, if nobody wrote the key. It is sound: a store that is
+// after; or the loaded value, if nobody wrote the key. A Delete is a write that leaves no
+// value, and nobody's insert leaves none either. It is sound: a store that is
 // linearizable per key has no failure. The result is nil if no client sent a record and a
 // server has no store.
 func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *metrics.Audit {
@@ -45,10 +47,10 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 		a.fail("%s", why)
 		return &a.found
 	}
-	ranks := a.plan.Sample(a.secret, a.found.Each)
+	ranks, inserted := a.plan.Sample(a.secret, a.found.Each), a.plan.SampleInserts(a.secret)
 	a.found.Keys = len(ranks)
-	a.writes = make([][]write, len(ranks))
-	values := make([]*metrics.Value, len(ranks))
+	a.writes = make([][]write, len(ranks)+len(inserted))
+	values := make([]*metrics.Value, len(a.writes))
 	for _, r := range a.records {
 		if why := a.unpack(r, values); why != "" {
 			a.fail("%s", why)
@@ -56,17 +58,29 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 		}
 	}
 	for i, rank := range ranks {
+		a.judgeKey(a.plan.Key(rank), fmt.Sprintf("popularity rank %d", rank+1), values[i], a.writes[i], true)
+	}
+	for i, id := range inserted {
+		i += len(ranks)
 		if len(a.writes[i]) > 0 {
-			a.found.Written++
+			a.found.Keys++
 		}
-		key, _ := a.keys.Append(nil, a.plan.Key(rank))
-		if values[i] == nil {
-			a.fail("key %s was not read", key)
-		} else if why := a.judge(*values[i], a.writes[i]); why != "" {
-			a.fail("key %s (popularity rank %d) %s", key, rank+1, why)
-		}
+		a.judgeKey(id, "inserted", values[i], a.writes[i], false)
 	}
 	return &a.found
+}
+
+// judgeKey judges a record's key, given what was read there.
+func (a *auditor) judgeKey(id uint64, what string, read *metrics.Value, writes []write, loaded bool) {
+	if len(writes) > 0 {
+		a.found.Written++
+	}
+	key, _ := a.keys.Append(nil, id)
+	if read == nil {
+		a.fail("key %s was not read", key)
+	} else if why := a.judge(*read, writes, loaded); why != "" {
+		a.fail("key %s (%s) %s", key, what, why)
+	}
 }
 
 // fail counts a failure.
@@ -117,11 +131,15 @@ func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string 
 		if int(key) >= len(a.writes) || key < 0 || int(keys.Workers[i]) >= len(r.Loaded) {
 			return fmt.Sprintf("client %d reports a write of key %d of %d by worker %d", r.Client, key, len(a.writes), keys.Workers[i])
 		}
-		a.writes[key] = append(a.writes[key], write{
-			value: metrics.MakeValue(r.Client, int(keys.Workers[i]), keys.Versions[i]),
+		w := write{
+			client: r.Client, worker: int(keys.Workers[i]),
 			sent:  r.OriginNs + int64(keys.Sent[i])*r.TickNs,
 			acked: r.OriginNs + int64(keys.Acked[i])*r.TickNs,
-		})
+		}
+		if keys.Versions[i] > 0 {
+			w.value = metrics.MakeValue(w.client, w.worker, keys.Versions[i])
+		}
+		a.writes[key] = append(a.writes[key], w)
 	}
 	for i := range keys.Found {
 		if at := keys.First + i; at >= 0 && at < len(values) {
@@ -131,39 +149,49 @@ func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string 
 	return ""
 }
 
-// judge says in words why a key cannot have the value that was found; "" if it can.
-func (a *auditor) judge(found metrics.Value, writes []write) string {
-	last := func() write {
-		return slices.MaxFunc(writes, func(u, v write) int { return cmp.Compare(u.sent, v.sent) })
+// judge says in words why a key, which was loaded or not, cannot have the value that was
+// found; "" if it can.
+func (a *auditor) judge(found metrics.Value, writes []write, loaded bool) string {
+	has := "has " + a.text(found)
+	if found == metrics.NoValue {
+		has = "is missing"
 	}
-	loaded := a.loaded(found)
 	switch {
-	case len(writes) == 0 && loaded:
-		return ""
-	case len(writes) == 0 && found == metrics.NoValue:
-		return "is missing, want the loaded value"
+	case len(writes) == 0 && loaded && !a.loaded(found):
+		return has + ", want the loaded value: no write of it was acknowledged"
+	case len(writes) == 0 && !loaded && found != metrics.NoValue:
+		return has + ", want none: no insert of it was acknowledged"
 	case len(writes) == 0:
-		return fmt.Sprintf("has %s, want the loaded value: no write of it was acknowledged", a.text(found))
-	case found == metrics.NoValue:
-		return fmt.Sprintf("is missing, want %s", a.text(last().value))
-	case loaded:
-		return fmt.Sprintf("has %s, want %s, which was acknowledged: a write is lost, or an old value was read", a.text(found), a.text(last().value))
+		return ""
 	}
-	at := slices.IndexFunc(writes, func(w write) bool { return w.value == found })
-	if at < 0 {
-		want := last()
-		if own := slices.IndexFunc(writes, func(w write) bool { return w.value>>32 == found>>32 }); own >= 0 {
-			want = writes[own]
-		}
-		return fmt.Sprintf("has %s, want %s, which was sent after it and acknowledged: a write is lost, or an old value was read", a.text(found), a.text(want.value))
-	}
+	want := slices.MaxFunc(writes, func(u, v write) int { return cmp.Compare(u.sent, v.sent) })
+	when := "which was acknowledged"
 	for _, w := range writes {
-		if ns := a.after(w, writes[at]); ns > 0 {
-			return fmt.Sprintf("has %s, want %s, which was sent %s after that was acknowledged: a write is lost, or an old value was read",
-				a.text(found), a.text(w.value), time.Duration(ns))
+		switch later, ns := a.replaced(w, writes); {
+		case w.value == found && ns <= 0:
+			return ""
+		case w.value == found:
+			want, when = later, fmt.Sprintf("which was sent %s after that was acknowledged", time.Duration(ns))
+		case found != metrics.NoValue && w.client == found.Client() && w.worker == found.Worker():
+			want, when = w, "which was sent after it and acknowledged"
 		}
 	}
-	return ""
+	wanted := a.text(want.value)
+	if want.value == metrics.NoValue {
+		wanted = fmt.Sprintf("none after the Delete by worker %d of client %d", want.worker, want.client)
+	}
+	return fmt.Sprintf("%s, want %s, %s: a write is lost, or an old value was read", has, wanted, when)
+}
+
+// replaced returns a write that was sent after w was acknowledged, and how long after in
+// ns; not above 0 if there is none.
+func (a *auditor) replaced(w write, writes []write) (later write, ns int64) {
+	for _, u := range writes {
+		if after := a.after(u, w); after > ns {
+			later, ns = u, after
+		}
+	}
+	return later, ns
 }
 
 // loaded reports whether a value is of the load.
@@ -178,7 +206,7 @@ func (a *auditor) loaded(v metrics.Value) bool {
 // not above 0 if w may have been sent before. Processes of one machine share a clock.
 // Others' clocks are compared by the bounds on their offsets from the launcher's.
 func (a *auditor) after(w, v write) int64 {
-	i, j := w.value.Client(), v.value.Client()
+	i, j := w.client, v.client
 	between := w.sent - v.acked
 	if i == j {
 		return between

@@ -31,14 +31,18 @@ func possible(writes []write) map[metrics.Value]bool {
 	return last
 }
 
-// randomWrites are up to two writes of each of two workers of two clients, in order.
-func randomWrites(random *rand.Rand) (writes []write) {
+// randomWrites are up to two writes of each of two workers of two clients, in order. If the
+// workload deletes, a third of them are Deletes.
+func randomWrites(random *rand.Rand, deletes bool) (writes []write) {
 	for client := range 2 {
 		for worker := range 2 {
 			at := int64(0)
 			for version := range min(random.IntN(3), 6-len(writes)) {
 				at += 1 + random.Int64N(10)
-				w := write{value: metrics.MakeValue(client, worker, uint32(11+version)), sent: at}
+				w := write{client: client, worker: worker, value: metrics.MakeValue(client, worker, uint32(11+version)), sent: at}
+				if deletes && random.IntN(3) == 0 {
+					w.value = metrics.NoValue
+				}
 				at += 1 + random.Int64N(20)
 				w.acked = at
 				writes = append(writes, w)
@@ -63,10 +67,10 @@ func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, c
 		}
 		for i, w := range writes {
 			replaced := func(u write) bool {
-				return u.value.Client() == client && (u.sent > w.acked || u.value>>32 == w.value>>32 && u.value > w.value)
+				return u.client == client && (u.sent > w.acked || u.worker == w.worker && u.sent > w.sent)
 			}
-			if w.value.Client() == client && !slices.ContainsFunc(writes, replaced) {
-				keys.Keys, keys.Workers = append(keys.Keys, 0), append(keys.Workers, uint16(writes[i].value.Worker()))
+			if w.client == client && !slices.ContainsFunc(writes, replaced) {
+				keys.Keys, keys.Workers = append(keys.Keys, 0), append(keys.Workers, uint16(writes[i].worker))
 				keys.Versions = append(keys.Versions, w.value.Version())
 				keys.Sent, keys.Acked = append(keys.Sent, uint32(w.sent)), append(keys.Acked, uint32(w.acked))
 			}
@@ -105,7 +109,7 @@ func TestAuditByEveryOrder(t *testing.T) {
 		if seed%2 == 1 {
 			ahead, clocks = random.Int64N(1e9), [2]string{"one", "two"}
 		}
-		run, writes := oneKey(t, ahead), randomWrites(random)
+		run, writes := oneKey(t, ahead), randomWrites(random, seed%4 > 1)
 		want := possible(writes)
 		loaded := metrics.MakeValue(1, 0, 7)
 		if len(writes) == 0 {
@@ -135,7 +139,8 @@ func TestAuditByEveryOrder(t *testing.T) {
 func TestAuditWithoutClocks(t *testing.T) {
 	run := oneKey(t, 0)
 	run.Preflight = nil
-	first, second := write{metrics.MakeValue(0, 0, 11), 1, 2}, write{metrics.MakeValue(1, 0, 11), 100, 101}
+	first := write{value: metrics.MakeValue(0, 0, 11), sent: 1, acked: 2}
+	second := write{client: 1, value: metrics.MakeValue(1, 0, 11), sent: 100, acked: 101}
 	if got := JudgeAudit(run, "1", recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "two"})); got.Failures != 0 {
 		t.Error(got.First)
 	}
@@ -165,7 +170,7 @@ func TestAuditIncomplete(t *testing.T) {
 		}, "key user0 was not read"},
 		{"damaged", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[0].Packed = r[0].Packed[:5]; return r }, "client 0: unpack an audit"},
 		{"a worker too many", func(r []metrics.AuditRecord) []metrics.AuditRecord {
-			all := recordsOf(t, []write{{metrics.MakeValue(0, 1, 11), 1, 2}}, metrics.NoValue, 0, [2]string{})
+			all := recordsOf(t, []write{{worker: 1, value: metrics.MakeValue(0, 1, 11), sent: 1, acked: 2}}, metrics.NoValue, 0, [2]string{})
 			all[0].Loaded = all[0].Loaded[:1]
 			return all
 		}, "client 0 reports a write of key 0 of 1 by worker 1"},
