@@ -12,13 +12,13 @@ type Counts struct {
 	Gets             uint64 `json:"gets"`
 	Puts             uint64 `json:"puts"`
 	ReadModifyWrites uint64 `json:"read_modify_writes"`
-	Inserts          uint64 `json:"inserts,omitempty"`
-	Deletes          uint64 `json:"deletes,omitempty"`
-	Scans            uint64 `json:"scans,omitempty"`
-	ScanParts        uint64 `json:"scan_parts,omitempty"` // a scan's further calls: the scan is one operation, and asks every server
-	Hits             uint64 `json:"hits"`                 // operations that read or deleted, and found their key; and all scans
-	Misses           uint64 `json:"misses"`               // operations that read or deleted, and did not
-	Calls            uint64 `json:"calls"`                // RPCs that carried these operations
+	Inserts          uint64 `json:"inserts,omitzero"`
+	Deletes          uint64 `json:"deletes,omitzero"`
+	Scans            uint64 `json:"scans,omitzero"`
+	ScanParts        uint64 `json:"scan_parts,omitzero"` // what a scan asks of the servers that do not own its first key; no operations
+	Hits             uint64 `json:"hits"`                // operations that read or deleted, and found their key; and all scans and parts
+	Misses           uint64 `json:"misses"`              // operations that read or deleted, and did not
+	Calls            uint64 `json:"calls"`               // RPCs that carried these operations
 }
 
 // KindNames are the names of the kinds of operation, in the order of ByKind,
@@ -76,16 +76,16 @@ func (c *Counts) accumulate(d *Counts, times uint64) {
 	c.Calls += times * d.Calls
 }
 
-// FirstKinds are the kinds that are shown even without an operation of them, as in earlier
-// releases.
-const FirstKinds = 3
+// Shows reports whether reports show a kind of these counts: one of the first three, as in
+// earlier releases, or one with an operation.
+func (c Counts) Shows(kind int) bool { return kind < 3 || c.ByKind()[kind] > 0 }
 
 // KindText lists the number of operations of each kind that is shown: "3 get, 4 put, 0
 // read-modify-write".
 func (c Counts) KindText() string {
 	var texts []string
 	for k, n := range c.ByKind() {
-		if k < FirstKinds || n > 0 {
+		if c.Shows(k) {
 			texts = append(texts, fmt.Sprintf("%d %s", n, KindNames[k]))
 		}
 	}

@@ -18,7 +18,7 @@ type Skew struct {
 
 	Servers []ServerShare `json:"servers"`  // in the clients' order, of all operations after the load
 	Kinds   []KindShare   `json:"kinds"`    // likewise
-	HitRate float64       `json:"hit_rate"` // of the reads of the windows, 0 to 1; 1 for none
+	HitRate float64       `json:"hit_rate"` // of the reads and deletes of the windows, 0 to 1; 1 for none
 
 	// Balances are those of other numbers of servers with the same operations, in rising
 	// order; nil without a TopShare.

@@ -21,7 +21,8 @@ const (
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
 )
 
-// Sample holds one operation in 32 of each batch, from a random one of the first 32 on.
+// Sample holds one operation in 32 of each batch, from a random one of the first 32 on, but
+// no part of a scan, whose key another server owns.
 // It is safe for concurrent use.
 type Sample struct {
 	cells [route.Cells]atomic.Uint64
@@ -118,9 +119,12 @@ func (p *picker) take(ops []kvs.Op) {
 	var hashes [chunk / sampleEvery]uint64
 	n, pairs, equal := 0, uint64(0), uint64(0)
 	for ; p.skip < len(ops); p.skip += sampleEvery {
+		if ops[p.skip].Kind == kvs.ScanPart {
+			continue
+		}
 		hashes[n] = p.sample.add(&ops[p.skip])
 		n++
-		if next := p.skip + 1; next < len(ops) {
+		if next := p.skip + 1; next < len(ops) && ops[next].Kind != kvs.ScanPart {
 			pairs++
 			if bytes.Equal(ops[next].Key, ops[p.skip].Key) {
 				equal++

@@ -63,6 +63,29 @@ func TestSampleShare(t *testing.T) {
 	}
 }
 
+// The parts of scans are no operations of this server's keys: they are not sampled, and make
+// no pair.
+func TestSampleSkipsScanParts(t *testing.T) {
+	sample, ops := new(Sample), make([]kvs.Op, chunk)
+	for i := range ops {
+		ops[i] = kvs.Op{Kind: kvs.ScanPart, Key: []byte("key")}
+		if i%2 == 0 {
+			ops[i] = kvs.Op{Kind: kvs.Scan, Key: []byte("key")}
+		}
+	}
+	for skip := range sampleEvery {
+		p := picker{sample: sample, skip: skip}
+		p.pick(ops)
+	}
+	sum := uint64(0)
+	for _, n := range sample.Groups() {
+		sum += n
+	}
+	if all, _ := sample.Pairs(); sum != chunk/2 || all != 0 {
+		t.Errorf("%d operations and %d pairs sampled of %d scans with parts between them", sum, all, chunk/2)
+	}
+}
+
 // A cell lies in its group, and the busiest cells are those of the keys that were
 // asked for most.
 func TestSampleBusiest(t *testing.T) {

@@ -15,11 +15,14 @@ func checkBytes(run *judged) {
 		if roundsOf(node) == nil || size == 0 {
 			return
 		}
-		if least := size * writes(s.Total); s.Bytes.Sent < least {
-			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %d bytes have %d", s.Bytes.Sent, writes(s.Total), size, least)
+		if least := size * values(s.Total); s.Bytes.Sent < least {
+			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %d bytes have %d", s.Bytes.Sent, values(s.Total), size, least)
 		}
-		if least := size * s.Total.Hits; s.Bytes.Received < least && !run.Workload.Is("dedup") {
-			run.invalid(node.Name, "%d bytes were received with %d values read, which of %d bytes have %d", s.Bytes.Received, s.Total.Hits, size, least)
+		// A delete's hit has no value, and that of a scan any number.
+		others := s.Total.Deletes + s.Total.Scans + s.Total.ScanParts
+		read := max(s.Total.Hits, others) - others
+		if least := size * read; s.Bytes.Received < least && !run.Workload.Is("dedup") {
+			run.invalid(node.Name, "%d bytes were received with %d values read, which of %d bytes have %d", s.Bytes.Received, read, size, least)
 		}
 	}
 	for _, node := range run.Servers() {

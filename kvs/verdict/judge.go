@@ -52,7 +52,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // judge runs the checks in order on what Total filled in. More specific checks come
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
-	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkLoad,
+	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkScans, checkLoad,
 		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
 		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
@@ -182,8 +182,8 @@ func checkPairs(run *judged) {
 		}
 	}
 	for pair, counts := range applied {
-		if counts.Ops() > 0 {
-			run.invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", counts.Ops(), pair[0])
+		if n := counts.Ops() + counts.ScanParts; n > 0 {
+			run.invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", n, pair[0])
 		}
 	}
 }
@@ -206,7 +206,11 @@ func miscount(verified, applied metrics.Counts) string {
 	return "answered by a cache before the server: of the writes none is missing"
 }
 
-func writes(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites }
+// writes are the operations that leave the store otherwise than before.
+func writes(c metrics.Counts) uint64 { return values(c) + c.Deletes }
+
+// values are the operations that store a value.
+func values(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites + c.Inserts }
 
 // byChanceReads reports whether all missing operations may be reads if operations of
 // any kind are lost alike: with a probability above 10^-9.

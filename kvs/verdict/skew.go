@@ -39,7 +39,7 @@ func skewOf(run *judged) *metrics.Skew {
 	s.Kinds, _ = kindShares(run)
 	inWindow := run.InWindow()
 	s.HitRate = 1
-	if reads := inWindow.Gets + inWindow.ReadModifyWrites; reads > 0 {
+	if reads := inWindow.Hits + inWindow.Misses; reads > 0 {
 		s.HitRate = portion(inWindow.Hits, reads)
 	}
 	return &s
@@ -86,7 +86,7 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	kinds := done.ByKind()
 	for k, n := range kinds[:metrics.OpKinds] {
 		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
-		if k < metrics.FirstKinds || share != (metrics.Share{}) {
+		if done.Shows(k) || share.Theory > 0 {
 			shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
 		}
 	}

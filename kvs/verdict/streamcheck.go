@@ -30,6 +30,17 @@ func checkWorkers(run *judged) {
 	}
 }
 
+// checkScans: every scan asked each server once.
+func checkScans(run *judged) {
+	for _, node := range run.Clients() {
+		for _, peer := range node.Summary.Peers {
+			if scans, asked := node.Summary.Total.Scans, peer.Counts.Scans+peer.Counts.ScanParts; asked != scans {
+				run.invalid(node.Name, "%d scans asked server %s %d times: a scan asks every server once", scans, peer.Peer, asked)
+			}
+		}
+	}
+}
+
 // byChance reports whether two workers with separate generators may draw the same
 // ops operations: more often than once in 10^15 pairs. The probability of the
 // likeliest operation bounds that of a repetition. It is that of its kind where

@@ -81,7 +81,7 @@ func (l *Collector) observe(all observations) {
 			interval.observe(o, ops[:o.each])
 			ops = ops[o.each:]
 		}
-		if o.op != 0 {
+		if o.op != 0 && int(o.kind) < metrics.OpKinds {
 			interval.operations(o.op, call, o.ops)
 		}
 	}

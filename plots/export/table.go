@@ -38,7 +38,8 @@ func (t *Table) row(cells ...any) Row {
 }
 
 // add adds a value's cells, named after its fields' JSON names and the keys of its maps,
-// with underscores between them. A list of anything but words has no cell.
+// with underscores between them. A list of anything but words has no cell, nor has a zero
+// that JSON omits as such.
 func (t *Table) add(r Row, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -53,8 +54,8 @@ func (t *Table) add(r Row, name string, v reflect.Value) {
 			return
 		}
 		for i := range v.NumField() {
-			field, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if field != "-" {
+			field, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if field != "-" && (option != "omitzero" || !v.Field(i).IsZero()) {
 				t.add(r, join(name, field), v.Field(i))
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // clientSum is what all clients loaded and checked.
@@ -36,9 +37,52 @@ type kindCount struct {
 func countsOf(run metrics.Run) (all []kindCount) {
 	total, applied := run.Total.ByKind(), run.Applied.ByKind()
 	for kind, name := range metrics.KindNames {
-		all = append(all, kindCount{name, total[kind], applied[kind]})
+		if kind == metrics.OpKinds { // what follows is no operation
+			all = append(all, kindCount{"all", run.Total.Ops(), run.Applied.Ops()})
+		}
+		if run.Total.Shows(kind) || run.Applied.Shows(kind) {
+			all = append(all, kindCount{name, total[kind], applied[kind]})
+		}
 	}
-	return append(all, kindCount{"all", run.Total.Ops(), run.Applied.Ops()})
+	return all
+}
+
+// ratesTable has a row for each node: what it did in the window, by kind.
+func ratesTable(run metrics.Run) table {
+	var all metrics.Counts
+	for _, node := range run.Nodes {
+		if node.Summary != nil {
+			all = all.Add(node.Summary.InWindow)
+		}
+	}
+	t := table{Columns: []string{"node", "role", "ops/s in the window"}, Names: []int{0, 1}}
+	for kind, name := range metrics.KindNames {
+		if all.Shows(kind) {
+			t.Columns = append(t.Columns, name+"s")
+		}
+	}
+	t.Columns = append(t.Columns, "misses", "median of its seconds, ops/s")
+	for _, node := range run.Nodes {
+		texts := []string{node.Name, string(node.Role)}
+		if s := node.Summary; s != nil {
+			texts = append(texts, format.Count(s.OpsPerS()))
+			for kind, n := range s.InWindow.ByKind() {
+				if all.Shows(kind) {
+					texts = append(texts, grouped(n))
+				}
+			}
+			texts = append(texts, grouped(s.InWindow.Misses))
+		}
+		for len(texts) < len(t.Columns)-1 {
+			texts = append(texts, absent)
+		}
+		median := absent
+		if node.MedianOpsPerS != nil {
+			median = format.Count(*node.MedianOpsPerS)
+		}
+		t.add(append(texts, median)...)
+	}
+	return t
 }
 
 // disagreements are the client-server pairs whose counts differ.

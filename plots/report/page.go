@@ -39,8 +39,8 @@ var words = template.FuncMap{
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
-	"rate":    verdict.RateOf,
-	"share":   percent, "interval": intervalWords, "limit": limitOf,
+	"rate":    verdict.RateOf, "rates": ratesTable,
+	"share": percent, "interval": intervalWords, "limit": limitOf,
 }
 
 // page is a report: the answer with the main figure, and sections with a table of contents.
