@@ -1,15 +1,11 @@
 package loadgen
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
 
 	"kvlab/kvs/driver"
-	"kvlab/kvs/engine"
-	"kvlab/metrics"
-	"kvlab/metrics/stats"
 	"kvlab/workload"
 )
 
@@ -101,47 +97,5 @@ func TestAuditAllocations(t *testing.T) {
 	}
 	if versions != uint32(w.writer) {
 		t.Errorf("the last write is version %d of %d", versions, uint32(w.writer))
-	}
-}
-
-// BenchmarkAudit measures the processor time of an operation of a client and its server
-// with the audit, its reads included, as a multiple of the time without it. Windows of 2 s
-// with and without it alternate.
-func BenchmarkAudit(b *testing.B) {
-	for _, mix := range []string{workload.YCSBA, workload.YCSBB} {
-		b.Run(mix, func(b *testing.B) {
-			c := DefaultConfig()
-			c.Workload.Workload, c.WarmUp, c.Window = mix, 0, 2*time.Second
-			var kinds [2]*Generator // without, and with
-			for i := range kinds {
-				slab, err := engine.Open("slab", engine.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				c.Hosts = []string{newStore(b, "server0", c.Codec, slab).addr}
-				kinds[i] = connected(b, c)
-				kinds[i].Secret = uint64(i)
-				if err := kinds[i].Load(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-			}
-			var ratios []float64
-			for b.Loop() {
-				var cost [2]float64
-				first := len(ratios) % 2 // in turn
-				for _, i := range []int{first, 1 - first} {
-					g := kinds[i]
-					ops, before := g.Counts().Ops(), processorTime(b)
-					err := g.Measure(context.Background(), func(metrics.Phase) error { return nil })
-					if _, unread := g.Audit(context.Background()); err != nil || unread != nil {
-						b.Fatal(err, unread)
-					}
-					cost[i] = float64(processorTime(b)-before) / float64(g.Counts().Ops()-ops)
-				}
-				ratios = append(ratios, cost[1]/cost[0])
-			}
-			b.ReportMetric(stats.Median(ratios), "x-processor-time")
-			b.Logf("%.3f", ratios)
-		})
 	}
 }

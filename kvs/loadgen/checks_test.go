@@ -14,10 +14,10 @@ import (
 )
 
 // BenchmarkChecks measures the processor time of whole operations, client and server in
-// one process, with the default checks of values, as a multiple of the time without
-// them. An iteration is a round of every worker with each, on the same connections, so
-// that other work on the machine affects both. The interval of the median shows how
-// much pairs vary.
+// one process, with the default checks of values and the last writes that the audit
+// remembers, as a multiple of the time without them. An iteration is a round of every
+// worker with each, on the same connections, so that other work on the machine affects
+// both. The interval of the median shows how much pairs vary.
 func BenchmarkChecks(b *testing.B) {
 	for _, transport := range []string{driver.InProcess, driver.TCP} {
 		b.Run("transport="+transport, func(b *testing.B) {
@@ -38,6 +38,10 @@ func BenchmarkChecks(b *testing.B) {
 			if err := errors.Join(g.Connect(b.Context()), g.Load(b.Context())); err != nil {
 				b.Fatal(err)
 			}
+			g.Secret = 1
+			if err := g.prepare(); err != nil {
+				b.Fatal(err)
+			}
 			benchmarkChecks(b, g)
 		})
 	}
@@ -45,7 +49,6 @@ func BenchmarkChecks(b *testing.B) {
 
 func benchmarkChecks(b *testing.B, g *Generator) {
 	s := fixed(time.Now(), time.Now().Add(time.Hour))
-	kinds := [2]int{VerifyNone, g.config.Verify}
 	var ratios []float64
 	var total [2]float64
 	for b.Loop() {
@@ -53,7 +56,7 @@ func benchmarkChecks(b *testing.B, g *Generator) {
 		first := len(ratios) % 2 // in turn
 		for _, i := range []int{first, 1 - first} {
 			before := processorTime(b)
-			if err := g.everyRound(kinds[i], s); err != nil {
+			if err := g.everyRound(i == 1, s); err != nil {
 				b.Fatal(err)
 			}
 			cost[i] = float64(processorTime(b) - before)
@@ -75,12 +78,15 @@ func benchmarkChecks(b *testing.B, g *Generator) {
 	}
 }
 
-// everyRound has each worker do one round and check one value in every in full.
-func (g *Generator) everyRound(every int, s schedule) error {
+// everyRound has each worker do one round, with the checks or without them.
+func (g *Generator) everyRound(checks bool, s schedule) error {
 	var group errgroup.Group
 	for _, w := range g.workers {
 		group.Go(func() error {
-			w.checker.Every = every
+			w.checker.Every, w.audited = VerifyNone, nil
+			if checks {
+				w.checker.Every, w.audited = g.config.Verify, g.audited
+			}
 			r := &w.rounds[0]
 			r.begin()
 			r.empty()
