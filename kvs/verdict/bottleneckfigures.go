@@ -63,9 +63,10 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 		f.Runnable = max(f.Runnable, m.runnable/m.cores)
 		for _, node := range m.nodes {
 			if node.Role == metrics.Server {
-				perServer = append(perServer, node.Summary.InWindow.Ops())
+				did := node.Summary.InWindow.Ops() + node.Summary.InWindow.ScanParts
+				perServer = append(perServer, did)
 				most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
-				most(float64(node.Summary.InWindow.Ops()), node.Name, &f.HottestServer, &f.HottestNode)
+				most(float64(did), node.Name, &f.HottestServer, &f.HottestNode)
 			} else {
 				most(busyPercent(node), node.Name, &f.ClientCPUPercent, &f.ClientCPUNode)
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"kvlab/metrics"
+	"kvlab/workload"
 )
 
 // checkBytes: the operations carried values of their size, and the servers stored such
@@ -42,7 +43,7 @@ const keptOfValue = 4 << 10
 const callsShare = 0.01
 
 // checkBatches: the rounds of a closed loop had as many calls as batches of that size make.
-// A server that owns none of a round's keys gets no call.
+// A server that owns none of a round's keys gets no call, unless the round scans.
 func checkBatches(run *judged) {
 	batch := run.Workload.Number("batch")
 	servers := run.Count(metrics.Server)
@@ -55,6 +56,7 @@ func checkBatches(run *judged) {
 		share := 1.0
 		if servers > 1 {
 			share = sum(run.expected.cells[i])
+			share += (1 - share) * run.expected.kinds[workload.Scan]
 		}
 		none := math.Pow(1-share, ops)
 		mean, variance, slope = mean+1-none, variance+none*(1-none), slope+ops*share*none
