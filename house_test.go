@@ -28,10 +28,10 @@ var mayImport = map[string][]string{
 	"kvs/cluster/mutants":     {},
 	"kvs/cluster/kvscluster":  {"kvs/cluster", "kvs/cluster/virtual"},
 	"kvs/cluster/nodes":       {"metrics/format"},
-	"kvs/cluster/plan":        {"kvs/cluster/nodes", "metrics", "metrics/format"},
+	"kvs/cluster/plan":        {"kvs/cluster/nodes", "metrics", "metrics/format", "workload/size"},
 	"kvs/cluster/preflight":   {"kvs/cluster/plan", "kvs/cluster/remote", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/stats"},
 	"kvs/cluster/remote":      {"kvs/cluster/nodes", "kvs/cluster/plan", "kvs/node", "metrics", "metrics/format"},
-	"kvs/cluster/trial":       {"kvs/certs", "kvs/cluster/plan", "kvs/cluster/remote", "kvs/history", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "metrics/stats"},
+	"kvs/cluster/trial":       {"kvs/certs", "kvs/cluster/plan", "kvs/cluster/remote", "kvs/history", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "metrics/stats", "workload/size"},
 	"kvs/cluster/virtual":     {"kvs/cluster/cgroup", "metrics"},
 	"kvs/driver":              {"kvs", "kvs/engine", "kvs/service", "kvs/wire", "metrics", "metrics/format"},
 	"kvs/driver/drivertest":   {"kvs", "kvs/driver", "kvs/kvstest"},
@@ -39,17 +39,17 @@ var mayImport = map[string][]string{
 	"kvs/engine/enginetest":   {"kvs", "kvs/kvstest", "kvs/route", "kvs/value"},
 	"kvs/engine/prefetch":     {},
 	"kvs/engine/slab":         {"kvs", "kvs/engine/prefetch"},
-	"kvs/experiment":          {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/stats"},
+	"kvs/experiment":          {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/stats", "workload/size"},
 	"kvs/history":             {"kvs", "kvs/route", "kvs/value", "metrics", "metrics/clock"},
 	"kvs/kvstest":             {"kvs"},
-	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "workload"},
+	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "workload", "workload/size"},
 	"kvs/node":                {"kvs/certs", "metrics", "metrics/build", "metrics/clock", "metrics/format", "metrics/usage"},
-	"kvs/route":               {"metrics/format", "workload"},
+	"kvs/route":               {"metrics/format", "workload", "workload/size"},
 	"kvs/server":              {"kvs", "kvs/certs", "kvs/engine", "kvs/node", "kvs/service", "kvs/wire", "metrics", "metrics/format", "metrics/usage"},
 	"kvs/server/kvsserver":    {"kvs/server"},
 	"kvs/service":             {"kvs", "kvs/route", "metrics"},
-	"kvs/value":               {},
-	"kvs/verdict":             {"kvs/route", "metrics", "metrics/curve", "metrics/format", "metrics/stats", "workload"},
+	"kvs/value":               {"workload/size"},
+	"kvs/verdict":             {"kvs/route", "metrics", "metrics/curve", "metrics/format", "metrics/stats", "workload", "workload/size"},
 	"kvs/wire":                {"kvs", "kvs/service", "metrics/format"},
 	"kvs/wire/faultproxy":     {"kvs/wire/wiretest"},
 	"kvs/wire/wiretest":       {},
@@ -72,13 +72,14 @@ var mayImport = map[string][]string{
 	"plots/report":            {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
 	"plots/verify":            {"kvs/verdict", "metrics", "metrics/stats", "plots/folder"},
 	"workload":                {"metrics/format"},
+	"workload/size":           {"metrics/format", "workload"},
 }
 
 // testsMayImport says what the tests of a room may import besides: the other end of a
 // connection, an oracle, a package of tests' own.
 var testsMayImport = map[string][]string{
 	"kvs":                    {"kvs/kvstest", "metrics"},
-	"kvs/client":             {"kvs", "kvs/server", "kvs/service", "kvs/wire/wiretest", "workload"},
+	"kvs/client":             {"kvs", "kvs/server", "kvs/service", "kvs/wire/wiretest", "workload", "workload/size"},
 	"kvs/cluster":            {"kvs/history", "metrics/latency", "metrics/stats"},
 	"kvs/cluster/faults":     {"kvs/cluster/virtual", "metrics"},
 	"kvs/cluster/mutants":    {"metrics"},
@@ -101,6 +102,7 @@ var testsMayImport = map[string][]string{
 	"plots/folder":           {"plots/folder/foldertest"},
 	"plots/report":           {"plots/folder/foldertest"},
 	"plots/verify":           {"plots/folder/foldertest"},
+	"workload/size":          {"kvs", "kvs/route", "kvs/value"},
 }
 
 // TestImportsPointOneWay holds the imports of every room against mayImport, and those of

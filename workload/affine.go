@@ -57,7 +57,7 @@ func scramble(n, seed uint64) (mul, add uint64) {
 	for gcd(mul, n) != 1 { // n-1 is coprime to n
 		mul++
 	}
-	add, _ = bits.Mul64(child(seed, keyBranch), n)
+	add, _ = bits.Mul64(Child(seed, keyBranch), n)
 	return mul, add
 }
 

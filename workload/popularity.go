@@ -100,7 +100,7 @@ func sample(secret uint64, each int, total uint64) (numbers []uint64) {
 				continue
 			}
 			from, to := size*i/n, size*(i+1)/n
-			offset, _ := bits.Mul64(child(secret, first+from), to-from)
+			offset, _ := bits.Mul64(Child(secret, first+from), to-from)
 			numbers = append(numbers, first+from+offset)
 		}
 	}

@@ -4,6 +4,7 @@ package workload
 // ranks to record ids, which is the same on every node. The stream branch seeds the
 // operations, and the arrival branch the times at which they are due, so the rate
 // changes no operation. Both have a child for each node, and that one for each worker.
+// Package size draws the records' sizes from the size branch.
 //
 //	run seed ---- stream branch ---- node 0 ---- worker 0
 //	         |                  |           |--- worker 1
@@ -12,21 +13,23 @@ package workload
 //	         |                  ...
 //	         |--- key branch ---- offset of the scrambled ids
 //	         |--- arrival branch ---- as the stream branch
+//	         |--- size branch ---- sizes of values, sizes of keys
 const (
 	streamBranch  = 0
 	keyBranch     = 1
 	arrivalBranch = 2
+	SizeBranch    = 3 // for package size
 )
 
-// child returns the seed of a seed's i-th child. For one parent it is a bijection of i,
+// Child returns the seed of a seed's i-th child. For one parent it is a bijection of i,
 // so no two children share a seed.
-func child(seed, i uint64) uint64 { return mix64(mix64(seed) + i) }
+func Child(seed, i uint64) uint64 { return mix64(mix64(seed) + i) }
 
 // leaf returns the seeds of a node and of a worker in a branch, the initial state of the
 // worker's generator. It differs between workers of a node, and between nodes.
 func leaf(seed, branch uint64, node, worker int) (nodeSeed, workerSeed uint64) {
-	nodeSeed = child(child(seed, branch), uint64(node))
-	return nodeSeed, child(nodeSeed, uint64(worker))
+	nodeSeed = Child(Child(seed, branch), uint64(node))
+	return nodeSeed, Child(nodeSeed, uint64(worker))
 }
 
 // mix64 is one step of SplitMix64, a bijection in which every bit of x affects the

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // Every flag sets its own part of the configuration, and no other.
@@ -44,7 +45,7 @@ func TestParse(t *testing.T) {
 		{"-connections 8 -socket-buffer 65536", func(c *loadgen.Config) { c.Connections, c.SocketBuffer = 8, 65536 }},
 		{"-dedup", func(c *loadgen.Config) { c.Dedup = true }},
 		{"-crc", func(c *loadgen.Config) { c.CRC = true }},
-		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = 1024 }},
+		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = size.Constant(1024) }},
 		{"-key-prefix user", func(c *loadgen.Config) { c.KeyPrefix = "user" }},
 		{"-verify full", func(c *loadgen.Config) { c.Verify = 1 }},
 		{"-verify none", func(c *loadgen.Config) { c.Verify = loadgen.VerifyNone }},

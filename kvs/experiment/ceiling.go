@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/workload/size"
 )
 
 // nullEngine names the engine that stores nothing.
@@ -105,7 +106,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 	records := (client.Number("records") + uint64(servers) - 1) / uint64(servers) // as many as a server has
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
-		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (client.Number("value-size") + storeOverhead),
+		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client["value-size"], client["key-size"]) + storeOverhead),
 		Client: change{loop.Drop, own}, run: window,
 	}
 	wire := Overlay{

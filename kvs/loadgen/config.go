@@ -17,9 +17,9 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
-	"kvlab/kvs/value"
 	"kvlab/metrics/format"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // Config configures one client node. Start from DefaultConfig. The comments name the
@@ -36,8 +36,9 @@ type Config struct {
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency; Batch then applies to the load phase only
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
-	ValueSize     int           // -value-size: bytes
+	ValueSize     size.Law      // -value-size
 	KeyPrefix     string        // -key-prefix: precedes the decimal record id
+	KeySize       size.Law      // -key-size: of keys that are longer than the prefix and the id
 	Repeat        bool          // -repeat: resends the first round and checks no reply
 	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
 	Linearizable  bool          // -linearizable: verify that the operations on some keys are linearizable
@@ -64,7 +65,7 @@ func DefaultConfig() Config {
 		Workers:   64,
 		Batch:     8192,
 		InFlight:  1,
-		ValueSize: 128,
+		ValueSize: size.Constant(128),
 		Verify:    16,
 		Arrivals:  workload.Poisson,
 
@@ -99,7 +100,8 @@ func (c Config) Validate() error {
 		format.Want(c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"),
 		format.Want(!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"),
 		format.Want(c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, "1 to %d rounds", maxInFlight),
-		format.Want(c.ValueSize >= value.HeaderLen && c.ValueSize <= kvs.MaxValueLen, "-value-size", c.ValueSize, "%d (the header that every value is checked by) to %d bytes", value.HeaderLen, kvs.MaxValueLen),
+		c.ValueSize.CheckValues(),
+		c.KeySize.CheckKeys(),
 		format.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
 		format.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open(), "-repeat", c.Repeat, "neither -batch auto nor -rate with it"),
 		format.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
@@ -120,8 +122,8 @@ func (c Config) Validate() error {
 		return err
 	}
 	if newBatchSize(c).mean > float64(c.most()) {
-		return fmt.Errorf("-batch: want at most %d operations: with -value-size %d and %d servers more do not fit a frame of %d bytes",
-			c.most(), c.ValueSize, c.Servers(), driver.MaxCall)
+		return fmt.Errorf("-batch: want at most %d operations: with -value-size %s and %d servers more do not fit a frame of %d bytes",
+			c.most(), &c.ValueSize, c.Servers(), driver.MaxCall)
 	}
 	return nil
 }
@@ -138,10 +140,12 @@ func (c Config) router(plan *workload.Plan) (route.Router, error) {
 }
 
 // keys returns the keys of the records.
-func (c Config) keys() route.Keys { return route.NewKeys(c.Workload, c.KeyPrefix) }
+func (c Config) keys() route.Keys { return route.NewKeys(c.Workload, c.KeyPrefix, c.KeySize) }
 
-// perOp bounds the bytes of an operation in a request and in a reply.
-func (c Config) perOp() int { return c.ValueSize + len(c.KeyPrefix) + longestID + 8 }
+// perOp bounds the mean bytes of a call's operations, in a request and in a reply.
+func (c Config) perOp() int {
+	return c.ValueSize.MeanBound() + max(len(c.KeyPrefix)+longestID, c.KeySize.MeanBound()) + 8
+}
 
 // most is the largest batch: a whole round may go to one server, and its reply must
 // fit a frame.

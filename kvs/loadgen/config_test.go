@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs/driver"
 	"kvlab/kvs/value"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 func TestDefaultConfig(t *testing.T) {
@@ -36,13 +37,13 @@ func TestConfigErrors(t *testing.T) {
 		{"-target-latency 0s: want more than 0", func(c *Config) { c.AutoBatch = true }},
 		{"-target-latency -1ms: want more than 0", func(c *Config) { c.AutoBatch, c.TargetLatency = true, -time.Millisecond }},
 		{"-batch: want at most 0 operations: with -value-size 1048576 and 100 servers", func(c *Config) {
-			c.AutoBatch, c.TargetLatency, c.ValueSize, c.Hosts = true, time.Millisecond, kvs.MaxValueLen, slices.Repeat([]string{"a:1"}, 100)
+			c.AutoBatch, c.TargetLatency, c.ValueSize, c.Hosts = true, time.Millisecond, size.Constant(kvs.MaxValueLen), slices.Repeat([]string{"a:1"}, 100)
 		}},
 		{"-connections 65: want 1 to 64 (-workers), or 0", func(c *Config) { c.Connections = 65 }},
 		{"-connections -1: want", func(c *Config) { c.Connections = -1 }},
 		{"-socket-buffer -1: want", func(c *Config) { c.SocketBuffer = -1 }},
-		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = value.HeaderLen - 1 }},
-		{"-value-size 1048577: want", func(c *Config) { c.ValueSize = kvs.MaxValueLen + 1 }},
+		{"-value-size 23: want 24", func(c *Config) { c.ValueSize = size.Constant(value.HeaderLen - 1) }},
+		{"-value-size 1048577: want", func(c *Config) { c.ValueSize = size.Constant(kvs.MaxValueLen + 1) }},
 		{"-key-prefix", func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID+1) }},
 		{"-verify -1: want full", func(c *Config) { c.Verify = -1 }},
 		{"-warmup -1s: want 0", func(c *Config) { c.WarmUp = -time.Second }},
@@ -61,9 +62,9 @@ func TestConfigErrors(t *testing.T) {
 		{"-workload \"YCSB-Z\"", func(c *Config) { c.Workload.Workload = "YCSB-Z" }},
 		{"-reads", func(c *Config) { c.Workload.Reads = 0.5 }},
 		// All of a round may go to one server, whose reply must fit a frame.
-		{"-batch: want at most 63 operations: with -value-size 1048576", func(c *Config) { c.Batch, c.ValueSize = 64, kvs.MaxValueLen }},
+		{"-batch: want at most 63 operations: with -value-size 1048576", func(c *Config) { c.Batch, c.ValueSize = 64, size.Constant(kvs.MaxValueLen) }},
 		{"-batch: want at most 31 operations: with -value-size 1048576 and 2 servers", func(c *Config) {
-			c.Batch, c.ValueSize, c.Hosts = 40, kvs.MaxValueLen, []string{"a:1", "b:1"}
+			c.Batch, c.ValueSize, c.Hosts = 40, size.Constant(kvs.MaxValueLen), []string{"a:1", "b:1"}
 		}},
 	}
 	for _, test := range tests {
@@ -79,13 +80,15 @@ func TestConfigErrors(t *testing.T) {
 
 func TestConfigBorders(t *testing.T) {
 	tests := map[string]func(*Config){
-		"one of everything":              func(c *Config) { c.Workers, c.Batch, c.Workload.Records, c.WarmUp = 1, 1, 1, 0 },
-		"last client":                    func(c *Config) { c.Index, c.Clients = maxWorkers-1, maxWorkers },
-		"smallest value":                 func(c *Config) { c.ValueSize = value.HeaderLen },
-		"largest value":                  func(c *Config) { c.ValueSize, c.Batch = kvs.MaxValueLen, 1 },
-		"longest prefix":                 func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
-		"in process, without hosts":      func(c *Config) { c.Transport, c.Hosts = driver.InProcess, nil },
-		"a batch that adapts":            func(c *Config) { c.AutoBatch, c.TargetLatency, c.ValueSize = true, time.Nanosecond, kvs.MaxValueLen },
+		"one of everything":         func(c *Config) { c.Workers, c.Batch, c.Workload.Records, c.WarmUp = 1, 1, 1, 0 },
+		"last client":               func(c *Config) { c.Index, c.Clients = maxWorkers-1, maxWorkers },
+		"smallest value":            func(c *Config) { c.ValueSize = size.Constant(value.HeaderLen) },
+		"largest value":             func(c *Config) { c.ValueSize, c.Batch = size.Constant(kvs.MaxValueLen), 1 },
+		"longest prefix":            func(c *Config) { c.KeyPrefix = strings.Repeat("k", kvs.MaxKeyLen-longestID) },
+		"in process, without hosts": func(c *Config) { c.Transport, c.Hosts = driver.InProcess, nil },
+		"a batch that adapts": func(c *Config) {
+			c.AutoBatch, c.TargetLatency, c.ValueSize = true, time.Nanosecond, size.Constant(kvs.MaxValueLen)
+		},
 		"as many connections as workers": func(c *Config) { c.Connections = c.Workers },
 		"seed's batch":                   func(c *Config) { c.Batch = 8092 * 32 },
 		"a mix":                          func(c *Config) { c.Workload.Workload, c.Workload.Reads = workload.Mix, 0.7 },

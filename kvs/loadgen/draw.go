@@ -90,7 +90,7 @@ func (w *worker) encode(x *exchange, n int) {
 	for i := 0; i < n; {
 		i += x.batch.AppendGets(w.keyTable.prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x, x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.checker.Size), hashes[i])
+			w.put(x, x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.sizes.At(hashes[i])), hashes[i])
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (w *worker) addLong(r *round, ops []workload.Op) {
 		if kind == kvs.Get {
 			x.batch.Get(key)
 		} else {
-			w.put(x, x.batch.Reserve(kind, key, w.checker.Size), hash)
+			w.put(x, x.batch.Reserve(kind, key, w.sizes.At(hash)), hash)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // behindProxy is a server that clients reach through a proxy with faults.
@@ -31,7 +32,7 @@ func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault
 func brief() Config {
 	c := DefaultConfig()
 	c.Workload.Workload = workload.YCSBA
-	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 500, 1, 50, 100
+	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 500, 1, 50, size.Constant(100)
 	c.WarmUp, c.Window = 0, 20*time.Millisecond
 	return c
 }

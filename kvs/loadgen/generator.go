@@ -64,12 +64,12 @@ func New(c Config) (*Generator, error) {
 	}
 	latency, recorders := latency.NewCollector(c.Workers, c.Servers())
 	g := &Generator{config: c, latency: latency}
-	table := newKeyTable(c.keys(), c.Workload.Records)
+	table, sizes := newKeyTable(c.keys(), c.Workload.Records), c.ValueSize.Values(c.Workload.Seed)
 	if g.driver, err = driver.Open(c.Options, c.use(plan, route.Fingerprint(router))); err != nil {
 		return nil, err
 	}
 	for i, recorder := range recorders {
-		g.workers = append(g.workers, newWorker(c, i, plan, table, router, recorder))
+		g.workers = append(g.workers, newWorker(c, i, plan, table, sizes, router, recorder))
 	}
 	return g, nil
 }

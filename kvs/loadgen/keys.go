@@ -54,9 +54,10 @@ type idPrefix struct {
 // firstLongID is the first id that has more than eight digits.
 const firstLongID = 100_000_000
 
-// newKeyTable returns the keys of ids below records, or nil if some are too long.
+// newKeyTable returns the keys of ids below records, or nil if some ids or keys are too
+// long for it.
 func newKeyTable(of route.Keys, records uint64) *keyTable {
-	if records > firstLongID {
+	if records > firstLongID || of.Sizes != nil {
 		return nil
 	}
 	n := &keyTable{prefix: []byte(of.Prefix), prefixes: make([]idPrefix, 999+(max(records, 1000)+999)/1000)}

@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 func TestLanes(t *testing.T) {
@@ -28,9 +29,9 @@ func TestLanes(t *testing.T) {
 		{"one operation", func(c *Config) { c.Batch = 1 }, 4},
 		{"one operation, 65 workers", func(c *Config) { c.Batch, c.Workers = 1, 65 }, 5},
 		{"one operation, one worker", func(c *Config) { c.Batch, c.Workers = 1, 1 }, 1},
-		{"still small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxGroup/128, 100 }, 4},
-		{"not small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxGroup/128+1, 100 }, 64},
-		{"one large operation", func(c *Config) { c.Batch, c.ValueSize = 1, kvs.MaxValueLen }, 64},
+		{"still small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxGroup/128, size.Constant(100) }, 4},
+		{"not small", func(c *Config) { c.Batch, c.ValueSize = wire.MaxGroup/128+1, size.Constant(100) }, 64},
+		{"one large operation", func(c *Config) { c.Batch, c.ValueSize = 1, size.Constant(kvs.MaxValueLen) }, 64},
 		{"auto", auto, 4},
 		{"said", func(c *Config) { c.Connections = 5 }, 5},
 		{"said, one operation", func(c *Config) { c.Batch, c.Connections = 1, 64 }, 64},

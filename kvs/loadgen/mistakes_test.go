@@ -316,7 +316,8 @@ func TestHonestRunsAreValid(t *testing.T) {
 		c.Workload.Zipfian = pick(workload.ZipfianYCSB, workload.ZipfianExact)
 		c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
 		c.Router, c.Codec = pick(route.Names...), pick("binary", "gob")
-		c.ValueSize = []int{value.HeaderLen, 25, 100, 5000}[random.IntN(4)]
+		_ = c.ValueSize.Set(pick("24", "25", "100", "5000", "24-1024", "etc"))
+		_ = c.KeySize.Set(pick("0", "0", "16-40", "etc"))
 		vary(&c, random)
 		if v := judged(t, c, mistake{}); !v.Valid {
 			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)
@@ -363,7 +364,7 @@ func TestVerifyNone(t *testing.T) {
 
 // flagsOf are the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
-	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": fmt.Sprint(c.ValueSize),
+	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
 		"batch": fmt.Sprint(c.Batch), "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup)}
 	if c.AutoBatch {
 		flags["batch"] = "auto"

@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
+	"kvlab/workload/size"
 )
 
 // shorten is an engine that cuts a byte from every 50th result of a call.
@@ -48,7 +49,7 @@ func TestNullServer(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
-			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, 32
+			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, size.Constant(32)
 			c.WarmUp, c.Window = 0, 50*time.Millisecond
 			service := service.New(test.engine)
 			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}

@@ -14,12 +14,13 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // small is a run of a few thousand records and a tenth of a second.
 func small() Config {
 	c := DefaultConfig()
-	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, 100
+	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, size.Constant(100)
 	c.WarmUp, c.Window = 20*time.Millisecond, 300*time.Millisecond
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // worker is the state of one goroutine. Other goroutines read only the fields below mu,
@@ -24,6 +25,7 @@ type worker struct {
 	keys     keys
 	keyTable *keyTable // nil if ids are too long for it
 	writer   value.Writer
+	sizes    *size.Sizes // of values
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
@@ -47,7 +49,7 @@ type worker struct {
 	verify     metrics.Verification // guarded by mu
 }
 
-func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router route.Router, recorder *latency.Recorder) *worker {
+func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *size.Sizes, router route.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
 		servers:  make([]driver.Server, c.Servers()),
@@ -56,7 +58,8 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, router ro
 		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
-		checker:  value.Checker{Size: c.ValueSize, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
+		sizes:    sizes,
+		checker:  value.Checker{Size: sizes.Constant(), Sizes: sizes, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
 		counts:   make([]metrics.Counts, c.Servers()),
 		window:   make([]metrics.Counts, c.Servers()),

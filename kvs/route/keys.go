@@ -5,16 +5,25 @@ import (
 	"strconv"
 
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
-// Keys makes the keys of records. A key is the prefix and the record's id in decimal.
+// Keys makes the keys of records. A key is the prefix, the record's id in decimal, and
+// hyphens up to the size that the hash of these two draws, if they are not longer.
 type Keys struct {
 	Prefix string
-	Digits int // the least number of digits of an id, filled up with leading zeros
+	Digits int         // the least number of digits of an id, filled up with leading zeros
+	Sizes  *size.Sizes // nil for keys without hyphens
 }
 
 // NewKeys returns the keys of a workload's records.
-func NewKeys(c workload.Config, prefix string) Keys { return Keys{Prefix: prefix, Digits: c.Digits()} }
+func NewKeys(c workload.Config, prefix string, sizes size.Law) Keys {
+	k := Keys{Prefix: prefix, Digits: c.Digits()}
+	if sizes != (size.Law{}) {
+		k.Sizes = sizes.Keys(c.Seed)
+	}
+	return k
+}
 
 // Append appends the key of a record to dst, and returns it with its Hash.
 func (k *Keys) Append(dst []byte, id uint64) (key []byte, hash uint64) {
@@ -25,7 +34,14 @@ func (k *Keys) Append(dst []byte, id uint64) (key []byte, hash uint64) {
 		key = append(key, '0')
 	}
 	key = append(key, text...)
-	return key, Hash(key[len(dst):])
+	hash = Hash(key[len(dst):])
+	if k.Sizes == nil {
+		return key, hash
+	}
+	for missing := k.Sizes.At(hash) - (len(key) - len(dst)); missing > 0; missing-- {
+		key, hash = append(key, '-'), HashByte(hash, '-')
+	}
+	return key, hash
 }
 
 // Popularity returns the Popularity of records, given their ids and shares.

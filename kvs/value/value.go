@@ -7,6 +7,8 @@ import (
 	"math/bits"
 
 	"github.com/valyala/fastrand"
+
+	"kvlab/workload/size"
 )
 
 // HeaderLen is the length of a value's header. A value describes itself, so that any
@@ -87,11 +89,12 @@ func grow(state *uint64) uint64 {
 
 // Checker checks values that were read. It belongs to one worker.
 type Checker struct {
-	Size    int // of every value
-	Clients int // that write
-	Workers int // of each client
-	Every   int // one value in Every is compared in full, on average
-	Until   int // values until the next full comparison
+	Size    int         // of every value; -1 if that depends on its key
+	Sizes   *size.Sizes // of the keys' values; nil for Size
+	Clients int         // that write
+	Workers int         // of each client
+	Every   int         // one value in Every is compared in full, on average
+	Until   int         // values until the next full comparison
 	random  fastrand.RNG
 }
 
@@ -102,12 +105,10 @@ func (c *Checker) draw() { c.Until = 1 + int(c.random.Uint32n(uint32(2*c.Every-1
 // Check checks the value of the key with the given hash, and reports whether it compared
 // the body too.
 func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
-	switch len(value) {
-	case c.Size:
-	case 0:
-		return false, fmt.Errorf("an empty value, want %d bytes: it has expired, or was never stored", c.Size)
-	default:
-		return false, fmt.Errorf("a value of %d bytes, want %d", len(value), c.Size)
+	if len(value) != c.Size {
+		if err := c.checkSize(len(value), hash); err != nil {
+			return false, err
+		}
 	}
 	le := binary.LittleEndian
 	w := Writer(le.Uint64(value[8:]))
@@ -120,6 +121,21 @@ func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	}
 	c.draw()
 	return true, compareBody(value[HeaderLen:], sum)
+}
+
+// checkSize checks the size of a value that is not Size.
+func (c *Checker) checkSize(bytes int, hash uint64) error {
+	want := c.Size
+	if c.Sizes != nil {
+		want = c.Sizes.At(hash)
+	}
+	switch bytes {
+	case want:
+		return nil
+	case 0:
+		return fmt.Errorf("an empty value, want %d bytes: it has expired, or was never stored", want)
+	}
+	return fmt.Errorf("a value of %d bytes, want %d", bytes, want)
 }
 
 // HashIn returns the key hash in a value. Without a store, values are checked against

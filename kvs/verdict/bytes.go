@@ -5,31 +5,43 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
-// checkBytes: the operations carried values of their size, and the servers stored such
+// checkBytes: the operations carried values of their sizes, and the servers stored such
 // values.
 func checkBytes(run *judged) {
-	size := run.Workload.Number("value-size")
+	var law size.Law
+	if law.Set(run.Workload["value-size"]) != nil || law.CheckValues() != nil {
+		return
+	}
+	work, _, _, _ := workOf(run.Workload) // expect reports its error
+	sizes := law.Values(work.Seed)
+	each, drawn := sizesOf(sizes), drawnSizes(run, sizes)
 	for _, node := range run.Clients() {
 		s := node.Summary
-		if roundsOf(node) == nil || size == 0 {
+		if roundsOf(node) == nil {
 			return
 		}
-		if least := size * values(s.Total); s.Bytes.Sent < least {
-			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %d bytes have %d", s.Bytes.Sent, values(s.Total), size, least)
+		load, later := metrics.Counts{}, metrics.Counts{}
+		for _, peer := range s.Peers {
+			load, later = load.Add(peer.Load), later.Add(peer.Drawn())
 		}
-		// A delete's hit has no value, and that of a scan any number.
-		others := s.Total.Deletes + s.Total.Scans + s.Total.ScanParts
-		read := max(s.Total.Hits, others) - others
-		if least := size * read; s.Bytes.Received < least && !run.Workload.Is("dedup") {
-			run.invalid(node.Name, "%d bytes were received with %d values read, which of %d bytes have %d", s.Bytes.Received, read, size, least)
+		audit := s.Total.Sub(load).Sub(later)
+		least := func(values func(metrics.Counts) uint64) uint64 {
+			return each.bytes(values(load)) + drawn.bytes(values(later)) + each.least*values(audit)
+		}
+		if least := least(values); s.Bytes.Sent < least {
+			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %s bytes have %d", s.Bytes.Sent, values(s.Total), &law, least)
+		}
+		if least := least(reads); s.Bytes.Received < least && !run.Workload.Is("dedup") {
+			run.invalid(node.Name, "%d bytes were received with %d values read, which of %s bytes have %d", s.Bytes.Received, reads(s.Total), &law, least)
 		}
 	}
 	for _, node := range run.Servers() {
 		for _, v := range []metrics.Values{node.Summary.Seen.Before, node.Summary.Seen.Values} {
-			if want := min(size, keptOfValue) * v.Count; v.Bytes != want {
-				run.invalid(node.Name, "%d sampled values that were stored have %d bytes, of %d bytes each they have %d", v.Count, v.Bytes, size, want)
+			if v.Bytes < v.Count*min(each.least, keptOfValue) || v.Bytes > v.Count*min(uint64(sizes.Most), keptOfValue) {
+				run.invalid(node.Name, "%d sampled values that were stored have %d bytes, which values of %s bytes do not have", v.Count, v.Bytes, &law)
 			}
 		}
 	}

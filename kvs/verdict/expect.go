@@ -9,6 +9,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // expectation is what a run's flags predict for its operations.
@@ -42,11 +43,12 @@ type topRecord struct {
 // flags of a run set.
 func workOf(flags map[string]string) (config workload.Config, router string, keys route.Keys, err error) {
 	config, router = workload.DefaultConfig(), route.Names[0]
-	prefix := ""
+	prefix, keySize := "", size.Law{}
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	config.Define(fs)
 	fs.StringVar(&router, "router", router, "")
 	fs.StringVar(&prefix, "key-prefix", prefix, "")
+	fs.Var(&keySize, "key-size", "")
 	for name, value := range flags {
 		if fs.Lookup(name) != nil && value != "" {
 			if err := fs.Set(name, value); err != nil {
@@ -54,7 +56,7 @@ func workOf(flags map[string]string) (config workload.Config, router string, key
 			}
 		}
 	}
-	return config, router, route.NewKeys(config, prefix), nil
+	return config, router, route.NewKeys(config, prefix, keySize), nil
 }
 
 // kindLaw has a number for each kind, in the order of metrics.KindNames.

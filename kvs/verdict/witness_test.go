@@ -147,7 +147,7 @@ func TestWitnesses(t *testing.T) {
 		{"smaller values", func(p part) { p.client.Bytes.Sent-- }, "200099 bytes were sent with 2001 writes, whose values of 100 bytes have 200100"},
 		{"smaller replies", func(p part) { p.client.Bytes.Received-- }, "bytes were received with 18001 values read, which of 100 bytes have 1800100"},
 		{"smaller replies without repeated values", func(p part) { p.run.Workload["dedup"] = "true"; p.client.Bytes.Received /= 2 }, ""},
-		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 500, 500 }, "10 sampled values that were stored have 500 bytes, of 100 bytes each they have 1000"},
+		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 500, 500 }, "10 sampled values that were stored have 500 bytes, which values of 100 bytes do not have"},
 		{"batches of twice the size", func(p part) { p.workers[0].Rounds.Rounds, p.workers[0].Rounds.Calls = 250, 250 }, "750 rounds had 750 calls of 13.3 operations, -batch 10 makes 750 of 10.0"},
 		{"the interface carries too little", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9000 }, "the client's calls sent 100000 bytes in the window, its network interface eth1 90000"},
 		{"the interface carries nearly all", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9600 }, ""},

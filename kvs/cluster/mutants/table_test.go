@@ -172,7 +172,7 @@ var mutants = []mutant{
 	},
 	{
 		name:   "values have half their size",
-		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize /= 2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	plan, err := workload.New(c.Workload)\n"}},
+		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	plan, err := workload.New(c.Workload)\n"}},
 		reason: "bytes",
 	},
 	{name: "batches have twice their size", reason: "-batch"},

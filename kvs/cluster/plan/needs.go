@@ -4,12 +4,13 @@ import (
 	"cmp"
 
 	"kvlab/metrics"
+	"kvlab/workload/size"
 )
 
 // Needs are a plan's requirements on its machines, derived from the nodes' arguments.
 type Needs struct {
 	OpenFiles map[metrics.Role]uint64 // of one process
-	Bytes     uint64                  // of values, on each server: a lower bound of its store
+	Bytes     uint64                  // of records, on each server: a lower bound of its store
 	Public    bool                    // -allow-public was given
 }
 
@@ -27,7 +28,7 @@ func (p Plan) Needs(settings map[metrics.Role]metrics.FlagValues) Needs {
 			metrics.Server: clients*connections + spareFiles,
 			metrics.Client: servers*connections + spareFiles,
 		},
-		Bytes:  client.Number("records") * client.Number("value-size") / servers,
+		Bytes:  client.Number("records") * size.OfRecord(client["value-size"], client["key-size"]) / servers,
 		Public: settings[metrics.Server].Is("allow-public"),
 	}
 }

@@ -5,11 +5,12 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/workload/size"
 )
 
 // longCalls returns a fault if the slowest link makes calls longer than the clients'
-// -call-timeout: with all rounds of a closed loop under way, it carries their values. Each
-// value goes one way or the other, so at least half of them go the same way. The fault is
+// -call-timeout: with all rounds of a closed loop under way, it carries their values and
+// keys. Each goes one way or the other, so at least half of their bytes go the same way. The fault is
 // nil where the link's rate is not known.
 func (c *Controller) longCalls() error {
 	m := c.of(metrics.Client)[0]
@@ -19,7 +20,7 @@ func (c *Controller) longCalls() error {
 	}
 	workers, batch, limit := s.Number("workers"), s.Number("batch"), s.Length("call-timeout") // batch 0: auto
 	calls := max(s.Number("inflight"), 1) * workers * uint64(max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
-	bytes := calls * batch * s.Number("value-size") / 2
+	bytes := calls * batch * size.OfRecord(s["value-size"], s["key-size"]) / 2
 	took := time.Duration(float64(8*bytes) / float64(bitsPerS) * float64(time.Second))
 	if limit <= 0 || took <= limit {
 		return nil
