@@ -8,17 +8,23 @@ import (
 
 // bucket holds the blocks of the keys whose hashes share a prefix: an open-addressing
 // table with linear probing. Readers need no lock; writers hold one. Blocks are only
-// added, or replaced in place. A full bucket is replaced by a larger one.
+// added, or replaced in place: that of a deleted key by deleted, whose place is used again
+// when a key of the same tag is stored, as this one. A full bucket is replaced by another
+// one without deleted blocks, which is larger unless they were many.
 type bucket struct {
-	replaced atomic.Bool     // by a larger one
-	used     int             // blocks; for writers only
+	replaced atomic.Bool     // by another one
+	used     int             // blocks, deleted ones too; for writers only
 	tags     []atomic.Uint32 // of the blocks; 0 for none
 	blocks   []atomic.Pointer[block]
 }
 
 // empty stands for the buckets without a key. It is full, so that the first key replaces
 // it by a bucket of 16.
-var empty = &bucket{used: 8, tags: make([]atomic.Uint32, 8), blocks: make([]atomic.Pointer[block], 8)}
+var empty = &bucket{used: 16, tags: make([]atomic.Uint32, 16), blocks: make([]atomic.Pointer[block], 16)}
+
+// deleted stands for the blocks of deleted keys. No operation has its key, which is empty.
+// It has a second word because contents makes a pointer to what follows the first.
+var deleted = &new([2]block)[0]
 
 // tag returns the low half of a hash, but never 0.
 func tag(hash uint64) uint32 { return uint32(hash) | 1 }
@@ -67,16 +73,23 @@ func (b *bucket) add(hash uint64, block *block) bool {
 	return true
 }
 
-// grown returns a bucket of twice the capacity with the same blocks.
+// grown returns a bucket with the same blocks but deleted ones. It has twice the capacity
+// if half of it would be too small.
 func (b *bucket) grown(hash func(key []byte) uint64) *bucket {
-	capacity := 2 * len(b.tags)
-	larger := &bucket{tags: make([]atomic.Uint32, capacity), blocks: make([]atomic.Pointer[block], capacity)}
-	for i := range b.tags {
-		if b.tags[i].Load() != 0 {
-			block := b.blocks[i].Load()
-			key, _ := block.contents()
-			larger.add(hash(key), block)
+	live := make([]*block, 0, b.used)
+	for i := range b.blocks {
+		if block := b.blocks[i].Load(); block != nil && block != deleted {
+			live = append(live, block)
 		}
+	}
+	capacity := len(b.tags)
+	if len(live) > capacity*3/8 {
+		capacity *= 2
+	}
+	larger := &bucket{tags: make([]atomic.Uint32, capacity), blocks: make([]atomic.Pointer[block], capacity)}
+	for _, block := range live {
+		key, _ := block.contents()
+		larger.add(hash(key), block)
 	}
 	return larger
 }

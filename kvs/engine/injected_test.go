@@ -33,7 +33,7 @@ func TestParseFault(t *testing.T) {
 // An engine with a fault answers as any engine does.
 func TestInjectedIsAnEngine(t *testing.T) {
 	for _, what := range []Fault{{Slowdown: 0.05}, {Pause: time.Millisecond, Every: 50 * time.Millisecond}} {
-		enginetest.Run(t, func() kvs.Engine { return Inject(NewSyncMap(), what) })
+		enginetest.Run(t, scans, func() kvs.Engine { return Inject(NewSyncMap(), what) })
 	}
 }
 

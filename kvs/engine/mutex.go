@@ -39,6 +39,8 @@ func execute(lock sync.Locker, values map[string][]byte, ops []kvs.Op, reply *kv
 		reply.Answer(op.Kind, old, ok)
 		if op.Kind.Writes() {
 			values[string(op.Key)] = bytes.Clone(op.Value)
+		} else if op.Kind == kvs.Delete {
+			delete(values, string(op.Key))
 		}
 	}
 }

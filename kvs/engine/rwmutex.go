@@ -7,8 +7,8 @@ import (
 )
 
 // rwMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but all of
-// them write to the lock's reader count. Consecutive operations that all read or all write
-// take the lock once.
+// them write to the lock's reader count. Consecutive operations that are all Gets, or none
+// a Get, take the lock once.
 type rwMutex struct {
 	mu     sync.RWMutex
 	values map[string][]byte // guarded by mu; values are immutable
@@ -25,11 +25,11 @@ func (m *rwMutex) Len() int {
 func (m *rwMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	for len(ops) > 0 {
 		n := 1
-		for n < len(ops) && ops[n].Kind.Writes() == ops[0].Kind.Writes() {
+		for n < len(ops) && (ops[n].Kind == kvs.Get) == (ops[0].Kind == kvs.Get) {
 			n++
 		}
 		lock := m.mu.RLocker()
-		if ops[0].Kind.Writes() {
+		if ops[0].Kind != kvs.Get {
 			lock = &m.mu
 		}
 		execute(lock, m.values, ops[:n], reply)

@@ -51,16 +51,20 @@ func (s *shardedMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		shard := &s.shards[maphash.Bytes(s.seed, op.Key)%mapShards]
 		var old []byte
 		var ok bool
-		if op.Kind.Writes() {
-			value := bytes.Clone(op.Value)
-			shard.mu.Lock()
-			old, ok = shard.values[string(op.Key)]
-			shard.values[string(op.Key)] = value
-			shard.mu.Unlock()
-		} else {
+		if op.Kind == kvs.Get {
 			shard.mu.RLock()
 			old, ok = shard.values[string(op.Key)]
 			shard.mu.RUnlock()
+		} else {
+			value := bytes.Clone(op.Value)
+			shard.mu.Lock()
+			old, ok = shard.values[string(op.Key)]
+			if op.Kind == kvs.Delete {
+				delete(shard.values, string(op.Key))
+			} else {
+				shard.values[string(op.Key)] = value
+			}
+			shard.mu.Unlock()
 		}
 		reply.Answer(op.Kind, old, ok)
 	}

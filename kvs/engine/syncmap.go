@@ -75,10 +75,10 @@ func (m *SyncMap) apply(ops []kvs.Op, found []lookup, reply *kvs.Reply) {
 		m.find(ops, found)
 	}
 	for i := range ops {
-		if ops[i].Kind.Writes() {
-			m.write(&ops[i], found[i].hash, reply)
-		} else {
+		if ops[i].Kind == kvs.Get {
 			m.read(&ops[i], &found[i], reply)
+		} else {
+			m.write(&ops[i], found[i].hash, reply)
 		}
 	}
 }
@@ -134,32 +134,49 @@ func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
 	reply.Missing()
 }
 
-// write executes a Put or a ReadModifyWrite.
+// write executes an operation of another kind than Get.
 func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
-	block := newBlock(op.Key, op.Value)
+	block := deleted
+	if op.Kind != kvs.Delete {
+		block = newBlock(op.Key, op.Value)
+	}
 	old := m.store(hash, op.Key, block)
 	var value []byte
 	if old != nil {
 		_, value = old.contents()
-	} else {
+	}
+	switch {
+	case old == nil && block != deleted:
 		m.length.Add(1)
+	case old != nil && block == deleted:
+		m.length.Add(-1)
 	}
 	reply.Answer(op.Kind, value, old != nil)
 }
 
-// store replaces the block of a key and returns the old one, or nil for a new key.
+// store replaces the block of a key, by deleted to delete it. It returns the old one, or
+// nil for a new key.
 func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 	number := hash >> (64 - numberBits)
 	writer := &m.writers[number%uint64(len(m.writers))]
 	writer.Lock()
 	defer writer.Unlock()
-	b := m.bucket(hash)
+	b, free := m.bucket(hash), -1
 	for place := b.first(hash); place >= 0; place = b.next(hash, place) {
-		if k, _ := b.blocks[place].Load().contents(); string(k) == string(key) {
-			return b.blocks[place].Swap(block)
+		old := b.blocks[place].Load()
+		if k, _ := old.contents(); string(k) == string(key) {
+			b.blocks[place].Store(block)
+			return old
+		}
+		if old == deleted {
+			free = place
 		}
 	}
-	if !b.add(hash, block) {
+	switch {
+	case block == deleted:
+	case free >= 0:
+		b.blocks[free].Store(block)
+	case !b.add(hash, block):
 		larger := b.grown(func(key []byte) uint64 { return m.hash(m.seed, key) })
 		larger.add(hash, block)
 		m.buckets.Store(&m.numbers[number], larger)

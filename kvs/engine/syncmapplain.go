@@ -24,12 +24,17 @@ func (m *syncMapPlain) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		op := &ops[i]
 		var old any
 		var ok bool
-		if op.Kind.Writes() {
+		switch op.Kind {
+		case kvs.Get:
+			old, ok = m.values.Load(string(op.Key))
+		case kvs.Delete:
+			if old, ok = m.values.LoadAndDelete(string(op.Key)); ok {
+				m.length.Add(-1)
+			}
+		default:
 			if old, ok = m.values.Swap(string(op.Key), bytes.Clone(op.Value)); !ok {
 				m.length.Add(1)
 			}
-		} else {
-			old, ok = m.values.Load(string(op.Key))
 		}
 		value, _ := old.([]byte)
 		reply.Answer(op.Kind, value, ok)

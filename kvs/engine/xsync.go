@@ -25,10 +25,13 @@ func (x *xsyncMap) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		op := &ops[i]
 		var old []byte
 		var ok bool
-		if op.Kind.Writes() {
-			old, ok = x.values.LoadAndStore(string(op.Key), bytes.Clone(op.Value))
-		} else {
+		switch op.Kind {
+		case kvs.Get:
 			old, ok = x.values.Load(string(op.Key))
+		case kvs.Delete:
+			old, ok = x.values.LoadAndDelete(string(op.Key))
+		default:
+			old, ok = x.values.LoadAndStore(string(op.Key), bytes.Clone(op.Value))
 		}
 		reply.Answer(op.Kind, old, ok)
 	}

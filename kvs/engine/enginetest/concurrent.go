@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -35,24 +36,24 @@ func checkDescribed(key, v string) error {
 
 func sharedKey(i int) string { return fmt.Sprintf("shared%d", i) }
 
-// testConcurrent has goroutines write and read the same keys, in batches of all kinds,
-// and insert separate keys: no value is torn or of another key, a goroutine's separate
-// keys read back as written, and Len is exact at the end.
-func testConcurrent(t *testing.T, e kvs.Engine) {
+// testConcurrent has goroutines write, read and delete the same keys, in batches of kinds,
+// and insert separate keys and delete half of them: no value is torn or of another key, a
+// goroutine's separate keys read back as written, and Len is exact at the end.
+func testConcurrent(t *testing.T, kinds []kvs.Kind, e kvs.Engine) {
 	seeds := kvstest.NewRandom(t)
 	var group sync.WaitGroup
 	for id := range goroutines {
 		random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
 		group.Go(func() {
 			for version := range ownKeys {
-				if !concurrentRound(t, e, random, id, version) {
+				if !concurrentRound(t, e, random, kinds, id, version) {
 					return
 				}
 			}
 		})
 	}
 	group.Wait()
-	want := goroutines * ownKeys
+	want := goroutines * ownKeys / 2
 	for i := range sharedKeys {
 		if got := apply(t, e, get(sharedKey(i)))[0]; got.found {
 			want++
@@ -63,20 +64,25 @@ func testConcurrent(t *testing.T, e kvs.Engine) {
 	}
 }
 
-func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, id, version int) bool {
+func concurrentRound(t *testing.T, e kvs.Engine, random *rand.Rand, kinds []kvs.Kind, id, version int) bool {
 	own := fmt.Sprintf("own%d-%d", id, version)
-	ops := []op{put(own, own), get(own)}
+	ops := []op{insert(own, own), get(own), remove(own), get(own)}
+	want := []outcome{stored, found(own), stored, missing}
+	if version%2 == 0 {
+		ops, want = append(ops, put(own, own)), append(want, stored)
+	}
+	owned := len(ops)
 	for range random.IntN(60) {
 		key := sharedKey(random.IntN(sharedKeys))
-		ops = append(ops, op{randomKind(random), key, describe(key, id, version)})
+		ops = append(ops, op{randomKind(random, kinds), key, describe(key, id, version)})
 	}
 	got := apply(t, e, ops...)
-	if got[1] != found(own) {
-		t.Errorf("goroutine %d: its own key reads %v", id, got[1])
+	if !slices.Equal(got[:owned], want) {
+		t.Errorf("goroutine %d: operations on its own key give %v, want %v", id, got[:owned], want)
 		return false
 	}
-	for i, o := range ops[2:] {
-		if r := got[2+i]; r.found {
+	for i, o := range ops[owned:] {
+		if r := got[owned+i]; r.found {
 			if err := checkDescribed(o.key, r.value); err != nil {
 				t.Errorf("goroutine %d, version %d: %s of %s: %v", id, version, o.kind, o.key, err)
 				return false

@@ -35,30 +35,30 @@ var register = porcupine.Model{
 	},
 }
 
-// checkHistory returns an error unless history is linearizable. Histories are short: a
-// check that does not end at once has failed.
-func checkHistory(history []porcupine.Operation) error {
-	if result := porcupine.CheckOperationsTimeout(register, history, 20*time.Second); result != porcupine.Ok {
+// checkHistory returns an error unless history is linearizable by model. Histories are
+// short: a check that does not end at once has failed.
+func checkHistory(model porcupine.Model, history []porcupine.Operation) error {
+	if result := porcupine.CheckOperationsTimeout(model, history, 20*time.Second); result != porcupine.Ok {
 		return fmt.Errorf("a history of %d operations: linearizable: %s", len(history), result)
 	}
 	return nil
 }
 
 // testLinear records histories of a few goroutines on a few keys.
-func testLinear(t *testing.T, open func() kvs.Engine) {
+func testLinear(t *testing.T, kinds []kvs.Kind, open func() kvs.Engine) {
 	seeds := kvstest.NewRandom(t)
 	for round := range 10 {
-		if err := checkHistory(record(t, open(), seeds)); err != nil {
+		if err := checkHistory(register, record(t, open(), seeds, kinds, 30, 5)); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
 }
 
-// record runs goroutines that apply small batches, and returns their history. The
-// operations of one batch share its interval, in any order: that is weaker than the
-// contract.
-func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation {
-	const clients, batches, keys = 4, 30, 3
+// record runs goroutines that apply batches of most operations at most, and returns their
+// history. The operations of one batch share its interval, in any order: that is weaker
+// than the contract.
+func record(t *testing.T, e kvs.Engine, seeds *rand.Rand, kinds []kvs.Kind, batches, most int) []porcupine.Operation {
+	const clients, keys = 4, 3
 	histories := make([][]porcupine.Operation, clients)
 	started := time.Now()
 	begin := make(chan struct{})
@@ -68,9 +68,12 @@ func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation 
 		group.Go(func() {
 			<-begin
 			for i := range batches {
-				ops := make([]op, 1+random.IntN(kvs.Kinds))
+				ops := make([]op, 1+random.IntN(most))
 				for j := range ops {
-					ops[j] = op{randomKind(random), sharedKey(random.IntN(keys)), fmt.Sprintf("%d-%d-%d", id, i, j)}
+					ops[j] = op{randomKind(random, kinds), sharedKey(random.IntN(keys)), fmt.Sprintf("%d-%d-%d", id, i, j)}
+					if ops[j].kind.Scans() {
+						ops[j].value = scan("", 1+random.IntN(keys)).value
+					}
 				}
 				call := time.Since(started)
 				results := apply(t, e, ops...)
@@ -86,4 +89,26 @@ func record(t *testing.T, e kvs.Engine, seeds *rand.Rand) []porcupine.Operation 
 	close(begin)
 	group.Wait()
 	return slices.Concat(histories...)
+}
+
+// store is the sequential model of all keys, for histories with scans, which read several.
+// Its state is a reference, which no step changes.
+var store = porcupine.Model{
+	Init: func() any { return reference{} },
+	Step: func(state, input, output any) (bool, any) {
+		after := maps.Clone(state.(reference))
+		return after.apply(input.(op)) == output, after
+	},
+	Equal: func(a, b any) bool { return maps.Equal(a.(reference), b.(reference)) },
+}
+
+// testLinearScans is testLinear with scans. A history of several keys has more orders, so
+// its batches are smaller.
+func testLinearScans(t *testing.T, kinds []kvs.Kind, open func() kvs.Engine) {
+	seeds := kvstest.NewRandom(t)
+	for round := range 20 {
+		if err := checkHistory(store, record(t, open(), seeds, kinds, 40, 2)); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
 }

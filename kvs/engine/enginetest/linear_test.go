@@ -31,7 +31,7 @@ func TestCheckHistory(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if err := checkHistory(test.history); (err == nil) != test.ok {
+			if err := checkHistory(register, test.history); (err == nil) != test.ok {
 				t.Errorf("error %v, want linearizable %v", err, test.ok)
 			}
 		})

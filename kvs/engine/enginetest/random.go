@@ -1,7 +1,10 @@
 package enginetest
 
 import (
+	"encoding/binary"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"kvlab/kvs"
@@ -11,25 +14,44 @@ import (
 // step returns the operation's result, and the result of a Get after it; before is that
 // of a Get before it.
 func (o op) step(before outcome) (result, after outcome) {
-	result, after = before, before
-	if !o.kind.Reads() {
-		result = stored
+	switch o.kind {
+	case kvs.Get:
+		return before, before
+	case kvs.ReadModifyWrite:
+		return before, found(o.value)
+	case kvs.Delete:
+		return outcome{stored: before.found}, missing
 	}
-	if o.kind.Writes() {
-		after = found(o.value)
-	}
-	return result, after
+	return stored, found(o.value)
 }
 
 // reference is the plain map with which engines are compared.
 type reference map[string]outcome
 
 func (r reference) apply(o op) outcome {
+	if o.kind.Scans() {
+		return found(r.scan(o))
+	}
 	result, after := o.step(r[o.key])
-	if after.found {
-		r[o.key] = after
+	if r[o.key] = after; !after.found {
+		delete(r, o.key)
 	}
 	return result
+}
+
+// scan returns the value of a scan's result: see kvs.Pairs.
+func (r reference) scan(o op) string {
+	limit, _ := binary.Uvarint([]byte(o.value))
+	var all []byte
+	for _, key := range slices.Sorted(maps.Keys(r)) {
+		if key >= o.key && limit > 0 {
+			limit--
+			value := r[key].value
+			all = append(append(all, byte(len(key))), key...)
+			all = append(binary.AppendUvarint(all, uint64(len(value))), value...)
+		}
+	}
+	return string(all)
 }
 
 // text returns n random bytes of a small alphabet, with the smallest and largest byte.
@@ -42,21 +64,23 @@ func text(random *rand.Rand, n int) string {
 	return string(b)
 }
 
-// randomKind returns one of the kinds that every engine has.
-func randomKind(random *rand.Rand) kvs.Kind { return kvs.Kind(random.IntN(int(kvs.Insert) + 1)) }
+func randomKind(random *rand.Rand, kinds []kvs.Kind) kvs.Kind { return kinds[random.IntN(len(kinds))] }
 
 // randomOp returns an operation on one of some hundred keys, mostly short ones, so that
 // keys repeat and are prefixes of others.
-func randomOp(random *rand.Rand) op {
+func randomOp(random *rand.Rand, kinds []kvs.Kind) op {
 	size := 1 + random.IntN(4)
 	if random.IntN(50) == 0 {
 		size = kvs.MaxKeyLen
 	}
-	o := op{randomKind(random), text(random, size), text(random, random.IntN(80))}
+	o := op{randomKind(random, kinds), text(random, size), text(random, random.IntN(80))}
 	if size == kvs.MaxKeyLen {
 		o.key = o.key[:1] + longKey[1:]
 	}
-	if random.IntN(500) == 0 {
+	switch {
+	case o.kind.Scans():
+		o.value = scan("", 1+random.IntN(150)).value
+	case random.IntN(500) == 0:
 		o.value = longValue[random.IntN(len(longValue)):]
 	}
 	return o
@@ -77,13 +101,13 @@ func check(t *testing.T, e kvs.Engine, want reference, ops ...op) {
 }
 
 // testRandom applies random batches, and finally reads every key.
-func testRandom(t *testing.T, open func() kvs.Engine) {
+func testRandom(t *testing.T, kinds []kvs.Kind, open func() kvs.Engine) {
 	random := kvstest.NewRandom(t)
 	e, want := open(), reference{}
 	for done := 0; done < 20_000; {
 		ops := make([]op, 1+random.IntN(300))
 		for i := range ops {
-			ops[i] = randomOp(random)
+			ops[i] = randomOp(random, kinds)
 		}
 		check(t, e, want, ops...)
 		done += len(ops)

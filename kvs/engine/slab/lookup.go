@@ -41,7 +41,7 @@ func (e *Engine) fetchSlots(p *participant, ops []kvs.Op, i, end int) {
 }
 
 // fetchRecords reads the slots of the window's operations from i to end, and
-// prefetches their records; for a write, the segment's lock too.
+// prefetches their records; for other kinds than Get, the segment's lock too.
 func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 	d := e.index.table.Load()
 	for ; i < end; i++ {
@@ -49,7 +49,7 @@ func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 		s := d.segment(hash)
 		slot, _ := s.find(hash, home(hash))
 		p.slots[i] = slot
-		if ops[i].Kind.Writes() {
+		if ops[i].Kind != kvs.Get {
 			prefetch.Add(&p.lines, s)
 		}
 		if slot == 0 {
@@ -65,7 +65,7 @@ func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 func (e *Engine) execute(p *participant, ops []kvs.Op, i, end int, reply *kvs.Reply) {
 	for ; i < end; i++ {
 		op := &ops[i]
-		if op.Kind.Writes() {
+		if op.Kind != kvs.Get {
 			e.write(p, p.hashes[i], op, reply)
 			p.changed.add(p.hashes[i])
 			continue

@@ -6,16 +6,18 @@ import (
 	"unsafe"
 )
 
-// A segment is a hash table of a fixed size: open addressing, linear probing,
-// no deletions. It lies in a block. Readers take no lock; writers hold mu.
+// A segment is a hash table of a fixed size: open addressing, linear probing. It lies in
+// a block. Readers take no lock; writers hold mu.
 type segment struct {
 	mu    sync.Mutex
 	dead  bool  // it was split: its keys are in two others; guarded by mu
 	depth uint8 // how many of the hash's high bits all its keys share; fixed
-	count int32 // slots in use; guarded by mu
+	count int32 // slots that are not 0; guarded by mu
 	self  block // where it lies; fixed
-	_     [segmentHeader - 24]byte
-	slots [segmentSlots]uint64 // once the segment is in the index, used atomically
+
+	deleted int32 // slots of deleted keys; guarded by mu
+	_       [segmentHeader - 28]byte
+	slots   [segmentSlots]uint64 // once the segment is in the index, used atomically
 }
 
 const (
@@ -40,6 +42,10 @@ func newSegment(a *arena, b block, depth uint8) *segment {
 func slotOf(hash uint64, b block) uint64 { return hash<<blockBits | uint64(b) }
 
 func blockOf(slot uint64) block { return block(slot & (1<<blockBits - 1)) }
+
+// deleted is the block of a deleted key's slot: the first word of the arena, which is 0
+// and so a record with an empty key, which no operation has.
+const deleted = block(1 << placeBits)
 
 // home is the slot where the search for a hash begins. It depends on other bits
 // of it than slotOf, and than the index, which takes the highest.
@@ -77,4 +83,34 @@ func (s *segment) add(hash, slot uint64) {
 	}
 	s.slots[i] = slot
 	s.count++
+}
+
+// remove takes the key in slot i out. A search for another key must not end there, unless
+// it would end at the next slot.
+func (s *segment) remove(i uint32) {
+	if *s.slot((i + 1) % segmentSlots) != 0 {
+		atomic.StoreUint64(s.slot(i), slotOf(0, deleted))
+		s.deleted++
+		return
+	}
+	for {
+		atomic.StoreUint64(s.slot(i), 0)
+		s.count--
+		i = (i + segmentSlots - 1) % segmentSlots
+		if blockOf(*s.slot(i)) != deleted {
+			return
+		}
+		s.deleted--
+	}
+}
+
+// vacant returns the slot for a new key that belongs at i, which is 0: that of a deleted
+// key before it, if there is one.
+func (s *segment) vacant(hash uint64, i uint32) uint32 {
+	for j := home(hash); j != i; j = (j + 1) % segmentSlots {
+		if blockOf(*s.slot(j)) == deleted {
+			return j
+		}
+	}
+	return i
 }

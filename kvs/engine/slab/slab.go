@@ -15,7 +15,9 @@
 // So the misses of a dozen operations overlap.
 //
 // Readers take no lock. Writers lock one segment while they exchange a slot. A Put
-// writes a new record and retires the old one.
+// writes a new record and retires the old one. A Delete retires the record and marks its
+// slot, which the next new key whose search passes it takes; it empties the slot if no
+// search needs to go on there.
 package slab
 
 import (
@@ -30,7 +32,7 @@ import (
 //
 // A record takes 8 bytes and its key and value, rounded up to a multiple of 8
 // bytes up to 256 and by at most 1/16 above; its slot takes 11 to 23 bytes. The
-// memory of replaced records is used again by records of the same size class. It
+// memory of replaced and deleted records is used again by records of the same size class. It
 // is returned to the system when the Engine is garbage. While a goroutine is
 // descheduled inside an Apply, records replaced since then are not reused; a writer
 // that has replaced 512 KiB of them waits.
@@ -95,7 +97,7 @@ func (e *Engine) apply(p *participant, ops []kvs.Op, reply *kvs.Reply) {
 }
 
 func (e *Engine) leave(p *participant) {
-	if p.added > 0 {
+	if p.added != 0 {
 		e.length.Add(p.added)
 		p.added = 0
 	}

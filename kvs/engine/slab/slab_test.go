@@ -14,6 +14,9 @@ import (
 	"kvlab/kvs/engine/enginetest"
 )
 
+// scans are the kinds that an Engine lacks.
+var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
+
 func open(t testing.TB) *Engine {
 	t.Helper()
 	e, err := New(0)
@@ -25,14 +28,21 @@ func open(t testing.TB) *Engine {
 
 // put stores a value of size times the byte b under every key of from to end.
 func put(e *Engine, from, end, size int, b byte) {
-	value := bytes.Repeat([]byte{b}, size)
+	each(e, kvs.Put, from, end, bytes.Repeat([]byte{b}, size))
+}
+
+// remove deletes every key of from to end.
+func remove(e *Engine, from, end int) { each(e, kvs.Delete, from, end, nil) }
+
+// each applies an operation to every key of from to end.
+func each(e *Engine, kind kvs.Kind, from, end int, value []byte) {
 	ops := make([]kvs.Op, 0, window)
 	var reply kvs.Reply
 	reply.Reset()
 	for from < end {
 		ops = ops[:0]
 		for ; from < end && len(ops) < window; from++ {
-			ops = append(ops, kvs.Op{Kind: kvs.Put, Key: strconv.AppendInt(nil, int64(from), 10), Value: value})
+			ops = append(ops, kvs.Op{Kind: kind, Key: strconv.AppendInt(nil, int64(from), 10), Value: value})
 		}
 		e.Apply(ops, &reply)
 		reply.Reset()
@@ -71,7 +81,7 @@ func TestCollisions(t *testing.T) {
 		"few hashes, any tag": 0xff,
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func() kvs.Engine {
+			enginetest.Run(t, scans, func() kvs.Engine {
 				e := open(t)
 				e.hash = func(seed maphash.Seed, key []byte) uint64 {
 					return maphash.Bytes(seed, key)&mask | ^mask&0x00fffffffffffff0
@@ -100,7 +110,7 @@ func TestExpectedRecords(t *testing.T) {
 			t.Errorf("%d records: %d bits, want %d", records, bits, want)
 		}
 	}
-	enginetest.Run(t, func() kvs.Engine {
+	enginetest.Run(t, scans, func() kvs.Engine {
 		e, err := New(records)
 		if err != nil {
 			t.Fatal(err)
@@ -195,6 +205,36 @@ func TestOverwritingReusesMemory(t *testing.T) {
 	}
 }
 
+// The memory of deleted records, and their slots, are used again, also by other keys: the
+// arena stays as large as what was there at a time, but that each segment may split once
+// more.
+func TestDeletingReusesMemory(t *testing.T) {
+	e := open(t)
+	const records, generations = 150_000, 12
+	put(e, 0, records, 100, 1)
+	first := e.used()
+	const step = 1000
+	for from := 0; from < generations*records; from += step {
+		remove(e, from, from+step)
+		put(e, records+from, records+from+step, 100, 1)
+	}
+	if last := e.used(); last > first+first/4+2*enoughBytes {
+		t.Errorf("%d bytes in use after one generation of keys, %d after %d", first, last, generations)
+	}
+	if e.Len() != records {
+		t.Errorf("Len() = %d, want %d", e.Len(), records)
+	}
+	remove(e, generations*records, (generations+1)*records)
+	for _, key := range []int{0, records, generations * records, (generations+1)*records - 1} {
+		if value, ok := get(t, e, key); ok {
+			t.Errorf("deleted key %d has %d bytes", key, len(value))
+		}
+	}
+	if e.Len() != 0 {
+		t.Errorf("Len() = %d, want 0", e.Len())
+	}
+}
+
 // What a reader has found stays as it is until the reader leaves, whatever is
 // written meanwhile; then its memory is used again.
 func TestReaderKeepsWhatItFound(t *testing.T) {
@@ -253,7 +293,7 @@ func TestAllocations(t *testing.T) {
 	put(e, 0, 1000, 128, 1)
 	ops := make([]kvs.Op, 256)
 	for i := range ops {
-		ops[i] = kvs.Op{Kind: kvs.Kind(i % 3), Key: fmt.Append(nil, i), Value: make([]byte, 128)}
+		ops[i] = kvs.Op{Kind: kvs.Kind(i % int(kvs.Delete+1)), Key: fmt.Append(nil, i), Value: make([]byte, 128)}
 	}
 	var reply kvs.Reply
 	apply := func() {

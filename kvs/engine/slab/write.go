@@ -7,23 +7,28 @@ import (
 	"kvlab/kvs/engine/prefetch"
 )
 
-// write executes an operation of a kind that writes.
+// write executes an operation of another kind than Get.
 func (e *Engine) write(p *participant, hash uint64, op *kvs.Op, reply *kvs.Reply) {
-	b := p.alloc(recordHeader + len(op.Key) + len(op.Value))
-	record(e.arena.data(b)).fill(op.Key, op.Value)
+	b := deleted
+	if op.Kind != kvs.Delete {
+		b = p.alloc(recordHeader + len(op.Key) + len(op.Value))
+		record(e.arena.data(b)).fill(op.Key, op.Value)
+	}
 	old := e.store(p, hash, op.Key, b)
+	if b != deleted {
+		p.added++
+	}
 	var value []byte
 	if old != 0 { // retired or not, it does not change until p leaves
 		value = record(e.arena.data(old)).value()
 		p.retire(old)
-	} else {
-		p.added++
+		p.added--
 	}
 	reply.Answer(op.Kind, value, old != 0)
 }
 
-// store puts the record in b into the index, and returns the block of the one
-// that it replaces, or 0.
+// store puts the record in b into the index, or removes the key if b is deleted. It
+// returns the block of the key's record before, or 0.
 func (e *Engine) store(p *participant, hash uint64, key []byte, b block) block {
 	for {
 		s := e.index.segment(hash)
@@ -45,11 +50,24 @@ func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old blo
 		return 0, false
 	}
 	slot, i := e.search(s, hash, key)
-	if slot == 0 {
-		if s.count == segmentFull {
-			s.mu.Unlock()
-			return 0, false
+	if b == deleted {
+		if slot != 0 {
+			s.remove(i)
 		}
+		s.mu.Unlock()
+		return blockOf(slot), true
+	}
+	if slot == 0 && s.deleted > 0 {
+		i = s.vacant(hash, i)
+	}
+	switch {
+	case slot != 0:
+	case *s.slot(i) != 0: // a deleted key's
+		s.deleted--
+	case s.count == segmentFull:
+		s.mu.Unlock()
+		return 0, false
+	default:
 		s.count++
 	}
 	atomic.StoreUint64(s.slot(i), slotOf(hash, b))
@@ -87,7 +105,7 @@ func (e *Engine) distribute(p *participant, slots []uint64, low, high *segment) 
 	}
 	p.lines.Fetch()
 	for _, slot := range slots {
-		if slot == 0 {
+		if slot == 0 || blockOf(slot) == deleted {
 			continue
 		}
 		hash := e.hash(e.seed, record(e.arena.data(blockOf(slot))).key())
