@@ -56,6 +56,7 @@ var rows = []Row{
 	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
 	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
 	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
+	{Name: "btree", Description: "a B-tree in the keys' order, with scans", open: func(Options) (kvs.Engine, error) { return newBTree(), nil }},
 	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
 	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
 	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
