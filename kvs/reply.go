@@ -172,11 +172,11 @@ func (r *Reply) Removed() {
 // previous value; ok is false if there was none.
 func (r *Reply) Answer(kind Kind, old []byte, ok bool) {
 	switch {
-	case kind.Writes() && !kind.Reads():
+	case !kind.Reads() && kind != Delete:
 		r.Stored()
 	case !ok:
 		r.Missing()
-	case kind == Delete:
+	case !kind.Reads():
 		r.Removed()
 	default:
 		r.Found(old)
