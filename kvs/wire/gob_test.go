@@ -57,7 +57,7 @@ func (s stranger) call(t *testing.T, message []byte, ops uint32) (failure string
 // Operations travel as structs of key, value and kind: a program that knows that can
 // write a client with encoding/gob alone.
 func TestGobIsOpen(t *testing.T) {
-	s := startServer(t, gobOptions, engine.NewMutex())
+	s := startServer(t, gobOptions, ordered(t))
 	type operation struct { // a stranger's own type: gob goes by field names
 		Kind  uint8
 		Key   string
@@ -66,8 +66,10 @@ func TestGobIsOpen(t *testing.T) {
 	conn := newStranger(t, s)
 	failure, reply := conn.call(t, gobMessage(t, struct{ Ops []operation }{[]operation{
 		{Key: "k"}, {Kind: 1, Key: "k", Value: "v"}, {Kind: 2, Key: "k", Value: "w"}, {Key: "k"},
-	}}), 4)
-	want := []gobResult{{Read: true}, {}, {Value: "v", Read: true, Found: true}, {Value: "w", Read: true, Found: true}}
+		{Kind: 3, Key: "l", Value: "new"}, {Kind: 5, Key: "a", Value: "\x02"}, {Kind: 4, Key: "k"}, {Kind: 4, Key: "k"}, {Kind: 6, Key: "a", Value: "\x02"},
+	}}), 9)
+	want := []gobResult{{Read: true}, {}, {Value: "v", Read: true, Found: true}, {Value: "w", Read: true, Found: true},
+		{}, {Value: "\x01k\x01w\x01l\x03new", Read: true, Found: true}, {}, {Read: true}, {Value: "\x01l\x03new", Read: true, Found: true}}
 	if failure != "" || len(reply.Results) != len(want) {
 		t.Fatalf("error %q, results %v, want %v", failure, reply.Results, want)
 	}
@@ -89,6 +91,7 @@ func TestGobMalformedBatch(t *testing.T) {
 		{"long key", one(gobOp{Key: strings.Repeat("k", kvs.MaxKeyLen+1)})},
 		{"long value", one(gobOp{Key: "k", Kind: uint8(kvs.Put), Value: strings.Repeat("v", kvs.MaxValueLen+1)})},
 		{"unknown kind", one(gobOp{Key: "k", Kind: kvs.Kinds})},
+		{"scan without a limit", one(gobOp{Key: "k", Kind: uint8(kvs.Scan)})},
 		{"two operations in a frame of one", gobMessage(t, gobBatch{Ops: []gobOp{{Key: "k"}, {Key: "k"}}})},
 		{"a byte more", append(one(gobOp{Key: "k"}), 0)},
 		{"a byte less", one(gobOp{Key: "k"})[:20]},

@@ -113,14 +113,19 @@ func randomBatch(random *rand.Rand, n, longest int) *kvs.Batch {
 	var b kvs.Batch
 	for range n {
 		key := fmt.Appendf(nil, "key%d", random.IntN(n+1))
-		if kind := kvs.Kind(random.IntN(kvs.Kinds)); kind.Writes() {
+		switch kind := kvs.Kind(random.IntN(kvs.Kinds)); {
+		case kind.Writes():
 			value := b.Reserve(kind, key, random.IntN(longest+1))
 			for i := 0; i < len(value); i += 8 {
 				var word [8]byte
 				binary.LittleEndian.PutUint64(word[:], random.Uint64())
 				copy(value[i:], word[:])
 			}
-		} else {
+		case kind.Scans():
+			b.Scan(kind, key, 1+random.IntN(20))
+		case kind == kvs.Delete:
+			b.Delete(key)
+		default:
 			b.Get(key)
 		}
 	}

@@ -32,13 +32,23 @@ func each(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Run("encrypted", func(t *testing.T) { test(t, encryptedOptions(t)) })
 }
 
+// ordered returns an engine that has every kind.
+func ordered(t *testing.T) kvs.Engine {
+	t.Helper()
+	e, err := engine.Open("btree", engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // Over either codec a store gives the results that it gives without a network,
 // for the same batches: of no operation, of one, and of many; with long values.
 func TestCallsAgreeWithoutNetwork(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {
 		random := newRandom(t)
-		far := startServer(t, options, engine.NewMutex())
-		near := service.New(engine.NewMutex()).Open("near")
+		far := startServer(t, options, ordered(t))
+		near := service.New(ordered(t)).Open("near")
 		client := far.dial(t, options)
 		sizes := []struct{ ops, longest int }{
 			{0, 0}, {1, 0}, {1, kvs.MaxValueLen}, {20, kvs.MaxValueLen}, {255, 100}, {256, 100}, {257, 100}, {20_000, 300}, {3, 10}, {0, 0},
