@@ -82,7 +82,7 @@ func roundTrip(t *testing.T, d driver.Driver) {
 	conn, random := Dial(t, d, 0), kvstest.NewRandom(t)
 	model := make(map[string]kvs.Result)
 	for range 50 {
-		ops := kvstest.RandomOps(random, 1+random.IntN(300), kvs.Delete)
+		ops := kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan)
 		for i := range ops {
 			ops[i].Key = fmt.Appendf(nil, "key%d", random.IntN(100))
 		}
@@ -92,7 +92,13 @@ func roundTrip(t *testing.T, d driver.Driver) {
 		}
 		for i, op := range ops {
 			want := model[string(op.Key)]
-			if want.Read = op.Kind.Reads(); !want.Read {
+			switch {
+			case op.Kind == kvs.Delete:
+				want = kvs.Result{Read: !want.Found}
+				delete(model, string(op.Key))
+			case op.Kind.Reads():
+				want.Read = true
+			default:
 				want = kvs.Result{}
 			}
 			if got := results[i]; got.Read != want.Read || got.Found != want.Found || !bytes.Equal(got.Value, want.Value) {
