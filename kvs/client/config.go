@@ -3,6 +3,7 @@
 package client
 
 import (
+	"flag"
 	"strings"
 
 	"kvlab/kvs/loadgen"
@@ -41,7 +42,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill a key up; 0 fills no key up")
-	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency")
+	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; where the workload scans, the default is 8192 / -scan-length")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
@@ -72,6 +73,11 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error {
 		c.Hosts = strings.Split(hosts, ",")
+		given := false
+		flags.Visit(func(f *flag.Flag) { given = given || f.Name == "batch" })
+		if !given {
+			c.LowerBatch()
+		}
 		if c.AutoBatch && c.TargetLatency == 0 {
 			c.TargetLatency = loadgen.DefaultTargetLatency
 		}

@@ -29,6 +29,10 @@ func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	}
 	for i := range ops {
 		op := &ops[i]
+		if op.Kind.Scans() {
+			n.scan(op, value, reply)
+			continue
+		}
 		reply.Answer(op.Kind, value, stored != nil)
 		if op.Kind.Writes() && (stored == nil || len(value) != len(op.Value)) {
 			copied := bytes.Clone(op.Value)
@@ -36,4 +40,13 @@ func (n *Null) Apply(ops []kvs.Op, reply *kvs.Reply) {
 			n.value.Store(stored)
 		}
 	}
+}
+
+// scan answers a scan with as many pairs as it may have, all of its first key.
+func (*Null) scan(op *kvs.Op, value []byte, reply *kvs.Reply) {
+	start := reply.BeginPairs()
+	for range op.Limit() {
+		reply.Pair(op.Key, value)
+	}
+	reply.EndPairs(start)
 }

@@ -24,6 +24,8 @@ func TestNull(t *testing.T) {
 		{kvs.Op{Kind: kvs.Put, Key: []byte("b"), Value: []byte("other")}, "+"},
 		{kvs.Op{Kind: kvs.Get, Key: []byte("b")}, "value"}, // right in size, not in content
 		{kvs.Op{Kind: kvs.Put, Key: []byte("b"), Value: []byte("longer value")}, "+"},
+		{kvs.Op{Kind: kvs.Delete, Key: []byte("b")}, "+"},
+		{kvs.Op{Kind: kvs.Scan, Key: []byte("b"), Value: []byte{2}}, "\x01b\x0clonger value\x01b\x0clonger value"},
 		{kvs.Op{Kind: kvs.ReadModifyWrite, Key: []byte("a"), Value: []byte("longer still....")}, "longer value"},
 		{kvs.Op{Kind: kvs.Get, Key: []byte("b")}, "longer still...."},
 		{kvs.Op{Kind: kvs.Put, Key: []byte("b")}, "+"},

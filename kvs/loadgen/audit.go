@@ -229,6 +229,7 @@ func (w *worker) finishAudit(r *round, found []metrics.Value) error {
 			}
 		}
 		if err == nil {
+			r.arrived(x)
 			err = w.take(i, r, drain)
 		}
 		if err != nil {

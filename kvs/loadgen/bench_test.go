@@ -109,7 +109,7 @@ func benchWorker(tb testing.TB, c Config) *worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return newWorker(c, 0, plan, newKeyTable(c.keys(), c.Workload.Records), c.ValueSize.Values(c.Workload.Seed), router, new(latency.Recorder))
+	return newWorker(c, 0, plan, c.keyTable(plan), c.ValueSize.Values(c.Workload.Seed), router, new(latency.Recorder))
 }
 
 // BenchmarkJointCheck measures the processor time of an operation of two clients and

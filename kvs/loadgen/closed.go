@@ -155,6 +155,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 // draw fills a round's batches with the next operations.
 func (w *worker) draw(r *round, n int) {
 	r.empty()
+	w.source.Acknowledge(w.inserted)
 	for left := n; left > 0; {
 		n := min(left, drawn)
 		w.source.Fill(w.block.ops[:n])

@@ -122,8 +122,12 @@ func (c Config) Validate() error {
 		return err
 	}
 	if newBatchSize(c).mean > float64(c.most()) {
-		return fmt.Errorf("-batch: want at most %d operations: with -value-size %s and %d servers more do not fit a frame of %d bytes",
-			c.most(), &c.ValueSize, c.Servers(), driver.MaxCall)
+		scans := ""
+		if c.pairs() > 1 {
+			scans = fmt.Sprintf(", -scan-length %d", c.pairs())
+		}
+		return fmt.Errorf("-batch: want at most %d operations: with -value-size %s%s and %d servers more do not fit a frame of %d bytes",
+			c.most(), &c.ValueSize, scans, c.Servers(), driver.MaxCall)
 	}
 	return nil
 }
@@ -149,7 +153,19 @@ func (c Config) perOp() int {
 
 // most is the largest batch: a whole round may go to one server, and its reply must
 // fit a frame.
-func (c Config) most() int { return driver.MaxCall / c.perOp() / c.Servers() }
+func (c Config) most() int { return driver.MaxCall / c.perOp() / c.pairs() / c.Servers() }
+
+// pairs is the most values that an operation reads.
+func (c Config) pairs() int {
+	if plan, err := workload.New(c.Workload); err == nil && plan.Share(workload.Scan) > 0 {
+		return int(c.Workload.ScanLength)
+	}
+	return 1
+}
+
+// LowerBatch sets the default of a workload that scans: its operations read no more values
+// than Batch was before.
+func (c *Config) LowerBatch() { c.Batch = max(1, c.Batch/c.pairs()) }
 
 // connWorkers is the number of workers that share a connection by default when calls
 // are small. With 64 workers, one operation per call and two cores, 1, 2, 4, 8 and 64
@@ -166,7 +182,7 @@ func (c Config) Conns() int {
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp():
+	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp()/c.pairs():
 		return (c.Workers + connWorkers - 1) / connWorkers
 	}
 	return c.Workers

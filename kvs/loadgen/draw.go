@@ -28,8 +28,8 @@ type block struct {
 // variables in registers and does not read back a key that it has just written.
 func (w *worker) add(r *round, ops []workload.Op) {
 	switch {
-	case w.keyTable == nil:
-		w.addLong(r, ops)
+	case w.keyTable == nil || w.keyTable.lacks(ops):
+		w.addAny(r, ops)
 	case len(r.exchanges) == 1:
 		x := &r.exchanges[0]
 		x.extend(len(ops))
@@ -100,27 +100,41 @@ func (w *worker) encode(x *exchange, n int) {
 func (w *worker) put(x *exchange, v []byte, hash uint64) {
 	w.writer = w.writer.Next()
 	value.Put(v, hash, w.writer)
-	if w.audited == nil {
-		return
-	}
-	if number, ok := w.audited.find(hash); ok {
-		x.written = append(x.written, auditedWrite{number, uint32(w.writer)})
+	if w.audited != nil {
+		w.keep(x, hash, uint32(w.writer))
 	}
 }
 
-// addLong adds operations on records whose ids are too long for the key table.
-func (w *worker) addLong(r *round, ops []workload.Op) {
+// keep keeps a write to the key with a hash if the key is audited; version 0 is a Delete.
+func (w *worker) keep(x *exchange, hash uint64, version uint32) {
+	if number, ok := w.audited.find(hash); ok {
+		x.written = append(x.written, auditedWrite{number, version})
+	}
+}
+
+// addAny adds operations of any kind on any records. The key table lacks some.
+func (w *worker) addAny(r *round, ops []workload.Op) {
 	for i, op := range ops {
 		key, hash := w.keys.key(op.Key)
 		owner := w.router.Server(key, hash)
 		w.block.owners[i] = uint32(owner)
 		x := &r.exchanges[owner]
 		kind := kvs.Kind(op.Kind)
+		if kind == kvs.Scan {
+			w.scan(r, owner, key, hash, op)
+			continue
+		}
 		x.hashes = append(x.hashes, hash)
 		x.kinds = append(x.kinds, kind)
-		if kind == kvs.Get {
+		switch kind {
+		case kvs.Get:
 			x.batch.Get(key)
-		} else {
+		case kvs.Delete:
+			x.batch.Delete(key)
+			if w.audited != nil {
+				w.keep(x, hash, 0)
+			}
+		default:
 			w.put(x, x.batch.Reserve(kind, key, w.sizes.At(hash)), hash)
 		}
 	}

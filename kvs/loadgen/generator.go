@@ -64,7 +64,7 @@ func New(c Config) (*Generator, error) {
 	}
 	latency, recorders := latency.NewCollector(c.Workers, c.Servers())
 	g := &Generator{config: c, latency: latency}
-	table, sizes := newKeyTable(c.keys(), c.Workload.Records), c.ValueSize.Values(c.Workload.Seed)
+	table, sizes := c.keyTable(plan), c.ValueSize.Values(c.Workload.Seed)
 	if g.driver, err = driver.Open(c.Options, c.use(plan, route.Fingerprint(router))); err != nil {
 		return nil, err
 	}

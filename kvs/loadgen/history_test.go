@@ -93,7 +93,20 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	}
 	c := checked()
 	c.Workload.Seed = random.Uint64()
-	c.Workload.Workload = []string{workload.YCSBA, workload.YCSBB, workload.YCSBF}[random.IntN(3)]
+	row, err := engine.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch kind := random.IntN(6); {
+	case kind < 3:
+		c.Workload.Workload = []string{workload.YCSBA, workload.YCSBB, workload.YCSBF}[kind]
+	case kind == 3:
+		c.Workload.Workload = workload.YCSBD
+	case row.CheckKinds([]kvs.Kind{kvs.Scan}) == nil:
+		mixed(&c, 0.3, 0.1, 0.1, 0.2)
+	default:
+		mixed(&c, 0.4, 0.1, 0.2, workload.StandardMix)
+	}
 	c.Workload.Records = uint64(10 + random.IntN(11))
 	c.Workers = 8 + random.IntN(9)
 	c.Batch = []int{1, 20, 2000}[random.IntN(3)]

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"kvlab/kvs"
@@ -25,6 +26,19 @@ func newKeys(of route.Keys) (k keys) {
 	return k
 }
 
+// id returns the id of the record with a key, and the key's hash; false if no record has
+// it. Ids have a fixed number of digits.
+func (k *keys) id(key []byte) (id, hash uint64, ok bool) {
+	if len(key) < k.prefix+k.of.Digits {
+		return 0, 0, false
+	}
+	for _, c := range key[k.prefix:][:k.of.Digits] {
+		id = 10*id + uint64(c-'0')
+	}
+	made, hash := k.key(id)
+	return id, hash, string(made) == string(key)
+}
+
 // key returns a record's key, which is valid until the next call, and its route.Hash.
 func (k *keys) key(id uint64) (key []byte, hash uint64) { return k.of.Append(k.buf[:0], id) }
 
@@ -37,14 +51,15 @@ func (k *keys) key(id uint64) (key []byte, hash uint64) { return k.of.Append(k.b
 // ids, at 15 to 20 cycles. This code does not branch on an id. With 10^6 records the
 // tables take 36 KB.
 type keyTable struct {
-	prefix []byte
+	prefix []byte // with the zeros that all keys have
+	open   bool   // there may be longer ids
 	// prefixes has one for each id below 1000, then one for each id / 1000, from 1.
 	prefixes []idPrefix
 	suffixes [1000]uint32 // by id % 1000: its three digits
 }
 
-// idPrefix is the common part of a thousand ids or, below 1000, one whole id. The
-// suffix of a whole id has no effect: its digits lie beyond the key's length, and the
+// idPrefix is the common part of a thousand ids or, below 1000, one whole id, unless ids have
+// leading zeros. The suffix of a whole id has no effect: its digits lie beyond the key's length, and the
 // hash is chosen so that the suffix's steps lead to the key's hash.
 type idPrefix struct {
 	hash uint64 // route.Hash of the prefix and the digits
@@ -52,13 +67,42 @@ type idPrefix struct {
 }
 
 // firstLongID is the first id that has more than eight digits.
-const firstLongID = 100_000_000
+const (
+	longDigits  = 8
+	firstLongID = 100_000_000
+)
+
+// keyTable returns the table of the workload's keys, or nil if it would not be used.
+func (c Config) keyTable(plan *workload.Plan) *keyTable {
+	if plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
+		return nil // addAny adds these
+	}
+	records, open := c.Workload.Records, plan.Share(workload.Insert) > 0
+	if open {
+		records = max(records, firstLongID)
+	}
+	t := newKeyTable(c.keys(), records)
+	if t != nil {
+		t.open = open
+	}
+	return t
+}
+
+// lacks reports whether the table lacks the key of an operation.
+func (t *keyTable) lacks(ops []workload.Op) bool {
+	return t.open && slices.ContainsFunc(ops, func(op workload.Op) bool { return op.Key >= firstLongID })
+}
 
 // newKeyTable returns the keys of ids below records, or nil if some ids or keys are too
 // long for it.
 func newKeyTable(of route.Keys, records uint64) *keyTable {
 	if records > firstLongID || of.Sizes != nil {
 		return nil
+	}
+	padded := of.Digits >= longDigits
+	if padded {
+		of.Prefix += strings.Repeat("0", of.Digits-longDigits)
+		of.Digits = longDigits - 3
 	}
 	n := &keyTable{prefix: []byte(of.Prefix), prefixes: make([]idPrefix, 999+(max(records, 1000)+999)/1000)}
 	for i := range n.suffixes {
@@ -67,12 +111,15 @@ func newKeyTable(of route.Keys, records uint64) *keyTable {
 	keys := newKeys(of)
 	for i := range n.prefixes {
 		id, omitted := uint64(i), 0 // and the number of its digits that are in the suffix
-		if i >= 1000 {
+		switch {
+		case i >= 1000:
 			id, omitted = id-999, 3
+		case padded:
+			id, omitted = 0, 3
 		}
 		key, hash := keys.key(id)
 		digits := key[len(of.Prefix):]
-		for shift := 16; i < 1000 && shift >= 0; shift -= 8 {
+		for shift := 16; omitted == 0 && shift >= 0; shift -= 8 {
 			hash = route.HashWithout(hash, byte(n.suffixes[i]>>shift))
 		}
 		n.prefixes[i] = idPrefix{hash, packDigits(digits)<<8 | uint64(8*(len(digits)+omitted))}

@@ -2,9 +2,9 @@ package loadgen
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,9 +21,12 @@ func TestKeyTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, test := range []struct {
 		prefix  string
+		digits  int
 		records uint64
-	}{{"", 1}, {"", 999}, {"", 1000}, {"", 1001}, {"", 1_000_000}, {"user", 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 12_345}, {"u", firstLongID}} {
-		n := newKeyTable(route.Keys{Prefix: test.prefix}, test.records)
+	}{{"", 0, 1}, {"", 0, 999}, {"", 0, 1000}, {"", 1, 1001}, {"", 0, 1_000_000}, {"user", 0, 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 0, 12_345}, {"u", 0, firstLongID},
+		{"", 13, 1}, {"user", 13, 1_000_000}, {"u", 8, firstLongID}, {"", 13, firstLongID}} {
+		of := route.Keys{Prefix: test.prefix, Digits: test.digits}
+		n := newKeyTable(of, test.records)
 		all := make([]uint64, min(test.records, 1_000_000))
 		for i := range all {
 			all[i] = uint64(i)
@@ -36,7 +39,7 @@ func TestKeyTable(t *testing.T) {
 		}
 		all = append(all, test.records-1)
 		for ids := range slices.Chunk(all, drawn) {
-			checkNames(t, n, test.prefix, ids)
+			checkNames(t, n, of, ids)
 		}
 	}
 	if newKeyTable(route.Keys{}, firstLongID+1) != nil {
@@ -44,19 +47,19 @@ func TestKeyTable(t *testing.T) {
 	}
 }
 
-func checkNames(t *testing.T, n *keyTable, prefix string, ids []uint64) {
+func checkNames(t *testing.T, n *keyTable, of route.Keys, ids []uint64) {
 	t.Helper()
 	var b block
 	for i, id := range ids {
 		b.ops[i].Key = id
 	}
 	n.fill(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
-	key, want := []byte(prefix), []byte(prefix)
+	key, prefix := slices.Clone(n.prefix), len(n.prefix)
 	for i, id := range ids {
-		key = binary.LittleEndian.AppendUint64(key[:len(prefix)], b.suffixes[i].Text)[:len(prefix)+int(b.suffixes[i].Len)]
-		want = strconv.AppendUint(want[:len(prefix)], id, 10)
+		key = binary.LittleEndian.AppendUint64(key[:prefix], b.suffixes[i].Text)[:prefix+int(b.suffixes[i].Len)]
+		want := fmt.Appendf(nil, "%s%0*d", of.Prefix, of.Digits, id)
 		if string(key) != string(want) || b.hashes[i] != route.Hash(want) {
-			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, prefix, key, b.hashes[i], want, route.Hash(want))
+			t.Fatalf("record %d with prefix %.10q: %q, %016x; want %q, %016x", id, of.Prefix, key, b.hashes[i], want, route.Hash(want))
 		}
 	}
 }

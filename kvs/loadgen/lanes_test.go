@@ -83,7 +83,7 @@ func TestSharedCountsAgree(t *testing.T) {
 			}
 			servers, clients, summaries := runOnStores(t, c, 2)
 			for i, summary := range summaries {
-				checkAgainst(t, clients[i].config.Node, summary, servers)
+				checkAgainst(t, clients[i].config.Node, summary, servers, false)
 				checkDigests(t, clients[i], summary)
 			}
 			for _, s := range servers {

@@ -45,8 +45,10 @@ func (l *liar) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	if l.after != nil {
 		results = l.after(ops, results)
 	}
-	for _, r := range results {
+	for i, r := range results {
 		switch {
+		case i < len(ops) && ops[i].Kind == kvs.Delete && !r.Read:
+			reply.Removed()
 		case r.Found:
 			reply.Found(r.Value)
 		case r.Read:

@@ -136,7 +136,7 @@ func catcher(s metrics.Summary, err error) string {
 		return "error: " + err.Error()
 	case s.Verification.Failures > 0:
 		return "verification: " + s.Verification.First
-	case s.InWindow.Misses > 0:
+	case s.InWindow.Misses > 0 && s.InWindow.Deletes == 0:
 		return "misses"
 	case s.Check.Ops > 0 && s.Check.Fault() != "":
 		return "check: " + s.Check.Fault()

@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
+	"kvlab/workload"
 	"kvlab/workload/size"
 )
 
@@ -41,16 +42,19 @@ func TestNullServer(t *testing.T) {
 		name   string
 		engine kvs.Engine
 		null   bool
+		work   string
 		want   string // in the error
 	}{
-		{"says so", engine.NewNull(), true, ""},
-		{"says nothing", engine.NewNull(), false, "the value of another key"},
-		{"answers with the wrong size", shorten{engine.NewNull()}, true, "a value of 31 bytes, want 32"},
+		{"says so", engine.NewNull(), true, workload.YCSBB, ""},
+		{"inserts", engine.NewNull(), true, workload.YCSBD, ""},
+		{"scans", engine.NewNull(), true, workload.YCSBE, ""},
+		{"says nothing", engine.NewNull(), false, workload.YCSBB, "the value of another key"},
+		{"answers with the wrong size", shorten{engine.NewNull()}, true, workload.YCSBB, "a value of 31 bytes, want 32"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
 			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, size.Constant(32)
-			c.WarmUp, c.Window = 0, 50*time.Millisecond
+			c.WarmUp, c.Window, c.Workload.Workload = 0, 50*time.Millisecond, test.work
 			service := service.New(test.engine)
 			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}
 			summary, err := runAll(t, c)

@@ -116,6 +116,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
 	now, added := r.begun.Sub(r.from), 0
+	w.source.Acknowledge(w.inserted)
 	window := s.window.Load()
 	if window != nil {
 		now = min(now, window.closes.Sub(r.from)-1)
@@ -135,12 +136,19 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 	return added
 }
 
-// addEach is add, and records each operation's due time in its exchange.
+// addEach is add, and records each operation's due time in its exchange, and that of a scan
+// in all.
 func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 	w.add(r, ops)
 	for i := range ops {
-		x := &r.exchanges[w.block.owners[i]]
-		x.due = append(x.due, due[i])
+		first, last := w.block.owners[i], w.block.owners[i]
+		if ops[i].Kind == workload.Scan {
+			first, last = 0, uint32(len(r.exchanges)-1)
+		}
+		for owner := first; owner <= last; owner++ {
+			x := &r.exchanges[owner]
+			x.due = append(x.due, due[i])
+		}
 	}
 }
 

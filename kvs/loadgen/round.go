@@ -23,10 +23,12 @@ type round struct {
 	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
 	from      time.Time     // open loop: the origin of the times in due
 	exchanges []exchange
+	scans     []scan
 }
 
 // exchange is a round's part with one server.
 type exchange struct {
+	server  int
 	call    kvs.Call
 	batch   kvs.Batch
 	reply   kvs.Reply
@@ -34,9 +36,16 @@ type exchange struct {
 	kinds   []kvs.Kind      // the operations' kinds, likewise
 	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
 	sent    time.Time
+	came    time.Time       // its reply
+	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
 	record  history.Pending // for -linearizable
 	written []auditedWrite  // the writes of audited keys, in the batch's order
+
+	parts int      // ScanParts in the batch: they are of operations that another exchange counts
+	scans []scan   // of the round
+	ids   []uint64 // that the scans found, scan after scan
+	ends  []int    // of each scan's part of ids
 
 	// Only worker.add uses the following fields: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix
@@ -44,6 +53,9 @@ type exchange struct {
 	newKinds    []kvs.Kind // the end of kinds
 	added       int        // how many there are
 }
+
+// ops is the number of operations.
+func (x *exchange) ops() int { return x.batch.Len() - x.parts }
 
 // extend makes room for n new operations.
 func (x *exchange) extend(n int) {
@@ -58,7 +70,7 @@ func newRound(servers int) round {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.call.Batch, x.call.Reply = &x.batch, &x.reply
-		x.record.Server = i
+		x.server, x.record.Server = i, i
 	}
 	return r
 }
@@ -70,6 +82,7 @@ func (r *round) begin() {
 
 // empty empties the batches for new operations.
 func (r *round) empty() {
+	r.scans = r.scans[:0]
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.batch.Reset()
@@ -77,6 +90,7 @@ func (r *round) empty() {
 		x.kinds = x.kinds[:0]
 		x.due = x.due[:0]
 		x.written = x.written[:0]
+		x.parts = 0
 	}
 }
 
@@ -115,12 +129,18 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			w.history.Completed(&x.record, &x.reply, err)
 		}
 		if err == nil && first == nil {
-			err = w.take(i, r, at)
-			calls, ops = calls+1, ops+uint64(x.batch.Len())
+			r.arrived(x)
+			if len(r.scans) == 0 {
+				err = w.take(i, r, at)
+			}
+			calls, ops = calls+1, ops+uint64(x.ops())
 		}
 		if err != nil && first == nil {
 			first = &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
+	}
+	if len(r.scans) > 0 && first == nil {
+		first = w.takeScans(r, at)
 	}
 	r.underway = false
 	w.sums.MostOps = max(w.sums.MostOps, ops)
@@ -137,19 +157,30 @@ func (w *worker) finish(r *round, at phaseAt) error {
 	return first
 }
 
+// arrived keeps when an exchange's reply came.
+func (r *round) arrived(x *exchange) {
+	x.came, x.served = time.Now(), x.reply.Served
+	r.came = x.came
+}
+
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
-	x := &r.exchanges[i]
-	came, served := time.Now(), x.reply.Served
-	checked, err := w.check(x, w.servers[i].NoStore)
-	if err != nil {
-		return err
+	checked, err := w.check(&r.exchanges[i], w.servers[i].NoStore)
+	if err == nil {
+		w.count(i, r, &checked, at)
 	}
-	w.remember(x, came)
-	r.latency, r.came = max(r.latency, came.Sub(x.sent)), came
-	_, window := at(came)
+	return err
+}
+
+// count counts the operations of server i's reply, which were answered at r.came.
+func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
+	x := &r.exchanges[i]
+	w.remember(x, x.came)
+	w.inserted += checked.Inserts
+	r.latency = max(r.latency, x.came.Sub(x.sent))
+	_, window := at(r.came)
 	w.observe(r, x, latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
-		Call: came.Sub(x.sent), Queue: x.queued, Server: served, Late: r.late}, at)
+		Call: x.came.Sub(x.sent), Queue: x.queued, Server: x.served, Late: r.late}, at)
 	r.late = 0 // counts once per round
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,12 +189,11 @@ func (w *worker) take(i int, r *round, at phaseAt) error {
 	if window != nil {
 		w.window[i].Accumulate(&checked.Counts)
 		w.carried = w.carried.Add(checked.Bytes)
-		if slot, ok := window.boundary(came); ok {
+		if slot, ok := window.boundary(r.came); ok {
 			w.boundaries[slot] += checked.Ops()
 		}
 	}
 	w.verify.Add(checked.Verification)
-	return nil
 }
 
 // observe records the latencies of an exchange whose reply came at r.came. An operation
@@ -174,8 +204,8 @@ func (w *worker) observe(r *round, x *exchange, t latency.Timing, at phaseAt) {
 		t.Op = r.came.Sub(r.begun)
 		w.recorder.Observe(t)
 		if t.Phase == metrics.Window {
-			w.sums.Ops += uint64(x.batch.Len())
-			w.sums.OpS += float64(x.batch.Len()) * t.Op.Seconds()
+			w.sums.Ops += uint64(x.ops())
+			w.sums.OpS += float64(x.ops()) * t.Op.Seconds()
 		}
 		return
 	}
@@ -191,6 +221,11 @@ func (w *worker) observe(r *round, x *exchange, t latency.Timing, at phaseAt) {
 			}
 			w.recorder.Count(before)
 		}
+	}
+	if x.parts > 0 {
+		due = x.withoutParts(due)
+	}
+	if window != nil {
 		w.sums.Ops += uint64(len(due))
 		w.sums.OpS += float64(len(due)) * came.Seconds() // from r.from on; see redraw
 	}
@@ -204,6 +239,10 @@ type replyCheck struct {
 	metrics.Verification
 }
 
+// readsValue tells of each kind whether its result is a value or a miss. Otherwise it is
+// neither, but for a scan and for a Delete of a missing key.
+var readsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
+
 // check compares a reply with its batch. An error means that the reply does not belong
 // to this batch. A null server has no store: its value is right for every key.
 func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
@@ -216,14 +255,27 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 		return t, nil
 	}
 	var verified [kvs.Kinds]uint64
+	absent := uint64(0) // Deletes of missing keys
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()
 		if err != nil {
 			return t, err
 		}
-		if result.Read != kind.Reads() {
-			return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
+		if result.Read != readsValue[kind] {
+			if kind == kvs.Delete {
+				absent++
+				continue
+			}
+			if !kind.Scans() || !result.Found {
+				return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
+			}
+			if err := w.checkPart(x, result.Value, null, &t); err != nil {
+				return t, err
+			}
+			t.Hits++
+			verified[kind]++
+			continue
 		}
 		switch {
 		case result.Found && w.checker.Every == VerifyNone:
@@ -251,7 +303,9 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 		}
 		verified[kind]++
 	}
-	t.Counts = metrics.CountsOf(verified, t.Hits, t.Misses, t.Calls)
+	t.Hits += verified[kvs.Delete]
+	verified[kvs.Delete] += absent
+	t.Counts = metrics.CountsOf(verified, t.Hits, t.Misses+absent, t.Calls)
 	err := results.End()
 	x.reply.Free()
 	return t, err

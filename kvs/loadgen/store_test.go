@@ -58,10 +58,15 @@ func (s *store) restart(t *testing.T, codec string) *store {
 
 // stores returns n servers and their addresses.
 func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
+	return newStoresOf(t, n, codec, "mutex")
+}
+
+// newStoresOf is newStores with an engine.
+func newStoresOf(t *testing.T, n int, codec, name string) ([]*store, []string) {
 	var all []*store
 	var hosts []string
 	for i := range n {
-		s := newStore(t, fmt.Sprintf("server%d", i), codec, engine.NewMutex())
+		s := newStore(t, fmt.Sprintf("server%d", i), codec, opened(t, name))
 		all, hosts = append(all, s), append(hosts, s.addr)
 	}
 	return all, hosts

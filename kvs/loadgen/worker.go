@@ -32,10 +32,17 @@ type worker struct {
 	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without an audit
 	last     []lastWrite       // by the keys' numbers
 	repeats  bool              // -repeat, after the load: replies are not checked
+	inserted uint64            // own inserts that are acknowledged
+	own      inserts
+	deletes  bool // the workload deletes
 	block    block
 	offered  uint64           // operations of an open loop that were due in the window
 	sums     metrics.Rounds   // since the warm-up began
 	loaded   []metrics.Counts // by server, at the end of the load; empty until then
+
+	parts  [][]uint64 // of a scan
+	merged []uint64   // what it found
+	checks []replyCheck
 
 	loadedVersion uint32           // of the last write of the load; set by prepare
 	auditCounts   []metrics.Counts // by server, of the audit
@@ -55,6 +62,8 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *si
 		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
 		source:   plan.Source(c.place(id)),
+		own:      newInserts(plan, c, id),
+		deletes:  plan.Share(workload.Delete) > 0,
 		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
