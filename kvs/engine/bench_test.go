@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -44,6 +45,48 @@ func benchmark(b *testing.B, open func() kvs.Engine) {
 			}
 		}
 	}
+}
+
+// BenchmarkScan measures YCSB-E's operations, 95 % scans of 1 to 100 pairs and 5 % Inserts,
+// on every engine that scans. ns/op is of one operation, ns/pair is the time of all by the
+// pairs that were read.
+func BenchmarkScan(b *testing.B) {
+	const records, batch = 1_000_000, 256
+	for _, row := range rows {
+		if slices.Contains(row.Lacks, kvs.Scan) {
+			continue
+		}
+		e, err := row.open(Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		loaded(e, records)
+		for _, goroutines := range []int{1, 8} {
+			b.Run(fmt.Sprintf("engine=%s/goroutines=%d", row.Name, goroutines), func(b *testing.B) {
+				work(b, e, scanStreams(records, goroutines), batch)
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(0.95*50.5), "ns/pair")
+			})
+		}
+	}
+}
+
+// scanStreams draws the operations of each goroutine. An Insert's key follows that of a
+// record, so that Inserts go to all parts of the store.
+func scanStreams(records, goroutines int) [][]kvs.Op {
+	random := rand.New(rand.NewPCG(1, 0))
+	value := make([]byte, valueSize)
+	all := make([][]kvs.Op, goroutines)
+	for i := range all {
+		all[i] = make([]kvs.Op, 1<<16/goroutines)
+		for j := range all[i] {
+			o := kvs.Op{Kind: kvs.Scan, Key: recordKey(random.IntN(records)), Value: []byte{byte(1 + random.IntN(100))}}
+			if random.Float64() >= 0.95 {
+				o.Kind, o.Key, o.Value = kvs.Insert, fmt.Appendf(o.Key, "-%d-%d", i, j), value
+			}
+			all[i][j] = o
+		}
+	}
+	return all
 }
 
 const valueSize = 128
