@@ -221,17 +221,44 @@ func TestDeletingReusesMemory(t *testing.T) {
 	if last := e.used(); last > first+first/4+2*enoughBytes {
 		t.Errorf("%d bytes in use after one generation of keys, %d after %d", first, last, generations)
 	}
-	if e.Len() != records {
-		t.Errorf("Len() = %d, want %d", e.Len(), records)
-	}
+	checkSegments(t, e, records)
 	remove(e, generations*records, (generations+1)*records)
 	for _, key := range []int{0, records, generations * records, (generations+1)*records - 1} {
 		if value, ok := get(t, e, key); ok {
 			t.Errorf("deleted key %d has %d bytes", key, len(value))
 		}
 	}
-	if e.Len() != 0 {
-		t.Errorf("Len() = %d, want 0", e.Len())
+	checkSegments(t, e, 0)
+}
+
+// checkSegments compares what the segments count with their slots, and both with the number
+// of keys.
+func checkSegments(t *testing.T, e *Engine, records int) {
+	t.Helper()
+	seen, keys := map[*segment]bool{}, 0
+	d := e.index.table.Load()
+	for i := range d.entries {
+		s := d.entries[i].Load()
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		var count, gone int32
+		for _, slot := range s.slots {
+			if slot != 0 {
+				count++
+			}
+			if blockOf(slot) == deleted {
+				gone++
+			}
+		}
+		if count != s.count || gone != s.deleted {
+			t.Fatalf("a segment counts %d slots and %d of deleted keys; it has %d and %d", s.count, s.deleted, count, gone)
+		}
+		keys += int(count - gone)
+	}
+	if keys != records || e.Len() != records {
+		t.Errorf("%d keys in the segments, Len() = %d, want %d", keys, e.Len(), records)
 	}
 }
 
