@@ -8,8 +8,9 @@ type Skew struct {
 	Records uint64 `json:"records"`
 
 	// TopShare is the share of all operations that the most popular record has in
-	// theory, 0 to 1; 0 where operations are not drawn independently, as
-	// sequential ones are not.
+	// theory, 0 to 1; 0 where no record has a fixed share: operations are sequential, or
+	// the records that are inserted become the most popular ones. Then nothing but the kinds
+	// is compared with theory.
 	TopShare float64 `json:"top_share"`
 	// Head are the most popular records that stand out, the most popular first. Their
 	// observed shares are of a sample of the servers' operations in the window.

@@ -67,3 +67,14 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRanking is what a launcher spends on scrambled records, and a client with
+// -router balanced.
+func BenchmarkRanking(b *testing.B) {
+	c := DefaultConfig()
+	c.Distribution = Scrambled
+	p := mustNew(b, c)
+	for b.Loop() {
+		p.rank()
+	}
+}

@@ -68,36 +68,46 @@ type ranking struct {
 }
 
 type ranked struct {
-	id   uint64
-	mass float64 // its share of the operations that draw a record
+	id    uint64
+	mass  float64 // its share of the operations that draw a record
+	share uint64  // as Popular yields it, the same on all machines
 }
 
+// rank returns the ranking of the records.
 func (p *Plan) rank() *ranking {
-	var all []ranked
-	cuts := p.distribution.cuts()
-	unknown := 1.0
-	for i := 0; len(all) < KnownRanks; i++ {
-		to := min(cuts[i+1], KnownRanks)
-		mass := p.distribution.mass(cuts[i], to)
-		unknown -= mass
-		for item := cuts[i]; item < to; item++ {
-			all = append(all, ranked{id: p.hashing.at(item), mass: mass / float64(to-cuts[i])})
-		}
+	pairs := make([]uint64, KnownRanks) // a record, and in the low bits one of its items
+	for item := range pairs {
+		pairs[item] = p.hashing.at(uint64(item))*KnownRanks + uint64(item)
 	}
-	r := &ranking{rest: unknown / float64(p.config.Records)}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.id, b.id) })
-	for _, item := range all {
-		if n := len(r.known); n > 0 && r.known[n-1].id == item.id {
-			r.known[n-1].mass += item.mass
-			continue
+	slices.Sort(pairs)
+	masses, known := p.itemMasses()
+	r := &ranking{rest: (1 - known) / float64(p.config.Records)}
+	for _, pair := range pairs {
+		id, item := pair/KnownRanks, pair%KnownRanks
+		if n := len(r.ids); n == 0 || r.ids[n-1] != id {
+			r.ids, r.known = append(r.ids, id), append(r.known, ranked{id: id, mass: r.rest})
 		}
-		item.mass += r.rest
-		r.known, r.ids = append(r.known, item), append(r.ids, item.id)
+		r.known[len(r.known)-1].mass += masses[item]
 	}
-	slices.SortFunc(r.known, func(a, b ranked) int { // in the order of shares that are alike on all machines
-		return cmp.Or(cmp.Compare(p.popularity(b.mass, 1), p.popularity(a.mass, 1)), cmp.Compare(a.id, b.id))
-	})
+	for i := range r.known {
+		r.known[i].share = p.popularity(r.known[i].mass, 1)
+	}
+	slices.SortFunc(r.known, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.id, b.id)) })
 	return r
+}
+
+// itemMasses returns the masses of the known items and their sum.
+func (p *Plan) itemMasses() (masses []float64, sum float64) {
+	cuts := p.distribution.cuts()
+	for i := 0; len(masses) < KnownRanks; i++ {
+		from, to := cuts[i], min(cuts[i+1], KnownRanks)
+		mass := p.distribution.mass(from, to)
+		sum += mass
+		for range to - from {
+			masses = append(masses, mass/float64(to-from))
+		}
+	}
+	return masses, sum
 }
 
 // id returns the record of a popularity rank. Records without a known item are in the order

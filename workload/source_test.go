@@ -67,9 +67,12 @@ func TestGoldenStreams(t *testing.T) {
 }
 
 func TestStreamDoesNotDependOnTheCalls(t *testing.T) {
-	for _, distribution := range []string{Zipfian, Sequential} {
+	for _, distribution := range []string{Zipfian, Sequential, Latest, Scrambled} {
 		c := DefaultConfig()
 		c.Distribution, c.Records = distribution, 10_007
+		if distribution != Zipfian {
+			mixOf(0.3, 0.1, 0.2, 0.1, 0.2)(&c)
+		}
 		plan := mustNew(t, c)
 		want := make([]Op, 30_000)
 		whole := plan.Source(at(3, 4))
@@ -99,14 +102,19 @@ func TestStreamDoesNotDependOnTheCalls(t *testing.T) {
 
 // TestDigestIsItsFormula computes the documented formula anew.
 func TestDigestIsItsFormula(t *testing.T) {
-	source := mustNew(t, DefaultConfig()).Source(at(0, 0))
-	want := uint64(0)
-	for range 1000 {
-		op := source.Next()
-		want = (bits.RotateLeft64(want, 29) ^ (4*op.Key + uint64(op.Kind))) * 0x9e3779b97f4a7c15
-	}
-	if got := source.Digest(); got != want {
-		t.Errorf("Digest() = %016x, want %016x", got, want)
+	all := DefaultConfig()
+	mixOf(0.3, 0.1, 0.2, 0.1, 0.2)(&all)
+	for _, c := range []Config{DefaultConfig(), all} {
+		source := mustNew(t, c).Source(at(0, 0))
+		want := uint64(0)
+		for range 1000 {
+			op := source.Next()
+			word := 4*op.Key + uint64(op.Kind)%4 + uint64(op.Limit)<<44 + uint64(op.Kind)/4<<60
+			want = (bits.RotateLeft64(want, 29) ^ word) * 0x9e3779b97f4a7c15
+		}
+		if got := source.Digest(); got != want {
+			t.Errorf("%s: Digest() = %016x, want %016x", c.Flags(), got, want)
+		}
 	}
 }
 
@@ -143,11 +151,16 @@ func TestMixIsBinomial(t *testing.T) {
 		reads    float64
 		want     map[Kind]float64
 	}{
+		{YCSBD, StandardMix, map[Kind]float64{Read: 0.95, Insert: 0.05}},
+		{YCSBE, StandardMix, map[Kind]float64{Scan: 0.95, Insert: 0.05}},
 		{YCSBA, StandardMix, map[Kind]float64{Read: 0.5, Update: 0.5}},
 		{YCSBB, StandardMix, map[Kind]float64{Read: 0.95, Update: 0.05}},
 		{YCSBC, StandardMix, map[Kind]float64{Read: 1}},
 		{YCSBF, StandardMix, map[Kind]float64{Read: 0.5, ReadModifyWrite: 0.5}},
 		{Mix, 0.7, map[Kind]float64{Read: 0.7, Update: 0.3}},
+		{Mix, 0.4, map[Kind]float64{Read: 0.4, ReadModifyWrite: 0.1, Insert: 0.2, Delete: 0.05, Scan: 0.15, Update: 0.1}},
+		{Mix, 0.4, map[Kind]float64{Read: 0.4, Delete: 0.6}},
+		{Mix, 0, map[Kind]float64{ReadModifyWrite: 0.5, Update: 0.5}},
 		{Mix, 0, map[Kind]float64{Update: 1}},
 		{Mix, 1, map[Kind]float64{Read: 1}},
 	}
@@ -156,6 +169,9 @@ func TestMixIsBinomial(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/reads=%v/dist=%s", test.workload, test.reads, distribution), func(t *testing.T) {
 				c := DefaultConfig()
 				c.Workload, c.Reads, c.Distribution = test.workload, test.reads, distribution
+				if c.Workload == Mix {
+					mixOf(test.reads, test.want[ReadModifyWrite], test.want[Insert], test.want[Delete], test.want[Scan])(&c)
+				}
 				plan := mustNew(t, c)
 				ops := make([]Op, n)
 				plan.Source(at(0, 0)).Fill(ops)
@@ -163,9 +179,9 @@ func TestMixIsBinomial(t *testing.T) {
 				for _, op := range ops {
 					counts[op.Kind]++
 				}
-				for _, kind := range []Kind{Read, Update, ReadModifyWrite} {
+				for kind := range Kind(Kinds) {
 					share := test.want[kind]
-					if got := plan.Share(kind); !closeTo(got, share, 1e-12) {
+					if got := plan.Share(kind); math.Abs(got-share) > 1e-12 {
 						t.Errorf("Share(%s) = %v, want %v", kind, got, share)
 					}
 					bound := 5 * math.Sqrt(draws*share*(1-share))
@@ -229,9 +245,11 @@ func TestSequentialWalksAllRecords(t *testing.T) {
 }
 
 func TestFillDoesNotAllocate(t *testing.T) {
-	for _, distribution := range []string{Zipfian, Sequential} {
+	for _, distribution := range []string{Zipfian, Sequential, Latest, Scrambled} {
 		c := DefaultConfig()
-		c.Distribution = distribution
+		if c.Distribution = distribution; distribution != Zipfian {
+			c.Workload = YCSBE
+		}
 		source := mustNew(t, c).Source(at(0, 0))
 		ops := make([]Op, 1000)
 		if n := testing.AllocsPerRun(100, func() { source.Fill(ops); source.Next() }); n != 0 {

@@ -77,3 +77,28 @@ func TestSamplePairs(t *testing.T) {
 		t.Errorf("%d pairs, %d equal", all, equal)
 	}
 }
+
+// A part of a scan is not sampled, and neither it nor an insert is one of a pair.
+func TestSampleOfKinds(t *testing.T) {
+	s := New(nothing{})
+	conn := s.Open("client")
+	var reply kvs.Reply
+	b, value := new(kvs.Batch), []byte("value")
+	for range 16 {
+		b.Scan(kvs.Scan, []byte("a"), 10)
+		b.Scan(kvs.ScanPart, []byte("b"), 10)
+		b.Append(kvs.Insert, []byte("c"), value)
+		b.Append(kvs.Insert, []byte("d"), value)
+	}
+	for range 3000 {
+		if err := conn.BatchPutGet(b, &reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sample := s.Sample()
+	all, equal := sample.Pairs()
+	of := func(key string) uint64 { return sample.cells[route.Cell(route.Hash([]byte(key)))].Load() }
+	if all != 0 || equal != 0 || of("a") == 0 || of("b") != 0 || of("c") == 0 || of("d") == 0 {
+		t.Errorf("%d pairs, %d equal; %d scans, %d parts, %d and %d inserts", all, equal, of("a"), of("b"), of("c"), of("d"))
+	}
+}

@@ -60,8 +60,8 @@ func (s *Sample) Busiest(n int) []metrics.CellOps {
 // Keys returns the numbers of operations on some keys.
 func (s *Sample) Keys() *metrics.KeyCounts { return s.keys.report() }
 
-// Pairs returns the number of sampled pairs of successive operations of a batch, and how
-// many of them are on one key.
+// Pairs returns the number of sampled pairs of successive operations of a batch, neither of
+// which is an insert or a part of a scan, and how many of them are on one key.
 func (s *Sample) Pairs() (all, equal uint64) { return s.pairs.Load(), s.equal.Load() }
 
 // Values returns the first of the sampled values that were written, concatenated, and
@@ -114,6 +114,10 @@ func (p *picker) pick(ops []kvs.Op) {
 	p.take(ops)
 }
 
+// draws reports whether a workload draws the key of an operation of the kind. Workers
+// insert their keys in order, and send the parts of a scan beside it.
+func draws(k kvs.Kind) bool { return k != kvs.Insert && k != kvs.ScanPart }
+
 // take samples the operations of a chunk from number skip on.
 func (p *picker) take(ops []kvs.Op) {
 	var hashes [chunk / sampleEvery]uint64
@@ -124,7 +128,7 @@ func (p *picker) take(ops []kvs.Op) {
 		}
 		hashes[n] = p.sample.add(&ops[p.skip])
 		n++
-		if next := p.skip + 1; next < len(ops) && ops[next].Kind != kvs.ScanPart {
+		if next := p.skip + 1; next < len(ops) && draws(ops[p.skip].Kind) && draws(ops[next].Kind) {
 			pairs++
 			if bytes.Equal(ops[next].Key, ops[p.skip].Key) {
 				equal++

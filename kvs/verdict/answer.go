@@ -139,6 +139,9 @@ func checkedOf(run metrics.Run) string {
 		verified += run.Check.Ops
 	}
 	parts := []string{"client and server counts equal"}
+	if run.Skew != nil && run.Skew.TopShare == 0 {
+		parts = append(parts, "not the shares of keys and servers, which are not fixed")
+	}
 	if loaded > 0 {
 		parts = append(parts, fmt.Sprintf("%s records read back", format.Count(float64(loaded))))
 	}

@@ -18,10 +18,10 @@ type expectation struct {
 	kinds        kindLaw // their shares of all operations, 0 to 1
 
 	// cells are the shares of all operations by server and key group; nil where
-	// operations are not drawn independently.
+	// records have no fixed shares.
 	cells [][]float64
 	// variance is that of one cell's share, caused by the records beyond
-	// workload.KnownRanks, whose keys are not looked up.
+	// workload.KnownRanks and the inserted ones, whose keys are not all looked up.
 	variance float64
 
 	top []topRecord // the most popular records that stand out, the first one first
@@ -99,6 +99,7 @@ type hotRecords struct {
 	records []hotRecord
 	all     bool    // there are no others
 	rest    float64 // the share of the others
+	inserts inserts
 }
 
 type hotRecord struct {
@@ -113,6 +114,7 @@ func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, r
 	if err != nil {
 		return h, err
 	}
+	h.inserts = newInserts(plan, by, keys, servers, records)
 	var key []byte
 	for id, share := range plan.Popular() {
 		var hash uint64
@@ -120,7 +122,34 @@ func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, r
 		h.records = append(h.records, hotRecord{hash, share, by.Server(key, hash)})
 		h.rest -= fraction(share)
 	}
+	h.rest -= h.inserts.share
 	return h, nil
+}
+
+// inserts are the operations that insert a record. Each has a key of its own.
+type inserts struct {
+	share float64     // of all operations, 0 to 1
+	cells [][]float64 // of all operations, by server and key group
+}
+
+// knownInserts is the number of inserted records whose keys are looked up.
+const knownInserts = 1 << 18
+
+func newInserts(plan *workload.Plan, by route.Router, keys route.Keys, servers int, records uint64) inserts {
+	in := inserts{share: plan.Share(workload.Insert), cells: make([][]float64, servers)}
+	for i := range in.cells {
+		in.cells[i] = make([]float64, route.Groups)
+	}
+	if in.share == 0 {
+		return in
+	}
+	var key []byte
+	for id := records; id < records+knownInserts; id++ {
+		var hash uint64
+		key, hash = keys.Append(key[:0], id)
+		in.cells[by.Server(key, hash)][route.Group(hash)] += in.share / knownInserts
+	}
+	return in
 }
 
 // popularity yields the hashes and shares that a router may use.
@@ -138,25 +167,27 @@ func fraction(share uint64) float64 { return float64(share) / route.WholeShare }
 // groups returns the expected share per server and key group, and the variance of a
 // share caused by the other records. They fall into the cells independently, each
 // with at most the popularity of the last hot record, so the variance is that
-// popularity times their total share, divided by the number of cells.
+// popularity times their total share, divided by the number of cells. So it is for the
+// inserted records whose keys are looked up, which stand for all.
 func (h hotRecords) groups(servers int) (shares [][]float64, variance float64) {
 	shares = make([][]float64, servers)
 	for i := range shares {
-		shares[i] = make([]float64, route.Groups)
+		shares[i] = slices.Clone(h.inserts.cells[i])
 	}
 	for _, r := range h.records {
 		shares[r.server][route.Group(r.hash)] += fraction(r.share)
 	}
-	if h.all {
-		return shares, 0
-	}
 	n := float64(len(shares) * route.Groups)
+	variance = h.inserts.share * h.inserts.share / knownInserts / n
+	if h.all {
+		return shares, variance
+	}
 	for _, groups := range shares {
 		for i := range groups {
 			groups[i] += h.rest / n
 		}
 	}
-	return shares, h.rest * fraction(h.records[len(h.records)-1].share) / n
+	return shares, variance + h.rest*fraction(h.records[len(h.records)-1].share)/n
 }
 
 const (
@@ -179,7 +210,7 @@ func (h hotRecords) top(servers int, plan *workload.Plan) []topRecord {
 		}
 		cell := route.Cell(r.hash)
 		in[cell] = append(in[cell], rank)
-		top = append(top, topRecord{server: r.server, cell: cell, share: share, cellShare: h.rest / float64(servers*route.Cells)})
+		top = append(top, topRecord{server: r.server, cell: cell, share: share, cellShare: h.unknown() / float64(servers*route.Cells)})
 	}
 	for _, r := range h.records {
 		for _, rank := range in[route.Cell(r.hash)] {
@@ -190,6 +221,9 @@ func (h hotRecords) top(servers int, plan *workload.Plan) []topRecord {
 	}
 	return top
 }
+
+// unknown is the share of the operations on records whose keys are not looked up.
+func (h hotRecords) unknown() float64 { return h.rest + h.inserts.share }
 
 // compared are the numbers of servers that routers are compared for.
 var compared = []int{2, 4, 8, 16, 32}
@@ -216,7 +250,7 @@ func (h hotRecords) thinned() hotRecords {
 	if len(h.records) <= allOf {
 		return h
 	}
-	q := hotRecords{records: slices.Clone(h.records[:allOf]), rest: h.rest}
+	q := hotRecords{records: slices.Clone(h.records[:allOf]), rest: h.rest, inserts: h.inserts}
 	for i := allOf; i < len(h.records); i += oneIn {
 		neighbours := h.records[i:min(i+oneIn, len(h.records))]
 		r := neighbours[0]
@@ -238,7 +272,7 @@ func (h hotRecords) balance(name string, servers int) float64 {
 		shares[router.Server(nil, r.hash)] += r.share // neither router looks at the key
 	}
 	for i := range shares {
-		shares[i] += uint64(h.rest * route.WholeShare / float64(servers))
+		shares[i] += uint64(h.unknown() * route.WholeShare / float64(servers))
 	}
 	return stats.Balance(shares)
 }

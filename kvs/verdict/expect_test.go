@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs/route"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // planned is the plan of a configuration, and the flags that it is typed with.
@@ -94,6 +95,71 @@ func TestExpectedShares(t *testing.T) {
 	}
 }
 
+// The expected shares of a workload that inserts, and of hashed records, are what adding all
+// records up one by one gives, and the first of those that are inserted.
+func TestExpectedSharesOfInserts(t *testing.T) {
+	for _, router := range route.Names {
+		for _, distribution := range []string{workload.Zipfian, workload.Scrambled} {
+			t.Run(router+" "+distribution, func(t *testing.T) {
+				c := workload.DefaultConfig()
+				c.Workload, c.Records, c.Distribution = workload.Mix, 5000, distribution
+				c.Scans, c.Inserts = 0.5, 0.3
+				plan, flags := planned(t, c, router, "user")
+				e, err := expect(flags, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys := route.NewKeys(c, "user", size.Law{})
+				by, err := route.New(router, 3, keys.Popularity(plan.Popular()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, whole := make([][route.Groups]float64, 3), 0.0
+				add := func(id uint64, share float64) {
+					key, hash := keys.Append(nil, id)
+					if len(key) != len("user0000000000000") {
+						t.Fatalf("key %s", key)
+					}
+					want[by.Server(key, hash)][route.Group(hash)] += share
+				}
+				for rank := range c.Records {
+					add(plan.Key(rank), plan.Mass(rank))
+				}
+				for k := range uint64(knownInserts) {
+					add(c.Records+k, 0.3/knownInserts)
+				}
+				for server := range want {
+					for group, want := range want[server] {
+						got := e.cells[server][group]
+						if whole += got; math.Abs(got/want-1) > 1e-3 {
+							t.Errorf("server %d, group %d: %v, want %v", server, group, got, want)
+						}
+					}
+				}
+				if math.Abs(whole-1) > 1e-3 || e.kinds[workload.Insert] != 0.3 || e.kinds[workload.Scan] != 0.5 || e.TopShare != plan.Mass(0) {
+					t.Errorf("shares sum to %v; kinds %v, top share %v", whole, e.kinds, e.TopShare)
+				}
+			})
+		}
+	}
+}
+
+// The load of the servers that -router balanced makes of hashed records is even.
+func TestBalancedOfHashedRecords(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Distribution, c.Records = workload.Scrambled, 100_000
+	_, flags := planned(t, c, "balanced", "")
+	e, err := expect(flags, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for server, cells := range e.cells {
+		if got := sum(cells); math.Abs(got-0.25) > 1e-3 {
+			t.Errorf("server %d has %v of the operations, want a quarter", server, got)
+		}
+	}
+}
+
 // The balance of a router is that of its servers' shares.
 func TestExpectedBalances(t *testing.T) {
 	c := workload.DefaultConfig()
@@ -130,10 +196,13 @@ func TestExpectNoTopRecord(t *testing.T) {
 	if e, err := expect(flags, 2); err != nil || e.top != nil || e.TopShare != 1e-6 || e.Balances == nil {
 		t.Errorf("expected %+v, %v", e, err)
 	}
-	c.Distribution = workload.Sequential
-	_, flags = planned(t, c, "fnv", "")
-	if e, err := expect(flags, 2); err != nil || e.top != nil || e.cells != nil || e.Balances != nil || e.TopShare != 0 {
-		t.Errorf("expected %+v, %v", e, err)
+	latest := workload.DefaultConfig()
+	c.Distribution, latest.Workload = workload.Sequential, workload.YCSBD
+	for _, c := range []workload.Config{c, latest} {
+		_, flags = planned(t, c, "fnv", "")
+		if e, err := expect(flags, 2); err != nil || e.top != nil || e.cells != nil || e.Balances != nil || e.TopShare != 0 || e.kinds[0] != 0.95 {
+			t.Errorf("expected %+v, %v", e, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -39,15 +40,16 @@ func (c count) improbable(checks int) bool {
 // rankBin is what is known of the records of some popularity ranks, as far as the servers
 // count their keys.
 type rankBin struct {
-	first, last uint64 // ranks, from 1
+	first, last uint64 // ranks, from 1; no rank in a bin of inserted records
 	ops         count  // sampled operations on them
 	keys        count  // of the keys, those that were sampled at all
 }
 
 // rankBins compares the sampled operations on the keys that the servers count with
 // theory, in bins of popularity: ranks 1, 2 to 3, 4 to 7, ... The records beyond
-// workload.KnownRanks, whose keys are not looked up, are one bin. unknown is the number
-// of operations on the keys of no record. There are no bins when a server counts no keys.
+// workload.KnownRanks, whose keys are not looked up, and those that are inserted are one bin.
+// unknown is the number of operations on the keys of no record. There are no bins when a
+// server counts no keys.
 func rankBins(run *judged) (bins []rankBin, unknown uint64) {
 	e := run.expected
 	servers, observed, ok := countedKeys(run)
@@ -79,7 +81,7 @@ func rankBins(run *judged) (bins []rankBin, unknown uint64) {
 		rest.ops.observed += n
 		rest.keys.observed++
 	}
-	if e.hot.all {
+	if e.hot.all && e.hot.inserts.share == 0 {
 		return bins, rest.ops.observed
 	}
 	rest.expect(e, servers)
@@ -115,10 +117,23 @@ func countedKeys(run *judged) (servers []countedServer, observed map[uint64]uint
 	return servers, observed, len(servers) > 0
 }
 
-// expect adds the expectation of the records beyond the known ones. Each is on any server,
-// and counted there, by the chance of its hash. Their popularity is that of the middle of
-// steps of a 512th.
+// String names the bin's records.
+func (b rankBin) String() string {
+	if b.first > b.last {
+		return "records that are inserted"
+	}
+	return fmt.Sprintf("records of popularity ranks %d to %d", b.first, b.last)
+}
+
+// expect adds the expectation of the inserted records, and of those beyond the known ones.
+// Each is on any server, and counted there, by the chance of its hash. Their popularity is
+// that of the middle of steps of a 512th.
 func (b *rankBin) expect(e *expectation, servers []countedServer) {
+	for i, s := range servers {
+		chance := math.Ldexp(sum(e.hot.inserts.cells[i])/s.share, -int(s.keys.Bits))
+		b.ops.add(s.sampled, chance)
+		b.keys.add(s.sampled, chance)
+	}
 	for rank := b.first - 1; rank < b.last; {
 		step := min(max(1, rank>>9), b.last-rank)
 		mass := e.plan.Mass(rank + step/2)
@@ -144,17 +159,18 @@ func checkRanks(run *judged) {
 	}
 	for _, b := range bins {
 		if b.ops.improbable(2 * len(bins)) {
-			run.invalid("", "the records of popularity ranks %d to %d got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
-				b.first, b.last, b.ops.observed, run.expected.Law, b.ops.mean)
+			run.invalid("", "the %v got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
+				b, b.ops.observed, run.expected.Law, b.ops.mean)
 		}
 		if b.keys.improbable(2 * len(bins)) {
-			run.invalid("", "of the records of popularity ranks %d to %d, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
-				b.first, b.last, b.keys.observed, run.expected.Law, b.keys.mean)
+			run.invalid("", "of the %v, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
+				b, b.keys.observed, run.expected.Law, b.keys.mean)
 		}
 	}
 }
 
-// checkSuccessors: successive operations are on one key as often as independent draws.
+// checkSuccessors: successive operations, other than inserts, are on one key as often as
+// independent draws.
 func checkSuccessors(run *judged) {
 	e := run.expected
 	if e.cells == nil || len(run.Servers()) > len(e.cells) {
@@ -167,7 +183,7 @@ func checkSuccessors(run *judged) {
 		if seen == nil || seen.Pairs == 0 {
 			continue
 		}
-		share := sum(e.cells[i])
+		share := sum(e.cells[i]) - sum(e.hot.inserts.cells[i])
 		equal.add(float64(seen.Pairs), min(1, e.squares[i]/(share*share)))
 		equal.observed += seen.EqualPairs
 		pairs += seen.Pairs

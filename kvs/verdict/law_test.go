@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // drawnRun is a run whose servers sampled n operations of a configuration, as change
@@ -23,12 +24,14 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 	if run.expected, err = expect(flags, servers); err != nil {
 		t.Fatal(err)
 	}
+	keys := route.NewKeys(c, "user", size.Law{})
 	by, err := route.New("fnv", servers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rank := make(map[uint64]uint64) // by id
-	if c.Scramble {
+	mapped := c.Scramble || c.Distribution == workload.Scrambled
+	if mapped {
 		for r := range c.Records {
 			rank[plan.Key(r)] = r
 		}
@@ -37,7 +40,7 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 	plan.Source(workload.Place{Nodes: 1, Workers: 1}).Fill(all)
 	ranks := make([]uint64, n)
 	for i, op := range all {
-		if ranks[i] = op.Key; c.Scramble {
+		if ranks[i] = op.Key; mapped && op.Kind != workload.Insert {
 			ranks[i] = rank[op.Key]
 		}
 	}
@@ -50,14 +53,17 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 	}
 	before := make(map[int]uint64) // the last rank by server
 	for _, r := range ranks {
-		key := fmt.Appendf(nil, "user%d", plan.Key(r))
-		hash := route.Hash(key)
+		id := r // of an inserted record
+		if r < c.Records {
+			id = plan.Key(r)
+		}
+		key, hash := keys.Append(nil, id)
 		at := by.Server(key, hash)
 		seen[at].Groups[route.Group(hash)]++
 		if thin := route.Thin(hash); thin>>(64-keyBits) == 0 {
 			counts[at][thin]++
 		}
-		if last, ok := before[at]; ok {
+		if last, ok := before[at]; ok && last < c.Records && r < c.Records {
 			seen[at].Pairs++
 			if last == r {
 				seen[at].EqualPairs++
@@ -134,6 +140,20 @@ func TestLawOfDraws(t *testing.T) {
 				}
 			}
 		}, "the skew is wrong there"},
+		{"inserts that repeat", func(c workload.Config, ranks []uint64) {
+			for i, r := range ranks {
+				if r >= c.Records {
+					ranks[i] = c.Records + (r-c.Records)%1000
+				}
+			}
+		}, "of the records that are inserted, the servers' samples have"},
+		{"inserts left out", func(c workload.Config, ranks []uint64) {
+			for i, r := range ranks {
+				if r >= c.Records && r%4 == 0 {
+					ranks[i] = r % c.Records
+				}
+			}
+		}, "the skew is wrong there"},
 		{"each drawn twice", func(_ workload.Config, ranks []uint64) {
 			for i := range ranks {
 				ranks[i] = ranks[i&^1]
@@ -148,11 +168,22 @@ func TestLawOfDraws(t *testing.T) {
 				c.Seed, c.Records = seed, []uint64{20_000, 300_000, 3 << 20}[seed%3]
 				n, keyBits := 20_000<<random.IntN(4), uint(random.IntN(4))
 				var change func([]uint64)
+				if strings.Contains(test.name, "inserts") {
+					c.Workload, c.Records = workload.YCSBE, min(c.Records, 300_000)
+				}
 				if test.change != nil {
 					change = func(ranks []uint64) { test.change(c, ranks) }
 				} else {
 					c.Theta = []float64{0.5, 0.99, 1.3}[random.IntN(3)]
-					c.Scramble = c.Records < 1<<20 && random.IntN(2) == 0
+					if c.Records < 1<<20 {
+						c.Scramble = random.IntN(2) == 0
+						if !c.Scramble && random.IntN(2) == 0 {
+							c.Distribution = workload.Scrambled
+						}
+					}
+					if random.IntN(2) == 0 {
+						c.Workload, c.Reads, c.Inserts = workload.Mix, 0.5, []float64{0.05, 0.4}[random.IntN(2)]
+					}
 				}
 				run := drawnRun(t, c, 1+random.IntN(3), n, keyBits, change)
 				got := first(run, checkSuccessors, checkRanks).String()
