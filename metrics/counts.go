@@ -76,9 +76,12 @@ func (c *Counts) accumulate(d *Counts, times uint64) {
 	c.Calls += times * d.Calls
 }
 
-// Shows reports whether reports show a kind of these counts: one of the first three, as in
-// earlier releases, or one with an operation.
-func (c Counts) Shows(kind int) bool { return kind < 3 || c.ByKind()[kind] > 0 }
+// Shows reports whether reports show a kind of these counts: one with an operation, and
+// without inserts, deletes and scans all of gets, puts and read-modify-writes, as in earlier
+// releases.
+func (c Counts) Shows(kind int) bool {
+	return c.ByKind()[kind] > 0 || kind < 3 && c.Inserts+c.Deletes+c.Scans == 0
+}
 
 // KindText lists the number of operations of each kind that is shown: "3 get, 4 put, 0
 // read-modify-write".

@@ -46,3 +46,22 @@ func TestUsageData(t *testing.T) {
 		t.Errorf("Data() = %+v of an interface that was not sampled", i)
 	}
 }
+
+// Reports show the kinds that there are, and of the workloads of earlier releases all kinds
+// that these had.
+func TestKindsShown(t *testing.T) {
+	for want, counts := range map[string]Counts{
+		"0 get, 0 put, 0 read-modify-write":    {},
+		"7 get, 0 put, 0 read-modify-write":    {Gets: 7},
+		"3 put, 2 insert":                      {Puts: 3, Inserts: 2},
+		"1 insert, 9 scan, 27 scan-part":       {Inserts: 1, Scans: 9, ScanParts: 27},
+		"1 get, 1 read-modify-write, 1 delete": {Gets: 1, ReadModifyWrites: 1, Deletes: 1},
+	} {
+		if got := counts.KindText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if n := (Counts{Gets: 1, Puts: 2, ReadModifyWrites: 3, Inserts: 4, Deletes: 5, Scans: 6, ScanParts: 70}).Ops(); n != 21 {
+		t.Errorf("%d operations, want 21: a scan counts once", n)
+	}
+}

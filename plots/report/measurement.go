@@ -9,9 +9,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// clientSum is what all clients loaded and checked.
+// clientSum is what all clients loaded, missed before the audit, and checked.
 type clientSum struct {
-	Loaded uint64
+	Loaded, Missed uint64
 	metrics.Verification
 }
 
@@ -20,6 +20,7 @@ func sumClients(run metrics.Run) (sum clientSum) {
 	for _, client := range run.Summaries(metrics.Client) {
 		for _, peer := range client.Peers {
 			sum.Loaded += peer.Load.Puts
+			sum.Missed += peer.Counts.Misses - peer.Audit.Misses
 		}
 		sum.Add(client.Verification)
 	}
