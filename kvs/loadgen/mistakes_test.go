@@ -23,6 +23,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // mistake is a mistake that real labs have made, and its text in the verdict.
@@ -142,6 +143,17 @@ func mistakes() []mistake {
 			engine: func() kvs.Engine { return losing(func(key string, _ uint64) bool { return len(key) > 2 }, 3) }, lie: lying},
 		{name: "a server's stale cache", want: "an old value was read",
 			engine: func() kvs.Engine { return &liar{Engine: engine.NewMutex(), after: remembering()} }, lie: lying},
+		{name: "sizes of another seed", want: " bytes, want ", config: ranged, lie: afterLoad(func(g *Generator) {
+			for _, w := range g.workers {
+				w.sizes = g.config.ValueSize.Values(g.config.Workload.Seed + 1)
+			}
+		})},
+		{name: "smaller sizes, for writers and readers", want: "bytes were sent with", config: ranged, load: func(g *Generator) {
+			for _, w := range g.workers {
+				w.sizes = size.Law{Least: 24, Most: 512}.Values(g.config.Workload.Seed)
+				w.checker.Sizes = w.sizes
+			}
+		}},
 		{name: "wrong seed", want: "are not those of its seed",
 			lie: sources(func(c *workload.Config) { c.Seed++ }, itself)},
 		{name: "empty store", want: "0 of 1000 records were loaded", skip: true},
@@ -153,6 +165,8 @@ func mistakes() []mistake {
 		})},
 	}
 }
+
+func ranged(c *Config) { c.ValueSize = size.Law{Least: 24, Most: 1024} }
 
 // rareMistakes need more operations than a short test has time for.
 func rareMistakes() []mistake {
