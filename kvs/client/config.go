@@ -41,7 +41,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.Class(metrics.ShapeFlag)
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
-	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill a key up; 0 fills no key up")
+	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill the key up (default as short as the id allows)")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; where the workload scans, the default is 8192 / -scan-length")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
@@ -70,7 +70,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
 	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
-	flags.Main("workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
+	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error {
 		c.Hosts = strings.Split(hosts, ",")
 		given := false

@@ -331,7 +331,7 @@ func TestHonestRunsAreValid(t *testing.T) {
 		c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
 		c.Router, c.Codec = pick(route.Names...), pick("binary", "gob")
 		_ = c.ValueSize.Set(pick("24", "25", "100", "5000", "24-1024", "etc"))
-		_ = c.KeySize.Set(pick("0", "0", "16-40", "etc"))
+		_ = c.KeySize.Set(pick("", "", "16-40", "etc"))
 		vary(&c, random)
 		if v := judged(t, c, mistake{}); !v.Valid {
 			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)

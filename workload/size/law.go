@@ -17,7 +17,8 @@ const (
 	MostKey    = 255
 )
 
-// Law is a law of sizes. It is the value of a flag.
+// Law is a law of sizes. It is the value of a flag. The zero Law is that of keys which are
+// as short as their ids allow.
 type Law struct {
 	Least, Most int  // in bytes; every size between them is equally likely
 	ETC         bool // sizes as in Facebook's ETC; then both are 0
@@ -41,10 +42,10 @@ func Constant(bytes int) Law { return Law{Least: bytes, Most: bytes} }
 // etc is the name of Facebook's ETC.
 const etc = "etc"
 
-// Set reads a number of bytes, a range or etc.
+// Set reads a number of bytes, a range, etc, or "" for the zero Law.
 func (l *Law) Set(text string) error {
-	if text == etc {
-		*l = Law{ETC: true}
+	if text == "" || text == etc {
+		*l = Law{ETC: text == etc}
 		return nil
 	}
 	first, last, isRange := strings.Cut(text, "-")
@@ -62,6 +63,8 @@ func (l *Law) Set(text string) error {
 
 func (l *Law) String() string {
 	switch {
+	case *l == Law{}:
+		return ""
 	case l.ETC:
 		return etc
 	case l.Least < l.Most:
@@ -95,5 +98,5 @@ func (l Law) CheckValues() error {
 
 // CheckKeys returns an error that names -key-size if keys cannot have a size of the law.
 func (l Law) CheckKeys() error {
-	return format.Want(l.ETC || l.Least >= 0 && l.Most <= MostKey, "-key-size", &l, "0 (as short as the record id) to %d bytes", MostKey)
+	return format.Want(l.ETC || l.Least >= 0 && l.Most <= MostKey, "-key-size", &l, "at most %d bytes", MostKey)
 }
