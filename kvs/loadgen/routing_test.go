@@ -97,6 +97,7 @@ func TestBalance(t *testing.T) {
 		{"sequential", func(c *Config) { c.Workload.Distribution = workload.Sequential }},
 		{"latest", func(c *Config) { c.Workload.Distribution = workload.Latest }},
 		{"scrambled", func(c *Config) { c.Workload.Scramble = true }},
+		{"hashed to records", func(c *Config) { c.Workload.Distribution = workload.Scrambled }},
 		{"scrambled latest", func(c *Config) { c.Workload.Distribution, c.Workload.Scramble = workload.Latest, true }},
 		{"key prefix", func(c *Config) { c.KeyPrefix = "user" }},
 		{"hotspot", func(c *Config) { c.Workload.Distribution = workload.Hotspot }},
