@@ -12,7 +12,7 @@ import (
 func (c *Config) Define(fs *flag.FlagSet) {
 	fs.StringVar(&c.Workload, "workload", c.Workload, format.Usage(workloads))
 	for _, p := range c.portions() {
-		fs.Var((*share)(p.share), p.flag, "`share` of "+p.of+" of -workload mix, 0 to 1; the rest are updates")
+		fs.Var(share{p.share}, p.flag, "`share` of "+p.of+" of -workload mix, 0 to 1; the rest are updates")
 	}
 	fs.Uint64Var(&c.ScanLength, "scan-length", c.ScanLength, "the most `records` that a scan reads; each number up to it is as likely")
 	fs.StringVar(&c.Distribution, "distribution", c.Distribution, format.Usage(distributions)+" (default "+Zipfian+", "+Latest+" with "+YCSBD+")")
@@ -26,20 +26,20 @@ func (c *Config) Define(fs *flag.FlagSet) {
 }
 
 // share is the value of a flag: a number from 0 to 1, or "" for StandardMix.
-type share float64
+type share struct{ of *float64 }
 
-func (s *share) Set(text string) error {
+func (s share) Set(text string) error {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !isShare(n) {
 		return fmt.Errorf("want a share from 0 to 1, such as 0.7")
 	}
-	*s = share(n)
+	*s.of = n
 	return nil
 }
 
-func (s *share) String() string {
-	if *s == StandardMix {
+func (s share) String() string {
+	if s.of == nil || *s.of == StandardMix {
 		return ""
 	}
-	return strconv.FormatFloat(float64(*s), 'g', -1, 64)
+	return strconv.FormatFloat(*s.of, 'g', -1, 64)
 }
