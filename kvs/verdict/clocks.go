@@ -83,12 +83,13 @@ func checkHeard(run *judged) {
 		if h == nil || sums == nil {
 			continue
 		}
-		length := s.WindowLengthS
-		if min(h.WindowS, h.LengthS)-length > lateS(length) || length-max(h.WindowS, h.LengthS) > lateS(length) {
+		length, end := s.WindowLengthS, h.Start.Add(time.Duration(h.LengthS*float64(time.Second)))
+		// A client that waits for a processor says late that its window opens.
+		opened, closed := secondsApart(h.Start, s.WindowStart), secondsApart(end, windowEnd(s))
+		if min(h.WindowS, h.LengthS)-length > lateS(length) || length-max(h.WindowS, h.LengthS) > lateS(length)+opened {
 			run.invalid(node.Name, "the client's window has %.3f s, by the launcher's clock %.3f s and by its seconds %.3f s", length, h.WindowS, h.LengthS)
 		}
-		end := h.Start.Add(time.Duration(h.LengthS * float64(time.Second)))
-		unknown := readingS + secondsApart(h.Start, s.WindowStart) + secondsApart(end, windowEnd(s))
+		unknown := readingS + opened + closed
 		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops())) > bound {
 			run.invalid(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
