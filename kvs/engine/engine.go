@@ -43,7 +43,7 @@ func (r Row) CheckKinds(kinds []kvs.Kind) error {
 				have = append(have, other.Name)
 			}
 		}
-		return fmt.Errorf("-engine %s has no %s: want one that has (%s)", r.Name, kind, strings.Join(have, ", "))
+		return fmt.Errorf("-engine %s has no %s: want -engine %s", r.Name, kind, strings.Join(have, " or "))
 	}
 	return nil
 }

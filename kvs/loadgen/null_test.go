@@ -78,6 +78,22 @@ func TestNullServer(t *testing.T) {
 	}
 }
 
+// A client that repeats its first rounds checks none of their replies, also of scans, and
+// counts a scan once.
+func TestRepeatedScans(t *testing.T) {
+	c := DefaultConfig()
+	c.Workload.Records, c.Workers, c.Batch, c.Repeat = 1000, 1, 50, true
+	c.WarmUp, c.Window, c.Workload.Workload = 0, 20*time.Millisecond, workload.YCSBE
+	c.Hosts = nil
+	for range 3 {
+		c.Hosts = append(c.Hosts, serve(t, service.New(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}}))
+	}
+	summary, err := runAll(t, c)
+	if n := opsAfterLoad(summary); err != nil || n == 0 || n%150 != 0 {
+		t.Errorf("error %v, %d operations: want whole rounds of 150", err, n)
+	}
+}
+
 // A run in process without a store is a ceiling too.
 func TestNullInProcess(t *testing.T) {
 	c := DefaultConfig()

@@ -249,7 +249,7 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 	t := replyCheck{Counts: metrics.Counts{Calls: 1}}
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
 	if w.repeats {
-		t.Unchecked = uint64(x.batch.Len())
+		t.Unchecked = uint64(x.ops())
 		t.Gets, t.Hits = t.Unchecked, t.Unchecked
 		x.reply.Free()
 		return t, nil

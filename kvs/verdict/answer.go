@@ -148,6 +148,9 @@ func checkedOf(run metrics.Run) string {
 	if v.Checked > 0 {
 		parts = append(parts, fmt.Sprintf("%s values right", format.Count(float64(v.Checked))))
 	}
+	if run.Total.Scans > 0 {
+		parts = append(parts, fmt.Sprintf("%s scans right", format.Count(float64(run.Total.Scans))))
+	}
 	if verified > 0 {
 		parts = append(parts, fmt.Sprintf("%s operations linearizable", format.Count(float64(verified))))
 	}
