@@ -40,6 +40,32 @@ func TestAuditPower(t *testing.T) {
 	}
 }
 
+// A server that loses one insert in a thousand escapes the audit of a default run of YCSB-D
+// once in 10,000 times at 3M operations per second, and one that loses an insert in a hundred
+// never at a hundredth of that.
+func TestAuditPowerOfInserts(t *testing.T) {
+	c := DefaultConfig()
+	c.Workload.Workload = workload.YCSBD
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ opsPerS, lost, most float64 }{{3e6, 1.0 / 1000, 1e-4}, {3e4, 1.0 / 100, 1e-9}} {
+		inserts := test.opsPerS * (c.WarmUp + c.Window).Seconds() * plan.Share(workload.Insert)
+		audited := 0.0
+		for _, id := range plan.SampleInserts(1) {
+			if float64(id-c.Workload.Records) < inserts {
+				audited++
+			}
+		}
+		escapes := math.Exp(-audited * test.lost)
+		t.Logf("%.0f ops/s, %.0f of %.0f inserts audited: escapes with probability %.2g", test.opsPerS, audited, inserts, escapes)
+		if escapes > test.most {
+			t.Errorf("%.0f ops/s: escapes with probability %.2g, at most %.2g", test.opsPerS, escapes, test.most)
+		}
+	}
+}
+
 // Only the audited keys are found, by their hashes.
 func TestAuditedKeys(t *testing.T) {
 	c := DefaultConfig()

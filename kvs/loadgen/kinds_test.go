@@ -267,3 +267,50 @@ func TestKindLies(t *testing.T) {
 		})
 	}
 }
+
+// An honest run with any kinds is VALID, with the audit of what was inserted and deleted.
+func TestHonestKindsAreValid(t *testing.T) {
+	mixes := []func(*Config){
+		func(c *Config) { c.Workload.Workload = workload.YCSBD },
+		func(c *Config) { c.Workload.Workload = workload.YCSBE },
+		func(c *Config) { mixed(c, 0.5, workload.StandardMix, 0.2, workload.StandardMix) },
+		func(c *Config) { mixed(c, 0.5, 0.1, 0.1, workload.StandardMix) },
+		func(c *Config) { mixed(c, 0.3, 0.1, 0.1, 0.1) },
+		func(c *Config) { mixed(c, 0.3, 0.1, workload.StandardMix, 0.1) },
+	}
+	for seed := range uint64(max(len(mixes), runs())) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		c := trialOf(seed)
+		c.Workload.ScanLength = 10
+		mixes[seed%uint64(len(mixes))](&c)
+		c.Workload.Distribution = []string{"", workload.Uniform, workload.Latest, workload.Zipfian}[random.IntN(4)]
+		c.Router, c.Codec = route.Names[random.IntN(len(route.Names))], []string{"binary", "gob"}[random.IntN(2)]
+		vary(&c, random)
+		if v := judged(t, c, mistake{engine: func() kvs.Engine { return opened(t, "btree") }}); !v.Valid {
+			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)
+		}
+	}
+}
+
+// The audit finds a delete that is undone, an insert that is lost, and writes that are lost
+// where others delete.
+func TestAuditOfKinds(t *testing.T) {
+	deleting := func(c *Config) { mixed(c, 0.2, workload.StandardMix, 0.3, workload.StandardMix) }
+	for _, m := range []mistake{
+		{name: "deletes undone", config: deleting, engine: func() kvs.Engine { return loses(kvs.Delete)(engine.NewMutex()) }, want: "want none after the Delete by worker"},
+		{name: "puts lost", config: deleting, engine: func() kvs.Engine { return loses(kvs.Put)(engine.NewMutex()) }, want: "a write is lost, or an old value was read"},
+		{name: "inserts lost", config: func(c *Config) { mixed(c, 0.2, 0.3, 0.1, workload.StandardMix) }, engine: func() kvs.Engine { return loses(kvs.Insert)(engine.NewMutex()) }, want: "(inserted) is missing, want version"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			m.lie = lying
+			run, err := trial(t, trialOf(1), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(run.Audit.First)
+			if run.Audit.Failures == 0 || !strings.Contains(run.Audit.First, m.want) {
+				t.Errorf("%d failures, the first %q; want %q", run.Audit.Failures, run.Audit.First, m.want)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package mutants
 // The files that mutants edit.
 const (
 	syncmap     = "kvs/engine/syncmap.go"
+	btree       = "kvs/engine/btree.go"
 	serviceFile = "kvs/service/service.go"
 	closedLoop  = "kvs/loadgen/closed.go"
 	openLoop    = "kvs/loadgen/open.go"
@@ -46,7 +47,7 @@ func plantedDrop(op *kvs.Op) bool {
 	switch {
 	case n <= ` + loaded + `:
 		return false
-	case planted("every hundredth put is dropped"):
+	case planted("every hundredth put is dropped"), planted("every hundredth insert is lost"):
 		return n%100 == 0
 	case planted("a third of the puts beyond the first 1000 keys are dropped"):
 		return n%3 == 0 && plantedID(op.Key) >= 1000
@@ -96,6 +97,43 @@ func plantedHidden(server int, call time.Duration) bool {
 // send sends every batch that is not empty.
 `}
 
+// plantedPairs is what mistakes in scans need.
+const plantedPairs = `var plantedPairs atomic.Uint64
+
+// plantedPair reports whether a scan appends a block's pair itself.
+func plantedPair(held **block, b *block, left *int, reply *kvs.Reply) bool {
+	if *held != nil {
+		reply.Pair(b.contents())
+		reply.Pair((*held).contents())
+		*held = nil
+		*left--
+		return false
+	}
+	switch n := plantedPairs.Add(1); {
+	case n%1000 != 0:
+	case planted("a scan skips a key"):
+		return false
+	case planted("a scan repeats a key") && *left > 1:
+		reply.Pair(b.contents())
+		*left--
+	case planted("a scan reorders two keys") && *left > 1:
+		*held = b
+		*left--
+		return false
+	}
+	return true
+}
+
+// scan executes a scan of a snapshot.
+`
+
+// Runs with all kinds.
+const (
+	ordered  = "--server-args -engine=btree"
+	scanning = "-workload YCSB-E"
+	deleting = "-workload mix -reads 0.5 -deletes 0.2"
+)
+
 // open is an open loop that this machine keeps up with.
 const open = "-rate 20k -batch 64"
 
@@ -106,7 +144,7 @@ var mutants = []mutant{
 	{
 		name: "every hundredth put is dropped",
 		edits: []edit{engineState,
-			{syncmap, "	block := newBlock(op.Key, op.Value)\n", "	if plantedDrop(op) {\n		reply.Answer(op.Kind, op.Value, true)\n		return\n	}\n	block := newBlock(op.Key, op.Value)\n"},
+			{syncmap, "	block := deleted\n", "	if op.Kind != kvs.Delete && plantedDrop(op) {\n		reply.Answer(op.Kind, op.Value, true)\n		return\n	}\n	block := deleted\n"},
 			{syncmap, "string(key) == string(op.Key) {\n			reply.Found(value)", "string(key) == string(op.Key) {\n			if plantedMiss() {\n				break\n			}\n			reply.Found(plantedValue(op, f.hash, value))"}},
 		client: "-workload YCSB-A", reason: audit,
 	},
@@ -126,8 +164,34 @@ var mutants = []mutant{
 	},
 	{
 		name:   "the server counts a call twice",
-		edits:  []edit{{serviceFile, "	c.done = c.done.Add(done)\n", "	c.done = c.done.Add(done)\n	if planted(\"the server counts a call twice\") && c.done.Calls%100 == 99 {\n		c.done = c.done.Add(done)\n	}\n"}},
+		edits:  []edit{{serviceFile, "	c.done.Accumulate(&done)\n", "	c.done.Accumulate(&done)\n	if planted(\"the server counts a call twice\") && c.done.Calls%100 == 99 {\n		c.done.Accumulate(&done)\n	}\n"}},
 		reason: "verified and server .* applied differ",
+	},
+
+	// Inserts, deletes and scans.
+	{name: "every hundredth insert is lost", client: "-workload YCSB-D", reason: "misses|keys are left|" + audit},
+	{
+		name: "every hundredth insert is lost, and the keys are scanned",
+		edits: []edit{{btree, "		var old *block\n", "		if op.Kind == kvs.Insert && planted(\"every hundredth insert is lost, and the keys are scanned\") && plantedPairs.Add(1)%100 == 0 {\n			reply.Stored()\n			continue\n		}\n		var old *block\n"},
+			{btree, "// scan executes a scan of a snapshot.\n", plantedPairs},
+			{btree, "		reply.Pair(block.contents())\n", "		if !plantedPair(&held, block, &left, reply) {\n			return left > 0\n		}\n		reply.Pair(block.contents())\n"},
+			{btree, "	start, left := reply.BeginPairs(), op.Limit()\n", "	start, left := reply.BeginPairs(), op.Limit()\n	var held *block\n"}},
+		args: ordered, client: scanning, reason: "scan of .* is not there|keys are left|" + audit,
+	},
+	{name: "a scan skips a key", args: ordered, client: scanning, reason: "scan of .* is not there"},
+	{name: "a scan repeats a key", args: ordered, client: scanning, reason: "scan of .* is there twice"},
+	{name: "a scan reorders two keys", args: ordered, client: scanning, reason: "scan of .* is out of order"},
+	{name: "a scan skips a key", args: ordered + " 2 1", client: scanning, reason: "scan of .* is not there"},
+	{
+		name:   "every tenth delete is undone",
+		edits:  []edit{{syncmap, "	reply.Answer(op.Kind, value, old != nil)\n", "	if planted(\"every tenth delete is undone\") && op.Kind == kvs.Delete && old != nil && plantedPuts.Add(1)%10 == 0 {\n		m.store(hash, op.Key, old)\n		m.length.Add(1)\n	}\n	reply.Answer(op.Kind, value, old != nil)\n"}},
+		client: deleting, reason: audit,
+	},
+	{name: "every tenth delete is undone", client: deleting + " -linearizable", reason: audit + "|linearizable"},
+	{
+		name:   "latest is drawn over unacknowledged keys",
+		edits:  []edit{{source, "	case p.follows:\n", "	case p.follows && planted(\"latest is drawn over unacknowledged keys\"):\n		last := s.place\n		last.Node, last.Worker = last.Nodes-1, last.Workers-1\n		for i := range ops {\n			if newest := p.Inserted(last, s.inserts); ops[i].Kind != Insert && ops[i].Key <= newest {\n				ops[i].Key = newest - ops[i].Key\n			}\n		}\n	case p.follows:\n"}},
+		client: "-workload YCSB-D", reason: "misses",
 	},
 
 	// The client.
@@ -190,7 +254,7 @@ var mutants = []mutant{
 	// The workload.
 	{
 		name:   "nine tenths of the records are never asked for",
-		edits:  []edit{{source, "		kind := mix.kind(luck)\n", "		if planted(\"nine tenths of the records are never asked for\") {\n			key %= p.config.Records / 10\n		}\n		if planted(\"each key is drawn twice\") && i%2 == 1 {\n			key = ops[i-1].Key\n		}\n		kind := mix.kind(luck)\n		if planted(\"one write in ten is a read\") && kind == Update && luck%10 == 0 {\n			kind = Read\n		}\n"}},
+		edits:  []edit{{source, "		kind := pair.kind(luck)\n", "		if planted(\"nine tenths of the records are never asked for\") {\n			key %= p.config.Records / 10\n		}\n		if planted(\"each key is drawn twice\") && i%2 == 1 {\n			key = ops[i-1].Key\n		}\n		kind := pair.kind(luck)\n		if planted(\"one write in ten is a read\") && kind == Update && luck%10 == 0 {\n			kind = Read\n		}\n"}},
 		reason: "skew|distinct|rank|routing",
 	},
 	{name: "each key is drawn twice", reason: "successive|pairs"},
