@@ -14,6 +14,10 @@ const (
 	// perCore is how much longer than its processor time a worker may take for it on an
 	// idle machine.
 	perCore = 1.5
+	// unbroken is the processor time in seconds that a worker may need between two rounds
+	// for it to keep its processor there. Go's runtime takes a processor away after 10 ms,
+	// and a busy machine's kernel makes these of a fifth of it.
+	unbroken = 0.002
 )
 
 // checkLittle: a closed loop has as many rounds under way as it may, always: the sum of
@@ -27,7 +31,7 @@ func checkLittle(run *judged) {
 		}
 		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
 		whole := slots * s.WindowLengthS
-		own := min(whole, ownTime(node)*s.WindowLengthS)
+		own := min(whole, ownTime(node, sums)*s.WindowLengthS)
 		if sums.BusyS < (1-idle)*whole-own || sums.BusyS > 1.01*whole {
 			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", sums.BusyS, sums.BusyS/s.WindowLengthS, slots)
 		}
@@ -53,15 +57,16 @@ func checkEnds(run *judged) {
 
 // ownTime is the most workers of a client that are at a time between two rounds. On idle
 // processors they take their processor time. On busy ones a worker may lose its processor
-// there, and waits with one of the runtime's.
-func ownTime(node metrics.RunNode) float64 {
+// there, and waits with one of the runtime's. If it needs that for long, as for large rounds of
+// scans, the runtime takes it away too, and the worker waits for all others.
+func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 	p := node.Summary.Saturation
 	switch {
 	case p == nil || node.Config == nil:
 		return math.Inf(1)
 	case p.OwnCoresPercent < idleCPU:
 		return perCore * p.ProcessCPUPercent / 100
-	case node.Config.MaxProcs > 0:
+	case node.Config.MaxProcs > 0 && p.ProcessCPUPercent/100*node.Summary.WindowLengthS < unbroken*float64(sums.Rounds):
 		return float64(node.Config.MaxProcs)
 	}
 	return math.Inf(1)

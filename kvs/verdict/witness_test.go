@@ -143,6 +143,11 @@ func TestWitnesses(t *testing.T) {
 			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
 			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
 		}, "so 0.8 were under way at a time, not 2"},
+		{"few rounds on busy processors, of which each takes one for long", func(p part) {
+			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
+			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
+			p.client.Saturation.ProcessCPUPercent = 100 * 1.1 * unbroken * 1000 / 10 // of 1000 rounds in 10 s
+		}, ""},
 		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were under way at a time, not 2"},
 		{"smaller values", func(p part) { p.client.Bytes.Sent-- }, "200099 bytes were sent with 2001 writes, whose values of 100 bytes have 200100"},
 		{"smaller replies", func(p part) { p.client.Bytes.Received-- }, "bytes were received with 18001 values read, which of 100 bytes have 1800100"},
