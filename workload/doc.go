@@ -1,6 +1,6 @@
 // Package workload determines the operations of a run: endless, seeded streams of
-// reads and writes on the records 0 to N-1. It is pure: the same configuration
-// always gives the same operations.
+// reads, writes and scans on the records 0 to N-1, and of inserts of further ones. It is pure:
+// the same configuration always gives the same operations.
 //
 // An operation takes four steps:
 //
@@ -9,8 +9,8 @@
 //     popularity ranks. All workers of a node share it.
 //  3. Plan.Source returns a worker's generator, seeded by the run's seed and the
 //     worker's place.
-//  4. Source.Fill draws a rank from the table, maps the rank to a record id and
-//     draws the kind of operation.
+//  4. Source.Fill draws a rank from the table, maps the rank to a record id (with Latest also
+//     that of an insert that Source.Acknowledge has heard of) and draws the kind of operation.
 //
 // A draw takes two random words and two table reads. It computes no power and
 // rejects nothing. The table hardly grows with the number of records: it has 7,000

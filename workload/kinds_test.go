@@ -26,7 +26,7 @@ func TestScanLengthsAreUniform(t *testing.T) {
 				ops := make([]Op, drawn(1_000_000))
 				mustNew(t, c).Source(at(0, 0)).Fill(ops)
 				counts := make([]uint64, length)
-				byKind := make([]uint64, length) // of the scans from the first quarter of the records
+				low := make([]uint64, length) // of the scans from the first quarter of the records
 				for _, op := range ops {
 					if op.Kind != Scan && op.Limit != 0 || op.Kind == Scan && (op.Limit < 1 || uint64(op.Limit) > length) {
 						t.Fatalf("%+v, want a limit of 1 to %d for scans", op, length)
@@ -34,11 +34,11 @@ func TestScanLengthsAreUniform(t *testing.T) {
 					if op.Kind == Scan {
 						counts[op.Limit-1]++
 						if op.Key < c.Records/4 {
-							byKind[op.Limit-1]++
+							low[op.Limit-1]++
 						}
 					}
 				}
-				for what, counts := range map[string][]uint64{"scans": counts, "scans of low keys": byKind} {
+				for what, counts := range map[string][]uint64{"scans": counts, "scans of low keys": low} {
 					p := chiSquare(counts, func(uint64) float64 { return 1 / float64(length) })
 					t.Logf("seed %d: %s: p = %.3g", c.Seed, what, p)
 					if !(p > 1e-6) {

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"kvlab/metrics/format"
 )
@@ -61,9 +62,10 @@ func (c *Config) portions() [5]portion {
 // mix draws kinds.
 type mix struct {
 	shares shares
-	limits [Kinds - 1]uint64 // by kind, the share of it and all before it in 2^-32; 2^32 exceeds a uint32
+	kinds  []Kind   // those that have a share, in order
+	limits []uint64 // of each but the last, its share and that of all before it in 2^-32
 	pair   pair
-	paired bool // pair draws the same kinds as limits
+	paired bool // pair draws the same kinds
 }
 
 // newMix returns the mix of a configuration.
@@ -85,17 +87,22 @@ func newMix(c Config) (mix, error) {
 		return mix{}, err
 	}
 	sum := 0.0
-	for k := range m.limits {
-		sum += m.shares[k]
-		m.limits[k] = uint64(math.Round(math.Ldexp(sum, 32)))
+	for k, share := range m.shares {
+		if sum += share; share > 0 {
+			m.kinds, m.limits = append(m.kinds, Kind(k)), append(m.limits, threshold(sum))
+		}
 	}
-	m.pair = pair{threshold: m.limits[Read], write: Update}
-	if m.shares[Update] == 0 && m.shares[ReadModifyWrite] > 0 {
+	m.limits = m.limits[:len(m.limits)-1]
+	m.pair = pair{threshold: threshold(m.shares[Read]), write: Update}
+	if m.shares[ReadModifyWrite] > 0 {
 		m.pair.write = ReadModifyWrite
 	}
-	m.paired = m.limits[m.pair.write] == 1<<32 && m.limits[m.pair.write-1] == m.limits[Read]
+	m.paired = !slices.ContainsFunc(m.kinds, func(k Kind) bool { return k != Read && k != m.pair.write })
 	return m, nil
 }
+
+// threshold is a share in 2^-32. 2^32 exceeds a uint32.
+func threshold(share float64) uint64 { return uint64(math.Round(math.Ldexp(share, 32))) }
 
 // ownShares returns the shares that the flags of Mix say.
 func (c Config) ownShares() (s shares, err error) {
@@ -118,19 +125,17 @@ func (c Config) ownShares() (s shares, err error) {
 }
 
 // kind returns the kind that a random word selects by its upper 32 bits.
-func (m *mix) kind(word uint64) (k Kind) {
-	if m.paired {
-		return m.pair.kind(word)
-	}
+func (m *mix) kind(word uint64) Kind {
+	at := uint64(0)
 	for _, limit := range m.limits {
-		k += 1 &^ Kind(below(word>>32, limit))
+		at += 1 &^ below(word>>32, limit)
 	}
-	return k
+	return m.kinds[at]
 }
 
 // pair draws reads and one kind of write.
 type pair struct {
-	threshold uint64 // the share of reads in 2^-32; 2^32, for reads only, exceeds a uint32
+	threshold uint64 // of reads
 	write     Kind   // of all other operations
 }
 
