@@ -65,7 +65,7 @@ func workOf(r *folder.Run) (work, rest map[string]string) {
 	config := r.Config(metrics.Client)
 	maps.DeleteFunc(work, func(name, _ string) bool {
 		asked := config.ClassOf(name) == metrics.WorkFlag && name != "seed" && name != "workers"
-		return !asked && !slices.Contains([]string{"value-size", "key-prefix"}, name)
+		return !asked && !slices.Contains([]string{"value-size", "key-size", "key-prefix"}, name)
 	})
 	maps.DeleteFunc(rest, func(name, _ string) bool { return work[name] != "" || name == curve.Knob })
 	return work, rest

@@ -148,7 +148,7 @@ func (c Config) keys() route.Keys { return route.NewKeys(c.Workload, c.KeyPrefix
 
 // perOp bounds the mean bytes of a call's operations, in a request and in a reply.
 func (c Config) perOp() int {
-	return c.ValueSize.MeanBound() + max(len(c.KeyPrefix)+longestID, c.KeySize.MeanBound()) + 8
+	return c.ValueSize.MeanBound() + max(len(c.KeyPrefix)+longestID, min(c.KeySize.MeanBound(), kvs.MaxKeyLen)) + 8
 }
 
 // most is the largest batch: a whole round may go to one server, and its reply must

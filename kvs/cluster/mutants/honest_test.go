@@ -22,6 +22,7 @@ var honest = []mutant{
 	{client: "-workload YCSB-D", args: "2 1"},
 	{client: "-workload YCSB-E -batch 16", args: "--server-args -engine=btree 2 1"},
 	{client: "-distribution scrambled -value-size 24-1024", args: "--server-args -engine=slab"},
+	{client: "-value-size etc -key-size etc -workload YCSB-A"},
 	{client: "-workload mix -reads 0.5 -inserts 0.1 -deletes 0.1 -linearizable"},
 }
 

@@ -9,6 +9,7 @@ const (
 	openLoop    = "kvs/loadgen/open.go"
 	phases      = "kvs/loadgen/phases.go"
 	round       = "kvs/loadgen/round.go"
+	worker      = "kvs/loadgen/worker.go"
 	generator   = "kvs/loadgen/generator.go"
 	summary     = "kvs/loadgen/summary.go"
 	recorder    = "metrics/latency/recorder.go"
@@ -240,6 +241,11 @@ var mutants = []mutant{
 		reason: "bytes",
 	},
 	{name: "batches have twice their size", reason: "-batch"},
+	{
+		name:   "values have the size of another key's",
+		edits:  []edit{{worker, "		sizes:    sizes,\n", "		sizes: func() *size.Sizes {\n			if planted(\"values have the size of another key's\") {\n				return c.ValueSize.Values(c.Workload.Seed + 1)\n			}\n			return sizes\n		}(),\n"}},
+		client: "-value-size 24-1024", reason: "a value of .* bytes, want",
+	},
 	{
 		name:   "an open loop is timed from the send",
 		edits:  []edit{{round, "	due, came := x.due, r.came.Sub(r.from)\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent.Sub(r.from))\n		}\n	}\n	due, came := x.due, r.came.Sub(r.from)\n"}},
