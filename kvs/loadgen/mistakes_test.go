@@ -282,9 +282,9 @@ func (g *Generator) measureOps(n uint64) error {
 		case err := <-done:
 			poll.Stop()
 			return err
-		case now := <-poll.C:
+		case <-poll.C: // on a busy machine the tick is old
 			if g.Counts().Ops() >= until {
-				closes := now.Add(50 * time.Millisecond) // no worker has gone as far
+				closes := time.Now().Add(100 * time.Millisecond) // no worker has gone as far
 				s.decide(g.opened, closes)
 				g.config.Window = closes.Sub(g.opened)
 				until = math.MaxUint64
