@@ -189,8 +189,27 @@ var kindLies = []struct {
 	{"a scan exchanges values", scans, scanLie(func(keys []pair) []pair { keys[0].value = keys[1].value; return keys }), "the value of another key"},
 	{"inserts are lost", func(c *Config) { c.Workload.Workload = workload.YCSBD }, loses(kvs.Insert), "misses"},
 	{"inserts are lost, and scanned", scans, loses(kvs.Insert), "is not there"},
-	{"a delete is undone", func(c *Config) { mixed(c, 0.6, workload.StandardMix, 0.2, workload.StandardMix) }, loses(kvs.Delete), "not linearizable"},
+	{"a scan answered as a write", scans, answers(kvs.Scan, kvs.Result{}), "the result of a scan is not one"},
+	{"a scan answered as a miss", scans, answers(kvs.Scan, kvs.Result{Read: true}), "is a scan, its result is not"},
+	{"a delete answered as a read", deletes, answers(kvs.Delete, kvs.Result{Read: true, Found: true}), "is a delete, its result is not"},
+	{"a delete is undone", deletes, loses(kvs.Delete), "not linearizable"},
 	{"a write is lost where others delete", func(c *Config) { mixed(c, 0.6, workload.StandardMix, 0.1, workload.StandardMix) }, loses(kvs.Put), "not linearizable"},
+}
+
+func deletes(c *Config) { mixed(c, 0.6, workload.StandardMix, 0.2, workload.StandardMix) }
+
+// answers gives all operations of a kind one result.
+func answers(kind kvs.Kind, result kvs.Result) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar {
+		return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+			for i := range results {
+				if ops[i].Kind == kind {
+					results[i] = result
+				}
+			}
+			return results
+		}}
+	}
 }
 
 func scans(c *Config) { c.Workload.Workload = workload.YCSBE }

@@ -237,10 +237,11 @@ type replyCheck struct {
 	metrics.Counts
 	metrics.Bytes
 	metrics.Verification
+	absent uint64 // keys that a Delete did not find
 }
 
 // readsValue tells of each kind whether its result is a value or a miss. Otherwise it is
-// neither, but for a scan and for a Delete of a missing key.
+// neither, but for what checkOther checks.
 var readsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
 
 // check compares a reply with its batch. An error means that the reply does not belong
@@ -255,7 +256,6 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 		return t, nil
 	}
 	var verified [kvs.Kinds]uint64
-	absent := uint64(0) // Deletes of missing keys
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()
@@ -263,17 +263,9 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 			return t, err
 		}
 		if result.Read != readsValue[kind] {
-			if kind == kvs.Delete {
-				absent++
-				continue
-			}
-			if !kind.Scans() || !result.Found {
-				return t, fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
-			}
-			if err := w.checkPart(x, result.Value, null, &t); err != nil {
+			if err := w.checkOther(x, i, result, null, &t); err != nil {
 				return t, err
 			}
-			t.Hits++
 			verified[kind]++
 			continue
 		}
@@ -303,9 +295,7 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 		}
 		verified[kind]++
 	}
-	t.Hits += verified[kvs.Delete]
-	verified[kvs.Delete] += absent
-	t.Counts = metrics.CountsOf(verified, t.Hits, t.Misses+absent, t.Calls)
+	t.Counts = metrics.CountsOf(verified, t.Hits+verified[kvs.Delete]-t.absent, t.Misses+t.absent, t.Calls)
 	err := results.End()
 	x.reply.Free()
 	return t, err

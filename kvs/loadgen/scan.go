@@ -81,6 +81,22 @@ func (w *worker) takeScans(r *round, at phaseAt) error {
 	return nil
 }
 
+// checkOther checks the result of operation i of a batch, which is a value or a miss although
+// its kind is not in readsValue, or the reverse: that of a scan, or of a Delete that found no
+// key.
+func (w *worker) checkOther(x *exchange, i int, result kvs.Result, null bool, t *replyCheck) error {
+	switch kind := x.kinds[i]; {
+	case kind == kvs.Delete && !result.Found:
+		t.absent++
+		return nil
+	case kind.Scans() && result.Found:
+		t.Hits++
+		return w.checkPart(x, result.Value, null, t)
+	default:
+		return fmt.Errorf("%w reply: operation %d is a %s, its result is not", kvs.ErrMalformed, i, kind)
+	}
+}
+
 // checkPart checks the pairs of an exchange's part of its next scan, and keeps their ids. An
 // error means that the reply is malformed. A null server has the same key for all pairs.
 func (w *worker) checkPart(x *exchange, found []byte, null bool, t *replyCheck) error {

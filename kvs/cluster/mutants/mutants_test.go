@@ -40,14 +40,14 @@ var plantedMutant = os.Getenv("` + variable + `")
 func planted(name string) bool { return plantedMutant == name }
 `
 
-// mutate builds the programs with all mutants into the bin folder of an empty checkout.
-func mutate(t *testing.T, all []mutant) (root string) {
+// edited returns the texts of the files that the mutants change, with all changes, by path.
+func edited(t *testing.T, all []mutant) map[string]string {
 	t.Helper()
 	checkout, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := make(map[string]string) // by file
+	texts := make(map[string]string)
 	for _, m := range all {
 		for _, e := range m.edits {
 			path := filepath.Join(checkout, e.file)
@@ -64,6 +64,16 @@ func mutate(t *testing.T, all []mutant) (root string) {
 			texts[path] = strings.Replace(texts[path], e.old, e.new, 1)
 		}
 	}
+	return texts
+}
+
+// Every mistake has its place in the source as it is.
+func TestAnchors(t *testing.T) { edited(t, mutants) }
+
+// mutate builds the programs with all mutants into the bin folder of an empty checkout.
+func mutate(t *testing.T, all []mutant) (root string) {
+	t.Helper()
+	texts := edited(t, all)
 	root = t.TempDir()
 	overlay := filepath.Join(root, "overlay.json")
 	writeOverlay(t, overlay, texts)
