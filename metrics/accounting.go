@@ -59,7 +59,7 @@ type Rounds struct {
 	Rounds   uint64  `json:"rounds"`             // that began in the window
 	Calls    uint64  `json:"calls"`              // of these rounds
 	Early    uint64  `json:"early"`              // operations of the rounds that began before the window and ended in it
-	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply
+	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
 	Arrivals *uint64 `json:"arrivals,omitempty"` // open loop: operations due in the window, drawn again from the seed; nil: too many to draw again, and OpS is 0
 }

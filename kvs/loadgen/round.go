@@ -139,8 +139,10 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			first = &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
 	}
+	ends := r.came
 	if len(r.scans) > 0 && first == nil {
 		first = w.takeScans(r, at)
+		ends = time.Now()
 	}
 	r.underway = false
 	w.sums.MostOps = max(w.sums.MostOps, ops)
@@ -152,7 +154,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		w.sums.Early += ops
 	}
 	if window != nil {
-		w.sums.BusyS += window.overlap(r.begun, r.came).Seconds()
+		w.sums.BusyS += window.overlap(r.begun, ends).Seconds()
 	}
 	return first
 }
