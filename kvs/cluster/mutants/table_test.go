@@ -131,7 +131,7 @@ func plantedPair(held **block, b *block, left *int, reply *kvs.Reply) bool {
 // Runs with all kinds.
 const (
 	ordered  = "--server-args -engine=btree"
-	scanning = "-workload YCSB-E"
+	scanning = "-workload YCSB-E -batch 32"
 	deleting = "-workload mix -reads 0.5 -deletes 0.2"
 )
 
