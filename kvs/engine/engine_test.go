@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/btree"
-
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
 )
@@ -29,11 +27,6 @@ func TestEngines(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A deep bTree, of nodes of one to three keys, is as right as one of the usual degree.
-func TestDeepBTree(t *testing.T) {
-	enginetest.Run(t, nil, func() kvs.Engine { return &bTree{tree: btree.NewMap[string, *block](2)} })
 }
 
 // SyncMap with hashes that collide: its rare path is as right as the other.
