@@ -79,11 +79,16 @@ func kvlabAt(tb testing.TB, out string, rate float64) metrics.Run {
 	if err != nil {
 		tb.Fatalf("run-cluster.sh: %v\n%s", err, text)
 	}
+	return latestRun(tb, out)
+}
+
+// latestRun reads the record of the last run into out.
+func latestRun(tb testing.TB, out string) (run metrics.Run) {
+	tb.Helper()
 	file, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var run metrics.Run
 	if err := json.Unmarshal(file, &run); err != nil {
 		tb.Fatal(err)
 	}
