@@ -35,7 +35,7 @@ func (n *fakeNode) offer(s *metrics.Summary, text string) {
 	collector, recorders := latency.NewCollector(1, 1)
 	for range 1000 {
 		took := time.Duration(float64(time.Millisecond) / max(1-rate/fakePeak, 0.001))
-		recorders[0].Observe(latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{1}, Call: took, Op: took})
+		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{1}, Call: took, Op: took})
 	}
 	histograms, _ := collector.Collect(0, 1) // of one range and precision: encodes
 	for _, h := range histograms {

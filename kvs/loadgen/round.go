@@ -167,7 +167,8 @@ func (r *round) arrived(x *exchange) {
 
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
-	checked, err := w.check(&r.exchanges[i], w.servers[i].NoStore)
+	var checked replyCheck
+	err := w.check(&r.exchanges[i], w.servers[i].NoStore, &checked)
 	if err == nil {
 		w.count(i, r, &checked, at)
 	}
@@ -181,7 +182,7 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 	w.inserted += checked.Inserts
 	r.latency = max(r.latency, x.came.Sub(x.sent))
 	_, window := at(r.came)
-	w.observe(r, x, latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
+	w.observe(r, x, &latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
 		Call: x.came.Sub(x.sent), Queue: x.queued, Server: x.served, Late: r.late}, at)
 	r.late = 0 // counts once per round
 	w.mu.Lock()
@@ -200,7 +201,7 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 
 // observe records the latencies of an exchange whose reply came at r.came. An operation
 // belongs to the phase in which it was due, and a call to that of its last operation.
-func (w *worker) observe(r *round, x *exchange, t latency.Timing, at phaseAt) {
+func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	if len(x.due) == 0 {
 		t.Phase, _ = at(r.begun)
 		t.Op = r.came.Sub(r.begun)
@@ -216,7 +217,7 @@ func (w *worker) observe(r *round, x *exchange, t latency.Timing, at phaseAt) {
 	if t.Phase = phase; window != nil {
 		early := len(due) - int(after(due, window.opens.Sub(r.from)))
 		if due = due[early:]; early > 0 {
-			before := latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
+			before := &latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
 			for _, kind := range x.kinds[:early] {
 				before.Ops[kind]++
 				t.Ops[kind]--
@@ -246,27 +247,27 @@ type replyCheck struct {
 // neither, but for what checkOther checks.
 var readsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
 
-// check compares a reply with its batch. An error means that the reply does not belong
-// to this batch. A null server has no store: its value is right for every key.
-func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
-	t := replyCheck{Counts: metrics.Counts{Calls: 1}}
+// check compares a reply with its batch, and sets t. An error means that the reply does
+// not belong to this batch. A null server has no store: its value is right for every key.
+func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
+	t.Calls = 1
 	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
 	if w.repeats {
 		t.Unchecked = uint64(x.ops())
 		t.Gets, t.Hits = t.Unchecked, t.Unchecked
 		x.reply.Free()
-		return t, nil
+		return nil
 	}
 	var verified [kvs.Kinds]uint64
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()
 		if err != nil {
-			return t, err
+			return err
 		}
 		if result.Read != readsValue[kind] {
-			if err := w.checkOther(x, i, result, null, &t); err != nil {
-				return t, err
+			if err := w.checkOther(x, i, result, null, t); err != nil {
+				return err
 			}
 			verified[kind]++
 			continue
@@ -300,5 +301,5 @@ func (w *worker) check(x *exchange, null bool) (replyCheck, error) {
 	t.Counts = metrics.CountsOf(verified, t.Hits+verified[kvs.Delete]-t.absent, t.Misses+t.absent, t.Calls)
 	err := results.End()
 	x.reply.Free()
-	return t, err
+	return err
 }

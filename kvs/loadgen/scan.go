@@ -57,14 +57,14 @@ func (w *worker) takeScans(r *round, at phaseAt) error {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.scans, x.ids, x.ends = r.scans, x.ids[:0], x.ends[:0]
-		checked, err := w.check(x, w.servers[i].NoStore)
+		w.checks = append(w.checks, replyCheck{})
+		err := w.check(x, w.servers[i].NoStore, &w.checks[i])
 		if err == nil && len(x.ends) < len(r.scans) && !w.repeats {
 			err = fmt.Errorf("%w reply: the result of a scan is not one", kvs.ErrMalformed)
 		}
 		if err != nil {
 			return &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
-		w.checks = append(w.checks, checked)
 	}
 	for n := range r.scans {
 		if fault := w.join(r, n); fault != "" {

@@ -123,9 +123,9 @@ func (c *Conn) counts() metrics.Counts {
 }
 
 // count adds what a call applied.
-func (c *Conn) count(done metrics.Counts) {
+func (c *Conn) count(done *metrics.Counts) {
 	c.mu.Lock()
-	c.done.Accumulate(&done)
+	c.done.Accumulate(done)
 	c.mu.Unlock()
 }
 
@@ -158,7 +158,8 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 			err = fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
 		}
 		chunks.Put(scratch)
-		c.count(metrics.CountsOf(ops, uint64(hits), uint64(misses), 1))
+		done := metrics.CountsOf(ops, uint64(hits), uint64(misses), 1)
+		c.count(&done)
 	}()
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])

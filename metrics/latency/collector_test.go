@@ -59,7 +59,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 				opMicros := callMicros + random.Int64N(1_000_000)
 				ops := random.Int64N(8192)
 				early := time.Duration(random.IntN(1000)) * time.Nanosecond // rounded up away
-				recorders[random.IntN(workers)].Observe(Timing{Phase: phase, Ops: Kinds{uint64(ops)},
+				recorders[random.IntN(workers)].Observe(&Timing{Phase: phase, Ops: Kinds{uint64(ops)},
 					Call: time.Duration(callMicros)*time.Microsecond - early,
 					Op:   time.Duration(opMicros)*time.Microsecond - early})
 				whole.observe(t, callMicros, opMicros, ops)
@@ -97,8 +97,8 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 	if got := must(latency.Collect(0, 1))(t); len(got) != 0 {
 		t.Errorf("%d histograms of nothing", len(got))
 	}
-	recorders[0].Observe(Timing{Phase: metrics.Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{1}})
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{7}})
+	recorders[0].Observe(&Timing{Phase: metrics.Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{1}})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{7}})
 	got := must(latency.Collect(3, 1))(t)
 	want := []struct {
 		name  string
@@ -125,9 +125,9 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 func TestOutOfRangeIsCounted(t *testing.T) {
 	latency, recorders := NewCollector(1, 1)
 	for _, d := range []time.Duration{-1, 0, MaxLatency + 1, 1 << 62} {
-		recorders[0].Observe(Timing{Phase: metrics.Window, Call: d, Op: d, Ops: Kinds{10}})
+		recorders[0].Observe(&Timing{Phase: metrics.Window, Call: d, Op: d, Ops: Kinds{10}})
 	}
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 1, Op: MaxLatency, Ops: Kinds{10}}) // the ends of the range
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 1, Op: MaxLatency, Ops: Kinds{10}}) // the ends of the range
 	var records []metrics.Record
 	for _, h := range must(latency.Collect(0, 1))(t) {
 		records = append(records, metrics.Record{Node: "n", Role: metrics.Client, Histogram: &h})
@@ -152,7 +152,7 @@ func TestObserveBesideCollect(t *testing.T) {
 	for _, r := range recorders {
 		wg.Go(func() {
 			for range calls {
-				r.Observe(Timing{Phase: metrics.Window, Call: time.Microsecond, Op: time.Microsecond, Ops: Kinds{2}})
+				r.Observe(&Timing{Phase: metrics.Window, Call: time.Microsecond, Op: time.Microsecond, Ops: Kinds{2}})
 			}
 		})
 	}
@@ -172,8 +172,8 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	due := []time.Duration{1, 2, 3}
 	second := func() {
 		for range calls {
-			r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{100}})
-			r.ObserveEach(Timing{Phase: metrics.Window, Call: time.Millisecond}, time.Second, due)
+			r.Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{100}})
+			r.ObserveEach(&Timing{Phase: metrics.Window, Call: time.Millisecond}, time.Second, due)
 		}
 		spare = r.take(spare)
 	}
@@ -217,7 +217,7 @@ func BenchmarkObserve(b *testing.B) {
 	r, spare := new(Recorder), observations{}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{8192}})
+		r.Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{8192}})
 		if i%100_000 == 0 {
 			spare = r.take(spare)
 		}
@@ -231,7 +231,7 @@ func BenchmarkCollect(b *testing.B) {
 	for b.Loop() {
 		for i, r := range recorders {
 			for c := range calls {
-				r.Observe(Timing{Phase: metrics.Window, Call: time.Duration(i*c+1) * time.Microsecond, Op: time.Duration(i*c+1) * time.Microsecond, Ops: Kinds{100}})
+				r.Observe(&Timing{Phase: metrics.Window, Call: time.Duration(i*c+1) * time.Microsecond, Op: time.Duration(i*c+1) * time.Microsecond, Ops: Kinds{100}})
 			}
 		}
 		if _, err := latency.Collect(0, 1); err != nil {

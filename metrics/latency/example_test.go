@@ -11,7 +11,7 @@ import (
 func ExampleRecorder() {
 	collector, recorders := latency.NewCollector(1, 1) // one recorder for each worker
 	for range 30 {
-		recorders[0].Observe(latency.Timing{Phase: metrics.Window, Call: 120 * time.Microsecond, Op: 150 * time.Microsecond, Ops: latency.Kinds{8192}})
+		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Call: 120 * time.Microsecond, Op: 150 * time.Microsecond, Ops: latency.Kinds{8192}})
 	}
 	if _, err := collector.Collect(0, 1); err != nil { // once a second
 		fmt.Println(err)

@@ -20,10 +20,10 @@ func latencyRecords(t *testing.T, start time.Time) []metrics.Record {
 	var records []metrics.Record
 	for node, late := range map[string]time.Duration{"a": 0, "b": 200 * time.Millisecond} {
 		latency, recorders := NewCollector(1, 1)
-		recorders[0].Observe(Timing{Phase: metrics.WarmUp, Call: time.Second, Op: time.Second, Ops: Kinds{5}})
+		recorders[0].Observe(&Timing{Phase: metrics.WarmUp, Call: time.Second, Op: time.Second, Ops: Kinds{5}})
 		for second := range 3 {
 			for range second + 1 {
-				recorders[0].Observe(Timing{Phase: metrics.Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: Kinds{10}})
+				recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 100 * time.Microsecond, Op: 200 * time.Microsecond, Ops: Kinds{10}})
 			}
 			end := start.Add(time.Duration(second+1)*time.Second + late)
 			for _, h := range must(latency.Collect(float64(second), 1))(t) {

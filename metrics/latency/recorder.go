@@ -69,22 +69,22 @@ type Recorder struct {
 
 // Observe records one call whose operations were all due at once: t.Op counts
 // for each of them.
-func (r *Recorder) Observe(t Timing) {
+func (r *Recorder) Observe(t *Timing) {
 	o := t.observation()
 	o.op = micros(t.Op)
 	r.mu.Lock()
-	r.buf.add(o, t.Ops)
+	r.buf.add(o, &t.Ops)
 	r.mu.Unlock()
 }
 
 // ObserveEach records one call that came at the moment came, of operations that
 // were due at different moments; t.Op is ignored. due and came count from the same
 // start.
-func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration) {
+func (r *Recorder) ObserveEach(t *Timing, came time.Duration, due []time.Duration) {
 	o := t.observation()
 	o.each = uint32(len(due))
 	r.mu.Lock()
-	r.buf.add(o, t.Ops)
+	r.buf.add(o, &t.Ops)
 	for _, at := range due {
 		r.buf.ops = append(r.buf.ops, micros(came-at))
 	}
@@ -94,16 +94,16 @@ func (r *Recorder) ObserveEach(t Timing, came time.Duration, due []time.Duration
 // Count records operations of a call that another observation times. They have no
 // latency: those of a call across the window's opening that were due before it. Of t it
 // takes Phase, Peer, Ops and Inside.
-func (r *Recorder) Count(t Timing) {
+func (r *Recorder) Count(t *Timing) {
 	o := observation{peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
 	r.mu.Lock()
-	r.buf.add(o, t.Ops)
+	r.buf.add(o, &t.Ops)
 	r.mu.Unlock()
 }
 
 // add adds an observation for each kind of which there are operations, and one for a call
 // without any.
-func (b *observations) add(o observation, ops Kinds) {
+func (b *observations) add(o observation, ops *Kinds) {
 	for kind, n := range ops {
 		if n > 0 {
 			o.kind, o.ops = uint8(kind), uint32(n)
@@ -116,7 +116,7 @@ func (b *observations) add(o observation, ops Kinds) {
 	}
 }
 
-func (t Timing) observation() observation {
+func (t *Timing) observation() observation {
 	o := observation{call: micros(t.Call), peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
 	if t.Server > 0 {
 		o.queue, o.server = micros(max(t.Queue, 1)), micros(t.Server)
@@ -151,9 +151,12 @@ type phaseIndex uint8
 // phaseOrder is never written to.
 var phaseOrder = [...]metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, metrics.Window, metrics.Drain, metrics.Done}
 
-var inWindow = indexOf(metrics.Window)
+var inWindow = phaseIndex(slices.Index(phaseOrder[:], metrics.Window))
 
 // indexOf returns a phase's index, and that of Idle for an unknown phase.
 func indexOf(p metrics.Phase) phaseIndex {
+	if p == metrics.Window { // that of most calls
+		return inWindow
+	}
 	return phaseIndex(max(0, slices.Index(phaseOrder[:], p)))
 }

@@ -13,9 +13,9 @@ func TestLatencyParts(t *testing.T) {
 	const us = time.Microsecond
 	latency, recorders := NewCollector(1, 1)
 	due := []time.Duration{100 * us, 250 * us, 400 * us}
-	recorders[0].ObserveEach(Timing{Phase: metrics.Window, Call: 300 * us, Queue: 20 * us, Server: 80 * us, Late: 7 * us}, 900*us, due)
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 40 * us, Op: 50 * us, Ops: Kinds{2}})                 // nothing is known of its parts
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: 10 * us, Op: 10 * us, Ops: Kinds{1}, Server: 9 * us}) // no queue
+	recorders[0].ObserveEach(&Timing{Phase: metrics.Window, Call: 300 * us, Queue: 20 * us, Server: 80 * us, Late: 7 * us}, 900*us, due)
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 40 * us, Op: 50 * us, Ops: Kinds{2}})                 // nothing is known of its parts
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 10 * us, Op: 10 * us, Ops: Kinds{1}, Server: 9 * us}) // no queue
 	must(latency.Collect(0, 1))(t)
 	w := latency.Window
 	for _, tt := range []struct {
@@ -58,11 +58,11 @@ func TestLatencyParts(t *testing.T) {
 // that nobody timed.
 func TestPartsAsRecords(t *testing.T) {
 	latency, recorders := NewCollector(1, 1)
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}})
 	if got := len(must(latency.Collect(0, 1))(t)); got != 3 {
 		t.Errorf("%d histograms of a call that is not split, want call, op and wait", got)
 	}
-	recorders[0].Observe(Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}, Queue: 1, Server: 1, Late: 1})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}, Queue: 1, Server: 1, Late: 1})
 	histograms := must(latency.Collect(0, 1))(t)
 	if len(histograms) != len(Names) {
 		t.Fatalf("%d histograms, want %d", len(histograms), len(Names))

@@ -81,7 +81,7 @@ func aSecond(t *testing.T) []metrics.Histogram {
 	timing := latency.Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Queue: time.Microsecond,
 		Server: time.Microsecond, Late: time.Microsecond, Ops: latency.Kinds{8192}}
 	for range latency.Names {
-		recorders[0].Observe(timing)
+		recorders[0].Observe(&timing)
 		timing.Call *= 2
 	}
 	histograms, err := collector.Collect(0, 1)

@@ -139,7 +139,7 @@ func (p Plan) node(t testing.TB, i int, rng *rand.Rand, collector *latency.Colle
 func timed(t testing.TB, rng *rand.Rand, calls uint64, collector *latency.Collector, recorder *latency.Recorder) []metrics.Histogram {
 	for range calls {
 		call := time.Duration(9e6 * math.Exp(0.45*rng.NormFloat64()))
-		recorder.Observe(latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{OpsPerCall}, Call: call, Op: call*13/10 + 400*time.Microsecond, Queue: time.Microsecond})
+		recorder.Observe(&latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{OpsPerCall}, Call: call, Op: call*13/10 + 400*time.Microsecond, Queue: time.Microsecond})
 	}
 	all, err := collector.Collect(0, 1)
 	if err != nil {
