@@ -84,9 +84,13 @@ func checkHeard(run *judged) {
 			continue
 		}
 		length, end := s.WindowLengthS, h.Start.Add(time.Duration(h.LengthS*float64(time.Second)))
-		// A client that waits for a processor says late that its window opens.
+		// A client that waits for a processor says late that its window opens, or closes.
 		opened, closed := secondsApart(h.Start, s.WindowStart), secondsApart(end, windowEnd(s))
-		if min(h.WindowS, h.LengthS)-length > lateS(length) || length-max(h.WindowS, h.LengthS) > lateS(length)+opened {
+		late := 0.0
+		if p := s.Saturation; p != nil && p.OwnCoresPercent >= idleCPU {
+			late = closed
+		}
+		if min(h.WindowS, h.LengthS)-length > lateS(length)+late || length-max(h.WindowS, h.LengthS) > lateS(length)+opened {
 			run.invalid(node.Name, "the client's window has %.3f s, by the launcher's clock %.3f s and by its seconds %.3f s", length, h.WindowS, h.LengthS)
 		}
 		unknown := readingS + opened + closed
