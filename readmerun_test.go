@@ -93,7 +93,7 @@ func shorten(line string) string {
 		return line
 	}
 	less := "-warmup 0.5 -records 100000"
-	if !strings.Contains(line, "batch") { // large batches need the window as it is
+	if !strings.Contains(line, "batch") && !strings.Contains(line, "-warmup") { // large batches need the window as it is
 		less += " -batch 256"
 		line = strings.NewReplacer("secs 5", "secs 1", "secs 3", "secs 1").Replace(line)
 	}

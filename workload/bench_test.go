@@ -9,7 +9,7 @@ import (
 func BenchmarkFill(b *testing.B) {
 	for _, d := range distributions {
 		for _, scramble := range []bool{false, true} {
-			if scramble && d.selects.sequential {
+			if scramble && (d.selects.sequential || d.name == Scrambled) {
 				continue
 			}
 			b.Run(fmt.Sprintf("dist=%s/scramble=%t", d.name, scramble), func(b *testing.B) {
