@@ -82,7 +82,7 @@ func TestInsertsAreStrides(t *testing.T) {
 		}
 		for id := c.Records; id < c.Records+nodes*workers*each; id++ {
 			if !seen[id] {
-				t.Fatalf("%s: nobody inserts %d", distribution, id)
+				t.Fatalf("%s: no worker inserts %d", distribution, id)
 			}
 		}
 	}

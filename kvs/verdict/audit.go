@@ -34,8 +34,8 @@ type auditor struct {
 // JudgeAudit judges what the clients read after the drain, from a run's workload and
 // preflight, the secret in hex and the clients' records: each key that the secret selects was read, and its
 // value is the last acknowledged write of one of its writers, which no write was sent
-// after; or the loaded value, if nobody wrote the key. A Delete is a write that leaves no
-// value, and nobody's insert leaves none either. It is sound: a store that is
+// after; or the loaded value, if no worker wrote the key. A Delete is a write that leaves
+// no value. A key that no worker inserted has none. It is sound: a store that is
 // linearizable per key has no failure. The result is nil if no client sent a record and a
 // server has no store.
 func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *metrics.Audit {

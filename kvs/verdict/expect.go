@@ -126,7 +126,7 @@ func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, r
 	return h, nil
 }
 
-// inserts are the operations that insert a record. Each has a key of its own.
+// inserts are the operations that insert a record. No two have the same key.
 type inserts struct {
 	share float64     // of all operations, 0 to 1
 	cells [][]float64 // of all operations, by server and key group

@@ -1,5 +1,5 @@
 // Package size draws the sizes of records' values and keys. A size is a pure function of
-// the run's seed and the key's hash, so whoever knows a key knows its sizes.
+// the run's seed and the key's hash, so writers and checkers compute it alike.
 package size
 
 import (
