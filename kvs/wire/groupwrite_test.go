@@ -77,7 +77,7 @@ func TestCombinerWritesThrough(t *testing.T) {
 	write(t, c, []byte("under way"))
 	<-g.begun
 	write(t, c, []byte("waits"))
-	large := make([]byte, MaxGroup)
+	large := make([]byte, MaxGroup+1) // does not fit, whatever waits
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Write(large)
@@ -93,7 +93,7 @@ func TestCombinerWritesThrough(t *testing.T) {
 	}
 	select {
 	case err := <-done:
-		t.Errorf("the large write returned (%v) before its bytes were written", err)
+		t.Fatalf("the large write returned (%v) before its bytes were written", err)
 	default:
 	}
 	g.end <- nil
