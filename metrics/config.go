@@ -44,3 +44,14 @@ type Capabilities struct {
 
 // AllCapabilities are those of a store.
 var AllCapabilities = Capabilities{Store: true}
+
+// StoreCounts are what a foreign store's server counts itself, since its start.
+type StoreCounts struct {
+	Counts   Counts            `json:"counts"`             // the operations that it executed without an error; no calls
+	Records  uint64            `json:"records"`            // the keys that it holds
+	Instance string            `json:"instance"`           // differs after a restart
+	Others   uint64            `json:"others,omitzero"`    // commands that are neither operations of these kinds nor the driver's own questions
+	Fixed    map[string]uint64 `json:"fixed,omitempty"`    // counters that no valid run moves, such as evictions, by the store's name
+	Version  string            `json:"version,omitempty"`  // of the store's program
+	Settings map[string]string `json:"settings,omitempty"` // of the store that a fair comparison shows, such as its durability
+}

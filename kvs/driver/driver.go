@@ -1,6 +1,6 @@
-// Package driver is what a client can talk to: kvlab's servers by TCP, or an engine
-// in this process. To add a store takes a file with a Driver and a row of rows; it
-// then passes the suite in driver/drivertest.
+// Package driver is what a client can talk to: kvlab's servers by TCP, an engine in this
+// process, or a foreign store. To add a store takes a package with a Driver and a Row in
+// the programs' mains; it then passes the suite in driver/drivertest.
 package driver
 
 import (
@@ -39,6 +39,33 @@ type Conn interface {
 	Close() error         // calls under way fail
 }
 
+// Counter is a Driver of a foreign store that counts what it executes.
+type Counter interface {
+	// Counts returns a server's own counters, since its start. It may be called while
+	// calls are under way.
+	Counts(ctx context.Context, server int) (metrics.StoreCounts, error)
+}
+
+// Effect says what a failed operation did to the store.
+type Effect string
+
+const (
+	Applied    Effect = "applied"
+	NotApplied Effect = "not applied"
+	Unknown    Effect = "perhaps applied"
+)
+
+// OpError is a foreign store's refusal of one operation of a call.
+type OpError struct {
+	Kind   kvs.Kind
+	Effect Effect
+	Text   string // the store's own
+}
+
+func (e *OpError) Error() string {
+	return fmt.Sprintf("the store answers a %s with %q (%s)", e.Kind, e.Text, e.Effect)
+}
+
 // Server is a server as Dial met it.
 type Server struct {
 	Name    string // in reports
@@ -53,10 +80,12 @@ type Info struct {
 
 // Options say what a client talks to. The comments name the flags.
 type Options struct {
-	Transport    string   // -transport: the driver, TCP or InProcess
-	Hosts        []string // -hosts: every server's address, in the order that the router numbers them
-	Engine       string   // -engine: of InProcess
-	wire.Options          // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried and KnownInstance
+	Transport    string            // -transport: the driver, TCP or InProcess
+	Hosts        []string          // -hosts: every server's address, in the order that the router numbers them
+	Engine       string            // -engine: of InProcess
+	Foreign      []Row             // the drivers of foreign stores that the program has
+	Settings     map[string]string // of the foreign store's driver, by name
+	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried and KnownInstance
 }
 
 // DefaultOptions are a client's of one server on this machine.
@@ -85,16 +114,15 @@ const (
 	MaxGroup = wire.MaxGroup // calls that a shared connection sends together
 )
 
-// row is a driver.
-type row struct {
-	name      string
-	addresses func(Options) []string
-	check     func(Options, Use) error
-	open      func(Options, Use) (Driver, error)
+// Row is a driver.
+type Row struct {
+	Name  string
+	Check func(Options, Use) error // returns an error that names the first wrong flag or setting and its right form
+	Open  func(Options, Use) (Driver, error)
 }
 
 // Label returns the name, which says enough.
-func (r row) Label() (name, description string) { return r.name, "" }
+func (r Row) Label() (name, description string) { return r.Name, "" }
 
 // The drivers' names.
 const (
@@ -102,21 +130,19 @@ const (
 	InProcess = "inproc" // an engine in this process
 )
 
-var rows = []row{
-	{TCP, func(o Options) []string { return o.Hosts }, checkNetwork, openNetwork},
-	{InProcess, func(Options) []string { return []string{"127.0.0.1:0"} }, checkDirect, openDirect},
-}
+var own = []Row{{TCP, checkNetwork, openNetwork}, {InProcess, checkDirect, openDirect}}
 
 // find returns the options' driver.
-func (o Options) find() (row, error) { return format.Find("-transport", o.Transport, rows) }
+func (o Options) find() (Row, error) {
+	return format.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
+}
 
-// Addresses are those of the servers; none when there is no such driver.
+// Addresses are those of the servers.
 func (o Options) Addresses() []string {
-	r, err := o.find()
-	if err != nil {
-		return nil
+	if o.Transport == InProcess {
+		return []string{"127.0.0.1:0"}
 	}
-	return r.addresses(o)
+	return o.Hosts
 }
 
 // Validate returns an error that names the first wrong flag and its right form.
@@ -125,10 +151,10 @@ func (o Options) Validate(u Use) error {
 	if err != nil {
 		return err
 	}
-	a := r.addresses(o)
+	a := o.Addresses()
 	return cmp.Or(
 		format.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
-		wire.CheckCodec(o.Codec, o.Features), wire.CheckSocketBuffer(o.SocketBuffer), r.check(o, u),
+		wire.CheckCodec(o.Codec, o.Features), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
 		format.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 
@@ -138,5 +164,5 @@ func Open(o Options, u Use) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.open(o, u)
+	return r.Open(o, u)
 }

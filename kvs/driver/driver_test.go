@@ -61,7 +61,8 @@ func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
 func TestDrivers(t *testing.T) {
 	for name, open := range drivers {
 		t.Run(name, func(t *testing.T) {
-			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewMutex()) })
+			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewMutex()) },
+				kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 		})
 	}
 }

@@ -4,6 +4,7 @@ package drivertest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,10 +14,12 @@ import (
 	"kvlab/kvs/kvstest"
 )
 
-// Run tests drivers that open returns, each of one empty server.
-func Run(t *testing.T, open func(*testing.T) driver.Driver) {
+// Run tests drivers that open returns, each of one empty server, with operations of the
+// kinds, Get and Put among them.
+func Run(t *testing.T, open func(*testing.T) driver.Driver, kinds ...kvs.Kind) {
 	for name, test := range map[string]func(*testing.T, driver.Driver){
-		"RoundTrip": roundTrip, "Order": order, "Lanes": lanes, "Close": closeUnderWay,
+		"RoundTrip": func(t *testing.T, d driver.Driver) { roundTrip(t, d, kinds) },
+		"Order":     order, "Lanes": lanes, "Close": closeUnderWay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
@@ -78,11 +81,11 @@ func Do(conn driver.Conn, ops ...kvs.Op) ([]kvs.Result, error) {
 }
 
 // roundTrip compares the results of random operations with those of a map.
-func roundTrip(t *testing.T, d driver.Driver) {
+func roundTrip(t *testing.T, d driver.Driver, kinds []kvs.Kind) {
 	conn, random := Dial(t, d, 0), kvstest.NewRandom(t)
 	model := make(map[string]kvs.Result)
 	for range 50 {
-		ops := kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan)
+		ops := slices.DeleteFunc(kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan), func(op kvs.Op) bool { return !slices.Contains(kinds, op.Kind) })
 		for i := range ops {
 			ops[i].Key = fmt.Appendf(nil, "key%d", random.IntN(100))
 		}
