@@ -155,6 +155,10 @@ func TestWitnesses(t *testing.T) {
 		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 500, 500 }, "10 sampled values that were stored have 500 bytes, which values of 100 bytes do not have"},
 		{"batches of twice the size", func(p part) { p.workers[0].Rounds.Rounds, p.workers[0].Rounds.Calls = 250, 250 }, "750 rounds had 750 calls of 13.3 operations, -batch 10 makes 750 of 10.0"},
 		{"the interface carries too little", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9000 }, "the client's calls sent 100000 bytes in the window, its network interface eth1 90000"},
+		{"the interface carried a part before the window, as the longest call shows", func(p part) {
+			p.client.Usage.TxBytesPerS.Avg = 6000
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 4e6 })
+		}, ""},
 		{"the interface carries nearly all", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9600 }, ""},
 		{"no samples", func(p part) {
 			p.client.Usage.TxBytesPerS.Avg = 0
