@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
+	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +30,7 @@ type Service struct {
 	mu       sync.Mutex
 	conns    map[*Conn]bool             // open; guarded by mu
 	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
+	strange  metrics.Counts             // of strangers' closed connections; guarded by mu
 	sessions map[sessionKey]*replyCache // guarded by mu
 }
 
@@ -56,8 +59,13 @@ func (s *Service) Sample() *Sample { return s.sample.Swap(new(Sample)) }
 func (s *Service) Records() int { return s.engine.Len() }
 
 // Open opens a connection of the named peer.
-func (s *Service) Open(peer string) *Conn {
-	c := &Conn{service: s, peer: peer}
+func (s *Service) Open(peer string) *Conn { return s.open(&Conn{service: s, peer: peer}) }
+
+// OpenStranger opens a connection of one that is no peer. Its operations are neither in
+// Counts nor in a Sample.
+func (s *Service) OpenStranger() *Conn { return s.open(&Conn{service: s, stranger: true}) }
+
+func (s *Service) open(c *Conn) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = true
@@ -77,15 +85,31 @@ func (s *Service) Counts() map[string]metrics.Counts {
 	defer s.mu.Unlock()
 	peers := maps.Clone(s.closed)
 	for c := range s.conns {
-		peers[c.peer] = peers[c.peer].Add(c.counts())
+		if !c.stranger {
+			peers[c.peer] = peers[c.peer].Add(c.counts())
+		}
 	}
 	return peers
 }
 
+// Strangers returns the number of operations that were applied for strangers so far.
+func (s *Service) Strangers() metrics.Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := s.strange
+	for c := range s.conns {
+		if c.stranger {
+			sum = sum.Add(c.counts())
+		}
+	}
+	return sum
+}
+
 // Conn executes one connection's calls. It is safe for concurrent use.
 type Conn struct {
-	service *Service
-	peer    string
+	service  *Service
+	peer     string
+	stranger bool
 
 	// Dedup makes replies send a repeated value once. It is set before the first
 	// call.
@@ -109,6 +133,10 @@ func (c *Conn) Close() {
 	defer s.mu.Unlock()
 	if s.conns[c] {
 		delete(s.conns, c)
+		if c.stranger {
+			s.strange = s.strange.Add(c.counts())
+			return
+		}
 		s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
 		if c.cache != nil {
 			s.detach(c)
@@ -136,50 +164,83 @@ const chunk = 256
 
 var chunks = sync.Pool{New: func() any { return new([chunk]kvs.Op) }}
 
+// account is what a call has applied so far.
+type account struct {
+	conn         *Conn
+	picker       picker
+	ops          [kvs.Kinds]uint64
+	hits, misses int
+}
+
+func (c *Conn) begin() account {
+	if c.stranger {
+		return account{conn: c, picker: picker{skip: math.MaxInt}}
+	}
+	return account{conn: c, picker: newPicker(c.service.sample.Load())}
+}
+
+// apply applies a chunk of operations at most.
+func (a *account) apply(ops []kvs.Op, reply *kvs.Reply) error {
+	a.conn.service.engine.Apply(ops, reply)
+	a.picker.pick(ops)
+	for i := range ops {
+		a.ops[ops[i].Kind]++
+	}
+	a.hits, a.misses = reply.Hits, reply.Misses
+	if reply.Excess || reply.Size() > kvs.MaxBody {
+		return fmt.Errorf("the reply is too large: at most %d bytes", kvs.MaxBody)
+	}
+	return nil
+}
+
+// end counts the call. It is deferred, and makes a panic the call's error.
+func (a *account) end(all int, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+	if *err != nil {
+		*err = fmt.Errorf("apply a batch of %d operations: %w", all, *err)
+	}
+	done := metrics.CountsOf(a.ops, uint64(a.hits), uint64(a.misses), 1)
+	a.conn.count(&done)
+}
+
 // BatchPutGet applies a batch and fills reply with one result for each operation, in
 // order. It is the store's one remote method. A malformed batch, a reply of more than
 // MaxBody bytes or a panic in the engine is an error: the effect of the batch is then
 // unknown. Operations that the engine did apply are counted.
 func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
-	var ops [kvs.Kinds]uint64
-	var hits, misses int
 	reply.Reset()
 	if c.Dedup {
 		reply.Dedup(batch.Len())
 		defer reply.EndDedup()
 	}
 	scratch := chunks.Get().(*[chunk]kvs.Op)
-	picker := newPicker(c.service.sample.Load())
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-		if err != nil {
-			err = fmt.Errorf("apply a batch of %d operations: %w", batch.Len(), err)
-		}
-		chunks.Put(scratch)
-		done := metrics.CountsOf(ops, uint64(hits), uint64(misses), 1)
-		c.count(&done)
-	}()
+	defer chunks.Put(scratch)
+	call := c.begin()
+	defer call.end(batch.Len(), &err)
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])
 		if n > 0 {
-			decoded := scratch[:n]
-			c.service.engine.Apply(decoded, reply)
-			picker.pick(decoded)
-			for i := range decoded {
-				ops[decoded[i].Kind]++
+			if tooLarge := call.apply(scratch[:n], reply); err == nil {
+				err = tooLarge
 			}
-			hits, misses = reply.Hits, reply.Misses
 		}
-		if err != nil {
+		if err != nil || n < chunk {
 			return err
 		}
-		if reply.Excess || reply.Size() > kvs.MaxBody {
-			return fmt.Errorf("the reply is too large: at most %d bytes", kvs.MaxBody)
-		}
-		if n < chunk {
-			return nil
+	}
+}
+
+// Apply is BatchPutGet for a door that has decoded the operations itself.
+func (c *Conn) Apply(ops []kvs.Op, reply *kvs.Reply) (err error) {
+	reply.Reset()
+	call := c.begin()
+	defer call.end(len(ops), &err)
+	for some := range slices.Chunk(ops, chunk) {
+		if err := call.apply(some, reply); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -1,10 +1,13 @@
 package service_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,5 +239,56 @@ func TestServiceMalformedBatch(t *testing.T) {
 	}
 	if counts := service.Counts()["peer"]; counts.Puts != 1 || counts.Calls != 1 {
 		t.Errorf("%+v: want the put before the break counted", counts)
+	}
+}
+
+// Apply is BatchPutGet for operations that are decoded, and a stranger's are counted apart.
+func TestApply(t *testing.T) {
+	random := kvstest.NewRandom(t)
+	encoded, decoded := service.New(engine.NewMutex()), service.New(engine.NewMutex())
+	ours, theirs, stranger := encoded.Open("peer"), decoded.Open("peer"), decoded.OpenStranger()
+	var strange metrics.Counts
+	for range 50 {
+		ops := kvstest.RandomOps(random, random.IntN(700), kvs.Scan)
+		var batch kvs.Batch
+		kvstest.Fill(&batch, ops)
+		var want, got, same kvs.Reply
+		if err := errors.Join(ours.BatchPutGet(&batch, &want), theirs.Apply(ops, &got)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Frame(), want.Frame()) {
+			t.Fatal("Apply and BatchPutGet differ")
+		}
+		gets := slices.DeleteFunc(ops, func(op kvs.Op) bool { return op.Kind != kvs.Get })
+		if err := stranger.Apply(gets, &same); err != nil {
+			t.Fatal(err)
+		}
+		strange = add(strange, tally(t, gets, &same))
+	}
+	if got, want := decoded.Counts(), encoded.Counts(); !maps.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for range 2 {
+		if got := decoded.Strangers(); got != strange {
+			t.Errorf("strangers' %+v, want %+v", got, strange)
+		}
+		stranger.Close()
+	}
+}
+
+// No stranger's operation is sampled.
+func TestStrangersAreNotSampled(t *testing.T) {
+	svc := service.New(engine.NewMutex())
+	stranger := svc.OpenStranger()
+	ops := make([]kvs.Op, 10_000)
+	for i := range ops {
+		ops[i] = kvs.Op{Kind: kvs.Put, Key: fmt.Append(nil, i), Value: []byte("value")}
+	}
+	if err := stranger.Apply(ops, new(kvs.Reply)); err != nil {
+		t.Fatal(err)
+	}
+	sample := svc.Sample()
+	if count, _ := sample.Values(); count != 0 || len(sample.Busiest(1)) != 0 {
+		t.Errorf("%d values and cells %v of a stranger are in the sample", count, sample.Busiest(1))
 	}
 }

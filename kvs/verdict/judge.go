@@ -52,7 +52,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // judge runs the checks in order on what Total filled in. More specific checks come
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
-	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkTotals, checkPairs, checkWorkers, checkScans, checkLoad,
+	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkPairs, checkWorkers, checkScans, checkLoad,
 		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
 		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
@@ -147,6 +147,15 @@ func checkWindow(run *judged) {
 	}
 	if run.OverlapShare < minOverlap {
 		run.invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
+	}
+}
+
+// checkStrangers: nobody else wrote to a store. Others' reads are only counted.
+func checkStrangers(run *judged) {
+	for _, node := range run.Servers() {
+		if s := node.Summary.Strangers; s != nil && writes(*s) > 0 {
+			run.invalid(node.Name, "strangers wrote at the server's RESP door (-resp): %s", s.KindText())
+		}
 	}
 }
 

@@ -95,6 +95,9 @@ func TestJudge(t *testing.T) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{Gets: 1}})
 			s[1].Total.Gets++
 		}, `INVALID(server applied 1 operations of "x", which knows nothing of them, s1)`},
+		{"stranger reads at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 9, Misses: 9} }, "VALID"},
+		{"stranger writes at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 2, Puts: 3} },
+			"INVALID(strangers wrote at the server's RESP door (-resp): 2 get, 3 put, 0 read-modify-write, s1)"},
 		{"silent stranger", func(s []*metrics.Summary) { s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x"}) }, "VALID"},
 		{"forgotten server", func(s []*metrics.Summary) {
 			s[2].Peers = s[2].Peers[:1]
