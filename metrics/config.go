@@ -40,18 +40,13 @@ type Host struct {
 type Capabilities struct {
 	Engine string `json:"engine,omitempty"` // of a server: what keeps the keys, in words
 	Store  bool   `json:"store"`            // a read returns what was written; false of a ceiling
+
+	// Of the host of a foreign store: the other witnesses of kvlab's own servers are missing.
+	Driver   string            `json:"driver,omitempty"`   // its name; "" of kvlab's own servers
+	Version  string            `json:"version,omitempty"`  // of the store
+	Settings map[string]string `json:"settings,omitempty"` // as StoreCounts.Settings
+	Counts   Counting          `json:"counts,omitempty"`   // at best; "" of kvlab's own servers, whose counts are exact
 }
 
 // AllCapabilities are those of a store.
 var AllCapabilities = Capabilities{Store: true}
-
-// StoreCounts are what a foreign store's server counts itself, since its start.
-type StoreCounts struct {
-	Counts   Counts            `json:"counts"`             // the operations that it executed without an error; no calls
-	Records  uint64            `json:"records"`            // the keys that it holds
-	Instance string            `json:"instance"`           // differs after a restart
-	Others   uint64            `json:"others,omitzero"`    // commands that are neither operations of these kinds nor the driver's own questions
-	Fixed    map[string]uint64 `json:"fixed,omitempty"`    // counters that no valid run moves, such as evictions, by the store's name
-	Version  string            `json:"version,omitempty"`  // of the store's program
-	Settings map[string]string `json:"settings,omitempty"` // of the store that a fair comparison shows, such as its durability
-}

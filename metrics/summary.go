@@ -31,6 +31,7 @@ type Summary struct {
 	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, up to the fewest that a worker drew
 	Workers       []WorkerAccount      `json:"workers,omitempty"`  // of a client, in worker order
 	Seen          *Seen                `json:"seen,omitempty"`     // of a server
+	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
 }
 
 // OpsPerS is the window's rate in operations per second; 0 without a window.

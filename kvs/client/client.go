@@ -15,13 +15,15 @@ import (
 	"kvlab/metrics"
 )
 
-// Program is kvsclient.
-var Program = node.Program{
-	Name: "kvsclient", Role: metrics.Client, Protocols: wire.Versions,
-	Parse: func(args []string) (*node.Flags, node.Work, error) {
-		c, flags, err := parse(args)
-		return flags, c.run, err
-	},
+// Program returns kvsclient, which drives kvlab's servers and the stores of some drivers.
+func Program(foreign ...driver.Row) node.Program {
+	return node.Program{
+		Name: "kvsclient", Role: metrics.Client, Protocols: wire.Versions,
+		Parse: func(args []string) (*node.Flags, node.Work, error) {
+			c, flags, err := parse(args, foreign...)
+			return flags, c.run, err
+		},
+	}
 }
 
 // client is the running process.

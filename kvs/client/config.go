@@ -4,19 +4,24 @@ package client
 
 import (
 	"flag"
+	"fmt"
 	"strings"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
 	"kvlab/kvs/route"
+	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // config is a client's command line.
 type config struct {
 	loadgen.Config
-	VerifyHistory string // -verify-history: a saved history to verify, and nothing else
+	VerifyHistory string        // -verify-history: a saved history to verify, and nothing else
+	Target        target.Target // -target
 }
 
 // aliases are the labs' spellings.
@@ -26,12 +31,12 @@ var aliases = map[string]string{
 	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
 	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
 	"numKeys": "-records", "recordcount": "-records", "recordSize": "-value-size", "valueSize": "-value-size",
-	"target": "-rate", "qps": "-rate", "throughput": "-rate",
+	"qps": "-rate", "throughput": "-rate",
 	"duration": "-secs", "time": "-secs", "seconds": "-secs",
 }
 
 // parse parses a command line. Its errors are node.UsageErrors.
-func parse(args []string) (config, *node.Flags, error) {
+func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	c := config{Config: loadgen.DefaultConfig()}
 	hosts := strings.Join(c.Hosts, ",")
 	flags := node.NewFlags("kvsclient")
@@ -59,6 +64,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window")
 	flags.Var((*seconds)(&c.Window), "secs", "`seconds` of the measured window")
 	flags.Class(metrics.StoreFlag)
+	flags.Var(&c.Target, "target", target.Usage)
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
 	flags.Class(metrics.OwnFlag)
 	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
@@ -73,9 +79,12 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error {
 		c.Hosts = strings.Split(hosts, ",")
-		given := false
-		flags.Visit(func(f *flag.Flag) { given = given || f.Name == "batch" })
-		if !given {
+		given := map[string]bool{}
+		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		if err := c.aim(given, foreign); err != nil {
+			return err
+		}
+		if !given["batch"] {
 			c.LowerBatch()
 		}
 		if c.AutoBatch && c.TargetLatency == 0 {
@@ -84,4 +93,32 @@ func parse(args []string) (config, *node.Flags, error) {
 		return c.Validate()
 	})
 	return c, flags, err
+}
+
+// aim sets what follows from a foreign target: the driver, its settings, and without
+// -hosts the servers.
+func (c *config) aim(given map[string]bool, foreign []driver.Row) error {
+	if c.Target.Own() {
+		return nil
+	}
+	row, err := format.Find("-target: driver", c.Target.Driver, foreign)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"transport", "engine"} {
+		if given[name] {
+			return fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", name, c.Target.Name)
+		}
+	}
+	if row.Router != "" {
+		if given["router"] && c.Router != row.Router {
+			return fmt.Errorf("-router %s: -target %s has a router of its own: want %s", c.Router, c.Target.Name, row.Router)
+		}
+		c.Router = row.Router
+	}
+	if len(c.Target.Servers) > 0 && !given["hosts"] {
+		c.Hosts = c.Target.Servers
+	}
+	c.Transport, c.Settings, c.Foreign = row.Name, c.Target.Settings, foreign
+	return nil
 }

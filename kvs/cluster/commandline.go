@@ -130,7 +130,7 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	}
 	for i, args := range []*[]string{&s.ServerArgs, &s.ClientArgs} {
 		name := wordNames[2+i]
-		words, err := splitWords(*texts[i])
+		words, err := format.SplitWords(*texts[i])
 		if err != nil {
 			return fmt.Errorf("--%s %q: %w", name, *texts[i], err)
 		}

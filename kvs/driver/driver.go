@@ -119,6 +119,8 @@ type Row struct {
 	Name  string
 	Check func(Options, Use) error // returns an error that names the first wrong flag or setting and its right form
 	Open  func(Options, Use) (Driver, error)
+
+	Router string // decides which server owns a key; "": -router does
 }
 
 // Label returns the name, which says enough.
@@ -130,7 +132,7 @@ const (
 	InProcess = "inproc" // an engine in this process
 )
 
-var own = []Row{{TCP, checkNetwork, openNetwork}, {InProcess, checkDirect, openDirect}}
+var own = []Row{{Name: TCP, Check: checkNetwork, Open: openNetwork}, {Name: InProcess, Check: checkDirect, Open: openDirect}}
 
 // find returns the options' driver.
 func (o Options) find() (Row, error) {

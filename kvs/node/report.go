@@ -62,6 +62,20 @@ func (r *Reporter) SetPeer(peer string) (name string, err error) {
 	return name, err
 }
 
+// SetInterface sets the data interface of a node that knows its name.
+func (r *Reporter) SetInterface(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sampler.DataInterface = name
+}
+
+// Follow samples another process in place of this one; 0 is none.
+func (r *Reporter) Follow(pid int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sampler.Follow(pid)
+}
+
 // Run reports until ctx ends, main returns, or another of them fails, and returns the
 // first error. The tasks run beside main; they end with their context.
 func (r *Reporter) Run(ctx context.Context, main func(context.Context) error, tasks ...func(context.Context) error) error {

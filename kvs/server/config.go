@@ -4,13 +4,17 @@ package server
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
+	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -18,16 +22,19 @@ import (
 
 // config configures a server. The comments name the flags.
 type config struct {
-	wire.Options             // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
-	Listen         string    // -listen, or -port on loopback: host:port
-	Server         int       // -server: which server this is, from 0; of Servers
-	Servers        int       // -servers: how many there are; 0 if unknown
-	Engine         string    // -engine
-	MaxConnections int       // -max-connections
-	AllowPublic    bool      // -allow-public
-	MaxMemory      memoryCap // -max-memory
-	Inject         string    // -inject
-	Repeat         bool      // -repeat
+	wire.Options                 // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
+	Listen         string        // -listen, or -port on loopback: host:port
+	Server         int           // -server: which server this is, from 0; of Servers
+	Servers        int           // -servers: how many there are; 0 if unknown
+	Engine         string        // -engine
+	MaxConnections int           // -max-connections
+	AllowPublic    bool          // -allow-public
+	MaxMemory      memoryCap     // -max-memory
+	Inject         string        // -inject
+	Repeat         bool          // -repeat
+	Target         target.Target // -target
+
+	store driver.Row // of Target; the zero Row of kvlab's own store
 }
 
 // aliases are the labs' names of flags.
@@ -37,7 +44,7 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
-func parse(args []string) (config, *node.Flags, error) {
+func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%"}
 	var port string
 	flags := node.NewFlags("kvsserver")
@@ -48,6 +55,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
+	flags.Var(&c.Target, "target", target.Usage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
@@ -63,7 +71,7 @@ func parse(args []string) (config, *node.Flags, error) {
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer every call of a size with the bytes of the first, for clients that -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
-	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.validate() })
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.validate() })
 	return c, flags, err
 }
 
@@ -79,6 +87,30 @@ func (c *config) onPort(port string) error {
 	c.Listen = net.JoinHostPort(host, port)
 	_, err = net.LookupPort("tcp", port)
 	return format.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
+}
+
+// hostFlags are the flags that a foreign store's host has; the others are kvlab's own
+// store's.
+var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "allow-public", "sample-every", "cpuprofile", "trace"}
+
+// findStore finds the driver of a foreign store, and refuses flags of kvlab's own.
+func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) {
+	if c.Target.Own() {
+		return nil
+	}
+	if c.store, err = format.Find("-target: driver", c.Target.Driver, foreign); err != nil {
+		return err
+	}
+	flags.Visit(func(f *flag.Flag) {
+		if !slices.Contains(hostFlags, f.Name) && err == nil {
+			err = fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", f.Name, c.Target.Name)
+		}
+	})
+	if n := len(c.Target.Servers); n > 0 && err == nil {
+		err = cmp.Or(format.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
+			format.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
+	}
+	return err
 }
 
 // validate returns an error that names the first wrong flag and its right form.

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if addr := os.Getenv(siegeVariable); addr != "" {
 		if err := besiegeOnOrder(addr, os.Stdin, os.Stdout); err != nil {
@@ -40,6 +40,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == storeWord {
+		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[5:], "")))
+		os.Exit(1)
+	}
+	if len(os.Args) > 1 && os.Args[1] == hostWord {
+		os.Exit(Program(storeRow).Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

@@ -7,20 +7,27 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/node"
 	"kvlab/kvs/service"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
-// log logs an interval in the labs' form. Under a launcher only the window's seconds have
-// that form, because the labs' report-tput.py takes the median of all such lines.
+// log logs an interval.
 func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
-	if i.Phase == metrics.Window || !s.node.Controlled() {
-		fmt.Fprint(s.node, i.Lines())
-	} else if i.Counts.Ops() > 0 {
-		s.node.Logf("%s: %s operations per second", i.Phase, format.Count(i.OpsPerS()))
-	}
+	logInterval(s.node, i)
 	return nil
+}
+
+// logInterval logs an interval in the labs' form. Under a launcher only the window's
+// seconds have that form, because the labs' report-tput.py takes the median of all such
+// lines.
+func logInterval(n *node.Node, i metrics.Interval) {
+	if i.Phase == metrics.Window || !n.Controlled() {
+		fmt.Fprint(n, i.Lines())
+	} else if i.Counts.Ops() > 0 {
+		n.Logf("%s: %s operations per second", i.Phase, format.Count(i.OpsPerS()))
+	}
 }
 
 // summarize reports the totals, after the last connection has ended.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
@@ -14,13 +15,18 @@ import (
 	"kvlab/metrics"
 )
 
-// Program is kvsserver.
-var Program = node.Program{
-	Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
-	Parse: func(args []string) (*node.Flags, node.Work, error) {
-		c, flags, err := parse(args)
-		return flags, c.run, err
-	},
+// Program returns kvsserver, which hosts the stores of some drivers.
+func Program(foreign ...driver.Row) node.Program {
+	return node.Program{
+		Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
+		Parse: func(args []string) (*node.Flags, node.Work, error) {
+			c, flags, err := parse(args, foreign...)
+			if !c.Target.Own() {
+				return flags, c.host, err
+			}
+			return flags, c.run, err
+		},
+	}
 }
 
 // server is the running process.
@@ -92,7 +98,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
 func (s *server) serve(ctx context.Context, l *listener) error {
-	err := s.reporter.Run(ctx, s.obey, l.run, s.mark,
+	err := s.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, s.node, s.enter) }, l.run, s.mark,
 		func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
 		func(ctx context.Context) error {
 			<-ctx.Done()
@@ -108,18 +114,18 @@ func (s *server) serve(ctx context.Context, l *listener) error {
 }
 
 // obey executes the launcher's commands until stop.
-func (s *server) obey(ctx context.Context) error {
+func obey(ctx context.Context, n *node.Node, enter func(metrics.Phase) error) error {
 	for {
-		c, err := s.node.Next(ctx)
+		c, err := n.Next(ctx)
 		switch {
-		case err != nil && !s.node.Controlled():
+		case err != nil && !n.Controlled():
 			return nil // interrupted, without a launcher: the normal end
 		case err != nil:
 			return err
 		case c.Do == node.Stop:
 			return nil
 		case c.Do == node.Phase:
-			if err := s.enter(c.Phase); err != nil {
+			if err := enter(c.Phase); err != nil {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}
 		default:

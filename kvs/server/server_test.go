@@ -29,6 +29,11 @@ type led struct {
 
 func lead(t *testing.T, args ...string) *led {
 	t.Helper()
+	return leadProgram(t, Program(), args...)
+}
+
+func leadProgram(t *testing.T, program node.Program, args ...string) *led {
+	t.Helper()
 	stdin, commands := io.Pipe()
 	output, stdout := io.Pipe()
 	s := &led{commands: json.NewEncoder(commands), stdin: commands, events: make(chan node.Event, 1000), exited: make(chan int, 1)}
@@ -43,7 +48,7 @@ func lead(t *testing.T, args ...string) *led {
 		}
 	}()
 	go func() {
-		status := Program.Main([]string{"-control"}, stdin, stdout, &s.stderr)
+		status := program.Main([]string{"-control"}, stdin, stdout, &s.stderr)
 		stdin.Close()
 		stdout.Close()
 		s.exited <- status

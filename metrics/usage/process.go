@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// process is the state of this process.
+// process is the state of the sampled process.
 type process struct {
 	now        metrics.ProcessUsage // without what is a difference of two states
 	cpu        time.Duration
@@ -22,8 +22,11 @@ type process struct {
 }
 
 // process reads the state of this process without stopping the world, which
-// runtime.ReadMemStats would do.
+// runtime.ReadMemStats would do; or of the one that fs follows.
 func (fs procFS) process() (p process, err error) {
+	if fs.other != nil {
+		return fs.other.state()
+	}
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return p, fmt.Errorf("getrusage: %w", err)

@@ -12,8 +12,9 @@ import (
 // garbled is an error that names it. gopsutil's readers return zeros instead.
 type procFS struct {
 	procfs.FS
-	self procfs.Proc
-	dir  string
+	self  procfs.Proc
+	dir   string
+	other *foreign // the process to sample in place of this one; nil for none
 }
 
 // hostProc reads the directory that HOST_PROC names, else /proc: the same rule as

@@ -8,4 +8,4 @@ import (
 	"kvlab/kvs/client"
 )
 
-func main() { os.Exit(client.Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(client.Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

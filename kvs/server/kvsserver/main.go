@@ -7,4 +7,4 @@ import (
 	"kvlab/kvs/server"
 )
 
-func main() { os.Exit(server.Program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(server.Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

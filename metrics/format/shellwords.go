@@ -1,14 +1,14 @@
-package cluster
+package format
 
 import (
 	"errors"
 	"strings"
 )
 
-// splitWords splits the text of --server-args or --client-args into arguments by the
+// SplitWords splits a command line into words by the
 // quoting rules of a POSIX shell (Shell Command Language, 2.2), without variables, globs
 // or command substitution. No shell runs, so quoted text reaches the node unchanged.
-func splitWords(text string) ([]string, error) {
+func SplitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	open := false // a word has begun, though it may still be empty

@@ -1,12 +1,10 @@
-package cluster
+package format
 
 import (
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
-
-	"kvlab/metrics/format"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -30,9 +28,9 @@ func TestSplitWords(t *testing.T) {
 		{"größe=ä", []string{"größe=ä"}},
 	}
 	for _, test := range tests {
-		got, err := splitWords(test.text)
+		got, err := SplitWords(test.text)
 		if err != nil || !slices.Equal(got, test.want) {
-			t.Errorf("splitWords(%q) = %q, %v; want %q", test.text, got, err, test.want)
+			t.Errorf("SplitWords(%q) = %q, %v; want %q", test.text, got, err, test.want)
 		}
 	}
 }
@@ -41,8 +39,8 @@ func TestSplitWordsUnbalanced(t *testing.T) {
 	for text, want := range map[string]string{
 		`'a`: "unbalanced '", `a "b`: `unbalanced "`, `"a\"`: `unbalanced "`, `a\`: "backslash at the end",
 	} {
-		if got, err := splitWords(text); err == nil || err.Error() != want {
-			t.Errorf("splitWords(%q) = %q, %v; want error %q", text, got, err, want)
+		if got, err := SplitWords(text); err == nil || err.Error() != want {
+			t.Errorf("SplitWords(%q) = %q, %v; want error %q", text, got, err, want)
 		}
 	}
 }
@@ -53,7 +51,7 @@ func FuzzSplitWords(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		words, err := splitWords(text)
+		words, err := SplitWords(text)
 		// Expansions, comments, operators and ends of lines mean more to a shell.
 		if err != nil || strings.ContainsAny(text, "$`#;&|<>()*?[]~{}!=\x00\r\n") || strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
 			return
@@ -68,16 +66,16 @@ func FuzzSplitWords(f *testing.F) {
 			want = nil
 		}
 		if !slices.Equal(words, want) {
-			t.Errorf("splitWords(%q) = %q, sh says %q", text, words, want)
+			t.Errorf("SplitWords(%q) = %q, sh says %q", text, words, want)
 		}
 	})
 }
 
 func TestQuoteWord(t *testing.T) {
 	for _, word := range []string{"", "a", "-x=1", "a b", "it's", "$HOME", "a\nb", `"`, "*"} {
-		got, err := splitWords(format.QuoteWord(word))
+		got, err := SplitWords(QuoteWord(word))
 		if err != nil || len(got) != 1 || got[0] != word {
-			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, format.QuoteWord(word), got, err)
+			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, QuoteWord(word), got, err)
 		}
 	}
 }

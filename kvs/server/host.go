@@ -1,0 +1,314 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"kvlab/kvs/driver"
+	"kvlab/kvs/node"
+	"kvlab/kvs/target"
+	"kvlab/metrics"
+	"kvlab/metrics/usage"
+)
+
+// host stands for one server of a foreign store: it starts and ends its program, unless
+// it runs already, and reports what the store counts itself.
+type host struct {
+	config   config
+	node     *node.Node
+	reporter *node.Reporter
+	child    *child // nil of a store that runs already
+	address  string // of the store
+	driver   driver.Driver
+	index    int            // the driver's number of the server
+	counter  driver.Counter // nil of a store that does not count
+
+	mu      sync.Mutex
+	witness metrics.StoreWitness // guarded by mu
+}
+
+const (
+	readyWithin   = 30 * time.Second // for a store's program to answer
+	askWithin     = 2 * time.Second  // for one answer
+	betweenTrials = 20 * time.Millisecond
+)
+
+// host is the Work of a foreign store's host.
+func (config config) host(ctx context.Context, n *node.Node, _ string) (err error) {
+	h := &host{config: config, node: n}
+	if err := h.start(); err != nil {
+		return err
+	}
+	if h.child != nil {
+		defer func() { err = errors.Join(err, h.child.stop()) }()
+	}
+	if err := h.open(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.driver.Close()) }()
+	if err := h.awaitStore(ctx); err != nil {
+		return err
+	}
+	if h.reporter, err = node.NewReporter(n, h.counts, h.log); err != nil {
+		return err
+	}
+	if err := h.observe(); err != nil {
+		return err
+	}
+	if _, err := n.ReportConfig(h.capabilities()); err != nil {
+		return err
+	}
+	n.Logf("%s answers on %s", config.Target.Name, h.address)
+	if err := n.Send(node.Event{Event: node.Ready, Addr: h.address}); err != nil {
+		return err
+	}
+	return h.serve(ctx)
+}
+
+// start starts the store's program, if the target has one.
+func (h *host) start() error {
+	t := h.config.Target
+	if len(t.Servers) > 0 {
+		h.address = t.Servers[h.config.Server]
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var p target.Places
+	if p, err = places(h.config.Listen); err != nil {
+		return err
+	}
+	h.address = net.JoinHostPort(p.Host, p.Port)
+	if p.Dir, err = os.MkdirTemp("", "kvlab-store-"); err != nil {
+		return err
+	}
+	words, err := t.Find(filepath.Dir(program)).Command(p)
+	if err == nil {
+		h.child, err = startChild(p.Dir, words, h.node.Logf)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(p.Dir))
+	}
+	return nil
+}
+
+// places returns where a store's program listens. Port 0 is any free one. The second port
+// is free, too, or that after 10000 others.
+func places(listen string) (p target.Places, err error) {
+	var port string
+	if p.Host, port, err = net.SplitHostPort(listen); err != nil {
+		return p, err
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return p, err
+	}
+	ports := []int{number, number + 10000}
+	for i := range ports {
+		if number != 0 {
+			break
+		}
+		socket, err := net.Listen("tcp", net.JoinHostPort(p.Host, "0"))
+		if err != nil {
+			return p, err
+		}
+		defer socket.Close() // after the other port is chosen
+		ports[i] = socket.Addr().(*net.TCPAddr).Port
+	}
+	p.Port, p.Second = strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
+	return p, nil
+}
+
+// open opens the driver.
+func (h *host) open() (err error) {
+	o := driver.DefaultOptions()
+	o.Transport, o.Settings, o.Node = h.config.store.Name, h.config.Target.Settings, h.config.Node
+	o.Foreign, o.CallTimeout = []driver.Row{h.config.store}, askWithin
+	if o.Hosts, h.index = h.config.Target.Servers, h.config.Server; h.child != nil {
+		o.Hosts, h.index = []string{h.address}, 0
+	}
+	if h.driver, err = driver.Open(o, driver.Use{Router: h.config.store.Router}); err == nil {
+		h.counter, _ = h.driver.(driver.Counter)
+	}
+	return err
+}
+
+// awaitStore waits until the store answers, and takes the first counts.
+func (h *host) awaitStore(ctx context.Context) error {
+	deadline := time.NewTimer(readyWithin)
+	defer deadline.Stop()
+	if h.child == nil {
+		deadline.Reset(askWithin)
+	}
+	var ended chan struct{}
+	if h.child != nil {
+		ended = h.child.ended
+	}
+	for {
+		counts, err := h.ask(ctx)
+		if err == nil {
+			h.witness.Before, h.witness.After = counts, counts
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ended:
+			return h.child.fault()
+		case <-deadline.C:
+			said := ""
+			if h.child != nil {
+				said = h.child.log.end()
+			}
+			return fmt.Errorf("%s does not answer on %s: %w%s", h.config.Target.Name, h.address, err, said)
+		case <-time.After(betweenTrials):
+		}
+	}
+}
+
+// ask reads the store's counts, or only connects to one that does not count.
+func (h *host) ask(ctx context.Context) (counts metrics.StoreCounts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	if h.counter != nil {
+		return h.counter.Counts(ctx, h.index)
+	}
+	conn, _, err := h.driver.Dial(ctx, h.index, 0)
+	if err == nil {
+		err = conn.Close()
+	}
+	return counts, err
+}
+
+// observe makes the reporter sample the store's process, and the interface that holds its
+// address, or that leads to it.
+func (h *host) observe() error {
+	pid := 0
+	if h.child != nil {
+		pid = h.child.cmd.Process.Pid
+	}
+	if err := h.reporter.Follow(pid); err != nil {
+		return cmp.Or(h.ended(), err)
+	}
+	resolved, err := net.ResolveTCPAddr("tcp", h.address)
+	if err != nil {
+		return err
+	}
+	holders, err := usage.Holders(resolved.AddrPort().Addr().Unmap())
+	if err == nil && len(holders) == 1 {
+		h.reporter.SetInterface(holders[0])
+		return nil
+	}
+	_, err = h.reporter.SetPeer(h.address)
+	return err
+}
+
+// ended returns how the store's program ended; nil if it runs.
+func (h *host) ended() error {
+	if h.child != nil {
+		select {
+		case <-h.child.ended:
+			return h.child.fault()
+		default:
+		}
+	}
+	return nil
+}
+
+// capabilities say what the store is, and what it can witness.
+func (h *host) capabilities() metrics.Capabilities {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := metrics.Capabilities{
+		Engine: h.config.Target.Name, Store: true, Driver: h.config.store.Name, Counts: metrics.CountsNone,
+		Version: h.witness.Before.Version, Settings: h.witness.Before.Settings,
+	}
+	if h.counter != nil {
+		c.Counts = metrics.CountsExact
+	}
+	return c
+}
+
+// counts asks the store for its counts, and returns what it has executed since it was
+// ready.
+func (h *host) counts() metrics.Counts {
+	if h.counter == nil {
+		return metrics.Counts{}
+	}
+	now, err := h.ask(context.Background())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := &h.witness
+	switch {
+	case w.Fault != "": // the last good reading stays
+	case err != nil:
+		w.Fault = fmt.Sprintf("the store does not tell its counts: %v", err)
+	default:
+		if w.Fault = now.Since(w.After); w.Fault == "" {
+			w.After = now
+		}
+	}
+	return w.Executed()
+}
+
+// serve runs until a stop command, or without a launcher until an interrupt, and reports.
+func (h *host) serve(ctx context.Context) error {
+	if !h.node.Controlled() {
+		if err := h.reporter.Enter(metrics.Window); err != nil {
+			return err
+		}
+	}
+	watch := func(ctx context.Context) error {
+		if h.child == nil {
+			return nil
+		}
+		if err := h.child.watch(ctx); err != nil {
+			return node.PeerError{Node: h.config.Node, Err: err, Lost: true}
+		}
+		return nil
+	}
+	if err := h.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, h.node, h.reporter.Enter) }, watch); err != nil {
+		return err
+	}
+	if h.node.Controlled() && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return h.summarize()
+}
+
+// summarize reports the totals, after the last client has ended.
+func (h *host) summarize() error {
+	last := h.reporter.Cut
+	if !h.node.Controlled() {
+		last = func() error { return h.reporter.Enter(metrics.Done) }
+	}
+	if err := last(); err != nil {
+		return err
+	}
+	summary := h.reporter.Window()
+	summary.Total = h.counts()
+	if h.counter != nil {
+		h.mu.Lock()
+		witness := h.witness
+		h.mu.Unlock()
+		summary.Store = &witness
+		h.node.Logf("%s executed %d operations by its own counters: %s", h.config.Target.Name, summary.Total.Ops(), summary.Total.KindText())
+	}
+	return h.node.Report(metrics.Record{Summary: &summary})
+}
+
+// log logs an interval as a server of kvlab's own does.
+func (h *host) log(i metrics.Interval, _ metrics.Usage) error {
+	logInterval(h.node, i)
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package target names what is measured: kvlab's own store, or a foreign one that runs
+// somewhere, or that the run builds and starts.
+package target
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kvlab/metrics/format"
+)
+
+// Target is what is measured. The zero Target is kvlab's own store. It is a flag.Value,
+// of -target. The comments name the keys of a target file.
+type Target struct {
+	Name     string            `toml:"name" json:"name,omitempty"`         // name: in reports; by default the driver's
+	Driver   string            `toml:"driver" json:"driver,omitempty"`     // driver: speaks to the store; "" is kvlab's own
+	Preset   string            `toml:"preset" json:"preset,omitempty"`     // preset: short for settings.preset
+	Settings map[string]string `toml:"settings" json:"settings,omitempty"` // settings: of the driver
+	Servers  []string          `toml:"servers" json:"servers,omitempty"`   // servers: host:port of each server of a store that runs
+	Run      string            `toml:"run" json:"run,omitempty"`           // run: the command that starts a server, with placeholders
+	Build    string            `toml:"build" json:"build,omitempty"`       // build: the command that builds {bin}
+	Dir      string            `toml:"dir" json:"dir,omitempty"`           // dir: the folder in which build runs; relative to the target file's
+	Bin      string            `toml:"-" json:"bin,omitempty"`             // the built program: a path, or a name in the folder of the node's own program
+
+	text string // as String returns it; "" for an inline form
+}
+
+// Usage is the help of -target.
+var Usage = "what is measured: `own` (kvlab's own store), " + strings.Join(Shipped(), ", ") + "; a store that runs, by a URL such as redis://host:port,host2:port?password=...; or a target file, which says how a store is built and started, such as team-7.toml"
+
+// own is the name of kvlab's own store.
+const own = "own"
+
+// Own reports whether the target is kvlab's own store.
+func (t Target) Own() bool { return t.Driver == "" }
+
+// String returns a text that Set reads: a name, a URL, or the inline form of a file.
+func (t Target) String() string {
+	switch {
+	case t.Own():
+		return own
+	case t.text != "":
+		return t.text
+	}
+	text, _ := json.Marshal(t) // strings alone: no error is possible
+	return string(text)
+}
+
+// Set reads "own", the name of a shipped target, a URL, the path of a target file, or
+// the inline form that String returns. Its errors name the first mistake and the right
+// form; those of a file, its line.
+func (t *Target) Set(text string) (err error) {
+	var read Target
+	switch {
+	case text == own:
+	case strings.HasPrefix(text, "{"):
+		err = read.readInline(text)
+	case strings.Contains(text, "://"):
+		read.text = text
+		err = read.readURL(text)
+	case strings.HasSuffix(text, ".toml"):
+		err = read.readFile(text)
+	default:
+		read.text = text
+		err = read.readShipped(text)
+	}
+	if err == nil {
+		*t = read
+	}
+	return err
+}
+
+// settle completes what was read, and returns an error that names the first mistake.
+func (t *Target) settle() error {
+	if t.Preset != "" {
+		if _, ok := t.Settings["preset"]; ok {
+			return errors.New("preset and settings.preset: want one of them")
+		}
+		t.Settings = maps.Clone(t.Settings)
+		if t.Settings == nil {
+			t.Settings = make(map[string]string)
+		}
+		t.Settings["preset"], t.Preset = t.Preset, ""
+	}
+	switch {
+	case t.Driver == "":
+		return errors.New(`driver: want the driver that speaks to the store, as in driver = "redis"`)
+	case (t.Run == "") == (len(t.Servers) == 0):
+		return errors.New("want either run, the command that starts a server, or servers, the addresses of those that run")
+	case t.Build != "" && !strings.Contains(t.Run, "{bin}"):
+		return errors.New("build: want {bin}, the program that it builds, in run")
+	case t.Build == "" && t.Bin == "" && strings.Contains(t.Run, "{bin}"):
+		return errors.New("run: {bin} is what build builds: want build, or another program")
+	}
+	for _, command := range []string{t.Build, t.Run} {
+		if _, err := words(command, nil); err != nil {
+			return err
+		}
+	}
+	for _, address := range t.Servers {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || host == "" || port == "" {
+			return fmt.Errorf("server %q: want host:port", address)
+		}
+	}
+	t.Name = cmp.Or(t.Name, t.Driver)
+	return nil
+}
+
+// Places are what stands for the placeholders of the command run.
+type Places struct {
+	Host, Port string // where the server listens
+	Second     string // {port2}: a second port, for servers that listen on two
+	Dir        string // a fresh folder, in which the command runs
+}
+
+// Command returns the words of the command that starts a server. No shell reads them.
+func (t Target) Command(p Places) ([]string, error) {
+	if t.Build != "" && t.Bin == "" {
+		return nil, fmt.Errorf("-target %s: its program is not built: run-cluster.sh builds it", t.Name)
+	}
+	return words(t.Run, map[string]string{"host": p.Host, "port": p.Port, "port2": p.Second, "dir": p.Dir, "bin": t.Bin})
+}
+
+// BuildCommand returns the words of the command that builds the program to a path.
+func (t Target) BuildCommand(bin string) ([]string, error) {
+	return words(t.Build, map[string]string{"bin": bin})
+}
+
+// Built returns the target with its program at a path, or with a name beside the node's
+// own program.
+func (t Target) Built(bin string) Target {
+	t.Bin, t.Build, t.Dir, t.text = bin, "", "", ""
+	return t
+}
+
+// Find sets the path of a program that has only a name.
+func (t Target) Find(folder string) Target {
+	if t.Bin != "" && !filepath.IsAbs(t.Bin) {
+		t.Bin = filepath.Join(folder, t.Bin)
+	}
+	return t
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z]+[0-9]?\}`)
+
+var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{bin}"}
+
+// words splits a command and replaces its placeholders. Without values it only checks it.
+func words(command string, values map[string]string) ([]string, error) {
+	for _, name := range placeholder.FindAllString(command, -1) {
+		if !slices.Contains(placeholders, name) {
+			return nil, fmt.Errorf("%s in %q: want one of %s%s", name, command, strings.Join(placeholders, ", "), format.DidYouMean(name, "", placeholders))
+		}
+	}
+	words, err := format.SplitWords(command)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", command, err)
+	}
+	for i, word := range words {
+		words[i] = placeholder.ReplaceAllStringFunc(word, func(name string) string { return values[name[1:len(name)-1]] })
+	}
+	return words, nil
+}

@@ -1,0 +1,99 @@
+package target
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestURL(t *testing.T) {
+	var got Target
+	if err := got.Set("redis://user:p%40ss@a:1,[::1]:2?preset=base&io=4"); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"username": "user", "password": "p@ss", "preset": "base", "io": "4"}
+	if got.Driver != "redis" || !slices.Equal(got.Servers, []string{"a:1", "[::1]:2"}) || !maps.Equal(got.Settings, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A file has the same target as its inline form, which needs no file, and the form of a
+// built program names it.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "team-7.toml")
+	text := "name = \"team-7\"; driver = \"lab\"\npreset = \"clawcodes\"\nbuild = \"go build -o {bin} ./kvs/server\"\ndir = \"../team 7\"\nrun = \"{bin} -port {port} -name 'a b'\"\n"
+	text = strings.ReplaceAll(text, "; ", "\n")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var file, inline Target
+	if err := file.Set(path); err != nil {
+		t.Fatal(err)
+	}
+	if file.Settings["preset"] != "clawcodes" || file.Dir != filepath.Join(filepath.Dir(dir), "team 7") {
+		t.Errorf("%+v", file)
+	}
+	if _, err := file.Command(Places{}); err == nil {
+		t.Error("a program that is not built starts")
+	}
+	if words, err := file.BuildCommand("/x/y z"); err != nil || !slices.Equal(words, []string{"go", "build", "-o", "/x/y z", "./kvs/server"}) {
+		t.Errorf("build %q, %v", words, err)
+	}
+	if err := inline.Set(file.Built("team").String()); err != nil || inline.Dir != "" || inline.Build != "" {
+		t.Fatalf("%+v: %v", inline, err)
+	}
+	words, err := inline.Find("/bin").Command(Places{Host: "h", Port: "12"})
+	if want := []string{"/bin/team", "-port", "12", "-name", "a b"}; err != nil || !slices.Equal(words, want) {
+		t.Errorf("%q, %v, want %q", words, err, want)
+	}
+	if inline.String() != file.Built("team").String() {
+		t.Errorf("%s", inline)
+	}
+}
+
+func TestShipped(t *testing.T) {
+	for _, name := range Shipped() {
+		var got Target
+		if err := got.Set(name); err != nil || got.Name != name || got.String() != name {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	var got Target
+	if err := got.Set("own"); err != nil || !got.Own() || got.String() != "own" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "x.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, test := range []struct{ text, want string }{
+		{"memcache", "did you mean memcached?"},
+		{"redis://h:1?a=1&a=2", "a is given twice"},
+		{"redis://", `server "": want host:port`},
+		{`{"driver":"x","rnu":"y"}`, `unknown field "rnu"`},
+		{write("driver = \"x\"\nrun = \"y\"\nbiuld = \"z\"\n"), "x.toml:3: unknown key biuld; did you mean build?"},
+		{write("driver = \"x\"\nrun = y\n"), "x.toml:2: "},
+		{write("driver = \"x\"\n"), "want either run"},
+		{write("run = \"x\"\n"), "driver: want"},
+		{write("driver = \"x\"\nrun = \"{bin}\"\n"), "{bin} is what build builds"},
+		{write("driver = \"x\"\nrun = \"y\"\nbuild = \"make\"\n"), "build: want {bin}"},
+		{write("driver = \"x\"\nrun = \"y {hots}\"\n"), "{hots} in \"y {hots}\": want one of {host}, {port}, {port2}, {dir}, {bin}; did you mean {host}?"},
+		{write("driver = \"x\"\nrun = \"y 'z\"\n"), "unbalanced '"},
+		{filepath.Join(t.TempDir(), "none.toml"), "no such file"},
+	} {
+		var got Target
+		if err := got.Set(test.text); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", test.text, err, test.want)
+		}
+	}
+}

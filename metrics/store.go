@@ -1,0 +1,55 @@
+package metrics
+
+// Counting says how strong the comparison of what clients verified with what servers
+// executed is.
+type Counting string
+
+// The strengths of the comparison.
+const (
+	CountsExact   Counting = "exact"   // equal, for every server and kind
+	CountsBounded Counting = "bounded" // between what was acknowledged and what was sent, as connections broke
+	CountsNone    Counting = "none"    // the store counts nothing
+)
+
+// StoreWitness is what a foreign store's server counted itself, from the moment when it was
+// ready until the last client had ended.
+type StoreWitness struct {
+	Before StoreCounts `json:"before"`
+	After  StoreCounts `json:"after"`
+	Fault  string      `json:"fault,omitempty"` // why the difference does not say what was executed: a restart, a counter that was set back, no answer
+}
+
+// Executed are the operations between the two readings.
+func (w *StoreWitness) Executed() Counts { return w.After.Counts.Sub(w.Before.Counts) }
+
+// StoreCounts are what a foreign store's server counts itself, since its start.
+type StoreCounts struct {
+	Counts   Counts            `json:"counts"`             // the operations that it executed without an error; no calls
+	Records  uint64            `json:"records"`            // the keys that it holds
+	Instance string            `json:"instance"`           // differs after a restart
+	Others   uint64            `json:"others,omitzero"`    // commands that are neither operations of these kinds nor the driver's own questions
+	Fixed    map[string]uint64 `json:"fixed,omitempty"`    // counters that no valid run moves, such as evictions, by the store's name
+	Version  string            `json:"version,omitempty"`  // of the store's program
+	Settings map[string]string `json:"settings,omitempty"` // of the store that a fair comparison shows, such as its durability
+}
+
+// Since returns in words why c is no later reading of the counters of before: another
+// instance, or a counter that went backwards; "" if it is one.
+func (c StoreCounts) Since(before StoreCounts) string {
+	if c.Instance != before.Instance {
+		return "the store was restarted: its counters began again"
+	}
+	now, then := c.Counts.ByKind(), before.Counts.ByKind()
+	for k, name := range KindNames {
+		if now[k] < then[k] {
+			return "the store's counter of " + name + "s was reset"
+		}
+	}
+	switch {
+	case c.Others < before.Others:
+		return "the store's counter of commands was reset"
+	case c.Counts.Hits < before.Counts.Hits || c.Counts.Misses < before.Counts.Misses:
+		return "the store's counters of hits and misses were reset"
+	}
+	return ""
+}
