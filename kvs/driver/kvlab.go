@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/rpc"
 	"sync"
+	"syscall"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/service"
@@ -78,6 +80,9 @@ func (n *network) retried(calls int, cause error) {
 
 func (n *network) Close() error { return nil }
 
+// restartTimeout is how long Explain waits for a server that is being restarted.
+const restartTimeout = 500 * time.Millisecond
+
 // Explain finds out whether the server was restarted, if the connection of the call
 // broke. Only a new connection shows it.
 func (n *network) Explain(ctx context.Context, server int, err error) error {
@@ -85,11 +90,24 @@ func (n *network) Explain(ctx context.Context, server int, err error) error {
 	if n.options.Retry || errors.As(err, &answered) || errors.Is(err, wire.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
 		return nil
 	}
-	return Restarted(ctx, func(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
+	defer cancel()
+	for {
 		client, _, err := n.dial(ctx, server, 0)
-		if err == nil {
+		var restarted *wire.RestartedError
+		switch {
+		case err == nil:
 			_ = client.Close() // it is not needed
+			return nil
+		case errors.As(err, &restarted):
+			return restarted
+		case !errors.Is(err, syscall.ECONNREFUSED):
+			return nil
 		}
-		return err
-	})
+		select {
+		case <-time.After(restartTimeout / 20):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }

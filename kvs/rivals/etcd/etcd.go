@@ -1,0 +1,92 @@
+// Package etcd is the driver of etcd, by gRPC and etcd's own messages, but without etcd's
+// client, which waits for servers and sends requests again. Each server is an etcd cluster
+// of its own, and kvlab's router spreads the keys over them.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+	"kvlab/metrics"
+)
+
+// Row is the driver of etcd 3.4 and later. It has no settings.
+var Row = driver.Row{Name: "etcd", Check: check, Open: open}
+
+func check(o driver.Options, u driver.Use) error {
+	for _, setting := range slices.Sorted(maps.Keys(o.Settings)) {
+		return fmt.Errorf("%s: etcd's driver has no settings: want etcd://host:port", setting)
+	}
+	for flag, given := range map[string]bool{"-retry": o.Retry, "-dedup": o.Dedup, "-crc": o.CRC, "-codec": o.Codec != driver.DefaultOptions().Codec, "-tls": o.TLS != nil} {
+		if given {
+			return fmt.Errorf("%s: it is of kvlab's own servers: want -transport tcp with it, or -transport etcd without it", flag)
+		}
+	}
+	if slices.ContainsFunc(u.Kinds, kvs.Kind.Scans) {
+		return errors.New("-transport etcd has no scan: want a workload without scans, or -transport tcp")
+	}
+	return nil
+}
+
+// client is a driver.Driver and a driver.Counter.
+type client struct {
+	options driver.Options
+	depth   int // of a connection's queue of calls
+	http    http.Client
+}
+
+func open(o driver.Options, u driver.Use) (driver.Driver, error) {
+	return &client{options: o, depth: u.CallsUnderWay, http: http.Client{Timeout: o.CallTimeout}}, nil
+}
+
+// Dial makes a gRPC connection, which is not made again when it breaks.
+func (d *client) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
+	host := d.options.Hosts[server]
+	var dialed atomic.Bool
+	once := func(ctx context.Context, addr string) (net.Conn, error) {
+		if dialed.Swap(true) {
+			return nil, errBroken
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	}
+	etcd, err := grpc.NewClient("passthrough:///"+host, grpc.WithContextDialer(once), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, driver.Server{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.options.CallTimeout)
+	defer cancel()
+	list, err := pb.NewClusterClient(etcd).MemberList(ctx, &pb.MemberListRequest{})
+	if n := len(list.GetMembers()); n > 1 && len(d.options.Hosts) > 1 {
+		err = fmt.Errorf("-hosts: it is a member of a cluster of %d, which is one server: want one of its members alone", n)
+	}
+	if err != nil {
+		return nil, driver.Server{}, errors.Join(fmt.Errorf("etcd at %s: %w", host, err), etcd.Close())
+	}
+	return newConn(etcd, d.options.CallTimeout, d.depth), driver.Server{Name: host}, nil
+}
+
+// Explain knows no better reason: a restart is seen in the counts.
+func (d *client) Explain(context.Context, int, error) error { return nil }
+
+func (d *client) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }
+
+func (d *client) Close() error {
+	d.http.CloseIdleConnections()
+	return nil
+}
+
+var errBroken = errors.New("the connection broke")

@@ -1,0 +1,11 @@
+// Command kvsclient is kvs/client's program with the rivals' drivers.
+package main
+
+import (
+	"os"
+
+	"kvlab/kvs/client"
+	"kvlab/kvs/rivals/etcd"
+)
+
+func main() { os.Exit(client.Program(etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

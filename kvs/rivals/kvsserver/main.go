@@ -1,0 +1,11 @@
+// Command kvsserver is kvs/server's program with the rivals' drivers.
+package main
+
+import (
+	"os"
+
+	"kvlab/kvs/rivals/etcd"
+	"kvlab/kvs/server"
+)
+
+func main() { os.Exit(server.Program(etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
