@@ -56,7 +56,7 @@ func manyGets() []op {
 // comeAndGo stores and deletes far more keys than there are at a time, and some of them
 // again.
 func comeAndGo() (ops []op) {
-	for i := range 3000 {
+	for i := range 600 {
 		ops = append(ops, insert(fmt.Sprint(i), fmt.Sprint("value ", i)))
 		if i >= 10 {
 			ops = append(ops, remove(fmt.Sprint(i-10)), get(fmt.Sprint(i-10)), get(fmt.Sprint(i-9)))
