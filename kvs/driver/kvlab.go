@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/rpc"
 	"sync"
-	"syscall"
-	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/service"
@@ -80,9 +78,6 @@ func (n *network) retried(calls int, cause error) {
 
 func (n *network) Close() error { return nil }
 
-// restartTimeout is how long Explain waits for a server that is being restarted.
-const restartTimeout = 500 * time.Millisecond
-
 // Explain finds out whether the server was restarted, if the connection of the call
 // broke. Only a new connection shows it.
 func (n *network) Explain(ctx context.Context, server int, err error) error {
@@ -90,24 +85,11 @@ func (n *network) Explain(ctx context.Context, server int, err error) error {
 	if n.options.Retry || errors.As(err, &answered) || errors.Is(err, wire.ErrUnsent) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
-	defer cancel()
-	for {
+	return Restarted(ctx, func(ctx context.Context) error {
 		client, _, err := n.dial(ctx, server, 0)
-		var restarted *wire.RestartedError
-		switch {
-		case err == nil:
+		if err == nil {
 			_ = client.Close() // it is not needed
-			return nil
-		case errors.As(err, &restarted):
-			return restarted
-		case !errors.Is(err, syscall.ECONNREFUSED):
-			return nil
 		}
-		select {
-		case <-time.After(restartTimeout / 20):
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		return err
+	})
 }

@@ -26,6 +26,7 @@ var routers = []row{
 	{"fnv", "spreads the keys evenly, by their FNV-1a hash", newFNV},
 	{"seed", "spreads the keys as the labs do, by another hash", newSeed},
 	{"balanced", "spreads the operations evenly", newBalanced},
+	{Slots, "spreads the keys as Redis Cluster does", newSlots},
 }
 
 // Names are the routers' names, the default first.

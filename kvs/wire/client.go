@@ -27,7 +27,7 @@ type Client struct {
 func newClient(codec rpc.ClientCodec, timeout time.Duration, conn clientConn) *Client {
 	c := &clientCodec{ClientCodec: codec}
 	if timeout > 0 {
-		go watchdog(&c.sent, &c.answered, timeout, conn.closed(), conn.closeFor)
+		go Watch(&c.sent, &c.answered, timeout, conn.closed(), conn.closeFor)
 	}
 	return &Client{rpc: rpc.NewClientWithCodec(c), codec: c}
 }

@@ -46,7 +46,7 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 	}
 	s.conn, s.options.KnownInstance = conn, server.Instance
 	if o.CallTimeout > 0 {
-		go watchdog(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), s.cancel)
+		go Watch(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), s.cancel)
 	}
 	return s, server, nil
 }
@@ -198,7 +198,7 @@ func (s *session) connect(ctx context.Context) (*sessionConn, Hello, error) {
 	}
 	top := s.options.layers(s.ctx, conn)
 	if half := s.options.CallTimeout / 2; half > 0 {
-		go watchdog(&s.pending.sent, &s.pending.answered, half, top.closed(), top.closeFor)
+		go Watch(&s.pending.sent, &s.pending.answered, half, top.closed(), top.closeFor)
 	}
 	return &sessionConn{&binaryClient{newBinaryConn(top, s.options.CRC)}, top}, server, nil
 }

@@ -121,7 +121,7 @@ func TestSessionEnds(t *testing.T) {
 			if !found {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
-			poll(t, "the session's goroutines are left", func() bool { return !runs("wire.watchdog", "wire.(*sessionConn).watch", "rpc.(*Client).input") })
+			poll(t, "the session's goroutines are left", func() bool { return !runs("wire.Watch", "wire.(*sessionConn).watch", "rpc.(*Client).input") })
 		})
 	}
 }

@@ -29,10 +29,10 @@ const (
 	longTick = 100 * time.Millisecond
 )
 
-// watchdog compares the numbers of sent and answered calls once a tick. It calls closeFor
+// Watch compares the numbers of sent and answered calls once a tick. It calls closeFor
 // and returns when a call has waited for timeout, and returns when closed is closed. It
 // counts ticks, not time: a stopped process gets one tick for all that it missed.
-func watchdog(sent, answered *atomic.Uint64, timeout time.Duration, closed <-chan struct{}, closeFor func(error)) {
+func Watch(sent, answered *atomic.Uint64, timeout time.Duration, closed <-chan struct{}, closeFor func(error)) {
 	tick := min(longTick, max(timeout/ticks, time.Millisecond))
 	before := make([]uint64, (timeout+tick-1)/tick) // sent, at each tick of the last timeout
 	ticker := time.NewTicker(tick)

@@ -56,7 +56,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 					t.Errorf("errors %v after %v, want one that wraps ErrTimeout and says the time", errs, proxy.Struck())
 				}
 				poll(t, "the client's goroutines are left", func() bool {
-					return !runs("wire.watchdog", "rpc.(*Client).input", "wire.(*groupWriter).run")
+					return !runs("wire.Watch", "rpc.(*Client).input", "wire.(*groupWriter).run")
 				})
 			})
 		}

@@ -1,0 +1,127 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+)
+
+// receive reads replies until the connection ends, and then fails the pending calls.
+func (c *Conn) receive() {
+	c.end(c.read())
+	c.mu.Lock()
+	calls, err := c.pending, c.err
+	c.pending = nil
+	c.mu.Unlock()
+	for _, call := range calls {
+		call.State.(chan error) <- err
+	}
+}
+
+// read reads replies until the connection ends. Its buffer grows for a long one.
+func (c *Conn) read() error {
+	in, r := make([]byte, Chunk), receiver{conn: c}
+	kept := 0
+	for {
+		n, err := c.socket.Read(in[kept:])
+		if err != nil {
+			return fmt.Errorf("the connection broke: %w", err)
+		}
+		at, err := r.take(in[:kept+n])
+		if err != nil {
+			return err
+		}
+		if kept += n - at; kept == len(in) {
+			in = append(in, make([]byte, len(in))...)
+		} else if at > 0 {
+			copy(in, in[at:at+kept])
+		}
+	}
+}
+
+// receiver is the call whose replies are being read.
+type receiver struct {
+	conn    *Conn
+	call    *kvs.Call // nil between two calls
+	cursor  kvs.Ops   // behind ops
+	ops     [block]kvs.Op
+	waiting []kvs.Op // those of ops that have no reply yet; empty between two calls
+	refused error    // the call's first *driver.OpError
+}
+
+// take takes the replies that buf holds, and returns their size.
+func (r *receiver) take(buf []byte) (at int, err error) {
+	for at < len(buf) {
+		if r.call == nil {
+			if err := r.begin(); err != nil {
+				return at, fmt.Errorf("%w: %.40q", err, buf[at:])
+			}
+		}
+		size, n, err := r.conn.codec.Parse(buf[at:], r.waiting, r.call.Reply)
+		at, r.waiting = at+size, r.waiting[n:]
+		switch {
+		case err != nil && !r.refuses(err):
+			return at, err
+		case len(r.waiting) == 0:
+			if err := r.decode(); err != nil {
+				return at, err
+			}
+		case size == 0:
+			return at, nil
+		}
+	}
+	return at, nil
+}
+
+// begin begins with the first pending call.
+func (r *receiver) begin() error {
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	if len(r.conn.pending) == 0 {
+		return fmt.Errorf("%w reply: it answers no request", kvs.ErrMalformed)
+	}
+	r.call, r.refused = r.conn.pending[0], nil
+	r.call.Reply.Reset()
+	r.cursor = r.call.Batch.Ops()
+	return r.more()
+}
+
+// more decodes the call's next operations.
+func (r *receiver) more() error {
+	n, err := r.cursor.Next(r.ops[:])
+	r.waiting = r.ops[:n]
+	return err
+}
+
+// decode decodes the call's next operations. After the last it ends the call.
+func (r *receiver) decode() error {
+	if err := r.more(); err != nil || len(r.waiting) > 0 {
+		return err
+	}
+	err := r.refused
+	if err == nil && r.call.Reply.Excess {
+		err = fmt.Errorf("the values of a call exceed %d bytes: want a smaller -batch", kvs.MaxBody)
+	}
+	r.conn.mu.Lock()
+	r.conn.pending = slices.Delete(r.conn.pending, 0, 1)
+	r.conn.mu.Unlock()
+	r.conn.answered.Add(1)
+	r.call.State.(chan error) <- err
+	r.call = nil
+	return nil
+}
+
+// refuses reports whether an error refuses one operation, and keeps a call's first.
+func (r *receiver) refuses(err error) bool {
+	var refused *driver.OpError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	if r.refused == nil {
+		r.refused = err
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"kvlab/kvs/resp"
+)
+
+// controlTimeout is how long a connection and its first commands may take, and each later
+// command of a control connection.
+const controlTimeout = 5 * time.Second
+
+// The limits of a reply to a command of a control connection.
+const (
+	maxText     = 1 << 20
+	maxElements = 1 << 16
+	maxDepth    = 4 // of arrays in arrays
+)
+
+// node is a reply: a value and, of an array, its elements.
+type node struct {
+	resp.Value
+	elements []node
+}
+
+// control is a connection that carries one command at a time.
+type control struct {
+	socket net.Conn
+	in     []byte // read and not parsed
+}
+
+// dial connects to a server, and authenticates if the settings have a password.
+func dial(ctx context.Context, addr string, settings map[string]string) (*control, error) {
+	dialer := net.Dialer{Timeout: controlTimeout}
+	socket, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err // it names the address
+	}
+	c := &control{socket: socket}
+	words := []string{"AUTH"}
+	if user := settings["user"]; user != "" {
+		words = append(words, user)
+	}
+	if password := settings["password"]; password != "" {
+		if _, err := c.do(append(words, password)...); err != nil {
+			socket.Close()
+			return nil, fmt.Errorf("server %s: %w", addr, err)
+		}
+	}
+	return c, nil
+}
+
+// do sends a command and returns its reply. An error reply is an error.
+func (c *control) do(words ...string) (node, error) {
+	c.socket.SetDeadline(time.Now().Add(controlTimeout))
+	defer c.socket.SetDeadline(time.Time{})
+	_, err := c.socket.Write(resp.AppendCommand(nil, words...))
+	var reply node
+	if err == nil {
+		elements := maxElements
+		reply, err = c.read(maxDepth, &elements)
+	}
+	if err == nil && reply.Type == resp.Error {
+		err = errors.New(string(reply.Text))
+	}
+	if err != nil {
+		return node{}, fmt.Errorf("%s: %w", words[0], err)
+	}
+	return reply, nil
+}
+
+// read reads a reply, of arrays of at most some depth and elements.
+func (c *control) read(depth int, elements *int) (node, error) {
+	v, size, err := resp.Parse(c.in, maxText)
+	for ; size == 0; v, size, err = resp.Parse(c.in, maxText) {
+		if err != nil {
+			return node{}, err
+		}
+		var more [4096]byte
+		n, err := c.socket.Read(more[:])
+		c.in = append(c.in, more[:n]...)
+		switch {
+		case n > 0:
+		case err == io.EOF:
+			return node{}, io.ErrUnexpectedEOF
+		case err != nil:
+			return node{}, err
+		}
+	}
+	c.in = c.in[size:]
+	reply := node{Value: v}
+	if v.Type != resp.Array || v.N <= 0 {
+		return reply, nil
+	}
+	if *elements -= int(min(v.N, maxElements+1)); *elements < 0 || depth == 0 {
+		return node{}, fmt.Errorf("%w: an array of more than %d elements or %d levels", resp.ErrProtocol, maxElements, maxDepth)
+	}
+	for range v.N {
+		element, err := c.read(depth-1, elements)
+		if err != nil {
+			return node{}, err
+		}
+		reply.elements = append(reply.elements, element)
+	}
+	return reply, nil
+}

@@ -1,0 +1,145 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kvlab/kvs/resp"
+	"kvlab/kvs/route"
+	"kvlab/metrics"
+)
+
+// counter is a control connection over which a server's counters are read.
+type counter struct {
+	*control
+	settings map[string]string
+}
+
+// settings are those of a Redis that a fair comparison shows.
+var settings = []string{"save", "appendonly", "appendfsync", "io-threads", "maxmemory", "maxmemory-policy"}
+
+// sections are those of INFO that are read: one reply shows them at one moment.
+var sections = []string{"INFO", "server", "clients", "memory", "persistence", "stats", "replication", "commandstats", "errorstats", "keyspace", "cluster"}
+
+// own are the commands of operations and of the driver's questions, by their names in
+// commandstats.
+var own = []string{"get", "set", "del", "auth", "info", "config|get", "cluster|slots", "cluster|myid"}
+
+// Counts returns what a server's INFO counts. Puts are all SETs: those with GET, which are
+// ReadModifyWrites, are not counted apart. Hits and Misses are of Gets and
+// ReadModifyWrites, and not of Deletes.
+func (r *redis) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
+	r.counting.Lock()
+	defer r.counting.Unlock()
+	c := r.counters[server]
+	if c == nil {
+		var err error
+		if c, err = r.count(ctx, server); err != nil {
+			return metrics.StoreCounts{}, err
+		}
+		r.counters[server] = c
+	}
+	counts, err := c.counts(r.cluster)
+	if err != nil {
+		c.socket.Close()
+		r.counters[server] = nil
+		return counts, fmt.Errorf("server %s: %w", r.options.Hosts[server], err)
+	}
+	return counts, nil
+}
+
+// count connects a counter, and reads the settings, which a managed Redis may hide.
+func (r *redis) count(ctx context.Context, server int) (*counter, error) {
+	control, err := dial(ctx, r.options.Hosts[server], r.options.Settings)
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{control: control, settings: make(map[string]string)}
+	if reply, err := control.do(append([]string{"CONFIG", "GET"}, settings...)...); err == nil {
+		for pair := range slices.Chunk(reply.elements, 2) {
+			c.settings[string(pair[0].Text)] = strconv.Quote(string(pair[len(pair)-1].Text))
+		}
+	}
+	return c, nil
+}
+
+func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
+	reply, err := c.do(sections...)
+	if err != nil {
+		return metrics.StoreCounts{}, err
+	}
+	info := parseInfo(reply.Text)
+	if info["run_id"] == "" {
+		return metrics.StoreCounts{}, fmt.Errorf("%w: INFO has no run_id", resp.ErrProtocol)
+	}
+	s := metrics.StoreCounts{
+		Counts: metrics.Counts{
+			Gets: info.executed("get"), Puts: info.executed("set"), Deletes: info.executed("del"),
+			Hits: info.number("keyspace_hits"), Misses: info.number("keyspace_misses"),
+		},
+		Records:  field(info["db0"], "keys"),
+		Instance: info["run_id"],
+		Version:  "redis " + info["redis_version"],
+		Settings: maps.Clone(c.settings),
+		Fixed:    map[string]uint64{"role is " + info["role"]: 1},
+	}
+	if version := info["valkey_version"]; version != "" {
+		s.Version = "valkey " + version
+	}
+	s.Settings["connected_slaves"] = info["connected_slaves"]
+	for _, name := range []string{"evicted_keys", "expired_keys", "total_error_replies"} {
+		s.Fixed[name] = info.number(name)
+	}
+	for name, stats := range info {
+		if command, ok := strings.CutPrefix(name, "cmdstat_"); ok && !slices.Contains(own, command) {
+			s.Others += field(stats, "calls")
+		}
+	}
+	if cluster {
+		slots, err := ownSlots(c.control)
+		if err != nil {
+			return s, err
+		}
+		s.Fixed["hash of the slots"] = route.Hash([]byte(fmt.Sprint(slots)))
+	}
+	return s, nil
+}
+
+// info are the lines of a reply to INFO, by name.
+type info map[string]string
+
+func parseInfo(text []byte) info {
+	lines := make(info)
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			lines[name] = value
+		}
+	}
+	return lines
+}
+
+func (i info) number(name string) uint64 {
+	n, _ := strconv.ParseUint(i[name], 10, 64) // 0 where a release has no such line
+	return n
+}
+
+// executed returns how often a command was executed without an error.
+func (i info) executed(command string) uint64 {
+	stats := i["cmdstat_"+command]
+	return field(stats, "calls") - field(stats, "failed_calls")
+}
+
+// field returns a number of a line such as "keys=2,expires=0"; 0 if it has none of the name.
+func field(line, name string) uint64 {
+	for pair := range strings.SplitSeq(line, ",") {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			n, _ := strconv.ParseUint(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
