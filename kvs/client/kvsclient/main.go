@@ -6,6 +6,9 @@ import (
 	"os"
 
 	"kvlab/kvs/client"
+	"kvlab/kvs/driver/redis"
 )
 
-func main() { os.Exit(client.Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(client.Program(redis.Row, redis.ClusterRow).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

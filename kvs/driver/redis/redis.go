@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
 	"kvlab/kvs/resp"
+	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -23,7 +24,7 @@ import (
 // of one Redis Cluster, in the order of their slots.
 var (
 	Row        = driver.Row{Name: "redis", Check: check, Open: open}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots}
 )
 
 func check(o driver.Options, u driver.Use) error {

@@ -4,7 +4,10 @@ package main
 import (
 	"os"
 
+	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/server"
 )
 
-func main() { os.Exit(server.Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(server.Program(redis.Row, redis.ClusterRow).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
