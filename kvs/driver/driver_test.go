@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/rpc"
 	"strings"
@@ -63,6 +64,18 @@ func TestDrivers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewMutex()) },
 				kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
+		})
+	}
+}
+
+func TestCuts(t *testing.T) {
+	for _, retry := range []bool{false, true} {
+		t.Run(fmt.Sprintf("retry %t", retry), func(t *testing.T) {
+			drivertest.Cuts(t, serve(t, engine.NewMutex()), func(t *testing.T, addr string) driver.Driver {
+				o := driver.DefaultOptions()
+				o.Hosts, o.Retry = []string{addr}, retry
+				return opened(t, o, driver.Use{CallsUnderWay: 2})
+			}, kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 func Run(t *testing.T, open func(*testing.T) driver.Driver, kinds ...kvs.Kind) {
 	for name, test := range map[string]func(*testing.T, driver.Driver){
 		"RoundTrip": func(t *testing.T, d driver.Driver) { roundTrip(t, d, kinds) },
-		"Order":     order, "Lanes": lanes, "Close": closeUnderWay,
+		"Order":     order, "Large": large, "Lanes": lanes, "Close": closeUnderWay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
@@ -80,36 +80,55 @@ func Do(conn driver.Conn, ops ...kvs.Op) ([]kvs.Result, error) {
 	return c.results(conn)
 }
 
-// roundTrip compares the results of random operations with those of a map.
+// model is a slow store: the value of each key.
+type model map[string][]byte
+
+// result executes an operation and returns its result.
+func (m model) result(op kvs.Op) (r kvs.Result) {
+	key := string(op.Key)
+	old, found := m[key]
+	switch {
+	case op.Kind == kvs.Delete:
+		r.Read = !found
+		delete(m, key)
+	case op.Kind.Reads():
+		r = kvs.Result{Read: true, Found: found, Value: old}
+	}
+	if op.Kind.Writes() {
+		m[key] = op.Value
+	}
+	return r
+}
+
+// compare executes operations and returns an error if the results are not the model's.
+func (m model) compare(ops []kvs.Op, results []kvs.Result) error {
+	for i, op := range ops {
+		if got, want := results[i], m.result(op); got.Read != want.Read || got.Found != want.Found || !bytes.Equal(got.Value, want.Value) {
+			return fmt.Errorf("operation %d, a %s of %s: %.60v; want %.60v", i, op.Kind, op.Key, got, want)
+		}
+	}
+	return nil
+}
+
+// of returns the operations of some kinds.
+func of(ops []kvs.Op, kinds []kvs.Kind) []kvs.Op {
+	return slices.DeleteFunc(ops, func(op kvs.Op) bool { return !slices.Contains(kinds, op.Kind) })
+}
+
+// roundTrip compares the results of random operations with those of a model.
 func roundTrip(t *testing.T, d driver.Driver, kinds []kvs.Kind) {
-	conn, random := Dial(t, d, 0), kvstest.NewRandom(t)
-	model := make(map[string]kvs.Result)
+	conn, random, m := Dial(t, d, 0), kvstest.NewRandom(t), model{}
 	for range 50 {
-		ops := slices.DeleteFunc(kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan), func(op kvs.Op) bool { return !slices.Contains(kinds, op.Kind) })
+		ops := of(kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan), kinds)
 		for i := range ops {
 			ops[i].Key = fmt.Appendf(nil, "key%d", random.IntN(100))
 		}
 		results, err := Do(conn, ops...)
+		if err == nil {
+			err = m.compare(ops, results)
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		for i, op := range ops {
-			want := model[string(op.Key)]
-			switch {
-			case op.Kind == kvs.Delete:
-				want = kvs.Result{Read: !want.Found}
-				delete(model, string(op.Key))
-			case op.Kind.Reads():
-				want.Read = true
-			default:
-				want = kvs.Result{}
-			}
-			if got := results[i]; got.Read != want.Read || got.Found != want.Found || !bytes.Equal(got.Value, want.Value) {
-				t.Fatalf("operation %d, a %s of %s: %.60v; want %.60v", i, op.Kind, op.Key, got, want)
-			}
-			if op.Kind.Writes() {
-				model[string(op.Key)] = kvs.Result{Found: true, Value: op.Value}
-			}
 		}
 	}
 }
@@ -127,6 +146,24 @@ func order(t *testing.T, d driver.Driver) {
 		if results, err := c.results(conn); err != nil || !bytes.Equal(results[1].Value, []byte{byte(i)}) {
 			t.Errorf("call %d read %v, %v; want what it wrote", i, results, err)
 		}
+	}
+}
+
+// large sends a call that fits into no buffer on the way, and whose replies do not either:
+// they must be read while it is written.
+func large(t *testing.T, d driver.Driver) {
+	conn, random, m := Dial(t, d, 0), kvstest.NewRandom(t), model{}
+	var ops []kvs.Op
+	for i := range 4000 {
+		key := fmt.Appendf(nil, "key%d", i%100)
+		ops = append(ops, kvs.Op{Kind: kvs.Put, Key: key, Value: kvstest.RandomBytes(random, 4096)}, kvs.Op{Kind: kvs.Get, Key: key})
+	}
+	results, err := Do(conn, ops...)
+	if err == nil {
+		err = m.compare(ops, results)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

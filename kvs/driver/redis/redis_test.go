@@ -47,7 +47,12 @@ func TestDriver(t *testing.T) {
 	}, kinds...)
 }
 
-// What is Redis's alone is refused in one line that names the flag or setting.
+func TestCuts(t *testing.T) {
+	server := redistest.Start(t)
+	drivertest.Cuts(t, server.Addr, func(t *testing.T, addr string) driver.Driver { return open(t, options(redis.Row, addr)) }, kinds...)
+}
+
+// What is kvlab's alone is refused in one line that names the flag or setting.
 func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*driver.Options, *driver.Use){
 		"-retry":                       func(o *driver.Options, _ *driver.Use) { o.Retry = true },

@@ -1,0 +1,158 @@
+package drivertest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+	"kvlab/kvs/wire/faultproxy"
+)
+
+// Cuts ends the connection of a short exchange after each of its bytes, in either
+// direction, in order and by a reset. Each time every call has its right results or an
+// error, and the server has applied the acknowledged operations and perhaps some of the
+// later ones, in order. The server at addr executes operations of the kinds, Get and Put
+// among them; open returns a driver of a server at an address.
+func Cuts(t *testing.T, addr string, open func(t *testing.T, addr string) driver.Driver, kinds ...kvs.Kind) {
+	var next atomic.Pointer[faultproxy.Fault] // of the next connection
+	proxy := faultproxy.Start(t, addr, func(int) []faultproxy.Fault {
+		if f := next.Swap(nil); f != nil {
+			return []faultproxy.Fault{*f}
+		}
+		return nil
+	})
+	direct := Dial(t, open(t, addr), 0)
+	exchanges, struck := 0, 0
+	for _, cut := range []faultproxy.Fault{
+		{Kind: faultproxy.Truncate, Way: faultproxy.ToServer}, {Kind: faultproxy.Truncate, Way: faultproxy.ToClient},
+		{Kind: faultproxy.Cut, Way: faultproxy.ToServer}, {Kind: faultproxy.Cut, Way: faultproxy.ToClient},
+	} {
+		for ; ; cut.At++ {
+			next.Store(&cut)
+			e := newExchange(fmt.Sprintf("cut%d", exchanges), kinds)
+			e.run(t, open(t, proxy.Addr()))
+			if err := e.settle(direct); err != nil {
+				t.Fatalf("%v: %v", cut, err)
+			}
+			exchanges++
+			if n := len(proxy.Struck()); n == struck {
+				break // the exchange is shorter
+			}
+			struck++
+		}
+	}
+	if struck < 400 {
+		t.Errorf("%d connections were cut, want each byte of the exchanges", struck)
+	}
+}
+
+// exchange is two calls, of which the second is sent before the first is answered.
+type exchange struct {
+	keys         [3][]byte
+	calls        [2][]kvs.Op
+	acknowledged int // operations
+	wrong        error
+}
+
+func newExchange(prefix string, kinds []kvs.Kind) *exchange {
+	e := &exchange{}
+	for i := range e.keys {
+		e.keys[i] = fmt.Appendf(nil, "%s-%d", prefix, i)
+	}
+	a, b, c := e.keys[0], e.keys[1], e.keys[2]
+	e.calls = [2][]kvs.Op{
+		of([]kvs.Op{
+			{Kind: kvs.Put, Key: a, Value: []byte("1")}, {Kind: kvs.Get, Key: a}, {Kind: kvs.ReadModifyWrite, Key: a, Value: []byte("22")},
+			{Kind: kvs.Insert, Key: b, Value: []byte("333")}, {Kind: kvs.Get, Key: c},
+		}, kinds),
+		of([]kvs.Op{
+			{Kind: kvs.Get, Key: a}, {Kind: kvs.Get, Key: b}, {Kind: kvs.Delete, Key: a}, {Kind: kvs.Put, Key: b, Value: []byte("4")},
+			{Kind: kvs.ReadModifyWrite, Key: c, Value: []byte("5")}, {Kind: kvs.Put, Key: c, Value: []byte("66")}, {Kind: kvs.Get, Key: a},
+		}, kinds),
+	}
+	return e
+}
+
+// run makes the exchange. Nothing in it may take forever.
+func (e *exchange) run(t *testing.T, d driver.Driver) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.wrong = e.converse(t, d)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("a call on a connection that was cut does not end")
+	}
+}
+
+// converse returns an error if a call succeeds with a wrong result.
+func (e *exchange) converse(t *testing.T, d driver.Driver) error {
+	defer d.Close()
+	conn, _, err := d.Dial(t.Context(), 0, 0)
+	if err != nil {
+		return nil // the cut was in the handshake
+	}
+	defer conn.Close()
+	var calls [2]*call
+	for i, ops := range e.calls {
+		calls[i] = newCall(ops...)
+		conn.Send(&calls[i].Call)
+	}
+	var failed error
+	m := model{}
+	for i, c := range calls {
+		results, err := c.results(conn)
+		switch {
+		case err != nil:
+			failed = err
+			continue
+		case failed != nil:
+			return fmt.Errorf("call %d succeeds after one that failed: %v", i, failed)
+		}
+		if err := m.compare(e.calls[i], results); err != nil {
+			return fmt.Errorf("call %d: %v", i, err)
+		}
+		e.acknowledged += len(e.calls[i])
+	}
+	return nil
+}
+
+// settle waits until what the server has applied is a prefix of the operations that has all
+// that were acknowledged. The server may have received some that it has not yet executed.
+func (e *exchange) settle(direct driver.Conn) error {
+	if e.wrong != nil {
+		return e.wrong
+	}
+	sent := slices.Concat(e.calls[0], e.calls[1])
+	var results []kvs.Result
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		var err error
+		if results, err = Do(direct, kvs.Op{Kind: kvs.Get, Key: e.keys[0]}, kvs.Op{Kind: kvs.Get, Key: e.keys[1]}, kvs.Op{Kind: kvs.Get, Key: e.keys[2]}); err != nil {
+			return err
+		}
+		stored, applied := model{}, model{}
+		for i, r := range results {
+			if r.Found {
+				stored[string(e.keys[i])] = r.Value
+			}
+		}
+		for n := 0; ; n++ {
+			if n >= e.acknowledged && maps.EqualFunc(applied, stored, bytes.Equal) {
+				return nil
+			}
+			if n == len(sent) {
+				break
+			}
+			applied.result(sent[n])
+		}
+	}
+	return fmt.Errorf("the server has %v, after %d of %d operations were acknowledged", results, e.acknowledged, len(sent))
+}
