@@ -99,6 +99,9 @@ func (v *FlagValues) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// RivalValue is the key of what a program lacks and that of kvs/rivals has. It is no flag.
+const RivalValue = "kvs/rivals"
+
 // Is reports whether a flag is set.
 func (v FlagValues) Is(flag string) bool { return v[flag] == "true" }
 

@@ -81,7 +81,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 		c.Hosts = strings.Split(hosts, ",")
 		given := map[string]bool{}
 		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-		if err := c.aim(given, foreign); err != nil {
+		if err := c.aim(flags, given, foreign); err != nil {
 			return err
 		}
 		if !given["batch"] {
@@ -97,13 +97,16 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 
 // aim sets what follows from a foreign target: the driver, its settings, and without
 // -hosts the servers.
-func (c *config) aim(given map[string]bool, foreign []driver.Row) error {
+func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.Row) error {
 	if c.Target.Own() {
 		return nil
 	}
 	row, err := format.Find("-target: driver", c.Target.Driver, foreign)
 	if err != nil {
 		return err
+	}
+	if row.Rival {
+		flags.Rival = "-target: driver " + row.Name
 	}
 	for _, name := range []string{"transport", "engine"} {
 		if given[name] {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"reflect"
@@ -252,5 +253,21 @@ func TestRenamedFlags(t *testing.T) {
 	}
 	if values["dedup"] != "true" || values["linearizable"] != "true" {
 		t.Errorf("the values are %v", values)
+	}
+}
+
+// A plain program says what only kvs/rivals' has, and does not run.
+func TestRival(t *testing.T) {
+	program := Program(driver.Rival("etcd"))
+	var stdout, stderr strings.Builder
+	if status := program.Main([]string{"-settings", "-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d, %s", status, &stderr)
+	}
+	var values metrics.FlagValues
+	if err := json.Unmarshal([]byte(stdout.String()), &values); err != nil || !strings.Contains(values[metrics.RivalValue], "etcd") {
+		t.Errorf("settings %v, %v; want what the program lacks", values, err)
+	}
+	if status := program.Main([]string{"-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 2 || !strings.Contains(stderr.String(), "only kvs/rivals' kvsclient has it") {
+		t.Errorf("status %d, %q", status, &stderr)
 	}
 }

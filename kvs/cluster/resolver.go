@@ -96,6 +96,9 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
+	if rival := at.settings[metrics.Client][metrics.RivalValue]; rival != "" && err == nil {
+		err = r.buildRivals(ctx, &at, rival, from)
+	}
 	if grade := at.cfg.Grade; err == nil && grade != nil {
 		if err = grade.Check(at.settings[metrics.Client]); err != nil {
 			err = fmt.Errorf("--grade: %w", err)
@@ -117,4 +120,16 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	at.server = commit
 	at.programs = plan.Programs{metrics.Server: built[metrics.Server], metrics.Client: r.launcher.Programs[metrics.Client]}
 	return cmp.Or(at.programs.Led(ctx), at.programs.SpeakAlike(ctx))
+}
+
+// buildRivals gives a configuration the programs of kvs/rivals, which have what its own
+// lack.
+func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival string, from metrics.Source) (err error) {
+	if from.Kind != "" {
+		return fmt.Errorf("%s: kvs/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
+	}
+	if at.programs, err = remote.Rivals(ctx, r.launcher.Root); err == nil {
+		at.settings, err = at.programs.Check(ctx, at.plan)
+	}
+	return err
 }

@@ -121,6 +121,12 @@ type Row struct {
 	Open  func(Options, Use) (Driver, error)
 
 	Router string // decides which server owns a key; "": -router does
+	Rival  bool   // only the programs of kvs/rivals have it: a plain one does not open it
+}
+
+// Rival is the row of a plain program for a driver of kvs/rivals.
+func Rival(name string) Row {
+	return Row{Name: name, Check: func(Options, Use) error { return nil }, Rival: true}
 }
 
 // Label returns the name, which says enough.

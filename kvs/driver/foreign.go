@@ -32,7 +32,7 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
 		if !slices.Contains(settings, name) {
 			return fmt.Errorf("setting %s: -transport %s has none of this name%s; want %s",
-				name, o.Transport, format.DidYouMean(name, "", settings), strings.Join(settings, ", "))
+				name, o.Transport, format.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
 		}
 	}
 	return nil

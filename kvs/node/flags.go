@@ -23,6 +23,10 @@ type Flags struct {
 	cpuProfile  string        // -cpuprofile: for go tool pprof
 	trace       string        // -trace: for go tool trace
 
+	// Rival is what the arguments ask for and only the programs of kvs/rivals have; "" is
+	// nothing. A check of Parse sets it.
+	Rival string
+
 	class metrics.FlagClass // of the flags that are defined now
 	of    map[string]metrics.FlagClass
 	main  []string
@@ -122,6 +126,9 @@ func (f *Flags) Classes() *metrics.FlagClasses {
 func (f *Flags) Values() map[string]string {
 	values := map[string]string{}
 	f.each(func(g *flag.Flag) { values[g.Name] = g.Value.String() })
+	if f.Rival != "" {
+		values[metrics.RivalValue] = f.Rival
+	}
 	return values
 }
 

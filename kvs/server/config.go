@@ -101,6 +101,9 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	if c.store, err = format.Find("-target: driver", c.Target.Driver, foreign); err != nil {
 		return err
 	}
+	if c.store.Rival {
+		flags.Rival = "-target: driver " + c.store.Name
+	}
 	flags.Visit(func(f *flag.Flag) {
 		if !slices.Contains(hostFlags, f.Name) && err == nil {
 			err = fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", f.Name, c.Target.Name)

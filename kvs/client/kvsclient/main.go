@@ -6,9 +6,10 @@ import (
 	"os"
 
 	"kvlab/kvs/client"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/redis"
 )
 
 func main() {
-	os.Exit(client.Program(redis.Row, redis.ClusterRow).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -48,13 +48,24 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	}
 	bin := filepath.Join(dir, "bin")
 	if err == nil {
-		err = buildNodes(ctx, source, bin)
+		err = buildNodes(ctx, source, bin, "./kvs/server/kvsserver", "./kvs/client/kvsclient")
 	}
 	if err != nil {
 		return "", nil, err
 	}
 	b.ready[commit] = plan.ProgramsIn(bin)
 	return commit, b.ready[commit], os.RemoveAll(source)
+}
+
+// Rivals builds the node programs of kvs/rivals from the checkout at root, where they
+// stay, and returns the paths.
+func Rivals(ctx context.Context, root string) (plan.Programs, error) {
+	bin := filepath.Join(root, "bin", "rivals")
+	args := []string{"./kvsserver", "./kvsclient"}
+	if Commit(ctx, root) == "" { // git refuses to tell it to Go, too
+		args = append([]string{"-buildvcs=false"}, args...)
+	}
+	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
 }
 
 // Remove removes all programs.
@@ -86,11 +97,10 @@ func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// buildNodes builds the node programs of a source tree into bin, with the Go of
+// buildNodes builds the packages of a source tree's module into bin, with the Go of
 // run-cluster.sh, or else of PATH.
-func buildNodes(ctx context.Context, source, bin string) error {
-	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "build", "-trimpath", "-o", bin+"/",
-		"./kvs/server/kvsserver", "./kvs/client/kvsclient")
+func buildNodes(ctx context.Context, source, bin string, packages ...string) error {
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), append([]string{"build", "-trimpath", "-o", bin + "/"}, packages...)...)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"))
 	if _, err := nodes.Output(cmd); err != nil {

@@ -15,8 +15,7 @@ import (
 
 // Counts reads a server's counters from its page for Prometheus. They begin at 0 when it
 // starts. An operation of a txn counts as one of its own, and a read-modify-write as a get
-// and a put. Hits and misses are not counted. The driver sends no Range: those are others',
-// and no gets.
+// and a put. Hits and misses are not counted.
 func (d *client) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
 	url := fmt.Sprintf("http://%s/metrics", d.options.Hosts[server])
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -41,8 +40,9 @@ func (d *client) Counts(ctx context.Context, server int) (metrics.StoreCounts, e
 // fixed are the counters that no valid run moves.
 var fixed = map[string]bool{"etcd_server_proposals_failed_total": true, "etcd_server_leader_changes_seen_total": true}
 
-// own are the methods that the driver calls.
-var own = map[string]bool{"Txn": true, "MemberList": true}
+// known are the methods that the driver calls, and Range, a stranger's read, which counts
+// as a Get.
+var known = map[string]bool{"Txn": true, "MemberList": true, "Range": true}
 
 // readCounts reads the lines "name{label="value",...} number".
 func readCounts(page io.Reader) (metrics.StoreCounts, error) {
@@ -60,7 +60,7 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 		case "etcd_server_has_leader":
 			led = n == 1
 		case "etcd_mvcc_range_total":
-			c.Counts.Gets += n // those of others are subtracted below
+			c.Counts.Gets = n
 			seen++
 		case "etcd_mvcc_put_total":
 			c.Counts.Puts = n
@@ -77,12 +77,8 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 		case "process_start_time_seconds":
 			c.Instance = number
 		case "grpc_server_handled_total":
-			method := label(labels, "grpc_method")
-			if !own[method] {
+			if method := label(labels, "grpc_method"); !known[method] {
 				c.Others += n
-			}
-			if method == "Range" && label(labels, "grpc_code") == "OK" {
-				c.Counts.Gets -= n
 			}
 		default:
 			if fixed[name] {

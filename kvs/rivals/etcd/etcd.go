@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"net/http"
-	"slices"
 	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -27,18 +25,7 @@ import (
 var Row = driver.Row{Name: "etcd", Check: check, Open: open}
 
 func check(o driver.Options, u driver.Use) error {
-	for _, setting := range slices.Sorted(maps.Keys(o.Settings)) {
-		return fmt.Errorf("%s: etcd's driver has no settings: want etcd://host:port", setting)
-	}
-	for flag, given := range map[string]bool{"-retry": o.Retry, "-dedup": o.Dedup, "-crc": o.CRC, "-codec": o.Codec != driver.DefaultOptions().Codec, "-tls": o.TLS != nil} {
-		if given {
-			return fmt.Errorf("%s: it is of kvlab's own servers: want -transport tcp with it, or -transport etcd without it", flag)
-		}
-	}
-	if slices.ContainsFunc(u.Kinds, kvs.Kind.Scans) {
-		return errors.New("-transport etcd has no scan: want a workload without scans, or -transport tcp")
-	}
-	return nil
+	return o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() })
 }
 
 // client is a driver.Driver and a driver.Counter.

@@ -5,7 +5,10 @@ import (
 	"os"
 
 	"kvlab/kvs/client"
+	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/rivals/etcd"
 )
 
-func main() { os.Exit(client.Program(etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

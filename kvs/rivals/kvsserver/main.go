@@ -4,8 +4,11 @@ package main
 import (
 	"os"
 
+	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/rivals/etcd"
 	"kvlab/kvs/server"
 )
 
-func main() { os.Exit(server.Program(etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(server.Program(redis.Row, redis.ClusterRow, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -4,10 +4,11 @@ package main
 import (
 	"os"
 
+	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/server"
 )
 
 func main() {
-	os.Exit(server.Program(redis.Row, redis.ClusterRow).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(redis.Row, redis.ClusterRow, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
