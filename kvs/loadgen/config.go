@@ -66,7 +66,7 @@ func DefaultConfig() Config {
 		Batch:     8192,
 		InFlight:  1,
 		ValueSize: size.Constant(128),
-		Verify:    16,
+		Verify:    32,
 		Arrivals:  workload.Poisson,
 
 		WarmUp: 5 * time.Second,
