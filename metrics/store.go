@@ -1,5 +1,12 @@
 package metrics
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Counting says how strong the comparison of what clients verified with what servers
 // executed is.
 type Counting string
@@ -52,4 +59,31 @@ func (c StoreCounts) Since(before StoreCounts) string {
 		return "the store's counters of hits and misses were reset"
 	}
 	return ""
+}
+
+// Store is what of a foreign store stands in a run's result: runs of different stores are
+// separate classes.
+type Store struct {
+	Name        string            `json:"name"`                      // the target's
+	Driver      string            `json:"driver"`                    // its name
+	Version     string            `json:"version,omitempty"`         // of the first server
+	Settings    map[string]string `json:"settings,omitempty"`        // likewise
+	Connections int               `json:"connections"`               // of each client to each server
+	Missing     []string          `json:"checks_not_made,omitempty"` // for which the store has no witness, in words
+}
+
+// Class names the store, its version and its settings: "redis 7.0.15 (save \"\")".
+func (s *Store) Class() string {
+	text := cmp.Or(s.Version, s.Name)
+	if s.Name != s.Driver && s.Version != "" {
+		text = s.Name + ": " + text
+	}
+	var settings []string
+	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+		settings = append(settings, name+" "+s.Settings[name])
+	}
+	if len(settings) > 0 {
+		text += " (" + strings.Join(settings, ", ") + ")"
+	}
+	return text
 }

@@ -92,7 +92,11 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 		}
 		return c.Validate()
 	})
-	return c, flags, err
+	parsed := c
+	if !c.Target.Own() {
+		c.Engine, c.Codec = "", "" // records show no setting of kvlab's own servers
+	}
+	return parsed, flags, err
 }
 
 // aim sets what follows from a foreign target: the driver, its settings, and without

@@ -109,6 +109,7 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 			err = fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", f.Name, c.Target.Name)
 		}
 	})
+	c.Engine = ""
 	if n := len(c.Target.Servers); n > 0 && err == nil {
 		err = cmp.Or(format.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
 			format.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
@@ -118,7 +119,10 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 
 // validate returns an error that names the first wrong flag and its right form.
 func (c config) validate() error {
-	_, engineErr := engine.Find(c.Engine)
+	var engineErr error
+	if c.Target.Own() {
+		_, engineErr = engine.Find(c.Engine)
+	}
 	_, faultErr := engine.ParseFault(c.Inject)
 	_, memoryErr := c.MaxMemory.bytes(0)
 	if err := cmp.Or(engineErr, faultErr, memoryErr,

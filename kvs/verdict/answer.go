@@ -138,7 +138,7 @@ func checkedOf(run metrics.Run) string {
 	if run.Check != nil {
 		verified += run.Check.Ops
 	}
-	parts := []string{"client and server counts equal"}
+	parts := []string{countsOf(run)}
 	if run.Skew != nil && run.Skew.TopShare == 0 {
 		parts = append(parts, "not the shares of keys and servers, which are not fixed")
 	}
@@ -160,7 +160,24 @@ func checkedOf(run metrics.Run) string {
 	if run.Nodes != nil && run.Nodes[0].Soak != nil {
 		parts = append(parts, fmt.Sprintf("no process grew in %.0f s", run.Nodes[0].Soak.LengthS))
 	}
+	if run.Store != nil {
+		parts = append(parts, "not "+strings.Join(run.Store.Missing, " and "))
+	}
+	if run.StrangerReads > 0 {
+		parts = append(parts, fmt.Sprintf("%s reads of strangers not counted", format.Count(float64(run.StrangerReads))))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// countsOf says how strongly the counts of both sides were compared.
+func countsOf(run metrics.Run) string {
+	switch run.Counting {
+	case metrics.CountsNone:
+		return "counts none, as the store has no counters"
+	case metrics.CountsBounded:
+		return "counts bounded, as connections broke"
+	}
+	return "counts exact, client and server"
 }
 
 // limitOf is what limits a run, in short, and how much more the harness could do.

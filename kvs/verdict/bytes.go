@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"math"
 
 	"kvlab/metrics"
@@ -39,7 +40,8 @@ func checkBytes(run *judged) {
 		}
 	}
 	for _, node := range run.Servers() {
-		for _, v := range []metrics.Values{node.Summary.Seen.Before, node.Summary.Seen.Values} {
+		seen := cmp.Or(node.Summary.Seen, &metrics.Seen{})
+		for _, v := range []metrics.Values{seen.Before, seen.Values} {
 			if v.Bytes < v.Count*min(each.least, keptOfValue) || v.Bytes > v.Count*min(uint64(sizes.Most), keptOfValue) {
 				run.invalid(node.Name, "%d sampled values that were stored have %d bytes, which values of %s bytes do not have", v.Count, v.Bytes, &law)
 			}

@@ -27,6 +27,7 @@ func Total(run *metrics.Run) {
 			run.Usage[role] = metrics.GroupTable(tables)
 		}
 	}
+	totalStore(run)
 	totalWindow(run)
 	metrics.Refuse(run.Latency, run.Offered.Saturated(run.Ops))
 }
@@ -52,7 +53,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // judge runs the checks in order on what Total filled in. More specific checks come
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
-	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkPairs, checkWorkers, checkScans, checkLoad,
+	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkPairs, checkExecuted, checkWorkers, checkScans, checkLoad,
 		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
 		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
@@ -104,6 +105,10 @@ func checkReports(run *judged) {
 func checkAccounts(run *judged) {
 	for _, node := range run.Nodes {
 		switch s := node.Summary; {
+		case foreign(node):
+			if s.Store == nil && node.Config.Capabilities.Counts != metrics.CountsNone {
+				run.invalid(node.Name, "the store's host does not say what the store counted")
+			}
 		case node.Role == metrics.Server && s.Seen == nil:
 			run.invalid(node.Name, "the server does not say what it saw of its operations")
 		case node.Role == metrics.Client && len(s.Workers) == 0:
@@ -162,6 +167,9 @@ func checkStrangers(run *judged) {
 // checkTotals: a node's counts by peer add up to its total.
 func checkTotals(run *judged) {
 	for _, node := range run.Nodes {
+		if foreign(node) {
+			continue
+		}
 		var total metrics.Counts
 		for _, peer := range node.Summary.Peers {
 			total = total.Add(peer.Counts)
@@ -175,6 +183,9 @@ func checkTotals(run *judged) {
 // checkPairs: between each client and each server, verified equals applied, kind
 // by kind. If they differ the client is named, because its count is the result.
 func checkPairs(run *judged) {
+	if run.Store != nil {
+		return // checkExecuted compares what its servers count of all clients
+	}
 	applied := make(map[[2]string]metrics.Counts) // by client and server
 	for _, node := range run.Servers() {
 		for _, peer := range node.Summary.Peers {

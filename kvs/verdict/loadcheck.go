@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,30 +12,32 @@ import (
 // server holds exactly the keys that were loaded on it and inserted, except deleted ones. A
 // key that was deleted may have been written again.
 func checkLoad(run *judged) {
-	added := make(map[string]metrics.Counts) // by server
+	servers := run.Servers()
+	added := make([]metrics.Counts, len(servers))
 	var load metrics.Counts
 	for _, node := range run.Clients() {
-		for _, peer := range node.Summary.Peers {
+		for i, peer := range node.Summary.Peers[:min(len(servers), len(node.Summary.Peers))] {
 			load = load.Add(peer.Load)
 			peer.Counts.Puts = peer.Load.Puts
-			added[peer.Peer] = added[peer.Peer].Add(peer.Counts)
+			added[i] = added[i].Add(peer.Counts)
 		}
 	}
 	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.Records || load.Hits != e.Records) {
 		run.invalid("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.Records, load.Hits)
 	}
-	for _, node := range run.Servers() {
-		if withoutStore(node) {
+	for i, node := range servers {
+		held, known := held(node)
+		if !known {
 			continue
 		}
-		c, how, deletes := added[node.Name], "loaded", ""
+		c, how, deletes := added[i], "loaded", ""
 		if c.Inserts > 0 {
 			how = "loaded or inserted"
 		}
 		if c.Deletes > 0 {
 			deletes = fmt.Sprintf(", with %d deletes", c.Deletes)
 		}
-		switch held, all := node.Summary.Seen.Records, c.Puts+c.Inserts; {
+		switch all := c.Puts + c.Inserts; {
 		case held > all:
 			run.invalid(node.Name, "%d keys are stored where %d were %s: operations went to servers that do not own their keys (random routing?)", held, all, how)
 		case held+c.Deletes < all:
@@ -59,7 +62,7 @@ const (
 // less work.
 func checkValues(run *judged) {
 	for _, node := range run.Servers() {
-		seen := node.Summary.Seen
+		seen := cmp.Or(node.Summary.Seen, &metrics.Seen{})
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
 			if v.Bytes < enoughValues || v.Bytes <= ownWords*v.Count {
 				continue

@@ -30,6 +30,9 @@ func skewOf(run *judged) *metrics.Skew {
 		}
 	}
 	for i, h := range e.top {
+		if run.Store != nil {
+			break // its servers take no samples
+		}
 		share := metrics.Share{Theory: h.share}
 		if seen := servers[h.server].Summary.Seen; seen != nil {
 			share.Observed = h.observed(seen, s.Servers[h.server].Observed)
@@ -78,6 +81,9 @@ func bernstein(variance, largest, probability float64) float64 {
 // the load, and the number of these.
 func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	done := run.Applied
+	if run.Store != nil {
+		done = run.Total // it need not tell the kinds apart
+	}
 	for _, client := range run.Summaries(metrics.Client) {
 		for _, peer := range client.Peers {
 			done = done.Sub(peer.Load).Sub(peer.Audit)
@@ -120,7 +126,7 @@ func checkKeys(run *judged) {
 	for i, node := range run.Servers() {
 		shares[i] = sum(e.cells[i])
 		floats.Add(of, e.cells[i])
-		if seen := node.Summary.Seen; len(seen.Groups) == n {
+		if seen := node.Summary.Seen; seen != nil && len(seen.Groups) == n {
 			skewed.Add(seen.Groups, e.cells[i], e.variance)
 			for group, ops := range seen.Groups {
 				groups[group] += ops

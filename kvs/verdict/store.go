@@ -1,0 +1,131 @@
+package verdict
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// foreign reports whether the node is the host of a foreign store.
+func foreign(node metrics.RunNode) bool {
+	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Driver != ""
+}
+
+// totalStore fills in what a result says of its store, how strongly the counts of both
+// sides are compared, and how many reads strangers made.
+func totalStore(run *metrics.Run) {
+	run.Counting, run.Store, run.StrangerReads = metrics.CountsExact, nil, 0
+	for i, node := range run.Servers() {
+		s := node.Summary
+		if s != nil && s.Strangers != nil {
+			run.StrangerReads += s.Strangers.Gets + s.Strangers.Scans
+		}
+		if !foreign(node) {
+			continue
+		}
+		can := node.Config.Capabilities
+		if run.Store == nil {
+			run.Store = &metrics.Store{
+				Name: can.Engine, Driver: can.Driver, Version: can.Version, Settings: can.Settings,
+				Connections: cmp.Or(run.Number("connections"), run.Number("workers")),
+				Missing:     []string{"the servers' samples", "their window"},
+			}
+		}
+		if can.Counts == metrics.CountsNone {
+			run.Counting = metrics.CountsNone
+		}
+		if s != nil && s.Store != nil {
+			executed := s.Store.Executed().Gets
+			run.StrangerReads += executed - min(executed, verifiedBy(*run, i).Gets)
+		}
+	}
+	if run.Store != nil && run.Counting == metrics.CountsExact && run.Retries != nil {
+		run.Counting = metrics.CountsBounded
+	}
+}
+
+// verifiedBy returns what all clients verified with a server, by its number. A client
+// knows a foreign server only by its address.
+func verifiedBy(run metrics.Run, server int) (all metrics.Counts) {
+	for _, client := range run.Summaries(metrics.Client) {
+		if server < len(client.Peers) {
+			all = all.Add(client.Peers[server].Counts)
+		}
+	}
+	return all
+}
+
+// checkExecuted: a foreign store's own counters say that each server executed what the
+// clients verified, and what else they did: they tell fewer kinds apart than the clients.
+// A stranger's reads are allowed.
+func checkExecuted(run *judged) {
+	for i, node := range run.Servers() {
+		if !foreign(node) || node.Summary.Store == nil {
+			continue
+		}
+		w, verified := node.Summary.Store, verifiedBy(run.Run, i)
+		if w.Fault != "" {
+			run.invalid(node.Name, "%s", w.Fault)
+		}
+		checkFixed(run, node.Name, w)
+		executed := w.Executed()
+		for _, kind := range []struct {
+			what               string
+			executed, verified uint64
+			others             bool // of strangers are allowed
+		}{
+			{"writes", values(executed), values(verified), false},
+			{"deletes", executed.Deletes, verified.Deletes, false},
+			{"reads", executed.Gets, verified.Gets, true},
+		} {
+			switch {
+			case kind.executed < kind.verified:
+				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it", kind.executed, kind.what, kind.verified)
+			case kind.executed > kind.verified && !kind.others && run.Counting == metrics.CountsExact:
+				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", kind.executed, kind.what, kind.verified)
+			}
+		}
+		if n := w.After.Others - w.Before.Others; n > 0 {
+			run.invalid(node.Name, "the store executed %d commands that no client of the run sends: a stranger's", n)
+		}
+		checkHits(run, node.Name, executed, verified)
+	}
+}
+
+// checkFixed: no counter moved that no valid run moves.
+func checkFixed(run *judged, node string, w *metrics.StoreWitness) {
+	for _, name := range slices.Sorted(maps.Keys(w.Before.Fixed)) {
+		if before, after := w.Before.Fixed[name], w.After.Fixed[name]; before != after {
+			run.invalid(node, "the store's %s went from %d to %d during the run", name, before, after)
+		}
+	}
+}
+
+// checkHits: the store found as many keys as the clients' reads. Stores do not agree on
+// what a delete counts.
+func checkHits(run *judged, node string, executed, verified metrics.Counts) {
+	if verified.Deletes > 0 || executed.Hits+executed.Misses == 0 {
+		return
+	}
+	strangers := executed.Gets - min(executed.Gets, verified.Gets)
+	if executed.Hits < verified.Hits || executed.Hits > verified.Hits+strangers {
+		run.invalid(node, "the store found %d keys and the clients %d", executed.Hits, verified.Hits)
+	}
+}
+
+// held is how many keys of the run a server holds at the end; false where it is not known,
+// as of a foreign store that was not empty before.
+func held(node metrics.RunNode) (keys uint64, known bool) {
+	switch s := node.Summary; {
+	case withoutStore(node):
+		return 0, false
+	case !foreign(node):
+		return s.Seen.Records, true
+	case s.Store == nil || s.Store.Before.Records > 0:
+		return 0, false
+	default:
+		return s.Store.After.Records, true
+	}
+}

@@ -1,0 +1,82 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// foreignRun is goodRun with the hosts of a foreign store, which counts Puts of all kinds
+// of write, and had served 1000 gets before.
+func foreignRun() *judged {
+	run := goodRun()
+	for i := range 2 {
+		s := run.Nodes[i].Summary
+		run.Nodes[i].Config = &metrics.Config{Capabilities: &metrics.Capabilities{Store: true, Engine: "redis", Driver: "redis", Version: "redis 7", Counts: metrics.CountsExact}}
+		before := metrics.StoreCounts{Instance: "x", Counts: metrics.Counts{Gets: 1000, Hits: 900, Misses: 100}, Fixed: map[string]uint64{"evicted_keys": 3}}
+		after := before
+		after.Records = 1
+		c := s.Total
+		after.Counts = before.Counts.Add(metrics.Counts{Gets: c.Gets, Puts: c.Puts + c.ReadModifyWrites, Hits: c.Hits})
+		after.Fixed = map[string]uint64{"evicted_keys": 3}
+		s.Store = &metrics.StoreWitness{Before: before, After: after}
+		s.Total, s.Peers, s.Seen = s.Store.Executed(), nil, nil
+	}
+	for i := range 2 { // a client knows a foreign server by its address
+		for k := range run.Nodes[2+i].Summary.Peers {
+			run.Nodes[2+i].Summary.Peers[k].Peer = "10.0.0.1:1"
+		}
+	}
+	return run
+}
+
+func TestForeignStore(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		spoil    func(run *judged, after *metrics.StoreCounts) // of s1
+		want     string
+		counting metrics.Counting
+	}{
+		{"good", func(*judged, *metrics.StoreCounts) {}, "VALID", metrics.CountsExact},
+		{"a stranger writes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts++ }, "INVALID(the store executed 15 writes and the clients verified 14: a stranger wrote, or some were sent twice, s1)", metrics.CountsExact},
+		{"a stranger reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets += 9; c.Counts.Hits += 5; c.Counts.Misses += 4 }, "VALID", metrics.CountsExact},
+		{"a stranger deletes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Deletes++ }, "INVALID(the store executed 1 deletes", metrics.CountsExact},
+		{"a stranger asks", func(_ *judged, c *metrics.StoreCounts) { c.Others = 2 }, "INVALID(the store executed 2 commands that no client of the run sends", metrics.CountsExact},
+		{"a cache reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets-- }, "INVALID(the store executed 189 reads and the clients verified 190: the others were answered without it, s1)", metrics.CountsExact},
+		{"a write is lost", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts-- }, "INVALID(the store executed 13 writes", metrics.CountsExact},
+		{"hits differ", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Hits--; c.Counts.Misses++ }, "INVALID(the store found 193 keys and the clients 194, s1)", metrics.CountsExact},
+		{"eviction", func(_ *judged, c *metrics.StoreCounts) { c.Fixed["evicted_keys"] = 5 }, "INVALID(the store's evicted_keys went from 3 to 5 during the run, s1)", metrics.CountsExact},
+		{"keys are lost", func(_ *judged, c *metrics.StoreCounts) { c.Records = 0 }, "INVALID(0 keys are left of 1 that were loaded: values expire, or are lost, s1)", metrics.CountsExact},
+		{"restart", func(run *judged, _ *metrics.StoreCounts) {
+			run.Nodes[1].Summary.Store.Fault = "the store was restarted"
+		}, "INVALID(the store was restarted, s1)", metrics.CountsExact},
+		{"no witness", func(run *judged, _ *metrics.StoreCounts) { run.Nodes[1].Summary.Store = nil }, "INVALID(the store's host does not say what the store counted, s1)", metrics.CountsExact},
+		{"no counters", func(run *judged, _ *metrics.StoreCounts) {
+			for i := range 2 {
+				run.Nodes[i].Config.Capabilities.Counts, run.Nodes[i].Summary.Store = metrics.CountsNone, nil
+			}
+		}, "VALID", metrics.CountsNone},
+		{"broken connections", func(run *judged, c *metrics.StoreCounts) {
+			run.Nodes[2].Summary.Retries = &metrics.Retries{Connections: 1}
+			c.Counts.Puts++
+		}, "VALID", metrics.CountsBounded},
+	} {
+		run := foreignRun()
+		test.spoil(run, &run.Nodes[1].Summary.Store.After)
+		Total(&run.Run)
+		if got := judge(run).String(); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		if run.Counting != test.counting {
+			t.Errorf("%s: counts %s, want %s", test.name, run.Counting, test.counting)
+		}
+		strangers := uint64(0)
+		if test.name == "a stranger reads" {
+			strangers = 9
+		}
+		if run.StrangerReads != strangers {
+			t.Errorf("%s: %d reads of strangers", test.name, run.StrangerReads)
+		}
+	}
+}
