@@ -2,10 +2,13 @@ package driver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/wire"
@@ -36,4 +39,35 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 		}
 	}
 	return nil
+}
+
+// connectTimeout is how long Connect may take to connect, and meet to speak.
+const connectTimeout = 5 * time.Second
+
+// Connect connects to a foreign store's server, and lets meet speak with it first. Its errors
+// name the server's address.
+func (o Options) Connect(ctx context.Context, server int, meet func(net.Conn) error) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: connectTimeout}
+	socket, err := dialer.DialContext(ctx, "tcp", o.Hosts[server])
+	if err != nil {
+		return nil, err // it names the address
+	}
+	stop := context.AfterFunc(ctx, func() { socket.Close() })
+	if err = o.SetBuffers(socket); err == nil {
+		err = socket.SetDeadline(time.Now().Add(connectTimeout))
+	}
+	if err == nil {
+		err = meet(socket)
+	}
+	if err == nil {
+		err = socket.SetDeadline(time.Time{})
+	}
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		socket.Close()
+		return nil, fmt.Errorf("server %s: %w", o.Hosts[server], err)
+	}
+	return socket, nil
 }

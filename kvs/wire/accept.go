@@ -36,7 +36,7 @@ func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error)
 
 // open sets the socket up, decrypts it if the server wants TLS, and shakes hands.
 func (c *Conn) open(o Options, service *service.Service) (err error) {
-	if err = o.setBuffers(c.socket); err != nil {
+	if err = o.SetBuffers(c.socket); err != nil {
 		return err
 	}
 	if c.conn, err = o.decrypt(c.socket); err != nil {

@@ -50,7 +50,7 @@ func connect(ctx context.Context, addr string, o Options) (net.Conn, Hello, erro
 // buffers, starts TLS if the options have it, and performs the handshake. Its errors name
 // the address.
 func (o Options) reach(socket net.Conn, addr string) (conn net.Conn, server Hello, err error) {
-	if err = o.setBuffers(socket); err == nil {
+	if err = o.SetBuffers(socket); err == nil {
 		conn, err = o.encrypt(socket, addr)
 	}
 	if err == nil {

@@ -78,9 +78,9 @@ func CheckSocketBuffer(bytes int) error {
 	return format.Want(bytes >= 0 && bytes <= maxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", maxSocketBuffer)
 }
 
-// setBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
+// SetBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
 // and wmem_max (socket(7)).
-func (o Options) setBuffers(conn net.Conn) error {
+func (o Options) SetBuffers(conn net.Conn) error {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok || o.SocketBuffer == 0 {
 		return nil

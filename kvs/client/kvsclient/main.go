@@ -7,9 +7,11 @@ import (
 
 	"kvlab/kvs/client"
 	"kvlab/kvs/driver"
+	"kvlab/kvs/driver/lab"
+	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
 )
 
 func main() {
-	os.Exit(client.Program(redis.Row, redis.ClusterRow, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

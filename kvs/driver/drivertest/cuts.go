@@ -3,7 +3,6 @@ package drivertest
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,11 @@ import (
 // later ones, in order. The server at addr executes operations of the kinds, Get and Put
 // among them; open returns a driver of a server at an address.
 func Cuts(t *testing.T, addr string, open func(t *testing.T, addr string) driver.Driver, kinds ...kvs.Kind) {
+	Suite{Kinds: kinds}.Cuts(t, addr, open)
+}
+
+// Cuts is the function Cuts, with operations that the store can do.
+func (s Suite) Cuts(t *testing.T, addr string, open func(t *testing.T, addr string) driver.Driver) {
 	var next atomic.Pointer[faultproxy.Fault] // of the next connection
 	proxy := faultproxy.Start(t, addr, func(int) []faultproxy.Fault {
 		if f := next.Swap(nil); f != nil {
@@ -35,7 +39,7 @@ func Cuts(t *testing.T, addr string, open func(t *testing.T, addr string) driver
 	} {
 		for ; ; cut.At++ {
 			next.Store(&cut)
-			e := newExchange(fmt.Sprintf("cut%d", exchanges), kinds)
+			e := s.newExchange(fmt.Sprintf("cut%d", exchanges))
 			e.run(t, open(t, proxy.Addr()))
 			if err := e.settle(direct); err != nil {
 				t.Fatalf("%v: %v", cut, err)
@@ -58,10 +62,11 @@ type exchange struct {
 	calls        [2][]kvs.Op
 	acknowledged int // operations
 	wrong        error
+	byKey        bool // only operations on one key are executed in order
 }
 
-func newExchange(prefix string, kinds []kvs.Kind) *exchange {
-	e := &exchange{}
+func (s Suite) newExchange(prefix string) *exchange {
+	e, kinds := &exchange{byKey: s.OrderByKey}, s.Kinds
 	for i := range e.keys {
 		e.keys[i] = fmt.Appendf(nil, "%s-%d", prefix, i)
 	}
@@ -138,21 +143,38 @@ func (e *exchange) settle(direct driver.Conn) error {
 		if results, err = Do(direct, kvs.Op{Kind: kvs.Get, Key: e.keys[0]}, kvs.Op{Kind: kvs.Get, Key: e.keys[1]}, kvs.Op{Kind: kvs.Get, Key: e.keys[2]}); err != nil {
 			return err
 		}
-		stored, applied := model{}, model{}
+		stored := model{}
 		for i, r := range results {
 			if r.Found {
 				stored[string(e.keys[i])] = r.Value
 			}
 		}
-		for n := 0; ; n++ {
-			if n >= e.acknowledged && maps.EqualFunc(applied, stored, bytes.Equal) {
-				return nil
-			}
-			if n == len(sent) {
-				break
-			}
-			applied.result(sent[n])
+		if e.explains(sent, stored) {
+			return nil
 		}
 	}
 	return fmt.Errorf("the server has %v, after %d of %d operations were acknowledged", results, e.acknowledged, len(sent))
+}
+
+// explains reports whether some first operations of sent, or of those on each key, have
+// stored what the server has, all that were acknowledged among them.
+func (e *exchange) explains(sent []kvs.Op, stored model) bool {
+	explained := make(map[string]bool)
+	applied := model{}
+	for n := 0; ; n++ {
+		for _, key := range e.keys {
+			k := string(key)
+			is, ok := applied[k]
+			was, found := stored[k]
+			right := n >= e.acknowledged && ok == found && bytes.Equal(is, was)
+			explained[k] = right || e.byKey && explained[k]
+		}
+		switch {
+		case explained[string(e.keys[0])] && explained[string(e.keys[1])] && explained[string(e.keys[2])]:
+			return true
+		case n == len(sent):
+			return false
+		}
+		applied.result(sent[n])
+	}
 }

@@ -14,11 +14,23 @@ import (
 	"kvlab/kvs/kvstest"
 )
 
+// Suite is what the store of a driver can do.
+type Suite struct {
+	Kinds          []kvs.Kind // Get and Put among them
+	EmptyIsMissing bool       // a Get of an empty value is answered as that of a missing key
+	OrderByKey     bool       // only operations on one key are executed in order
+}
+
 // Run tests drivers that open returns, each of one empty server, with operations of the
 // kinds, Get and Put among them.
 func Run(t *testing.T, open func(*testing.T) driver.Driver, kinds ...kvs.Kind) {
+	Suite{Kinds: kinds}.Run(t, open)
+}
+
+// Run tests drivers that open returns, each of one empty server.
+func (s Suite) Run(t *testing.T, open func(*testing.T) driver.Driver) {
 	for name, test := range map[string]func(*testing.T, driver.Driver){
-		"RoundTrip": func(t *testing.T, d driver.Driver) { roundTrip(t, d, kinds) },
+		"RoundTrip": s.roundTrip,
 		"Order":     order, "Large": large, "Lanes": lanes, "Close": closeUnderWay,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,12 +128,15 @@ func of(ops []kvs.Op, kinds []kvs.Kind) []kvs.Op {
 }
 
 // roundTrip compares the results of random operations with those of a model.
-func roundTrip(t *testing.T, d driver.Driver, kinds []kvs.Kind) {
+func (s Suite) roundTrip(t *testing.T, d driver.Driver) {
 	conn, random, m := Dial(t, d, 0), kvstest.NewRandom(t), model{}
 	for range 50 {
-		ops := of(kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan), kinds)
+		ops := of(kvstest.RandomOps(random, 1+random.IntN(300), kvs.Scan), s.Kinds)
 		for i := range ops {
 			ops[i].Key = fmt.Appendf(nil, "key%d", random.IntN(100))
+			if s.EmptyIsMissing && ops[i].Kind.Writes() && len(ops[i].Value) == 0 {
+				ops[i].Value = []byte{0}
+			}
 		}
 		results, err := Do(conn, ops...)
 		if err == nil {

@@ -18,8 +18,9 @@ import (
 // call Parse.
 type Codec interface {
 	// Append appends the requests of the first n of some operations: of one at least, and
-	// of no more once dst has Chunk bytes.
-	Append(dst []byte, ops []kvs.Op) (requests []byte, n int)
+	// of no more once dst has Chunk bytes. An error, such as a key that the store cannot
+	// have, ends the connection.
+	Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err error)
 
 	// Parse parses the replies at the start of buf to the first n of ops, and appends
 	// their results to reply. It returns the size of what it parsed; size and n are 0 if
@@ -104,7 +105,9 @@ func (c *Conn) write(batch *kvs.Batch) error {
 		}
 		for ops := c.sending[:n]; len(ops) > 0; {
 			var appended int
-			out, appended = c.codec.Append(out, ops)
+			if out, appended, err = c.codec.Append(out, ops); err != nil {
+				return err
+			}
 			if ops = ops[appended:]; len(out) >= Chunk {
 				if err := c.flush(&out); err != nil {
 					return err

@@ -14,12 +14,12 @@ import (
 // codec is RESP2 on a connection.
 type codec struct{}
 
-func (codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int) {
+func (codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err error) {
 	for n < len(ops) && (n == 0 || len(dst) < pipeline.Chunk) {
 		dst = resp.AppendOp(dst, &ops[n])
 		n++
 	}
-	return dst, n
+	return dst, n, nil
 }
 
 func (codec) Parse(buf []byte, ops []kvs.Op, reply *kvs.Reply) (size, n int, err error) {

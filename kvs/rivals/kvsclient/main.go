@@ -5,10 +5,12 @@ import (
 	"os"
 
 	"kvlab/kvs/client"
+	"kvlab/kvs/driver/lab"
+	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/rivals/etcd"
 )
 
 func main() {
-	os.Exit(client.Program(redis.Row, redis.ClusterRow, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -4,11 +4,13 @@ package main
 import (
 	"os"
 
+	"kvlab/kvs/driver/lab"
+	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/rivals/etcd"
 	"kvlab/kvs/server"
 )
 
 func main() {
-	os.Exit(server.Program(redis.Row, redis.ClusterRow, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -5,10 +5,12 @@ import (
 	"os"
 
 	"kvlab/kvs/driver"
+	"kvlab/kvs/driver/lab"
+	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/server"
 )
 
 func main() {
-	os.Exit(server.Program(redis.Row, redis.ClusterRow, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,0 +1,47 @@
+package memcached
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// timeout is how long the answer to a question takes at most.
+const timeout = 5 * time.Second
+
+// control is a connection that carries one question at a time.
+type control struct {
+	socket net.Conn
+	in     *bufio.Scanner
+}
+
+func newControl(socket net.Conn) *control {
+	return &control{socket, bufio.NewScanner(socket)}
+}
+
+// ask asks for statistics: "stats", or "stats" and what of.
+func (c *control) ask(question string) (map[string]string, error) {
+	c.socket.SetDeadline(time.Now().Add(timeout))
+	defer c.socket.SetDeadline(time.Time{})
+	if _, err := io.WriteString(c.socket, question+"\r\n"); err != nil {
+		return nil, err
+	}
+	answer := map[string]string{}
+	for c.in.Scan() {
+		switch words := strings.SplitN(c.in.Text(), " ", 3); {
+		case len(words) == 1 && words[0] == "END":
+			return answer, nil
+		case len(words) < 2 || words[0] != "STAT" || len(answer) == 10_000:
+			return nil, fmt.Errorf("%s is answered with %.80q: want a memcached", question, c.in.Text())
+		default:
+			answer[words[1]] = strings.Join(words[2:], "")
+		}
+	}
+	if err := c.in.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", question, err)
+	}
+	return nil, fmt.Errorf("%s: %w", question, io.ErrUnexpectedEOF)
+}

@@ -1,0 +1,94 @@
+package memcached
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	"kvlab/metrics"
+)
+
+// What stats counts, besides the operations of a run.
+var (
+	fixed = []string{"evictions", "expired_unfetched", "evicted_unfetched", "get_expired", "get_flushed", "cmd_flush",
+		"store_too_large", "store_no_memory", "response_obj_oom", "read_buf_oom", "malloc_fails"}
+	others = []string{"cmd_touch", "cmd_meta", "incr_hits", "incr_misses", "decr_hits", "decr_misses",
+		"cas_hits", "cas_misses", "cas_badval", "auth_cmds"}
+	shown = []string{"maxbytes", "num_threads", "reqs_per_event", "evictions", "cas_enabled"}
+)
+
+// Counts returns a server's counters. cmd_get counts keys, and cmd_set every store,
+// whatever asked for it.
+func (m *memcached) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	c := m.controls[server]
+	if c == nil {
+		socket, err := m.options.Connect(ctx, server, func(net.Conn) error { return nil })
+		if err != nil {
+			return metrics.StoreCounts{}, err
+		}
+		c = newControl(socket)
+	}
+	m.controls[server] = nil
+	stop := context.AfterFunc(ctx, func() { c.socket.Close() })
+	defer stop()
+	counts, err := c.counts()
+	if err != nil {
+		c.socket.Close()
+		return metrics.StoreCounts{}, fmt.Errorf("server %s: %w", m.options.Hosts[server], err)
+	}
+	m.controls[server] = c
+	return counts, nil
+}
+
+func (c *control) counts() (counts metrics.StoreCounts, err error) {
+	stats, err := c.ask("stats")
+	if err != nil {
+		return counts, err
+	}
+	settings, err := c.ask("stats settings")
+	if err != nil {
+		return counts, err
+	}
+	return countsOf(stats, settings)
+}
+
+// countsOf returns the counts in the answers to stats and stats settings.
+func countsOf(stats, settings map[string]string) (metrics.StoreCounts, error) {
+	var err error
+	sum := func(names ...string) (total uint64) {
+		for _, name := range names {
+			n, wrong := strconv.ParseUint(stats[name], 10, 64)
+			if wrong != nil && stats[name] != "" { // older releases lack some
+				err = fmt.Errorf("stats: %s is %q, want a number", name, stats[name])
+			}
+			total += n
+		}
+		return total
+	}
+	c := metrics.StoreCounts{
+		Counts: metrics.Counts{Gets: sum("cmd_get"), Puts: sum("cmd_set"), Deletes: sum("delete_hits", "delete_misses"),
+			Hits: sum("get_hits", "delete_hits"), Misses: sum("get_misses", "delete_misses")},
+		Records: sum("curr_items"), Others: sum(others...), Instance: instance(stats), Version: stats["version"],
+		Fixed: map[string]uint64{}, Settings: map[string]string{},
+	}
+	for _, name := range fixed {
+		c.Fixed[name] = sum(name)
+	}
+	for _, name := range shown {
+		c.Settings[name] = settings[name]
+	}
+	return c, err
+}
+
+// instance is a server's process: its id and when it started, by its clock.
+func instance(stats map[string]string) string {
+	now, err := strconv.ParseUint(stats["time"], 10, 64)
+	uptime, err2 := strconv.ParseUint(stats["uptime"], 10, 64)
+	if err != nil || err2 != nil || stats["pid"] == "" {
+		return ""
+	}
+	return fmt.Sprintf("pid %s since %d", stats["pid"], now-uptime)
+}

@@ -1,0 +1,103 @@
+// Package memcached is the driver of memcached, by its classic text protocol: a run of Gets
+// is one get of all their keys, a Put or an Insert a set, a Delete a delete, each with a
+// reply. The driver never sends an operation twice.
+package memcached
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+	"kvlab/kvs/driver/pipeline"
+	"kvlab/kvs/wire"
+	"kvlab/metrics"
+)
+
+// Row is the driver.
+var Row = driver.Row{Name: "memcached", Check: check, Open: open}
+
+// has reports whether memcached has a kind of operation.
+func has(kind kvs.Kind) bool {
+	return kind == kvs.Get || kind == kvs.Put || kind == kvs.Insert || kind == kvs.Delete
+}
+
+func check(o driver.Options, u driver.Use) error { return o.CheckForeign(u, has) }
+
+// memcached is a driver, and a driver.Counter.
+type memcached struct {
+	options  driver.Options
+	distinct bool // of every codec
+
+	mu    sync.Mutex
+	known []string // the servers' instances, as the first Dial of each met them; guarded by mu
+
+	counting sync.Mutex
+	controls []*control // of the servers, nil until Counts connects one; guarded by counting
+}
+
+func open(o driver.Options, u driver.Use) (driver.Driver, error) {
+	comes := slices.Contains(u.Kinds, kvs.Insert) || slices.Contains(u.Kinds, kvs.Delete)
+	return &memcached{options: o, distinct: comes || len(u.Kinds) == 0,
+		known: make([]string, len(o.Hosts)), controls: make([]*control, len(o.Hosts))}, nil
+}
+
+// dial connects to a server, which must be the instance that the first Dial met.
+func (m *memcached) dial(ctx context.Context, server int) (net.Conn, error) {
+	return m.options.Connect(ctx, server, func(socket net.Conn) error {
+		stats, err := newControl(socket).ask("stats")
+		if err != nil {
+			return err
+		}
+		met := instance(stats)
+		if met == "" {
+			return errors.New("stats has no pid, time and uptime: want a memcached")
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if known := m.known[server]; known != "" && known != met {
+			return &wire.RestartedError{Node: m.options.Hosts[server], Was: known, Is: met}
+		}
+		m.known[server] = met
+		return nil
+	})
+}
+
+func (m *memcached) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
+	socket, err := m.dial(ctx, server)
+	if err != nil {
+		return nil, driver.Server{}, err
+	}
+	return pipeline.New(socket, &codec{distinct: m.distinct}, m.options.CallTimeout), driver.Server{Name: m.options.Hosts[server]}, nil
+}
+
+// Explain finds out whether the server was restarted, if the connection of the call broke.
+func (m *memcached) Explain(ctx context.Context, server int, err error) error {
+	var refused *driver.OpError
+	if errors.As(err, &refused) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
+		return nil
+	}
+	return driver.Restarted(ctx, func(ctx context.Context) error {
+		socket, err := m.dial(ctx, server)
+		if err == nil {
+			socket.Close()
+		}
+		return err
+	})
+}
+
+func (m *memcached) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }
+
+func (m *memcached) Close() error {
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	for _, c := range m.controls {
+		if c != nil {
+			c.socket.Close()
+		}
+	}
+	return nil
+}
