@@ -126,6 +126,6 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 	if len(c.Target.Servers) > 0 && !given["hosts"] {
 		c.Hosts = c.Target.Servers
 	}
-	c.Transport, c.Settings, c.Foreign = row.Name, c.Target.Settings, foreign
+	c.Transport, c.Settings, c.Foreign, c.Fresh = row.Name, c.Target.Settings, foreign, len(c.Target.Servers) == 0
 	return nil
 }

@@ -85,6 +85,7 @@ type Options struct {
 	Engine       string            // -engine: of InProcess
 	Foreign      []Row             // the drivers of foreign stores that the program has
 	Settings     map[string]string // of the foreign store's driver, by name
+	Fresh        bool              // the servers of the foreign store were started for this run: the driver may set them up
 	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried and KnownInstance
 }
 

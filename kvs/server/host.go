@@ -277,13 +277,25 @@ func (h *host) serve(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := h.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, h.node, h.reporter.Enter) }, watch); err != nil {
+	if err := h.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, h.node, h.enter) }, watch); err != nil {
 		return err
 	}
 	if h.node.Controlled() && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return h.summarize()
+}
+
+// enter begins a phase. When the load begins, all clients are connected: what they have done
+// to the store until then, such as to make a cluster of its servers, is no stranger's.
+func (h *host) enter(phase metrics.Phase) error {
+	if phase == metrics.Load && h.counter != nil {
+		h.counts()
+		h.mu.Lock()
+		h.witness.Before.Fixed, h.witness.Before.Others = h.witness.After.Fixed, h.witness.After.Others
+		h.mu.Unlock()
+	}
+	return h.reporter.Enter(phase)
 }
 
 // summarize reports the totals, after the last client has ended.

@@ -46,6 +46,9 @@ type redis struct {
 	mu        sync.Mutex
 	instances []string // the servers' run_ids, as the first Dial of each met them; guarded by mu
 
+	forming  sync.Mutex
+	isFormed bool // the cluster is formed; guarded by forming
+
 	counting sync.Mutex
 	counters []*counter // of the servers, nil until Counts connects one; guarded by counting
 }
@@ -69,7 +72,7 @@ func (r *redis) dial(ctx context.Context, server int) (net.Conn, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.socket.Close() })
-	err = r.meet(c, server)
+	err = r.meet(ctx, c, server)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -81,13 +84,18 @@ func (r *redis) dial(ctx context.Context, server int) (net.Conn, error) {
 }
 
 // meet checks whom a new connection has reached.
-func (r *redis) meet(c *control, server int) error {
+func (r *redis) meet(ctx context.Context, c *control, server int) error {
 	reply, err := c.do("INFO", "server")
 	if err != nil {
 		return err
 	}
 	instance := parseInfo(reply.Text)["run_id"]
 	if r.cluster {
+		if r.options.Fresh {
+			if err := r.formed(ctx); err != nil {
+				return fmt.Errorf("form a cluster: %w", err)
+			}
+		}
 		if err := checkSlots(c, server, len(r.options.Hosts)); err != nil {
 			return err
 		}
