@@ -39,6 +39,9 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
+	if target := at.settings[metrics.Client][targetFlag]; target != "" && target != "own" {
+		return &metrics.Ceiling{Note: "the ceilings are of kvlab's own servers and driver"}, nil
+	}
 	kinds := experiment.CeilingsOf(at.settings, at.plan.Count(metrics.Server))
 	if len(kinds) == 0 {
 		return nil, nil
@@ -161,6 +164,21 @@ func fits(bytes uint64, preflight *metrics.Preflight) error {
 		}
 	}
 	return nil
+}
+
+// valueOf returns the last value of a flag in a command line; "" without it.
+func valueOf(args []string, flag string) (value string) {
+	for i, arg := range args {
+		name, joined, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch {
+		case !strings.HasPrefix(arg, "-") || name != flag:
+		case ok:
+			value = joined
+		case i+1 < len(args):
+			value = args[i+1]
+		}
+	}
+	return value
 }
 
 // without returns a command line without some flags and their values.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/target"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // configuration is what a trial runs.
@@ -93,6 +96,9 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 			return at, err
 		}
 	}
+	if err := r.aim(ctx, &at); err != nil {
+		return at, fmt.Errorf("--target: %w", err)
+	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
@@ -122,13 +128,58 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	return cmp.Or(at.programs.Led(ctx), at.programs.SpeakAlike(ctx))
 }
 
+// aim completes a configuration with a foreign target: a store that runs has a server for
+// each of its addresses, and a file becomes its inline form, with its program built.
+func (r *resolver) aim(ctx context.Context, at *configuration) error {
+	text := cmp.Or(valueOf(at.cfg.ServerArgs, targetFlag), valueOf(at.cfg.ClientArgs, targetFlag))
+	var t target.Target
+	if text == "" {
+		return nil
+	}
+	if err := t.Set(text); err != nil {
+		return err
+	}
+	if n := len(t.Servers); n > 0 {
+		if at.cfg.Servers > 0 && at.cfg.Servers != n {
+			return fmt.Errorf("it has %s, and %d servers are asked for", format.Plural(n, "address"), at.cfg.Servers)
+		}
+		at.cfg.Servers = n
+	}
+	if t.Build != "" {
+		path, err := r.builds.Store(ctx, t)
+		if err != nil {
+			return err
+		}
+		at.programs = maps.Clone(at.programs)
+		at.programs[plan.Store] = path
+		if len(r.nodes) > 0 {
+			if path, err = at.programs.Deployed(); err != nil {
+				return err
+			}
+		}
+		t = t.Built(path)
+	}
+	for _, args := range []*[]string{&at.cfg.ServerArgs, &at.cfg.ClientArgs} {
+		*args = append(without(*args, targetFlag), "-"+targetFlag+"="+t.String())
+	}
+	return nil
+}
+
+// targetFlag is the flag of both programs that names what is measured.
+const targetFlag = "target"
+
 // buildRivals gives a configuration the programs of kvs/rivals, which have what its own
 // lack.
 func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival string, from metrics.Source) (err error) {
 	if from.Kind != "" {
 		return fmt.Errorf("%s: kvs/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
 	}
-	if at.programs, err = remote.Rivals(ctx, r.launcher.Root); err == nil {
+	rivals, err := remote.Rivals(ctx, r.launcher.Root)
+	if err == nil {
+		if path, ok := at.programs[plan.Store]; ok {
+			rivals[plan.Store] = path
+		}
+		at.programs = rivals
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
 	return err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -110,7 +111,8 @@ func (l *Launcher) runner(cfg Config, programs plan.Programs) *remote.Runner {
 }
 
 // single makes one trial, and prints its result.
-func (l *Launcher) single(ctx context.Context, args []string, r *resolver) error {
+func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err error) {
+	defer func() { err = cmp.Or(err, r.builds.Remove()) }()
 	at, err := r.resolve(ctx, experiment.Spec{})
 	switch {
 	case err != nil:

@@ -16,7 +16,11 @@ import (
 	"kvlab/metrics"
 )
 
-// Programs are the paths of the two programs on this machine.
+// Store is the role of a foreign store's program, which a server's process starts.
+const Store metrics.Role = "store"
+
+// Programs are the paths of the two programs on this machine, and of a foreign store's if
+// the run has built one.
 type Programs map[metrics.Role]string
 
 // ProgramsIn returns the programs in a folder.
@@ -101,6 +105,16 @@ func (p Programs) SpeakAlike(ctx context.Context) error {
 	}
 	return fmt.Errorf("its servers speak %s, this checkout's clients %s: commit:REV takes both programs of a commit", server, client)
 }
+
+// Deployed is the name of a foreign store's program for the server's program beside which
+// Runner.Deploy puts it.
+func (p Programs) Deployed() (string, error) {
+	sums, err := p.Sums()
+	return filepath.Join("..", Folder(sums[Store]), Program(Store)), err
+}
+
+// Folder is the name of the folder of a program with a SHA-256 on a node.
+func Folder(sum string) string { return sum[:min(16, len(sum))] }
 
 // Check makes both programs parse the arguments of the plan's first place of their role,
 // before any process starts, and returns the final values of their flags.

@@ -12,14 +12,16 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/target"
 )
 
 // Builds holds the programs of other commits, in one temporary folder that Remove
 // removes. The nodes keep them by the hash of their content, as all programs. The zero
 // value is empty.
 type Builds struct {
-	dir   string
-	ready map[string]plan.Programs // by commit
+	dir    string
+	ready  map[string]plan.Programs // by commit
+	stores map[string]string        // paths by what built them
 }
 
 // Programs builds the node programs of a revision of the checkout at root, with the
@@ -33,11 +35,8 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	if paths, ok := b.ready[commit]; ok {
 		return commit, paths, nil
 	}
-	if b.dir == "" {
-		if b.dir, err = os.MkdirTemp("", "kvlab-builds-"); err != nil {
-			return "", nil, err
-		}
-		b.ready = make(map[string]plan.Programs)
+	if err := b.open(); err != nil {
+		return "", nil, err
 	}
 	dir := filepath.Join(b.dir, commit)
 	// A clone that shares the objects leaves the checkout as it is, and the programs
@@ -66,6 +65,41 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
 	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
+}
+
+// open makes the folder, if there is none.
+func (b *Builds) open() (err error) {
+	if b.dir == "" {
+		b.dir, err = os.MkdirTemp("", "kvlab-builds-")
+		b.ready, b.stores = make(map[string]plan.Programs), make(map[string]string)
+	}
+	return err
+}
+
+// Store builds a target's program, once, and returns its path.
+func (b *Builds) Store(ctx context.Context, t target.Target) (path string, err error) {
+	key := t.Dir + "\n" + t.Build
+	if path, ok := b.stores[key]; ok {
+		return path, nil
+	}
+	if err := b.open(); err != nil {
+		return "", err
+	}
+	path = filepath.Join(b.dir, fmt.Sprintf("store-%d", len(b.stores)))
+	words, err := t.BuildCommand(path)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = t.Dir
+	if _, err := nodes.Output(cmd); err != nil {
+		return "", fmt.Errorf("build %s: %w", t.Name, err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return "", fmt.Errorf("build %s: %q has made no program {bin}", t.Name, t.Build)
+	}
+	b.stores[key] = path
+	return path, nil
 }
 
 // Remove removes all programs.

@@ -73,6 +73,14 @@ func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 // Deploy copies the programs to the nodes that do not have them, and checks that every
 // place can run its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
+	if r.programs[plan.Store] != "" {
+		for _, place := range places {
+			if place.Role == metrics.Server {
+				place.Role = plan.Store
+				places = append(places, place)
+			}
+		}
+	}
 	// The places of a node and role follow each other.
 	places = slices.CompactFunc(slices.Clone(places), func(a, b plan.Place) bool { return keyOf(a) == keyOf(b) })
 	faults := make([]error, len(places))
@@ -180,7 +188,7 @@ func (r *Runner) deploy(ctx context.Context, place plan.Place) (string, error) {
 	}
 	defer program.Close()
 	sum := sums[place.Role]
-	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\nsystem='%s'\nlimit=%d\n", place.Program(), sum, sum[:16], r.system, int(remoteTimeout.Seconds()))
+	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\nsystem='%s'\nlimit=%d\n", place.Program(), sum, plan.Folder(sum), r.system, int(remoteTimeout.Seconds()))
 	answer, err := r.converse(ctx, place, vars+installScript, program, "sh", "-s")
 	if err == nil && answer["path"] == "" {
 		err = fmt.Errorf("copy %s: no answer", place.Program())

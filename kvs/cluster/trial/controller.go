@@ -255,9 +255,9 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		}
 		for _, server := range c.of(metrics.Server) {
 			switch {
-			case server.Name == event.Peer && event.Lost:
+			case event.Lost && (server.Name == event.Peer || server.address == event.Peer): // a foreign store has no name
 				return server.fault(plan.Crash, "%s", event.Text)
-			case server.Name == event.Peer:
+			case server.Name == event.Peer || server.address == event.Peer:
 				return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
 			}
 		}
