@@ -8,13 +8,15 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"kvlab/kvs/driver/redistest"
 )
 
 // BenchmarkDedupOnLink runs a server and a client in two network namespaces
 // with a link of 1 Gb/s between them, plain and with -dedup in turn, b.N
 // times each. It needs root.
 func BenchmarkDedupOnLink(b *testing.B) {
-	need(b, "ip", "tc")
+	redistest.Need(b, "ip", "tc")
 	if os.Geteuid() != 0 {
 		b.Skip("network namespaces need root")
 	}

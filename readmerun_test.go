@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/kvs/driver/redistest"
 )
 
 // apart is the verdict on a pair of trials whose windows have too little in common.
@@ -39,7 +41,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 			case line == "./run-cluster.sh":
 				line += " --secs 1"
 			case strings.Contains(line, "AgainstRedis"):
-				need(t, "redis-server", "redis-benchmark", "redis-cli")
+				redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli")
 				line = strings.NewReplacer("5x", "1x -short", "AgainstRedis", "AgainstRedis/default").Replace(line)
 			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"), strings.Contains(line, "--sweep batch="):
 				line = strings.NewReplacer("--trials 6", "--trials 2", "--trials 2", "--trials 1").Replace(line)
@@ -55,7 +57,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 			case strings.Contains(line, "DedupOnLink"):
 				line = strings.ReplaceAll(line, "5x", "1x -short")
 			case strings.Contains(line, "--virtual"):
-				need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
+				redistest.Need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
 				line = strings.NewReplacer("sudo ", "", "nodes=2,4,6,8 --trials 3", "nodes=2,4 --trials 1").Replace(line)
 			case strings.Contains(line, "--nodes"):
 				// The names must resolve, which addresses do.

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -14,7 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"kvlab/kvs/driver/redistest"
 )
 
 var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md and docs")
@@ -27,8 +27,8 @@ const redisRecords = 1_000_000
 // beside the same loaded redis-server on the same machine, and reports the
 // medians and their ratio. -benchtime 5x makes five pairs.
 func BenchmarkAgainstRedis(b *testing.B) {
-	need(b, "redis-server", "redis-benchmark", "redis-cli")
-	port := startRedis(b)
+	redistest.Need(b, "redis-server", "redis-benchmark", "redis-cli")
+	port := redistest.Start(b).Port
 	fillRedis(b, port)
 	out := b.TempDir()
 	var rows []string
@@ -66,10 +66,12 @@ type comparison struct {
 	redis, kvlab []string
 }
 
+const deepRequests = 6_000_000
+
 // Redis is at its best at a pipeline depth of some hundred; single requests are
 // what it is mostly used for.
 var (
-	deep   = []string{"-P", "512", "-c", "50", "-n", "6000000"}
+	deep   = []string{"-P", "512", "-c", "50", "-n", strconv.Itoa(deepRequests)}
 	single = []string{"-P", "1", "-c", "64", "-n", "300000"}
 )
 
@@ -89,49 +91,6 @@ func people(rate float64) string {
 		return fmt.Sprintf("%.0fk", rate/1e3)
 	}
 	return fmt.Sprintf("%.2fM", rate/1e6)
-}
-
-// need skips unless the programs are there; in CI they must be.
-func need(tb testing.TB, programs ...string) {
-	tb.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err == nil {
-			continue
-		}
-		if os.Getenv("KVLAB_CI") == "1" {
-			tb.Fatalf("%s is missing, and KVLAB_CI=1 wants every test to run", p)
-		}
-		tb.Skipf("%s is missing: install redis-server and redis-tools to compare with Redis", p)
-	}
-}
-
-// startRedis starts a redis-server without persistence and ends it with the test.
-func startRedis(tb testing.TB) (port string) {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	l.Close()
-	server := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", tb.TempDir())
-	if err := server.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		server.Process.Kill()
-		server.Wait()
-	})
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			conn.Close()
-			break
-		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("redis-server does not listen on port %s", port)
-		}
-	}
-	return port
 }
 
 // fillRedis stores the keys that redis-benchmark asks for.

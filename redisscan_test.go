@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/driver/redistest"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -30,8 +31,8 @@ import (
 // request; go-ycsb's refuses scans. Here Redis does what it does best: the members of one
 // sorted set are key and value, in the keys' order, and a scan is one ZRANGEBYLEX.
 func BenchmarkScansAgainstRedis(b *testing.B) {
-	need(b, "redis-server", "redis-cli")
-	port := startRedis(b)
+	redistest.Need(b, "redis-server", "redis-cli")
+	port := redistest.Start(b).Port
 	config := workload.DefaultConfig()
 	config.Workload, config.Records = workload.YCSBE, redisRecords
 	plan, err := workload.New(config)

@@ -21,7 +21,7 @@ func Need(tb testing.TB, programs ...string) {
 		if os.Getenv("KVLAB_CI") == "1" {
 			tb.Fatalf("%s is missing, and KVLAB_CI=1 wants every test to run", p)
 		}
-		tb.Skipf("%s is missing: install redis-server and redis-tools", p)
+		tb.Skipf("%s is missing: install it; Debian has Redis in redis-server and redis-tools", p)
 	}
 }
 
