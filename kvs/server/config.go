@@ -24,6 +24,7 @@ import (
 type config struct {
 	wire.Options                 // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Listen         string        // -listen, or -port on loopback: host:port
+	Resp           string        // -resp: host:port, or "" for none
 	Server         int           // -server: which server this is, from 0; of Servers
 	Servers        int           // -servers: how many there are; 0 if unknown
 	Engine         string        // -engine
@@ -52,6 +53,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.Node, "node", "server", "this server's `name` in reports")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`host:port` to listen on; port 0 takes a free one")
 	flags.StringVar(&port, "port", "", "`port` to listen on in place of -listen's")
+	flags.StringVar(&c.Resp, "resp", "", "`host:port` on which the store is a Redis server too, for redis-cli, redis-benchmark and others; under a launcher the password is the run's token, reads are counted apart, and a write makes the run INVALID")
 	flags.IntVar(&c.Server, "server", 0, "which server this is, from `0`, in the order of the clients' -hosts; goes with -servers")
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
@@ -132,19 +134,29 @@ func (c config) validate() error {
 	); err != nil {
 		return err
 	}
-	resolved, err := net.ResolveTCPAddr("tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("-listen %q: want host:port: %w", c.Listen, err)
+	if c.Resp != "" {
+		if err := c.checkAddress("-resp", c.Resp); err != nil {
+			return err
+		}
 	}
-	// Without -allow-public, no address that strangers can reach.
+	return c.checkAddress("-listen", c.Listen)
+}
+
+// checkAddress returns an error that names the flag unless the server may listen on its
+// address: without -allow-public, on none that strangers can reach.
+func (c config) checkAddress(flag, address string) error {
+	resolved, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s %q: want host:port: %w", flag, address, err)
+	}
 	switch addr := resolved.AddrPort().Addr().Unmap(); {
 	case c.AllowPublic:
 	case !addr.IsValid() || addr.IsUnspecified():
-		return fmt.Errorf("-listen %q: every interface, including the control network's: name one address, or give -allow-public", c.Listen)
+		return fmt.Errorf("%s %q: every interface, including the control network's: name one address, or give -allow-public", flag, address)
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
-		return fmt.Errorf("-listen %q: a public address: name the experiment network's, or give -allow-public", c.Listen)
+		return fmt.Errorf("%s %q: a public address: name the experiment network's, or give -allow-public", flag, address)
 	case node.OnControl(addr):
-		return fmt.Errorf("-listen %q: the control interface's address: name the experiment network's, or give -allow-public", c.Listen)
+		return fmt.Errorf("%s %q: the control interface's address: name the experiment network's, or give -allow-public", flag, address)
 	}
 	return nil
 }

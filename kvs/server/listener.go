@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
@@ -18,6 +19,7 @@ type listener struct {
 	net.Listener
 	config  config
 	service *service.Service
+	door    *door.Door            // whose clients these are; nil for kvlab's own
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
 
@@ -73,7 +75,12 @@ func (l *listener) admit(conn net.Conn) bool {
 }
 
 func (l *listener) serve(conn net.Conn) {
-	err := Serve(conn, l.config.Options, l.service, l.config.Repeat)
+	var err error
+	if l.door != nil {
+		err = l.door.Serve(conn)
+	} else {
+		err = Serve(conn, l.config.Options, l.service, l.config.Repeat)
+	}
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed

@@ -45,6 +45,10 @@ func (s *server) summarize() error {
 	for peer, counts := range s.service.Counts() {
 		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: counts})
 	}
+	if strange := s.service.Strangers(); s.strangers {
+		summary.Strangers = &strange
+		s.node.Logf("applied %d operations of strangers at the RESP door: %s", strange.Ops(), strange.KindText())
+	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}
 		s.node.Logf("clients reconnected %d times; %d repeated calls were answered from the reply cache", connections, calls)

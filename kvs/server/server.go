@@ -2,14 +2,18 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"sync"
 
+	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
+	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -37,6 +41,9 @@ type server struct {
 	reporter *node.Reporter
 	injected *engine.Injected // nil without -inject
 	memory   uint64           // limit in bytes
+
+	strangers bool      // clients of the RESP door are
+	peer      sync.Once // the first connection
 
 	inWindow       bool
 	before, window *service.Sample // of the operations before and in the window; nil until complete
@@ -69,17 +76,17 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
 		return err
 	}
-	socket, err := net.Listen("tcp", config.Listen)
+	l, err := s.listen(config.Listen)
 	if err != nil {
-		return err // it names the address
+		return err
 	}
-	l := &listener{
-		Listener: socket,
-		config:   config,
-		service:  s.service,
-		logf:     n.Logf,
-		first:    s.firstPeer,
-		conns:    map[net.Conn]bool{},
+	listeners := []*listener{l}
+	if config.Resp != "" {
+		l, err := s.listenRESP(row)
+		if err != nil {
+			return err
+		}
+		listeners = append(listeners, l)
 	}
 	host, err := n.ReportConfig(metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
 	if err != nil {
@@ -89,22 +96,68 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if s.memory, err = config.MaxMemory.limit(host.MemoryTotalBytes); err != nil {
 		return err
 	}
-	n.Logf("Starting KVS server on %s", socket.Addr())
-	if err := n.Send(node.Event{Event: node.Ready, Addr: socket.Addr().String()}); err != nil {
+	n.Logf("Starting KVS server on %s", l.Addr())
+	if err := n.Send(node.Event{Event: node.Ready, Addr: l.Addr().String()}); err != nil {
 		return err
 	}
-	return s.serve(ctx, l)
+	return s.serve(ctx, listeners)
+}
+
+// listen returns a listener on an address for kvlab's own clients.
+func (s *server) listen(address string) (*listener, error) {
+	socket, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err // it names the address
+	}
+	return &listener{
+		Listener: socket,
+		config:   s.config,
+		service:  s.service,
+		logf:     s.node.Logf,
+		first:    s.firstPeer,
+		conns:    map[net.Conn]bool{},
+	}, nil
+}
+
+// listenRESP returns a listener for the clients of Redis. Those of a launcher's run are
+// strangers to it.
+func (s *server) listenRESP(row engine.Row) (*listener, error) {
+	l, err := s.listen(s.config.Resp)
+	if err != nil {
+		return nil, err
+	}
+	s.node.Logf("Starting RESP door on %s", l.Addr())
+	if s.config.TLS != nil {
+		l.Listener = tls.NewListener(l.Listener, s.config.TLS)
+	}
+	s.strangers = s.node.Controlled()
+	if s.strangers {
+		l.first = nil
+	}
+	l.door = door.New(s.service, door.Options{
+		Password: s.config.Token, Strangers: s.strangers, Limits: s.config.Limits, Engine: row.Name,
+		Check: func(kinds []kvs.Kind) error {
+			if row.NoStore {
+				return fmt.Errorf("-engine %s keeps no keys", row.Name)
+			}
+			return row.CheckKinds(kinds)
+		},
+	})
+	return l, nil
 }
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
-func (s *server) serve(ctx context.Context, l *listener) error {
-	err := s.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, s.node, s.enter) }, l.run, s.mark,
-		func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
-		func(ctx context.Context) error {
+func (s *server) serve(ctx context.Context, listeners []*listener) error {
+	tasks := []func(context.Context) error{
+		s.mark, func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
+	}
+	for _, l := range listeners {
+		tasks = append(tasks, l.run, func(ctx context.Context) error {
 			<-ctx.Done()
 			return l.stop()
 		})
-	if err != nil {
+	}
+	if err := s.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, s.node, s.enter) }, tasks...); err != nil {
 		return err
 	}
 	if s.node.Controlled() && ctx.Err() != nil {
@@ -137,13 +190,15 @@ func obey(ctx context.Context, n *node.Node, enter func(metrics.Phase) error) er
 // firstPeer takes the data interface from the first connection. Without a launcher, it
 // also starts the window.
 func (s *server) firstPeer(remote net.Addr) {
-	_, err := s.reporter.SetPeer(remote.String())
-	if err == nil && !s.node.Controlled() {
-		err = s.reporter.Enter(metrics.Window)
-	}
-	if err != nil {
-		s.node.Logf("data interface: %v", err)
-	}
+	s.peer.Do(func() {
+		_, err := s.reporter.SetPeer(remote.String())
+		if err == nil && !s.node.Controlled() {
+			err = s.reporter.Enter(metrics.Window)
+		}
+		if err != nil {
+			s.node.Logf("data interface: %v", err)
+		}
+	})
 }
 
 // counts returns the counts of all peers so far.

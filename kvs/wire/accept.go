@@ -18,7 +18,7 @@ type Conn struct {
 	conn    net.Conn // socket, under TLS or as it is
 	peer    Hello
 	codec   serverCodec
-	timer   *requestTimer
+	timer   *RequestTimer
 	release func() // ends the client's part in the agreement on shards
 }
 
@@ -48,7 +48,7 @@ func (c *Conn) open(o Options, service *service.Service) (err error) {
 	}
 	c.Service.Dedup = c.peer.Dedup
 	c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
-	c.timer = newRequestTimer(c.conn, o.Limits)
+	c.timer = WatchRequests(c.conn, o.Limits)
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (c *Conn) Next(r *Request) error {
 	if err != nil {
 		return c.cause(err)
 	}
-	c.timer.turn()
+	c.timer.Turn()
 	if err = c.codec.read(r); err == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *Conn) Reply(r *Request) error {
 	}
 	err := c.codec.write(r)
 	r.Reply.Free()
-	c.timer.turn()
+	c.timer.Turn()
 	if err != nil {
 		return c.cause(err)
 	}
@@ -105,7 +105,7 @@ func (c *Conn) Reply(r *Request) error {
 
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {
-	if err = c.timer.conn.cause(err); c.Service.Superseded() {
+	if err = c.timer.Conn.cause(err); c.Service.Superseded() {
 		err = fmt.Errorf("%w has come", service.ErrSuperseded)
 	}
 	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
@@ -115,7 +115,7 @@ func (c *Conn) cause(err error) error {
 // It is called once.
 func (c *Conn) Close() error {
 	if c.codec != nil {
-		c.timer.stop()
+		c.timer.Stop()
 		_ = c.codec.Close() // what ended the connection is known
 	}
 	err := c.socket.Close()

@@ -206,18 +206,18 @@ func TestRequestTimer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			conn, far := net.Pipe()
 			defer far.Close()
-			g := newRequestTimer(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
-			defer g.stop()
+			g := WatchRequests(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
+			defer g.Stop()
 			for i, turns := range test.turns {
-				if err := g.conn.ctx.Err(); err != nil {
+				if err := g.Conn.ctx.Err(); err != nil {
 					t.Fatalf("check %d: %v", i, err)
 				}
 				for range turns {
-					g.turn()
+					g.Turn()
 				}
 				g.check()
 			}
-			if err := g.conn.cause(net.ErrClosed); (err != net.ErrClosed) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
+			if err := g.Conn.cause(net.ErrClosed); (err != net.ErrClosed) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("expired: %v, want %q", err, test.want)
 			}
 		})

@@ -100,10 +100,10 @@ func (c *closableConn) cause(err error) error {
 	return err
 }
 
-// requestTimer closes a connection whose client is too slow. It checks once a period,
+// RequestTimer closes a connection whose client is too slow. It checks once a period,
 // so that a request costs two additions and no clock read.
-type requestTimer struct {
-	conn   *closableConn
+type RequestTimer struct {
+	Conn   *closableConn // the connection; its errors say why it was closed
 	limits Limits
 	period time.Duration
 	turns  atomic.Uint64 // odd from a request's first byte to its reply's last
@@ -113,9 +113,9 @@ type requestTimer struct {
 	idle  time.Duration // since the last request
 }
 
-// newRequestTimer starts to watch a connection; stop ends it.
-func newRequestTimer(conn net.Conn, limits Limits) *requestTimer {
-	t := &requestTimer{conn: newClosableConn(context.Background(), conn), limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
+// WatchRequests starts to watch a connection; Stop ends it.
+func WatchRequests(conn net.Conn, limits Limits) *RequestTimer {
+	t := &RequestTimer{Conn: newClosableConn(context.Background(), conn), limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
 	if t.period > 0 {
 		t.timer = time.AfterFunc(1<<62, t.check)
 		t.timer.Reset(t.period) // not before t.timer is set: check resets it
@@ -123,27 +123,28 @@ func newRequestTimer(conn net.Conn, limits Limits) *requestTimer {
 	return t
 }
 
-func (t *requestTimer) stop() {
+// Stop ends the watch. The connection stays open.
+func (t *RequestTimer) Stop() {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
 }
 
-// turn records that a request begins or is answered.
-func (t *requestTimer) turn() { t.turns.Add(1) }
+// Turn records that a request begins or is answered.
+func (t *RequestTimer) Turn() { t.turns.Add(1) }
 
 // check closes the connection if a request, or the pause between two, takes too long.
-func (t *requestTimer) check() {
+func (t *RequestTimer) check() {
 	turns := t.turns.Load()
 	switch inRequest := turns%2 == 1; {
 	case turns != t.seen:
 		t.seen, t.idle = turns, 0
 	case inRequest && t.limits.Request > 0:
-		t.conn.closeFor(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", errLimit, t.limits.Request))
+		t.Conn.closeFor(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", errLimit, t.limits.Request))
 		return
 	default:
 		if t.idle += t.period; !inRequest && t.limits.Idle > 0 && t.idle >= t.limits.Idle {
-			t.conn.closeFor(fmt.Errorf("%w: no request for %v (-idle-timeout)", errLimit, t.limits.Idle))
+			t.Conn.closeFor(fmt.Errorf("%w: no request for %v (-idle-timeout)", errLimit, t.limits.Idle))
 			return
 		}
 	}

@@ -1,0 +1,192 @@
+package door
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// Version is the version of Redis that the door answers as.
+const Version = "7.0.0"
+
+// tally is what a connection's commands did, in Redis's terms.
+type tally struct {
+	calls, failed, rejected [commands]uint64 // failed are among calls, and rejected are not
+	hits, misses, failures  uint64           // keys that were read; error replies
+}
+
+func (t *tally) add(u *tally) {
+	for i := range t.calls {
+		t.calls[i] += u.calls[i]
+		t.failed[i] += u.failed[i]
+		t.rejected[i] += u.rejected[i]
+	}
+	t.hits += u.hits
+	t.misses += u.misses
+	t.failures += u.failures
+}
+
+// publish shows other connections what this one has counted. It precedes the replies.
+func (c *conn) publish() {
+	c.mu.Lock()
+	c.published = c.tally
+	c.mu.Unlock()
+}
+
+// total sums what all connections have published, and counts the open ones.
+func (d *Door) total() (sum tally, open int, errors map[string]uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum = d.closed
+	for c := range d.conns {
+		c.mu.Lock()
+		sum.add(&c.published)
+		c.mu.Unlock()
+	}
+	return sum, len(d.conns), maps.Clone(d.errors)
+}
+
+// list is CLIENT LIST.
+func (d *Door) list() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var lines []string
+	for c := range d.conns {
+		lines = append(lines, fmt.Sprintf("id=%d addr=%s db=0\n", c.id, c.timer.Conn.RemoteAddr()))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// sections are those of INFO. Without arguments it omits those that are not usual.
+var sections = []struct {
+	name    string
+	unusual bool
+	text    func(d *Door, sum *tally, open int, errors map[string]uint64) string
+}{
+	{"Server", false, func(d *Door, _ *tally, _ int, _ map[string]uint64) string {
+		return fmt.Sprintf("redis_version:%s\nredis_mode:standalone\nserver_name:kvlab\nkvlab_engine:%s\nprocess_id:%d\nrun_id:%s\nuptime_in_seconds:%d\n",
+			Version, d.options.Engine, os.Getpid(), d.service.Instance(), int(time.Since(d.started).Seconds()))
+	}},
+	{"Clients", false, func(_ *Door, _ *tally, open int, _ map[string]uint64) string {
+		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", open)
+	}},
+	{"Memory", false, func(*Door, *tally, int, map[string]uint64) string {
+		return fmt.Sprintf("used_memory:%d\nmaxmemory:0\nmaxmemory_policy:noeviction\n", resident())
+	}},
+	{"Persistence", false, func(*Door, *tally, int, map[string]uint64) string {
+		return "loading:0\nrdb_bgsave_in_progress:0\naof_enabled:0\naof_rewrite_in_progress:0\n"
+	}},
+	{"Stats", false, func(d *Door, sum *tally, _ int, _ map[string]uint64) string {
+		commands := uint64(0)
+		for _, n := range sum.calls {
+			commands += n
+		}
+		return fmt.Sprintf("total_connections_received:%d\ntotal_commands_processed:%d\nexpired_keys:0\nevicted_keys:0\nkeyspace_hits:%d\nkeyspace_misses:%d\ntotal_error_replies:%d\n",
+			d.accepted.Load(), commands, sum.hits, sum.misses, sum.failures)
+	}},
+	{"Replication", false, func(*Door, *tally, int, map[string]uint64) string { return "role:master\nconnected_slaves:0\n" }},
+	{"Commandstats", true, func(d *Door, sum *tally, _ int, _ map[string]uint64) (text string) {
+		for i, row := range d.table {
+			if calls, rejected := sum.calls[i], sum.rejected[i]; calls+rejected > 0 {
+				text += fmt.Sprintf("cmdstat_%s:calls=%d,rejected_calls=%d,failed_calls=%d\n", row.stat(), calls, rejected, sum.failed[i])
+			}
+		}
+		return text
+	}},
+	{"Errorstats", false, func(_ *Door, _ *tally, _ int, errors map[string]uint64) (text string) {
+		for _, code := range slices.Sorted(maps.Keys(errors)) {
+			text += fmt.Sprintf("errorstat_%s:count=%d\n", code, errors[code])
+		}
+		return text
+	}},
+	{"Cluster", false, func(*Door, *tally, int, map[string]uint64) string { return "cluster_enabled:0\n" }},
+	{"Keyspace", false, func(d *Door, _ *tally, _ int, _ map[string]uint64) string {
+		if keys := d.service.Records(); keys > 0 {
+			return fmt.Sprintf("db0:keys=%d,expires=0,avg_ttl=0\n", keys)
+		}
+		return ""
+	}},
+}
+
+// info is INFO [section ...].
+func info(c *conn, _ *row, args int) {
+	c.publish()
+	sum, open, errors := c.door.total()
+	var parts []string
+	for _, s := range sections {
+		wanted := args == 1 && !s.unusual
+		for i := 1; i < args; i++ {
+			wanted = wanted || c.is(i, s.name) || c.is(i, "all") || c.is(i, "everything") || c.is(i, "default") && !s.unusual
+		}
+		if wanted {
+			parts = append(parts, strings.ReplaceAll("# "+s.name+"\n"+s.text(c.door, &sum, open, errors), "\n", "\r\n"))
+		}
+	}
+	c.text(strings.Join(parts, "\r\n"))
+}
+
+// resident is the process's memory in bytes; 0 if the system does not tell.
+func resident() int {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0
+	}
+	stat, err := self.Stat()
+	if err != nil {
+		return 0
+	}
+	return stat.ResidentMemory()
+}
+
+// settings are those of CONFIG GET.
+var settings = [][2]string{
+	{"save", ""}, {"appendonly", "no"}, {"appendfsync", "no"}, {"maxmemory", "0"}, {"maxmemory-policy", "noeviction"}, {"databases", "1"},
+}
+
+// config is CONFIG GET pattern ...
+func config(c *conn, _ *row, args int) {
+	if args < 3 || !c.is(1, "get") {
+		c.fail(fmt.Sprintf("ERR unknown subcommand '%.64s'. Only CONFIG GET is known", c.commands.Arg(1)))
+		return
+	}
+	var found [][2]string
+	for _, s := range settings {
+		for i := 2; i < args; i++ {
+			// A pattern that is malformed fits nothing.
+			if ok, _ := path.Match(strings.ToLower(string(c.commands.Arg(i))), s[0]); ok {
+				found = append(found, s)
+				break
+			}
+		}
+	}
+	c.pairs(len(found))
+	for _, s := range found {
+		c.text(s[0])
+		c.text(s[1])
+	}
+}
+
+// command is COMMAND [COUNT | DOCS ...]: it describes none.
+func command(c *conn, _ *row, args int) {
+	switch {
+	case args > 1 && c.is(1, "count"):
+		c.integer(len(c.door.table))
+	case args > 1 && c.is(1, "docs"):
+		c.pairs(0)
+	default:
+		c.array(0)
+	}
+}
+
+func dbsize(c *conn, _ *row, _ int) { c.integer(c.door.service.Records()) }
+
+func cluster(c *conn, _ *row, _ int) {
+	c.fail("ERR This instance has cluster support disabled")
+}
