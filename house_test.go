@@ -112,6 +112,7 @@ var testsMayImport = map[string][]string{
 	"kvs/rivals/go-ycsb":     {"kvs/engine", "kvs/server", "kvs/service", "kvs/wire", "kvs/wire/wiretest", "metrics"},
 	"kvs/route":              {"kvs", "kvs/kvstest"},
 	"kvs/server":             {"metrics/stats"},
+	"kvs/server/door":        {"kvs/driver", "kvs/driver/drivertest", "kvs/driver/redis", "kvs/driver/redistest", "kvs/engine", "kvs/kvstest", "kvs/wire/wiretest"},
 	"kvs/service":            {"kvs/engine", "kvs/kvstest"},
 	"kvs/value":              {"kvs", "kvs/route"},
 	"kvs/wire":               {"kvs/certs", "kvs/engine", "kvs/wire/faultproxy", "kvs/wire/wiretest", "metrics"},

@@ -53,6 +53,8 @@ func TestParse(t *testing.T) {
 // Every error is the command line's, one line, and names the flag.
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ args, want string }{
+		{"-resp 0.0.0.0:6379", `-resp "0.0.0.0:6379": every interface`},
+		{"-resp 8.8.8.8:6379", `-resp "8.8.8.8:6379": a public address`},
 		{"-listen 0.0.0.0:8080", `-listen "0.0.0.0:8080": every interface`},
 		{"-listen :8080", `-listen ":8080": every interface`},
 		{"-listen [::]:8080", `-listen "[::]:8080": every interface`},

@@ -21,6 +21,7 @@ func FuzzArgs(f *testing.F) {
 	f.Add("-listen=[::ffff:8.8.8.8]:1\n-allow-public")
 	f.Add("-port=0\n-codec=gob\n-max-connections=1\n-socket-buffer\n65536")
 	f.Add("-listen=0.0.0.0:80")
+	f.Add("-resp=0.0.0.0:6379")
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\n")
 		if text == "" {
@@ -37,9 +38,11 @@ func FuzzArgs(f *testing.F) {
 			}
 			return
 		}
-		if addr, err := netip.ParseAddrPort(c.Listen); err == nil && !c.AllowPublic {
-			if a := addr.Addr().Unmap(); !a.IsLoopback() && !a.IsPrivate() && !a.IsLinkLocalUnicast() {
-				t.Fatalf("%q listens on %s", args, addr)
+		for _, address := range []string{c.Listen, c.Resp} {
+			if addr, err := netip.ParseAddrPort(address); err == nil && !c.AllowPublic {
+				if a := addr.Addr().Unmap(); !a.IsLoopback() && !a.IsPrivate() && !a.IsLinkLocalUnicast() {
+					t.Fatalf("%q listens on %s", args, addr)
+				}
 			}
 		}
 		again, _, err := parse(given(flags.FlagSet))

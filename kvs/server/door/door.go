@@ -120,9 +120,10 @@ func (d *Door) Serve(socket net.Conn) error {
 	c.timer = wire.WatchRequests(socket, d.options.Limits)
 	c.out = newOutbox(socket, d.options.Limits.Request)
 	c.trust(c.trusted)
-	if c.service = d.service.Open(Peer); d.options.Strangers {
-		c.service.Close()
+	if d.options.Strangers {
 		c.service = d.service.OpenStranger()
+	} else {
+		c.service = d.service.Open(Peer)
 	}
 	d.mu.Lock()
 	d.conns[c] = true

@@ -29,11 +29,11 @@ func badValue(value []byte) string {
 	return ""
 }
 
-// refuse counts a command that is not executed for its arguments, and answers why.
+// refuse answers a command whose arguments are wrong. As in Redis, it has been executed.
 func (c *conn) refuse(row *row, why string) {
 	c.apply()
-	c.rejected[row.index]++
 	c.fail(why)
+	c.done(row, true)
 }
 
 // keys are the commands with one operation for each argument, which is a key.
