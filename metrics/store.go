@@ -34,6 +34,7 @@ type StoreCounts struct {
 	Counts   Counts            `json:"counts"`             // the operations that it executed without an error; no calls
 	Records  uint64            `json:"records"`            // the keys that it holds
 	Instance string            `json:"instance"`           // differs after a restart
+	RMWGets  bool              `json:"rmw_gets,omitzero"`  // the Gets include all ReadModifyWrites, which are Puts too
 	Others   uint64            `json:"others,omitzero"`    // commands that are neither operations of these kinds nor the driver's own questions
 	Fixed    map[string]uint64 `json:"fixed,omitempty"`    // counters that no valid run moves, such as evictions, by the store's name
 	Version  string            `json:"version,omitempty"`  // of the store's program

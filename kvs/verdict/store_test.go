@@ -48,6 +48,11 @@ func TestForeignStore(t *testing.T) {
 		{"hits differ", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Hits--; c.Counts.Misses++ }, "INVALID(the store found 193 keys and the clients 194, s1)", metrics.CountsExact},
 		{"eviction", func(_ *judged, c *metrics.StoreCounts) { c.Fixed["evicted_keys"] = 5 }, "INVALID(the store's evicted_keys went from 3 to 5 during the run, s1)", metrics.CountsExact},
 		{"keys are lost", func(_ *judged, c *metrics.StoreCounts) { c.Records = 0 }, "INVALID(0 keys are left of 1 that were loaded: values expire, or are lost, s1)", metrics.CountsExact},
+		{"a read-modify-write is a get and a put", func(run *judged, c *metrics.StoreCounts) {
+			c.RMWGets = true
+			c.Counts.Gets += verifiedBy(run.Run, 1).ReadModifyWrites
+		}, "VALID", metrics.CountsExact},
+		{"a read-modify-write reads nothing", func(_ *judged, c *metrics.StoreCounts) { c.RMWGets = true }, "INVALID(the store executed 190 reads and the clients verified 194: the others were answered without it, s1)", metrics.CountsExact},
 		{"restart", func(run *judged, _ *metrics.StoreCounts) {
 			run.Nodes[1].Summary.Store.Fault = "the store was restarted"
 		}, "INVALID(the store was restarted, s1)", metrics.CountsExact},

@@ -46,7 +46,7 @@ var known = map[string]bool{"Txn": true, "MemberList": true, "Range": true}
 
 // readCounts reads the lines "name{label="value",...} number".
 func readCounts(page io.Reader) (metrics.StoreCounts, error) {
-	c := metrics.StoreCounts{Fixed: make(map[string]uint64), Settings: make(map[string]string)}
+	c := metrics.StoreCounts{RMWGets: true, Fixed: make(map[string]uint64), Settings: make(map[string]string)}
 	lines, seen, led := bufio.NewScanner(page), 0, false
 	for lines.Scan() {
 		text, number, _ := strings.Cut(lines.Text(), " ")

@@ -26,8 +26,8 @@ type store struct {
 	process *os.Process
 }
 
-// start starts an etcd of its own, with flags.
-func start(t *testing.T, flags ...string) store {
+// path returns the path of Debian's etcd.
+func path(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("etcd")
 	if err != nil && os.Getenv("KVLAB_CI") == "1" {
@@ -35,6 +35,13 @@ func start(t *testing.T, flags ...string) store {
 	} else if err != nil {
 		t.Skip("no etcd in PATH: apt-get install etcd-server")
 	}
+	return program
+}
+
+// start starts an etcd of its own, with flags.
+func start(t *testing.T, flags ...string) store {
+	t.Helper()
+	program := path(t)
 	client, peer := freeAddress(t), freeAddress(t)
 	cmd := exec.Command(program, append([]string{
 		"--data-dir", t.TempDir(), "--log-level", "error", "--unsafe-no-fsync", "--initial-cluster", "default=http://" + peer,

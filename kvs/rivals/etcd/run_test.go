@@ -1,0 +1,78 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// launch makes a run of 10^4 records with a target, and returns what it recorded and its
+// last line.
+func launch(t *testing.T, target string, args ...string) (run metrics.Run, verdict string) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("../../../run-cluster.sh", append([]string{"--local", "--target", target, "--out", dir, "--records", "10000",
+		"--workers", "4", "--batch", "8", "--warmup", "0.5", "--secs", "3", "--no-ceiling"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	verdict = lines[len(lines)-1]
+	if !strings.HasPrefix(verdict, "verdict ") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "latest", "run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &run)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", out)
+	return run, verdict
+}
+
+// The launcher builds the programs of kvs/rivals, starts the shipped etcd, and compares its
+// counters with what the client verified.
+func TestRun(t *testing.T) {
+	path(t)
+	for _, workload := range []string{"YCSB-A", "YCSB-D", "YCSB-F"} {
+		run, verdict := launch(t, "etcd", "--workload", workload)
+		if verdict != "verdict VALID" || run.Counting != metrics.CountsExact || run.StrangerReads != 0 {
+			t.Errorf("%s: %s, counts %s, %d reads of strangers", workload, verdict, run.Counting, run.StrangerReads)
+		}
+		if s := run.Store; s == nil || s.Driver != "etcd" || s.Version == "" || s.Settings["quota-backend-bytes"] != "8589934592" {
+			t.Errorf("%s: store %+v", workload, s)
+		}
+	}
+}
+
+// A stranger who writes to an etcd that runs already makes the run INVALID.
+func TestStrangerWrites(t *testing.T) {
+	s := start(t)
+	other := s.client(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		for {
+			if _, err := other.Put(ctx, "stranger", "value"); err != nil {
+				ended <- err
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	_, verdict := launch(t, "etcd://"+s.addr)
+	cancel()
+	if err := <-ended; ctx.Err() == nil {
+		t.Error(err)
+	}
+	if !strings.Contains(verdict, "INVALID(the store executed") || !strings.Contains(verdict, "a stranger") {
+		t.Errorf("%s, want INVALID with the stranger", verdict)
+	}
+}
