@@ -14,9 +14,29 @@ type Value struct {
 }
 
 // Null reports whether the value is a null, which a missing key has.
-func (v *Value) Null() bool { return v.N < 0 && (v.Type == Bulk || v.Type == Array) }
+func (v Value) Null() bool { return v.N < 0 && (v.Type == Bulk || v.Type == Array) }
 
 func (v Value) String() string { return fmt.Sprintf("%c%d %.80q", v.Type, v.N, v.Text) }
+
+// ParseString parses the string at the start of buf, of at most limit bytes. If buf does not
+// begin with a complete one, size is 0, and Parse says why.
+func ParseString(buf []byte, limit int) (text []byte, size int) {
+	if len(buf) < 2 || buf[0] != Bulk || buf[1] == '\r' {
+		return nil, 0
+	}
+	n, at := 0, 1
+	for ; at < len(buf) && buf[at]-'0' <= 9; at++ {
+		if n = 10*n + int(buf[at]-'0'); n > limit {
+			return nil, 0
+		}
+	}
+	at += 2
+	end := at + n
+	if len(buf) < end+2 || buf[at-2] != '\r' || buf[at-1] != '\n' || buf[end] != '\r' || buf[end+1] != '\n' {
+		return nil, 0
+	}
+	return buf[at:end:end], end + 2
+}
 
 // Parse parses the value at the start of buf, with a string of at most limit bytes. size is
 // its length, or 0 if buf does not hold it all.

@@ -26,6 +26,7 @@ var replies = []struct {
 	{":-12\r\n", resp.Value{Type: ':', N: -12}},
 	{":123456789012345678\r\n", resp.Value{Type: ':', N: 123456789012345678}},
 	{"$-1\r\n", resp.Value{Type: '$', N: -1}},
+	{"$007\r\nabcdefg\r\n", resp.Value{Type: '$', N: 7, Text: []byte("abcdefg")}},
 	{"$0\r\n\r\n", resp.Value{Type: '$', Text: []byte{}}},
 	{"$4\r\n\r\n$1\r\n", resp.Value{Type: '$', N: 4, Text: []byte("\r\n$1")}},
 	{"*2\r\n", resp.Value{Type: '*', N: 2}},
@@ -45,6 +46,9 @@ func TestParse(t *testing.T) {
 			v, size, err := resp.Parse([]byte(r.text+rest), limit)
 			if err != nil || size != len(r.text) || v.Type != r.want.Type || v.N != r.want.N || !bytes.Equal(v.Text, r.want.Text) {
 				t.Errorf("%.20q: %v, %d bytes, %v; want %v", r.text+rest, v, size, err, r.want)
+			}
+			if text, size := resp.ParseString([]byte(r.text+rest), limit); r.want.Type == resp.Bulk && r.want.N >= 0 && (size != len(r.text) || !bytes.Equal(text, r.want.Text)) {
+				t.Errorf("%.20q: ParseString returns %q, %d", r.text+rest, text, size)
 			}
 			if v.Null() != (r.text == "$-1\r\n" || r.text == "*-1\r\n") {
 				t.Errorf("%.20q is null: %t", r.text, v.Null())
@@ -72,6 +76,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, buf []byte) {
 		v, size, err := resp.Parse(buf, limit)
+		text, length := resp.ParseString(buf, limit)
+		if isString := v.Type == resp.Bulk && !v.Null() && size > 0; isString != (length > 0) || isString && (length != size || !bytes.Equal(text, v.Text)) {
+			t.Fatalf("%q: ParseString returns %q, %d; Parse %v, %d, %v", buf, text, length, v, size, err)
+		}
 		if size < 0 || size > len(buf) || size > 0 && err != nil || len(v.Text) > max(limit, resp.MaxLine) {
 			t.Fatalf("%q: %v, %d bytes, %v", buf, v, size, err)
 		}

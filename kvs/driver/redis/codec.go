@@ -24,6 +24,12 @@ func (codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err error
 
 func (codec) Parse(buf []byte, ops []kvs.Op, reply *kvs.Reply) (size, n int, err error) {
 	for n < len(ops) {
+		if text, length := resp.ParseString(buf[size:], kvs.MaxValueLen); length > 0 && ops[n].Kind.Reads() {
+			reply.Found(text)
+			size += length
+			n++
+			continue
+		}
 		v, length, err := resp.Parse(buf[size:], kvs.MaxValueLen)
 		if length == 0 {
 			return size, n, err
@@ -31,9 +37,7 @@ func (codec) Parse(buf []byte, ops []kvs.Op, reply *kvs.Reply) (size, n int, err
 		size += length
 		kind := ops[n].Kind
 		n++
-		switch null := v.Null(); {
-		case v.Type == resp.Bulk && kind.Reads() && !null:
-			reply.Found(v.Text)
+		switch {
 		case v.Type == resp.Bulk && kind.Reads(), v.Type == resp.Integer && kind == kvs.Delete && v.N == 0:
 			reply.Missing()
 		case v.Type == resp.Integer && kind == kvs.Delete && v.N == 1:
