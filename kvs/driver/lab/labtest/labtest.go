@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/rpc"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -18,14 +19,15 @@ import (
 type Fault string
 
 const (
-	None  Fault = ""
+	None  Fault = "none"
 	Lost  Fault = "lost"  // a Put is acknowledged and not executed
 	Stale Fault = "stale" // a Get returns the value before the last
 	Wrong Fault = "wrong" // a Get returns a value with a flipped bit
 )
 
-// Every is how many operations there are for one with the fault, on average.
-const Every = 2000
+// Every is how many operations on keys that are not new there are for one with the fault, on
+// average. What a client loads is right.
+const Every = 200
 
 // Store is what a server keeps.
 type Store struct {
@@ -43,14 +45,14 @@ func NewStore(fault Fault, seed uint64) *Store {
 func (s *Store) get(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value := s.now[key]
-	if s.fault == None || value == "" || s.random.IntN(Every) != 0 {
+	value, old := s.now[key], s.old[key]
+	if old == "" || s.random.IntN(Every) != 0 {
 		return value
 	}
-	switch old, ok := s.old[key]; {
-	case s.fault == Stale && ok:
+	switch s.fault {
+	case Stale:
 		return old
-	case s.fault == Wrong:
+	case Wrong:
 		flipped := []byte(value)
 		flipped[s.random.IntN(len(flipped))] ^= 1 << s.random.IntN(8)
 		return string(flipped)
@@ -61,7 +63,7 @@ func (s *Store) get(key string) string {
 func (s *Store) put(key, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fault == Lost && s.random.IntN(Every) == 0 {
+	if s.fault == Lost && s.now[key] != "" && s.random.IntN(Every) == 0 {
 		return
 	}
 	s.old[key], s.now[key] = s.now[key], value
@@ -80,6 +82,26 @@ func (s *Store) do(key, value string, read bool) string {
 	}
 	s.put(key, value)
 	return ""
+}
+
+// Word is the first argument of a test's program that is to run Main.
+const Word = "lab-server"
+
+// Main is a program that serves on a port of loopback, and returns its error. Its arguments
+// are the port, a preset, a fault or "none", and a seed.
+func Main(args []string) error {
+	if len(args) != 4 {
+		return fmt.Errorf("arguments %q: want a port, a preset, a fault and a seed", args)
+	}
+	seed, err := strconv.ParseUint(args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", args[0]))
+	if err != nil {
+		return err
+	}
+	return Serve(l, args[1], NewStore(Fault(args[2]), seed))
 }
 
 // services are the servers by their forms' presets.
