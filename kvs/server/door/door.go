@@ -86,7 +86,8 @@ type conn struct {
 	pending []pending // their commands, in order
 	first   int       // of pending that is not answered
 	reply   kvs.Reply
-	single  [1]kvs.Op
+	result  kvs.Result // that answer is given
+	single  [1]kvs.Op  // that one applies
 	hash    hash
 
 	tally

@@ -30,8 +30,13 @@ func options() door.Options {
 func start(t testing.TB, o door.Options) (addr string, s *service.Service) {
 	t.Helper()
 	s = service.New(engine.NewMutex())
+	return serve(t, s, o), s
+}
+
+// serve serves a store by TCP.
+func serve(t testing.TB, s *service.Service, o door.Options) (addr string) {
 	d := door.New(s, o)
-	return wiretest.Start(t, func(conn net.Conn) { _ = d.Serve(conn) }).Addr().String(), s
+	return wiretest.Start(t, func(conn net.Conn) { _ = d.Serve(conn) }).Addr().String()
 }
 
 func dial(t testing.TB, addr string) net.Conn {

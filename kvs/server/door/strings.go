@@ -144,14 +144,12 @@ func (c *conn) applyNow(ops []kvs.Op) {
 // answer appends the answers of n operations.
 func (c *conn) answer(n int) {
 	for results := c.reply.Results(); n > 0; n-- {
-		result, err := results.Next()
-		if err != nil {
-			c.err = err
+		if c.result, c.err = results.Next(); c.err != nil {
 			return
 		}
 		p := &c.pending[c.first]
 		failures := c.failures
-		p.row.answer(c, p, &result)
+		p.row.answer(c, p, &c.result)
 		if p.left--; p.left == 0 {
 			c.done(p.row, c.failures != failures)
 			c.first++
