@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,24 @@ func Summarize(plan Sweep, trials []Trial) []Point {
 		points = append(points, point)
 	}
 	return points
+}
+
+// Classes are the classes of the points' stores, by point; nil if all are the same. A
+// point without a valid trial has none.
+func Classes(points []Point) []string {
+	classes, differ := make([]string, len(points)), false
+	first := ""
+	for i, p := range points {
+		if len(p.Valid) > 0 {
+			classes[i] = p.Valid[0].Class()
+			first = cmp.Or(first, classes[i])
+			differ = differ || classes[i] != first
+		}
+	}
+	if !differ {
+		return nil
+	}
+	return classes
 }
 
 // Rates are the valid trials' operations per second.

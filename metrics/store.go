@@ -1,10 +1,11 @@
 package metrics
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
+
+	"kvlab/metrics/format"
 )
 
 // Counting says how strong the comparison of what clients verified with what servers
@@ -73,18 +74,34 @@ type Store struct {
 	Missing     []string          `json:"checks_not_made,omitempty"` // for which the store has no witness, in words
 }
 
-// Class names the store, its version and its settings: "redis 7.0.15 (save \"\")".
+// Class names the store, its version, settings and connections: results of different
+// classes are not ranked without saying so. That of nil is kvlab's own.
 func (s *Store) Class() string {
-	text := cmp.Or(s.Version, s.Name)
-	if s.Name != s.Driver && s.Version != "" {
-		text = s.Name + ": " + text
+	if s == nil {
+		return ownStore
 	}
 	var settings []string
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 		settings = append(settings, name+" "+s.Settings[name])
 	}
+	text := s.Title()
 	if len(settings) > 0 {
 		text += " (" + strings.Join(settings, ", ") + ")"
 	}
-	return text
+	return text + ", " + format.Plural(s.Connections, "connection")
 }
+
+// Title names the store and its version.
+func (s *Store) Title() string {
+	switch {
+	case s == nil:
+		return ownStore
+	case s.Version == "":
+		return s.Name
+	case s.Name == s.Driver:
+		return s.Version
+	}
+	return s.Name + ", " + s.Version
+}
+
+const ownStore = "kvlab's own store"

@@ -1,6 +1,9 @@
 package metrics
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
 // the sweep's.
@@ -26,6 +29,8 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		LateP99:      run.Latency[Lateness].P99,
 		Verdict:      run.Verdict,
 		Quick:        run.Quick,
+		Counting:     run.Counting,
+		Store:        run.Store,
 		Run:          &run,
 	}
 	if run.WarmUp != nil {
@@ -53,6 +58,11 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		trial.BytesPerOpReceived = float64(carried.Received) / float64(ops)
 	}
 	return trial
+}
+
+// Class is that of the trial's store, and how strongly its counts were compared.
+func (t Trial) Class() string {
+	return t.Store.Class() + ", counts " + string(cmp.Or(t.Counting, CountsExact))
 }
 
 // Stamps are warnings shown beside the verdict of a VALID trial.
@@ -97,6 +107,8 @@ type Trial struct {
 	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict        `json:"verdict"`
 	Quick              bool           `json:"quick,omitempty"`          // see Run
+	Counting           Counting       `json:"counts,omitempty"`         // see Run
+	Store              *Store         `json:"store,omitempty"`          // see Run
 	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`

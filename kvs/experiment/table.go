@@ -34,6 +34,7 @@ var columns = []struct {
 	{"bytes_per_op_sent", func(t metrics.Trial) string { return number(&t.BytesPerOpSent) }},
 	{"bytes_per_op_received", func(t metrics.Trial) string { return number(&t.BytesPerOpReceived) }},
 	{"link_bits_per_s", func(t metrics.Trial) string { return strconv.FormatUint(t.LinkBitsPerS, 10) }},
+	{"counts", func(t metrics.Trial) string { return string(t.Counting) }},
 	{"started", func(t metrics.Trial) string { return t.Started.Format(time.RFC3339Nano) }},
 	{"ended", func(t metrics.Trial) string { return t.Ended.Format(time.RFC3339Nano) }},
 	{"folder", func(t metrics.Trial) string { return t.Folder }},

@@ -21,7 +21,7 @@ func TestTableRoundTrip(t *testing.T) {
 			PlannedTrial: metrics.PlannedTrial{Number: 1, Point: []string{"4", "a,b"}}, Folder: "trial-001",
 			Started: time.Date(2026, 11, 21, 15, 30, 0, 123456789, time.UTC), Ended: time.Date(2026, 11, 21, 15, 31, 0, 1, time.UTC),
 			Servers: 2, Clients: 2, Workers: 64, Ops: 1 << 60, WindowS: 29.99999999, OpsPerS: 1.0 / 3, P50: &p50, OpP95: &p50, OpP99: &p50, OpP999: &p50, LateP99: &p50, OfferedOpsPerS: 1e5,
-			BytesPerOpSent: 11.1, BytesPerOpReceived: 123.4, LinkBitsPerS: 1e9, NonStationary: true, Verdict: metrics.Verdict{Valid: true},
+			BytesPerOpSent: 11.1, BytesPerOpReceived: 123.4, LinkBitsPerS: 1e9, NonStationary: true, Counting: metrics.CountsBounded, Verdict: metrics.Verdict{Valid: true},
 		},
 		{
 			PlannedTrial: metrics.PlannedTrial{Number: 2, Point: []string{"8", "auto"}}, Folder: "trial-002",
@@ -54,6 +54,8 @@ func readBack(t *testing.T, head, line []string) metrics.Trial {
 			point = append(point, cell)
 		case "valid":
 			verdict[name] = cell == "true"
+		case "counts":
+			fields[name] = cell
 		case "non_stationary":
 			fields[name] = cell == "true"
 		case "reason", "node":

@@ -52,7 +52,7 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 		}
 	}
 	a.Latency, a.Limit = latencyOfPoint(best), limitOfPoint(best)
-	a.Checked = fmt.Sprintf("%s, each with equal client and server counts and right values", format.Plural(made, "trial"))
+	a.Checked = fmt.Sprintf("%s, each with %s, and right values", format.Plural(made, "trial"), countsOfTrials(points))
 	a.Next = "add --ab to compare two versions by pairs of trials"
 	switch {
 	case len(lines) > 0 && plan.SLO == "":
@@ -64,6 +64,18 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 	case !bounded:
 		a.Next = "add --trials 6, for medians with 95 % intervals"
 	}
+}
+
+// countsOfTrials says how strongly the counts of the valid trials were compared.
+func countsOfTrials(points []metrics.Point) string {
+	var all []string
+	for _, p := range points {
+		for _, t := range p.Valid {
+			all = append(all, string(cmp.Or(t.Counting, metrics.CountsExact)))
+		}
+	}
+	slices.Sort(all)
+	return "counts " + strings.Join(slices.Compact(all), " or ")
 }
 
 // bestOf is the point with the highest median, and false if no point has a result.
@@ -184,6 +196,11 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 	}
 	if v := plan.Variants; len(v) == 2 && v[0].GitCommit != v[1].GitCommit {
 		all = append(all, Reservation{Name: "TWO CLIENTS", Text: "A and B were measured by the clients of different commits", Do: "type server:REV, to compare servers by one client"})
+	}
+	if classes := metrics.Classes(points); classes != nil {
+		slices.Sort(classes)
+		all = append(all, Reservation{Name: "CLASSES", Do: "compare versions, durability, connections and counts first",
+			Text: fmt.Sprintf("the points are of %d classes, which have no common rank", len(slices.Compact(format.NonEmpty(classes...))))})
 	}
 	for _, point := range points {
 		const chance = 0.01 // of such a warning in a sweep without a trend
