@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"kvlab/metrics/format"
 )
 
 // child is the program of a foreign store.
@@ -111,6 +113,7 @@ type childLog struct {
 const (
 	mostLines = 1000
 	lastLines = 3
+	lastBytes = 120  // of each of these
 	lineBytes = 1000 // longer ones are cut
 )
 
@@ -137,7 +140,7 @@ func (l *childLog) add(line string) {
 	if line == "" {
 		return
 	}
-	l.last = append(l.last, line)
+	l.last = append(l.last, format.Label(line, lastBytes))
 	if len(l.last) > lastLines {
 		l.last = l.last[1:]
 	}
@@ -156,7 +159,7 @@ func (l *childLog) end() string {
 	defer l.mu.Unlock()
 	last := l.last
 	if line := strings.TrimSpace(string(l.partial)); line != "" {
-		last = append(last, line)
+		last = append(last, format.Label(line, lastBytes))
 	}
 	if len(last) == 0 {
 		return ", without output"

@@ -90,7 +90,7 @@ func checkExecuted(run *judged) {
 		} {
 			switch {
 			case kind.executed < kind.verified:
-				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it", kind.executed, kind.what, kind.verified)
+				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", kind.executed, kind.what, kind.verified)
 			case kind.executed > kind.verified && !kind.others && run.Counting == metrics.CountsExact:
 				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", kind.executed, kind.what, kind.verified)
 			}

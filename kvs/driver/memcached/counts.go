@@ -71,7 +71,7 @@ func countsOf(stats, settings map[string]string) (metrics.StoreCounts, error) {
 	c := metrics.StoreCounts{
 		Counts: metrics.Counts{Gets: sum("cmd_get"), Puts: sum("cmd_set"), Deletes: sum("delete_hits", "delete_misses"),
 			Hits: sum("get_hits", "delete_hits"), Misses: sum("get_misses", "delete_misses")},
-		Records: sum("curr_items"), Others: sum(others...), Instance: instance(stats), Version: stats["version"],
+		Records: sum("curr_items"), Others: sum(others...), Instance: instance(stats), Version: "memcached " + stats["version"],
 		Fixed: map[string]uint64{}, Settings: map[string]string{},
 	}
 	for _, name := range fixed {

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"kvlab/kvs/driver/redistest"
+	"kvlab/metrics"
+)
+
+// labServer is the course's base server in its simplest form.
+const labServer = `package main
+
+import (
+	"flag"
+	"log"
+	"net"
+	"net/http"
+	"net/rpc"
+	"sync"
+)
+
+type KVService struct {
+	mu   sync.Mutex
+	data map[string]string
+}
+
+func (s *KVService) Get(q *struct{ Key string }, p *struct{ Value string }) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Value = s.data[q.Key]
+	return nil
+}
+
+func (s *KVService) Put(q *struct{ Key, Value string }, p *struct{}) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data[q.Key] = q.Value
+	return nil
+}
+
+func main() {
+	port := flag.String("port", "", "")
+	flag.Parse()
+	if err := rpc.Register(&KVService{data: map[string]string{}}); err != nil {
+		log.Fatal(err)
+	}
+	rpc.HandleHTTP()
+	l, err := net.Listen("tcp", "127.0.0.1:"+*port)
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.Serve(l, nil))
+}
+`
+
+// clean returns a folder for temporary files. At the end of the test it must be empty, and
+// no process may run in it, as the stores do.
+func clean(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	t.Cleanup(func() {
+		links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+		for _, link := range links {
+			if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, dir) {
+				t.Errorf("%s still runs in %s", link, to)
+			}
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left over: %v, %v", left, err)
+		}
+	})
+	return dir
+}
+
+// measure makes a short run and returns its run.json and output.
+func measure(t *testing.T, args ...string) (metrics.Run, string) {
+	t.Helper()
+	out := t.TempDir()
+	args = append([]string{"--local", "--no-ceiling", "--out", out, "--records", "10000", "--workers", "4", "--batch", "256", "--warmup", "0", "--secs", "1"}, args...)
+	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+clean(t))
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, text)
+	}
+	return readRun(t, filepath.Join(out, "latest")), string(text)
+}
+
+// Stores that come with kvlab, one that runs, and a program that a file builds, are
+// measured by one command. Their own counters say what the clients verified.
+func TestTargets(t *testing.T) {
+	redistest.Need(t, "redis-server", "memcached")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "team-7.toml")
+	for name, text := range map[string]string{
+		"server.go":   labServer,
+		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, driver string
+		args         []string
+		counting     metrics.Counting
+		runs         bool // before and after
+	}{
+		{"redis", "redis", []string{"2", "--target", "redis"}, metrics.CountsExact, false},
+		{"redis cluster", "redis-cluster", []string{"3", "2", "--target", "redis-cluster"}, metrics.CountsExact, false},
+		{"memcached", "memcached", []string{"--target", "memcached"}, metrics.CountsExact, false},
+		{"a store that runs", "redis", []string{"--target", "redis://" + redistest.Start(t).Addr + "," + redistest.Start(t).Addr}, metrics.CountsExact, true},
+		{"a program", "lab", []string{"--target", file}, metrics.CountsNone, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.driver == "redis-cluster" || test.runs {
+				inCI(t)
+			}
+			run, output := measure(t, test.args...)
+			if !strings.HasSuffix(output, "\nverdict VALID\n") || !strings.Contains(output, "checked  counts "+string(test.counting)) {
+				t.Errorf("%s", output)
+			}
+			if run.Counting != test.counting || run.Store == nil || run.Store.Driver != test.driver || run.StrangerReads != 0 {
+				t.Errorf("counts %s, store %+v, %d reads of strangers", run.Counting, run.Store, run.StrangerReads)
+			}
+			if applied := run.Applied; test.counting == metrics.CountsExact && applied.Ops() != run.Total.Ops() {
+				t.Errorf("the clients verified %+v, the store counted %+v", run.Total, applied)
+			}
+			for _, server := range run.Servers() {
+				if used := server.Summary.Saturation.ProcessCPUPercent; used > 0 == test.runs {
+					t.Errorf("the store's process used %.1f %%", used)
+				}
+			}
+		})
+	}
+	checkGone(t, build(t))
+}
+
+// redisCLI sends a command to a Redis, and returns the answer.
+func redisCLI(t *testing.T, address string, words ...string) string {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(address)
+	out, err := exec.Command("redis-cli", append([]string{"-h", host, "-p", port}, words...)...).Output()
+	if err != nil {
+		t.Fatalf("redis-cli %q: %v", words, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// infoOf is a number in a Redis' INFO.
+func infoOf(t *testing.T, address, name string) int {
+	t.Helper()
+	_, rest, _ := strings.Cut(redisCLI(t, address, "INFO"), name+":")
+	number, err := strconv.Atoi(strings.Fields(rest + " ?")[0])
+	if err != nil {
+		t.Fatalf("INFO has no number %s", name)
+	}
+	return number
+}
+
+func tell(commands ...string) func(t *testing.T, address string) {
+	return func(t *testing.T, address string) {
+		for _, command := range commands {
+			redisCLI(t, address, strings.Fields(command)...)
+		}
+	}
+}
+
+func killStore(t *testing.T, address string) {
+	if err := syscall.Kill(infoOf(t, address, "process_id"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What happens to a real Redis in the window, at a moment that the seed chooses, makes the
+// run INVALID with its reason and the server's name. A stranger's reads are only told.
+func TestPlantedFaults(t *testing.T) {
+	inCI(t)
+	redistest.Need(t, "redis-server", "redis-cli")
+	seeds := uint64(1)
+	if os.Getenv("KVLAB_LONG") == "1" {
+		seeds = 20
+	}
+	for _, fault := range []struct {
+		name    string
+		plant   func(t *testing.T, address string)
+		want    string // part of the verdict
+		cluster bool
+	}{
+		{"a stranger writes", tell("SET stranger x"), "a stranger wrote, or some were sent twice, node0)", false},
+		{"a stranger counts", tell("INCR stranger"), "executed 1 commands that no client of the run sends: a stranger's, node0)", false},
+		{"a stranger reads", tell("GET stranger", "GET other"), "VALID", false},
+		{"counters are reset", tell("CONFIG RESETSTAT"), "was reset, node0)", false},
+		{"memory is full", tell("CONFIG SET maxmemory 1"), "OOM command not allowed", false},
+		{"keys are evicted", tell("CONFIG SET maxmemory-policy allkeys-random", "CONFIG SET maxmemory 1500000"), "the store's evicted_keys went from 0 to ", false},
+		{"the store is killed", killStore, "has ended: signal: killed", false},
+		{"a master is killed", killStore, "has ended: signal: killed", true},
+	} {
+		for seed := range seeds {
+			t.Run(fmt.Sprintf("%s/seed %d", fault.name, seed), func(t *testing.T) {
+				verdict := disturbed(t, fault.cluster, rand.New(rand.NewPCG(seed, 0)), fault.plant)
+				if valid := fault.want == "VALID"; !strings.Contains(verdict, fault.want) || strings.HasPrefix(verdict, "VALID") != valid {
+					t.Errorf("verdict %s, want %q", verdict, fault.want)
+				}
+			})
+		}
+	}
+	checkGone(t, build(t))
+}
+
+var answersOn = regexp.MustCompile(`answers on (\S+)`)
+
+// disturbed runs a Redis, or a cluster of three, plants a fault in one of them, and returns
+// the verdict.
+func disturbed(t *testing.T, cluster bool, random *rand.Rand, plant func(t *testing.T, address string)) string {
+	t.Helper()
+	const records, rate = 6000, 3000
+	out := t.TempDir()
+	args := []string{"--local", "--no-ceiling", "--out", out, "--target", "redis", "1", "1"}
+	if cluster {
+		args = []string{"--local", "--no-ceiling", "--out", out, "--target", "redis-cluster", "3", "1"}
+	}
+	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(args,
+		"--records", strconv.Itoa(records), "--value-size", "256", "--workers", "4", "--batch", "64", "--rate", strconv.Itoa(rate), "--warmup", "0", "--secs", "3")...)
+	var stdout bytes.Buffer
+	cmd.Stdout, cmd.Env = &stdout, append(os.Environ(), "TMPDIR="+clean(t))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	latest, client := filepath.Join(out, "latest"), "node1"
+	if cluster {
+		client = "node3"
+	}
+	waitFor(t, filepath.Join(latest, "kvsclient-"+client+".log"), "phase window")
+	server := random.IntN(strings.Count(client, "3")*3 + strings.Count(client, "1"))
+	log, err := os.ReadFile(filepath.Join(latest, fmt.Sprintf("kvsserver-node%d.log", server)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := answersOn.FindStringSubmatch(string(log))[1]
+	begun := infoOf(t, address, "total_commands_processed")
+	for moment := random.IntN(rate / 4); infoOf(t, address, "total_commands_processed")-begun < moment; {
+	}
+	plant(t, address)
+	_ = cmd.Wait() // the verdict says it
+	_, verdict, _ := strings.Cut(stdout.String(), "\nverdict ")
+	return strings.TrimSpace(verdict)
+}
