@@ -172,7 +172,10 @@ func (c *conn) serve() error {
 		}
 		some := c.execute()
 		c.publish()
-		if err := errors.Join(c.err, c.out.flush()); err != nil {
+		if c.err != nil {
+			return c.err // and no answer: some of those in buf may be wrong
+		}
+		if err := c.out.flush(); err != nil {
 			return err
 		}
 		if request = c.commands.Partial(); !request || some {

@@ -180,8 +180,10 @@ func TestUnreadReplies(t *testing.T) {
 	if _, err := conn.Write(gets); err != nil {
 		t.Fatal(err)
 	}
-	for s.Counts()[door.Peer].Gets < n {
-		time.Sleep(time.Millisecond)
+	for deadline := time.Now().Add(time.Minute); s.Counts()[door.Peer].Gets < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the door waits until its replies are read")
+		}
 	}
 	if got, want := ask(t, conn, nil, 100), n*len(resp.AppendBulk(nil, value)); len(got) != want {
 		t.Fatalf("%d bytes of replies, want %d", len(got), want)
@@ -300,5 +302,28 @@ func TestLarge(t *testing.T) {
 	text = append(text, arrays("get key2999", "hmget many field7 field1007 none field1999", "dbsize")...)
 	if got, want := ask(t, conn, text, 1<<20), "+OK\r\n:2000\r\n$9\r\nvalue2999\r\n*4\r\n$9\r\nvalue2007\r\n$9\r\nvalue1007\r\n$-1\r\n$9\r\nvalue1999\r\n:3002\r\n"; string(got) != want {
 		t.Errorf("%.200q, want %q", got, want)
+	}
+}
+
+// broken panics at a key.
+type broken struct{ kvs.Engine }
+
+func (b broken) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	for _, op := range ops {
+		if string(op.Key) == "bad" {
+			panic("bad key")
+		}
+	}
+	b.Engine.Apply(ops, reply)
+}
+
+// A command whose effect is unknown, since its engine failed, has no answer.
+func TestEngineFails(t *testing.T) {
+	for _, command := range []string{"set bad v", "mget k bad", "hset bad f v"} {
+		s := &script{in: bytes.NewReader(append(arrays("ping"), arrays(command, "ping")...))}
+		err := door.New(service.New(broken{engine.NewMutex()}), options()).Serve(s)
+		if err == nil || !strings.Contains(err.Error(), "bad key") || strings.Contains(s.out.String(), "OK") || strings.Contains(s.out.String(), ":1") {
+			t.Errorf("%s: %v, replies %q", command, err, &s.out)
+		}
 	}
 }
