@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -70,7 +71,7 @@ func (r *redis) count(ctx context.Context, server int) (*counter, error) {
 func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
 	reply, err := c.do(sections...)
 	if err != nil {
-		return metrics.StoreCounts{}, err
+		return metrics.StoreCounts{}, fmt.Errorf("%w (the counts want Redis 7 or later)", err)
 	}
 	info := parseInfo(reply.Text)
 	if info["run_id"] == "" {
@@ -83,12 +84,9 @@ func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
 		},
 		Records:  field(info["db0"], "keys"),
 		Instance: info["run_id"],
-		Version:  "redis " + info["redis_version"],
+		Version:  cmp.Or(info["server_name"], "redis") + " " + cmp.Or(info["valkey_version"], info["redis_version"]),
 		Settings: maps.Clone(c.settings),
 		Fixed:    map[string]uint64{"role is " + info["role"]: 1},
-	}
-	if version := info["valkey_version"]; version != "" {
-		s.Version = "valkey " + version
 	}
 	s.Settings["connected_slaves"] = info["connected_slaves"]
 	for _, name := range []string{"evicted_keys", "expired_keys", "total_error_replies"} {
