@@ -37,7 +37,7 @@ type Run struct {
 	OpsPerS       float64    `json:"ops_per_s"`               // the run's result
 	Total         Counts     `json:"total"`                   // client counts, load to drain
 	Applied       Counts     `json:"applied"`                 // server counts, load to drain
-	Counting      Counting   `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" in folders of earlier releases: exact
+	Counting      Counting   `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early, and in folders of earlier releases, where it is exact
 	Store         *Store     `json:"store,omitempty"`         // nil: kvlab's own
 	StrangerReads uint64     `json:"stranger_reads,omitzero"` // that servers executed and no client of the run sent; no part of Applied
 

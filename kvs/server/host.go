@@ -37,6 +37,7 @@ type host struct {
 
 const (
 	readyWithin   = 30 * time.Second // for a store's program to answer
+	waitsEvery    = 2 * time.Second  // a launcher hears that the host waits
 	askWithin     = 2 * time.Second  // for one answer
 	betweenTrials = 20 * time.Millisecond
 )
@@ -154,6 +155,8 @@ func (h *host) awaitStore(ctx context.Context) error {
 	if h.child != nil {
 		ended = h.child.ended
 	}
+	tell := time.NewTicker(waitsEvery)
+	defer tell.Stop()
 	for {
 		counts, err := h.ask(ctx)
 		if err == nil {
@@ -171,6 +174,8 @@ func (h *host) awaitStore(ctx context.Context) error {
 				said = h.child.log.end()
 			}
 			return fmt.Errorf("%s does not answer on %s: %w%s", h.config.Target.Name, h.address, err, said)
+		case <-tell.C:
+			h.node.Logf("%s does not answer on %s yet: %v", h.config.Target.Name, h.address, err)
 		case <-time.After(betweenTrials):
 		}
 	}

@@ -161,6 +161,7 @@ func TestHostTellsHowAStoreEnds(t *testing.T) {
 func TestAKilledHostLeavesNoStore(t *testing.T) {
 	run := fmt.Sprintf("%s %s {host} {port} {dir}", os.Args[0], storeWord)
 	host := exec.Command(os.Args[0], hostWord, "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it cannot remove the store's folder
 	stdout, err := host.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,9 @@ func foreign(node metrics.RunNode) bool {
 // sides are compared, and how many reads strangers made.
 func totalStore(run *metrics.Run) {
 	run.Counting, run.Store, run.StrangerReads = metrics.CountsExact, nil, 0
+	if slices.ContainsFunc(run.Nodes, func(node metrics.RunNode) bool { return node.Summary == nil }) {
+		run.Counting = "" // nothing is compared of a run that ended early
+	}
 	for i, node := range run.Servers() {
 		s := node.Summary
 		if s != nil && s.Strangers != nil {

@@ -254,10 +254,11 @@ func (c *Controller) handle(msg message) *plan.Fault {
 			return m.fault(plan.BadArgs, "%s", event.Text)
 		}
 		for _, server := range c.of(metrics.Server) {
-			switch {
-			case event.Lost && (server.Name == event.Peer || server.address == event.Peer): // a foreign store has no name
+			switch peer := event.Peer; {
+			case peer == "" || peer != server.Name && peer != server.address: // a foreign store has no name
+			case event.Lost:
 				return server.fault(plan.Crash, "%s", event.Text)
-			case server.Name == event.Peer || server.address == event.Peer:
+			default:
 				return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
 			}
 		}
