@@ -130,6 +130,9 @@ func (c Comparison) String() string {
 	for _, differ := range c.Differ {
 		add("they differ in %s", differ)
 	}
+	if a, b := c.A.settings["store"], c.B.settings["store"]; a != b {
+		add("A and B are of different classes, which have no common rank: compare versions, durability, connections and counts first")
+	}
 	lines = append(lines, sameOperations(slices.Concat(c.A.runs, c.B.runs)))
 	if len(c.Results) > 1 {
 		add("trials at the same time on the same nodes take throughput from each other; the cost of an operation tells them apart")

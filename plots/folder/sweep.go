@@ -205,10 +205,8 @@ func (r *Run) Configuration() map[string]string {
 	if commit := r.commit(); commit != "" {
 		all["git commit"] = commit
 	}
-	if r.Store != nil {
-		all["store"], all["counts"] = r.Store.Class(), string(r.Counting)
-		maps.DeleteFunc(all, func(name, value string) bool { return value == "" })
-	}
+	all["store"] = metrics.Trial{Store: r.Store, Counting: r.Counting}.Class()
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
 	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag)} {
 		if value != "" {
 			all[name] = value

@@ -2,7 +2,6 @@
 package verify
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -66,12 +65,14 @@ func compare(read *folder.Run) Result {
 	result := Result{Verdict: read.Verdict, Skipped: slices.Clone(read.Missing)}
 	again := rebuild(read)
 	if slices.ContainsFunc(again.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
-		again.Verdict, again.Bottleneck = read.Verdict, read.Bottleneck
+		again.Verdict, again.Bottleneck, again.Counting = read.Verdict, read.Bottleneck, read.Counting
 		result.Skipped = append(result.Skipped, "the verdict: the run ended early")
 	}
 	d := difference{}
 	recorded := read.Run
-	recorded.Counting = cmp.Or(recorded.Counting, metrics.CountsExact) // of an earlier release
+	if recorded.Counting == "" { // of an earlier release
+		recorded.Counting = again.Counting
+	}
 	d.compare("", jsonOf(recorded), jsonOf(again))
 	slices.Sort(d.absent)
 	for _, name := range slices.Compact(d.absent) {
