@@ -30,12 +30,14 @@ func (d *client) Counts(ctx context.Context, server int) (metrics.StoreCounts, e
 	if response.StatusCode != http.StatusOK {
 		return metrics.StoreCounts{}, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	counts, err := readCounts(response.Body)
+	counts, err := readCounts(io.LimitReader(response.Body, maxPage))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", url, err)
 	}
 	return counts, err
 }
+
+const maxPage = 16 << 20 // bytes; etcd's has some 200 KB
 
 // fixed are the counters that no valid run moves.
 var fixed = map[string]bool{"etcd_server_proposals_failed_total": true, "etcd_server_leader_changes_seen_total": true}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"kvlab/metrics"
 )
 
@@ -49,6 +51,28 @@ func TestRun(t *testing.T) {
 		if s := run.Store; s == nil || s.Driver != "etcd" || s.Version == "" || s.Settings["quota-backend-bytes"] != "8589934592" {
 			t.Errorf("%s: store %+v", workload, s)
 		}
+	}
+}
+
+// The versions of an etcd's keys, of which each is the number of its puts, add up to the
+// writes of a run that left none out.
+func TestVersions(t *testing.T) {
+	s := start(t)
+	run, verdict := launch(t, "etcd://"+s.addr, "--workload", "YCSB-A")
+	kept, err := s.client(t).Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := uint64(0)
+	for _, kv := range kept.Kvs {
+		versions += uint64(kv.Version)
+	}
+	var written uint64
+	for _, client := range run.Summaries(metrics.Client) {
+		written += client.Total.Puts
+	}
+	if verdict != "verdict VALID" || versions != written || len(kept.Kvs) != 10000 {
+		t.Errorf("%s, %d keys with %d versions; want 10000 with %d", verdict, len(kept.Kvs), versions, written)
 	}
 }
 
