@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/kvs/driver/lab/labtest"
 )
 
 // pages are README.md and the pages in docs.
@@ -160,6 +162,7 @@ func planFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	labServer(t, dir)
 	run := filepath.Join(dir, "logs", "2026-11-21_15-30-00")
 	const record = `{"id":"2026-11-21_15-30-00","nodes":[{"name":"node0","role":"server"},{"name":"node1","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
 	for _, err := range []error{
@@ -174,4 +177,30 @@ func planFolder(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// labServer gives a folder the target file that docs/targets.md shows, and the course server
+// beside it that the file builds.
+func labServer(t *testing.T, dir string) {
+	t.Helper()
+	page, err := os.ReadFile("docs/targets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(page, []byte("```toml\n"))
+	file, _, found := bytes.Cut(rest, []byte("```"))
+	if !found {
+		t.Fatal("docs/targets.md shows no target file")
+	}
+	team := filepath.Join(filepath.Dir(dir), "team-7")
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(dir, "base.toml"), file, 0o644),
+		os.MkdirAll(filepath.Join(team, "kvs", "server"), 0o755),
+		os.WriteFile(filepath.Join(team, "go.mod"), []byte("module team\n"), 0o644),
+		os.WriteFile(filepath.Join(team, "kvs", "server", "main.go"), []byte(labtest.Source), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -30,6 +30,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 		t.Skip("KVLAB_CI=1 runs it")
 	}
 	dir := copyTree(t)
+	labServer(t, dir)
 	for _, command := range readmeCommands(t) {
 		t.Run(command, func(t *testing.T) {
 			line := command
@@ -96,7 +97,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 // shorten makes a run as short as it can be, unless the command says itself how
 // long its warm-up is, or how many records it has.
 func shorten(line string) string {
-	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, ".toml") { // these stand alone, or say how long they are
+	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, ".toml") && !strings.Contains(line, "--target") { // these stand alone, or say how long they are
 		return line
 	}
 	less := "-warmup 0.5 -records 100000"

@@ -47,9 +47,9 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill the key up (default as short as the id allows)")
-	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; where the workload scans, the default is 8192 / -scan-length")
+	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; where the workload scans, the default is 8192 / -scan-length, and 64 with a lab target")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
-	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else one for each")
+	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else and with a foreign -target one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
 	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value that a reply repeats once; every operation is still executed and answered")
@@ -122,6 +122,12 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 			return fmt.Errorf("-router %s: -target %s has a router of its own: want %s", c.Router, c.Target.Name, row.Router)
 		}
 		c.Router = row.Router
+	}
+	if row.Batch > 0 && !given["batch"] {
+		c.Batch = row.Batch
+	}
+	if !given["connections"] {
+		c.Connections = c.Workers
 	}
 	if len(c.Target.Servers) > 0 && !given["hosts"] {
 		c.Hosts = c.Target.Servers

@@ -256,6 +256,18 @@ func TestRenamedFlags(t *testing.T) {
 	}
 }
 
+// Workers do not share a connection to a foreign store, and a driver may lower the default of
+// -batch.
+func TestForeignDefaults(t *testing.T) {
+	row := driver.Row{Name: "test", Batch: 128, Check: func(driver.Options, driver.Use) error { return nil }}
+	for args, want := range map[string][2]int{"": {128, 64}, "-batch 8 -workers 32": {8, 32}, "-connections 2": {128, 2}} {
+		c, _, err := parse(append(strings.Fields(args), "-target", "test://h:1"), row)
+		if err != nil || [2]int{c.Batch, c.Conns()} != want {
+			t.Errorf("%s: batch %d, %d connections, %v; want %v", args, c.Batch, c.Conns(), err, want)
+		}
+	}
+}
+
 // A plain program says what only kvs/rivals' has, and does not run.
 func TestRival(t *testing.T) {
 	program := Program(driver.Rival("etcd"))
