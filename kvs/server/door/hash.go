@@ -180,7 +180,7 @@ func (c *conn) one(op kvs.Op) (r kvs.Result) {
 
 // fields reads the hash of a key into c.hash, an empty one if there is none, and counts
 // the read unless it is for a write. It answers what goes wrong.
-func (c *conn) fields(row *row, write bool) bool {
+func (c *conn) fields(write bool) bool {
 	key := c.commands.Arg(1)
 	if why := badKey(key); why != "" {
 		c.fail(why)
@@ -208,7 +208,7 @@ func hset(c *conn, row *row, args int) {
 	lock := h.of(c.commands.Arg(1))
 	lock.Lock()
 	defer lock.Unlock()
-	if !c.fields(row, true) {
+	if !c.fields(true) {
 		return
 	}
 	fresh := 0
@@ -230,8 +230,8 @@ func hset(c *conn, row *row, args int) {
 	}
 }
 
-func hmget(c *conn, row *row, args int) {
-	if !c.fields(row, false) {
+func hmget(c *conn, _ *row, args int) {
+	if !c.fields(false) {
 		return
 	}
 	c.array(args - 2)
@@ -244,8 +244,8 @@ func hmget(c *conn, row *row, args int) {
 	}
 }
 
-func hgetall(c *conn, row *row, _ int) {
-	if !c.fields(row, false) {
+func hgetall(c *conn, _ *row, _ int) {
+	if !c.fields(false) {
 		return
 	}
 	c.pairs(len(c.hash.fields))

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Version is the version of Redis that the door answers as.
-const Version = "7.0.0"
+// redisVersion is the version of Redis that the door answers as.
+const redisVersion = "7.0.0"
 
 // tally is what a connection's commands did, in Redis's terms.
 type tally struct {
@@ -72,7 +72,7 @@ var sections = []struct {
 }{
 	{"Server", false, func(d *Door, _ *tally, _ int, _ map[string]uint64) string {
 		return fmt.Sprintf("redis_version:%s\nredis_mode:standalone\nserver_name:kvlab\nkvlab_engine:%s\nprocess_id:%d\nrun_id:%s\nuptime_in_seconds:%d\n",
-			Version, d.options.Engine, os.Getpid(), d.service.Instance(), int(time.Since(d.started).Seconds()))
+			redisVersion, d.options.Engine, os.Getpid(), d.service.Instance(), int(time.Since(d.started).Seconds()))
 	}},
 	{"Clients", false, func(_ *Door, _ *tally, open int, _ map[string]uint64) string {
 		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", open)

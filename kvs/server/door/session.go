@@ -91,7 +91,7 @@ func hello(c *conn, _ *row, args int) {
 	}
 	c.version, c.name = version, name
 	c.pairs(7)
-	for _, text := range []string{"server", "redis", "version", Version} {
+	for _, text := range []string{"server", "redis", "version", redisVersion} {
 		c.text(text)
 	}
 	c.text("proto")

@@ -99,9 +99,9 @@ func word(name []byte) (w uint64) {
 // find returns the command of a name in any case; nil if there is none.
 func find(name []byte) *row { return byName[word(name)] }
 
-// is reports whether an argument is a word, which is in lower case.
-func (c *conn) is(arg int, lower string) bool {
-	return bytes.EqualFold(c.commands.Arg(arg), []byte(lower))
+// is reports whether an argument is a word, in any case.
+func (c *conn) is(arg int, word string) bool {
+	return bytes.EqualFold(c.commands.Arg(arg), []byte(word))
 }
 
 // beginnings quotes the first arguments, for the error of an unknown command.
