@@ -95,7 +95,11 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 			add(flag, value)
 		}
 	}
-	add(metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown"))
+	if run.Store != nil {
+		add("store", run.Store.Title())
+	} else {
+		add(metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown"))
+	}
 	for _, knob := range knobs {
 		value := cmp.Or(run.Setting(metrics.Client, knob.Name), run.Setting(metrics.Server, knob.Name))
 		if value != "" && knob.Name != metrics.EngineFlag && !slices.Contains(named, knob.Name) {

@@ -68,6 +68,29 @@ func readsOf(w *metrics.StoreWitness, verified metrics.Counts) uint64 {
 	return verified.Gets
 }
 
+// StoreCount is the operations of those kinds that a foreign store counts together.
+type StoreCount struct {
+	Kind               string
+	Verified, Executed uint64 // by the clients, and by the store's own counters
+}
+
+const readKinds = "reads"
+
+// StoreCounts compares what a server of a foreign store executed with what the clients
+// verified; nil of a store that counts nothing.
+func StoreCounts(run metrics.Run, server int) []StoreCount {
+	s := run.Servers()[server].Summary
+	if s == nil || s.Store == nil {
+		return nil
+	}
+	executed, verified := s.Store.Executed(), verifiedBy(run, server)
+	return []StoreCount{
+		{"writes", values(verified), values(executed)},
+		{"deletes", verified.Deletes, executed.Deletes},
+		{readKinds, readsOf(s.Store, verified), executed.Gets},
+	}
+}
+
 // checkExecuted: a foreign store's own counters say that each server executed what the
 // clients verified, and what else they did: they tell fewer kinds apart than the clients.
 // A stranger's reads are allowed.
@@ -81,27 +104,18 @@ func checkExecuted(run *judged) {
 			run.invalid(node.Name, "%s", w.Fault)
 		}
 		checkFixed(run, node.Name, w)
-		executed := w.Executed()
-		for _, kind := range []struct {
-			what               string
-			executed, verified uint64
-			others             bool // of strangers are allowed
-		}{
-			{"writes", values(executed), values(verified), false},
-			{"deletes", executed.Deletes, verified.Deletes, false},
-			{"reads", executed.Gets, readsOf(w, verified), true},
-		} {
+		for _, c := range StoreCounts(run.Run, i) {
 			switch {
-			case kind.executed < kind.verified:
-				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", kind.executed, kind.what, kind.verified)
-			case kind.executed > kind.verified && !kind.others && run.Counting == metrics.CountsExact:
-				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", kind.executed, kind.what, kind.verified)
+			case c.Executed < c.Verified:
+				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", c.Executed, c.Kind, c.Verified)
+			case c.Executed > c.Verified && c.Kind != readKinds && run.Counting == metrics.CountsExact:
+				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", c.Executed, c.Kind, c.Verified)
 			}
 		}
 		if n := w.After.Others - w.Before.Others; n > 0 {
 			run.invalid(node.Name, "the store executed %d commands that no client of the run sends: a stranger's", n)
 		}
-		checkHits(run, node.Name, executed, verified)
+		checkHits(run, node.Name, w.Executed(), verified)
 	}
 }
 

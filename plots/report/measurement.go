@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -36,6 +37,17 @@ type kindCount struct {
 // countsOf compares the operations that clients verified with those that servers
 // applied, per kind and in all.
 func countsOf(run metrics.Run) (all []kindCount) {
+	if run.Store != nil {
+		for i := range run.Servers() {
+			for at, c := range verdict.StoreCounts(run, i) {
+				if i == 0 {
+					all = append(all, kindCount{Kind: c.Kind})
+				}
+				all[at].Verified, all[at].Applied = all[at].Verified+c.Verified, all[at].Applied+c.Executed
+			}
+		}
+		return all
+	}
 	total, applied := run.Total.ByKind(), run.Applied.ByKind()
 	for kind, name := range metrics.KindNames {
 		if kind == metrics.OpKinds { // what follows is no operation
@@ -94,6 +106,9 @@ type disagreements struct {
 
 // disagreementsOf compares the counts of each client-server pair. of ends the caption.
 func disagreementsOf(run metrics.Run, of string) disagreements {
+	if run.Store != nil {
+		return disagreements{} // its servers do not know their clients
+	}
 	client, server := map[string]metrics.Counts{}, map[string]metrics.Counts{} // by "client at server"
 	for _, node := range run.Nodes {
 		if node.Summary == nil {

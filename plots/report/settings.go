@@ -19,6 +19,10 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 	for flag, value := range serverFlags(r.Run) {
 		all["servers' -"+flag] = value
 	}
+	if r.Store != nil { // the other flags are of kvlab's own servers
+		maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "servers' -") && name != "servers' -target" })
+		all["store"] = metrics.Trial{Store: r.Store, Counting: r.Counting}.Class()
+	}
 	for _, node := range r.Servers() {
 		if node.Config != nil && node.Config.Capabilities != nil {
 			all["servers' engine"] = node.Config.Capabilities.Engine
