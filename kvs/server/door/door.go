@@ -117,7 +117,7 @@ const (
 // Serve serves a client until the connection ends, and closes it. It returns nil when the
 // client has ended it between two commands.
 func (d *Door) Serve(socket net.Conn) error {
-	c := &conn{door: d, id: d.accepted.Add(1), version: resp.RESP2, trusted: d.options.Password == "", ops: make([]kvs.Op, 0, most)}
+	c := &conn{door: d, id: d.accepted.Add(1), version: resp.RESP2, trusted: d.options.Password == "", ops: make([]kvs.Op, 0, most), hash: hash{index: map[string]int{}}}
 	c.timer = wire.WatchRequests(socket, d.options.Limits)
 	c.out = newOutbox(socket, d.options.Limits.Request)
 	c.trust(c.trusted)

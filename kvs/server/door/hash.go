@@ -49,17 +49,7 @@ func (h *hash) decode(value []byte) bool {
 
 func (h *hash) add(field [2][]byte) {
 	h.fields = append(h.fields, field)
-	if len(h.fields) < indexed {
-		return
-	}
-	first := len(h.fields) - 1
-	if first == indexed-1 {
-		first = 0
-	}
-	if h.index == nil {
-		h.index = map[string]int{}
-	}
-	for i := first; i < len(h.fields); i++ {
+	for i := len(h.index); i < len(h.fields) && len(h.fields) >= indexed; i++ {
 		h.index[string(h.fields[i][0])] = i
 	}
 }

@@ -39,17 +39,23 @@ func (c *conn) publish() {
 	c.mu.Unlock()
 }
 
-// total sums what all connections have published, and counts the open ones.
-func (d *Door) total() (sum tally, open int, errors map[string]uint64) {
+// snapshot is what all connections have published.
+type snapshot struct {
+	tally
+	open   int               // connections
+	errors map[string]uint64 // error replies by their codes
+}
+
+func (d *Door) snapshot() *snapshot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sum = d.closed
+	s := &snapshot{d.closed, len(d.conns), maps.Clone(d.errors)}
 	for c := range d.conns {
 		c.mu.Lock()
-		sum.add(&c.published)
+		s.add(&c.published)
 		c.mu.Unlock()
 	}
-	return sum, len(d.conns), maps.Clone(d.errors)
+	return s
 }
 
 // list is CLIENT LIST.
@@ -68,46 +74,46 @@ func (d *Door) list() string {
 var sections = []struct {
 	name    string
 	unusual bool
-	text    func(d *Door, sum *tally, open int, errors map[string]uint64) string
+	text    func(d *Door, s *snapshot) string
 }{
-	{"Server", false, func(d *Door, _ *tally, _ int, _ map[string]uint64) string {
+	{"Server", false, func(d *Door, _ *snapshot) string {
 		return fmt.Sprintf("redis_version:%s\nredis_mode:standalone\nserver_name:kvlab\nkvlab_engine:%s\nprocess_id:%d\nrun_id:%s\nuptime_in_seconds:%d\n",
 			redisVersion, d.options.Engine, os.Getpid(), d.service.Instance(), int(time.Since(d.started).Seconds()))
 	}},
-	{"Clients", false, func(_ *Door, _ *tally, open int, _ map[string]uint64) string {
-		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", open)
+	{"Clients", false, func(_ *Door, s *snapshot) string {
+		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", s.open)
 	}},
-	{"Memory", false, func(*Door, *tally, int, map[string]uint64) string {
+	{"Memory", false, func(*Door, *snapshot) string {
 		return fmt.Sprintf("used_memory:%d\nmaxmemory:0\nmaxmemory_policy:noeviction\n", resident())
 	}},
-	{"Persistence", false, func(*Door, *tally, int, map[string]uint64) string {
+	{"Persistence", false, func(*Door, *snapshot) string {
 		return "loading:0\nrdb_bgsave_in_progress:0\naof_enabled:0\naof_rewrite_in_progress:0\n"
 	}},
-	{"Stats", false, func(d *Door, sum *tally, _ int, _ map[string]uint64) string {
+	{"Stats", false, func(d *Door, s *snapshot) string {
 		commands := uint64(0)
-		for _, n := range sum.calls {
+		for _, n := range s.calls {
 			commands += n
 		}
 		return fmt.Sprintf("total_connections_received:%d\ntotal_commands_processed:%d\nexpired_keys:0\nevicted_keys:0\nkeyspace_hits:%d\nkeyspace_misses:%d\ntotal_error_replies:%d\n",
-			d.accepted.Load(), commands, sum.hits, sum.misses, sum.failures)
+			d.accepted.Load(), commands, s.hits, s.misses, s.failures)
 	}},
-	{"Replication", false, func(*Door, *tally, int, map[string]uint64) string { return "role:master\nconnected_slaves:0\n" }},
-	{"Commandstats", true, func(d *Door, sum *tally, _ int, _ map[string]uint64) (text string) {
+	{"Replication", false, func(*Door, *snapshot) string { return "role:master\nconnected_slaves:0\n" }},
+	{"Commandstats", true, func(d *Door, s *snapshot) (text string) {
 		for i, row := range d.table {
-			if calls, rejected := sum.calls[i], sum.rejected[i]; calls+rejected > 0 {
-				text += fmt.Sprintf("cmdstat_%s:calls=%d,rejected_calls=%d,failed_calls=%d\n", row.stat(), calls, rejected, sum.failed[i])
+			if calls, rejected := s.calls[i], s.rejected[i]; calls+rejected > 0 {
+				text += fmt.Sprintf("cmdstat_%s:calls=%d,rejected_calls=%d,failed_calls=%d\n", row.stat(), calls, rejected, s.failed[i])
 			}
 		}
 		return text
 	}},
-	{"Errorstats", false, func(_ *Door, _ *tally, _ int, errors map[string]uint64) (text string) {
-		for _, code := range slices.Sorted(maps.Keys(errors)) {
-			text += fmt.Sprintf("errorstat_%s:count=%d\n", code, errors[code])
+	{"Errorstats", false, func(_ *Door, s *snapshot) (text string) {
+		for _, code := range slices.Sorted(maps.Keys(s.errors)) {
+			text += fmt.Sprintf("errorstat_%s:count=%d\n", code, s.errors[code])
 		}
 		return text
 	}},
-	{"Cluster", false, func(*Door, *tally, int, map[string]uint64) string { return "cluster_enabled:0\n" }},
-	{"Keyspace", false, func(d *Door, _ *tally, _ int, _ map[string]uint64) string {
+	{"Cluster", false, func(*Door, *snapshot) string { return "cluster_enabled:0\n" }},
+	{"Keyspace", false, func(d *Door, _ *snapshot) string {
 		if keys := d.service.Records(); keys > 0 {
 			return fmt.Sprintf("db0:keys=%d,expires=0,avg_ttl=0\n", keys)
 		}
@@ -118,7 +124,7 @@ var sections = []struct {
 // info is INFO [section ...].
 func info(c *conn, _ *row, args int) {
 	c.publish()
-	sum, open, errors := c.door.total()
+	now := c.door.snapshot()
 	var parts []string
 	for _, s := range sections {
 		wanted := args == 1 && !s.unusual
@@ -126,7 +132,7 @@ func info(c *conn, _ *row, args int) {
 			wanted = wanted || c.is(i, s.name) || c.is(i, "all") || c.is(i, "everything") || c.is(i, "default") && !s.unusual
 		}
 		if wanted {
-			parts = append(parts, strings.ReplaceAll("# "+s.name+"\n"+s.text(c.door, &sum, open, errors), "\n", "\r\n"))
+			parts = append(parts, strings.ReplaceAll("# "+s.name+"\n"+s.text(c.door, now), "\n", "\r\n"))
 		}
 	}
 	c.text(strings.Join(parts, "\r\n"))
