@@ -46,8 +46,10 @@ func (creator) Create(p *properties.Properties) (ycsb.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &database{driver: d, router: router, servers: len(o.Hosts), rows: util.NewRowCodec(p),
-		fields: p.GetInt(prop.FieldCount, int(prop.FieldCountDefault))}, nil
+	db := &database{driver: d, router: router, servers: len(o.Hosts), rows: util.NewRowCodec(p),
+		fields: p.GetInt(prop.FieldCount, int(prop.FieldCountDefault))}
+	first := db.connect(context.Background()) // its error, which InitThread cannot return
+	return db, errors.Join(first.err, first.close())
 }
 
 // database is go-ycsb's view of kvlab's servers. The value of a record's key is all of its
@@ -75,6 +77,15 @@ type thread struct {
 type threadKey struct{}
 
 func (d *database) InitThread(ctx context.Context, _, _ int) context.Context {
+	return context.WithValue(ctx, threadKey{}, d.connect(ctx))
+}
+
+func (d *database) CleanupThread(ctx context.Context) {
+	_ = ctx.Value(threadKey{}).(*thread).close() // no call is under way
+}
+
+// connect connects a thread to all servers.
+func (d *database) connect(ctx context.Context) *thread {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := &thread{calls: make([]kvs.Call, d.servers)}
@@ -88,13 +99,14 @@ func (d *database) InitThread(ctx context.Context, _, _ int) context.Context {
 		t.conns = append(t.conns, conn)
 	}
 	d.lanes++
-	return context.WithValue(ctx, threadKey{}, t)
+	return t
 }
 
-func (d *database) CleanupThread(ctx context.Context) {
-	for _, conn := range ctx.Value(threadKey{}).(*thread).conns {
-		_ = conn.Close() // no call is under way
+func (t *thread) close() (err error) {
+	for _, conn := range t.conns {
+		err = errors.Join(err, conn.Close())
 	}
+	return err
 }
 
 // call makes the calls whose batches fill appends to.

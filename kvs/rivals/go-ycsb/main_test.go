@@ -191,7 +191,7 @@ func TestDatabase(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"": "usage: ", "walk kvlab": "usage: ", "run mongodb": "want kvlab or redis", "run kvlab -p workload=x": "no workload",
-		"run kvlab -p a": "want name=value", "run kvlab -P none": "none", "run kvlab kvlab": `unexpected argument "kvlab"`,
+		"run kvlab -p a": "want name=value", "run kvlab -P none": "none", "run kvlab kvlab": `unexpected argument "kvlab"`, "run kvlab -p recordcount=9 -p kvlab.hosts=127.0.0.1:1": "refused",
 	} {
 		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
