@@ -162,17 +162,22 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// memtier sends these commands (shard_connection.cpp and protocol.cpp of memtier_benchmark
-// 2.3.1): -P resp3, with a password, SET and GET in its own case, and expects status and bulk replies.
+// memtier_benchmark sends these commands: the first three when it connects, as far as its
+// flags ask for them, without waiting for their replies (send_conn_setup_commands in
+// shard_connection.cpp, and protocol.cpp, of release 2.3.1).
 func TestMemtier(t *testing.T) {
 	o := options()
 	o.Password = "secret"
 	addr, _ := start(t, o)
-	text := "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n" + "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n" + "*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" +
+	commands := "*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" + "*2\r\n$5\r\nHELLO\r\n$1\r\n%d\r\n" +
 		"*3\r\n$3\r\nSET\r\n$9\r\nmemtier-1\r\n$4\r\nxxxx\r\n" + "*2\r\n$3\r\nGET\r\n$9\r\nmemtier-1\r\n" + "*2\r\n$3\r\nGET\r\n$9\r\nmemtier-2\r\n"
-	got := string(ask(t, dial(t, addr), []byte(text), 10_000))
-	if !strings.HasPrefix(got, "+OK\r\n*14\r\n") || !strings.HasSuffix(got, "*0\r\n+OK\r\n+OK\r\n$4\r\nxxxx\r\n$-1\r\n") {
-		t.Errorf("%q", got)
+	for version, want := range map[int]struct{ hello, null string }{2: {"*14\r\n", "$-1\r\n"}, 3: {"%7\r\n", "_\r\n"}} {
+		for _, auth := range []string{"*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n", "*3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$6\r\nsecret\r\n"} {
+			got := string(ask(t, dial(t, addr), fmt.Appendf(nil, auth+commands, version), 10_000))
+			if !strings.HasPrefix(got, "+OK\r\n+OK\r\n"+want.hello) || !strings.HasSuffix(got, "*0\r\n+OK\r\n$4\r\nxxxx\r\n"+want.null) {
+				t.Errorf("RESP%d: %q", version, got)
+			}
+		}
 	}
 }
 
