@@ -175,16 +175,13 @@ const connWorkers = 16
 
 // Conns is the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
-// batch and its reply are small enough for a combined write, connWorkers share one of
-// kvlab's own servers.
+// batch and its reply are small enough for a combined write, connWorkers share one.
 func (c Config) Conns() int {
 	switch {
 	case c.Transport == driver.InProcess:
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.Transport != driver.TCP:
-		return c.Workers
 	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp()/c.pairs():
 		return (c.Workers + connWorkers - 1) / connWorkers
 	}

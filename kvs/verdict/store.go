@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -32,7 +31,7 @@ func totalStore(run *metrics.Run) {
 		if run.Store == nil {
 			run.Store = &metrics.Store{
 				Name: can.Engine, Driver: can.Driver, Version: can.Version, Settings: can.Settings,
-				Connections: cmp.Or(run.Number("connections"), run.Number("workers")),
+				Connections: run.Number("connections"),
 				Missing:     []string{"the servers' samples", "their window"},
 			}
 		}
