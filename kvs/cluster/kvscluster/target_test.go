@@ -14,55 +14,10 @@ import (
 	"syscall"
 	"testing"
 
+	"kvlab/kvs/driver/lab/labtest"
 	"kvlab/kvs/driver/redistest"
 	"kvlab/metrics"
 )
-
-// labServer is the course's base server in its simplest form.
-const labServer = `package main
-
-import (
-	"flag"
-	"log"
-	"net"
-	"net/http"
-	"net/rpc"
-	"sync"
-)
-
-type KVService struct {
-	mu   sync.Mutex
-	data map[string]string
-}
-
-func (s *KVService) Get(q *struct{ Key string }, p *struct{ Value string }) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p.Value = s.data[q.Key]
-	return nil
-}
-
-func (s *KVService) Put(q *struct{ Key, Value string }, p *struct{}) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.data[q.Key] = q.Value
-	return nil
-}
-
-func main() {
-	port := flag.String("port", "", "")
-	flag.Parse()
-	if err := rpc.Register(&KVService{data: map[string]string{}}); err != nil {
-		log.Fatal(err)
-	}
-	rpc.HandleHTTP()
-	l, err := net.Listen("tcp", "127.0.0.1:"+*port)
-	if err != nil {
-		log.Fatal(err)
-	}
-	log.Fatal(http.Serve(l, nil))
-}
-`
 
 // clean returns a folder for temporary files. At the end of the test it must be empty, and
 // no process may run in it, as the stores do.
@@ -103,7 +58,7 @@ func TestTargets(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "team-7.toml")
 	for name, text := range map[string]string{
-		"server.go":   labServer,
+		"server.go":   labtest.Source,
 		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
