@@ -3,11 +3,13 @@ package driver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"kvlab/kvs"
@@ -70,4 +72,42 @@ func (o Options) Connect(ctx context.Context, server int, meet func(net.Conn) er
 		return nil, fmt.Errorf("server %s: %w", o.Hosts[server], err)
 	}
 	return socket, nil
+}
+
+// Instances are a foreign store's servers as a client first met them. The zero value has met
+// none. It is safe for concurrent use.
+type Instances struct {
+	mu  sync.Mutex
+	met map[string]string // by address; guarded by mu
+}
+
+// Meet returns a *wire.RestartedError if the server at an address is not the instance that it
+// was when it was first met.
+func (i *Instances) Meet(addr, instance string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if was, ok := i.met[addr]; ok && was != instance {
+		return &wire.RestartedError{Node: addr, Was: was, Is: instance}
+	}
+	if i.met == nil {
+		i.met = make(map[string]string)
+	}
+	i.met[addr] = instance
+	return nil
+}
+
+// ExplainForeign is Explain of a foreign store's driver: it connects again if an error says
+// that a connection broke.
+func ExplainForeign(ctx context.Context, err error, dial func(context.Context) (net.Conn, error)) error {
+	var refused *OpError
+	if errors.As(err, &refused) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
+		return nil
+	}
+	return Restarted(ctx, func(ctx context.Context) error {
+		socket, err := dial(ctx)
+		if err == nil {
+			socket.Close()
+		}
+		return err
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
@@ -32,8 +31,7 @@ type memcached struct {
 	options  driver.Options
 	distinct bool // of every codec
 
-	mu    sync.Mutex
-	known []string // the servers' instances, as the first Dial of each met them; guarded by mu
+	met driver.Instances
 
 	counting sync.Mutex
 	controls []*control // of the servers, nil until Counts connects one; guarded by counting
@@ -41,8 +39,7 @@ type memcached struct {
 
 func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 	comes := slices.Contains(u.Kinds, kvs.Insert) || slices.Contains(u.Kinds, kvs.Delete)
-	return &memcached{options: o, distinct: comes || len(u.Kinds) == 0,
-		known: make([]string, len(o.Hosts)), controls: make([]*control, len(o.Hosts))}, nil
+	return &memcached{options: o, distinct: comes || len(u.Kinds) == 0, controls: make([]*control, len(o.Hosts))}, nil
 }
 
 // dial connects to a server, which must be the instance that the first Dial met.
@@ -56,13 +53,7 @@ func (m *memcached) dial(ctx context.Context, server int) (net.Conn, error) {
 		if met == "" {
 			return errors.New("stats has no pid, time and uptime: want a memcached")
 		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if known := m.known[server]; known != "" && known != met {
-			return &wire.RestartedError{Node: m.options.Hosts[server], Was: known, Is: met}
-		}
-		m.known[server] = met
-		return nil
+		return m.met.Meet(m.options.Hosts[server], met)
 	})
 }
 
@@ -74,19 +65,8 @@ func (m *memcached) Dial(ctx context.Context, server, _ int) (driver.Conn, drive
 	return pipeline.New(socket, &codec{distinct: m.distinct}, m.options.CallTimeout), driver.Server{Name: m.options.Hosts[server]}, nil
 }
 
-// Explain finds out whether the server was restarted, if the connection of the call broke.
 func (m *memcached) Explain(ctx context.Context, server int, err error) error {
-	var refused *driver.OpError
-	if errors.As(err, &refused) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
-		return nil
-	}
-	return driver.Restarted(ctx, func(ctx context.Context) error {
-		socket, err := m.dial(ctx, server)
-		if err == nil {
-			socket.Close()
-		}
-		return err
-	})
+	return driver.ExplainForeign(ctx, err, func(ctx context.Context) (net.Conn, error) { return m.dial(ctx, server) })
 }
 
 func (m *memcached) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }

@@ -11,8 +11,7 @@ import (
 	"kvlab/kvs/resp"
 )
 
-// controlTimeout is how long a connection and its first commands may take, and each later
-// command of a control connection.
+// controlTimeout is how long a command of a control connection may take.
 const controlTimeout = 5 * time.Second
 
 // The limits of a reply to a command of a control connection.
@@ -34,23 +33,24 @@ type control struct {
 	in     []byte // read and not parsed
 }
 
-// dial connects to a server, and authenticates if the settings have a password.
-func dial(ctx context.Context, addr string, settings map[string]string) (*control, error) {
-	dialer := net.Dialer{Timeout: controlTimeout}
-	socket, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err // it names the address
-	}
-	c := &control{socket: socket}
-	words := []string{"AUTH"}
-	if user := settings["user"]; user != "" {
-		words = append(words, user)
-	}
-	if password := settings["password"]; password != "" {
-		if _, err := c.do(append(words, password)...); err != nil {
-			socket.Close()
-			return nil, fmt.Errorf("server %s: %w", addr, err)
+// control connects to a server, authenticates if the settings have a password, and lets meet
+// speak with it.
+func (r *redis) control(ctx context.Context, server int, meet func(*control) error) (c *control, err error) {
+	_, err = r.options.Connect(ctx, server, func(socket net.Conn) error {
+		c = &control{socket: socket}
+		words := []string{"AUTH"}
+		if user := r.options.Settings["user"]; user != "" {
+			words = append(words, user)
 		}
+		if password := r.options.Settings["password"]; password != "" {
+			if _, err := c.do(append(words, password)...); err != nil {
+				return err
+			}
+		}
+		return meet(c)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }

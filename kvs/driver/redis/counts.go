@@ -55,12 +55,12 @@ func (r *redis) Counts(ctx context.Context, server int) (metrics.StoreCounts, er
 
 // count connects a counter, and reads the settings, which a managed Redis may hide.
 func (r *redis) count(ctx context.Context, server int) (*counter, error) {
-	control, err := dial(ctx, r.options.Hosts[server], r.options.Settings)
+	conn, err := r.control(ctx, server, func(*control) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{control: control, settings: make(map[string]string)}
-	if reply, err := control.do(append([]string{"CONFIG", "GET"}, settings...)...); err == nil {
+	c := &counter{control: conn, settings: make(map[string]string)}
+	if reply, err := conn.do(append([]string{"CONFIG", "GET"}, settings...)...); err == nil {
 		for pair := range slices.Chunk(reply.elements, 2) {
 			c.settings[string(pair[0].Text)] = strconv.Quote(string(pair[len(pair)-1].Text))
 		}

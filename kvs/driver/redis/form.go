@@ -37,10 +37,10 @@ func (r *redis) formed(ctx context.Context) (err error) {
 		}
 	}()
 	for i, addr := range r.options.Hosts {
-		if masters[i], err = dial(ctx, addr, r.options.Settings); err == nil {
-			err = join(masters[i], i, r.options.Hosts, masters[0])
+		if masters[i], err = r.control(ctx, i, func(*control) error { return nil }); err != nil {
+			return err
 		}
-		if err != nil {
+		if err = join(masters[i], i, r.options.Hosts, masters[0]); err != nil {
 			return fmt.Errorf("server %s: %w", addr, err)
 		}
 	}

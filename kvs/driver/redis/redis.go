@@ -11,12 +11,10 @@ import (
 	"net"
 	"sync"
 
-	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
 	"kvlab/kvs/resp"
 	"kvlab/kvs/route"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
@@ -43,8 +41,7 @@ type redis struct {
 	options driver.Options
 	cluster bool
 
-	mu        sync.Mutex
-	instances []string // the servers' run_ids, as the first Dial of each met them; guarded by mu
+	met driver.Instances
 
 	forming  sync.Mutex
 	isFormed bool // the cluster is formed; guarded by forming
@@ -60,27 +57,17 @@ func openCluster(o driver.Options, _ driver.Use) (driver.Driver, error) {
 }
 
 func newRedis(o driver.Options, cluster bool) *redis {
-	return &redis{options: o, cluster: cluster, instances: make([]string, len(o.Hosts)), counters: make([]*counter, len(o.Hosts))}
+	return &redis{options: o, cluster: cluster, counters: make([]*counter, len(o.Hosts))}
 }
 
 // dial connects to a server, which must be the instance that the first Dial met. A master of
 // a cluster must own the slots that the router gives it.
 func (r *redis) dial(ctx context.Context, server int) (net.Conn, error) {
-	addr := r.options.Hosts[server]
-	c, err := dial(ctx, addr, r.options.Settings)
+	c, err := r.control(ctx, server, func(c *control) error { return r.meet(ctx, c, server) })
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { c.socket.Close() })
-	err = r.meet(ctx, c, server)
-	if !stop() {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		return c.socket, nil
-	}
-	c.socket.Close()
-	return nil, fmt.Errorf("server %s: %w", addr, err)
+	return c.socket, nil
 }
 
 // meet checks whom a new connection has reached.
@@ -100,16 +87,10 @@ func (r *redis) meet(ctx context.Context, c *control, server int) error {
 			return err
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch known := r.instances[server]; {
-	case instance == "":
+	if instance == "" {
 		return errors.New("INFO has no run_id: want a Redis")
-	case known != "" && known != instance:
-		return &wire.RestartedError{Node: r.options.Hosts[server], Was: known, Is: instance}
 	}
-	r.instances[server] = instance
-	return nil
+	return r.met.Meet(r.options.Hosts[server], instance)
 }
 
 func (r *redis) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
@@ -120,19 +101,8 @@ func (r *redis) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Se
 	return pipeline.New(socket, codec{}, r.options.CallTimeout), driver.Server{Name: r.options.Hosts[server]}, nil
 }
 
-// Explain finds out whether the server was restarted, if the connection of the call broke.
 func (r *redis) Explain(ctx context.Context, server int, err error) error {
-	var refused *driver.OpError
-	if errors.As(err, &refused) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
-		return nil
-	}
-	return driver.Restarted(ctx, func(ctx context.Context) error {
-		socket, err := r.dial(ctx, server)
-		if err == nil {
-			socket.Close()
-		}
-		return err
-	})
+	return driver.ExplainForeign(ctx, err, func(ctx context.Context) (net.Conn, error) { return r.dial(ctx, server) })
 }
 
 func (r *redis) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }
