@@ -101,6 +101,50 @@ func TestTargets(t *testing.T) {
 	checkGone(t, build(t))
 }
 
+// A program that a file builds is deployed to other hosts. A sweep over stores says that they
+// are separate classes.
+func TestTargetsElsewhere(t *testing.T) {
+	inCI(t)
+	redistest.Need(t, "redis-server", "memcached")
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "copied.toml")
+	text := fmt.Sprintf("name = 'copied'\ndriver = 'redis'\nbuild = 'cp %s {bin}'\nrun = \"{bin} --bind {host} --port {port} --save '' --protected-mode no\"\n", program)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("virtual hosts", func(t *testing.T) {
+		out := t.TempDir()
+		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "3", "2", "1", "--out", out, "--target", file,
+			"--records", "10000", "--workers", "4", "--batch", "64", "--warmup", "0", "--secs", "2").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		run := readRun(t, filepath.Join(out, "latest"))
+		if run.Counting != metrics.CountsExact || run.Store.Name != "copied" || run.Ceiling == nil || run.Ceiling.Note == "" {
+			t.Errorf("counts %s, store %+v, ceiling %+v", run.Counting, run.Store, run.Ceiling)
+		}
+	})
+	t.Run("sweep", func(t *testing.T) {
+		out := t.TempDir()
+		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--sweep", "target=own,memcached,"+file,
+			"--records", "10000", "--workers", "4", "--batch", "64", "--warmup", "0", "--secs", "1").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		for _, want := range []string{"target=own is kvlab's own store, counts exact\n", "target=memcached is memcached 1.", "is copied, redis ", "the points are of 3 classes", "(CLASSES)"} {
+			if !strings.Contains(string(said), want) {
+				t.Errorf("no %q in\n%s", want, said)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(out, "latest", "scaling_target.svg")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // redisCLI sends a command to a Redis, and returns the answer.
 func redisCLI(t *testing.T, address string, words ...string) string {
 	t.Helper()
