@@ -122,7 +122,7 @@ type Row struct {
 	Open  func(Options, Use) (Driver, error)
 
 	Router string // decides which server owns a key; "": -router does
-	Batch  int    // the default of -batch, for servers that answer an operation a call; 0: the client's
+	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
 	Rival  bool   // only the programs of kvs/rivals have it: a plain one does not open it
 }
 

@@ -21,8 +21,9 @@ import (
 	"kvlab/metrics"
 )
 
-// Row is the driver of etcd 3.4 and later. It has no settings.
-var Row = driver.Row{Name: "etcd", Check: check, Open: open}
+// Row is the driver of etcd 3.4 and later. It has no settings. Calls of many transactions
+// would take too long when many workers make them.
+var Row = driver.Row{Name: "etcd", Check: check, Open: open, Batch: maxOps}
 
 func check(o driver.Options, u driver.Use) error {
 	return o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() })
