@@ -75,7 +75,7 @@ func invalid(verdict metrics.Verdict, ended error) error {
 func labLines(run metrics.Run) string {
 	var b strings.Builder
 	for _, server := range run.Servers() {
-		if server.MedianOpsPerS == nil {
+		if server.MedianOpsPerS == nil || run.Counting == metrics.CountsNone {
 			fmt.Fprintf(&b, "%s no ops/s data found\n", server.Name)
 		} else {
 			fmt.Fprintf(&b, "%s median %.0f op/s\n", server.Name, *server.MedianOpsPerS)

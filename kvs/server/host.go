@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -103,30 +104,36 @@ func (h *host) start() error {
 	return nil
 }
 
+// The ports of stores on this machine are below those that the kernel gives to connections
+// (ip_local_port_range in ip(7)), which could take one before the store listens.
+const (
+	leastPort = 10000
+	mostPort  = 32767
+)
+
 // places returns where a store's program listens. Port 0 is any free one. The second port
-// is free, too, or that after 10000 others.
+// is free, too, or 10000 above the first.
 func places(listen string) (p target.Places, err error) {
-	var port string
-	if p.Host, port, err = net.SplitHostPort(listen); err != nil {
+	if p.Host, p.Port, err = net.SplitHostPort(listen); err != nil {
 		return p, err
 	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
+	if number, err := strconv.Atoi(p.Port); err != nil || number != 0 {
+		p.Second = strconv.Itoa(number + 10000)
 		return p, err
 	}
-	ports := []int{number, number + 10000}
-	for i := range ports {
-		if number != 0 {
-			break
-		}
-		socket, err := net.Listen("tcp", net.JoinHostPort(p.Host, "0"))
-		if err != nil {
+	var free []string
+	for try := 0; len(free) < 2; try++ {
+		port := strconv.Itoa(leastPort + rand.IntN(mostPort-leastPort))
+		socket, err := net.Listen("tcp", net.JoinHostPort(p.Host, port))
+		if err != nil && try < 100 {
+			continue
+		} else if err != nil {
 			return p, err
 		}
-		defer socket.Close() // after the other port is chosen
-		ports[i] = socket.Addr().(*net.TCPAddr).Port
+		defer socket.Close() // when both are found
+		free = append(free, port)
 	}
-	p.Port, p.Second = strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
+	p.Port, p.Second = free[0], free[1]
 	return p, nil
 }
 
