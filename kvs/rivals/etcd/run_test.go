@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kvlab/kvs/driver"
 	"kvlab/metrics"
 )
 
@@ -98,5 +100,29 @@ func TestStrangerWrites(t *testing.T) {
 	}
 	if !strings.Contains(verdict, "INVALID(the store executed") || !strings.Contains(verdict, "a stranger") {
 		t.Errorf("%s, want INVALID with the stranger", verdict)
+	}
+}
+
+// An etcd that is killed in the run makes it INVALID.
+func TestKilled(t *testing.T) {
+	s := start(t)
+	d := s.open(t, driver.Use{})
+	killed := make(chan error)
+	go func() {
+		for { // until the run has read its records back
+			c, err := d.(driver.Counter).Counts(t.Context(), 0)
+			if err != nil || c.Counts.Gets > 15000 {
+				killed <- errors.Join(err, s.process.Kill())
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	_, verdict := launch(t, "etcd://"+s.addr)
+	if err := <-killed; err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(verdict, "INVALID(") || !strings.Contains(verdict, s.addr) {
+		t.Errorf("%s, want INVALID with %s", verdict, s.addr)
 	}
 }
