@@ -112,6 +112,35 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
+// Whatever a server replies, no operation has two results and no byte is parsed twice.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("VALUE 100000 0 1\r\nx\r\nVALUE 100002 0 2\r\nyz\r\nEND\r\nSTORED\r\nNOT_FOUND\r\nEND\r\n"), true)
+	f.Add([]byte("END\r\nSERVER_ERROR object too large for cache\r\nDELETED\r\nEND\r\n"), false)
+	f.Fuzz(func(t *testing.T, replies []byte, distinct bool) {
+		ops := append(gets(3), kvs.Op{Kind: kvs.Put, Key: []byte("a")}, kvs.Op{Kind: kvs.Delete, Key: []byte("a")})
+		ops = append(ops, gets(1)...)
+		c, all := &codec{distinct: distinct}, len(ops)
+		var reply kvs.Reply
+		reply.Reset()
+		var refused *driver.OpError
+		for refusals := 0; len(ops) > 0; {
+			size, n, err := c.Parse(replies, ops, &reply)
+			if size > len(replies) || n > len(ops) || c.left > len(ops)-n && err == nil {
+				t.Fatalf("%d of %d bytes, %d of %d operations, %d left of a get", size, len(replies), n, len(ops), c.left)
+			}
+			replies, ops = replies[size:], ops[n:]
+			if errors.As(err, &refused) {
+				refusals += n
+			} else if err != nil || size == 0 {
+				break
+			}
+			if got := reply.Len(); got > all-len(ops) || got+refusals < all-len(ops) {
+				t.Fatalf("%d results and %d refusals of %d operations", got, refusals, all-len(ops))
+			}
+		}
+	})
+}
+
 // A Get's request is appended, and its reply parsed.
 func BenchmarkGet(b *testing.B) {
 	ops, c := gets(64), &codec{}
