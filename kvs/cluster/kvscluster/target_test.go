@@ -181,6 +181,27 @@ func killStore(t *testing.T, address string) {
 	}
 }
 
+// moveSlot gives a slot without keys to another master.
+func moveSlot(t *testing.T, address string) {
+	own, other := "", ""
+	for line := range strings.Lines(redisCLI(t, address, "CLUSTER", "NODES")) {
+		if fields := strings.Fields(line); strings.Contains(line, "myself") {
+			own = fields[len(fields)-1]
+		} else {
+			other = fields[0]
+		}
+	}
+	first, _, _ := strings.Cut(own, "-")
+	slot, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatalf("slots %q", own)
+	}
+	for redisCLI(t, address, "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(slot)) != "0" {
+		slot++
+	}
+	redisCLI(t, address, "CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", other)
+}
+
 // What happens to a real Redis in the window, at a moment that the seed chooses, makes the
 // run INVALID with its reason and the server's name. A stranger's reads are only told.
 func TestPlantedFaults(t *testing.T) {
@@ -203,6 +224,7 @@ func TestPlantedFaults(t *testing.T) {
 		{"memory is full", tell("CONFIG SET maxmemory 1"), "OOM command not allowed", false},
 		{"keys are evicted", tell("CONFIG SET maxmemory-policy allkeys-random", "CONFIG SET maxmemory 1500000"), "the store's evicted_keys went from 0 to ", false},
 		{"the store is killed", killStore, "has ended: signal: killed", false},
+		{"a slot is moved", moveSlot, "the store's hash of the slots went from ", true},
 		{"a master is killed", killStore, "has ended: signal: killed", true},
 	} {
 		for seed := range seeds {
