@@ -2,6 +2,7 @@ package kvlab_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -27,9 +28,10 @@ var besideDriver = []string{"-P", "512", "-c", "50", "-n", "2000000"}
 // requests in each. -benchtime 25x makes 25 pairs. kvlab draws YCSB-C's operations and checks
 // every value; redis-benchmark repeats its requests with other digits and checks nothing. It
 // reports the ratio of their rates, from the first request to the last reply, with its
-// interval of 95 %.
+// interval of 95 %. redis-benchmark has one thread, and so kvlab has one processor.
 func BenchmarkDriverAgainstRedisBenchmark(b *testing.B) {
 	redistest.Need(b, "redis-server", "redis-benchmark", "redis-cli")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	server := redistest.Start(b)
 	fillRedis(b, server.Port)
 	client := newDriverClient(b, server.Addr)
