@@ -34,6 +34,7 @@ type host struct {
 
 	mu      sync.Mutex
 	witness metrics.StoreWitness // guarded by mu
+	silent  error                // of the last reading, which failed; guarded by mu
 }
 
 const (
@@ -261,16 +262,12 @@ func (h *host) counts() metrics.Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := &h.witness
-	switch {
-	case w.Fault != "": // the last good reading stays
-	case err != nil:
-		w.Fault = fmt.Sprintf("the store does not tell its counts: %v", err)
-	default:
+	if h.silent = err; err == nil && w.Fault == "" {
 		if w.Fault = now.Since(w.After); w.Fault == "" {
 			w.After = now
 		}
 	}
-	return w.Executed()
+	return w.Executed() // by the last good reading
 }
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
@@ -304,8 +301,12 @@ func (h *host) enter(phase metrics.Phase) error {
 	if phase == metrics.Load && h.counter != nil {
 		h.counts()
 		h.mu.Lock()
+		err := h.silent
 		h.witness.Before.Fixed, h.witness.Before.Others = h.witness.After.Fixed, h.witness.After.Others
 		h.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("the store does not tell its counts: %w", err)
+		}
 	}
 	return h.reporter.Enter(phase)
 }
@@ -324,6 +325,9 @@ func (h *host) summarize() error {
 	if h.counter != nil {
 		h.mu.Lock()
 		witness := h.witness
+		if h.silent != nil && witness.Fault == "" {
+			witness.Fault = fmt.Sprintf("the store does not tell its counts: %v", h.silent)
+		}
 		h.mu.Unlock()
 		summary.Store = &witness
 		h.node.Logf("%s executed %d operations by its own counters: %s", h.config.Target.Name, summary.Total.Ops(), summary.Total.KindText())
