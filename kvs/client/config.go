@@ -77,26 +77,29 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
 	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; anything else ends in INVALID")
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
-	err := flags.Parse(args, aliases, func() error {
-		c.Hosts = strings.Split(hosts, ",")
-		given := map[string]bool{}
-		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-		if err := c.aim(flags, given, foreign); err != nil {
-			return err
-		}
-		if !given["batch"] {
-			c.LowerBatch()
-		}
-		if c.AutoBatch && c.TargetLatency == 0 {
-			c.TargetLatency = loadgen.DefaultTargetLatency
-		}
-		return c.Validate()
-	})
+	err := flags.Parse(args, aliases, func() error { return c.complete(flags, strings.Split(hosts, ","), foreign) })
 	parsed := c
 	if !c.Target.Own() {
 		c.Engine, c.Codec = "", "" // records show no setting of kvlab's own servers
 	}
 	return parsed, flags, err
+}
+
+// complete sets what follows from the flags together, and validates them.
+func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Row) error {
+	c.Hosts = hosts
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err := c.aim(flags, given, foreign); err != nil {
+		return err
+	}
+	if !given["batch"] {
+		c.LowerBatch()
+	}
+	if c.AutoBatch && c.TargetLatency == 0 {
+		c.TargetLatency = loadgen.DefaultTargetLatency
+	}
+	return c.Validate()
 }
 
 // aim sets what follows from a foreign target: the driver, its settings, and without
