@@ -2,17 +2,20 @@ package lab_test
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/rpc"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/lab/labtest"
+	"kvlab/kvs/wire"
 )
 
 // serve starts a server of a preset's form, and returns its address.
@@ -150,5 +153,30 @@ func TestNoServer(t *testing.T) {
 	}()
 	if _, _, err := opened(t, options(l.Addr().String(), nil), driver.Use{}).Dial(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "want a server with rpc.HandleHTTP") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A server that does not reply within the call's time ends the connection.
+func TestTimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn.Write([]byte("HTTP/1.0 200 Connected to Go RPC\n\n"))
+		io.Copy(io.Discard, conn)
+	}()
+	o := options(l.Addr().String(), nil)
+	o.CallTimeout = 50 * time.Millisecond
+	conn := drivertest.Dial(t, opened(t, o, driver.Use{}), 0)
+	for range 2 {
+		if _, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("k")}); !errors.Is(err, wire.ErrTimeout) {
+			t.Errorf("error %v, want a timeout", err)
+		}
 	}
 }
