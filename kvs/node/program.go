@@ -169,7 +169,7 @@ func (p Program) run(ctx context.Context, node *Node, args []string, token strin
 		return err
 	}
 	if flags.Rival != "" {
-		return UsageError{fmt.Errorf("%s: only kvs/rivals' %s has it, which run-cluster.sh builds; or go build -C kvs/rivals -o ../../bin/rivals/ ./...", flags.Rival, p.Name)}
+		return UsageError{fmt.Errorf("%s: only kvs/rivals' %s has it, which run-cluster.sh builds, or go build -C kvs/rivals -o ../../bin/rivals/ ./... does", flags.Rival, p.Name)}
 	}
 	if name := flags.Lookup("node"); name != nil {
 		node.name = name.Value.String()
