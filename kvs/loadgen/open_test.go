@@ -180,6 +180,7 @@ func countAbove(d *latency.Distribution, limit time.Duration) (n uint64) {
 func TestOpenLoopSaturates(t *testing.T) {
 	c := open(20_000)
 	c.Batch, c.Workload.Records = 1, 50 // one operation a call, and 1 ms or more for each
+	c.CallTimeout = 2 * time.Second     // ends the drain
 	c.Hosts = []string{newStore(t, "server0", "binary", slowly{engine.NewMutex()}).addr}
 	s, _ := measured(t, c)
 	share := s.Offered.Achieved(s.InWindow.Ops())
