@@ -50,6 +50,8 @@ func disturbedMemcached(t *testing.T, args, say string, seed int) string {
 func TestMemcachedFaults(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "memcached")
+	root := build(t) // before the parallel tests
+	t.Cleanup(func() { checkGone(t, root) })
 	seeds := 1
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seeds = 20
@@ -65,6 +67,7 @@ func TestMemcachedFaults(t *testing.T) {
 	} {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/seed %d", fault.name, seed), func(t *testing.T) {
+				t.Parallel()
 				verdict := disturbedMemcached(t, fault.args, fault.say, seed)
 				if valid := fault.want == "VALID"; !strings.Contains(verdict, fault.want) || strings.HasPrefix(verdict, "VALID") != valid {
 					t.Errorf("verdict %s, want %q", verdict, fault.want)
@@ -72,5 +75,4 @@ func TestMemcachedFaults(t *testing.T) {
 			})
 		}
 	}
-	checkGone(t, build(t))
 }

@@ -55,6 +55,8 @@ func measure(t *testing.T, args ...string) (metrics.Run, string) {
 // measured by one command. Their own counters say what the clients verified.
 func TestTargets(t *testing.T) {
 	redistest.Need(t, "redis-server", "memcached")
+	root := build(t) // before the parallel tests
+	t.Cleanup(func() { checkGone(t, root) })
 	dir := t.TempDir()
 	file := filepath.Join(dir, "team-7.toml")
 	for name, text := range map[string]string{
@@ -78,6 +80,7 @@ func TestTargets(t *testing.T) {
 		{"a program", "lab", []string{"--target", file}, metrics.CountsNone, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			if test.driver == "redis-cluster" || test.runs {
 				inCI(t)
 			}
@@ -98,7 +101,6 @@ func TestTargets(t *testing.T) {
 			}
 		})
 	}
-	checkGone(t, build(t))
 }
 
 // A program that a file builds is deployed to other hosts. A sweep over stores says that they
@@ -207,6 +209,8 @@ func moveSlot(t *testing.T, address string) {
 func TestPlantedFaults(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "redis-server", "redis-cli")
+	root := build(t) // before the parallel tests
+	t.Cleanup(func() { checkGone(t, root) })
 	seeds := uint64(1)
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seeds = 20
@@ -229,6 +233,7 @@ func TestPlantedFaults(t *testing.T) {
 	} {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/seed %d", fault.name, seed), func(t *testing.T) {
+				t.Parallel()
 				verdict := disturbed(t, fault.cluster, rand.New(rand.NewPCG(seed, 0)), fault.plant)
 				if valid := fault.want == "VALID"; !strings.Contains(verdict, fault.want) || strings.HasPrefix(verdict, "VALID") != valid {
 					t.Errorf("verdict %s, want %q", verdict, fault.want)
@@ -236,7 +241,6 @@ func TestPlantedFaults(t *testing.T) {
 			})
 		}
 	}
-	checkGone(t, build(t))
 }
 
 var answersOn = regexp.MustCompile(`answers on (\S+)`)
