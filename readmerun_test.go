@@ -21,9 +21,8 @@ var apart = regexp.MustCompile(`\nverdict INVALID\(.*the windows of the two tria
 // second and windows one, with small batches where the command says nothing of them, no
 // ceiling is measured where that is not the point, and
 // some commands are cut short further: tests and the self-test run elsewhere, a cluster
-// that is not there is only planned for, the plain run's window is a second, the lab's
-// sweep, --trials and --ab have two trials, the sweep of two knobs four and the curve
-// three, a search is only planned for, and the comparisons make one pair of runs (with
+// that is not there is only planned for, the plain run's window is a second, --trials and
+// --ab have two trials, sweeps one of each point and the curve three, a search is only planned for, and the comparisons make one pair of runs (with
 // Redis, of one row).
 func TestReadmeCommandsRun(t *testing.T) {
 	if os.Getenv("KVLAB_CI") != "1" {
@@ -48,9 +47,13 @@ func TestReadmeCommandsRun(t *testing.T) {
 				line += " --secs 1"
 			case strings.Contains(line, "AgainstRedis"):
 				redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli")
-				line = strings.NewReplacer("5x", "1x -short", "AgainstRedis", "AgainstRedis/default").Replace(line)
-			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"), strings.Contains(line, "--sweep batch="):
-				line = strings.NewReplacer("--trials 6", "--trials 2", "--trials 2", "--trials 1").Replace(line)
+				line = strings.NewReplacer("5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/default'").Replace(line)
+			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"):
+				line = strings.Replace(line, "--trials 6", "--trials 2", 1)
+			case strings.Contains(line, "--sweep batch="):
+				line = strings.NewReplacer("--trials 6", "--trials 1", "--trials 2", "--trials 1").Replace(line)
+			case strings.Contains(line, "--sweep target="):
+				line = strings.NewReplacer("--secs 5", "--secs 2", "--trials 2", "--trials 1").Replace(line)
 			case strings.Contains(line, "--slo"):
 				line += " --dry-run"
 			case strings.Contains(line, "--curve"):
