@@ -47,13 +47,22 @@ func AnswerOf(run metrics.Run) Answer {
 	}
 	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = validWith(len(a.Reservations))
-	a.Headline = format.Count(run.OpsPerS) + " ops/s"
+	a.Headline = rateOn(run.OpsPerS, run.Store)
 	a.Basis = fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
 	a.Next = "add --trials 6, for a median with its 95 % interval"
 	if run.Nodes != nil && run.Nodes[0].Soak != nil {
 		a.Next = "read the soak's figure in the report: flat lines are good"
 	}
 	return a
+}
+
+// rateOn is a rate, and on which store unless that is kvlab's own.
+func rateOn(opsPerS float64, store *metrics.Store) string {
+	text := format.Count(opsPerS) + " ops/s"
+	if store != nil {
+		text += " on " + store.Title()
+	}
+	return text
 }
 
 // validWith is the verdict's words with a number of reservations.

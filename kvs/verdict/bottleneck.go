@@ -179,6 +179,9 @@ func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
 // waiting says in which part operations spend most of their time.
 func (d diagnosis) waiting() string {
 	longest := slices.MaxFunc(partsOf(&d.f), func(a, b part) int { return cmp.Compare(*a.share, *b.share) })
-	return fmt.Sprintf("%.3g calls under way at a time, and %.0f %% of an operation's %.3g ms pass %s; more -workers, or a larger -batch",
-		d.f.InFlight, 100**longest.share, d.f.OpMicros/1e3, longest.where)
+	takes := fmt.Sprintf("an operation takes %.3g ms", d.f.OpMicros/1e3)
+	if *longest.share > 0 { // not of a foreign store
+		takes = fmt.Sprintf("%.0f %% of an operation's %.3g ms pass %s", 100**longest.share, d.f.OpMicros/1e3, longest.where)
+	}
+	return fmt.Sprintf("%.3g calls under way at a time, and %s; more -workers, or a larger -batch", d.f.InFlight, takes)
 }

@@ -91,6 +91,9 @@ func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	}
 	f.InFlight = calls * run.Latency[metrics.CallLatency].Mean / 1e6
 	f.OpMicros = run.Latency[metrics.OpLatency].Mean
+	if run.Store != nil {
+		return // its servers do not say how long they take
+	}
 	whole := 0.0
 	for _, p := range partsOf(f) {
 		whole += run.Latency[p.latency].Mean

@@ -85,7 +85,7 @@ func TestTargets(t *testing.T) {
 				inCI(t)
 			}
 			run, output := measure(t, test.args...)
-			if !strings.HasSuffix(output, "\nverdict VALID\n") || !strings.Contains(output, "checked  counts "+string(test.counting)) {
+			if !strings.HasSuffix(output, "\nverdict VALID\n") || !strings.Contains(output, "checked  counts "+string(test.counting)) || !strings.Contains(output, " ops/s on "+run.Store.Title()+", ") {
 				t.Errorf("%s", output)
 			}
 			if run.Counting != test.counting || run.Store == nil || run.Store.Driver != test.driver || run.StrangerReads != 0 {
