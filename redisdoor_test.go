@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"kvlab/kvs/driver/redistest"
-	"kvlab/metrics/stats"
 )
 
 // BenchmarkRedisDoor runs redis-benchmark against kvsserver -resp and redis-server in
@@ -34,14 +33,10 @@ func BenchmarkRedisDoor(b *testing.B) {
 				}
 				b.ReportMetric(median(theirs), "redis-ops/s")
 				b.ReportMetric(median(ours), "door-ops/s")
-				b.ReportMetric(0, "ns/op") // the time of a pair says nothing
-				ratio, ok := stats.RatioOf(theirs, ours, true, 0.95)
-				b.ReportMetric(ratio.Value, "ratio")
+				ratio, ok := reportRatio(b, theirs, ours)
 				if !ok {
 					return // too few pairs for an interval
 				}
-				b.ReportMetric(ratio.Low, "ratio-low")
-				b.ReportMetric(ratio.High, "ratio-high")
 				rows += fmt.Sprintf("| `-t %s %s` | %s | %s | %d | **%.2f x** (%.2f to %.2f) |\n", strings.ToLower(command), args[:strings.Index(args, " -n")],
 					people(median(theirs)), people(median(ours)), len(ours), ratio.Value, ratio.Low, ratio.High)
 			})

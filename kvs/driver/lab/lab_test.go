@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/lab/labtest"
 	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
 )
 
 // serve starts a server of a preset's form, and returns its address.
@@ -136,21 +137,10 @@ func TestCheck(t *testing.T) {
 
 // A server of something else is named as such.
 func TestNoServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Write([]byte("-ERR unknown command\r\n"))
-			conn.Close()
-		}
-	}()
+	l := wiretest.Start(t, func(conn net.Conn) {
+		conn.Write([]byte("-ERR unknown command\r\n"))
+		conn.Close()
+	})
 	if _, _, err := opened(t, options(l.Addr().String(), nil), driver.Use{}).Dial(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "want a server with rpc.HandleHTTP") {
 		t.Errorf("error %v", err)
 	}

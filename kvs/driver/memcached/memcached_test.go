@@ -19,6 +19,7 @@ import (
 	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/kvstest"
 	"kvlab/kvs/wire"
+	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 )
 
@@ -302,21 +303,10 @@ func TestRestart(t *testing.T) {
 
 // A server of something else is named as such.
 func TestNoMemcached(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Write([]byte("-ERR unknown command\r\n"))
-			conn.Close()
-		}
-	}()
+	l := wiretest.Start(t, func(conn net.Conn) {
+		conn.Write([]byte("-ERR unknown command\r\n"))
+		conn.Close()
+	})
 	if _, _, err := open(t, options(l.Addr().String())).Dial(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "want a memcached") {
 		t.Errorf("error %v", err)
 	}
