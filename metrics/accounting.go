@@ -44,6 +44,7 @@ type WorkerAccount struct {
 	Audited  uint64 `json:"audited,omitempty"` // operations of the final audit that it verified
 	Drawn    uint64 `json:"drawn"`             // operations of the workload that it drew
 	Verified uint64 `json:"verified"`          // operations that it verified, from load to drain
+	Unknown  uint64 `json:"unknown,omitempty"` // operations of the workload whose outcome is unknown
 
 	OpeningOps uint64 `json:"opening_ops"` // first operations, at most 8192
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
@@ -58,6 +59,7 @@ type Rounds struct {
 	OpS      float64 `json:"op_s"`               // sum of their latencies, from due to reply; open loop: due as the seed says when it is drawn again
 	Rounds   uint64  `json:"rounds"`             // that began in the window
 	Calls    uint64  `json:"calls"`              // of these rounds
+	Unknown  uint64  `json:"unknown,omitempty"`  // operations of these rounds whose outcome is unknown: not in Ops
 	Early    uint64  `json:"early"`              // operations of the rounds that began before the window and ended in it
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then

@@ -58,8 +58,20 @@ type AuditKeys struct {
 	Sent     []uint32 `json:"sent"`  // ticks
 	Acked    []uint32 `json:"acked"` // ticks
 
+	Lost []LostWrite `json:"lost,omitempty"` // writes of these keys whose outcome is unknown
+
 	First int     `json:"first"` // number of the first key that was read
 	Found []Value `json:"found"` // in it and the following ones; NoValue where it is missing
+}
+
+// LostWrite is a write, or of version 0 a Delete, of one of the sample's keys. The store has
+// it, has a later one, or never had it: it is not applied after Learned.
+type LostWrite struct {
+	Key     int32  `json:"key"`
+	Worker  uint16 `json:"worker"`
+	Version uint32 `json:"version"`
+	Sent    uint32 `json:"sent"`    // ticks, no later than it was
+	Learned uint32 `json:"learned"` // ticks, no earlier than its worker learned that its outcome is unknown
 }
 
 // Pack sets the record's keys.

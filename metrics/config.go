@@ -41,6 +41,10 @@ type Capabilities struct {
 	Engine string `json:"engine,omitempty"` // of a server: what keeps the keys, in words
 	Store  bool   `json:"store"`            // a read returns what was written; false of a ceiling
 
+	// Durability is what a server's engine on disk promises, with the name of the mode; "" of
+	// one in memory.
+	Durability string `json:"durability,omitempty"`
+
 	// Of the host of a foreign store: the other witnesses of kvlab's own servers are missing.
 	Driver   string            `json:"driver,omitempty"`   // its name; "" of kvlab's own servers
 	Version  string            `json:"version,omitempty"`  // of the store

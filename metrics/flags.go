@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -132,3 +133,15 @@ func (r Run) Setting(role Role, flag string) string {
 
 // EngineFlag is the servers' flag that says where keys live.
 const EngineFlag = "engine"
+
+// DefaultModel is the servers' execution model without -model, and of records from before
+// there were others.
+const DefaultModel = "conn"
+
+// Model is the servers' execution model; "" where it is not known, as of a foreign store.
+func (r Run) Model() string {
+	if r.Store != nil || r.Config(Server) == nil {
+		return ""
+	}
+	return cmp.Or(r.Setting(Server, "model"), DefaultModel)
+}

@@ -27,3 +27,22 @@ func TestEarlierFlags(t *testing.T) {
 		t.Error("the record's own classes are not taken")
 	}
 }
+
+// Earlier servers had the default model, and a foreign store has none.
+func TestModel(t *testing.T) {
+	server := func(flags map[string]string) Run {
+		return Run{Nodes: []RunNode{{Role: Server, Config: &Config{Flags: flags}}}}
+	}
+	foreign := server(nil)
+	foreign.Store = new(Store)
+	for want, run := range map[string]Run{"conn": server(nil), "pool:4": server(map[string]string{"model": "pool:4"})} {
+		if got := run.Model(); got != want {
+			t.Errorf("model %q, want %q", got, want)
+		}
+	}
+	for _, run := range []Run{{}, foreign} {
+		if got := run.Model(); got != "" {
+			t.Errorf("model %q, want none", got)
+		}
+	}
+}

@@ -98,13 +98,14 @@ func (p *Preflight) machine(node string) *Machine {
 
 // Machine is one machine of a run. Several nodes may be on it.
 type Machine struct {
-	Nodes       []string     `json:"nodes"`
-	Roles       []Role       `json:"roles"`   // of Nodes, one each
-	Address     string       `json:"address"` // of its first node, on the data network
-	Facts       *Facts       `json:"facts,omitempty"`
-	ClockBefore *ClockOffset `json:"clock_before,omitempty"`
-	ClockAfter  *ClockOffset `json:"clock_after,omitempty"`  // nil when the run did not come to its end
-	ClockStepS  float64      `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
+	Nodes       []string      `json:"nodes"`
+	Roles       []Role        `json:"roles"`   // of Nodes, one each
+	Address     string        `json:"address"` // of its first node, on the data network
+	Facts       *Facts        `json:"facts,omitempty"`
+	Tuned       []HostSetting `json:"tuned,omitempty"` // the settings that the run has set, until its end
+	ClockBefore *ClockOffset  `json:"clock_before,omitempty"`
+	ClockAfter  *ClockOffset  `json:"clock_after,omitempty"`  // nil when the run did not come to its end
+	ClockStepS  float64       `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
 }
 
 // Name is that of the machine's first node.
@@ -132,20 +133,30 @@ type Finding struct {
 // Facts is what a machine has found out about itself. A number that it could
 // not find out is 0, a word "".
 type Facts struct {
-	Host           Host      `json:"host"`
-	Architecture   string    `json:"architecture"`              // uname(2)'s machine
-	User           string    `json:"user"`                      // that nodes run as
-	Governors      []string  `json:"governors"`                 // of the cores' frequencies, each once; none on most virtual machines
-	Data           Link      `json:"data"`                      // the interface that holds the data address
-	Control        Link      `json:"control"`                   // the interface of the control network
-	ControlGuessed bool      `json:"control_guessed,omitempty"` // Control is the default route's: the testbed names none
-	Ports          []Port    `json:"ports"`                     // those that servers are to listen on
-	OpenFilesLimit uint64    `json:"open_files_limit"`          // RLIMIT_NOFILE's hard limit, to which Go programs raise theirs
-	Folder         string    `json:"folder"`                    // of the programs
-	FileSystem     string    `json:"file_system"`               // that Folder is on
-	FreeBytes      uint64    `json:"free_bytes"`                // of that file system, for this user
-	Processes      []Process `json:"processes,omitempty"`       // kvlab's own that ran already
+	Host           Host          `json:"host"`
+	Architecture   string        `json:"architecture"`              // uname(2)'s machine
+	User           string        `json:"user"`                      // that nodes run as
+	Governors      []string      `json:"governors"`                 // of the cores' frequencies, each once; none on most virtual machines
+	Data           Link          `json:"data"`                      // the interface that holds the data address
+	Control        Link          `json:"control"`                   // the interface of the control network
+	ControlGuessed bool          `json:"control_guessed,omitempty"` // Control is the default route's: the testbed names none
+	Ports          []Port        `json:"ports"`                     // those that servers are to listen on
+	OpenFilesLimit uint64        `json:"open_files_limit"`          // RLIMIT_NOFILE's hard limit, to which Go programs raise theirs
+	Folder         string        `json:"folder"`                    // of the programs
+	FileSystem     string        `json:"file_system"`               // that Folder is on
+	FreeBytes      uint64        `json:"free_bytes"`                // of that file system, for this user
+	Processes      []Process     `json:"processes,omitempty"`       // kvlab's own that ran already
+	Settings       []HostSetting `json:"settings,omitempty"`        // in the run, after Tuned; none of earlier releases
+	Restored       []string      `json:"restored,omitempty"`        // settings that an earlier run had left, and what became of them
+
+	// Traits are properties on which the machine's speed depends and that no run sets, such as
+	// "smt" and "mitigations", by name; Absent where the machine does not show it. Folders of
+	// earlier releases have none.
+	Traits map[string]string `json:"traits,omitempty"`
 }
+
+// Absent is a fact that a machine does not show. That does not mean that it is off.
+const Absent = "absent"
 
 // Link is one network interface.
 type Link struct {

@@ -15,31 +15,34 @@ const Schema = 1
 
 // Run is run.json: the description and the results of one run.
 type Run struct {
-	Schema        int        `json:"schema,omitempty"` // see Schema; 0 in folders of earlier releases, whose fields mean the same
-	ID            string     `json:"id"`               // the run folder's name
-	Started       time.Time  `json:"started"`
-	Ended         time.Time  `json:"ended"`
-	Command       []string   `json:"command"` // the launcher's argv
-	GitCommit     string     `json:"git_commit"`
-	ServerCommit  string     `json:"server_commit,omitempty"` // of the servers' program, where it is another one
-	Seed          uint64     `json:"seed"`
-	Workload      FlagValues `json:"workload"`            // the client flags of the classes work and shape, by flag name
-	Lab           *Lab       `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
-	Preflight     *Preflight `json:"preflight,omitempty"` // nil when the run ended before it
-	Nodes         []RunNode  `json:"nodes"`
-	Together      string     `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
-	Symmetric     bool       `json:"symmetric,omitempty"` // every machine both serves and loads: a separate class
-	Quick         bool       `json:"quick,omitempty"`     // a short look (--quick): a separate class, never ranked against a full run
-	WindowStart   time.Time  `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
-	WindowS       float64    `json:"window_s"`
-	OverlapShare  float64    `json:"overlap_share"`           // intersection over the shortest window, 0 to 1
-	Ops           uint64     `json:"ops"`                     // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
-	OpsPerS       float64    `json:"ops_per_s"`               // the run's result
-	Total         Counts     `json:"total"`                   // client counts, load to drain
-	Applied       Counts     `json:"applied"`                 // server counts, load to drain
-	Counting      Counting   `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early, and in folders of earlier releases, where it is exact
-	Store         *Store     `json:"store,omitempty"`         // nil: kvlab's own
-	StrangerReads uint64     `json:"stranger_reads,omitzero"` // that servers executed and no client of the run sent; no part of Applied
+	Schema        int          `json:"schema,omitempty"` // see Schema; 0 in folders of earlier releases, whose fields mean the same
+	ID            string       `json:"id"`               // the run folder's name
+	Started       time.Time    `json:"started"`
+	Ended         time.Time    `json:"ended"`
+	Command       []string     `json:"command"` // the launcher's argv
+	GitCommit     string       `json:"git_commit"`
+	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
+	Seed          uint64       `json:"seed"`
+	Workload      FlagValues   `json:"workload"`            // the client flags of the classes work and shape, by flag name
+	Lab           *Lab         `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
+	Preflight     *Preflight   `json:"preflight,omitempty"` // nil when the run ended before it
+	Nodes         []RunNode    `json:"nodes"`
+	Together      string       `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
+	Symmetric     bool         `json:"symmetric,omitempty"` // every machine both serves and loads: a separate class
+	Quick         bool         `json:"quick,omitempty"`     // a short look (--quick): a separate class, never ranked against a full run
+	WindowStart   time.Time    `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
+	WindowS       float64      `json:"window_s"`
+	OverlapShare  float64      `json:"overlap_share"`           // intersection over the shortest window, 0 to 1
+	Ops           uint64       `json:"ops"`                     // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
+	OpsPerS       float64      `json:"ops_per_s"`               // the run's result
+	Total         Counts       `json:"total"`                   // client counts, load to drain
+	Applied       Counts       `json:"applied"`                 // server counts, load to drain; of a killed server as far as it reported them
+	Counting      Counting     `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early, and in folders of earlier releases, where it is exact
+	Store         *Store       `json:"store,omitempty"`         // nil: kvlab's own
+	Durability    string       `json:"durability,omitempty"`    // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
+	Contained     *Containment `json:"contained,omitempty"`     // of the servers' programs; nil: they had the rights of the user
+	Restart       *Restart     `json:"restart,omitempty"`       // of a server in the window (--restart-at); nil without
+	StrangerReads uint64       `json:"stranger_reads,omitzero"` // that servers executed and no client of the run sent; no part of Applied
 
 	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
@@ -216,6 +219,17 @@ func (l *Lab) String() string {
 		return text + "links not shaped"
 	}
 	return text + "links " + bitRate(l.LinkBitsPerS)
+}
+
+// LargestServer is the largest resident set of a server in the window, in bytes; 0 where no
+// server reported it.
+func (r Run) LargestServer() (largest uint64) {
+	for _, s := range r.Summaries(Server) {
+		if s.Saturation != nil {
+			largest = max(largest, s.Saturation.ProcessRSSBytes)
+		}
+	}
+	return largest
 }
 
 // CPUPerOp is the processor time in nanoseconds per operation, in the window, of each

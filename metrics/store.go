@@ -15,7 +15,7 @@ type Counting string
 // The strengths of the comparison.
 const (
 	CountsExact   Counting = "exact"   // equal, for every server and kind
-	CountsBounded Counting = "bounded" // between what was acknowledged and what was sent, as connections broke
+	CountsBounded Counting = "bounded" // between what was acknowledged and what was sent, as connections broke or a server was killed
 	CountsNone    Counting = "none"    // the store counts nothing
 )
 

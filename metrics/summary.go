@@ -44,11 +44,14 @@ type PeerCounts struct {
 	Load   Counts `json:"load,omitzero"`  // of them, those of the load; a client's peers only
 	Audit  Counts `json:"audit,omitzero"` // of them, those of the final audit; a client's peers only
 
+	Unknown    Counts    `json:"unknown,omitzero"`     // a client's peers: operations whose outcome is unknown, as the server's process ended before it answered and another took its place; not in Counts
+	FirstReply time.Time `json:"first_reply,omitzero"` // a client's peers: when that other process first replied, by the clock of Record.Time
+
 	Window  Counts `json:"window,omitzero"`  // a client's peers: of them, those whose replies came in the window; sums to InWindow
 	Latency Tally  `json:"latency,omitzero"` // a client's peers: those that the collector of its latencies took
 }
 
-// Drawn are the operations of the workload: without those of the load and the audit.
+// Drawn are the verified operations of the workload: without those of the load and the audit.
 func (p PeerCounts) Drawn() Counts { return p.Counts.Sub(p.Load).Sub(p.Audit) }
 
 // Tally counts the operations whose latencies a client's collector took, where it puts

@@ -44,6 +44,14 @@ type Sweep struct {
 	// SLO is the objective of a curve, such as "p99=5ms"; "" for none.
 	SLO string `json:"slo,omitempty"`
 
+	// Study is what the sweep tests; nil of other sweeps. Its points are the values of the
+	// only knob, PointKnob.
+	Study *Study `json:"study,omitempty"`
+
+	// Class is what the sweep grades; nil of other sweeps. Its entries are the values of the
+	// only knob, EntryKnob.
+	Class *Class `json:"class,omitempty"`
+
 	// Variants are A and B of a comparison, the values of its only knob, VariantKnob;
 	// other sweeps have none. Each block of Order is a pair.
 	Variants []Variant `json:"sides,omitempty"`
@@ -67,7 +75,16 @@ type Variant struct {
 // the first word of its arguments, as in commit:HEAD~1.
 type Source struct {
 	Kind string // BothPrograms, ServersAlone, or "": the checkout
-	Rev  string // a git revision
+	Rev  string // a git revision, or of ServersAlone the path of another checkout
+}
+
+// Path is the path of another checkout, "" of a revision: no revision begins with a dot or a
+// slash (gitrevisions(7)).
+func (s Source) Path() string {
+	if s.Kind == ServersAlone && (strings.HasPrefix(s.Rev, "/") || strings.HasPrefix(s.Rev, ".")) {
+		return s.Rev
+	}
+	return ""
 }
 
 // The kinds of a Source, as they are typed.
@@ -108,6 +125,7 @@ type Knob struct {
 // PlannedTrial is a trial's place in a sweep.
 type PlannedTrial struct {
 	Number int      `json:"number"`          // in the order of execution, from 1
+	Round  int      `json:"round,omitempty"` // of a class, from 1: of an entry's trials in a round, the last counts; 0 of other sweeps
 	Point  []string `json:"point,omitempty"` // a value for each of the sweep's knobs, in their order
 }
 

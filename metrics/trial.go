@@ -2,7 +2,10 @@ package metrics
 
 import (
 	"cmp"
+	"strings"
 	"time"
+
+	"kvlab/metrics/format"
 )
 
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
@@ -31,6 +34,9 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Quick:        run.Quick,
 		Counting:     run.Counting,
 		Store:        run.Store,
+		Durability:   run.Durability,
+		Tuned:        run.Preflight.Tuned(),
+		Contained:    run.Contained.Class(),
 		Run:          &run,
 	}
 	if run.WarmUp != nil {
@@ -60,9 +66,11 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	return trial
 }
 
-// Class is that of the trial's store, and how strongly its counts were compared.
+// Class is that of the trial's store, what it promises to keep, how strongly its counts were
+// compared, how its program was contained, and whether the hosts were tuned.
 func (t Trial) Class() string {
-	return t.Store.Class() + ", counts " + string(cmp.Or(t.Counting, CountsExact))
+	counts := "counts " + string(cmp.Or(t.Counting, CountsExact))
+	return strings.Join(format.NonEmpty(t.Store.Class(), t.Durability, counts, t.Contained, t.Tuned), ", ")
 }
 
 // Stamps are warnings shown beside the verdict of a VALID trial.
@@ -109,6 +117,9 @@ type Trial struct {
 	Quick              bool           `json:"quick,omitempty"`          // see Run
 	Counting           Counting       `json:"counts,omitempty"`         // see Run
 	Store              *Store         `json:"store,omitempty"`          // see Run
+	Durability         string         `json:"durability,omitempty"`     // see Run
+	Tuned              string         `json:"tuned,omitempty"`          // see Preflight.Tuned
+	Contained          string         `json:"contained,omitempty"`      // see Containment.Class
 	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`

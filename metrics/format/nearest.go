@@ -8,13 +8,19 @@ import (
 )
 
 // nearest is the choice that differs from a word by the fewest changed, added or
-// missing letters, two at most; "" without one.
+// missing letters, two at most, or else one that ends with a dash and the word; "" without
+// one.
 func nearest(word string, choices []string) string {
 	for edits := range min(3, len(word)) {
 		for _, choice := range choices {
 			if within(edits, strings.ToLower(word), strings.ToLower(choice)) {
 				return choice
 			}
+		}
+	}
+	for _, choice := range choices {
+		if word != "" && strings.HasSuffix(strings.ToLower(choice), "-"+strings.ToLower(word)) {
+			return choice
 		}
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 func TestNearest(t *testing.T) {
 	choices := []string{"workers", "workload", "batch", "YCSB-B", "tls"}
 	for word, want := range map[string]string{
-		"wrokers": "workers", "worker": "workers", "btach": "batch", "ycsb-b": "YCSB-B", "YCSBB": "YCSB-B",
+		"wrokers": "workers", "worker": "workers", "btach": "batch", "ycsb-b": "YCSB-B", "b": "YCSB-B", "YCSBB": "YCSB-B",
 		"tsl": "tls", "x": "", "": "", "zz": "", "threads": "", "workxyz": "",
 	} {
 		if got := nearest(word, choices); got != want {

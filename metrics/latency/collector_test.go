@@ -112,7 +112,7 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 		t.Fatalf("%d histograms, want %d", len(got), len(want))
 	}
 	for i, w := range want {
-		d := must(decode(got[i]))(t)
+		d := must(Decode(got[i]))(t)
 		if got[i].Name != w.name || got[i].Phase != w.phase || d.TotalCount() != w.count {
 			t.Errorf("histogram %d is %s in %s with %d values, want %+v", i, got[i].Name, got[i].Phase, d.TotalCount(), w)
 		}
@@ -200,7 +200,7 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 	other := must(hdrhistogram.New(1, 1000, 2).EncodeV2())(t)
 	for name, hdr := range map[string]string{"garbage": "HISTgarbage", "empty": "", "other range": string(other)} {
 		h := metrics.Histogram{Name: metrics.CallLatency, Phase: metrics.Window, HDR: hdr}
-		if _, err := decode(h); err == nil {
+		if _, err := Decode(h); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if err := NewLog(io.Discard).Add(metrics.Record{Node: "n7", Histogram: &h}); err == nil {

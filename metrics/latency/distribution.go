@@ -52,10 +52,10 @@ func (d *Distribution) reset() {
 	d.OutOfRange = 0
 }
 
-// decode returns the distribution in a Histogram record. A record of another
+// Decode returns the distribution in a Histogram record. A record of another
 // range or precision than this package's is an error, because adding it would
 // change its values.
-func decode(h metrics.Histogram) (*Distribution, error) {
+func Decode(h metrics.Histogram) (*Distribution, error) {
 	histogram, err := hdrhistogram.Decode([]byte(h.HDR))
 	if err != nil {
 		return nil, fmt.Errorf("decode the %s histogram at %.3f s: %w", h.Name, h.StartS, err)

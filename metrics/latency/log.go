@@ -52,7 +52,7 @@ func (l *Log) Add(r metrics.Record) error {
 	if r.Histogram == nil || r.Histogram.Phase != metrics.Window {
 		return nil
 	}
-	d, err := decode(*r.Histogram)
+	d, err := Decode(*r.Histogram)
 	if err == nil {
 		err = l.Window.add(r.Histogram.Name, d)
 	}

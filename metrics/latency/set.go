@@ -36,7 +36,7 @@ func (l *Set) All() [len(Names)]*Distribution {
 
 // Add adds one Histogram record to the distribution that it names.
 func (l *Set) Add(h metrics.Histogram) error {
-	d, err := decode(h)
+	d, err := Decode(h)
 	if err != nil {
 		return err
 	}

@@ -47,36 +47,60 @@ const (
 // standard error.
 func RatioOf(a, b []float64, paired bool, confidence float64) (r Ratio, ok bool) {
 	logA, logB := logs(a), logs(b)
-	meanA, meanB := statistics.Mean(logA, nil), statistics.Mean(logB, nil)
-	r.Value = math.Exp(meanB - meanA)
+	r.Value = math.Exp(statistics.Mean(logB, nil) - statistics.Mean(logA, nil))
 	if min(len(a), len(b)) < RatioTrials {
 		return r, false
 	}
-	freedom, standardError := welch(logA, logB)
+	difference := welch(logA, logB)
 	if paired {
 		for i := range logB {
 			logB[i] -= logA[i]
 		}
-		n := float64(len(logB))
-		freedom, standardError = n-1, statistics.StdDev(logB, nil)/math.Sqrt(n)
+		difference = meanOf(logB)
 	}
-	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
-	beyond := student.Quantile((1 + confidence) / 2)
-	r.Low, r.High = r.Value*math.Exp(-beyond*standardError), r.Value*math.Exp(beyond*standardError)
-	r.Smallest = math.Exp((beyond+student.Quantile(0.8))*standardError) - 1
+	low, high := difference.interval(confidence)
+	r.Low, r.High = math.Exp(low), math.Exp(high)
+	student := difference.student()
+	r.Smallest = math.Exp((student.Quantile((1+confidence)/2)+student.Quantile(0.8))*difference.standardError) - 1
 	return r, true
 }
 
-// welch is the standard error of the difference of two samples' means, and its
-// degrees of freedom.
-func welch(a, b []float64) (freedom, standardError float64) {
+// estimate is a mean, or a difference of means, whose error over its standard error has
+// Student's t distribution.
+type estimate struct{ mean, standardError, freedom float64 }
+
+// meanOf is the mean of at least 2 values.
+func meanOf(values []float64) estimate {
+	n := float64(len(values))
+	mean, deviation := statistics.MeanStdDev(values, nil)
+	return estimate{mean, deviation / math.Sqrt(n), n - 1}
+}
+
+// welch is the difference of the means of two samples, of b and a.
+func welch(a, b []float64) estimate {
+	meanA, varA := statistics.MeanVariance(a, nil)
+	meanB, varB := statistics.MeanVariance(b, nil)
 	nA, nB := float64(len(a)), float64(len(b))
-	varA, varB := statistics.Variance(a, nil)/nA, statistics.Variance(b, nil)/nB
+	varA, varB = varA/nA, varB/nB
 	sum := varA + varB
 	if sum == 0 {
-		return nA + nB - 2, 0
+		return estimate{meanB - meanA, 0, nA + nB - 2}
 	}
-	return sum * sum / (varA*varA/(nA-1) + varB*varB/(nB-1)), math.Sqrt(sum)
+	return estimate{meanB - meanA, math.Sqrt(sum), sum * sum / (varA*varA/(nA-1) + varB*varB/(nB-1))}
+}
+
+func (e estimate) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: e.freedom} }
+
+// interval is the interval of a confidence.
+func (e estimate) interval(confidence float64) (low, high float64) {
+	beyond := e.student().Quantile((1+confidence)/2) * e.standardError
+	return e.mean - beyond, e.mean + beyond
+}
+
+// below is the p value of the one-sided t test of a mean of at least x: small if the mean
+// is below x. The standard error must be above 0.
+func (e estimate) below(x float64) float64 {
+	return e.student().CDF((e.mean - x) / e.standardError)
 }
 
 func logs(values []float64) []float64 {

@@ -15,12 +15,13 @@ type window struct {
 	memoryByteS float64       // integral of the memory used
 	runnable    uint64        // sum over the readings after the first
 	readings    int           // after the first
+	rssBytes    uint64        // of the process, the largest
 	ownCores    unix.CPUSet   // that the process may run on; empty when the kernel does not tell
 	peaks       metrics.Table // highest samples inside
 }
 
 func newWindow(now reading) *window {
-	w := &window{first: now, last: now}
+	w := &window{first: now, last: now, rssBytes: now.process.now.RSSBytes}
 	w.peaks.MemoryBytes.Peak = float64(now.memory.usedBytes())
 	_ = unix.SchedGetaffinity(0, &w.ownCores) // fails on a machine of more than 1024 cores
 	return w
@@ -34,6 +35,7 @@ func (w *window) add(now reading) {
 	w.peaks.MemoryBytes.Peak = max(w.peaks.MemoryBytes.Peak, after)
 	w.runnable += now.stat.runnable - 1
 	w.readings++
+	w.rssBytes = max(w.rssBytes, now.process.now.RSSBytes)
 	w.last = now
 }
 
@@ -80,6 +82,7 @@ func (w *window) saturation(u metrics.Usage) metrics.Saturation {
 		StolenPercent:      all.percentOf(all.stolen),
 		Runnable:           float64(w.runnable) / float64(w.readings),
 		GCPercent:          100 * metrics.PerSecond(to.collecting-from.collecting, to.running-from.running),
+		ProcessRSSBytes:    w.rssBytes,
 		Segments:           since(w.last.segments.first, w.first.segments.first),
 		Retransmits:        u.TCPRetransmits,
 	}

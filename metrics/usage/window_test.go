@@ -31,7 +31,7 @@ func TestSaturationOverFixtures(t *testing.T) {
 		got.ProcessCPUPercent, got.GCPercent = 0, 0 // the real ones
 		want := metrics.Saturation{
 			OwnCoresPercent: 80, BusiestCorePercent: 80, InterruptPercent: 2.5, StolenPercent: 2.5,
-			Runnable: 2, Retransmits: 3,
+			Runnable: 2, Retransmits: 3, ProcessRSSBytes: 8 << 20,
 		}
 		if got != want {
 			t.Errorf("saturation\n got %+v\nwant %+v", got, want)

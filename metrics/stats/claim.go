@@ -1,0 +1,165 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	statistics "gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// RangeTest says whether the mean of a quantity is in a range, of which one end may be
+// infinite. Of ratios, the values are logarithms, one of each round in which both
+// configurations were measured.
+//
+// A claim that holds and one that does not are two hypotheses, and either must be shown.
+// That the mean is inside is shown by two one-sided tests, one for each end (Schuirmann, A
+// Comparison of the Two One-Sided Tests Procedure and the Power Approach, Journal of
+// Pharmacokinetics and Biopharmaceutics 15, 1987): at 5 %, the 90 % interval is within the
+// range. That it is outside of a range with two ends is shown by a two-sided test: at 5 %,
+// the 95 % interval is wholly outside. Of one end, both tests are one-sided.
+type RangeTest struct {
+	Mean          float64
+	Low, High     float64 // 95 % interval
+	Low90, High90 float64
+	Inside        float64 // p value of a mean that is not inside: if it is small, the mean is inside
+	Outside       float64 // p value of a mean that is inside: if it is small, the mean is outside
+
+	estimate
+	from, to  float64 // the range
+	deviation float64 // of one value
+}
+
+// Interval is the interval of another confidence.
+func (t RangeTest) Interval(confidence float64) (low, high float64) {
+	return t.estimate.interval(confidence)
+}
+
+// InRange tests whether the mean of values is from one end to another, which may be
+// infinite. ok is false with fewer than RatioTrials values; only Mean is then set.
+func InRange(values []float64, from, to float64) (t RangeTest, ok bool) {
+	if len(values) == 0 {
+		return RangeTest{}, false
+	}
+	e := meanOf(values)
+	return e.inRange(len(values), e.standardError*math.Sqrt(float64(len(values))), from, to)
+}
+
+// RatioInRange is InRange of the logarithm of b over a, for samples that were not measured
+// in pairs (Welch, as in RatioOf). RoundsNeeded of it is the number of values of each. The
+// values must be above 0, and neither sample empty.
+func RatioInRange(a, b []float64, from, to float64) (t RangeTest, ok bool) {
+	logA, logB := logs(a), logs(b)
+	deviation := math.Sqrt(statistics.Variance(logA, nil) + statistics.Variance(logB, nil))
+	return welch(logA, logB).inRange(min(len(a), len(b)), deviation, from, to)
+}
+
+// inRange tests the mean of n values, or the difference of the means of two samples of at
+// least n. deviation is that of one value, or of the difference of two.
+func (e estimate) inRange(n int, deviation, from, to float64) (t RangeTest, ok bool) {
+	t = RangeTest{Mean: e.mean, Inside: 1, Outside: 1, estimate: e, from: from, to: to}
+	if n < RatioTrials {
+		return t, false
+	}
+	t.Low, t.High = e.interval(0.95)
+	t.Low90, t.High90 = e.interval(0.9)
+	t.deviation = deviation
+	if t.deviation == 0 {
+		if t.Outside = 0; from <= t.Mean && t.Mean <= to {
+			t.Inside, t.Outside = 0, 1
+		}
+		return t, true
+	}
+	above := func(x float64) float64 { return estimate{-e.mean, e.standardError, e.freedom}.below(-x) }
+	t.Inside = max(above(from), e.below(to))
+	t.Outside = min(1, t.sides()*min(e.below(from), above(to)))
+	return t, true
+}
+
+// sides is the number of ends of the range beyond which the mean may be.
+func (t RangeTest) sides() float64 {
+	if math.IsInf(t.from, -1) || math.IsInf(t.to, 1) {
+		return 1
+	}
+	return 2
+}
+
+// AllInside is the p value of the tests together: if it is small, every mean is inside. All
+// must be shown, so nothing is corrected (Berger, Multiparameter Hypothesis Testing and
+// Acceptance Sampling, Technometrics 24, 1982).
+func AllInside(tests []RangeTest) float64 {
+	p := 0.0
+	for _, t := range tests {
+		p = max(p, t.Inside)
+	}
+	return p
+}
+
+// AnyOutside is the p value of the tests together: if it is small, at least one mean is
+// outside. It is the first step of Holm's correction.
+func AnyOutside(tests []RangeTest) float64 {
+	p := 1.0
+	for _, t := range tests {
+		p = min(p, t.Outside*float64(len(tests)))
+	}
+	return p
+}
+
+// Holm says which of the hypotheses with these p values are rejected, so that one or more
+// true ones are with a probability of at most alpha (Holm, A Simple Sequentially Rejective
+// Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979).
+func Holm(p []float64, alpha float64) []bool {
+	rejected, order := make([]bool, len(p)), make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	for done, i := range order {
+		if p[i] > alpha/float64(len(p)-done) {
+			break
+		}
+		rejected[i] = true
+	}
+	return rejected
+}
+
+// The rounds that RoundsNeeded counts decide in this share of the cases; it counts up to
+// mostRounds.
+const (
+	power      = 0.8
+	mostRounds = 1000
+)
+
+// RoundsNeeded is the number of values of each test with which AllInside is at most inside,
+// or AnyOutside at most outside, in 4 of 5 cases, if the means and the deviations are as
+// they were measured; 0 if more than 1000 are needed. The normal distribution stands for
+// the noncentral t: this is a number to plan by.
+func RoundsNeeded(tests []RangeTest, inside, outside float64) int {
+	enough := func(n int) bool {
+		student := estimate{freedom: float64(n - 1)}.student()
+		alpha := outside / float64(len(tests))
+		within, beyond := student.Quantile(1-inside), map[float64]float64{1: student.Quantile(1 - alpha), 2: student.Quantile(1 - alpha/2)}
+		held, failed := 1.0, 0.0 // bounds of the probabilities of all and of any
+		for _, t := range tests {
+			held += t.shown(n, t.Mean-t.from, within) + t.shown(n, t.to-t.Mean, within) - 2
+			failed = max(failed, t.shown(n, max(t.from-t.Mean, t.Mean-t.to), beyond[t.sides()]))
+		}
+		return max(held, failed) >= power
+	}
+	n := RatioTrials + sort.Search(mostRounds-RatioTrials+1, func(n int) bool { return enough(RatioTrials + n) })
+	if n > mostRounds {
+		return 0
+	}
+	return n
+}
+
+// shown is the probability that n values show a mean to be beyond an end, from which it is
+// that far away, with a quantile of Student's t.
+func (t RangeTest) shown(n int, distance, quantile float64) float64 {
+	if t.deviation == 0 {
+		return map[bool]float64{true: 1}[distance >= 0]
+	}
+	return distuv.UnitNormal.CDF(distance*math.Sqrt(float64(n))/t.deviation - quantile)
+}
