@@ -12,3 +12,13 @@ type Engine interface {
 	// Len returns the number of keys; exact while no goroutine writes.
 	Len() int
 }
+
+// Durable is an Engine that stores on disk. An Apply gets all operations of a call, and the
+// call's Commit follows it.
+type Durable interface {
+	Engine
+
+	// Commit returns when all that the Applies before it wrote or read is as durable as the
+	// engine promises. Its error is final: what was not durable may be lost.
+	Commit() error
+}

@@ -26,7 +26,7 @@ func startStore(t *testing.T, token string) (addr string, e kvs.Engine, svc *ser
 	e = engine.NewMutex()
 	svc = service.New(e)
 	s := wiretest.Start(t, func(conn net.Conn) {
-		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, svc, false)
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}, Token: token}, svc, server.PerConn)
 	})
 	return s.Addr().String(), e, svc
 }

@@ -32,6 +32,7 @@ var aliases = map[string]string{
 	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
 	"numKeys": "-records", "recordcount": "-records", "recordSize": "-value-size", "valueSize": "-value-size",
 	"qps": "-rate", "throughput": "-rate",
+	"batchBytes": "-batch-bytes", "batch_bytes": "-batch-bytes",
 	"duration": "-secs", "time": "-secs", "seconds": "-secs",
 }
 
@@ -48,6 +49,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "stands before the decimal record id, such as user")
 	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill the key up (default as short as the id allows)")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; where the workload scans, the default is 8192 / -scan-length, and 64 with a lab target")
+	flags.IntVar(&c.BatchBytes, "batch-bytes", c.BatchBytes, "send a round as soon as the call to one server has this many `bytes`, in its request or in the values that it asks for, such as 2097152; -batch is then the most operations; 0 is no limit")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, shared by the workers, whose calls go out together; 0 is one for every 16 workers when calls are small (up to 16 KiB) or -batch auto, else and with a foreign -target one for each")
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")

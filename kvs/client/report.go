@@ -36,6 +36,12 @@ func (c *client) summarize() error {
 	s := c.generator.Summary()
 	window := c.reporter.Window()
 	s.WindowStart = c.node.ToRun(s.WindowStart)
+	for i := range s.Peers {
+		peer := &s.Peers[i]
+		if peer.FirstReply = c.node.ToRun(peer.FirstReply); !peer.FirstReply.IsZero() {
+			c.node.Logf("server %s was restarted on its store: the outcome of %s is unknown", peer.Peer, format.Plural(peer.Unknown.Ops(), "operation"))
+		}
+	}
 	s.Usage, s.Saturation = window.Usage, window.Saturation
 	c.node.Logf("Client %d finished operations.", c.config.Index)
 	c.node.Logf("operations in all: %s in %d calls (%.1f each); %d hit, %d missed",

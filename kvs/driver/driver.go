@@ -76,6 +76,7 @@ type Server struct {
 type Info struct {
 	Capabilities metrics.Capabilities
 	Retries      *metrics.Retries // what broken connections cost so far; nil when none broke
+	FirstReplies []time.Time      // by server, when a process that took its place with its store first replied; zero, or nil, where none has
 }
 
 // Options say what a client talks to. The comments name the flags.
@@ -86,7 +87,7 @@ type Options struct {
 	Foreign      []Row             // the drivers of foreign stores that the program has
 	Settings     map[string]string // of the foreign store's driver, by name
 	Fresh        bool              // the servers of the foreign store were started for this run: the driver may set them up
-	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried and KnownInstance
+	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried, Replaced and KnownInstance
 }
 
 // DefaultOptions are a client's of one server on this machine.

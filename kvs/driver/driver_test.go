@@ -23,7 +23,7 @@ import (
 func serve(t *testing.T, e kvs.Engine) string {
 	s := service.New(e)
 	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s, false) }).Addr().String()
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s, server.PerConn) }).Addr().String()
 }
 
 // drivers opens each driver over an engine.
@@ -123,7 +123,7 @@ func TestKindRefused(t *testing.T) {
 	}
 	e := service.New(engine.NewSyncMap())
 	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}, CheckKinds: row.CheckKinds}
-	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, e, false) }).Addr().String()
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, e, server.PerConn) }).Addr().String()
 	connect := map[string]func([]kvs.Kind) error{
 		driver.TCP: func(kinds []kvs.Kind) error {
 			conn, _, err := dialing(t, addr, driver.Use{Kinds: kinds}).Dial(t.Context(), 0, 0)
@@ -157,7 +157,7 @@ func TestRestartedBetweenDials(t *testing.T) {
 	var store atomic.Pointer[service.Service]
 	store.Store(service.New(engine.NewMutex()))
 	options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}}
-	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, store.Load(), false) }).Addr().String()
+	addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, store.Load(), server.PerConn) }).Addr().String()
 	d := dialing(t, addr, driver.Use{})
 	drivertest.Dial(t, d, 0)
 	store.Store(service.New(engine.NewMutex()))

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/rpc"
+	"slices"
 	"sync"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/service"
@@ -23,7 +25,13 @@ type network struct {
 	mu        sync.Mutex
 	instances []string         // of the servers, as the first Dial of each met them; guarded by mu
 	retries   *metrics.Retries // nil when no connection broke; guarded by mu
+	replies   []time.Time      // as Info.FirstReplies; guarded by mu
 }
+
+// ErrUnknown is the error of a call whose outcome is unknown: the server's process ended
+// before it answered, and another one has taken its place with the same store. The
+// connection remains usable.
+var ErrUnknown = wire.ErrUnknown
 
 func checkNetwork(o Options, u Use) error {
 	if o.Retry && u.CallsUnderWay > service.MaxWindow {
@@ -46,7 +54,7 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	w.Placement = service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}
 	w.Shared, w.KnownInstance, w.Kinds = n.use.Shared, instance, n.use.Kinds
 	if o.Retry {
-		w.Retried = n.retried
+		w.Retried, w.Replaced = n.retried, func() { n.replaced(server) }
 		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
 	}
 	return wire.Dial(ctx, o.Hosts[server], w)
@@ -66,7 +74,19 @@ func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, err
 func (n *network) Info() Info {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return Info{Capabilities: metrics.AllCapabilities, Retries: n.retries}
+	return Info{Capabilities: metrics.AllCapabilities, Retries: n.retries, FirstReplies: slices.Clone(n.replies)}
+}
+
+// replaced keeps when the first reply came from a process that took a server's place.
+func (n *network) replaced(server int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.replies == nil {
+		n.replies = make([]time.Time, len(n.options.Hosts))
+	}
+	if n.replies[server].IsZero() {
+		n.replies[server] = time.Now()
+	}
 }
 
 // retried counts a reconnect, and the calls that it sends again.

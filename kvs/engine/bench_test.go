@@ -13,13 +13,7 @@ import (
 func BenchmarkEngine(b *testing.B) {
 	for _, name := range Names {
 		b.Run("engine="+name, func(b *testing.B) {
-			benchmark(b, func() kvs.Engine {
-				e, err := Open(name, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				return e
-			})
+			benchmark(b, func() kvs.Engine { return opened(b, name, Options{}) })
 		})
 	}
 }
@@ -56,11 +50,7 @@ func BenchmarkScan(b *testing.B) {
 		if slices.Contains(row.Lacks, kvs.Scan) {
 			continue
 		}
-		e, err := row.open(Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		loaded(e, records)
+		e := loaded(opened(b, row.Name, Options{}), records)
 		for _, goroutines := range []int{1, 8} {
 			b.Run(fmt.Sprintf("engine=%s/goroutines=%d", row.Name, goroutines), func(b *testing.B) {
 				work(b, e, scanStreams(records, goroutines), batch)

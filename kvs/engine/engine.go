@@ -12,9 +12,12 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Options configure an engine.
+// Options configure an engine. An engine in memory ignores all but the first.
 type Options struct {
-	Records uint64 // the expected number of keys; a hint, 0 when unknown
+	Records uint64      // the expected number of keys; a hint, 0 when unknown
+	Dir     string      // the folder of its files, which opens with the keys that it holds
+	Sync    Sync        // one of the row's Syncs
+	Fail    func(error) // called when the engine can store nothing more; may be nil
 }
 
 // Row describes an engine.
@@ -23,8 +26,15 @@ type Row struct {
 	Description string
 	NoStore     bool       // it keeps no keys, and measures a ceiling
 	Lacks       []kvs.Kind // it cannot execute these kinds
+	Syncs       []Sync     // those that an engine on disk keeps, the default first; nil of one in memory
+	Rival       bool       // only the programs of kvs/rivals have it: a plain one does not open it
 
-	open func(Options) (kvs.Engine, error)
+	Open func(Options) (kvs.Engine, error) // returns an engine, which is a kvs.Durable if it has Syncs
+}
+
+// Rival is the row of a plain program for an engine of kvs/rivals.
+func Rival(name, description string) Row {
+	return Row{Name: name, Description: description, Rival: true}
 }
 
 // Label returns the row's name and description.
@@ -53,15 +63,16 @@ var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
 
 // rows are all engines, the default first.
 var rows = []Row{
-	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
-	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
-	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
-	{Name: "btree", Description: "a B-tree in the keys' order, with scans", open: func(Options) (kvs.Engine, error) { return newBTree(), nil }},
-	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
-	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
-	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
-	{Name: "mutex", Description: "one map behind a Mutex", Lacks: scans, open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
-	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
+	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
+	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
+	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, Open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
+	{Name: "btree", Description: "a B-tree in the keys' order, with scans", Open: func(Options) (kvs.Engine, error) { return newBTree(), nil }},
+	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
+	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
+	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
+	{Name: "mutex", Description: "one map behind a Mutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
+	{Name: "actor", Description: "a map for each processor, owned by a goroutine that gets the operations by a channel", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newActor(), nil }},
+	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, Open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }
 
 // Names are the engines with a store, the default first.
@@ -74,11 +85,14 @@ var Names = func() (names []string) {
 	return names
 }()
 
-// Usage lists all engines for the help of a flag.
-func Usage() string { return format.Usage(rows) }
+// Usage lists all engines for the help of a flag, and those that only a program has.
+func Usage(more ...Row) string { return format.Usage(slices.Concat(rows, more)) }
 
-// Find returns the row of a name. The error names the flag.
-func Find(name string) (Row, error) { return format.Find("-engine", name, rows) }
+// Find returns the row of a name, among all engines and those that only a program has. The
+// error names the flag.
+func Find(name string, more ...Row) (Row, error) {
+	return format.Find("-engine", name, slices.Concat(rows, more))
+}
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.
 func Open(name string, o Options) (kvs.Engine, error) {
@@ -86,5 +100,5 @@ func Open(name string, o Options) (kvs.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return row.open(o)
+	return row.Open(o)
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
@@ -18,14 +21,38 @@ func TestEngines(t *testing.T) {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
-			enginetest.Run(t, row.Lacks, func() kvs.Engine {
-				e, err := row.open(Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return e
-			})
+			enginetest.Run(t, row.Lacks, func() kvs.Engine { return opened(t, row.Name, Options{}) })
 		})
+	}
+}
+
+// opened returns an empty engine, which is closed at the test's end.
+func opened(t testing.TB, name string, o Options) kvs.Engine {
+	t.Helper()
+	e, err := Open(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if closer, ok := e.(io.Closer); ok {
+		t.Cleanup(func() {
+			if err := closer.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return e
+}
+
+// Close ends an actor's goroutines.
+func TestActorCloses(t *testing.T) {
+	before := runtime.NumGoroutine()
+	if err := newActor().Close(); err != nil {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines more", runtime.NumGoroutine()-before)
+		}
 	}
 }
 
@@ -55,9 +82,8 @@ func TestSyncMapCollisions(t *testing.T) {
 // Every row opens an empty engine, and an unknown name is refused.
 func TestOpen(t *testing.T) {
 	for _, row := range rows {
-		e, err := Open(row.Name, Options{Records: 10_000})
-		if err != nil || e == nil || e.Len() != 0 || !strings.Contains(Usage(), row.Name) {
-			t.Errorf("%s: %v, %v", row.Name, e, err)
+		if e := opened(t, row.Name, Options{Records: 10_000}); e == nil || e.Len() != 0 || !strings.Contains(Usage(), row.Name) {
+			t.Errorf("%s: %v", row.Name, e)
 		}
 		if slices.Contains(Names, row.Name) == row.NoStore {
 			t.Errorf("%s: Names is %q", row.Name, Names)

@@ -34,13 +34,18 @@ func execute(lock sync.Locker, values map[string][]byte, ops []kvs.Op, reply *kv
 	lock.Lock()
 	defer lock.Unlock()
 	for i := range ops {
-		op := &ops[i]
-		old, ok := values[string(op.Key)]
-		reply.Answer(op.Kind, old, ok)
-		if op.Kind.Writes() {
-			values[string(op.Key)] = bytes.Clone(op.Value)
-		} else if op.Kind == kvs.Delete {
-			delete(values, string(op.Key))
-		}
+		old, ok := exchange(values, &ops[i])
+		reply.Answer(ops[i].Kind, old, ok)
 	}
+}
+
+// exchange applies an operation to a map, and returns the previous value of its key.
+func exchange(values map[string][]byte, op *kvs.Op) (old []byte, ok bool) {
+	old, ok = values[string(op.Key)]
+	if op.Kind.Writes() {
+		values[string(op.Key)] = bytes.Clone(op.Value)
+	} else if op.Kind == kvs.Delete {
+		delete(values, string(op.Key))
+	}
+	return old, ok
 }

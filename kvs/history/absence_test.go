@@ -88,7 +88,7 @@ func TestVerifyDeletesAgainstSearch(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d illegal histories found", found, illegal)
-	if illegal < rounds/10 || found < illegal*2/3 {
+	if illegal < rounds/15 || found < illegal*2/3 {
 		t.Errorf("%d of %d illegal histories of %d were found", found, illegal, rounds)
 	}
 }

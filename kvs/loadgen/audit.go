@@ -37,6 +37,8 @@ type audited struct {
 	shift  int
 	origin time.Time
 	tick   time.Duration
+
+	loadedVersion func(client, worker int) uint32 // the last version that a worker loaded
 }
 
 // lastWrite is a worker's last acknowledged write of an audited key; version 0 is a Delete.
@@ -50,6 +52,11 @@ type auditedWrite struct{ number, version uint32 }
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
 	longest := 2*c.WarmUp + c.Window + auditSpan
 	a := &audited{origin: time.Now(), tick: longest>>32 + 1}
+	a.loadedVersion = func(client, worker int) uint32 {
+		from, to := share(c.Workload.Records, client, c.Clients)
+		first, last := share(to-from, worker, c.Workers)
+		return uint32(last - first)
+	}
 	keys := newKeys(c.keys())
 	for _, rank := range plan.Sample(secret, each) {
 		a.ids = append(a.ids, plan.Key(rank))
@@ -156,6 +163,9 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 		record.Loaded = append(record.Loaded, w.loadedVersion)
 	}
 	keys := g.lastWrites()
+	for _, w := range g.workers {
+		keys.Lost = append(keys.Lost, w.lost...)
+	}
 	keys.First, keys.Found = int(first), found
 	return record, record.Pack(keys)
 }
@@ -183,6 +193,12 @@ func (g *Generator) lastWrites() (keys metrics.AuditKeys) {
 func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found []metrics.Value) error {
 	w.history, w.audited = nil, nil
 	before := slices.Clone(w.counts)
+	w.mu.Lock()
+	for i := range w.counts {
+		w.counts[i] = w.counts[i].Add(w.rechecked[i])
+	}
+	w.bytes = w.bytes.Add(w.recheckedBytes)
+	w.mu.Unlock()
 	defer func() {
 		for i := range w.counts {
 			w.auditCounts[i] = w.counts[i].Sub(before[i])

@@ -152,12 +152,15 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 	return context.Cause(ctx)
 }
 
-// draw fills a round's batches with the next operations.
+// draw fills a round's batches with the next n operations, or fewer with -batch-bytes.
 func (w *worker) draw(r *round, n int) {
 	r.empty()
 	w.source.Acknowledge(w.inserted)
 	for left := n; left > 0; {
-		n := min(left, drawn)
+		n := min(left, drawn, w.room(r))
+		if n == 0 {
+			break
+		}
 		w.source.Fill(w.block.ops[:n])
 		w.add(r, w.block.ops[:n])
 		left -= n

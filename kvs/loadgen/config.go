@@ -33,6 +33,7 @@ type Config struct {
 	Workers       int           // -workers: worker goroutines
 	Connections   int           // -connections: to every server, which workers share in turn; 0 chooses by the batch
 	Batch         int           // -batch: mean operations per call
+	BatchBytes    int           // -batch-bytes: of a request, or the values of its reply, at which a round is sent with fewer than Batch operations; 0: never
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency; Batch then applies to the load phase only
 	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
 	InFlight      int           // -inflight: rounds that a worker keeps under way
@@ -97,6 +98,7 @@ func (c Config) Validate() error {
 		format.Want(c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, "1 to %d", maxWorkers),
 		format.Want(c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, "1 to %d (-workers), or 0 for what suits -batch", c.Workers),
 		format.Want(c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"),
+		format.Want(c.BatchBytes >= 0 && (c.BatchBytes == 0 || !c.AutoBatch), "-batch-bytes", c.BatchBytes, "0 or more, and not with -batch auto"),
 		format.Want(c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"),
 		format.Want(!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"),
 		format.Want(c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, "1 to %d rounds", maxInFlight),
@@ -120,6 +122,9 @@ func (c Config) Validate() error {
 	}
 	if err := cmp.Or(c.Options.Validate(c.use(plan, "")), unroutable); err != nil {
 		return err
+	}
+	if c.BatchBytes > 0 && plan.Share(workload.Scan) > 0 {
+		return fmt.Errorf("-batch-bytes %d: the workload scans, and how many values a scan reads is not known before its reply: want -batch alone", c.BatchBytes)
 	}
 	if newBatchSize(c).mean > float64(c.most()) {
 		scans := ""

@@ -53,7 +53,7 @@ func TestConfigErrors(t *testing.T) {
 		{"-inflight 65: want 1 to 64", func(c *Config) { c.InFlight = maxInFlight + 1 }},
 		{"-crc: -codec gob does not support it", func(c *Config) { c.Codec, c.CRC = "gob", true }},
 		{"-codec \"json\"", func(c *Config) { c.Codec = "json" }},
-		{"-router \"ring\"", func(c *Config) { c.Router = "ring" }},
+		{"-router \"rendezvous\"", func(c *Config) { c.Router = "rendezvous" }},
 		{"-engine \"redis\"", func(c *Config) { c.Transport, c.Engine = driver.InProcess, "redis" }},
 		{"-hosts", func(c *Config) { c.Hosts = nil }},
 		{"-hosts", func(c *Config) { c.Hosts = []string{"a:1", ""} }},

@@ -17,7 +17,8 @@ import (
 // TestFaultSeeds strikes each kind of fault, in both directions, at a random byte from
 // the handshake to the window. A run with a delay is valid, every other fault is
 // noticed, and a broken connection is an error that names the server. KVLAB_LONG=1
-// strikes each 20 times instead of once and logs how soon the runs ended.
+// strikes each 20 times with each of the servers' execution models, instead of once with
+// one of them, and logs how soon the runs ended.
 func TestFaultSeeds(t *testing.T) {
 	t.Parallel() // it mostly waits
 	moments, seed := 1, uint64(20261122)
@@ -26,22 +27,31 @@ func TestFaultSeeds(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
+	chosen := models
+	if moments == 1 {
+		chosen = []string{""} // one is drawn
+	}
 	for _, kind := range []faultproxy.Kind{
 		faultproxy.Delay, faultproxy.Throttle, faultproxy.Cut, faultproxy.Truncate, faultproxy.Duplicate, faultproxy.Flip, faultproxy.BlackHole,
 	} {
 		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-			right, slowest := 0, time.Duration(0)
-			for range moments {
-				f := randomFault(kind, way, rng)
-				found, took := runBehind(t, f)
-				if wrong := misjudged(f, found); wrong != "" {
-					t.Errorf("%v: %q, want %s", f, found, wrong)
-					continue
+			for _, model := range chosen {
+				if model == "" {
+					model = models[rng.IntN(len(models))]
 				}
-				right++
-				slowest = max(slowest, took)
+				right, slowest := 0, time.Duration(0)
+				for range moments {
+					f := randomFault(kind, way, rng)
+					found, took := runBehind(t, f, model)
+					if wrong := misjudged(f, found); wrong != "" {
+						t.Errorf("%v, model %s: %q, want %s", f, model, found, wrong)
+						continue
+					}
+					right++
+					slowest = max(slowest, took)
+				}
+				t.Logf("%v %v, model %s: %d of %d right; the slowest run ended %v after the fault", kind, way, model, right, moments, slowest.Round(time.Millisecond))
 			}
-			t.Logf("%v %v: %d of %d right; the slowest run ended %v after the fault", kind, way, right, moments, slowest.Round(time.Millisecond))
 		}
 	}
 }
@@ -72,9 +82,9 @@ func misjudged(f faultproxy.Fault, found string) string {
 
 // runBehind makes a run with a fault. It returns how the fault shows, and the time from
 // the fault to the run's end.
-func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Duration) {
+func runBehind(t *testing.T, f faultproxy.Fault, model string) (found string, took time.Duration) {
 	t.Helper()
-	s := newStore(t, "server0", "binary", engine.NewMutex())
+	s := newStoreWith(t, "127.0.0.1:0", "server0", "binary", engine.NewMutex(), model)
 	for window := 100 * time.Millisecond; ; window *= 4 {
 		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 		c := brief()
@@ -91,6 +101,9 @@ func runBehind(t *testing.T, f faultproxy.Fault) (found string, took time.Durati
 		close(done)
 		watch.Wait()
 		summary.Total = summary.Total.Add(before) // of runs that were over before the fault
+		if f.Kind == faultproxy.BlackHole {
+			s.Cut() // the client's end does not arrive either
+		}
 		found = noticed(t, s, c.Node, summary, err)
 		select {
 		case at := <-struck:

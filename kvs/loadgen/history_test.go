@@ -115,7 +115,9 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 		c.Window = untilCut
 	}
 	slow := &paused{Engine: e}
-	s := newStore(t, "server0", c.Codec, slow)
+	model := models[random.IntN(len(models))]
+	t.Logf("model %s", model)
+	s := newStoreWith(t, "127.0.0.1:0", "server0", c.Codec, slow, model)
 	c.Hosts = []string{s.addr}
 	if fault == "slow link" {
 		delay := faultproxy.Fault{Kind: faultproxy.Delay, Way: faultproxy.Way(random.IntN(2)), Delay: time.Millisecond, Jitter: 10 * time.Millisecond}

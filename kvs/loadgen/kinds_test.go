@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -303,7 +304,7 @@ func TestHonestKindsAreValid(t *testing.T) {
 		c.Workload.ScanLength = 10
 		mixes[seed%uint64(len(mixes))](&c)
 		c.Workload.Distribution = []string{"", workload.Uniform, workload.Latest, workload.Zipfian}[random.IntN(4)]
-		c.Router, c.Codec = route.Names[random.IntN(len(route.Names))], []string{"binary", "gob"}[random.IntN(2)]
+		c.Router, c.Codec = route.Names[random.IntN(len(route.Names))], wire.Codecs[random.IntN(len(wire.Codecs))]
 		vary(&c, random)
 		if v := judged(t, c, mistake{engine: func() kvs.Engine { return opened(t, "btree") }}); !v.Valid {
 			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)

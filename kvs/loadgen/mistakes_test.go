@@ -20,6 +20,7 @@ import (
 	"kvlab/kvs/service"
 	"kvlab/kvs/value"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
@@ -329,7 +330,7 @@ func TestHonestRunsAreValid(t *testing.T) {
 		c.Workload.Distribution = pick("", workload.Uniform, workload.Latest, workload.Hotspot, workload.Sequential)
 		c.Workload.Zipfian = pick(workload.ZipfianYCSB, workload.ZipfianExact)
 		c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
-		c.Router, c.Codec = pick(route.Names...), pick("binary", "gob")
+		c.Router, c.Codec = pick(route.Names...), pick(wire.Codecs...)
 		_ = c.ValueSize.Set(pick("24", "25", "100", "5000", "24-1024", "etc"))
 		_ = c.KeySize.Set(pick("", "", "16-40", "etc"))
 		vary(&c, random)

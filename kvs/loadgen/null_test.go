@@ -112,7 +112,7 @@ func TestNullInProcess(t *testing.T) {
 // serve answers connections on loopback until the test ends.
 func serve(t *testing.T, service *service.Service, id wire.Options) string {
 	t.Helper()
-	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service, false) }).Addr().String()
+	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service, server.PerConn) }).Addr().String()
 }
 
 // runAll is a whole run.

@@ -122,7 +122,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		now = min(now, window.closes.Sub(r.from)-1)
 	}
 	for added < most {
-		n := arrivals.Due(now, due[:min(most-added, drawn)])
+		n := arrivals.Due(now, due[:min(most-added, drawn, w.room(r))])
 		if n == 0 {
 			break
 		}

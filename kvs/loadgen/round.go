@@ -42,6 +42,9 @@ type exchange struct {
 	record  history.Pending // for -linearizable
 	written []auditedWrite  // the writes of audited keys, in the batch's order
 
+	values int // bytes of the values that the first sized operations read; only for -batch-bytes
+	sized  int
+
 	parts int      // ScanParts in the batch: they are of operations that another exchange counts
 	scans []scan   // of the round
 	ids   []uint64 // that the scans found, scan after scan
@@ -127,6 +130,12 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		err := w.conns[i].Wait(&x.call)
 		if w.history != nil {
 			w.history.Completed(&x.record, &x.reply, err)
+		}
+		if err != nil && first == nil {
+			if err = w.lose(r, x, err, at); err == nil {
+				calls, ops = calls+1, ops+uint64(x.ops())
+				continue
+			}
 		}
 		if err == nil && first == nil {
 			r.arrived(x)

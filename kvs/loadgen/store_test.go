@@ -39,9 +39,27 @@ func newStore(t testing.TB, name, codec string, e kvs.Engine) *store {
 
 func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 	t.Helper()
+	return newStoreWith(t, addr, name, codec, e, "conn")
+}
+
+// models are the servers' execution models.
+var models = []string{"conn", "bounded:2", "pool:2", "pool:auto", "hybrid:3,2", "parked"}
+
+// newStoreWith is newStoreOn with an execution model.
+func newStoreWith(t testing.TB, addr, name, codec string, e kvs.Engine, text string) *store {
+	t.Helper()
+	model, err := server.OpenModel(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Stop() })
+	socket, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &store{name: name, engine: e, service: service.New(e)}
-	s.Server = wiretest.StartAt(t, addr, func(conn net.Conn) {
-		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service, false)
+	s.Server = wiretest.StartOn(t, model.Listener(socket), func(conn net.Conn) {
+		_ = server.Serve(conn, wire.Options{Hello: wire.Hello{Node: name, Codec: codec}}, s.service, model)
 	})
 	s.addr = s.Addr().String()
 	return s

@@ -36,6 +36,7 @@ func (g *Generator) Latency() *latency.Collector { return g.latency }
 // Summary summarizes the run, except for the usage table. It is called after Measure
 // and the last Collect.
 func (g *Generator) Summary() metrics.Summary {
+	info := g.driver.Info()
 	s := metrics.Summary{
 		WindowStart:   g.opened,
 		WindowLengthS: g.config.Window.Seconds(),
@@ -49,6 +50,10 @@ func (g *Generator) Summary() metrics.Summary {
 			peer.Load = peer.Load.Add(w.loaded[i])
 			peer.Audit = peer.Audit.Add(w.auditCounts[i])
 			peer.Window = peer.Window.Add(w.window[i])
+			peer.Unknown = peer.Unknown.Add(w.unknown[i])
+		}
+		if info.FirstReplies != nil {
+			peer.FirstReply = info.FirstReplies[i]
 		}
 		peer.Latency = g.latency.Tally(i)
 		s.Peers = append(s.Peers, peer)
@@ -66,7 +71,7 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	const half = metrics.EdgeSlots
 	s.Edges = &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: boundaries[:half], Last: boundaries[half:]}
-	s.Retries = g.driver.Info().Retries
+	s.Retries = info.Retries
 	if g.slices != nil {
 		found := g.slices.Found()
 		s.Check = &found
@@ -109,7 +114,7 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 		again := plan.Source(g.config.place(w.id))
 		again.Fill(ops[:first])
 		accounts = append(accounts, metrics.WorkerAccount{
-			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(),
+			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(), Unknown: sum(w.unknown).Ops(),
 			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()), Rounds: &w.sums,
 		})
 	}

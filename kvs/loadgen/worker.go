@@ -35,10 +35,15 @@ type worker struct {
 	inserted uint64            // own inserts that are acknowledged
 	own      inserts
 	deletes  bool // the workload deletes
+	keepsAll bool // it has only operations that keep the set of keys as it is, and no scans
 	block    block
-	offered  uint64           // operations of an open loop that were due in the window
-	sums     metrics.Rounds   // since the warm-up began
-	loaded   []metrics.Counts // by server, at the end of the load; empty until then
+
+	batchBytes int // 0: no limit
+	mostPerOp  int // bytes of an operation, in a request or a reply
+
+	offered uint64           // operations of an open loop that were due in the window
+	sums    metrics.Rounds   // since the warm-up began
+	loaded  []metrics.Counts // by server, at the end of the load; empty until then
 
 	parts  [][]uint64 // of a scan
 	merged []uint64   // what it found
@@ -46,6 +51,12 @@ type worker struct {
 
 	loadedVersion uint32           // of the last write of the load; set by prepare
 	auditCounts   []metrics.Counts // by server, of the audit
+
+	unknown []metrics.Counts    // by server, of calls whose outcome is unknown
+	lost    []metrics.LostWrite // of these calls
+
+	rechecked      []metrics.Counts // by server, reads of recheck; not in counts until the audit
+	recheckedBytes metrics.Bytes    // likewise
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu
@@ -64,17 +75,24 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *si
 		source:   plan.Source(c.place(id)),
 		own:      newInserts(plan, c, id),
 		deletes:  plan.Share(workload.Delete) > 0,
+		keepsAll: plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) == 0,
 		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
 		sizes:    sizes,
 		checker:  value.Checker{Size: sizes.Constant(), Sizes: sizes, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
-		counts:   make([]metrics.Counts, c.Servers()),
-		window:   make([]metrics.Counts, c.Servers()),
-		loaded:   make([]metrics.Counts, c.Servers()),
+
+		batchBytes: c.BatchBytes,
+		mostPerOp:  sizes.Most + c.perOp() - c.ValueSize.MeanBound(),
+
+		counts: make([]metrics.Counts, c.Servers()),
+		window: make([]metrics.Counts, c.Servers()),
+		loaded: make([]metrics.Counts, c.Servers()),
 
 		auditCounts: make([]metrics.Counts, c.Servers()),
+		unknown:     make([]metrics.Counts, c.Servers()),
+		rechecked:   make([]metrics.Counts, c.Servers()),
 	}
 	for range c.InFlight {
 		w.rounds = append(w.rounds, newRound(c.Servers()))

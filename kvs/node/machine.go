@@ -15,6 +15,7 @@ import (
 	kernel "github.com/shirou/gopsutil/v3/host"
 	"golang.org/x/sys/unix"
 
+	"kvlab/kvs/node/tune"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
 )
@@ -37,11 +38,11 @@ var (
 
 // facts returns the machine's facts, without the question's ports.
 func (m machine) facts(q Question) (metrics.Facts, error) {
-	host, err := usage.HostFacts()
+	own, err := usage.HostFacts()
 	if err != nil {
 		return metrics.Facts{}, err
 	}
-	f := metrics.Facts{Host: host, User: userName(os.Getuid()), Governors: m.governors()}
+	f := metrics.Facts{Host: own, User: userName(os.Getuid()), Governors: m.governors()}
 	f.Architecture, _ = kernel.KernelArch() // uname(2) does not fail
 	data, err := netip.ParseAddr(q.Data)
 	if err != nil {
@@ -53,6 +54,12 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if f.Control, f.ControlGuessed, err = m.control(); err != nil {
 		return f, err
 	}
+	host := tune.New("/", f.Data.Name)
+	if f.Restored, err = host.Recover(); err != nil {
+		f.Restored = append(f.Restored, err.Error())
+	}
+	tune.RaiseDescriptors() // as the nodes do
+	f.Settings, f.Traits = host.Settings(), host.Traits()
 	var limit unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // fails for an unknown limit only
 	f.OpenFilesLimit = limit.Max

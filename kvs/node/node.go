@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type Node struct {
 	now      func() time.Time
 	clock    runClock // set before the program runs
 	trust    *certs.Credentials
+	contain  []string
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
@@ -99,6 +101,10 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 
 // Controlled reports whether the node has a launcher.
 func (n *Node) Controlled() bool { return n.commands != nil }
+
+// Contained returns the command line of a stranger's program, contained if the launcher
+// wants that.
+func (n *Node) Contained(words []string) []string { return slices.Concat(n.contain, words) }
 
 // TLS returns the configuration that the flags ask for, by the run's clock: with the
 // credentials of the node's own files or else the launcher's; nil without -tls.

@@ -15,11 +15,15 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"kvlab/kvs/node/tune"
 	"kvlab/metrics"
 )
 
-// names are the nodes' programs.
-var names = []string{"kvsserver", "kvsclient"}
+// names are the nodes' programs, and what contains one.
+var names = []string{"kvsserver", "kvsclient", container}
+
+// container is the launcher's program, which on nodes runs to contain others.
+const container = "kvscluster"
 
 // processes are those of the machine, in order of their numbers.
 func (m machine) processes() procfs.Procs {
@@ -53,11 +57,15 @@ func program(p procfs.Proc, folder string) string {
 	if err != nil || status.UIDs[1] != uint64(os.Geteuid()) || !slices.Contains(names, name) || !strings.HasPrefix(path, folder+"/") {
 		return ""
 	}
+	if words, _ := p.CmdLine(); name == container && (len(words) < 2 || words[1] != ContainFlag) {
+		return "" // a launcher
+	}
 	return name
 }
 
 // reap kills the nodes that launchers of this user have started from a folder's programs,
-// stopped ones too, waits until they have ended, and prints each as "kvlab NUMBER TEXT".
+// stopped ones too, waits until they have ended, and restores the host's settings that
+// they have left. It prints each as "kvlab NUMBER TEXT".
 func (m machine) reap(folder string, stdout io.Writer) error {
 	var errs []error
 	killed := map[metrics.ProcessID]string{}
@@ -65,10 +73,10 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 		id, err := find(p.PID) // before the program is looked at: the number may be used again
 		words, _ := p.CmdLine()
 		name := program(p, folder)
-		if err != nil || name == "" || len(words) < 3 || words[1] != ControlFlag {
+		if err != nil || name == "" || len(words) < 3 || !slices.Contains([]string{ControlFlag, TuneFlag, ContainFlag}, words[1]) {
 			continue
 		}
-		text := fmt.Sprintf("%s %s, process %d, started %s", name, words[2], p.PID, describe(p).Started.Format(time.DateTime))
+		text := fmt.Sprintf("ended %s %s, process %d, started %s", name, words[len(words)-1], p.PID, describe(p).Started.Format(time.DateTime))
 		if err = send(id, syscall.SIGKILL); err == nil {
 			killed[id] = text
 		}
@@ -81,13 +89,18 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	restored, err := tune.New("/", "").Recover()
+	for i, text := range restored {
+		fmt.Fprintf(stdout, "kvlab setting%d %s\n", i, text)
+	}
+	return errors.Join(append(errs, err)...)
 }
 
-// answers reports whether a process was started for a launcher's question.
+// answers reports whether a process was started for a launcher's question, or holds the
+// host's settings.
 func answers(p procfs.Proc) bool {
 	words, err := p.CmdLine()
-	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == settingsFlag)
+	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == TuneFlag || words[1] == settingsFlag)
 }
 
 // listeners are the processes that keep others from listening on an address:

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvlab/kvs/node/tune"
 	"kvlab/metrics"
 	"kvlab/metrics/build"
 )
@@ -54,17 +55,22 @@ type Program struct {
 type Work func(ctx context.Context, node *Node, token string) error
 
 // The first arguments with which a launcher starts a program. ControlFlag, for a run,
-// and ProbeFlag, for questions about the machine, have the same protocol; the node's name
-// follows. A list of processes shows which it is.
+// ProbeFlag, for questions about the machine, and TuneFlag, for its settings, have the
+// same protocol; the node's name follows. A list of processes shows which it is.
 const (
 	ControlFlag  = "-control"
 	ProbeFlag    = "-probe"
+	TuneFlag     = "-tune"
+	ContainFlag  = "-contain"  // of the launcher's program, which contains a stranger's
 	ReapFlag     = "-reap"     // see machine.reap
 	signalFlag   = "-signal"   // see SignalWords
 	settingsFlag = "-settings" // of a command line
 	listFlag     = "-flags"
 	versionFlag  = "-version"
 )
+
+// ContainInit is argv[0] of the process inside a containment that starts the program.
+const ContainInit = "kvlab-contain-init"
 
 // protocolVersion is the version of the launcher's protocol. It changes when a launcher
 // can no longer lead a node of an earlier version.
@@ -82,7 +88,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	var err error
 	switch alone := len(args) == 1; {
 	case len(args) <= 2 && (first == ControlFlag || first == ProbeFlag):
-		err = p.controlled(ctx, stdin, stdout)
+		err = controlled(ctx, stdin, stdout, p.work)
+	case len(args) == 2 && first == TuneFlag:
+		err = controlled(ctx, stdin, stdout, hold)
 	case first == settingsFlag:
 		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:
@@ -115,14 +123,14 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	return exitFailed
 }
 
-// controlled runs p under a launcher. It returns even if p does not stop after its
+// controlled runs work under a launcher. It returns even if work does not stop after its
 // context has ended, or hangs on a pipe without a reader.
-func (p Program) controlled(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+func controlled(ctx context.Context, stdin io.Reader, stdout io.Writer, work func(context.Context, *Node) error) error {
 	// A broken pipe ends the context. SIGPIPE would leave unfinished profiles.
 	signal.Ignore(syscall.SIGPIPE)
 	node, ctx := Controlled(ctx, stdin, stdout)
 	ended := make(chan error, 1)
-	go func() { ended <- p.work(ctx, node) }()
+	go func() { ended <- work(ctx, node) }()
 	overdue := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(leaveWithin, func() { close(overdue) }) })
 	select {
@@ -139,6 +147,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)
 	}
+	tune.RaiseDescriptors()
 	if err == nil {
 		if start.GCS > 0 {
 			go forceGC(time.Duration(start.GCS * float64(time.Second)))
@@ -146,7 +155,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		if start.Clock != nil {
 			node.clock = runClockOf(*start.Clock)
 		}
-		node.trust = start.Trust
+		node.trust, node.contain = start.Trust, start.Contain
 		err = p.run(ctx, node, start.Args, start.Token)
 	}
 	if err == nil {

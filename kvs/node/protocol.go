@@ -57,6 +57,9 @@ const (
 	Clock = "clock" // what time is it?
 	Facts = "facts" // what is this machine?
 	Dial  = "dial"  // how far away are Peers?
+
+	// Only a process that holds a host's settings knows this one, for an Answered event.
+	Tune = "tune" // apply the recommended settings until the launcher is gone
 )
 
 // Command is one line from the launcher to a node.
@@ -73,7 +76,9 @@ type Command struct {
 	At     time.Time          `json:"at,omitzero"`      // in run time: with Go when the warm-up begins, with Settle when the window opens
 	Lease  *Lease             `json:"lease,omitempty"`  // with any command
 
-	Question Question `json:"question,omitzero"` // with Facts and Dial
+	Question Question `json:"question,omitzero"` // with Facts, Dial and Tune
+
+	Contain []string `json:"contain,omitempty"` // with Start: the words in front of a foreign store's program that contain it
 
 	Secret uint64            `json:"secret,omitempty"` // with Go: selects the audited keys; servers never get it
 	Slices metrics.SlicePlan `json:"slices,omitzero"`  // with Go: of clients with -linearizable, when there are several
@@ -91,6 +96,7 @@ const (
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log
+	Contained = "contained" // sent by the process that contains the node's, first of all: Process is itself
 	Error     = "error"     // Text says why the node failed; it will exit non-zero
 )
 
@@ -105,4 +111,6 @@ type Event struct {
 	Lost   bool            `json:"lost,omitempty"`  // with Peer: it answers, but has lost its records
 	Record *metrics.Record `json:"record,omitempty"`
 	Answer *Answer         `json:"answer,omitempty"`
+
+	Process *metrics.ProcessID `json:"process,omitempty"` // with Contained
 }

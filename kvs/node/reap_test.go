@@ -118,7 +118,7 @@ func TestReap(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for c, name := range map[*child]string{working: "kvsserver node7", stopped: "kvsclient node8"} {
-		if want := fmt.Sprintf("kvlab %d %s, process %d, started %d-", c.id.PID, name, c.id.PID, time.Now().Year()); !strings.Contains(string(out), want) {
+		if want := fmt.Sprintf("kvlab %d ended %s, process %d, started %d-", c.id.PID, name, c.id.PID, time.Now().Year()); !strings.Contains(string(out), want) {
 			t.Errorf("output %q, want %q in it", out, want)
 		}
 		c.cmd.Wait()

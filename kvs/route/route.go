@@ -27,6 +27,10 @@ var routers = []row{
 	{"seed", "spreads the keys as the labs do, by another hash", newSeed},
 	{"balanced", "spreads the operations evenly", newBalanced},
 	{Slots, "spreads the keys as Redis Cluster does", newSlots},
+	{"jump", "moves 1/n of the keys when server n joins, by jump consistent hashing", newJump},
+	{"ring", "moves about as many, by consistent hashing with 1024 virtual nodes a server", newRing},
+	{"xor", "spreads the keys by a hash of shifts and exclusive ors", newXor},
+	{"multiplicative", "spreads the keys by a multiplication of their FNV-1a hash", newMultiplicative},
 }
 
 // Names are the routers' names, the default first.

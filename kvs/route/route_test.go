@@ -44,6 +44,28 @@ func slowSeed(key []byte, n int64) int {
 	return int(hash.Int64())
 }
 
+// low64 is what 64 bits hold of a number.
+var low64 = new(big.Int).SetUint64(math.MaxUint64)
+
+// slowXor is the hash of shifts and exclusive ors, in numbers without limits.
+func slowXor(key []byte, n int64) int {
+	hash := new(big.Int)
+	for _, c := range key {
+		term := new(big.Int).Lsh(hash, 5)
+		term.Add(term, new(big.Int).Rsh(hash, 2)).Add(term, big.NewInt(int64(c)))
+		hash.Xor(hash, term).And(hash, low64)
+	}
+	return int(hash.Mod(hash, big.NewInt(n)).Int64())
+}
+
+// slowMultiplicative is n times the fractional part of the hash times the golden section,
+// which is rounded to 64 bits.
+func slowMultiplicative(hash uint64, n int64) int {
+	product := new(big.Int).SetUint64(0x9e3779b97f4a7c15)
+	product.Mul(product, new(big.Int).SetUint64(hash)).And(product, low64)
+	return int(product.Mul(product, big.NewInt(n)).Rsh(product, 64).Int64())
+}
+
 func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
 	random := kvstest.NewRandom(t)
 	for range 500 {
@@ -55,8 +77,10 @@ func TestRoutersAgreeWithTheirFormulas(t *testing.T) {
 		if got, want := newRouter(t, "fnv", n).Server(key, hash), int(h.Sum64()%uint64(n)); got != want {
 			t.Fatalf("fnv, %d servers: key %x goes to %d, want %d", n, key, got, want)
 		}
-		if got, want := newRouter(t, "seed", n).Server(key, hash), slowSeed(key, int64(n)); got != want {
-			t.Fatalf("seed, %d servers: key %x goes to %d, want %d", n, key, got, want)
+		for name, want := range map[string]int{"seed": slowSeed(key, int64(n)), "xor": slowXor(key, int64(n)), "multiplicative": slowMultiplicative(hash, int64(n))} {
+			if got := newRouter(t, name, n).Server(key, hash); got != want {
+				t.Fatalf("%s, %d servers: key %x goes to %d, want %d", name, n, key, got, want)
+			}
 		}
 	}
 }
@@ -72,7 +96,7 @@ func TestOwnersAreServers(t *testing.T) {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		step = 1
 	}
-	for _, name := range []string{"fnv", "balanced"} {
+	for _, name := range []string{"fnv", "balanced", "multiplicative"} {
 		for n := 1; n <= 256; n += step {
 			r := newRouter(t, name, n)
 			edges := hashes
@@ -116,6 +140,42 @@ func TestRouterGoldenVectors(t *testing.T) {
 		{"seed", "\x00", [6]int{0, 0, 0, 0, 0, 0}},
 		{"seed", "\xff\x00\xff", [6]int{0, 0, 0, 2, 6, 6}},
 		{"seed", "a long key with spaces and an end", [6]int{0, 0, 2, 2, 2, 10}},
+		{"jump", "0", [6]int{0, 0, 0, 0, 6, 12}},
+		{"jump", "1", [6]int{0, 1, 2, 2, 2, 2}},
+		{"jump", "42", [6]int{0, 1, 1, 1, 4, 15}},
+		{"jump", "999999", [6]int{0, 1, 2, 3, 3, 12}},
+		{"jump", "user0", [6]int{0, 0, 0, 0, 7, 7}},
+		{"jump", "user6284781860667377211", [6]int{0, 1, 1, 1, 1, 8}},
+		{"jump", "\x00", [6]int{0, 0, 2, 3, 4, 4}},
+		{"jump", "\xff\x00\xff", [6]int{0, 1, 1, 1, 7, 7}},
+		{"jump", "a long key with spaces and an end", [6]int{0, 1, 1, 1, 5, 8}},
+		{"ring", "0", [6]int{0, 0, 0, 0, 5, 5}},
+		{"ring", "1", [6]int{0, 1, 1, 1, 6, 10}},
+		{"ring", "42", [6]int{0, 0, 2, 2, 2, 2}},
+		{"ring", "999999", [6]int{0, 1, 1, 3, 7, 7}},
+		{"ring", "user0", [6]int{0, 1, 1, 1, 1, 1}},
+		{"ring", "user6284781860667377211", [6]int{0, 0, 2, 2, 2, 2}},
+		{"ring", "\x00", [6]int{0, 1, 1, 3, 5, 13}},
+		{"ring", "\xff\x00\xff", [6]int{0, 0, 0, 3, 3, 3}},
+		{"ring", "a long key with spaces and an end", [6]int{0, 1, 2, 2, 4, 12}},
+		{"xor", "0", [6]int{0, 0, 0, 0, 0, 0}},
+		{"xor", "1", [6]int{0, 1, 1, 1, 1, 1}},
+		{"xor", "42", [6]int{0, 1, 1, 3, 3, 11}},
+		{"xor", "999999", [6]int{0, 1, 2, 3, 3, 11}},
+		{"xor", "user0", [6]int{0, 0, 1, 0, 4, 12}},
+		{"xor", "user6284781860667377211", [6]int{0, 1, 2, 1, 5, 13}},
+		{"xor", "\x00", [6]int{0, 0, 0, 0, 0, 0}},
+		{"xor", "\xff\x00\xff", [6]int{0, 1, 2, 3, 7, 7}},
+		{"xor", "a long key with spaces and an end", [6]int{0, 0, 1, 0, 0, 0}},
+		{"multiplicative", "0", [6]int{0, 1, 2, 3, 7, 15}},
+		{"multiplicative", "1", [6]int{0, 1, 2, 3, 6, 13}},
+		{"multiplicative", "42", [6]int{0, 1, 2, 3, 7, 14}},
+		{"multiplicative", "999999", [6]int{0, 1, 2, 3, 7, 14}},
+		{"multiplicative", "user0", [6]int{0, 0, 1, 1, 2, 5}},
+		{"multiplicative", "user6284781860667377211", [6]int{0, 1, 1, 2, 5, 10}},
+		{"multiplicative", "\x00", [6]int{0, 0, 0, 0, 1, 2}},
+		{"multiplicative", "\xff\x00\xff", [6]int{0, 0, 0, 1, 2, 4}},
+		{"multiplicative", "a long key with spaces and an end", [6]int{0, 0, 1, 1, 3, 6}},
 	}
 	for _, test := range tests {
 		for i, n := range counts {
@@ -128,7 +188,8 @@ func TestRouterGoldenVectors(t *testing.T) {
 }
 
 // The keys of many records spread at least as evenly as a fair throw would: no
-// share is further from the mean than 5 of its standard deviations.
+// share is further from the mean than 5 of its standard deviations. A server's part of the
+// ring varies, too: it is a sum of 1024 arcs.
 func TestRouterBalance(t *testing.T) {
 	const records = 100_000
 	for _, name := range route.Names {
@@ -140,8 +201,12 @@ func TestRouterBalance(t *testing.T) {
 				shares[router.Server(key, route.Hash(key))]++
 			}
 			even := float64(records) / float64(n)
+			variance := even
+			if name == "ring" {
+				variance += even * even / 1024
+			}
 			for server, share := range shares {
-				if math.Abs(float64(share)-even) > 5*math.Sqrt(even) {
+				if math.Abs(float64(share)-even) > 5*math.Sqrt(variance) {
 					t.Errorf("%s: server %d of %d owns %d records, even is %.0f", name, server, n, share, even)
 				}
 			}
@@ -157,6 +222,7 @@ func TestNewRouterErrors(t *testing.T) {
 	}{
 		{"fnv", 0, "-hosts"},
 		{"seed", -1, "-hosts"},
+		{"ring", 1025, "-router ring"},
 		{"", 1, `-router ""`},
 		{"FNV", 2, `-router "FNV"`},
 	} {

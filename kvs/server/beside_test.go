@@ -78,7 +78,7 @@ func besideServer(b *testing.B) (*listener, func() error) {
 	}
 	engine.TuneCollector(8 << 30)
 	l := &listener{
-		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 4096}, service: service.New(engine.NewSyncMap()),
+		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 4096}, service: service.New(engine.NewSyncMap()), model: PerConn,
 		logf: func(string, ...any) {}, conns: map[net.Conn]bool{},
 	}
 	go l.run(context.Background())

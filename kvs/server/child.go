@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
+
+	"kvlab/kvs/node"
 	"kvlab/metrics/format"
 )
 
@@ -23,6 +26,8 @@ type child struct {
 	log   childLog
 	ended chan struct{} // closed when it has ended
 	err   error         // how; set before ended is closed
+
+	contained bool // cmd contains the program
 }
 
 const (
@@ -92,6 +97,7 @@ func (c *child) stop() error {
 			if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("end the store's processes: %w", err)
 			}
+			c.log.finish()
 			return os.RemoveAll(c.dir)
 		case <-time.After(end.within):
 		}
@@ -99,19 +105,46 @@ func (c *child) stop() error {
 	return errors.New("the store does not end after SIGKILL")
 }
 
-// childLog passes a program's output on, line by line, up to mostLines, and keeps the last
-// of them.
+// store returns the number of the store's process: of a contained program, that of the one
+// which its init has started.
+func (c *child) store() (pid int, err error) {
+	if pid = c.cmd.Process.Pid; !c.contained {
+		return pid, nil
+	}
+	if pid, err = childOf(pid, func(name string) bool { return name == node.ContainInit }); err == nil {
+		pid, err = childOf(pid, func(string) bool { return true })
+	}
+	return pid, err
+}
+
+// childOf returns the oldest child of a process whose argv[0] is right.
+func childOf(parent int, right func(name string) bool) (pid int, err error) {
+	all, err := procfs.AllProcs()
+	for _, p := range all {
+		stat, gone := p.Stat()
+		words, unread := p.CmdLine()
+		if gone == nil && unread == nil && stat.PPID == parent && len(words) > 0 && right(words[0]) && (pid == 0 || p.PID < pid) {
+			pid = p.PID
+		}
+	}
+	if pid == 0 && err == nil {
+		err = errors.New("the store's process is gone")
+	}
+	return pid, err
+}
+
+// childLog passes a program's output on, line by line: its beginning at once, its end when
+// the program has ended.
 type childLog struct {
 	logf func(string, ...any)
 
 	mu      sync.Mutex
-	partial []byte   // guarded by mu
-	lines   int      // so far; guarded by mu
-	last    []string // guarded by mu
+	partial []byte      // guarded by mu
+	ends    format.Ends // guarded by mu
+	last    []string    // guarded by mu
 }
 
 const (
-	mostLines = 1000
 	lastLines = 3
 	lastBytes = 120  // of each of these
 	lineBytes = 1000 // longer ones are cut
@@ -144,12 +177,21 @@ func (l *childLog) add(line string) {
 	if len(l.last) > lastLines {
 		l.last = l.last[1:]
 	}
-	switch l.lines++; {
-	case l.lines < mostLines:
-		// A line of a node's log with ops/s in it is a sample (metrics.Interval.Lines).
-		l.logf("store: %s", strings.ReplaceAll(line, "ops/s", "op/s"))
-	case l.lines == mostLines:
-		l.logf("store: (further output is left out)")
+	if l.ends.Add(line) {
+		l.write(line)
+	}
+}
+
+// write writes a line to the node's log. A line there with ops/s in it is a sample
+// (metrics.Interval.Lines).
+func (l *childLog) write(line string) { l.logf("store: %s", strings.ReplaceAll(line, "ops/s", "op/s")) }
+
+// finish writes the end of a long output.
+func (l *childLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.ends.Rest() {
+		l.write(line)
 	}
 }
 

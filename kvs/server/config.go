@@ -28,6 +28,10 @@ type config struct {
 	Server         int           // -server: which server this is, from 0; of Servers
 	Servers        int           // -servers: how many there are; 0 if unknown
 	Engine         string        // -engine
+	Model          string        // -model
+	Dir            string        // -dir: the parent of the folder of an engine on disk; "" for a temporary one
+	Sync           engine.Sync   // -sync: of an engine on disk; "" of one in memory
+	Reopen         bool          // -reopen
 	MaxConnections int           // -max-connections
 	AllowPublic    bool          // -allow-public
 	MaxMemory      memoryCap     // -max-memory
@@ -35,7 +39,8 @@ type config struct {
 	Repeat         bool          // -repeat
 	Target         target.Target // -target
 
-	store driver.Row // of Target; the zero Row of kvlab's own store
+	store   driver.Row   // of Target; the zero Row of kvlab's own store
+	engines []engine.Row // that only this program has
 }
 
 // aliases are the labs' names of flags.
@@ -45,8 +50,8 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
-func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
-	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%"}
+func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, *node.Flags, error) {
+	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%", engines: engines}
 	var port string
 	flags := node.NewFlags("kvsserver")
 	flags.Class(metrics.OwnFlag)
@@ -57,7 +62,9 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
-	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
+	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage(engines...))
+	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+format.Usage(models))
+	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
@@ -73,7 +80,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer every call of a size with the bytes of the first, for clients that -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
-	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.validate() })
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() })
 	return c, flags, err
 }
 
@@ -119,17 +126,51 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	return err
 }
 
+// defineDisk defines the flags of engines on disk.
+func (c *config) defineDisk(flags *node.Flags) {
+	flags.StringVar((*string)(&c.Sync), "sync", "", "of an engine on disk, `when` it writes: "+engine.SyncUsage()+" (default the strongest that the engine has)")
+	flags.StringVar(&c.Dir, "dir", "", "of an engine on disk, the `folder` in which each server empties or makes one of its own name, which stays (default a temporary one, which is removed)")
+	flags.BoolVar(&c.Reopen, "reopen", false, "open the store in -dir with the keys that it holds; each server must have one there")
+}
+
+// findEngine finds the engine, and completes the flags of one on disk.
+func (c *config) findEngine(flags *node.Flags) error {
+	if !c.Target.Own() {
+		return nil
+	}
+	row, err := engine.Find(c.Engine, c.engines...)
+	switch {
+	case err != nil:
+		return err
+	case row.Rival:
+		flags.Rival = "-engine " + row.Name
+		return nil
+	case row.NoStore: // it stands for the engine of a run
+		return nil
+	case row.Syncs == nil:
+		flags.Visit(func(f *flag.Flag) {
+			if slices.Contains([]string{"sync", "dir", "reopen"}, f.Name) && err == nil {
+				err = fmt.Errorf("-%s: -engine %s stores nothing on disk: want one that does, such as pebble", f.Name, row.Name)
+			}
+		})
+		return err
+	case c.Sync == "":
+		c.Sync = row.Syncs[0]
+	}
+	return cmp.Or(row.CheckSync(c.Sync),
+		format.Want(c.Dir != "" || !c.Reopen, "-reopen", c.Reopen, "a -dir with the stores"),
+		format.Want(c.Inject == "", "-inject", c.Inject, "an engine in memory, which -engine %s is not", row.Name))
+}
+
 // validate returns an error that names the first wrong flag and its right form.
 func (c config) validate() error {
-	var engineErr error
-	if c.Target.Own() {
-		_, engineErr = engine.Find(c.Engine)
-	}
+	_, modelErr := findModel(c.Model)
 	_, faultErr := engine.ParseFault(c.Inject)
 	_, memoryErr := c.MaxMemory.bytes(0)
-	if err := cmp.Or(engineErr, faultErr, memoryErr,
+	if err := cmp.Or(modelErr, faultErr, memoryErr,
 		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
 		format.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
+		format.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
 		format.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
 	); err != nil {
 		return err
@@ -140,6 +181,14 @@ func (c config) validate() error {
 		}
 	}
 	return c.checkAddress("-listen", c.Listen)
+}
+
+// newModel returns the execution model.
+func (c config) newModel() (Model, error) {
+	if c.Repeat {
+		return repeating{}, nil
+	}
+	return OpenModel(c.Model)
 }
 
 // checkAddress returns an error that names the flag unless the server may listen on its

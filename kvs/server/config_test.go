@@ -14,7 +14,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], MaxConnections: 4096, MaxMemory: "70%"}
+	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], Model: "conn", MaxConnections: 4096, MaxMemory: "70%"}
 	with := func(change func(*config)) config {
 		c := usual
 		change(&c)
@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			if got, _, err := parse(strings.Fields(test.args)); err != nil || !reflect.DeepEqual(got, test.want) {
+			if got, _, err := parse(strings.Fields(test.args), nil); err != nil || !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%+v, %v; want %+v", got, err, test.want)
 			}
 		})
@@ -74,6 +74,19 @@ func TestParseErrors(t *testing.T) {
 		{"-listen localhost -port 80", "-listen"},
 		{"-engine redis", `-engine "redis"`},
 		{"-codec json", `-codec "json"`},
+		{"-model poll:4", `-model "poll": want one of conn, bounded, pool, hybrid, parked; did you mean pool?`},
+		{"-model pool:0", "-model pool:0: want pool:N or pool:N,QUEUE, each from 1 to 65536, or pool:auto"},
+		{"-model pool", "-model pool: want pool:N"},
+		{"-model pool:", "-model pool:: want pool:N"},
+		{"-model pool:4,", "-model pool:4,: want pool:N"},
+		{"-model pool:4,0", "-model pool:4,0: want pool:N"},
+		{"-model pool:4,65537", "-model pool:4,65537: want pool:N"},
+		{"-model bounded:4,8", "-model bounded:4,8: want bounded:N, N from 1 to 65536"},
+		{"-model bounded:all", "-model bounded:all: want bounded:N"},
+		{"-model hybrid:auto", "-model hybrid:auto: want hybrid, or hybrid:N or hybrid:N,QUEUE"},
+		{"-model conn:1", "-model conn:1: want conn"},
+		{"-model parked:", "-model parked:: want parked"},
+		{"-model parked -repeat", "-repeat -model parked: want -model conn with -repeat"},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
 		{"-max-memory 12GB", `-max-memory "12GB": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
@@ -89,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			c, _, err := parse(strings.Fields(test.args))
+			c, _, err := parse(strings.Fields(test.args), nil)
 			var usage node.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v, error %q; want a usage error with %q", c, err, test.want)
@@ -100,7 +113,7 @@ func TestParseErrors(t *testing.T) {
 
 // Every hint leads to a flag that there is.
 func TestHints(t *testing.T) {
-	_, flags, err := parse(nil)
+	_, flags, err := parse(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +130,7 @@ func TestHints(t *testing.T) {
 
 // Every flag has a class, and what names a benchmark is a flag.
 func TestFlagClasses(t *testing.T) {
-	_, flags, err := parse(nil)
+	_, flags, err := parse(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +140,15 @@ func TestFlagClasses(t *testing.T) {
 			t.Errorf("-%s has no class", name)
 		}
 	}
+	if models[0].name != metrics.DefaultModel {
+		t.Errorf("the default model is %s, in records %s", models[0].name, metrics.DefaultModel)
+	}
 	for _, name := range classes.Main {
 		if flags.Lookup(name) == nil {
 			t.Errorf("there is no main flag -%s", name)
 		}
 	}
-	for name, want := range map[string]metrics.FlagClass{"engine": metrics.StoreFlag, "codec": metrics.ShapeFlag, "listen": metrics.OwnFlag, "server": metrics.OwnFlag, "inject": metrics.OtherFlag} {
+	for name, want := range map[string]metrics.FlagClass{"engine": metrics.StoreFlag, "model": metrics.StoreFlag, "codec": metrics.ShapeFlag, "listen": metrics.OwnFlag, "server": metrics.OwnFlag, "inject": metrics.OtherFlag} {
 		if got := classes.Of[name]; got != want {
 			t.Errorf("-%s is of class %q, want %q", name, got, want)
 		}

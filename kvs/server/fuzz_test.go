@@ -30,7 +30,7 @@ func FuzzArgs(f *testing.F) {
 		if asksForNames(args) {
 			return
 		}
-		c, flags, err := parse(args)
+		c, flags, err := parse(args, nil)
 		if err != nil {
 			var usage node.UsageError
 			if errors.As(err, &usage) && strings.Contains(err.Error(), "\n") {
@@ -45,7 +45,7 @@ func FuzzArgs(f *testing.F) {
 				}
 			}
 		}
-		again, _, err := parse(given(flags.FlagSet))
+		again, _, err := parse(given(flags.FlagSet), nil)
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Fatalf("%q is %+v, and its values are %+v (%v)", args, c, again, err)
 		}

@@ -97,7 +97,10 @@ func (h *host) start() error {
 	}
 	words, err := t.Find(filepath.Dir(program)).Command(p)
 	if err == nil {
-		h.child, err = startChild(p.Dir, words, h.node.Logf)
+		h.child, err = startChild(p.Dir, h.node.Contained(words), h.node.Logf)
+	}
+	if len(h.node.Contained(nil)) > 0 && err == nil {
+		h.child.contained = true
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(p.Dir))
@@ -206,11 +209,11 @@ func (h *host) ask(ctx context.Context) (counts metrics.StoreCounts, err error) 
 // observe makes the reporter sample the store's process, and the interface that holds its
 // address, or that leads to it.
 func (h *host) observe() error {
-	pid := 0
+	pid, err := 0, error(nil)
 	if h.child != nil {
-		pid = h.child.cmd.Process.Pid
+		pid, err = h.child.store()
 	}
-	if err := h.reporter.Follow(pid); err != nil {
+	if err = cmp.Or(err, h.reporter.Follow(pid)); err != nil {
 		return cmp.Or(h.ended(), err)
 	}
 	resolved, err := net.ResolveTCPAddr("tcp", h.address)

@@ -81,7 +81,7 @@ var storeRow = driver.Row{Name: "test", Check: func(driver.Options, driver.Use) 
 func hosted(t *testing.T, mode string) *led {
 	t.Helper()
 	run := fmt.Sprintf("%s %s {host} {port} {dir} %s", os.Args[0], storeWord, mode)
-	return leadProgram(t, Program(storeRow), "-node", "node0", "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	return leadProgram(t, Program([]driver.Row{storeRow}), "-node", "node0", "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
 }
 
 // A host starts the store, says where it is, samples its process, reports what it counts,
@@ -202,7 +202,7 @@ func TestHostRefusesFlags(t *testing.T) {
 		"-target test://h:1,h:2 -server 2":           "-server 2: want less than 2",
 		`-target {"driver":"test","run":"a_{prot}"}`: "did you mean {port}?",
 	} {
-		if _, _, err := parse(strings.Fields(args), storeRow); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(strings.Fields(args), []driver.Row{storeRow}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}

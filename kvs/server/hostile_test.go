@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 )
@@ -32,10 +33,17 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(Program().Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(Program(nil).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if addr := os.Getenv(siegeVariable); addr != "" {
 		if err := besiegeOnOrder(addr, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if model := os.Getenv(idleVariable); model != "" {
+		if err := serveIdle(model, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -46,7 +54,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if len(os.Args) > 1 && os.Args[1] == hostWord {
-		os.Exit(Program(storeRow).Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(Program([]driver.Row{storeRow}).Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

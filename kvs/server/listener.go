@@ -10,7 +10,6 @@ import (
 
 	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire"
 )
 
 // listener accepts connections and serves them. After an error, such as too many open
@@ -19,9 +18,14 @@ type listener struct {
 	net.Listener
 	config  config
 	service *service.Service
+	model   Model
 	door    *door.Door            // whose clients these are; nil for kvlab's own
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
+
+	// abandoned is closed when the store has failed: calls may wait for what never comes. It
+	// may be nil.
+	abandoned <-chan struct{}
 
 	mu      sync.Mutex
 	conns   map[net.Conn]bool // open; guarded by mu
@@ -70,17 +74,24 @@ func (l *listener) admit(conn net.Conn) bool {
 		l.first = nil
 	}
 	l.conns[conn] = true
-	l.handler.Go(func() { l.serve(conn) })
+	l.handler.Add(1)
+	go l.serve(conn)
 	return true
 }
 
+// serve serves conn, but may return before its end.
 func (l *listener) serve(conn net.Conn) {
-	var err error
+	ended := func(err error) { l.ended(conn, err) }
 	if l.door != nil {
-		err = l.door.Serve(conn)
+		ended(l.door.Serve(conn))
 	} else {
-		err = Serve(conn, l.config.Options, l.service, l.config.Repeat)
+		begin(conn, l.config.Options, l.service, l.model, ended)
 	}
+}
+
+// ended records the end of conn.
+func (l *listener) ended(conn net.Conn, err error) {
+	defer l.handler.Done()
 	l.mu.Lock()
 	delete(l.conns, conn)
 	closed := l.closed
@@ -90,20 +101,8 @@ func (l *listener) serve(conn net.Conn) {
 	}
 }
 
-// Serve serves one client over socket until the connection ends, and closes it. It
-// returns nil when the client has closed the connection between two calls. With repeat it
-// is a server of -repeat.
-func Serve(socket net.Conn, o wire.Options, service *service.Service, repeat bool) error {
-	conn, err := wire.Accept(socket, o, service)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return perConn(conn, repeat)
-}
-
-// stop closes the listener and every connection, and waits for the handlers. The
-// service's counts are then final.
+// stop closes the listener and every connection, and waits for the handlers, unless they
+// are abandoned. The service's counts are then final.
 func (l *listener) stop() error {
 	err := l.Close()
 	l.mu.Lock()
@@ -112,7 +111,15 @@ func (l *listener) stop() error {
 		conn.Close()
 	}
 	l.mu.Unlock()
-	l.handler.Wait()
+	ended := make(chan struct{})
+	go func() {
+		l.handler.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-l.abandoned:
+	}
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("stop listening: %w", err)
 	}

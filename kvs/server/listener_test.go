@@ -54,13 +54,23 @@ func (l *log) String() string {
 // startListener runs a listener over inner until the test ends.
 func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.Engine, most int) (*listener, *log) {
 	t.Helper()
+	return startModel(t, "conn", inner, e, config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: most})
+}
+
+// startModel is startListener with a model.
+func startModel(t testing.TB, text string, inner func(net.Listener) net.Listener, e kvs.Engine, c config) (*listener, *log) {
+	t.Helper()
+	model, err := OpenModel(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := &log{}
 	l := &listener{
-		Listener: inner(socket), config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: most}, service: service.New(e),
+		Listener: model.Listener(inner(socket)), config: c, service: service.New(e), model: model,
 		logf: lines.logf, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)
@@ -72,6 +82,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 		if n := l.service.Conns(); n != 0 {
 			t.Errorf("%d sessions after stop", n)
 		}
+		model.Stop()
 	})
 	return l, lines
 }
@@ -162,7 +173,7 @@ func TestFirstConnection(t *testing.T) {
 	}
 	var told []net.Addr
 	l := &listener{
-		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 10}, service: service.New(engine.NewMutex()),
+		Listener: socket, config: config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: 10}, service: service.New(engine.NewMutex()), model: PerConn,
 		logf: t.Logf, first: func(a net.Addr) { told = append(told, a) }, conns: map[net.Conn]bool{},
 	}
 	done := make(chan error, 1)

@@ -22,7 +22,7 @@ func TestRepeat(t *testing.T) {
 	go func() {
 		conn, err := socket.Accept()
 		if err == nil {
-			err = Serve(conn, wire.Options{Hello: wire.Hello{Node: "server", Codec: "binary"}}, svc, true)
+			err = Serve(conn, wire.Options{Hello: wire.Hello{Node: "server", Codec: "binary"}}, svc, repeating{})
 		}
 		served <- err
 	}()
@@ -64,6 +64,9 @@ func TestRepeat(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Fatal(err)
+	}
+	if line := (repeating{}).Stop(); line != "" {
+		t.Errorf("the model's line for the log is %q, want none", line)
 	}
 	if got := svc.Counts()["client"]; got.Gets != 1 || got.Puts != 1 {
 		t.Errorf("the engine's counts are %+v, want one get and one put", got)

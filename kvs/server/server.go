@@ -19,12 +19,13 @@ import (
 	"kvlab/metrics"
 )
 
-// Program returns kvsserver, which hosts the stores of some drivers.
-func Program(foreign ...driver.Row) node.Program {
+// Program returns kvsserver, which hosts the stores of some drivers, and has some engines
+// beside those that every program has.
+func Program(foreign []driver.Row, engines ...engine.Row) node.Program {
 	return node.Program{
 		Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
 		Parse: func(args []string) (*node.Flags, node.Work, error) {
-			c, flags, err := parse(args, foreign...)
+			c, flags, err := parse(args, foreign, engines...)
 			if !c.Target.Own() {
 				return flags, c.host, err
 			}
@@ -38,12 +39,16 @@ type server struct {
 	config   config
 	node     *node.Node
 	service  *service.Service
+	model    Model
 	reporter *node.Reporter
 	injected *engine.Injected // nil without -inject
 	memory   uint64           // limit in bytes
+	failed   chan error       // why the engine can store nothing more
+	abandon  chan struct{}    // closed when failed is known
 
-	strangers bool      // clients of the RESP door are
-	peer      sync.Once // the first connection
+	strangers bool          // clients of the RESP door are
+	peer      sync.Once     // the first connection
+	met       chan struct{} // closed after it
 
 	inWindow       bool
 	before, window *service.Sample // of the operations before and in the window; nil until complete
@@ -57,23 +62,27 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if config.TLS, err = n.TLS(); err != nil {
 		return err
 	}
-	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
+	row, _ := engine.Find(config.Engine, config.engines...) // parse has refused errors, as those of -inject below
 	config.Null, config.CheckKinds = row.NoStore, row.CheckKinds
-	store, err := engine.Open(config.Engine, engine.Options{})
+	s := &server{config: config, node: n, failed: make(chan error, 1), abandon: make(chan struct{}), met: make(chan struct{})}
+	store, instance, closeStore, err := s.openStore(row)
 	if err != nil {
 		return err
 	}
-	if closer, ok := store.(io.Closer); ok {
-		defer func() { err = errors.Join(err, closer.Close()) }()
-	}
-	s := &server{config: config, node: n}
+	defer func() { err = errors.Join(err, closeStore()) }()
 	if fault, _ := engine.ParseFault(config.Inject); fault != (engine.Fault{}) {
 		s.injected = engine.Inject(store, fault)
 		store = s.injected
 	}
 	s.service = service.New(store)
+	if instance != "" {
+		s.service.Continue(instance)
+	}
 	s.service.Place(service.Placement{Server: config.Server, Servers: config.Servers})
 	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
+		return err
+	}
+	if s.model, err = config.newModel(); err != nil {
 		return err
 	}
 	l, err := s.listen(config.Listen)
@@ -88,7 +97,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		}
 		listeners = append(listeners, l)
 	}
-	host, err := n.ReportConfig(metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore})
+	host, err := n.ReportConfig(config.capabilities(row))
 	if err != nil {
 		return err
 	}
@@ -103,6 +112,57 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	return s.serve(ctx, listeners)
 }
 
+// openStore opens the engine and, of one on disk, its folder. instance is that of the store
+// in the folder; "" of one in memory.
+func (s *server) openStore(row engine.Row) (store kvs.Engine, instance string, closeStore func() error, err error) {
+	options := engine.Options{Sync: s.config.Sync, Fail: s.fail}
+	closeStore = func() error { return nil }
+	if row.Syncs != nil {
+		f, err := openFolder(s.config)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		options.Dir, instance, closeStore = f.data(), f.Instance, f.close
+	}
+	if store, err = row.Open(options); err != nil {
+		return nil, "", nil, errors.Join(fmt.Errorf("-engine %s: %w", row.Name, err), closeStore())
+	}
+	if closer, ok := store.(io.Closer); ok {
+		closeFolder := closeStore
+		closeStore = func() error { return errors.Join(closer.Close(), closeFolder()) }
+	}
+	return store, instance, closeStore, nil
+}
+
+// fail ends the server because its engine can store nothing more. The first reason counts.
+func (s *server) fail(why error) {
+	select {
+	case s.failed <- why:
+	default:
+	}
+}
+
+// watchStore waits for the engine's failure.
+func (s *server) watchStore(ctx context.Context) error {
+	select {
+	case err := <-s.failed:
+		close(s.abandon)
+		s.node.Logf("the store failed: %v", err)
+		return fmt.Errorf("-engine %s: %w", s.config.Engine, err)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// capabilities are what a server reports of its engine.
+func (c config) capabilities(row engine.Row) metrics.Capabilities {
+	can := metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore}
+	if row.Syncs != nil {
+		can.Durability = c.Sync.String()
+	}
+	return can
+}
+
 // listen returns a listener on an address for kvlab's own clients.
 func (s *server) listen(address string) (*listener, error) {
 	socket, err := net.Listen("tcp", address)
@@ -110,12 +170,14 @@ func (s *server) listen(address string) (*listener, error) {
 		return nil, err // it names the address
 	}
 	return &listener{
-		Listener: socket,
-		config:   s.config,
-		service:  s.service,
-		logf:     s.node.Logf,
-		first:    s.firstPeer,
-		conns:    map[net.Conn]bool{},
+		Listener:  s.model.Listener(socket),
+		model:     s.model,
+		config:    s.config,
+		service:   s.service,
+		logf:      s.node.Logf,
+		first:     s.firstPeer,
+		abandoned: s.abandon,
+		conns:     map[net.Conn]bool{},
 	}, nil
 }
 
@@ -149,7 +211,7 @@ func (s *server) listenRESP(row engine.Row) (*listener, error) {
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.
 func (s *server) serve(ctx context.Context, listeners []*listener) error {
 	tasks := []func(context.Context) error{
-		s.mark, func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
+		s.mark, s.watchStore, func(ctx context.Context) error { return s.config.MaxMemory.watch(ctx, s.memory) },
 	}
 	for _, l := range listeners {
 		tasks = append(tasks, l.run, func(ctx context.Context) error {
@@ -157,8 +219,16 @@ func (s *server) serve(ctx context.Context, listeners []*listener) error {
 			return l.stop()
 		})
 	}
-	if err := s.reporter.Run(ctx, func(ctx context.Context) error { return obey(ctx, s.node, s.enter) }, tasks...); err != nil {
+	lead := func(ctx context.Context) error {
+		err := obey(ctx, s.node, func(phase metrics.Phase) error { return s.await(ctx, phase) })
+		s.service.Records() // an engine on disk counts them, and remembers the number; the reports go on meanwhile
 		return err
+	}
+	if err := s.reporter.Run(ctx, lead, tasks...); err != nil {
+		return err
+	}
+	if line := s.model.Stop(); line != "" {
+		s.node.Logf("%s", line)
 	}
 	if s.node.Controlled() && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -187,10 +257,24 @@ func obey(ctx context.Context, n *node.Node, enter func(metrics.Phase) error) er
 	}
 }
 
+// await enters a phase. A server that was started again in the window hears of it before the
+// first client has come, and then waits for that.
+func (s *server) await(ctx context.Context, phase metrics.Phase) error {
+	if phase == metrics.Window && s.config.Reopen {
+		select {
+		case <-s.met:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return s.enter(phase)
+}
+
 // firstPeer takes the data interface from the first connection. Without a launcher, it
 // also starts the window.
 func (s *server) firstPeer(remote net.Addr) {
 	s.peer.Do(func() {
+		defer close(s.met)
 		_, err := s.reporter.SetPeer(remote.String())
 		if err == nil && !s.node.Controlled() {
 			err = s.reporter.Enter(metrics.Window)

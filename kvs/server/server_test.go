@@ -30,7 +30,7 @@ type led struct {
 
 func lead(t *testing.T, args ...string) *led {
 	t.Helper()
-	return leadProgram(t, Program(), args...)
+	return leadProgram(t, Program(nil), args...)
 }
 
 func leadProgram(t *testing.T, program node.Program, args ...string) *led {

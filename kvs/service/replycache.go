@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 
 	"kvlab/kvs"
@@ -29,7 +30,7 @@ type cachedReply struct {
 // BatchPutGet. It is for one goroutine.
 //
 // The session owns the reply's memory until the reply is Freed or Reset. After
-// ErrSuperseded the connection must be closed without an answer.
+// ErrSuperseded and ErrNotDurable the connection must be closed without an answer.
 func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 	cache := c.cache
 	if cache == nil {
@@ -51,6 +52,9 @@ func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 	cached := cache.reply(number)
 	cached.reply.Free() // before the call, which reuses the memory
 	cached.err = c.BatchPutGet(batch, reply)
+	if errors.Is(cached.err, ErrNotDurable) {
+		return cached.err
+	}
 	cached.reply = *reply
 	reply.Borrowed = true
 	cache.next++

@@ -4,6 +4,7 @@ package service
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -20,7 +21,9 @@ import (
 // safe for concurrent use.
 type Service struct {
 	engine   kvs.Engine
+	durable  kvs.Durable // engine, if it is one; else nil
 	instance string
+	process  string
 	sample   atomic.Pointer[Sample] // never nil
 
 	resumed, hits atomic.Uint64 // see Retries
@@ -36,14 +39,23 @@ type Service struct {
 
 // New returns a service over engine.
 func New(engine kvs.Engine) *Service {
-	s := &Service{engine: engine, instance: rand.Text(), conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, sessions: map[sessionKey]*replyCache{}}
+	name := rand.Text()
+	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, sessions: map[sessionKey]*replyCache{}}
+	s.durable, _ = engine.(kvs.Durable)
 	s.sample.Store(new(Sample))
 	return s
 }
 
 // Instance is the service's random name: a restarted server has another one, because
-// its store is empty.
+// its store is empty, or the one that it is given with Continue.
 func (s *Service) Instance() string { return s.instance }
+
+// Process is the service's own random name, which it keeps when it continues another one.
+func (s *Service) Process() string { return s.process }
+
+// Continue gives the service the name of an earlier one, whose keys its engine holds. It is
+// called before the first connection.
+func (s *Service) Continue(instance string) { s.instance = instance }
 
 // Retries returns how many connections superseded another one of their session, and
 // how many repeated calls were answered from the reply cache.
@@ -120,7 +132,7 @@ type Conn struct {
 
 	// Of a session.
 	cache      *replyCache // nil without a session
-	session    Session
+	session    *Session
 	superseded atomic.Bool
 	close      func()        // closes the connection
 	detached   chan struct{} // closed by detach
@@ -157,12 +169,19 @@ func (c *Conn) count(done *metrics.Counts) {
 	c.mu.Unlock()
 }
 
-// chunk is how many operations an engine gets at a time: enough to overlap their
+// chunk is how many operations an engine in memory gets at a time: enough to overlap their
 // cache misses, few enough that the decoded operations (56 bytes each) stay in the
 // first-level cache.
 const chunk = 256
 
 var chunks = sync.Pool{New: func() any { return new([chunk]kvs.Op) }}
+
+// wholes are the decoded operations of whole calls, for a durable engine.
+var wholes = sync.Pool{New: func() any { return new([]kvs.Op) }}
+
+// ErrNotDurable is wrapped by the error of a call that was applied, and is not as durable as
+// the engine promises. The connection must be closed without an answer.
+var ErrNotDurable = errors.New("not durable")
 
 // account is what a call has applied so far.
 type account struct {
@@ -182,6 +201,11 @@ func (c *Conn) begin() account {
 // apply applies a chunk of operations at most.
 func (a *account) apply(ops []kvs.Op, reply *kvs.Reply) error {
 	a.conn.service.engine.Apply(ops, reply)
+	return a.count(ops, reply)
+}
+
+// count counts operations that were applied, a chunk at most, and samples them.
+func (a *account) count(ops []kvs.Op, reply *kvs.Reply) error {
 	a.picker.pick(ops)
 	for i := range ops {
 		a.ops[ops[i].Kind]++
@@ -191,6 +215,35 @@ func (a *account) apply(ops []kvs.Op, reply *kvs.Reply) error {
 		return fmt.Errorf("the reply is too large: at most %d bytes", kvs.MaxBody)
 	}
 	return nil
+}
+
+// commit applies all operations of a call to a durable engine, and waits until what they
+// wrote and read is durable.
+func (a *account) commit(ops []kvs.Op, reply *kvs.Reply) error {
+	durable := a.conn.service.durable
+	durable.Apply(ops, reply)
+	for some := range slices.Chunk(ops, chunk) {
+		if err := a.count(some, reply); err != nil {
+			return err
+		}
+	}
+	if err := durable.Commit(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotDurable, err)
+	}
+	return nil
+}
+
+// commitBatch is commit of a batch.
+func (a *account) commitBatch(batch *kvs.Batch, reply *kvs.Reply) error {
+	ops := wholes.Get().(*[]kvs.Op)
+	defer wholes.Put(ops)
+	*ops = slices.Grow((*ops)[:0], batch.Len()+1)
+	cursor := batch.Ops()
+	n, err := cursor.Next((*ops)[:batch.Len()+1]) // one more than there are: Next looks for the end
+	if err != nil {
+		return err
+	}
+	return a.commit((*ops)[:n], reply)
 }
 
 // end counts the call. It is deferred, and makes a panic the call's error.
@@ -208,17 +261,20 @@ func (a *account) end(all int, err *error) {
 // BatchPutGet applies a batch and fills reply with one result for each operation, in
 // order. It is the store's one remote method. A malformed batch, a reply of more than
 // MaxBody bytes or a panic in the engine is an error: the effect of the batch is then
-// unknown. Operations that the engine did apply are counted.
+// unknown, as after ErrNotDurable. Operations that the engine did apply are counted.
 func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	reply.Reset()
 	if c.Dedup {
 		reply.Dedup(batch.Len())
 		defer reply.EndDedup()
 	}
-	scratch := chunks.Get().(*[chunk]kvs.Op)
-	defer chunks.Put(scratch)
 	call := c.begin()
 	defer call.end(batch.Len(), &err)
+	if c.service.durable != nil {
+		return call.commitBatch(batch, reply)
+	}
+	scratch := chunks.Get().(*[chunk]kvs.Op)
+	defer chunks.Put(scratch)
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(scratch[:])
 		if n > 0 {
@@ -237,6 +293,9 @@ func (c *Conn) Apply(ops []kvs.Op, reply *kvs.Reply) (err error) {
 	reply.Reset()
 	call := c.begin()
 	defer call.end(len(ops), &err)
+	if c.service.durable != nil {
+		return call.commit(ops, reply)
+	}
 	for some := range slices.Chunk(ops, chunk) {
 		if err := call.apply(some, reply); err != nil {
 			return err

@@ -18,6 +18,7 @@ type Session struct {
 	Next       uint64        `json:"next,omitempty"`       // number of the first call on this connection
 	Unanswered int           `json:"unanswered,omitempty"` // calls from Next on that an earlier connection may have sent
 	Keep       time.Duration `json:"keep_ns"`              // how long the session lives without a connection; 0 to MaxKeep
+	Process    string        `json:"process,omitempty"`    // of the service that the previous connection reached; "" of the first connection
 }
 
 // Limits of a Session.
@@ -29,7 +30,7 @@ const (
 // valid reports whether a session is within the limits.
 func (s Session) valid() bool {
 	return len(s.Client) >= 16 && len(s.Client) <= 64 && s.Connection >= 1 && s.Window >= 1 && s.Window <= MaxWindow &&
-		s.Unanswered >= 0 && s.Unanswered <= s.Window && s.Keep >= 0 && s.Keep <= MaxKeep
+		len(s.Process) <= 64 && s.Unanswered >= 0 && s.Unanswered <= s.Window && s.Keep >= 0 && s.Keep <= MaxKeep
 }
 
 // ErrSuperseded is wrapped by the error of a session's connection that a later one
@@ -67,7 +68,7 @@ func (s *Service) Attach(peer string, session Session, closeConn func()) (*Conn,
 	if !session.valid() {
 		return nil, fmt.Errorf("a session out of its limits: %+v", session)
 	}
-	c := &Conn{service: s, peer: peer, session: session, close: closeConn, detached: make(chan struct{})}
+	c := &Conn{service: s, peer: peer, session: &session, close: closeConn, detached: make(chan struct{})}
 	for waited := false; ; waited = true {
 		previous, err := s.claim(c, waited)
 		switch {
@@ -89,9 +90,12 @@ func (s *Service) Attach(peer string, session Session, closeConn func()) (*Conn,
 func (s *Service) claim(c *Conn, waited bool) (previous *Conn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := c.session
+	asked := *c.session
 	cache := s.sessions[c.sessionKey()]
 	if cache == nil {
+		if asked.Process != "" && asked.Process != s.process { // the client knows that its unanswered calls and their replies are lost
+			asked.Next, asked.Unanswered = asked.Next+uint64(asked.Unanswered), 0
+		}
 		if asked.Unanswered > 0 || len(s.sessions) >= maxSessions {
 			return nil, fmt.Errorf("session %d of %s, with %d unanswered calls, is not among the %d cached ones",
 				asked.Number, c.peer, asked.Unanswered, len(s.sessions))

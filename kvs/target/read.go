@@ -1,19 +1,14 @@
 package target
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"kvlab/metrics/format"
 )
@@ -93,33 +88,13 @@ func (t *Target) readFile(path string) error {
 
 // readTOML reads the text of a target file.
 func (t *Target) readTOML(file string, text []byte) error {
-	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(t)
-	if err == nil {
-		if err = t.settle(); err != nil {
-			err = fmt.Errorf("%s: %w", file, err)
-		}
+	if err := format.DecodeTOML(file, text, t); err != nil {
 		return err
 	}
-	what := strings.TrimPrefix(err.Error(), "toml: ")
-	if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
-		key := strings.Join(unknown.Errors[0].Key(), ".")
-		err, what = &unknown.Errors[0], fmt.Sprintf("unknown key %s%s", key, format.DidYouMean(key, "", keys()))
+	if err := t.settle(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
-		line, _ := decode.Position()
-		return fmt.Errorf("%s:%d: %s", file, line, what)
-	}
-	return fmt.Errorf("%s: %s", file, what)
-}
-
-// keys are those of a target file.
-func keys() (names []string) {
-	for i := range reflect.TypeFor[Target]().NumField() {
-		if name := reflect.TypeFor[Target]().Field(i).Tag.Get("toml"); name != "" && name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
+	return nil
 }
 
 func (t *Target) readInline(text string) error {

@@ -17,6 +17,7 @@ type Answer struct {
 	Basis        string // what the headline is computed from
 	Rate         string // why total and the servers' medians differ
 	Latency      string
+	Restart      string // what the kill of a server cost
 	Checked      string // what was checked
 	Limit        string // what limits the result
 	Reservations []Reservation
@@ -47,8 +48,11 @@ func AnswerOf(run metrics.Run) Answer {
 	}
 	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = validWith(len(a.Reservations))
+	if run.Restart != nil {
+		a.Restart = run.Restart.String()
+	}
 	a.Headline = rateOn(run.OpsPerS, run.Store)
-	a.Basis = fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS))
+	a.Basis = basisOn(fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS)), run.Durability)
 	a.Next = "add --trials 6, for a median with its 95 % interval"
 	if run.Nodes != nil && run.Nodes[0].Soak != nil {
 		a.Next = "read the soak's figure in the report: flat lines are good"
@@ -63,6 +67,11 @@ func rateOn(opsPerS float64, store *metrics.Store) string {
 		text += " on " + store.Title()
 	}
 	return text
+}
+
+// basisOn is a basis with what an engine on disk promises.
+func basisOn(basis, durability string) string {
+	return strings.Join(format.NonEmpty(basis, durability), "; ")
 }
 
 // validWith is the verdict's words with a number of reservations.
@@ -184,6 +193,9 @@ func countsOf(run metrics.Run) string {
 	case metrics.CountsNone:
 		return "counts none, as the store has no counters"
 	case metrics.CountsBounded:
+		if run.Restart != nil {
+			return "counts bounded, as a server was killed, and not its window"
+		}
 		return "counts bounded, as connections broke"
 	}
 	return "counts exact, client and server"

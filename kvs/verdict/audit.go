@@ -18,6 +18,7 @@ type write struct {
 	client, worker int
 	value          metrics.Value // NoValue of a Delete
 	sent, acked    int64         // ns of its client's clock: no earlier, and no later
+	lost           bool          // its outcome is unknown, as its worker learned at acked
 }
 
 // auditor judges the clients' records.
@@ -35,7 +36,8 @@ type auditor struct {
 // preflight, the secret in hex and the clients' records: each key that the secret selects was read, and its
 // value is the last acknowledged write of one of its writers, which no write was sent
 // after; or the loaded value, if no worker wrote the key. A Delete is a write that leaves
-// no value. A key that no worker inserted has none. It is sound: a store that is
+// no value. A write whose outcome is unknown may be there or not, but not after a later one
+// that was acknowledged. A key that no worker inserted has none. It is sound: a store that is
 // linearizable per key has no failure. The result is nil if no client sent a record and a
 // server has no store.
 func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *metrics.Audit {
@@ -72,7 +74,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 
 // judgeKey judges a record's key, given what was read there.
 func (a *auditor) judgeKey(id uint64, what string, read *metrics.Value, writes []write, loaded bool) {
-	if len(writes) > 0 {
+	if slices.ContainsFunc(writes, func(w write) bool { return !w.lost }) {
 		a.found.Written++
 	}
 	key, _ := a.keys.Append(nil, id)
@@ -128,18 +130,14 @@ func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string 
 		return fmt.Sprintf("client %d: %v", r.Client, err)
 	}
 	for i, key := range keys.Keys {
-		if int(key) >= len(a.writes) || key < 0 || int(keys.Workers[i]) >= len(r.Loaded) {
+		if !a.add(r, write{worker: int(keys.Workers[i])}, key, keys.Versions[i], keys.Sent[i], keys.Acked[i]) {
 			return fmt.Sprintf("client %d reports a write of key %d of %d by worker %d", r.Client, key, len(a.writes), keys.Workers[i])
 		}
-		w := write{
-			client: r.Client, worker: int(keys.Workers[i]),
-			sent:  r.OriginNs + int64(keys.Sent[i])*r.TickNs,
-			acked: r.OriginNs + int64(keys.Acked[i])*r.TickNs,
+	}
+	for _, l := range keys.Lost {
+		if !a.add(r, write{worker: int(l.Worker), lost: true}, l.Key, l.Version, l.Sent, l.Learned) {
+			return fmt.Sprintf("client %d reports a lost write of key %d of %d by worker %d", r.Client, l.Key, len(a.writes), l.Worker)
 		}
-		if keys.Versions[i] > 0 {
-			w.value = metrics.MakeValue(w.client, w.worker, keys.Versions[i])
-		}
-		a.writes[key] = append(a.writes[key], w)
 	}
 	for i := range keys.Found {
 		if at := keys.First + i; at >= 0 && at < len(values) {
@@ -149,12 +147,36 @@ func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string 
 	return ""
 }
 
+// add adds a worker's write of a key, whose times are in the ticks of a record; false if
+// there is no such key or worker.
+func (a *auditor) add(r metrics.AuditRecord, w write, key int32, version, sent, acked uint32) bool {
+	if int(key) >= len(a.writes) || key < 0 || w.worker >= len(r.Loaded) {
+		return false
+	}
+	w.client = r.Client
+	w.sent, w.acked = r.OriginNs+int64(sent)*r.TickNs, r.OriginNs+int64(acked)*r.TickNs
+	if version > 0 {
+		w.value = metrics.MakeValue(w.client, w.worker, version)
+	}
+	a.writes[key] = append(a.writes[key], w)
+	return true
+}
+
 // judge says in words why a key, which was loaded or not, cannot have the value that was
 // found; "" if it can.
 func (a *auditor) judge(found metrics.Value, writes []write, loaded bool) string {
 	has := "has " + a.text(found)
 	if found == metrics.NoValue {
 		has = "is missing"
+	}
+	all := writes
+	writes = slices.DeleteFunc(slices.Clone(all), func(w write) bool { return w.lost })
+	for _, w := range all {
+		if w.lost && w.value == found {
+			if _, ns := a.replaced(w, writes); ns <= 0 {
+				return ""
+			}
+		}
 	}
 	switch {
 	case len(writes) == 0 && loaded && !a.loaded(found):

@@ -52,6 +52,7 @@ func linkOf(p *metrics.Preflight, node metrics.RunNode) uint64 {
 // figuresOf computes the figures of a run.
 func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigures {
 	var f metrics.BottleneckFigures
+	f.OtherCPUPercent, f.OtherCPUNode = OtherWork(run)
 	var perServer []uint64
 	most := func(value float64, node string, highest *float64, name *string) {
 		if value > *highest {
@@ -59,7 +60,6 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 		}
 	}
 	for _, m := range machines {
-		most(m.other(), m.name(), &f.OtherCPUPercent, &f.OtherCPUNode)
 		f.Runnable = max(f.Runnable, m.runnable/m.cores)
 		for _, node := range m.nodes {
 			if node.Role == metrics.Server {

@@ -57,7 +57,8 @@ const keptOfValue = 4 << 10
 // the least popular records are not known.
 const callsShare = 0.01
 
-// checkBatches: the rounds of a closed loop had as many calls as batches of that size make.
+// checkBatches: the rounds of a closed loop had as many calls as batches of that size make,
+// or with -batch-bytes no more operations.
 // A server that owns none of a round's keys gets no call, unless the round scans.
 func checkBatches(run *judged) {
 	batch := run.Workload.Number("batch")
@@ -81,10 +82,16 @@ func checkBatches(run *judged) {
 		if sums == nil || s.Offered != nil {
 			continue
 		}
-		n := float64(sums.Rounds)
-		if math.Abs(float64(sums.Calls)-n*mean) > rareDeviations*math.Sqrt(n*variance)+callsShare*n*slope || float64(sums.Ops) != n*ops {
+		n, drawn := float64(sums.Rounds), sums.Ops+sums.Unknown
+		if limit := run.Workload.Number("batch-bytes"); limit > 0 {
+			if float64(drawn) > n*ops {
+				run.invalid(node.Name, "%d rounds had %d operations, -batch %d with -batch-bytes %d allows %.0f", sums.Rounds, drawn, batch, limit, n*ops)
+			}
+			continue
+		}
+		if math.Abs(float64(sums.Calls)-n*mean) > rareDeviations*math.Sqrt(n*variance)+callsShare*n*slope || float64(drawn) != n*ops {
 			run.invalid(node.Name, "%d rounds had %d calls of %.1f operations, -batch %d makes %.0f of %.1f",
-				sums.Rounds, sums.Calls, portion(float64(sums.Ops), float64(sums.Calls)), batch, n*mean, ops/mean)
+				sums.Rounds, sums.Calls, portion(float64(drawn), float64(sums.Calls)), batch, n*mean, ops/mean)
 		}
 	}
 }

@@ -33,8 +33,12 @@ func checkRate(run *judged) {
 
 // checkServersWindow: the servers applied in the clients' common window the operations
 // whose replies the clients counted in it, but for those under way at its ends. Each server
-// marks its count every few milliseconds by its own clock.
+// marks its count every few milliseconds by its own clock. The marks of a server that was
+// killed are lost.
 func checkServersWindow(run *judged) {
+	if run.Restart != nil {
+		return
+	}
 	errorS, bound := 0.0, 0.0
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)

@@ -23,6 +23,9 @@ func Total(run *metrics.Run) {
 			run.Retries = run.Retries.Add(s.Retries)
 			*total = total.Add(s.Total)
 		}
+		if role == metrics.Server && run.Restart != nil {
+			*total = total.Add(run.Restart.Reported)
+		}
 		if tables != nil {
 			run.Usage[role] = metrics.GroupTable(tables)
 		}
@@ -53,7 +56,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // judge runs the checks in order on what Total filled in. More specific checks come
 // first, so that the verdict names the cause.
 func judge(run *judged) metrics.Verdict {
-	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkPairs, checkExecuted, checkWorkers, checkScans, checkLoad,
+	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkUnknown, checkRestarted, checkPairs, checkExecuted, checkWorkers, checkScans, checkLoad,
 		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
 		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
@@ -180,8 +183,8 @@ func checkTotals(run *judged) {
 	}
 }
 
-// checkPairs: between each client and each server, verified equals applied, kind
-// by kind. If they differ the client is named, because its count is the result.
+// checkPairs: between each client and each server that was not killed, verified equals
+// applied, kind by kind. If they differ the client is named, because its count is the result.
 func checkPairs(run *judged) {
 	if run.Store != nil {
 		return // checkExecuted compares what its servers count of all clients
@@ -195,7 +198,7 @@ func checkPairs(run *judged) {
 	for _, node := range run.Clients() {
 		for _, peer := range node.Summary.Peers {
 			pair := [2]string{node.Name, peer.Peer}
-			if what := difference(peer.Counts, applied[pair]); what != "" {
+			if what := difference(peer.Counts, applied[pair]); what != "" && !run.Restart.Of(peer.Peer) {
 				run.invalid(node.Name, "client verified and server %s applied differ: %s: %s", peer.Peer, what, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
 			}
 			delete(applied, pair)

@@ -62,6 +62,18 @@ func (m *machineLoad) split() string {
 	return fmt.Sprintf("servers %.0f %%, clients %.0f %%, network %.0f %%", m.process[metrics.Server], m.process[metrics.Client], m.network)
 }
 
+// OtherWork is the most that any machine of a run spent on what is not the run's, in per
+// cent of its processors, and the name of a node on it. It is the witness of a disturbance:
+// it says nothing of the result.
+func OtherWork(run metrics.Run) (percent float64, node string) {
+	for _, m := range machinesOf(run) {
+		if m.other() > percent {
+			percent, node = m.other(), m.name()
+		}
+	}
+	return percent, node
+}
+
 // other is the work on the machine that is not the run's, in percent of all its cores,
 // including time that the hypervisor gave to other guests. Network interrupts count as
 // the run's.

@@ -9,8 +9,11 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Quick is the name of the reservation of a run that is never ranked against others.
-const Quick = "QUICK"
+// Names of reservations.
+const (
+	Quick   = "QUICK"      // of a run that is never ranked against others
+	Crowded = "OTHER WORK" // of one that other processes disturbed
+)
 
 // reservationsOf lists what weakens a VALID run, the gravest first.
 func reservationsOf(run metrics.Run) (all []Reservation) {
@@ -30,9 +33,11 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 		add(!w.Stationary, "NON-STATIONARY", "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
 	}
 	if b := run.Bottleneck; b != nil {
-		add(b.Kind == metrics.LimitOther, "OTHER WORK", "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
+		add(b.Kind == metrics.LimitOther, Crowded, "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
 	}
-	if r := run.Retries; r != nil {
+	if run.Restart != nil {
+		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")
+	} else if r := run.Retries; r != nil {
 		add(true, "RETRIES", "see the clients' logs", "%s", r)
 	}
 	if step := run.Preflight.StepText(); step != "" {

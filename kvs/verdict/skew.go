@@ -150,12 +150,12 @@ func checkKeys(run *judged) {
 }
 
 // countsByServer returns the operations after the load that the clients verified with
-// each server. By checkPairs these are those that it applied.
+// each server, by checkPairs those that it applied, and those whose outcome is unknown.
 func countsByServer(run *judged, servers int) []uint64 {
 	counts := make([]uint64, servers)
 	for _, client := range run.Summaries(metrics.Client) {
 		for i, peer := range client.Peers {
-			counts[i] += peer.Drawn().Ops()
+			counts[i] += peer.Drawn().Ops() + peer.Unknown.Ops()
 		}
 	}
 	return counts

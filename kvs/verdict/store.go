@@ -3,8 +3,10 @@ package verdict
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // foreign reports whether the node is the host of a foreign store.
@@ -15,7 +17,7 @@ func foreign(node metrics.RunNode) bool {
 // totalStore fills in what a result says of its store, how strongly the counts of both
 // sides are compared, and how many reads strangers made.
 func totalStore(run *metrics.Run) {
-	run.Counting, run.Store, run.StrangerReads = metrics.CountsExact, nil, 0
+	run.Counting, run.Store, run.Durability, run.StrangerReads = metrics.CountsExact, nil, "", 0
 	if slices.ContainsFunc(run.Nodes, func(node metrics.RunNode) bool { return node.Summary == nil }) {
 		run.Counting = "" // nothing is compared of a run that ended early
 	}
@@ -23,6 +25,9 @@ func totalStore(run *metrics.Run) {
 		s := node.Summary
 		if s != nil && s.Strangers != nil {
 			run.StrangerReads += s.Strangers.Gets + s.Strangers.Scans
+		}
+		if c := node.Config; c != nil && c.Capabilities != nil && c.Capabilities.Durability != "" {
+			run.Durability = "engine " + c.Flags[metrics.EngineFlag] + ", " + c.Capabilities.Durability
 		}
 		if !foreign(node) {
 			continue
@@ -43,8 +48,11 @@ func totalStore(run *metrics.Run) {
 			run.StrangerReads += executed - min(executed, verified)
 		}
 	}
-	if run.Store != nil && run.Counting == metrics.CountsExact && run.Retries != nil {
+	if run.Counting == metrics.CountsExact && (run.Restart != nil || run.Store != nil && run.Retries != nil) {
 		run.Counting = metrics.CountsBounded
+	}
+	if run.Restart != nil {
+		run.Durability = strings.Join(format.NonEmpty(run.Durability, "a server killed in the window"), ", ")
 	}
 }
 

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// checkWorkers: every operation that a worker drew was done once, and no two workers
-// drew the same operations.
+// checkWorkers: every operation that a worker drew was done once, or its outcome is unknown,
+// and no two workers drew the same operations.
 func checkWorkers(run *judged) {
 	openings := make(map[string]string) // digest -> whose
 	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
 			who := fmt.Sprintf("worker %d of %s", i, node.Name)
-			sent := w.Verified - w.Loaded - w.Audited
+			sent := w.Verified + w.Unknown - w.Loaded - w.Audited
 			switch other, known := openings[w.Opening]; {
 			case sent < w.Drawn:
 				run.invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)

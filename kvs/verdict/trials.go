@@ -45,7 +45,7 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 		a.Headline, a.Basis = lines[last], strings.Join(lines[:last], "; ")
 	}
 	if a.Headline == "" {
-		a.Headline, a.Basis = rateOn(estimate.Median, best.Valid[0].Store), estimateWords(estimate)
+		a.Headline, a.Basis = rateOn(estimate.Median, best.Valid[0].Store), basisOn(estimateWords(estimate), best.Valid[0].Durability)
 		if len(points) > 1 {
 			a.Headline += " at " + metrics.PointName(plan.Knobs, best.Values)
 			a.Basis = fmt.Sprintf("the best of %s: %s", format.Plural(len(points), "point"), a.Basis)

@@ -85,6 +85,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Rounds += r.Rounds
 		sums.Calls += r.Calls
 		sums.Early += r.Early
+		sums.Unknown += r.Unknown
 		sums.BusyS += r.BusyS
 		sums.MostOps += r.MostOps
 		if r.Ops > 0 && r.OpS == 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"time"
 
 	"kvlab/kvs/service"
 )
@@ -16,7 +18,7 @@ type Conn struct {
 
 	socket  net.Conn
 	conn    net.Conn // socket, under TLS or as it is
-	peer    Hello
+	node    string   // the client's name
 	codec   serverCodec
 	timer   *RequestTimer
 	release func() // ends the client's part in the agreement on shards
@@ -26,7 +28,7 @@ type Conn struct {
 // On failure it closes the socket.
 func Accept(socket net.Conn, o Options, service *service.Service) (*Conn, error) {
 	c := &Conn{socket: socket, release: func() {}}
-	o.Instance = service.Instance()
+	o.Instance, o.Process = service.Instance(), service.Process()
 	if err := c.open(o, service); err != nil {
 		_ = c.Close() // the handshake's error says more
 		return nil, fmt.Errorf("client %s: %w", socket.RemoteAddr(), err)
@@ -42,12 +44,12 @@ func (c *Conn) open(o Options, service *service.Service) (err error) {
 	if c.conn, err = o.decrypt(c.socket); err != nil {
 		return err
 	}
-	c.peer, err = o.admit(c.conn, func(client Hello) error { return c.attach(o, client, service) })
+	peer, err := o.admit(c.conn, func(client Hello) error { return c.attach(o, client, service) })
 	if err != nil {
 		return err
 	}
-	c.Service.Dedup = c.peer.Dedup
-	c.codec = codecNamed(c.peer.Codec).server(c.conn, c.peer.Features, o.Limits)
+	c.node, c.Service.Dedup = peer.Node, peer.Dedup
+	c.codec = codecNamed(peer.Codec).server(c.conn, peer.Features, o.Limits)
 	c.timer = WatchRequests(c.conn, o.Limits)
 	return nil
 }
@@ -91,8 +93,8 @@ func (c *Conn) Next(r *Request) error {
 // Reply answers a request and frees its reply. If the next request has already
 // arrived, both replies may be sent together.
 func (c *Conn) Reply(r *Request) error {
-	if r.Err == service.ErrSuperseded { // the connection ends without an answer
-		return c.cause(r.Err)
+	if r.Err != nil && (r.Err == service.ErrSuperseded || errors.Is(r.Err, service.ErrNotDurable)) {
+		return c.cause(r.Err) // the connection ends without an answer
 	}
 	err := c.codec.write(r)
 	r.Reply.Free()
@@ -103,12 +105,36 @@ func (c *Conn) Reply(r *Request) error {
 	return nil
 }
 
+// Rest gives the connection's buffers back, and reports true, if they hold no byte of a
+// next request. The connection then waits for its socket to be readable; Wake precedes any
+// other use. Under TLS a part of a record, which is no request yet, stays in the
+// connection.
+func (c *Conn) Rest() bool {
+	if secure, ok := c.conn.(tlsConn); ok && c.codec.empty() {
+		// A read that may not wait decrypts the records that have arrived.
+		_ = secure.SetReadDeadline(time.Unix(1, 0))
+		err := c.codec.await()
+		_ = secure.SetReadDeadline(time.Time{})
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false // Next returns the same error
+		}
+	}
+	if !c.codec.empty() {
+		return false
+	}
+	c.codec.rest()
+	return true
+}
+
+// Wake takes buffers again after Rest.
+func (c *Conn) Wake() { c.codec.wake() }
+
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {
-	if err = c.timer.Conn.cause(err); c.Service.Superseded() {
+	if err = c.timer.Conn.Cause(err); c.Service.Superseded() {
 		err = fmt.Errorf("%w has come", service.ErrSuperseded)
 	}
-	return fmt.Errorf("client %s (%s): %w", c.peer.Node, c.conn.RemoteAddr(), err)
+	return fmt.Errorf("client %s (%s): %w", c.node, c.conn.RemoteAddr(), err)
 }
 
 // Close sends the waiting replies, closes the connection and ends its session.

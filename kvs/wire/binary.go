@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/rpc"
+	"sync"
 	"time"
 
 	"kvlab/kvs"
@@ -99,11 +100,15 @@ type binaryServer struct {
 	limits  Limits
 	largest int // body so far
 	out     *bufio.Writer
-	opened  time.Time // the codec's clock starts here: time.Since is cheaper than time.Now
 }
 
+// opened is where the codecs' clock starts: time.Since is cheaper than time.Now.
+var opened = time.Now()
+
 func newBinaryServer(conn net.Conn, features Features, limits Limits) serverCodec {
-	return &binaryServer{binaryConn: newBinaryConn(conn, features.CRC), limits: limits, out: bufio.NewWriterSize(conn, MaxGroup), opened: time.Now()}
+	c := &binaryServer{binaryConn: binaryConn{conn: conn, crc: features.CRC}, limits: limits}
+	c.wake()
+	return c
 }
 
 func (c *binaryServer) await() error {
@@ -118,7 +123,7 @@ func (c *binaryServer) read(r *Request) error {
 	}
 	r.Seq = c.next.seq
 	r.Err = c.readBatch(&r.Batch)
-	r.arrived = time.Since(c.opened)
+	r.arrived = time.Since(opened)
 	return r.Err
 }
 
@@ -126,7 +131,7 @@ func (c *binaryServer) write(r *Request) error {
 	if r.Err != nil {
 		return c.send(header{kind: errorFrame, seq: r.Seq}, append(make([]byte, headerLen), r.Err.Error()...))
 	}
-	h := header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len()), took: max(time.Since(c.opened)-r.arrived, 1)}
+	h := header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len()), took: max(time.Since(opened)-r.arrived, 1)}
 	if r.Reply.Deduped() {
 		h.flags |= deduped
 	}
@@ -171,6 +176,26 @@ func (c *binaryServer) send(h header, frame []byte) error {
 		return err
 	}
 	return c.out.Flush()
+}
+
+func (c *binaryServer) empty() bool { return c.in.Buffered() == 0 }
+
+// resting are the buffers that connections at rest have given back.
+var resting = struct{ in, out sync.Pool }{
+	in:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readAhead) }},
+	out: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, MaxGroup) }},
+}
+
+func (c *binaryServer) rest() {
+	resting.in.Put(c.in)
+	resting.out.Put(c.out)
+	c.in, c.out = nil, nil
+}
+
+func (c *binaryServer) wake() {
+	c.in, c.out = resting.in.Get().(*bufio.Reader), resting.out.Get().(*bufio.Writer)
+	c.in.Reset(c.conn)
+	c.out.Reset(c.conn)
 }
 
 // requested reports whether another complete request has arrived. Its reply does not

@@ -47,9 +47,14 @@ func (c *Client) Send(call *kvs.Call) {
 // connection remains usable.
 var ErrUnsent = errors.New("not sent")
 
+// ErrUnknown is the error of a call whose server's process ended before it answered, if
+// another process has taken its place with the same store. The call was applied once, in
+// part or not at all, and is never applied later. The connection remains usable.
+var ErrUnknown = errors.New("the server's process ended before it answered: the outcome is unknown")
+
 // Wait waits for the reply to a sent call and returns the call's error. The connection
-// stays open only after an error that the server sent (rpc.ServerError) or that wraps
-// ErrUnsent. After any other error its state is unknown, and Wait closes it.
+// stays open only after an error that the server sent (rpc.ServerError), ErrUnknown, or one
+// that wraps ErrUnsent. After any other error its state is unknown, and Wait closes it.
 func (c *Client) Wait(call *kvs.Call) error {
 	done := <-call.State.(chan *rpc.Call)
 	call.Err = done.Error
@@ -118,6 +123,9 @@ func (c *clientCodec) cause(err error) error {
 	case err.Error() == "reading body "+(*kept).Error():
 		return fmt.Errorf("read the reply: %w", *kept)
 	}
+	if _, ok := c.ClientCodec.(*session); ok && err.Error() == ErrUnknown.Error() {
+		return ErrUnknown // of the session's own: it takes no such reply
+	}
 	return err
 }
 
@@ -125,7 +133,7 @@ func (c *clientCodec) cause(err error) error {
 // It is a separate function, so that errors.As's target escapes only on errors.
 func leavesConnection(err error) bool {
 	var answered rpc.ServerError
-	return errors.As(err, &answered) || errors.Is(err, ErrUnsent)
+	return errors.As(err, &answered) || errors.Is(err, ErrUnsent) || errors.Is(err, ErrUnknown)
 }
 
 // Close closes the connection. Calls that have no reply yet fail.

@@ -25,7 +25,8 @@ func (c codec) Label() (name, description string) { return c.name, "" }
 
 var codecs = []codec{
 	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true}},
-	{"gob", newGobClient, newGobServer, Features{}},
+	{"gob", clientOf(newGobStream), serverOf(newGobStream), Features{}},
+	{"protobuf", clientOf(newProtobuf), serverOf(newProtobuf), Features{}},
 }
 
 // Features are optional parts of the protocol that not every codec supports. The
@@ -72,6 +73,12 @@ type serverCodec interface {
 
 	// write sends the request's reply, or its Err if that is not nil.
 	write(*Request) error
+
+	// empty reports whether no byte of another request is buffered. rest then gives the
+	// buffers back, and wake takes others before any other use.
+	empty() bool
+	rest()
+	wake()
 
 	Close() error
 }

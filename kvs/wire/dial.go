@@ -71,7 +71,7 @@ type clientConn interface {
 
 // layers wraps a client's connection as the options require. It is closed when ctx ends.
 func (o Options) layers(ctx context.Context, conn net.Conn) clientConn {
-	top := newClosableConn(ctx, conn)
+	top := newContextConn(ctx, conn)
 	if o.Shared {
 		return newGroupWriter(top)
 	}

@@ -1,5 +1,5 @@
 // Package wire carries batches and replies over a connection: the handshake that
-// opens it, and a codec, binary (the default) or gob (what the labs measured).
+// opens it, and a codec, binary (the default), gob or protobuf (what the labs measured).
 //
 //	Dial    a client's connection: Send and Wait, over net/rpc
 //	Accept  a server's connection: Next and Reply

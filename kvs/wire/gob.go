@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
-	"net"
-	"net/rpc"
 
 	"kvlab/kvs"
 )
 
 // The gob messages of the labs: a request is a slice of structs with a key, a value
 // and a kind, a reply a slice of structs with a value. Keys and values are strings,
-// as in the labs' maps. A message is the body of a frame, which bounds its length.
+// as in the labs' maps.
 type gobOp struct {
 	Key   string
 	Value string
@@ -64,128 +62,58 @@ func (s *gobStream) decode(body []byte, message any) error {
 	return nil
 }
 
-// gobClient is the client's end.
-type gobClient struct {
-	binaryClient
-	*gobStream
-}
-
-func newGobClient(conn net.Conn, _ Features) rpc.ClientCodec {
-	return &gobClient{binaryClient{newBinaryConn(conn, false)}, newGobStream()}
-}
-
-func (c *gobClient) WriteRequest(r *rpc.Request, body any) error {
-	batch := body.(*kvs.Batch)
+func (s *gobStream) encodeBatch(batch *kvs.Batch) ([]byte, error) {
 	out := gobBatch{Ops: make([]gobOp, 0, batch.Len())}
-	var ops [256]kvs.Op
-	for cursor := batch.Ops(); ; {
-		n, err := cursor.Next(ops[:])
-		if err != nil {
+	if err := eachOp(batch, func(op kvs.Op) {
+		out.Ops = append(out.Ops, gobOp{Key: string(op.Key), Value: string(op.Value), Kind: uint8(op.Kind)})
+	}); err != nil {
+		return nil, err
+	}
+	return s.frame(out)
+}
+
+func (s *gobStream) decodeBatch(message []byte, batch *kvs.Batch) error {
+	var in gobBatch
+	if err := s.decode(message, &in); err != nil {
+		return err
+	}
+	if err := checkAnnounced("batch", "operations", len(in.Ops), batch.Len()); err != nil {
+		return err
+	}
+	batch.Reset() // gob has copied the operations
+	for i, op := range in.Ops {
+		if err := appendOp(batch, i, uint32(op.Kind), []byte(op.Key), []byte(op.Value)); err != nil {
 			return err
 		}
-		for _, op := range ops[:n] {
-			out.Ops = append(out.Ops, gobOp{Key: string(op.Key), Value: string(op.Value), Kind: uint8(op.Kind)})
-		}
-		if n < len(ops) {
-			break
-		}
 	}
-	frame, err := c.frame(out)
-	if err != nil {
-		return err
-	}
-	return c.write(header{kind: requestFrame, seq: r.Seq, count: uint32(batch.Len())}, frame)
+	return nil
 }
 
-// ReadResponseBody reads the message into the reply's memory, which the results then
-// replace: gob copies them.
-func (c *gobClient) ReadResponseBody(body any) error {
-	if err := c.binaryClient.ReadResponseBody(body); err != nil || body == nil {
-		return err
+func (s *gobStream) encodeReply(reply *kvs.Reply) ([]byte, error) {
+	out := gobReply{Results: make([]gobResult, reply.Len())}
+	results := reply.Results()
+	for i := range out.Results {
+		result, err := results.Next()
+		if err != nil {
+			return nil, err
+		}
+		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
 	}
-	reply := body.(*kvs.Reply)
+	return s.frame(out)
+}
+
+func (s *gobStream) decodeReply(message []byte, reply *kvs.Reply) error {
 	var in gobReply
-	if err := c.decode(reply.Frame()[headerLen:], &in); err != nil {
+	if err := s.decode(message, &in); err != nil {
 		return err
 	}
 	reply.Reset()
 	for i := range in.Results {
-		switch result := &in.Results[i]; {
-		case result.Found:
-			reply.Found([]byte(result.Value))
-		case result.Read:
-			reply.Missing()
-		default:
-			reply.Stored()
-		}
+		result := &in.Results[i]
+		appendResult(reply, []byte(result.Value), result.Found, result.Read)
 	}
 	return nil
 }
 
-// gobServer is the server's end.
-type gobServer struct {
-	*binaryServer
-	*gobStream
-}
-
-func newGobServer(conn net.Conn, features Features, limits Limits) serverCodec {
-	return gobServer{newBinaryServer(conn, features, limits).(*binaryServer), newGobStream()}
-}
-
-// read reads the message into the batch's memory, which the operations then replace: gob
-// copies them.
-func (s gobServer) read(r *Request) error {
-	if err := s.binaryServer.read(r); err != nil {
-		return err
-	}
-	r.Err = s.translate(&r.Batch)
-	return r.Err
-}
-
-func (s gobServer) translate(batch *kvs.Batch) error {
-	var in gobBatch
-	announced := batch.Len()
-	if err := s.decode(batch.Frame()[headerLen:], &in); err != nil {
-		return err
-	}
-	if len(in.Ops) != announced {
-		return fmt.Errorf("%w batch: %d operations in a frame of %d", kvs.ErrMalformed, len(in.Ops), announced)
-	}
-	batch.Reset()
-	for i, op := range in.Ops {
-		if len(op.Key) > kvs.MaxKeyLen || len(op.Value) > kvs.MaxValueLen {
-			return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(op.Key), len(op.Value))
-		}
-		switch kind := kvs.Kind(op.Kind); {
-		case kind.Carries():
-			batch.Append(kind, []byte(op.Key), []byte(op.Value))
-		case kind == kvs.Get:
-			batch.Get([]byte(op.Key))
-		case kind == kvs.Delete:
-			batch.Delete([]byte(op.Key))
-		default:
-			return fmt.Errorf("%w batch: operation %d is of kind %d", kvs.ErrMalformed, i, op.Kind)
-		}
-	}
-	return nil
-}
-
-func (s gobServer) write(r *Request) error {
-	if r.Err != nil {
-		return s.binaryServer.write(r)
-	}
-	out := gobReply{Results: make([]gobResult, r.Reply.Len())}
-	results := r.Reply.Results()
-	for i := range out.Results {
-		result, err := results.Next()
-		if err != nil {
-			return err
-		}
-		out.Results[i] = gobResult{Value: string(result.Value), Found: result.Found, Read: result.Read}
-	}
-	frame, err := s.frame(out)
-	if err != nil {
-		return err
-	}
-	return s.send(header{kind: replyFrame, seq: r.Seq, count: uint32(r.Reply.Len())}, frame)
-}
+// rest keeps what gob knows of the connection's types.
+func (s *gobStream) rest() { s.in, s.out = bytes.Reader{}, bytes.Buffer{} }

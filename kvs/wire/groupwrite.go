@@ -18,7 +18,7 @@ const MaxGroup = 16 << 10
 // Write, Read and Close may be called concurrently. A Write that returns before
 // another begins is sent before it. Close loses the waiting bytes.
 type groupWriter struct {
-	*closableConn
+	*contextConn
 	due chan struct{} // holds one when bytes wait
 
 	sending sync.Mutex // held while writing to Conn, and taken before mu
@@ -29,8 +29,8 @@ type groupWriter struct {
 }
 
 // newGroupWriter starts a goroutine that ends with Close.
-func newGroupWriter(conn *closableConn) *groupWriter {
-	c := &groupWriter{closableConn: conn, due: make(chan struct{}, 1)}
+func newGroupWriter(conn *contextConn) *groupWriter {
+	c := &groupWriter{contextConn: conn, due: make(chan struct{}, 1)}
 	go c.run()
 	return c
 }
@@ -88,7 +88,7 @@ func (c *groupWriter) flush(p []byte) error {
 		if len(part) == 0 {
 			continue
 		}
-		if _, err := c.closableConn.Write(part); err != nil {
+		if _, err := c.contextConn.Write(part); err != nil {
 			c.closeFor(err)
 			return err
 		}

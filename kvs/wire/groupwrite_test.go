@@ -25,7 +25,7 @@ type gated struct {
 func newGated(t *testing.T) (*gated, *groupWriter) {
 	near, far := net.Pipe()
 	g := &gated{Conn: near, begun: make(chan []byte), end: make(chan error)}
-	c := newGroupWriter(newClosableConn(context.Background(), g))
+	c := newGroupWriter(newContextConn(context.Background(), g))
 	t.Cleanup(func() {
 		c.Close()
 		far.Close()

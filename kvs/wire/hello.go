@@ -36,7 +36,9 @@ import (
 // it sends the welcome, the server ends the earlier connection and executes no more
 // of its calls. The frames' seq numbers requests without gaps over all connections.
 // The server answers an already executed request with its first reply. An instance
-// names a store: if it changes, the client's records are lost.
+// names a store: if it changes, the client's records are lost. A process serves a store: if
+// it changes, the store was opened again, and the replies to the client's pending calls are
+// lost. Their outcome is unknown, and the server expects the calls after them.
 const (
 	protocol         = 6
 	handshakeTimeout = 5 * time.Second

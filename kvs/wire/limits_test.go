@@ -209,15 +209,15 @@ func TestRequestTimer(t *testing.T) {
 			g := WatchRequests(conn, Limits{Request: time.Hour, Idle: 3 * time.Hour})
 			defer g.Stop()
 			for i, turns := range test.turns {
-				if err := g.Conn.ctx.Err(); err != nil {
-					t.Fatalf("check %d: %v", i, err)
+				if err := g.Conn.reason.Load(); err != nil {
+					t.Fatalf("check %d: %v", i, *err)
 				}
 				for range turns {
 					g.Turn()
 				}
 				g.check()
 			}
-			if err := g.Conn.cause(net.ErrClosed); (err != net.ErrClosed) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
+			if err := g.Conn.Cause(net.ErrClosed); (err != net.ErrClosed) != (test.want != "") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("expired: %v, want %q", err, test.want)
 			}
 		})

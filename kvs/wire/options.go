@@ -20,12 +20,13 @@ type Hello struct {
 
 	// Of a client.
 	Features
-	Session   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next and Unanswered
+	Session   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next, Unanswered and Process
 	Placement service.Placement `json:"shards,omitzero"` // how it spreads the keys
 	Kinds     []kvs.Kind        `json:"kinds,omitempty"` // of its operations
 
 	// Of a server.
 	Instance string `json:"instance,omitempty"` // its store's random name; Accept sets it
+	Process  string `json:"process,omitempty"`  // the random name of the process that serves the store; Accept sets it
 	Null     bool   `json:"null,omitempty"`     // it has no store, and returns one value for every key
 }
 
@@ -56,7 +57,14 @@ type Options struct {
 	// a reply, in order; the server executes each once. A call still ends after the
 	// CallTimeout, counted from its first send. Each reconnect calls Retried with the
 	// number of resent calls and the reason of the break. Dial sets Retry accordingly.
+	//
+	// If another process has taken the server's place with its store, the calls without a
+	// reply end with ErrUnknown instead, and later calls go to that process.
 	Retried func(calls int, cause error)
+
+	// Replaced, unless nil, is called with Retried at the first reply of a process that has
+	// taken another one's place.
+	Replaced func()
 
 	// KnownInstance is the Instance of the client's earlier connection. Any other
 	// instance causes a RestartedError; "" accepts any.
@@ -81,7 +89,10 @@ func CheckSocketBuffer(bytes int) error {
 // SetBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
 // and wmem_max (socket(7)).
 func (o Options) SetBuffers(conn net.Conn) error {
-	tcp, ok := conn.(*net.TCPConn)
+	tcp, ok := conn.(interface {
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
+	})
 	if !ok || o.SocketBuffer == 0 {
 		return nil
 	}

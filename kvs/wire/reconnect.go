@@ -27,6 +27,8 @@ type session struct {
 	pending pendingCalls
 	reply   kvs.Reply // read by ReadResponseHeader for ReadResponseBody
 
+	replaced bool // another process has taken the server's place, and not answered yet; only the reader uses it
+
 	sending sync.Mutex   // held while requests are sent or the connection is replaced
 	conn    *sessionConn // written by the reader with sending held
 }
@@ -44,7 +46,7 @@ func newSession(ctx context.Context, addr string, o Options) (*session, Hello, e
 	if err != nil {
 		return nil, Hello{}, err
 	}
-	s.conn, s.options.KnownInstance = conn, server.Instance
+	s.conn, s.options.KnownInstance, s.options.Session.Process = conn, server.Instance, server.Process
 	if o.CallTimeout > 0 {
 		go Watch(&s.pending.sent, &s.pending.answered, o.CallTimeout, s.ctx.Done(), s.cancel)
 	}
@@ -74,9 +76,16 @@ func (s *session) WriteRequest(r *rpc.Request, body any) error {
 // often as necessary.
 func (s *session) ReadResponseHeader(r *rpc.Response) error {
 	for {
+		if s.pending.hasLost() {
+			*r = rpc.Response{Seq: s.pending.drop(), Error: ErrUnknown.Error()}
+			return nil
+		}
 		err := s.receive(r)
 		if err == nil {
 			r.Seq = s.pending.drop()
+			if s.replaced {
+				s.answered()
+			}
 			return nil
 		}
 		if err := s.reconnect(err); err != nil {
@@ -94,10 +103,21 @@ func (s *session) receive(r *rpc.Response) error {
 	if due, calls := s.pending.unanswered(); calls == 0 || r.Seq != due {
 		return fmt.Errorf("%w: a reply to call %d, where one to call %d is due", errFrame, r.Seq, due)
 	}
-	if r.Error != "" {
-		return nil
+	switch r.Error {
+	case "":
+		return s.conn.ReadResponseBody(&s.reply)
+	case ErrUnknown.Error(): // which no server says
+		return fmt.Errorf("%w: a reply that says %q", errFrame, r.Error)
 	}
-	return s.conn.ReadResponseBody(&s.reply)
+	return nil
+}
+
+// answered says that a process that has taken the server's place has answered.
+func (s *session) answered() {
+	s.replaced = false
+	if s.options.Replaced != nil {
+		s.options.Replaced()
+	}
 }
 
 // ReadResponseBody returns the reply that ReadResponseHeader has read.
@@ -168,8 +188,9 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: %w; the one before: %w", context.Cause(ctx), last, cause)
 		}
-		conn, _, err := s.connect(ctx)
+		conn, server, err := s.connect(ctx)
 		if err == nil {
+			s.meet(server.Process)
 			return conn, nil
 		}
 		var restarted *RestartedError
@@ -179,6 +200,15 @@ func (s *session) redial(cause error) (*sessionConn, error) {
 		if ctx.Err() == nil {
 			last = err
 		}
+	}
+}
+
+// meet compares the process that answers a reconnect with the one before. Another one does
+// not know the pending calls, which are lost.
+func (s *session) meet(process string) {
+	if process != s.options.Session.Process {
+		s.options.Session.Process, s.replaced = process, true
+		s.pending.lost = s.pending.sent.Load()
 	}
 }
 
@@ -209,6 +239,7 @@ func (s *session) connect(ctx context.Context) (*sessionConn, Hello, error) {
 type pendingCalls struct {
 	calls          []pendingCall // by number
 	sent, answered atomic.Uint64 // calls
+	lost           uint64        // calls before this one get no reply any more; only the reader uses it
 }
 
 // pendingCall is one call. Its batch belongs to the waiting caller.
@@ -239,10 +270,13 @@ func (p *pendingCalls) drop() (seq uint64) {
 	return call.seq
 }
 
+// hasLost reports whether the oldest call is lost.
+func (p *pendingCalls) hasLost() bool { return p.answered.Load() < p.lost }
+
 // unanswered returns the number of the oldest call, whose reply is next, and the number
-// of calls, which add may increase meanwhile.
+// of calls, which add may increase meanwhile, both without lost ones.
 func (p *pendingCalls) unanswered() (first uint64, calls int) {
-	first = p.answered.Load()
+	first = max(p.answered.Load(), p.lost)
 	return first, int(p.sent.Load() - first)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -55,79 +56,138 @@ func Watch(sent, answered *atomic.Uint64, timeout time.Duration, closed <-chan s
 // Read and Write then returns the reason.
 type closableConn struct {
 	net.Conn
-	ctx context.Context // ends when the connection is closed; its cause is the reason
-	end context.CancelCauseFunc
-}
-
-// newClosableConn returns a connection that is also closed when ctx ends.
-func newClosableConn(ctx context.Context, conn net.Conn) *closableConn {
-	c := &closableConn{Conn: conn}
-	c.ctx, c.end = context.WithCancelCause(ctx)
-	context.AfterFunc(c.ctx, func() { conn.Close() })
-	return c
+	reason atomic.Pointer[error] // the first; nil until the connection is closed
 }
 
 // closeFor closes the connection. The first reason is kept.
 func (c *closableConn) closeFor(reason error) {
-	c.end(reason)
+	c.reason.CompareAndSwap(nil, &reason)
 	_ = c.Conn.Close() // the reason says more
 }
 
 func (c *closableConn) Close() error {
-	err := c.Conn.Close()
+	c.reason.CompareAndSwap(nil, &net.ErrClosed)
+	return c.Conn.Close()
+}
+
+func (c *closableConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, c.Cause(err)
+}
+
+func (c *closableConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, c.Cause(err)
+}
+
+// Cause returns the reason in place of an error.
+func (c *closableConn) Cause(err error) error {
+	if err != nil {
+		if reason := c.reason.Load(); reason != nil {
+			return *reason
+		}
+	}
+	return err
+}
+
+// contextConn is a closableConn whose end a context tells.
+type contextConn struct {
+	closableConn
+	ctx context.Context // ends when the connection is closed; its cause is the reason
+	end context.CancelCauseFunc
+}
+
+// newContextConn returns a connection that is also closed when ctx ends.
+func newContextConn(ctx context.Context, conn net.Conn) *contextConn {
+	c := &contextConn{closableConn: closableConn{Conn: conn}}
+	c.ctx, c.end = context.WithCancelCause(ctx)
+	context.AfterFunc(c.ctx, func() { c.closableConn.closeFor(context.Cause(c.ctx)) })
+	return c
+}
+
+func (c *contextConn) closeFor(reason error) {
+	c.end(reason)
+	c.closableConn.closeFor(context.Cause(c.ctx))
+}
+
+func (c *contextConn) Close() error {
+	err := c.closableConn.Close()
 	c.end(net.ErrClosed)
 	return err
 }
 
 // closed returns a channel that is closed with the connection.
-func (c *closableConn) closed() <-chan struct{} { return c.ctx.Done() }
-
-func (c *closableConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	return n, c.cause(err)
-}
-
-func (c *closableConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	return n, c.cause(err)
-}
-
-// cause returns the reason in place of an error.
-func (c *closableConn) cause(err error) error {
-	if err != nil && c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	return err
-}
+func (c *contextConn) closed() <-chan struct{} { return c.ctx.Done() }
 
 // RequestTimer closes a connection whose client is too slow. It checks once a period,
 // so that a request costs two additions and no clock read.
 type RequestTimer struct {
-	Conn   *closableConn // the connection; its errors say why it was closed
-	limits Limits
-	period time.Duration
-	turns  atomic.Uint64 // odd from a request's first byte to its reply's last
+	Conn closableConn // its errors say why it was closed
 
-	timer *time.Timer
-	seen  uint64        // turns at the last check; only check uses seen and idle
-	idle  time.Duration // since the last request
+	request, pause time.Duration // Limits.Request and Idle
+	turns          atomic.Uint64 // odd from a request's first byte to its reply's last
+
+	seen uint64        // turns at the last check; only check uses seen and idle
+	idle time.Duration // since the last request
 }
+
+// rounds check the RequestTimers of one period together. A time.Timer for each would take
+// more memory than the RequestTimer.
+var rounds = struct {
+	mu sync.Mutex
+	of map[time.Duration]round // guarded by mu
+}{of: map[time.Duration]round{}}
+
+// round holds the RequestTimers of a period: true after their first tick. It is guarded
+// by rounds.mu.
+type round map[*RequestTimer]bool
 
 // WatchRequests starts to watch a connection; Stop ends it.
 func WatchRequests(conn net.Conn, limits Limits) *RequestTimer {
-	t := &RequestTimer{Conn: newClosableConn(context.Background(), conn), limits: limits, period: cmp.Or(limits.Request, limits.Idle)}
-	if t.period > 0 {
-		t.timer = time.AfterFunc(1<<62, t.check)
-		t.timer.Reset(t.period) // not before t.timer is set: check resets it
+	t := &RequestTimer{Conn: closableConn{Conn: conn}, request: limits.Request, pause: limits.Idle}
+	if period := t.period(); period > 0 {
+		rounds.mu.Lock()
+		defer rounds.mu.Unlock()
+		if rounds.of[period] == nil {
+			rounds.of[period] = round{}
+			time.AfterFunc(period, func() { tick(period) })
+		}
+		rounds.of[period][t] = false
 	}
 	return t
 }
 
+func (t *RequestTimer) period() time.Duration { return cmp.Or(t.request, t.pause) }
+
+// tick checks the RequestTimers that are at least a period old. It repeats itself while
+// there are any.
+func tick(period time.Duration) {
+	rounds.mu.Lock()
+	if len(rounds.of[period]) == 0 {
+		delete(rounds.of, period)
+		rounds.mu.Unlock()
+		return
+	}
+	var due []*RequestTimer
+	for t, old := range rounds.of[period] {
+		if old {
+			due = append(due, t)
+		} else {
+			t.seen, rounds.of[period][t] = t.turns.Load(), true
+		}
+	}
+	rounds.mu.Unlock()
+	for _, t := range due {
+		t.check()
+	}
+	time.AfterFunc(period, func() { tick(period) })
+}
+
 // Stop ends the watch. The connection stays open.
 func (t *RequestTimer) Stop() {
-	if t.timer != nil {
-		t.timer.Stop()
-	}
+	rounds.mu.Lock()
+	defer rounds.mu.Unlock()
+	delete(rounds.of[t.period()], t)
 }
 
 // Turn records that a request begins or is answered.
@@ -139,14 +199,19 @@ func (t *RequestTimer) check() {
 	switch inRequest := turns%2 == 1; {
 	case turns != t.seen:
 		t.seen, t.idle = turns, 0
-	case inRequest && t.limits.Request > 0:
-		t.Conn.closeFor(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", errLimit, t.limits.Request))
-		return
+	case inRequest && t.request > 0:
+		t.expire(fmt.Errorf("%w: a request and its reply take longer than %v (-request-timeout)", errLimit, t.request))
 	default:
-		if t.idle += t.period; !inRequest && t.limits.Idle > 0 && t.idle >= t.limits.Idle {
-			t.Conn.closeFor(fmt.Errorf("%w: no request for %v (-idle-timeout)", errLimit, t.limits.Idle))
-			return
+		if t.idle += t.period(); !inRequest && t.pause > 0 && t.idle >= t.pause {
+			t.expire(fmt.Errorf("%w: no request for %v (-idle-timeout)", errLimit, t.pause))
 		}
 	}
-	t.timer.Reset(t.period)
+}
+
+// expire closes the connection. Close can wait for a call of the connection, and the
+// connections that are checked next do not.
+func (t *RequestTimer) expire(reason error) {
+	if t.Conn.reason.CompareAndSwap(nil, &reason) {
+		go t.Conn.Conn.Close()
+	}
 }

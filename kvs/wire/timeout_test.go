@@ -66,7 +66,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 // A call of which half a reply has come is late like any other, which who called
 // can tell.
 func TestHalfAReplyTimesOut(t *testing.T) {
-	for _, codec := range []string{"binary", "gob"} {
+	for _, codec := range Codecs {
 		options := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
 		s := startServer(t, options, engine.NewMutex())
 		// Replies are of 4 KiB each: this is in the middle of one.

@@ -42,7 +42,7 @@ func ordered(t *testing.T) kvs.Engine {
 	return e
 }
 
-// Over either codec a store gives the results that it gives without a network,
+// Over each codec a store gives the results that it gives without a network,
 // for the same batches: of no operation, of one, and of many; with long values.
 func TestCallsAgreeWithoutNetwork(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {

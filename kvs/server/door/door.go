@@ -73,6 +73,7 @@ type conn struct {
 	name     string // as CLIENT SETNAME has it
 	service  *service.Conn
 	timer    *wire.RequestTimer
+	in       *inbox
 	commands resp.Commands
 	out      *outbox
 	version  resp.Version
@@ -119,7 +120,7 @@ const (
 func (d *Door) Serve(socket net.Conn) error {
 	c := &conn{door: d, id: d.accepted.Add(1), version: resp.RESP2, trusted: d.options.Password == "", ops: make([]kvs.Op, 0, most), hash: hash{index: map[string]int{}}}
 	c.timer = wire.WatchRequests(socket, d.options.Limits)
-	c.out = newOutbox(socket, d.options.Limits.Request)
+	c.in, c.out = newInbox(socket), newOutbox(socket, d.options.Limits.Request)
 	c.trust(c.trusted)
 	if d.options.Strangers {
 		c.service = d.service.OpenStranger()
@@ -161,10 +162,8 @@ func (c *conn) close() {
 // serve executes commands until the client leaves.
 func (c *conn) serve() error {
 	request := false // a part of one has arrived
-	for !c.quit {
-		if err := c.commands.Read(c.timer.Conn); err == io.EOF && !c.commands.Partial() {
-			return nil
-		} else if err != nil {
+	err := c.in.each(func() error {
+		if err := c.commands.Read(c.in); err != nil {
 			return err
 		}
 		if !request {
@@ -184,9 +183,19 @@ func (c *conn) serve() error {
 		if request && some {
 			c.timer.Turn()
 		}
+		if c.quit {
+			return errQuit
+		}
+		return nil
+	})
+	if err == errQuit || err == io.EOF && !c.commands.Partial() {
+		return nil
 	}
-	return nil
+	return c.timer.Conn.Cause(err)
 }
+
+// errQuit ends the connection after the replies.
+var errQuit = errors.New("the client has quit")
 
 // execute executes the commands that have arrived, and reports whether there were some.
 func (c *conn) execute() (some bool) {

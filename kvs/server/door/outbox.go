@@ -100,11 +100,17 @@ func (o *outbox) queue() {
 	}
 }
 
-// send writes what is waiting until nothing is, or an error.
+// send writes what is waiting until nothing is, or an error, which closes the connection.
 func (o *outbox) send() {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	defer o.changed.Broadcast()
+	defer func() {
+		failed := o.failed
+		o.mu.Unlock()
+		o.changed.Broadcast()
+		if failed != nil {
+			o.conn.Close() // wakes the reader, and waits for it
+		}
+	}()
 	for len(o.waiting) > 0 && o.failed == nil {
 		batch := o.waiting
 		o.waiting = nil
@@ -123,7 +129,7 @@ func (o *outbox) send() {
 	o.sending = false
 }
 
-// write waits for the client to read. It closes the connection of one that does not.
+// write waits for the client to read.
 func (o *outbox) write(some []byte) error {
 	if o.timeout > 0 {
 		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // Write finds the same error
@@ -131,9 +137,6 @@ func (o *outbox) write(some []byte) error {
 	_, err := o.conn.Write(some)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = fmt.Errorf("the client has not read a reply for %v (-request-timeout)", o.timeout)
-	}
-	if err != nil {
-		o.conn.Close() // wakes the reader
 	}
 	return err
 }

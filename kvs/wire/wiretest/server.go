@@ -29,6 +29,12 @@ func StartAt(t testing.TB, addr string, serve func(net.Conn)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return StartOn(t, listener, serve)
+}
+
+// StartOn is Start on a listener.
+func StartOn(t testing.TB, listener net.Listener, serve func(net.Conn)) *Server {
+	t.Helper()
 	s := &Server{Listener: listener}
 	var accepting, serving sync.WaitGroup
 	accepting.Go(func() {

@@ -1,0 +1,231 @@
+// Package tune reads the settings of a host that decide how fast it is, sets them for a run
+// to recommended values, and restores them.
+package tune
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"kvlab/metrics"
+)
+
+// Host is a machine, or the part of it that a container or a network namespace shows. Its
+// methods are safe for concurrent use, by several processes too.
+type Host struct {
+	root  string                        // the folder that has proc, sys and run
+	data  string                        // the interface of the data network
+	write func(path, text string) error // a file of a setting
+}
+
+// New returns the host whose files are below a root folder: "/" is this machine. data is
+// the name of the data network's interface, whose ring buffers are a setting; "" for none.
+func New(root, data string) Host {
+	return Host{root, data, func(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) }}
+}
+
+// row is a setting with its recommended value.
+type row struct {
+	name   string
+	path   string // of its files below the root, a pattern as in filepath.Match
+	want   string // numbers in the order of the file's, or a word
+	bound  bound
+	setter metrics.Setter
+	source string
+}
+
+// bound says which other values meet a recommendation.
+type bound int
+
+const (
+	exactly bound = iota
+	atLeast       // each number
+	atMost
+)
+
+// The sources of the recommendations.
+const (
+	antCache    = "Ant-Cache, docs/PERFORMANCE.md"
+	embarcadero = "Embarcadero, scripts/tune_kernel_buffers.sh"
+	network     = "tuned, network-throughput"
+	throughput  = "tuned, throughput-performance"
+	redHat      = "Red Hat, Network Performance Tuning Guide"
+)
+
+const (
+	files   = "proc/sys/"
+	backlog = files + "net/core/netdev_max_backlog"
+)
+
+// rows are the settings with files. Only the host's own network namespace has those of
+// packets that a processor takes from its devices; the largest socket buffers are
+// read-only in any other.
+var rows = []row{
+	{"net.core.somaxconn", files + "net/core/somaxconn", "65535", atLeast, metrics.SetInNamespace, antCache},
+	{"net.ipv4.tcp_max_syn_backlog", files + "net/ipv4/tcp_max_syn_backlog", "65535", atLeast, metrics.SetInNamespace, antCache},
+	{"net.ipv4.tcp_rmem", files + "net/ipv4/tcp_rmem", "4096 131072 16777216", atLeast, metrics.SetInNamespace, network},
+	{"net.ipv4.tcp_wmem", files + "net/ipv4/tcp_wmem", "4096 16384 16777216", atLeast, metrics.SetInNamespace, network},
+	{"net.ipv4.tcp_slow_start_after_idle", files + "net/ipv4/tcp_slow_start_after_idle", "0", exactly, metrics.SetInNamespace, network},
+	{"net.ipv4.tcp_notsent_lowat", files + "net/ipv4/tcp_notsent_lowat", "131072", exactly, metrics.SetInNamespace, network},
+	{"net.core.rmem_max", files + "net/core/rmem_max", "134217728", atLeast, metrics.SetOnHost, embarcadero},
+	{"net.core.wmem_max", files + "net/core/wmem_max", "134217728", atLeast, metrics.SetOnHost, embarcadero},
+	{"net.core.netdev_max_backlog", backlog, "5000", atLeast, metrics.SetOnHost, antCache},
+	{"net.core.netdev_budget", files + "net/core/netdev_budget", "600", atLeast, metrics.SetOnHost, redHat},
+	{"vm.swappiness", files + "vm/swappiness", "10", atMost, metrics.SetOnHost, throughput},
+	{"vm.overcommit_memory", files + "vm/overcommit_memory", "1", exactly, metrics.SetOnHost, antCache},
+	{"thp", "sys/kernel/mm/transparent_hugepage/enabled", "always", exactly, metrics.SetOnHost, throughput},
+	{"governor", "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", "performance", exactly, metrics.SetOnHost, throughput},
+}
+
+// setting is a setting as it is, with its files, or the device that stands for them.
+type setting struct {
+	metrics.HostSetting
+	paths []string
+}
+
+// Settings returns the settings as they are.
+func (h Host) Settings() (all []metrics.HostSetting) {
+	for _, s := range h.settings() {
+		all = append(all, s.HostSetting)
+	}
+	return append(all, descriptors())
+}
+
+func (h Host) settings() (all []setting) {
+	for _, r := range rows {
+		s := setting{HostSetting: metrics.HostSetting{Name: r.name, Source: r.source, Setter: r.setter}}
+		s.paths, _ = filepath.Glob(filepath.Join(h.root, r.path)) // the pattern is right
+		s.Value = h.values(s.paths)
+		switch {
+		case s.Value == "":
+			s.Setter = metrics.SetAbsent
+		case readOnly(s.paths[0]):
+			s.Setter = metrics.SetByNobody
+		}
+		if s.Value != "" {
+			s.Want = r.bound.apply(s.Value, r.want)
+		}
+		all = append(all, s)
+	}
+	return append(all, h.rings())
+}
+
+// rings is the setting of the ring buffers of the data network's interface, of which the
+// largest are recommended.
+func (h Host) rings() setting {
+	s := setting{HostSetting: metrics.HostSetting{Name: "rings", Source: redHat, Setter: metrics.SetAbsent}}
+	if now, most, err := rings(h.data); err == nil {
+		s.Name += " " + h.data
+		s.Value, s.Want, s.Setter, s.paths = now.String(), most.String(), metrics.SetInNamespace, []string{device + h.data}
+	}
+	return s
+}
+
+// values returns the different values of files, sorted and separated by commas; "" if
+// there are none.
+func (h Host) values(paths []string) string {
+	var all []string
+	for _, path := range paths {
+		if value, err := get(path); err == nil {
+			all = append(all, value)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ",")
+}
+
+// apply returns the value that meets a recommendation and is nearest to the present one.
+func (b bound) apply(now, want string) string {
+	have, least := strings.Fields(now), strings.Fields(want)
+	if b == exactly || len(have) != len(least) {
+		return want
+	}
+	for i, word := range have {
+		n, err := strconv.ParseUint(word, 10, 64)
+		m, _ := strconv.ParseUint(least[i], 10, 64)
+		if err == nil && (b == atLeast && n > m || b == atMost && n < m) {
+			least[i] = word
+		}
+	}
+	return strings.Join(least, " ")
+}
+
+// readOnly reports whether even root cannot write a file.
+func readOnly(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().Perm()&0o200 == 0 || errors.Is(unix.Access(path, unix.W_OK), unix.EROFS)
+}
+
+// device precedes an interface's name in the path of its ring buffers.
+const device = "device:"
+
+// get returns the value of a path: words separated by single spaces, or the word in
+// brackets, if there is one.
+func get(path string) (string, error) {
+	if name, ok := strings.CutPrefix(path, device); ok {
+		now, _, err := rings(name)
+		return now.String(), err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(string(text))
+	for _, word := range words {
+		if strings.HasPrefix(word, "[") {
+			return strings.Trim(word, "[]"), nil
+		}
+	}
+	return strings.Join(words, " "), nil
+}
+
+// set sets the value of a path, and reads it back.
+func (h Host) set(path, value string) (now string, err error) {
+	if name, ok := strings.CutPrefix(path, device); ok {
+		err = setRings(name, value)
+	} else {
+		err = h.write(path, value)
+	}
+	if err != nil {
+		return "", err
+	}
+	return get(path)
+}
+
+// ownsHost reports whether the settings of the whole host are this machine's to set: it is
+// no container and no network namespace, whose end would take the journal along.
+// The first pid namespace has this number (PID_NS_INIT_INO in the kernel's
+// include/uapi/linux/nsfs.h).
+func (h Host) ownsHost() bool {
+	pids, _ := os.Readlink(filepath.Join(h.root, "proc/self/ns/pid"))
+	_, err := os.Stat(filepath.Join(h.root, backlog))
+	return pids == "pid:[4026531836]" && !errors.Is(err, fs.ErrNotExist)
+}
+
+// leastDescriptors is the recommended limit of a process's open files.
+const leastDescriptors = 65536
+
+// descriptors is the setting of this process's hard limit of open files.
+func descriptors() metrics.HostSetting {
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // fails for an unknown limit only
+	return metrics.HostSetting{
+		Name: "descriptors", Value: strconv.FormatUint(limit.Max, 10), Want: strconv.FormatUint(max(limit.Max, leastDescriptors), 10),
+		Source: antCache, Setter: metrics.SetByProcess,
+	}
+}
+
+// RaiseDescriptors raises this process's limit of open files to the recommended one. Where
+// the hard limit is below it, only root can.
+func RaiseDescriptors() {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Max < leastDescriptors {
+		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: leastDescriptors, Max: leastDescriptors})
+	}
+}

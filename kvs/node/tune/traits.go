@@ -1,0 +1,182 @@
+package tune
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kvlab/metrics"
+)
+
+// trait is a property of a machine on which its speed depends and that no run sets.
+type trait struct {
+	name string
+	path string                              // of its files below the root, a pattern as in filepath.Match
+	read func(h Host, paths []string) string // nil: their different values
+}
+
+const (
+	processors = "sys/devices/system/cpu/"
+	nic        = "sys/class/net/" + nicName
+	nicName    = "NIC" // stands for the interface of the data network
+)
+
+var traits = []trait{
+	{"machine", "sys/class/dmi/id/product_name", nil},
+	{"firmware", "sys/class/dmi/id/bios_version", nil},
+	{"processors online", processors + "online", nil},
+	{"processors isolated", processors + "isolated", nil},
+	{"processor limit", "proc/self/cgroup", processorLimit},
+	{"turbo off", processors + "intel_pstate/no_turbo", nil},
+	{"boost", processors + "cpufreq/boost", nil},
+	{"scaling driver", processors + "cpu[0-9]*/cpufreq/scaling_driver", nil},
+	{"energy preference", processors + "cpu[0-9]*/cpufreq/energy_performance_preference", nil},
+	{"idle driver", processors + "cpuidle/current_driver", nil},
+	{"idle governor", processors + "cpuidle/current_governor", nil},
+	{"smt", processors + "smt/control", nil},
+	{"microcode", "proc/cpuinfo", microcode},
+	{"mitigations", processors + "vulnerabilities/*", mitigations},
+	{"numa nodes", "sys/devices/system/node/online", nil},
+	{"numa balancing", "proc/sys/kernel/numa_balancing", nil},
+	{"clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", nil},
+	{"thp defrag", "sys/kernel/mm/transparent_hugepage/defrag", nil},
+	{"ksm", "sys/kernel/mm/ksm/run", nil},
+	{"swap", "proc/swaps", swap},
+	{"kernel command line", "proc/cmdline", nil},
+	{"congestion control", "proc/sys/net/ipv4/tcp_congestion_control", nil},
+	{"nic driver", nic + "/device/driver", target},
+	{"nic numa node", nic + "/device/numa_node", nil},
+	{"nic rx queues", nic + "/queues/rx-*", count},
+	{"nic tx queues", nic + "/queues/tx-*", count},
+	{"nic rps", nic + "/queues/rx-*/rps_cpus", nil},
+	{"nic xps", nic + "/queues/tx-*/xps_cpus", nil},
+	{"nic gro flush timeout", nic + "/gro_flush_timeout", nil},
+}
+
+// Traits returns properties of the machine on which its speed depends and that no run sets,
+// by name; Settings has those that a run can set. What the machine does not show is
+// metrics.Absent, which does not mean that it is off. If processors or queues differ, their
+// different values are sorted, with commas between them.
+func (h Host) Traits() map[string]string {
+	all := make(map[string]string, len(traits))
+	for _, t := range traits {
+		paths, _ := filepath.Glob(filepath.Join(h.root, strings.Replace(t.path, nicName, cmp.Or(h.data, "-"), 1))) // the pattern is right
+		read := t.read
+		if read == nil {
+			read = Host.values
+		}
+		if all[t.name] = read(h, paths); all[t.name] == "" {
+			all[t.name] = none(paths)
+		}
+	}
+	return all
+}
+
+// none is the value of files without one: "none" if they can be read.
+func none(paths []string) string {
+	for _, path := range paths {
+		if _, err := os.ReadFile(path); err == nil {
+			return "none"
+		}
+	}
+	return metrics.Absent
+}
+
+// count is the number of files.
+func count(_ Host, paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return strconv.Itoa(len(paths))
+}
+
+// target is the name of what a symbolic link leads to.
+func target(_ Host, paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	name, err := os.Readlink(paths[0])
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(name)
+}
+
+// microcode is the version in cpuinfo, which x86 processors have.
+func microcode(_ Host, paths []string) string {
+	for _, line := range lines(paths) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "microcode" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return metrics.Absent
+}
+
+// mitigations are the weaknesses of the processors that the kernel knows, with what it does
+// about each, without those that the processors do not have.
+func mitigations(_ Host, paths []string) string {
+	var all []string
+	for _, path := range paths {
+		if value, err := get(path); err == nil && value != "Not affected" {
+			all = append(all, filepath.Base(path)+": "+value)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// swap is the kind and the size in KiB of each swap area, as in "partition 8388604".
+func swap(_ Host, paths []string) string {
+	var all []string
+	for _, line := range lines(paths) {
+		if words := strings.Fields(line); len(words) >= 3 && strings.HasPrefix(line, "/") {
+			all = append(all, words[1]+" "+words[2])
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// processorLimit is the limit of processor time of this process's cgroup, or of the nearest
+// one around it that has one: quota and period in us, as in cpu.max of
+// https://docs.kernel.org/admin-guide/cgroup-v2.html; "" for none.
+func processorLimit(h Host, paths []string) string {
+	for _, line := range lines(paths) {
+		parts := strings.SplitN(line, ":", 3) // hierarchy, controllers, path: cgroups(7)
+		if len(parts) < 3 {
+			continue
+		}
+		root, files := "sys/fs/cgroup", []string{"cpu.max"}
+		if slices.Contains(strings.Split(parts[1], ","), "cpu") { // version 1
+			root, files = "sys/fs/cgroup/cpu", []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}
+		}
+		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
+			var values []string
+			for _, file := range files {
+				value, _ := get(filepath.Join(h.root, root, group, file)) // "" without the file
+				values = append(values, value)
+			}
+			if limit := strings.TrimSpace(strings.Join(values, " ")); limit != "" && limit[0] != '-' && limit[0] != 'm' { // -1 and max: none
+				return limit
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return ""
+}
+
+// lines are the lines of the first file, without white space around them.
+func lines(paths []string) (all []string) {
+	if len(paths) == 0 {
+		return nil
+	}
+	text, _ := os.ReadFile(paths[0]) // no lines if it cannot be read
+	for line := range strings.Lines(string(text)) {
+		all = append(all, strings.TrimSpace(line))
+	}
+	return all
+}

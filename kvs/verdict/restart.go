@@ -1,0 +1,84 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// CheckRestart returns an error unless a run of these flags of the clients can be judged
+// when a server is killed in the window: an operation whose outcome is unknown must not
+// decide which keys there are.
+func CheckRestart(flags metrics.FlagValues) error {
+	config, _, _, err := workOf(flags)
+	if err != nil {
+		return err
+	}
+	plan, err := workload.New(config)
+	if err != nil {
+		return err
+	}
+	if plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
+		return fmt.Errorf("--restart-at: -workload %s inserts, deletes or scans: want only gets, puts and read-modify-writes, as YCSB-A, YCSB-B, YCSB-C and YCSB-F have", config.Workload)
+	}
+	return nil
+}
+
+// checkUnknown: the outcome of operations is unknown only because the launcher killed their
+// server, and of no more calls than were under way.
+func checkUnknown(run *judged) {
+	for _, node := range run.Clients() {
+		s := node.Summary
+		most := uint64(len(s.Workers) * max(run.Number("inflight"), 1))
+		ofWorkers, ofPeers := uint64(0), uint64(0)
+		for _, w := range s.Workers {
+			ofWorkers += w.Unknown
+		}
+		for _, peer := range s.Peers {
+			ofPeers += peer.Unknown.Ops()
+			switch unknown := peer.Unknown; {
+			case unknown == metrics.Counts{}:
+			case !run.Restart.Of(peer.Peer):
+				run.invalid(peer.Peer, "the outcome of %d operations of %s is unknown: the server's process ended, and --restart-at did not ask for it", unknown.Ops(), node.Name)
+			case unknown.Calls > most:
+				run.invalid(node.Name, "the outcome of %d calls to server %s is unknown, of %d that were under way at most", unknown.Calls, peer.Peer, most)
+			}
+		}
+		if ofWorkers != ofPeers {
+			run.invalid(node.Name, "the outcome of %d operations is unknown by its workers' accounts, and of %d by its servers'", ofWorkers, ofPeers)
+		}
+	}
+}
+
+// checkRestarted: the operations that the two processes of a killed server report lie
+// between those that the clients verified, but for the ones that the first process applied
+// after its last report, and those that the clients sent.
+func checkRestarted(run *judged) {
+	if run.Restart == nil {
+		return
+	}
+	i := slices.IndexFunc(run.Servers(), func(n metrics.RunNode) bool { return n.Name == run.Restart.Server })
+	if i < 0 {
+		run.invalid("", "the server %s that was killed is none of the run's", run.Restart.Server)
+		return
+	}
+	var unknown metrics.Counts
+	for _, client := range run.Summaries(metrics.Client) {
+		if i < len(client.Peers) {
+			unknown = unknown.Add(client.Peers[i].Unknown)
+		}
+	}
+	verified := verifiedBy(run.Run, i)
+	reported := run.Restart.Reported.Add(run.Servers()[i].Summary.Total)
+	sent, applied := verified.Add(unknown).ByKind(), reported.Add(run.Restart.Unreported).ByKind()
+	for k, name := range metrics.KindNames {
+		if n := reported.ByKind()[k]; n > sent[k] {
+			run.invalid(run.Restart.Server, "the server's two processes applied %d %ss, of which the clients sent %d: some were applied twice, or a stranger's", n, name, sent[k])
+		}
+		if n := verified.ByKind()[k]; n > applied[k] {
+			run.invalid(run.Restart.Server, "the clients verified %d %ss, of which the server's two processes applied at most %d: the others were answered without it", n, name, applied[k])
+		}
+	}
+}
