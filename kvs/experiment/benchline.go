@@ -44,8 +44,9 @@ func benchmarkLine(name, value string) string {
 
 // benchmarks is summary.txt of all trials: one header, and a line for each valid trial,
 // in the order of the points. The trials of a point share a name and a header, so that
-// benchstat makes one sample of them. The variants of a comparison share the name of
-// their common settings and differ in the key "side": benchstat -col side summary.txt.
+// benchstat makes one sample of them. The variants of a comparison, the points of a
+// study and the entries of a class share the name of their common settings and differ in the
+// key "side", "point" or "entry": benchstat -col side summary.txt.
 func (s Sweep) benchmarks(done []metrics.Trial) string {
 	var valid []metrics.Trial
 	for _, point := range metrics.Summarize(s.Plan, done) {
@@ -62,11 +63,11 @@ func (s Sweep) benchmarks(done []metrics.Trial) string {
 	}
 	for _, trial := range valid {
 		name := common
-		if len(s.Plan.Variants) == 0 {
+		if len(s.Plan.Variants) == 0 && s.Plan.Study == nil && s.Plan.Class == nil {
 			name = benchmarkName(trial.Run, s.Plan.Knobs)
 		} else if side != trial.Point[0] {
 			side = trial.Point[0]
-			text += benchmarkLine(metrics.VariantKnob+": ", side)
+			text += benchmarkLine(s.Plan.Knobs[0].Name+": ", side)
 		}
 		text += benchmarkResult(name, trial.Run)
 	}
@@ -99,6 +100,9 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 		add("store", run.Store.Title())
 	} else {
 		add(metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown"))
+	}
+	if model := run.Model(); model != "" && model != metrics.DefaultModel && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == "model" }) {
+		add("model", model)
 	}
 	for _, knob := range knobs {
 		value := cmp.Or(run.Setting(metrics.Client, knob.Name), run.Setting(metrics.Server, knob.Name))

@@ -109,9 +109,12 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client["value-size"], client["key-size"]) + storeOverhead),
 		Client: change{loop.Drop, own}, run: window,
 	}
+	if settings[metrics.Server]["sync"] != "" {
+		inProcess.Impossible = errors.New("-engine " + engine + " stores on the servers' disks")
+	}
 	wire := Overlay{
 		Name: "wire", Folder: "ceiling-wire", Judge: verdict.JudgeRepeat,
-		Server: change{null.Server.Drop, append(null.Server.Add[:1:1], "-repeat")},
+		Server: change{append(null.Server.Drop[:4:4], "model"), append(null.Server.Add[:1:1], "-repeat")},
 		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, run: window, Impossible: null.Impossible,
 	}
 	if client["batch"] == "auto" {

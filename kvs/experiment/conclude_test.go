@@ -27,6 +27,16 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A benchmark's name has the servers' model, unless it is the default one or a knob.
+func TestBenchmarkHasModel(t *testing.T) {
+	for model, want := range map[string]string{"": "", "conn": "", "pool:4": "/model=pool:4"} {
+		run := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Server, Config: &metrics.Config{Flags: map[string]string{"engine": "slab", "model": model}}}}}
+		if got := strings.Join(benchmarkName(&run, nil), "/"); got != "servers=1/clients=0/engine=slab"+want {
+			t.Errorf("-model %q: %s", model, got)
+		}
+	}
+}
+
 // What two variants have in common is the benchmark's name.
 func TestBenchmarksOfVariants(t *testing.T) {
 	trial := func(variant, batch string) metrics.Trial {

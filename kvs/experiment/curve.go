@@ -189,7 +189,7 @@ func (c Curve) rungs(around float64, done, rest []metrics.Trial) []metrics.Plann
 		}
 		var planned []metrics.PlannedTrial
 		for first := len(done) - len(rest) + 1; len(planned) < len(points)*max(trialsOfRungs, c.Plan.Trials); {
-			planned = append(planned, shuffle(points, c.Plan.Seed, first+len(planned), first+len(planned))...)
+			planned = append(planned, Shuffle(points, c.Plan.Seed, first+len(planned), first+len(planned))...)
 		}
 		if len(rest) < len(planned) {
 			return planned[len(rest):]

@@ -11,19 +11,33 @@ import (
 // still wide then describes the machines, and further trials would not narrow it.
 const Most = 30
 
-// Order returns the trials of a plan in the order of their execution. Each block has
-// every point once, shuffled, so that slow changes of the machines meet all points
-// alike. The order depends on the seed alone.
+// Order returns the trials of a plan in the order of their execution: Blocks with every
+// point in each.
 func Order(knobs []metrics.Knob, trials int, seed uint64) []metrics.PlannedTrial {
-	var order []metrics.PlannedTrial
-	for block := range trials {
-		order = append(order, shuffle(metrics.Points(knobs), seed, block, len(order)+1)...)
-	}
-	return order
+	points := metrics.Points(knobs)
+	return Blocks(points, slices.Repeat([]int{trials}, len(points)), seed)
 }
 
-// shuffle returns one block: the points in random order, numbered from first.
-func shuffle(points [][]string, seed uint64, block, first int) []metrics.PlannedTrial {
+// Blocks returns the trials of points in the order of their execution. The first blocks
+// have every point once, as many as it has trials, shuffled, so that slow changes of the
+// machines meet all points alike. The order depends on the seed alone.
+func Blocks(points [][]string, trials []int, seed uint64) (order []metrics.PlannedTrial) {
+	for block := 0; ; block++ {
+		var in [][]string
+		for i, point := range points {
+			if block < trials[i] {
+				in = append(in, point)
+			}
+		}
+		if len(in) == 0 {
+			return order
+		}
+		order = append(order, Shuffle(in, seed, block, len(order)+1)...)
+	}
+}
+
+// Shuffle returns one block: the points in random order, numbered from first.
+func Shuffle(points [][]string, seed uint64, block, first int) []metrics.PlannedTrial {
 	random := rand.New(rand.NewPCG(seed, uint64(block)))
 	planned := make([]metrics.PlannedTrial, len(points))
 	for i, at := range random.Perm(len(points)) {
@@ -49,7 +63,7 @@ func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial
 				wide = append(wide, point.Values)
 			}
 		}
-		if left := missing(shuffle(wide, plan.Seed, block, first), done); len(left) > 0 {
+		if left := missing(Shuffle(wide, plan.Seed, block, first), done); len(left) > 0 {
 			return left
 		}
 		first += len(wide)

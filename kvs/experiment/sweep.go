@@ -11,7 +11,8 @@ import (
 )
 
 // Sweep measures every point of a plan several times. Points are the combinations of the
-// knobs' values, or the variants of a comparison. A plan without a knob has one point.
+// knobs' values, the variants of a comparison, the points of a study, or the entries of a
+// class. A plan without a knob has one point.
 type Sweep struct{ Plan metrics.Sweep }
 
 // Next returns the trials that remain of the plan's order, then those of --until.
@@ -48,6 +49,15 @@ func (s Sweep) spec(point []string) Spec {
 		spec.Args = s.Plan.Variants[slices.Index(metrics.VariantNames, point[0])].Args
 		return spec
 	}
+	if study := s.Plan.Study; study != nil {
+		spec.Args = study.Points[slices.Index(s.Plan.Knobs[0].Values, point[0])].Args
+		return spec
+	}
+	if class := s.Plan.Class; class != nil {
+		i := slices.IndexFunc(class.Entries, func(e metrics.Entry) bool { return e.Name == point[0] })
+		spec.Args = class.Entries[i].Args
+		return spec
+	}
 	for i, knob := range s.Plan.Knobs {
 		spec.Set = append(spec.Set, Setting{knob.Name, point[i]})
 	}
@@ -61,8 +71,9 @@ func (s Sweep) Outline() string {
 	if s.Plan.Together {
 		when = ", those of a pair at the same time"
 	}
-	fmt.Fprintf(&b, "%s of each of %s, %d in all%s, ordered by --seed %d\n",
-		format.Plural(s.Plan.Trials, "trial"), format.Plural(len(metrics.Points(s.Plan.Knobs)), "point"), len(s.Plan.Order), when, s.Plan.Seed)
+	points := len(metrics.Points(s.Plan.Knobs))
+	fmt.Fprintf(&b, "%s%s of each of %s, %d in all%s, ordered by --seed %d\n",
+		map[bool]string{true: "up to "}[len(s.Plan.Order) < points*s.Plan.Trials], format.Plural(s.Plan.Trials, "trial"), format.Plural(points, "point"), len(s.Plan.Order), when, s.Plan.Seed)
 	for _, planned := range s.Plan.Order {
 		fmt.Fprintln(&b, strings.Join(format.NonEmpty(fmt.Sprintf("trial %d", planned.Number), metrics.PointName(s.Plan.Knobs, planned.Point)), "  "))
 	}

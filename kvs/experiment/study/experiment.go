@@ -1,0 +1,92 @@
+package study
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"kvlab/kvs/experiment"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Experiment is a sweep over the points of studies. Its result is the outcome of their
+// claims.
+type Experiment struct {
+	experiment.Sweep
+	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
+}
+
+// Planned completes a sweep's plan by the points of a study, with the number of trials of
+// each.
+func Planned(plan metrics.Sweep, study metrics.Study, trials []int) metrics.Sweep {
+	knob := metrics.Knob{Name: metrics.PointKnob}
+	var points [][]string
+	for i, p := range study.Points {
+		knob.Values, points = append(knob.Values, p.Name), append(points, []string{p.Name})
+		plan.Trials = max(plan.Trials, trials[i])
+	}
+	plan.Study, plan.Knobs = &study, []metrics.Knob{knob}
+	plan.Order = experiment.Blocks(points, trials, plan.Seed)
+	return plan
+}
+
+// Minutes estimates how long the trials of a study take, if length does that of one.
+func (f File) Minutes(quick bool, length func(args string) time.Duration) float64 {
+	none := func(string) string { return "" }
+	plan, trials := Plan([]File{f}, quick, 0, none, none)
+	sum := 0.0
+	for i, p := range plan.Points {
+		sum += float64(trials[i]) * length(p.Args).Minutes()
+	}
+	return sum
+}
+
+// Missing lists the claims that are not tested here, a line each.
+func (e Experiment) Missing() string {
+	var b strings.Builder
+	for _, c := range e.Plan.Study.Claims {
+		if c.Cannot != "" {
+			fmt.Fprintln(&b, format.Wrap(fmt.Sprintf("cannot test %s/%s: %s", c.Study, c.Name, c.Cannot), 0, 2))
+		}
+	}
+	return b.String()
+}
+
+// Outline returns what is tested, what is not, the time that it takes, and the order of the
+// trials, for --dry-run.
+func (e Experiment) Outline() string {
+	left, lengths := time.Duration(0), make(map[string]time.Duration)
+	for _, p := range e.Plan.Study.Points {
+		lengths[p.Name] = e.Length(p.Args)
+	}
+	for _, planned := range e.Plan.Order {
+		left += lengths[planned.Point[0]]
+	}
+	return fmt.Sprintf("%s of %s, about %.1f minutes\n", format.Plural(len(e.Plan.Study.Claims), "claim"), strings.Join(e.Plan.Study.Names, ", "), left.Minutes()) +
+		e.Missing() + e.Sweep.Outline()
+}
+
+// Files are those of a sweep, and in the end the outcomes and study.md. An interrupted
+// study has no outcome: who looks several times is wrong more often than Alpha.
+func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
+	files := e.Sweep.Files(done, ended)
+	if left, _ := e.Next(done); ended && len(left) == 0 {
+		results := Decide(e.Plan, done)
+		files[metrics.ClaimsFile], files["study.md"] = results, []byte(page(e.Plan, done, results))
+	}
+	return files
+}
+
+// Brief returns the table of claims.
+func (e Experiment) Brief(done []metrics.Trial) string { return table(Decide(e.Plan, done)) }
+
+// Conclude returns the points' results and the table of claims, and the verdict on the
+// trials, which says nothing of the claims.
+func (e Experiment) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
+	text, verdict := e.Sweep.Conclude(done, err)
+	if err == nil {
+		text += e.Brief(done)
+	}
+	return text, verdict
+}
