@@ -50,7 +50,7 @@ func TestLoadCurves(t *testing.T) {
 		}
 	}
 	page, err := Load(b)
-	if err != nil || !strings.Contains(string(page.page), "<p class=\"headline\">slo p99=20µs: kept up to 1.7") || !strings.HasSuffix(page.Summary, "\nverdict VALID (36 trials)\n") {
+	if err != nil || !strings.Contains(string(page.files[0].Text), "<p class=\"headline\">slo p99=20µs: kept up to 1.7") || !strings.HasSuffix(page.Summary, "\nverdict VALID (36 trials)\n") {
 		t.Errorf("error %v, summary:\n%s", err, page.Summary)
 	}
 }

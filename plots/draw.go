@@ -16,14 +16,15 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
+	"kvlab/plots/class"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 	"kvlab/plots/report"
 )
 
 // Draw writes the figures, as PNG, SVG and PDF, and report.html of a run's or a sweep's
-// folder into the folder itself, and returns the names of the files it wrote. A
-// sweep need not have ended.
+// folder into the folder itself, and returns the names of the files it wrote. Of a class
+// it writes the leaderboard, the grades and the entries' pages. A sweep need not have ended.
 func Draw(dir string) ([]string, error) {
 	d, err := Load(dir)
 	if err != nil {
@@ -37,7 +38,8 @@ type Drawing struct {
 	Summary string   // for a terminal, in lines
 	Notes   []string // what an aborted run did not write, and the runs that were left out
 	figures []figure.Figure
-	page    []byte // nil for none
+	files   []report.File
+	failed  error // of files that could not be made, or lack something
 }
 
 // Load reads a run's or a sweep's folder. It takes several run folders for the trials
@@ -53,8 +55,13 @@ func Load(dirs ...string) (d Drawing, err error) {
 		if err != nil {
 			return d, err
 		}
+		if s.Class != nil {
+			d.files, d.failed = class.Files(s)
+			return d, nil
+		}
 		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)
-		d.page, err = report.SweepReport(s)
+		page, err := report.SweepReport(s)
+		d.files = []report.File{{Name: "report.html", Text: page}}
 		return d, err
 	}
 	r, err := folder.Load(dir)
@@ -65,7 +72,8 @@ func Load(dirs ...string) (d Drawing, err error) {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s is incomplete: missing %s", dir, missing))
 	}
 	d.figures, d.Summary = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict)
-	d.page, err = report.Report(r)
+	page, err := report.Report(r)
+	d.files = []report.File{{Name: "report.html", Text: page}}
 	return d, err
 }
 
@@ -102,8 +110,8 @@ func loadMany(dirs []string) (d Drawing, err error) {
 // the window, the latencies, and the total. Every line ends with a line feed.
 func Summary(run metrics.Run) string { return report.RunSummary(run) }
 
-// Write writes the figures in all formats, and the page report.html unless there is
-// none, into the folder out. It returns the names of the files.
+// Write writes the figures in all formats, and the pages and tables, into the folder out.
+// It returns the names of the files.
 func (d Drawing) Write(out string) (files []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
@@ -114,7 +122,7 @@ func (d Drawing) Write(out string) (files []string, err error) {
 			return err
 		}
 		name = filepath.Join(out, name)
-		if err := os.WriteFile(name, content, 0o644); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, content, 0o644)); err != nil {
 			return fmt.Errorf("write a figure: %w", err)
 		}
 		files = append(files, name)
@@ -125,8 +133,10 @@ func (d Drawing) Write(out string) (files []string, err error) {
 			return files, err
 		}
 	}
-	if d.page == nil {
-		return files, nil
+	for _, f := range d.files {
+		if err := save(f.Name, func() ([]byte, error) { return f.Text, nil }); err != nil {
+			return files, err
+		}
 	}
-	return files, save("report.html", func() ([]byte, error) { return d.page, nil })
+	return files, d.failed
 }

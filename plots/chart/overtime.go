@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,6 +76,11 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 			{Name: fmt.Sprintf("other work, %g %% of a machine or more", verdict.MuchOther), Line: figure.Stroke(figure.Busy, 8)},
 		}})
 	}
+	if k := r.Restart; k != nil {
+		f.Legend = append(f.Legend, figure.Group{Name: "outage", Entries: []figure.Entry{
+			{Name: fmt.Sprintf("%s killed, and its first reply", format.Label(k.Server, 24)), Line: outageLine},
+		}})
+	}
 	for i, q := range panels {
 		p := timePanel(r, q)
 		if i+1 < len(panels) {
@@ -134,8 +140,16 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	if q.top == 0 {
 		p.Y.Max = figure.Top(highest(series))
 	}
+	if k := r.Restart; k != nil {
+		for _, at := range []float64{k.AtS, k.AtS + *cmp.Or(k.FirstReplyS, new(0.0))} {
+			p.Line(outageLine, plotter.XYs{{X: at, Y: 0}, {X: at, Y: p.Y.Max}})
+		}
+	}
 	return p
 }
+
+// outageLine marks the moments at which a server was killed and replied again.
+var outageLine = figure.Stroke(figure.Ink, 1.4, 2, 2)
 
 // highest is the largest value of all series.
 func highest(all []folder.Series) float64 {

@@ -2,8 +2,10 @@ package chart
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
+	"kvlab/metrics"
 	"kvlab/plots/folder/foldertest"
 )
 
@@ -22,5 +24,25 @@ func TestFiguresOfEveryShape(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Figures over time mark the kill of a server and its first reply after it.
+func TestOutageIsMarked(t *testing.T) {
+	r := loadRun(t, foldertest.MakeRun(t, foldertest.Plan{Servers: 1, Clients: 1, WindowS: 8, ClientOpsPerS: 1e6, Verdict: foldertest.Valid, Seed: 3}))
+	lines := func() int {
+		svg, err := Figures(r)[0].SVG() // throughput
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(svg), "node0 killed, and its first reply"); got != (r.Restart != nil) {
+			t.Errorf("the legend has an outage: %v", got)
+		}
+		return strings.Count(string(svg), "stroke-dasharray")
+	}
+	before := lines()
+	r.Restart = &metrics.Restart{Server: "node0", AtS: 3, FirstReplyS: new(0.5)}
+	if n := lines() - before; n != 3 {
+		t.Errorf("%d more dashed lines, want two in the panel and one in the legend", n)
 	}
 }

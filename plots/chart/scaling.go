@@ -19,8 +19,12 @@ import (
 
 // ScalingFigures are throughput against each knob that has several values, and
 // against the first one if none has; without a knob, against the trials. Trials of
-// open loops are shown as latency against throughput too.
+// open loops are shown as latency against throughput too. A study has a figure for each
+// claim instead.
 func ScalingFigures(s *folder.Sweep) []figure.Figure {
+	if s.Study != nil {
+		return claimFigures(s)
+	}
 	var figures []figure.Figure
 	for along, knob := range s.Knobs {
 		if len(knob.Values) > 1 {

@@ -163,6 +163,7 @@ type Result struct {
 	Paired     bool
 	A, B       int // values; equal numbers if they are paired
 	confidence float64
+	ratios     []float64 // of the pairs
 }
 
 // resultOf compares the values of A and B.
@@ -170,6 +171,9 @@ func resultOf(a, b []float64, paired bool, confidence float64) Result {
 	r := Result{Paired: paired, A: len(a), B: len(b), confidence: confidence}
 	if len(a) > 0 {
 		r.Ratio, r.Known = stats.RatioOf(a, b, paired, confidence)
+	}
+	for i := 0; paired && i < len(a); i++ {
+		r.ratios = append(r.ratios, b[i]/a[i])
 	}
 	return r
 }

@@ -10,6 +10,12 @@ import (
 	"kvlab/plots/folder"
 )
 
+// The settings in which a result may differ from its baseline.
+const (
+	commitSetting   = "git commit" // of folder.Run.Configuration
+	machinesSetting = "machines"
+)
+
 // identity is a run's configuration with every flag of its programs, their cores,
 // and the machines.
 func identity(r *folder.Run) map[string]string {
@@ -37,7 +43,7 @@ func identity(r *folder.Run) map[string]string {
 		machines = append(machines, fmt.Sprintf("%s, %d cores, %s, Linux %s, %s", row.CPUModel, row.Cores, row.Memory(), row.Kernel, row.GoVersion))
 	}
 	if len(machines) > 0 {
-		all["machines"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")
+		all[machinesSetting] = strings.Join(slices.Compact(slices.Sorted(slices.Values(machines))), "; ")
 	}
 	return all
 }

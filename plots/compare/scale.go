@@ -2,14 +2,11 @@ package compare
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -131,9 +128,8 @@ func (s *Scale) parseTOML(text []byte) error {
 		Allow []string   `toml:"allow"`
 		Scale []tomlStep `toml:"scale"`
 	}
-	decoder := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := decoder.Decode(&file); err != nil {
-		return s.located(err)
+	if err := format.DecodeTOML(s.File, text, &file); err != nil {
+		return err
 	}
 	offset := bytes.Index(text, []byte("scale"))
 	for _, step := range file.Scale {
@@ -147,22 +143,6 @@ func (s *Scale) parseTOML(text []byte) error {
 		return fmt.Errorf("%s: the table work needs workload, records, value_size and least_secs, above 0", s.File)
 	}
 	return nil
-}
-
-// located adds the file and the line to a decoder's error.
-func (s *Scale) located(err error) error {
-	what := ""
-	if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
-		err, what = &unknown.Errors[0], fmt.Sprintf("unknown key %s", strings.Join(unknown.Errors[0].Key(), "."))
-	}
-	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
-		line, _ := decode.Position()
-		if what == "" {
-			what = strings.TrimPrefix(decode.Error(), "toml: ")
-		}
-		return fmt.Errorf("%s:%d: %s", s.File, line, what)
-	}
-	return fmt.Errorf("%s: %w", s.File, err)
 }
 
 // parseLines reads the form of a step a line.

@@ -21,6 +21,9 @@ var roots = []struct{ name, file string }{
 	{"Record", "a line of `kvsserver-<node>.jsonl` or `kvsclient-<node>.jsonl`"},
 	{"Sweep", "sweep.json"},
 	{"Trial", "an item of trials.json"},
+	{"ClaimResult", "an item of claims.json"},
+	{"Standings", "standings.json"},
+	{"Rerun", "rerun.json"},
 }
 
 const dataHead = `# Data

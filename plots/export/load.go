@@ -18,15 +18,19 @@ import (
 // Tables are the tables of some run folders, in the order of Names.
 type Tables []*Table
 
-// Load reads run folders. A sweep's folder stands for its trials. INVALID runs are rows
-// too: the column verdict_valid tells them.
-func Load(dirs []string) (Tables, error) {
-	all := Tables{
+func newTables() Tables {
+	return Tables{
 		{Name: Names[0], keys: []string{"id"}},
 		{Name: Names[1], keys: []string{"sweep", "id"}},
 		{Name: Names[2], keys: []string{"id", "node", "role", "record", "phase"}, time: "time_unix_s"},
 		{Name: Names[3], keys: []string{"id", "latency"}},
 	}
+}
+
+// Load reads run folders. A sweep's folder stands for its trials. INVALID runs are rows
+// too: the column verdict_valid tells them.
+func Load(dirs []string) (Tables, error) {
+	all := newTables()
 	for _, dir := range dirs {
 		if !folder.IsSweep(dir) {
 			if err := all.addRun(dir, "", metrics.Sweep{}, metrics.PlannedTrial{Number: 1}); err != nil {
@@ -102,19 +106,24 @@ func (t *Table) addSeconds(id, path string) error {
 		} else if err != nil {
 			return err
 		}
-		cells := []any{"id", id, "node", record.Node, "role", record.Role, "time_unix_s", float64(record.Time.UnixNano()) / 1e9, "record"}
-		switch interval, usage := record.Interval, record.Usage; {
-		case interval != nil:
-			t.row(append(cells, "interval", "", interval, "ops", interval.Counts.Ops(), "ops_per_s", interval.OpsPerS())...)
-		case usage != nil:
-			cells = append(cells, "usage", "", usage)
-			if data, ok := usage.Data(); ok {
-				cells = append(cells, "data", data)
-			}
-			t.row(cells...)
-		}
+		t.addSecond(id, record)
 	}
 	return nil
+}
+
+// addSecond adds a record of a node, if it is an interval or a usage.
+func (t *Table) addSecond(id string, record metrics.Record) {
+	cells := []any{"id", id, "node", record.Node, "role", record.Role, "time_unix_s", float64(record.Time.UnixNano()) / 1e9, "record"}
+	switch interval, usage := record.Interval, record.Usage; {
+	case interval != nil:
+		t.row(append(cells, "interval", "", interval, "ops", interval.Counts.Ops(), "ops_per_s", interval.OpsPerS())...)
+	case usage != nil:
+		cells = append(cells, "usage", "", usage)
+		if data, ok := usage.Data(); ok {
+			cells = append(cells, "data", data)
+		}
+		t.row(cells...)
+	}
 }
 
 // Write writes the tables into a folder, which it makes when missing: a file for each, or

@@ -25,6 +25,14 @@ func Load(dir string) (*Run, error) {
 	return r, nil
 }
 
+// LoadResult reads run.json of a run folder, and not the nodes' records. The error of a
+// folder without it is fs.ErrNotExist.
+func LoadResult(dir string) (*Run, error) {
+	r := &Run{}
+	err := r.readJSON(os.DirFS(dir))
+	return r, err
+}
+
 // read is Load without the folder's name.
 func read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}

@@ -23,6 +23,9 @@ type Sweep struct {
 	Runs   []*Run          // run.json of each trial
 	Points []Point         // every planned one, in the order of the knobs' values
 	Dir    string          // "" for runs as if they were a sweep
+
+	Claims    []metrics.ClaimResult // of a study; none before its first trial
+	Standings metrics.Standings     // of a class; none before its first round
 }
 
 // Point is one combination of the knobs' values.
@@ -47,6 +50,11 @@ func LoadSweep(dir string) (*Sweep, error) {
 		return nil, err
 	}
 	s := &Sweep{Sweep: plan, Trials: trials, Dir: dir}
+	for name, into := range map[string]any{metrics.ClaimsFile: &s.Claims, metrics.StandingsFile: &s.Standings} {
+		if err := metrics.ReadJSON(filepath.Join(dir, name), into); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 	for _, trial := range trials {
 		planned := func(k metrics.Knob, value string) bool { return slices.Contains(k.Values, value) }
 		if !slices.EqualFunc(plan.Knobs, trial.Point, planned) {
@@ -119,6 +127,21 @@ func LoadRuns(dirs []string) ([]*Run, error) {
 // Failed returns the trials that are not valid.
 func (s *Sweep) Failed() []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
+}
+
+// TrialsOf returns the trials of an entry of a class: of each round the last one, which
+// counts.
+func (s *Sweep) TrialsOf(entry string) (trials []metrics.Trial) {
+	for _, t := range s.Trials {
+		if !slices.Equal(t.Point, []string{entry}) {
+			continue
+		}
+		if last := len(trials) - 1; last >= 0 && trials[last].Round == t.Round {
+			trials = trials[:last]
+		}
+		trials = append(trials, t)
+	}
+	return trials
 }
 
 // TrialName is a trial for people: "trial 3, nodes=8", or a run's id.
@@ -205,9 +228,9 @@ func (r *Run) Configuration() map[string]string {
 	if commit := r.commit(); commit != "" {
 		all["git commit"] = commit
 	}
-	all["store"] = metrics.Trial{Store: r.Store, Counting: r.Counting}.Class()
+	all["store"] = metrics.Trial{Store: r.Store, Durability: r.Durability, Counting: r.Counting, Contained: r.Contained.Class()}.Class()
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
-	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag)} {
+	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag), "model": r.Model()} {
 		if value != "" {
 			all[name] = value
 		}

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"kvlab/metrics/build"
 	"kvlab/metrics/format"
 	"kvlab/plots"
+	"kvlab/plots/artifact"
 	"kvlab/plots/compare"
 	"kvlab/plots/export"
 	"kvlab/plots/verify"
@@ -54,8 +56,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, build.Line("kvsplot"))
 		return nil
 	}
-	if flags.Arg(0) == "export" {
+	switch flags.Arg(0) {
+	case "export":
 		return exported(flags.Args()[1:], stdout)
+	case "list":
+		return list(flags.Args()[1:], stdout)
+	case "serve":
+		return serveRuns(flags.Args()[1:], stdout)
+	case "pack":
+		return pack(flags.Args()[1:], stdout, stderr)
 	}
 	for _, arg := range flags.Args() {
 		if strings.HasPrefix(arg, "-") {
@@ -114,18 +123,9 @@ func exported(args []string, stdout io.Writer) error {
 	form := flags.String("format", "csv", "csv or openmetrics")
 	out := flags.String("out", "", "write all tables into this `folder`; it is made when missing")
 	name := flags.String("table", export.Names[0], "the table of -format csv that goes to standard output: "+strings.Join(export.Names, ", "))
-	var dirs []string
-	for {
-		if err := flags.Parse(args); err != nil {
-			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
-				err = unknown
-			}
-			return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		dirs, args = append(dirs, flags.Arg(0)), flags.Args()[1:]
+	dirs, err := parseAmong(flags, args)
+	if err != nil {
+		return err
 	}
 	table := slices.Index(export.Names, *name)
 	switch {
@@ -146,6 +146,47 @@ func exported(args []string, stdout io.Writer) error {
 		return tables[table].CSV(stdout)
 	}
 	return tables.OpenMetrics(stdout)
+}
+
+// parseAmong parses flags that may stand before, between and after words, and returns the
+// words.
+func parseAmong(flags *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
+				err = unknown
+			}
+			return nil, usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+		}
+		if flags.NArg() == 0 {
+			return words, nil
+		}
+		words, args = append(words, flags.Arg(0)), flags.Args()[1:]
+	}
+}
+
+// pack packs a run's folder with the source of its programs, of the checkout that this program
+// is in.
+func pack(args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("kvsplot pack", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	out := flags.String("o", "artifact.tar.gz", "the `file` to write")
+	dirs, err := parseAmong(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(dirs) != 1 {
+		return usageError{errors.New("want kvsplot pack RUN [-o artifact.tar.gz], for example kvsplot pack logs/latest")}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := artifact.Pack(filepath.Dir(filepath.Dir(program)), dirs[0], *out, stderr); err != nil {
+		return usageError{err}
+	}
+	fmt.Fprintln(stdout, *out)
+	return nil
 }
 
 // verifyRuns judges run folders again and prints a line for each.

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -92,6 +96,16 @@ func TestRun(t *testing.T) {
 			wantOut: "ops_per_s: run.json has 1000000, the records give 0; not compared: records of server a, records of client b"},
 		{name: "verify nothing", args: []string{"verify"}, want: 2, wantErr: "kvsplot: want kvsplot verify RUN"},
 		{name: "verify no run", args: []string{"verify", dir}, want: 2, wantErr: "not a run folder"},
+		{name: "list", args: []string{"list", dir}, wantOut: "INVALID                      misses; 1+0\n"},
+		{name: "list nothing", args: []string{"list", out}, want: 2, wantErr: "kvsplot: " + out + " has no run folder"},
+		{name: "list what is not there", args: []string{"list", filepath.Join(dir, "none")}, want: 2, wantErr: "no such file"},
+		{name: "list two folders", args: []string{"list", dir, dir}, want: 2, wantErr: "kvsplot: want one folder of runs, such as logs"},
+		{name: "list with a flag", args: []string{"list", "--html", dir}, want: 2, wantErr: "kvsplot: --html: unknown flag"},
+		{name: "serve to all", args: []string{"serve", dir, "-addr", "0.0.0.0:7070"}, want: 2, wantErr: "kvsplot: -addr 0.0.0.0:7070: not a loopback address: want 127.0.0.1:PORT"},
+		{name: "serve what is not there", args: []string{"serve", filepath.Join(dir, "none")}, want: 2, wantErr: "no such file"},
+		{name: "serve with a wrong flag", args: []string{"serve", "-adr", "x"}, want: 2, wantErr: "--adr: unknown flag; did you mean --addr?"},
+		{name: "pack nothing", args: []string{"pack", "-o", out}, want: 2, wantErr: "kvsplot: want kvsplot pack RUN"},
+		{name: "pack a run of no commit", args: []string{"pack", good, "-o", out}, want: 2, wantErr: "good has no git commit"},
 		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,5 +127,32 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s was not written", test.wantFile)
 			}
 		})
+	}
+}
+
+// An interrupt ends the page in order.
+func TestServeUntilInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, validRun)
+	said, stdout := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- run([]string{"serve", "-addr", "127.0.0.1:0", dir}, stdout, io.Discard) }()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(strings.Fields(line)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if page, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(page), "./good/") {
+		t.Errorf("%v: the page has no link to the run:\n%s", err, page)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

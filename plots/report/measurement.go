@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -119,7 +120,9 @@ func disagreementsOf(run metrics.Run, of string) disagreements {
 			if node.Role == metrics.Server {
 				counts, name = server, peer.Peer+" at "+node.Name
 			}
-			counts[name] = counts[name].Add(peer.Counts)
+			if !run.Restart.Of(node.Name) && !run.Restart.Of(peer.Peer) { // its counts are only bounded
+				counts[name] = counts[name].Add(peer.Counts)
+			}
 		}
 	}
 	all := maps.Clone(client)
@@ -132,4 +135,31 @@ func disagreementsOf(run metrics.Run, of string) disagreements {
 	}
 	t.Caption = fmt.Sprintf("%d of %d client-server pairs do not agree", len(t.Rows), len(all)) + of
 	return disagreements{t, len(all)}
+}
+
+// traitsTable has a row for each property of the machines and each value of it, without what
+// no machine shows.
+func traitsTable(p *metrics.Preflight) table {
+	t := table{Caption: "Properties of the machines", Columns: []string{"property", "value", "machines"}, Names: []int{0, 1, 2}}
+	machines := make(map[string][]string) // by property and value
+	for _, m := range p.Machines {
+		if m.Facts == nil {
+			continue
+		}
+		for name, value := range m.Facts.Traits {
+			if value != metrics.Absent && value != "none" {
+				key := name + "\x00" + value
+				machines[key] = append(machines[key], m.Name())
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(machines)) {
+		name, value, _ := strings.Cut(key, "\x00")
+		which := strings.Join(machines[key], ", ")
+		if len(machines[key]) == len(p.Machines) {
+			which = "all"
+		}
+		t.add(name, value, which)
+	}
+	return t
 }

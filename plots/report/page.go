@@ -8,6 +8,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
+	"kvlab/plots/chart"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 )
@@ -41,6 +43,7 @@ var words = template.FuncMap{
 	"float":   func(n uint64) float64 { return float64(n) },
 	"rate":    verdict.RateOf, "rates": ratesTable,
 	"share": percent, "interval": intervalWords, "limit": limitOf,
+	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
 
 // page is a report: the answer with the main figure, and sections with a table of contents.
@@ -55,7 +58,7 @@ type page struct {
 
 // Tiles are the parts of the answer beside its headline.
 func (p page) Tiles() []tile {
-	all := []tile{{"Latency", p.Latency}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
+	all := []tile{{"Latency", p.Latency}, {"Restart", p.Restart}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
 	return slices.DeleteFunc(all, func(t tile) bool { return t.Text == "" })
 }
 
@@ -100,19 +103,35 @@ type rawFile struct {
 	JSON any
 }
 
-// render writes the page. Everything that came from a node is escaped, and the
-// page's policy lets no script run.
-func (p page) render() ([]byte, error) {
-	layouts, err := template.New("").Funcs(words).ParseFS(layoutFiles, "*.html", "style.css")
+// File is a file of a folder's results.
+type File struct {
+	Name string // below the folder
+	Text []byte
+}
+
+// Render writes a page by one of the templates of the reports, or of further layouts.
+// Everything that came from a node is escaped, and the page's policy lets no script run.
+func Render(name string, data any, layouts ...fs.FS) ([]byte, error) {
+	all, err := template.New("").Funcs(words).ParseFS(layoutFiles, "*.html", "style.css")
+	for _, more := range layouts {
+		if err == nil {
+			all, err = all.ParseFS(more, "*")
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
-	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.Absent })
 	var out bytes.Buffer
-	if err := layouts.ExecuteTemplate(&out, "page.html", p); err != nil {
+	if err := all.ExecuteTemplate(&out, name, data); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)
 	}
 	return bytes.Map(printable, out.Bytes()), nil
+}
+
+// render writes the page.
+func (p page) render() ([]byte, error) {
+	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool { return s.Absent })
+	return Render("page.html", p)
 }
 
 // printable replaces the control characters that no document may hold and that

@@ -15,24 +15,31 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/plots/browsertest"
 	"kvlab/plots/folder"
 	"kvlab/plots/folder/foldertest"
 )
+
+// browser is a browser that looks at reports.
+type browser struct {
+	*browsertest.Browser
+	t *testing.T
+}
+
+func startBrowser(t *testing.T) *browser { return &browser{browsertest.Start(t), t} }
 
 var keep = flag.String("keep", "", "`folder` that gets pictures of the pages and of the terminal's texts")
 
 // keep writes a picture of the top of the page to the folder of -keep, and fails if there is
 // nothing to see.
-func (b *browser) keep(name string, v view, height int) {
+func (b *browser) keep(name string, v browsertest.View, height int) {
 	b.t.Helper()
 	if *keep == "" {
 		return
 	}
-	var picture struct{ Data []byte }
-	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true,
-		"clip": map[string]any{"x": 0, "y": 0, "width": v.width, "height": height, "scale": 1}}, &picture)
+	picture := b.Picture(0, 0, float64(v.Width), float64(height), 1)
 	err := os.MkdirAll(*keep, 0o755)
-	if err := errors.Join(err, os.WriteFile(filepath.Join(*keep, name+".png"), picture.Data, 0o644)); err != nil {
+	if err := errors.Join(err, os.WriteFile(filepath.Join(*keep, name+".png"), picture, 0o644)); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -56,10 +63,10 @@ func TestTerminalInABrowser(t *testing.T) {
 		if err := os.WriteFile(page, []byte(html), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		v := view{"terminal", 800, "dark", "screen"}
-		b.open(page, v)
+		v := browsertest.View{Name: "terminal", Width: 800, Scheme: "dark", Media: "screen"}
+		b.OpenFile(page, v)
 		var over int
-		b.eval(`(function () { const p = document.querySelector("pre"); return p.scrollWidth - p.clientWidth })()`, &over)
+		b.Eval(`(function () { const p = document.querySelector("pre"); return p.scrollWidth - p.clientWidth })()`, &over)
 		if over > 0 {
 			t.Errorf("%s is %d pixels wider than 80 columns", name, over)
 		}
@@ -67,15 +74,8 @@ func TestTerminalInABrowser(t *testing.T) {
 	}
 }
 
-// views are how the test reads a report at a desk, on a phone,
-// in the dark, and on paper (of A4 between margins of 15 mm).
-var views = []view{
-	{"desktop", 1280, "light", "screen"},
-	{"phone", 390, "light", "screen"},
-	{"dark", 390, "dark", "screen"},
-	{"desktop-dark", 1280, "dark", "screen"},
-	{"print", 680, "light", "print"},
-}
+// views are those of every page.
+var views = browsertest.Views
 
 // makeTrials makes up a set of trials whose folders are whole, and returns its
 // folder.
@@ -135,13 +135,13 @@ func reports(t *testing.T, root string) map[string]int {
 		write(name, 5, page, err)
 	}
 	for name, dir := range map[string]string{"trials": makeTrials(t, root), "sweep": foldertest.MakeSweep(t, root, foldertest.Sweeps[3]), "ab": foldertest.MakeSweep(t, root, foldertest.Sides(8, 1.1)),
-		"curve": foldertest.MakeCurve(t, root, "curve", 1e6, "p99=20us", map[string]string{"engine": "slab", "records": "1000", "workload": "YCSB-B"})} {
+		"study": foldertest.MakeStudy(t, root), "curve": foldertest.MakeCurve(t, root, "curve", 1e6, "p99=20us", map[string]string{"engine": "slab", "records": "1000", "workload": "YCSB-B"})} {
 		s, err := folder.LoadSweep(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page, err := SweepReport(s)
-		write(name, map[string]int{"trials": 6, "sweep": 2, "ab": 1, "curve": 1}[name], page, err)
+		write(name, map[string]int{"trials": 6, "sweep": 2, "ab": 1, "curve": 1, "study": 7}[name], page, err)
 	}
 	return files
 }
@@ -202,11 +202,11 @@ func TestReportInABrowser(t *testing.T) {
 	root := t.TempDir()
 	for file, figures := range reports(t, root) {
 		for _, v := range views {
-			b.open(file, v)
-			name := filepath.Base(file) + " as " + v.name
+			b.OpenFile(file, v)
+			name := filepath.Base(file) + " as " + v.Name
 			var page shown
-			b.eval(look, &page)
-			for _, complaint := range b.complaints() {
+			b.Eval(look, &page)
+			for _, complaint := range b.Complaints() {
 				t.Errorf("%s: %s", name, complaint)
 			}
 			if page.ScrollWidth > page.ClientWidth || len(page.Out) > 0 {
@@ -215,11 +215,11 @@ func TestReportInABrowser(t *testing.T) {
 			if page.Contents < 6 {
 				t.Errorf("%s has %d entries in its table of contents", name, page.Contents)
 			}
-			if dark := v.scheme == "dark"; dark != (brightness(page.Background) < 60) || dark != (brightness(page.Ink) > 150) {
+			if dark := v.Scheme == "dark"; dark != (brightness(page.Background) < 60) || dark != (brightness(page.Ink) > 150) {
 				t.Errorf("%s writes %v on %v", name, page.Ink, page.Background)
 			}
 			b.checkFigures(name, page, figures, v)
-			b.keep(strings.TrimSuffix(filepath.Base(file), ".html")+"-"+v.name, v, 1500)
+			b.keep(strings.TrimSuffix(filepath.Base(file), ".html")+"-"+v.Name, v, 1500)
 		}
 	}
 }
@@ -229,7 +229,7 @@ var invalidBanner = regexp.MustCompile(`^\s*[^\n]+\nINVALID\(`)
 
 // checkFigures wants figures of sensible size, with text that can be read, in the
 // colours of the view.
-func (b *browser) checkFigures(name string, page shown, want int, v view) {
+func (b *browser) checkFigures(name string, page shown, want int, v browsertest.View) {
 	b.t.Helper()
 	if len(page.Figures) != want {
 		b.t.Errorf("%s has %d figures, want %d", name, len(page.Figures), want)
@@ -237,11 +237,11 @@ func (b *browser) checkFigures(name string, page shown, want int, v view) {
 	const paper = 1009 // pixels of 267 mm
 	for i, f := range page.Figures {
 		least := 9.0
-		if v.media == "print" {
+		if v.Media == "print" {
 			least = 8
 		}
 		switch {
-		case f.Width < 0.8*float64(min(v.width, 1000))-60 || f.Height < 200 || f.Height > paper:
+		case f.Width < 0.8*float64(min(v.Width, 1000))-60 || f.Height < 200 || f.Height > paper:
 			b.t.Errorf("%s, %s is %.0f x %.0f pixels", name, f.Name, f.Width, f.Height)
 		case f.LeastText < least:
 			b.t.Errorf("%s, %s has letters of %.1f pixels", name, f.Name, f.LeastText)
@@ -250,11 +250,11 @@ func (b *browser) checkFigures(name string, page shown, want int, v view) {
 		case strings.Contains(name, "invalid") != invalidBanner.MatchString(f.Words):
 			b.t.Errorf("%s, %s says %.300q", name, f.Name, f.Words)
 		}
-		if v.media == "print" || i > 0 { // one picture of a page is enough, and slow
+		if v.Media == "print" || i > 0 { // one picture of a page is enough, and slow
 			continue
 		}
 		mean, contrast := b.pixels(f.Left, f.Top, f.Width, f.Height)
-		if dark := v.scheme == "dark"; dark != (mean < 80) || dark == (mean > 200) || contrast < 100 {
+		if dark := v.Scheme == "dark"; dark != (mean < 80) || dark == (mean > 200) || contrast < 100 {
 			b.t.Errorf("%s, %s has a mean brightness of %.0f, and %.0f between its darkest and lightest pixels", name, f.Name, mean, contrast)
 		}
 	}
@@ -264,10 +264,7 @@ func (b *browser) checkFigures(name string, page shown, want int, v view) {
 // between its lightest and darkest pixels.
 func (b *browser) pixels(left, top, width, height float64) (mean, contrast float64) {
 	b.t.Helper()
-	var picture struct{ Data []byte }
-	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true,
-		"clip": map[string]any{"x": left, "y": top, "width": width, "height": height, "scale": 0.5}}, &picture)
-	image, err := png.Decode(bytes.NewReader(picture.Data))
+	image, err := png.Decode(bytes.NewReader(b.Picture(left, top, width, height, 0.5)))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -299,18 +296,18 @@ func TestReportAnswersItsReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range views[:2] {
-		b.open(file, v)
+		b.OpenFile(file, v)
 		tooltip := func(share float64) (words string) {
-			b.eval(fmt.Sprintf(`(function () { const f = document.querySelector("#figure-throughput"); f.scrollIntoView({ block: "center" });
+			b.Eval(fmt.Sprintf(`(function () { const f = document.querySelector("#figure-throughput"); f.scrollIntoView({ block: "center" });
 				const box = f.getBoundingClientRect(); return document.elementFromPoint(box.left + box.width * %g, box.top + box.height / 2).textContent; })()`, share), &words)
 			return words
 		}
 		first, second := tooltip(0.5), tooltip(0.8)
 		if !strings.Contains(first, " s\n") || !strings.Contains(first, "all clients: ") || !strings.Contains(first, "node4: ") || !strings.Contains(first, " ops/s") {
-			t.Errorf("%s: pointing at the throughput says %q", v.name, first)
+			t.Errorf("%s: pointing at the throughput says %q", v.Name, first)
 		}
 		if first == second {
-			t.Errorf("%s: two places say %q", v.name, first)
+			t.Errorf("%s: two places say %q", v.Name, first)
 		}
 	}
 }
@@ -323,10 +320,10 @@ func TestBrowserSeesABadPage(t *testing.T) {
 	if err := os.WriteFile(file, []byte(bad), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b.open(file, views[1])
+	b.OpenFile(file, views[1])
 	var page shown
-	b.eval(look, &page)
-	all := strings.Join(b.complaints(), "\n")
+	b.Eval(look, &page)
+	all := strings.Join(b.Complaints(), "\n")
 	for _, want := range []string{"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "request for http://127.0.0.1:9/x.png"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("complaints %s, want %s", all, want)

@@ -23,6 +23,9 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 		maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "servers' -") && name != "servers' -target" })
 		all["store"] = metrics.Trial{Store: r.Store, Counting: r.Counting}.Class()
 	}
+	if r.Contained != nil {
+		all["servers' programs"] = r.Contained.Class()
+	}
 	for _, node := range r.Servers() {
 		if node.Config != nil && node.Config.Capabilities != nil {
 			all["servers' engine"] = node.Config.Capabilities.Engine

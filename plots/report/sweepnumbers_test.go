@@ -26,7 +26,7 @@ func TestSweepReportSaysWhatMatters(t *testing.T) {
 			}
 			foldertest.CheckXML(t, "report.html", page)
 			body := page[bytes.Index(page, []byte("<body>")):]
-			verdict, headline := bytes.Index(body, []byte("verdict ")), bytes.Index(body, []byte(map[bool]string{true: "headline", false: "reason"}[answerOf(s).Good]))
+			verdict, headline := bytes.Index(body, []byte("verdict ")), bytes.Index(body, []byte(map[bool]string{true: "headline", false: "reason"}[AnswerOf(s).Good]))
 			table := bytes.Index(body, []byte("<table>"))
 			if verdict < 0 || headline < verdict || table < headline {
 				t.Errorf("verdict at %d, headline at %d, first table at %d: want them in this order", verdict, headline, table)

@@ -23,6 +23,9 @@ import (
 // has, such as usage over time, show one trial of the best point: the one nearest to
 // the median.
 func SweepReport(s *folder.Sweep) ([]byte, error) {
+	if s.Study != nil {
+		return studyReport(s)
+	}
 	shown, trial, err := shownTrial(s)
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 		p.Kind = "curve"
 	}
 	scaling := chart.ScalingFigures(s)
-	p.Answer, p.Lead = answerOf(s), scaling[:min(1, len(scaling))]
+	p.Answer, p.Lead = AnswerOf(s), scaling[:min(1, len(scaling))]
 	files := []rawFile{{metrics.SweepFile, s.Sweep}, {metrics.TrialsFile, s.Trials}}
 	if shown != nil {
 		files = append(files, rawFile{"run.json", shown.Run})
@@ -48,9 +51,12 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	return p.render()
 }
 
-// answerOf is the answer of a sweep; of a comparison, the ratio is its headline.
-func answerOf(s *folder.Sweep) verdict.Answer {
+// AnswerOf is the answer of a sweep; of a comparison, the ratio is its headline.
+func AnswerOf(s *folder.Sweep) verdict.Answer {
 	a := verdict.AnswerOfTrials(s.Sweep, s.Trials)
+	if s.Study != nil {
+		a = answerOfStudy(s, a)
+	}
 	if len(s.Variants) > 0 && a.Good {
 		if c, err := compare.Variants(s.Dir); err == nil {
 			a.Headline, a.Basis = c.Headline()
@@ -146,7 +152,7 @@ func curveTables(s *folder.Sweep) (tables []table) {
 // SweepSummary is the sweep's result and verdict for a terminal: a line each, and a
 // curve's table.
 func SweepSummary(s *folder.Sweep) string {
-	a := answerOf(s)
+	a := AnswerOf(s)
 	result := a.Headline + ", " + a.Basis
 	if curves := chart.CurvesOf(s); curve.Is(s.Sweep) && len(curves) > 0 {
 		result = curves[0].String()

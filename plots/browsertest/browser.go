@@ -1,4 +1,5 @@
-package report
+// Package browsertest shows pages to a real browser, for tests.
+package browsertest
 
 import (
 	"bufio"
@@ -9,17 +10,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// browser is a headless Chromium that is spoken to in the DevTools protocol
+// Browser is a headless Chromium that is spoken to in the DevTools protocol
 // (https://chromedevtools.github.io/devtools-protocol/) over a pair of pipes: a
 // JSON object each way, with a NUL after it. A library for it would bring some
 // hundred thousand generated lines for the dozen calls that the tests make.
-type browser struct {
+type Browser struct {
 	t       *testing.T
 	to      *os.File
 	from    chan message
@@ -42,10 +44,10 @@ type message struct {
 // patience is how long a browser may take for anything, on a very busy machine.
 const patience = 2 * time.Minute
 
-// startBrowser starts a browser with a new profile and one tab, and ends it with
+// Start starts a browser with a new profile and one tab, and ends it with
 // the test. It skips the test unless KVLAB_CI=1 asks for browsers; then a
 // missing browser is a failure.
-func startBrowser(t *testing.T) *browser {
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	if os.Getenv("KVLAB_CI") != "1" {
 		t.Skip("a browser takes 20 s: set KVLAB_CI=1 to run it")
@@ -75,7 +77,7 @@ func startBrowser(t *testing.T) *browser {
 	}
 	commands.Close()
 	answers.Close()
-	b := &browser{t: t, to: to, from: make(chan message, 1000)}
+	b := &Browser{t: t, to: to, from: make(chan message, 1000)}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // its own group, which it leads
 		_ = c.Wait()
@@ -87,12 +89,12 @@ func startBrowser(t *testing.T) *browser {
 	})
 	go b.read(from)
 	var target struct{ TargetID string }
-	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
-		b.call(domain+".enable", nil, nil)
+		b.Call(domain+".enable", nil, nil)
 	}
 	return b
 }
@@ -108,7 +110,7 @@ func pipe(t *testing.T) (read, write *os.File) {
 }
 
 // read passes on what the browser says, until it is silent for good.
-func (b *browser) read(from *os.File) {
+func (b *Browser) read(from *os.File) {
 	defer close(b.from)
 	in := bufio.NewReader(from)
 	for {
@@ -127,7 +129,7 @@ func (b *browser) read(from *os.File) {
 }
 
 // next is the next message.
-func (b *browser) next(waiting string) message {
+func (b *Browser) next(waiting string) message {
 	b.t.Helper()
 	select {
 	case m, ok := <-b.from:
@@ -141,8 +143,8 @@ func (b *browser) next(waiting string) message {
 	return message{}
 }
 
-// call calls a method and puts its result into result, unless that is nil.
-func (b *browser) call(method string, params, result any) {
+// Call calls a method and puts its result into result, unless that is nil.
+func (b *Browser) Call(method string, params, result any) {
 	b.t.Helper()
 	b.calls++
 	text, err := json.Marshal(struct {
@@ -175,25 +177,41 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// view is how a page is looked at.
-type view struct {
-	name   string
-	width  int
-	scheme string // of colours: light or dark
-	media  string // screen or print
+// View is how a page is looked at.
+type View struct {
+	Name   string
+	Width  int
+	Scheme string // of colours: light or dark
+	Media  string // screen or print
 }
 
-// open loads a file as it is seen in a view, and forgets the events before.
-func (b *browser) open(file string, v view) {
+// Views are how pages are read: at a desk, on a phone, in the dark, and on paper (of A4
+// between margins of 15 mm).
+var Views = []View{
+	{"desktop", 1280, "light", "screen"},
+	{"phone", 390, "light", "screen"},
+	{"dark", 390, "dark", "screen"},
+	{"desktop-dark", 1280, "dark", "screen"},
+	{"print", 680, "light", "print"},
+}
+
+// OpenFile opens a file as Open does.
+func (b *Browser) OpenFile(file string, v View) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.width, "height": 844, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"media": v.media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": v.scheme}}}, nil)
-	b.seen = nil
 	path, err := filepath.Abs(file)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.call("Page.navigate", map[string]any{"url": (&url.URL{Scheme: "file", Path: path}).String()}, nil)
+	b.Open((&url.URL{Scheme: "file", Path: path}).String(), v)
+}
+
+// Open loads a page as it is seen in a view, and forgets the events before.
+func (b *Browser) Open(address string, v View) {
+	b.t.Helper()
+	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": 844, "deviceScaleFactor": 1, "mobile": v.Width < 600}, nil)
+	b.Call("Emulation.setEmulatedMedia", map[string]any{"media": v.Media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": v.Scheme}}}, nil)
+	b.seen = nil
+	b.Call("Page.navigate", map[string]any{"url": address}, nil)
 	for !b.has("Page.loadEventFired") {
 		if m := b.next("the page is loaded"); m.Method != "" {
 			b.seen = append(b.seen, m)
@@ -202,7 +220,7 @@ func (b *browser) open(file string, v view) {
 }
 
 // has reports whether there was an event of a kind.
-func (b *browser) has(method string) bool {
+func (b *Browser) has(method string) bool {
 	for _, m := range b.seen {
 		if m.Method == method {
 			return true
@@ -211,8 +229,8 @@ func (b *browser) has(method string) bool {
 	return false
 }
 
-// eval evaluates an expression in the page and puts its value into result.
-func (b *browser) eval(expression string, result any) {
+// Eval evaluates an expression in the page and puts its value into result.
+func (b *Browser) Eval(expression string, result any) {
 	b.t.Helper()
 	var got struct {
 		Result struct {
@@ -220,7 +238,7 @@ func (b *browser) eval(expression string, result any) {
 		}
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true}, &got)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true}, &got)
 	if got.ExceptionDetails != nil {
 		b.t.Fatalf("%s\nthrows %s", expression, got.ExceptionDetails)
 	}
@@ -231,10 +249,19 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
-// complaints are what went wrong in the page that was opened: words on the
-// console, exceptions, what the browser logged, and requests for anything but
-// the page itself.
-func (b *browser) complaints() (all []string) {
+// Picture is a picture, as PNG, of a part of the page in pixels, made larger by scale.
+func (b *Browser) Picture(left, top, width, height, scale float64) []byte {
+	b.t.Helper()
+	var picture struct{ Data []byte }
+	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true,
+		"clip": map[string]any{"x": left, "y": top, "width": width, "height": height, "scale": scale}}, &picture)
+	return picture.Data
+}
+
+// Complaints are what went wrong in the page that was opened: words on the console,
+// exceptions, what the browser logged, and requests for anything but the page itself and
+// addresses that begin with one of own.
+func (b *Browser) Complaints(own ...string) (all []string) {
 	pages := 0
 	for _, m := range b.seen {
 		switch m.Method {
@@ -244,6 +271,9 @@ func (b *browser) complaints() (all []string) {
 			var sent struct{ Request struct{ URL string } }
 			if err := json.Unmarshal(m.Params, &sent); err != nil {
 				b.t.Fatal(err)
+			}
+			if slices.ContainsFunc(own, func(address string) bool { return strings.HasPrefix(sent.Request.URL, address) }) {
+				continue
 			}
 			if strings.HasPrefix(sent.Request.URL, "file:") {
 				pages++

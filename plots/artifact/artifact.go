@@ -1,0 +1,222 @@
+// Package artifact packs a run's folder with the source of its programs, so that others can
+// make its figures again, and measure it again, on a machine without a network.
+package artifact
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/plots/compare"
+	"kvlab/plots/folder"
+)
+
+// The folders and files of an artifact. Scripts name them too.
+const (
+	dataFolder   = "data"
+	sourceFolder = "source"
+	drawnFolder  = "figures" // that figures.sh makes
+	sumsFile     = "tables.sha256"
+)
+
+//go:embed run.sh
+var runScript []byte
+
+//go:embed figures.sh
+var figuresScript []byte
+
+// artifact is what is packed.
+type artifact struct {
+	root    string // the checkout
+	run     string // the folder of the run
+	stage   string // the folder in which the artifact is made
+	plan    metrics.Sweep
+	runs    []*folder.Run
+	figures []compare.Figure
+	tree    tree
+	notes   []string // what is not in it, and why, for its README
+}
+
+// Pack packs the folder of a run, a sweep, a comparison, a curve, a study or a class, which a
+// checkout's programs have made, into the file out, a tar archive compressed by gzip. It
+// replaces a file of that name. The same folder, commit and Go version give the same bytes.
+//
+// The source is that of the run's commit. If the run was made with changes that were not
+// committed, it is the checkout's tracked files as they are, which must still be on that
+// commit. Pack makes the figures and tables once with the packed source, so an artifact whose
+// figures cannot be made is an error. said gets a line about what is left out.
+func Pack(root, run, out string, said io.Writer) (err error) {
+	a := artifact{root: root, run: run}
+	if a.stage, err = os.MkdirTemp("", "kvlab-artifact-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(a.stage)) }()
+	for _, step := range []func() error{a.read, a.copyData, a.addSource, a.addRecords, a.makeFigures, a.addReadme} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	for _, note := range a.notes {
+		fmt.Fprintf(said, "not in the artifact: %s\n", note)
+	}
+	return writeArchive(out, a.stage, "kvlab-"+plainName(a.plan.ID), []string{drawnFolder, filepath.Join(sourceFolder, "bin")})
+}
+
+// path is that of a file of the artifact before it is packed.
+func (a *artifact) path(names ...string) string {
+	return filepath.Join(append([]string{a.stage}, names...)...)
+}
+
+// read reads the run's folder.
+func (a *artifact) read() (err error) {
+	if a.runs, err = folder.LoadRuns([]string{a.run}); err != nil {
+		return err
+	}
+	if a.figures, err = compare.Figures(a.run); err != nil {
+		return err
+	}
+	if folder.IsSweep(a.run) {
+		a.plan, _, err = metrics.ReadSweep(a.run)
+	} else {
+		r := a.runs[0]
+		a.plan = metrics.Sweep{ID: r.ID, Command: r.Command, GitCommit: r.GitCommit}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(a.runs) == 0:
+		return fmt.Errorf("%s: no trial has ended: there is nothing to pack", a.run)
+	case a.plan.GitCommit == "":
+		return fmt.Errorf("%s has no git commit: it was made outside of a git checkout, whose source is unknown", a.run)
+	}
+	return nil
+}
+
+// isDrawn reports whether figures.sh makes a file again.
+func isDrawn(name string) bool {
+	return slices.Contains([]string{".png", ".svg", ".pdf"}, filepath.Ext(name)) || slices.Contains([]string{"report.html", "leaderboard.html"}, filepath.Base(name))
+}
+
+// copyData copies the run's folder without what figures.sh makes again, and without trials
+// that were interrupted.
+func (a *artifact) copyData() error {
+	root, err := filepath.EvalSymlinks(a.run) // logs/latest is a link
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		to := a.path(dataFolder, name)
+		switch {
+		case entry.IsDir() && strings.Contains(entry.Name(), "-cut") && strings.HasPrefix(entry.Name(), "trial-"):
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(to, 0o755)
+		case !entry.Type().IsRegular():
+			a.notes = append(a.notes, fmt.Sprintf("%q of the run's folder, which is no regular file", name))
+			return nil
+		case isDrawn(name):
+			return nil
+		}
+		return copyFile(to, path)
+	})
+}
+
+func copyFile(to, from string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644))
+}
+
+// addRecords adds the scripts, the machines, the commit and the programs' digests.
+func (a *artifact) addRecords() error {
+	shown := a.runs[max(0, slices.IndexFunc(a.runs, func(r *folder.Run) bool { return r.Verdict.Valid }))]
+	var machines []metrics.Machine
+	if shown.Preflight != nil {
+		machines = shown.Preflight.Machines
+	}
+	hosts, err := json.MarshalIndent(machines, "", "  ")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"figures.sh": figuresScript, "host.json": append(hosts, '\n'), "commit.txt": []byte(a.plan.GitCommit + "\n"), "programs.sha256": []byte(a.sums(shown)),
+	}
+	if a.plan.Class == nil { // its entries are not packed
+		files["run.sh"] = runScript
+	}
+	if len(a.tree.diff) > 0 {
+		files["diff.patch"] = a.tree.diff
+	}
+	for name, text := range files {
+		mode := os.FileMode(0o644)
+		if strings.HasSuffix(name, ".sh") {
+			mode = 0o755
+		}
+		if err := os.WriteFile(a.path(name), text, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums are the digests of the run's programs, as sha256sum writes them.
+func (a *artifact) sums(shown *folder.Run) (text string) {
+	for _, role := range []metrics.Role{metrics.Client, metrics.Server} {
+		sum := a.plan.Programs[role]
+		if config := shown.Config(role); config != nil {
+			sum = cmp.Or(sum, config.Binary)
+		}
+		if sum != "" {
+			text += fmt.Sprintf("%s  kvs%s\n", sum, role)
+		}
+	}
+	return text
+}
+
+// makeFigures runs figures.sh, as a reader of the artifact would, and keeps the digests of the
+// tables.
+func (a *artifact) makeFigures() error {
+	if out, err := a.command(a.path("figures.sh"), a.stage).CombinedOutput(); err != nil {
+		return fmt.Errorf("figures.sh of the artifact, with the source of %s: %w\n%s", a.plan.GitCommit, err, out)
+	}
+	tables := exec.Command("sh", "-c", "sha256sum *.csv")
+	tables.Dir = a.path(drawnFolder, "tables")
+	sums, err := tables.Output()
+	if err != nil {
+		return fmt.Errorf("digests of the tables: %w", err)
+	}
+	return os.WriteFile(a.path(sumsFile), sums, 0o644)
+}
+
+// command is a command in a folder that finds Go where run-cluster.sh does, too.
+func (a *artifact) command(name, dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/go/bin")
+	return cmd
+}
+
+// plainName is a name without characters that a shell or a file system may not like.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '_'
+	}, name)
+}

@@ -1,0 +1,178 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
+	"kvlab/plots/folder"
+)
+
+// Again compares the figures of a folder with those of the folder of a rerun, within a margin
+// that is a share. It fills in what the folders say. A figure of the first folder that is
+// missing in the second cannot be compared.
+func Again(first, second string, margin float64) (r metrics.Rerun, err error) {
+	r.Margin = margin
+	before, err := folder.LoadRuns([]string{first})
+	if err != nil {
+		return r, err
+	}
+	now, err := folder.LoadRuns([]string{second})
+	if err != nil {
+		return r, err
+	}
+	if err := checkRanked(slices.Concat(before, now)); err != nil {
+		r.Note = err.Error()
+		return r, nil
+	}
+	was, err := Figures(first)
+	if err != nil {
+		return r, err
+	}
+	is, err := Figures(second)
+	if err != nil {
+		return r, err
+	}
+	for _, f := range was {
+		i := slices.IndexFunc(is, func(other Figure) bool { return other.Name == f.Name })
+		if i < 0 {
+			is, i = append(is, Figure{Text: "no such figure"}), len(is)
+		}
+		r.Figures = append(r.Figures, f.agree(is[i], margin))
+	}
+	if r.Outcome() != metrics.Agrees {
+		r.Differ = unlike(sample(before), sample(now))
+	}
+	return r, nil
+}
+
+// agree compares a figure with that of the rerun.
+func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
+	a := metrics.Agreement{Figure: f.Name, Before: f.Text, Now: now.Text, Outcome: metrics.Undecided}
+	switch {
+	case f.outcome != "":
+		a.Reason = fmt.Sprintf("it was %s and is %s", f.outcome, cmp.Or(now.outcome, "unknown"))
+		if told := f.outcome != metrics.CannotTell && now.outcome != metrics.CannotTell && now.outcome != ""; f.outcome == now.outcome {
+			a.Outcome = metrics.Agrees
+		} else if told {
+			a.Outcome = metrics.Differs
+		}
+	case len(f.values) > 0 && len(now.values) > 0:
+		t, known := stats.Agree(f.values, now.values, margin)
+		a.Ratio = math.Exp(t.Mean)
+		if !known {
+			a.Reason = fmt.Sprintf("now/before is %.3f, without an interval, which needs %d trials of one of them", a.Ratio, stats.RatioTrials)
+			break
+		}
+		a.Low, a.High, a.Low90, a.High90 = math.Exp(t.Low), math.Exp(t.High), math.Exp(t.Low90), math.Exp(t.High90)
+		if decide(&a, margin); a.Outcome == metrics.Undecided {
+			a.Needed = stats.RoundsNeeded([]stats.RangeTest{t}, alpha, alpha)
+			a.Reason += map[bool]string{true: "; needs more than 1000 trials of each", false: fmt.Sprintf("; needs about %d trials of each", a.Needed)}[a.Needed == 0]
+		}
+	case f.low > 0 && f.high > 0 && now.low > 0 && now.high > 0: // wider than an interval of the ratio
+		a.Ratio, a.Low, a.High = math.Sqrt(now.low/f.high*now.high/f.low), now.low/f.high, now.high/f.low
+		a.Low90, a.High90 = a.Low, a.High
+		decide(&a, margin)
+	default:
+		a.Reason = "one of them has no valid value"
+	}
+	return a
+}
+
+// alpha is the probability that a figure at the end of the margin agrees, or that one within
+// it differs.
+const alpha = 0.05
+
+// decide sets the outcome that the intervals of a figure show, and the reason. The 90 % interval
+// is that of two one-sided tests of 5 % (stats.RangeTest).
+func decide(a *metrics.Agreement, margin float64) {
+	least, most := 1/(1+margin), 1+margin
+	share, low, high, is := 90, a.Low90, a.High90, "may or may not be within"
+	switch {
+	case least <= low && high <= most:
+		a.Outcome, is = metrics.Agrees, "within"
+	case a.High < least || a.Low > most:
+		a.Outcome, is = metrics.Differs, "outside"
+		share, low, high = 95, a.Low, a.High
+	}
+	a.Reason = fmt.Sprintf("now/before is %.3f, %d %% interval %.3f to %.3f, %s %.3f to %.3f", a.Ratio, share, low, high, is, least, most)
+}
+
+// sample is the first valid run, or the first one; nil for none.
+func sample(runs []*folder.Run) *folder.Run {
+	for _, r := range runs {
+		if r.Verdict.Valid {
+			return r
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return runs[0]
+}
+
+// unlike says in what two runs differ that may explain other figures: the configuration, the
+// machines, their settings, the programs, in this order.
+func unlike(before, now *folder.Run) (all []string) {
+	if before == nil || now == nil {
+		return nil
+	}
+	a, b := facts(before), facts(now)
+	for i := range a {
+		if i > 0 { // what one of them has not recorded says nothing
+			maps.DeleteFunc(a[i], func(name, _ string) bool { return b[i][name] == "" })
+			maps.DeleteFunc(b[i], func(name, _ string) bool { return a[i][name] == "" })
+		}
+		all = append(all, differing(": ", a[i], b[i])...)
+	}
+	return all
+}
+
+// facts are what a run was made with, the most telling first.
+func facts(r *folder.Run) (all [4]map[string]string) {
+	for i := range all {
+		all[i] = make(map[string]string)
+	}
+	for name, value := range identity(r) {
+		at := 0
+		switch name {
+		case "machines", "nodes":
+			at = 1
+		case "git commit":
+			at = 3
+		}
+		all[at][name] = value
+	}
+	each := func(at int, name, value string) {
+		if values := strings.Split(all[at][name], " | "); !slices.Contains(values, value) {
+			all[at][name] = strings.Join(format.NonEmpty(append(values, value)...), " | ")
+		}
+	}
+	if r.Preflight != nil {
+		for _, m := range r.Preflight.Machines {
+			if m.Facts == nil {
+				continue
+			}
+			each(1, "data link", fmt.Sprintf("%d Mb/s, MTU %d", m.Facts.Data.BitsPerS/1e6, m.Facts.Data.MTUBytes))
+			for name, value := range m.Facts.Traits {
+				each(2, name, value)
+			}
+			for _, s := range m.Facts.Settings {
+				name, _, _ := strings.Cut(s.Name, " ") // rings has its interface
+				each(2, name, s.Value)
+			}
+		}
+	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		if config := r.Config(role); config != nil {
+			each(3, string(role)+"s' program", fmt.Sprintf("%.16s", config.Binary))
+		}
+	}
+	return all
+}

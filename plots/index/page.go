@@ -1,0 +1,40 @@
+package index
+
+import (
+	"embed"
+	"net/url"
+
+	"kvlab/plots/report"
+)
+
+//go:embed index.html
+var layout embed.FS
+
+// Name is the file of the page in the folder of the runs.
+const Name = "index.html"
+
+// Write writes the page of all runs in dir into dir.
+func Write(dir string) error {
+	all, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	text, err := Page(all, false)
+	if err != nil {
+		return err
+	}
+	return write(dir, Name, text)
+}
+
+// Page is the entries as one HTML page, with links to their reports, relative to the folder
+// of the runs. It needs no other file and runs no script. A live page has a place for the
+// run under way, which live.js fills in.
+func Page(all []Entry, live bool) ([]byte, error) {
+	return report.Render(Name, struct {
+		Entries []Entry
+		Live    bool
+	}{all, live}, layout)
+}
+
+// Link is where the entry's page is, or its folder if there is none.
+func (e Entry) Link() string { return "./" + url.PathEscape(e.ID) + "/" + e.Page }

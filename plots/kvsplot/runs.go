@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"kvlab/metrics/format"
+	"kvlab/plots/index"
+	"kvlab/plots/serve"
+)
+
+// runsFolder is the folder of runs that a command names: the launcher's default without one.
+func runsFolder(words []string) (string, error) {
+	switch len(words) {
+	case 0:
+		return "logs", nil
+	case 1:
+		return words[0], nil
+	}
+	return "", usageError{errors.New("want one folder of runs, such as logs")}
+}
+
+// list prints a line for each run folder.
+func list(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("kvsplot list", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	words, err := parseAmong(flags, args)
+	if err != nil {
+		return err
+	}
+	dir, err := runsFolder(words)
+	if err != nil {
+		return err
+	}
+	all, err := index.Read(dir)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(all) == 0 {
+		return usageError{fmt.Errorf("%s has no run folder", dir)}
+	}
+	_, err = io.WriteString(stdout, index.Text(all, columnsOf(stdout)))
+	return err
+}
+
+// columnsOf is the width of a terminal, format.Columns at least; 0 of anything else.
+func columnsOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, format.Columns)
+}
+
+// serveRuns shows a folder of runs to a browser until the program is interrupted.
+func serveRuns(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("kvsplot serve", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	addr := flags.String("addr", "127.0.0.1:7070", "the loopback `address` of the page")
+	words, err := parseAmong(flags, args)
+	if err != nil {
+		return err
+	}
+	dir, err := runsFolder(words)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return usageError{err}
+	}
+	listener, err := serve.Listen(*addr)
+	if err != nil {
+		return usageError{fmt.Errorf("-addr %s: %w", *addr, err)}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fmt.Fprintf(stdout, "http://%s/ shows %s; Ctrl-C ends it\n", listener.Addr(), dir)
+	return serve.Serve(ctx, listener, dir)
+}
