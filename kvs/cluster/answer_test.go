@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots/compare"
 )
@@ -51,7 +52,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 		return func(w *strings.Builder, dir trial.Folder) error {
 			run := soundRun()
 			change(&run)
-			return conclude(w, Config{}, dir, run, nil)
+			return (&Launcher{Stdout: w}).conclude(Config{}, dir, run, nil)
 		}
 	}
 	trials := func(plan metrics.Sweep, rates ...float64) func(*strings.Builder, trial.Folder) error {
@@ -122,7 +123,7 @@ func TestAnswers(t *testing.T) {
 			print(&out, "logs/20261122-090330")
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			for i, line := range lines {
-				if utf8.RuneCountInString(line) > columns && i+1 < len(lines) || strings.Contains(line, "\x1b") {
+				if utf8.RuneCountInString(line) > format.Columns && i+1 < len(lines) || strings.Contains(line, "\x1b") {
 					t.Errorf("line %d: %q", i, line)
 				}
 			}
@@ -198,11 +199,11 @@ func TestPainter(t *testing.T) {
 // A number is not parted from its %.
 func TestWrap(t *testing.T) {
 	text := strings.Repeat("x", 70) + " of 27 %, 9 % more"
-	if got, want := wrap(text, 0, 2), strings.Repeat("x", 70)+" of 27 %,\n  9 % more"; got != want {
+	if got, want := format.Wrap(text, 0, 2), strings.Repeat("x", 70)+" of 27 %,\n  9 % more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	text = "xx" + text
-	if got, want := wrap(text, 0, 2), "xx"+strings.Repeat("x", 70)+" of\n  27 %, 9 % more"; got != want {
+	if got, want := format.Wrap(text, 0, 2), "xx"+strings.Repeat("x", 70)+" of\n  27 %, 9 % more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -143,6 +143,7 @@ func overlaid(p plan.Plan, o experiment.Overlay, preflight *metrics.Preflight) (
 	}
 	p.ServerArgs = append(without(p.ServerArgs, o.Server.Drop...), o.Server.Add...)
 	p.ClientArgs = append(without(p.ClientArgs, o.Client.Drop...), o.Client.Add...)
+	p.RestartAt = 0
 	if o.NoServers {
 		isServer := func(p plan.Place) bool { return p.Role == metrics.Server }
 		p.Places, p.ServerArgs = slices.DeleteFunc(slices.Clone(p.Places), isServer), nil
@@ -183,14 +184,26 @@ func valueOf(args []string, flag string) (value string) {
 
 // without returns a command line without some flags and their values.
 func without(args []string, flags ...string) []string {
-	var rest []string
+	_, rest := part(args, flags...)
+	return rest
+}
+
+// switches are flags of the launcher that have no value, of those that part takes.
+var switches = []string{"local", "slurm", "v", "quick"}
+
+// part parts a command line into some flags, with their values, and the rest.
+func part(args []string, flags ...string) (those, rest []string) {
 	for i := 0; i < len(args); i++ {
-		switch name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "="); {
-		case !strings.HasPrefix(args[i], "-") || !slices.Contains(flags, name):
+		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !strings.HasPrefix(args[i], "-") || !slices.Contains(flags, name) {
 			rest = append(rest, args[i])
-		case !joined:
+			continue
+		}
+		those = append(those, args[i])
+		if !joined && !slices.Contains(switches, name) && i+1 < len(args) {
 			i++
+			those = append(those, args[i])
 		}
 	}
-	return rest
+	return those, rest
 }

@@ -19,6 +19,7 @@ type argsText struct {
 	server, client string
 	words          []string             // positional
 	given          []experiment.Setting // the programs' flags
+	show           bool                 // --tune show
 }
 
 // parseArgs reads a command line without its program's name. Flags may stand
@@ -28,7 +29,10 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	var cfg Config
 	var text argsText
 	fs := newFlagSet(&cfg, &text, programs, defaultOut)
-	args, err := pairAB(args)
+	args, err := asFlags(args)
+	if err == nil {
+		args, err = pairAB(args)
+	}
 	if err != nil {
 		return cfg, err
 	}
@@ -41,14 +45,44 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	if err := text.apply(&cfg.Spec, programs); err != nil {
 		return cfg, err
 	}
+	switch {
+	case text.show:
+		cfg.Preflight, cfg.ShowSettings = true, true
+	case cfg.Preflight && cfg.Tune:
+		return cfg, errors.New("--preflight excludes --tune apply: it starts nothing; want --tune show")
+	}
 	err = cfg.validate(fs)
+	if file := cfg.Trials.Class; file != nil && err == nil {
+		err = file.Limit(&cfg.Contain)
+	}
 	if cfg.Grade != nil {
 		cfg.ClientArgs = slices.Concat(cfg.Grade.Work.Args(), cfg.ClientArgs)
 	}
-	if cfg.Quick {
+	if cfg.Quick && len(cfg.Trials.Studies) == 0 {
 		cfg.ClientArgs = slices.Concat(quickArgs, cfg.ClientArgs)
 	}
 	return cfg, err
+}
+
+// commands are the words that a command line may begin with, each before the value of a
+// flag that it stands for.
+var commands = []struct{ word, flag, value string }{
+	{"grade", "class", "a class file, as in grade class.toml"},
+	{"rerun", "rerun", "the folder of a run, as in rerun logs/latest"},
+}
+
+// asFlags rewrites a command line that begins with one of the commands to flags.
+func asFlags(args []string) ([]string, error) {
+	for _, c := range commands {
+		switch {
+		case len(args) == 0 || args[0] != c.word:
+		case len(args) == 1 || strings.HasPrefix(args[1], "-"):
+			return nil, fmt.Errorf("%s: want %s", c.word, c.value)
+		default:
+			return append([]string{"--" + c.flag + "=" + args[1]}, args[2:]...), nil
+		}
+	}
+	return args, nil
 }
 
 // joinCurve rewrites --curve RATES to --curve=RATES. A whole number after --curve is the

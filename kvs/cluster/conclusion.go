@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
@@ -14,10 +15,12 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots"
+	"kvlab/plots/compare"
+	"kvlab/plots/index"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
-func conclude(w io.Writer, cfg Config, dir trial.Folder, run metrics.Run, ended error) error {
+func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended error) error {
 	var f *plan.Fault
 	if errors.As(ended, &f) && f.Kind == plan.BadArgs {
 		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
@@ -41,7 +44,8 @@ func conclude(w io.Writer, cfg Config, dir trial.Folder, run metrics.Run, ended 
 	if cfg.Grade != nil {
 		text += fmt.Sprintf("%s\n\n", cfg.Grade.GradeRun(run))
 	}
-	return finish(w, text, verdict.AnswerOf(run), dir, run.Verdict, ended)
+	checks, failed := l.check(cfg, dir, run.Verdict)
+	return cmp.Or(finish(l.Stdout, text+checks, verdict.AnswerOf(run), dir, run.Verdict, ended), failed)
 }
 
 // finish prints a result, its answer and its verdict, and returns the error behind the
@@ -60,8 +64,48 @@ func finish(w io.Writer, result string, a verdict.Answer, dir trial.Folder, verd
 // measurement stands without figures.
 func (l *Launcher) picture(dir trial.Folder) {
 	if _, err := l.draw(string(dir)); err != nil {
-		fmt.Fprintf(l.progress, "no pictures: %v\n", err)
+		fmt.Fprintf(l.progress, "not everything is drawn: %v\n", err)
 	}
+}
+
+// list renews the page of all runs beside a run's folder.
+func (l *Launcher) list(dir trial.Folder) {
+	if err := index.Write(filepath.Dir(string(dir))); err != nil {
+		fmt.Fprintf(l.progress, "no list of runs: %v\n", err)
+	}
+}
+
+// findBaseline returns the baseline that a command line names; nil for none, and where
+// nothing is measured.
+func findBaseline(cfg Config) (*compare.Baseline, error) {
+	if cfg.Baseline == "" || cfg.DryRun || cfg.Preflight {
+		return nil, nil
+	}
+	b, err := compare.FindBaseline(cfg.Out, cfg.Baseline, filepath.Base(cfg.Trials.Resume))
+	if err != nil {
+		return nil, fmt.Errorf("--baseline: %w", err)
+	}
+	return b, nil
+}
+
+// check compares a VALID result with the baseline, if there is one. The text has a line for
+// each limit. The error, which needs no further words, says that a limit was not shown to be
+// kept.
+func (l *Launcher) check(cfg Config, dir trial.Folder, judged metrics.Verdict) (text string, err error) {
+	if l.baseline == nil || !judged.Valid {
+		return "", nil
+	}
+	lines, kept, err := l.baseline.Check(string(dir), cfg.FailIf)
+	switch {
+	case err != nil:
+		lines = []string{fmt.Sprintf("no check: %v", err)}
+	case !kept:
+		err = errors.New("a limit of --fail-if was not shown to be kept")
+	}
+	if err != nil {
+		err = &exitError{err, exitInvalid, true}
+	}
+	return strings.Join(lines, "\n") + "\n\n", err
 }
 
 // invalid is the error of a run whose verdict is INVALID. The verdict has been printed.
@@ -112,23 +156,26 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 		if a.Good {
 			colour = green
 		}
-		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(wrap(head, 0, 2), a.Verdict))
+		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(format.Wrap(head, 0, 2), a.Verdict))
 	}
 	line := func(name, colour, text string) {
 		if text != "" {
-			fmt.Fprintf(w, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), wrap(text, answerIndent, answerIndent))
+			fmt.Fprintf(w, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), format.Wrap(text, answerIndent, answerIndent))
 		}
 	}
 	line("rate", bold, a.Rate)
 	line("latency", bold, a.Latency)
+	line("restart", bold, a.Restart)
 	line("checked", bold, a.Checked)
 	line("limit", bold, a.Limit)
 	for _, r := range a.Reservations {
 		line("but", yellow, r.String())
 	}
-	report, where := dir.Path("report.html"), "report"
-	if _, err := os.Stat(report); err != nil {
-		report, where = string(dir), "logs"
+	report, where := string(dir), "logs"
+	for _, name := range []string{"report.html", "leaderboard.html"} {
+		if _, err := os.Stat(dir.Path(name)); err == nil {
+			report, where = dir.Path(name), "report"
+		}
 	}
 	line(where, bold, report)
 	line("next", bold, a.Next)

@@ -12,10 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/experiment/class"
+	"kvlab/kvs/experiment/study"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
@@ -35,12 +38,18 @@ type Config struct {
 	DryRun    bool   // print the plan, start nothing
 	Preflight bool   // check the nodes, start no run
 	JSON      bool   // print the preflight as JSON
-	Trials    Trials // the trials and their settings
+
+	ShowSettings bool   // of the nodes' hosts, with Preflight
+	Trials       Trials // the trials and their settings
+	Rerun        rerun  // of another run; none if its folder is ""
 
 	Grade     *compare.Scale       // the scale of the grade; nil for no grade
+	Baseline  string               // the name or the ID of a stored result; "" for none
+	FailIf    []compare.Limit      // how much worse than the baseline the result may be
 	Reap      bool                 // only end the remains of earlier runs
 	NoCeiling bool                 // no ceiling is measured before the first trial
 	Verbose   bool                 // print every figure, not only the answer
+	List      bool                 // list the studies, start nothing
 	SelfTest  *experiment.SelfTest // test the instrument; nil does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
@@ -51,6 +60,9 @@ type Trials struct {
 	metrics.Sweep                  // what the command line says of it; Trials and Seed are 0 if it does not
 	Resume        string           // the folder of a sweep to continue
 	Curve         experiment.Curve // the rates of --curve, the objective of --slo
+	Studies       []study.File     // of --study
+	Class         *class.File      // of --class; nil for none
+	Only          string           // the entry of the class that is measured beside the reference; "" for all
 }
 
 // The default numbers of trials of every point.
@@ -72,10 +84,16 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.BoolVar(&cfg.Version, "version", false, "print the launcher's version; start nothing")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work; or plots/grades.txt, a scale alone", compare.ReadScale)
+	fs.StringVar(&cfg.Baseline, "baseline", "", "with --fail-if: compare the result with the newest run in the folder of --out that has this `name`, given by its --name or its folder")
+	fs.Func("fail-if", "with --baseline: exit with status 1 unless the result is shown not to be worse than the baseline by this `share`: slower=5%, p99=10% (latency) or cpu=5% (processor time per operation); may be given again", func(text string) error {
+		limit, err := compare.ParseLimit(text)
+		cfg.FailIf = append(cfg.FailIf, limit)
+		return err
+	})
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
-	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
+	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time, and restore the settings of --tune; start nothing")
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
 	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.
 	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors; at least 1m", atLeast(time.Minute))
@@ -89,6 +107,21 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		cfg.NoCeiling = true
 		return nil
 	})
+	fs.Func("study", "test claims of reports, `NAME`: one or more of the studies of --study list, with commas between them; all; or a file of your own, such as mine.toml (docs/experiments.md); --quick takes their quick form", func(text string) (err error) {
+		if cfg.List = text == "list"; cfg.List {
+			text = "all"
+		}
+		cfg.NoCeiling = true // which is a trial of each point more
+		cfg.Trials.Studies, err = study.ReadAll(text)
+		return err
+	})
+	fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/experiments.md)", func(text string) (err error) {
+		cfg.NoCeiling = true
+		cfg.Trials.Class, err = class.Read(text)
+		return err
+	})
+	fs.StringVar(&cfg.Trials.Only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")
+	cfg.Rerun.flags(fs)
 	cfg.Trials.flags(fs, programs)
 	text.specFlags(fs, &cfg.Spec)
 	defineProgramFlags(fs, programs, &text.given)
@@ -133,16 +166,16 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 		return err
 	})
 	parsed(fs, &t.Curve.Objective, "slo", "find the highest rate of an open loop that keeps an `objective` such as p99=5ms, with its 95 % interval: "+strings.Join(metrics.QuantileNames[:], ", ")+" of the operations' latency from the moment when they are due", curve.ParseObjective)
-	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients; the order within pairs of trials is random", func(text string) error {
+	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients, server:PATH those of another checkout, such as ../mine; the order within pairs of trials is random", func(text string) error {
 		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 		t.Variants = append(t.Variants, metrics.Variant{Args: text})
 		_, _, err := applyVariant(text, plan.Spec{}, programs)
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
-	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), of each rate of --curve (default "+strconv.Itoa(ofRates)+"), each with fresh processes and a fresh load", plan.ParseCount)
+	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), of each rate of --curve (default "+strconv.Itoa(ofRates)+"), of each point of --study (default: what it says), each with fresh processes and a fresh load", plan.ParseCount)
 	parsed(fs, &t.Until, "until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), parseShare)
-	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep, --curve and --ab (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
+	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep, --curve, --ab, --study and --class (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
 	fs.StringVar(&t.Resume, "resume", "", "continue the interrupted sweep in this `folder`; finished trials stay")
 }
 
@@ -155,7 +188,16 @@ func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
 	parsed(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)", plan.ParseCount)
 	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)
+	parsed(fs, &s.RestartAt, "restart-at", "this `time`, such as 10s, after the window's start, kill the first server by SIGKILL and start it again on its store: the result shows the time to recovery, and no acknowledged write may be lost; needs an engine on disk with --dir and --sync os or disk, --retry, and a closed loop of gets, puts and read-modify-writes; not in a Slurm job", atLeast(plan.RestartMargin))
 	parsed(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8", parseCores)
+	fs.Func("tune", "show: print the settings of every node's host that decide how fast it is, with recommended values, and start nothing; apply: set them on every host, as root, for the length of each trial, and restore them", func(text string) error {
+		s.Tune, t.show = text == "apply", text == "show"
+		if !s.Tune && !t.show {
+			return errors.New("want show or apply")
+		}
+		return nil
+	})
+	fs.Var(&s.Contain, "contain", "contain the servers' programs, or those that --target starts and builds, within `limits` such as "+contain.Form+": what holds where is in docs/cluster.md; this machine's processes get a network of their own")
 	parsed(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7", parseCores)
 }
 
@@ -211,8 +253,11 @@ func parseShare(text string) (float64, error) {
 // isSeries reports whether the command line asks for more than a plain run.
 func (c Config) isSeries() bool { return c.Trials.many() || c.SelfTest != nil }
 
-// many reports whether the run is a sweep, a curve or a comparison, even of one trial.
-func (t Trials) many() bool { return len(t.Knobs) > 0 || t.Trials > 0 || t.Until > 0 || t.isCurve() }
+// many reports whether the run is a sweep, a curve, a comparison, a study or a class, even
+// of one trial.
+func (t Trials) many() bool {
+	return len(t.Knobs) > 0 || len(t.Studies) > 0 || t.Class != nil || t.Trials > 0 || t.Until > 0 || t.isCurve()
+}
 
 // isCurve reports whether the run offers rates.
 func (t Trials) isCurve() bool { return len(t.Curve.Rates) > 0 || t.Curve.Objective.Quantile != "" }

@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 func TestParseArgs(t *testing.T) {
@@ -95,6 +96,8 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--until", "0%"}, "want more than 0%"},
 		{[]string{"--until", "NaN%"}, "want more than 0%"},
 		{[]string{"--until", "51%"}, "at most 50%"},
+		{[]string{"--tune", "now"}, "want show or apply"},
+		{[]string{"--tune", "apply", "--preflight"}, "want --tune show"},
 		{[]string{"--seed", "3"}, "--seed needs --sweep or --curve or --slo or --ab"},
 		{[]string{"--seed", "3", "--trials", "5"}, "--seed needs"},
 		{[]string{"--resume", ""}, "--out and --resume need the name of a folder"},
@@ -121,6 +124,9 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--name", "../x"}, "the first a letter or a digit"},
 		{[]string{"--name", strings.Repeat("x", 41)}, "want at most 40"},
 		{[]string{"--name", "x", "--resume", "y"}, "--name excludes --resume"},
+		{[]string{"--restart-at", "2s"}, `"2s" for flag -restart-at: want 3s or more`},
+		{[]string{"--restart-at", "10s", "--soak", "30m"}, "--restart-at excludes --soak"},
+		{[]string{"--restart-at", "10s", "--study", "list"}, "--restart-at excludes --study"},
 		{[]string{"--soak", "30"}, `invalid value "30" for flag -soak`},
 		{[]string{"--soak", "30m", "--secs", "5"}, "--soak excludes --secs"},
 		{[]string{"--soak", "30m", "--trials", "2"}, "--soak excludes --trials"},
@@ -144,7 +150,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("parseArgs(%q): error %v, want help", args, err)
 		}
 		for line := range strings.Lines(text.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns || strings.Contains(line, "\t") {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > format.Columns || strings.Contains(line, "\t") {
 				t.Errorf("parseArgs(%q): a line of %d columns: %q", args, n, line)
 			}
 		}

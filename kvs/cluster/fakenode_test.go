@@ -37,13 +37,17 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 2 && os.Args[1] == "-flags" {
 		json.NewEncoder(os.Stdout).Encode([]metrics.Flag{
-			{Name: "batch"}, {Name: "theta"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
+			{Name: "batch"}, {Name: "theta"}, {Name: "workload"}, {Name: "records"}, {Name: "value-size"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
 		})
 		os.Exit(0)
 	}
 	if len(os.Args) == 2 && os.Args[1] == "-version" {
 		fmt.Println("fake v1 go1.26, wire " + cmp.Or(os.Getenv("BUILD"), "1"))
 		os.Exit(0)
+	}
+	if root := os.Getenv(launcherVariable); root != "" {
+		l := fakeLauncher(root, os.Stdout, os.Stderr)
+		os.Exit(ExitStatus(l.Run(context.Background(), os.Args[1:])))
 	}
 	// A node built with -race would stay for a second when it is done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -57,7 +61,17 @@ func fakeSettings(args []string) {
 		fmt.Fprintln(os.Stderr, "kvsclient: -theta 0: want more than 0")
 		os.Exit(2)
 	}
-	flags := map[string]string{"batch": "8192", "theta": "0.99", "engine": "syncmap", "node": "", "listen": "", "clients": "1"}
+	flags := map[string]string{"batch": "8192", "theta": "0.99", "engine": "syncmap", "node": "", "listen": "", "clients": "1", "secs": "1"}
+	for i, arg := range args {
+		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch name {
+		case "workload", "records", "value-size", "secs":
+			flags[name] = value
+		}
+	}
 	json.NewEncoder(os.Stdout).Encode(flags)
 	os.Exit(0)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"kvlab/metrics/format"
 )
 
 //go:embed usage.txt
@@ -47,7 +49,7 @@ func printUsage(fs *flag.FlagSet, all bool, w io.Writer) {
 		const indent = 4 // of package flag
 		for line := range strings.Lines(text.String()) {
 			from := len(line) - len(strings.TrimLeft(line, " \t"))
-			fmt.Fprintln(w, strings.Repeat(" ", min(from, indent))+wrap(line, min(from, indent), indent))
+			fmt.Fprintln(w, strings.Repeat(" ", min(from, indent))+format.Wrap(line, min(from, indent), indent))
 		}
 	}
 	fmt.Fprint(w, examples, statusLine)

@@ -22,14 +22,18 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/plots"
+	"kvlab/plots/compare"
 )
 
 // Launcher executes runs. Its fields are set before Run is called.
@@ -45,7 +49,9 @@ type Launcher struct {
 
 	flags    plan.Flags // of Programs, since Run began
 	timeouts trial.Timeouts
-	ceilings ceilings // that Run has measured so far
+	ceilings ceilings          // that Run has measured so far
+	baseline *compare.Baseline // nil for none
+	walls    sync.Map          // of --contain that Run has found so far: []metrics.Wall by limits and node
 	progress *progress
 	draw     func(dir string) (files []string, err error)
 }
@@ -97,14 +103,26 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return usage(err)
 	}
-	if cfg.Reap {
+	switch {
+	case cfg.Reap:
 		return l.reap(ctx, cfg)
+	case cfg.List:
+		l.listStudies(cfg)
+		return nil
 	}
 	given := args
 	if cfg.Trials.Resume != "" {
 		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
 			return usage(err)
 		}
+	}
+	if cfg.Rerun.dir != "" {
+		if cfg, args, err = l.repeated(cfg, args); err != nil {
+			return usage(err)
+		}
+	}
+	if l.baseline, err = findBaseline(cfg); err != nil {
+		return usage(err)
 	}
 	if cfg.Lab.Hosts > 0 && !cfg.DryRun {
 		if !virtual.Inside() {
@@ -121,9 +139,24 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return usage(err)
 	}
+	if len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight {
+		// Servers and clients share a network, from which nothing else can be reached.
+		if err := l.again(ctx, virtual.EnterLoopback, given); err != nil {
+			return fmt.Errorf("--contain: %w", err)
+		}
+		return nil
+	}
 	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration)}
 	if cfg.isSeries() {
 		return (&series{resolver: r}).run(ctx, args)
 	}
 	return l.single(ctx, args, r)
+}
+
+// containing reports whether trials contain programs.
+func (l *Launcher) containing(cfg Config) bool {
+	return !cfg.Contain.None() || slices.ContainsFunc(cfg.Trials.Variants, func(v metrics.Variant) bool {
+		s, _, _ := applyVariant(v.Args, plan.Spec{}, l.flags) // parsed before
+		return !s.Contain.None()
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,22 +65,32 @@ func (s *safeBuffer) String() string {
 
 func newTrial(t testing.TB) *testRun {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	tr := &testRun{out: t.TempDir()}
-	tr.Launcher = New(t.TempDir(), &tr.stdout, &tr.stderr)
-	tr.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
-	tr.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
-	tr.Slurm = nodes.Slurm{}
-	tr.timeouts.Silence = 5 * time.Second
-	tr.timeouts.Leave = time.Second
-	tr.timeouts.Exit = 5 * time.Second
-	tr.timeouts.Grace = 300 * time.Millisecond
-	tr.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
+	tr.Launcher = fakeLauncher(t.TempDir(), &tr.stdout, &tr.stderr)
 	return tr
 }
+
+// fakeLauncher is the real launcher over fake nodes, which are this program.
+func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
+	program, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	l := New(root, stdout, stderr)
+	l.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
+	l.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
+	l.Slurm = nodes.Slurm{}
+	l.timeouts.Silence = 5 * time.Second
+	l.timeouts.Leave = time.Second
+	l.timeouts.Exit = 5 * time.Second
+	l.timeouts.Grace = 300 * time.Millisecond
+	l.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
+	return l
+}
+
+// launcherVariable is the environment variable that makes the test binary a launcher. Its
+// value is the checkout.
+const launcherVariable = "FAKE_LAUNCHER"
 
 // run runs 2 servers and 2 clients with faults for each.
 func (tr *testRun) run(ctx context.Context, faults ...string) error {

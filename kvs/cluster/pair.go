@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -14,8 +15,12 @@ import (
 	"kvlab/metrics"
 )
 
-// sameLengths refuses --together for variants whose warm-ups or windows differ in length.
-func sameLengths(variants []configuration) error {
+// fitTogether refuses --together for variants whose warm-ups or windows differ in length, or
+// of which one sets the hosts on which both run.
+func fitTogether(variants []configuration) error {
+	if variants[0].plan.Tune != variants[1].plan.Tune {
+		return errors.New("--together: --tune apply sets the hosts of both variants: want it in both or none")
+	}
 	var lengths [2][2]time.Duration
 	for i, at := range variants {
 		client := at.settings[metrics.Client]

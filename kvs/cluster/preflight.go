@@ -12,9 +12,10 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// preflight is --preflight: the preflight alone, with its whole table, or as JSON.
+// preflight is --preflight: the preflight alone, with its whole table, or as JSON. With
+// --tune show it has the settings' table, before that of a preflight that fails.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
-	p, err := preflight.Run(ctx, l.target(at, l.runner(at.cfg, at.programs)))
+	p, err := preflight.Run(ctx, l.target(at, l.runner(at)))
 	err = explain(ctx, l.Slurm, at.plan, err)
 	if errors.Is(err, plan.ErrInterrupted) || err != nil && p.Machines == nil {
 		return err
@@ -26,7 +27,12 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 			return err
 		}
 	} else {
-		fmt.Fprint(l.Stdout, preflight.Table(p))
+		if at.cfg.ShowSettings {
+			fmt.Fprint(l.Stdout, preflight.Settings(p))
+		}
+		if !at.cfg.ShowSettings || err != nil {
+			fmt.Fprint(l.Stdout, preflight.Table(p))
+		}
 	}
 	if err == nil {
 		return nil

@@ -89,7 +89,7 @@ func (p *progress) show(s trial.Status) {
 		p.drawn = true
 	case now.Sub(p.shown) >= plainEvery:
 		p.shown = now
-		fmt.Fprintln(p.w, cut(text, columns))
+		fmt.Fprintln(p.w, cut(text, format.Columns))
 	}
 }
 

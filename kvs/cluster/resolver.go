@@ -3,8 +3,10 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/target"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -74,6 +77,10 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 		err = fmt.Errorf("--ab, variant %s: %w", variant, err)
 	case len(spec.Set) > 0:
 		err = fmt.Errorf("--sweep %s: %w", spec.Name, err)
+	case strings.HasPrefix(spec.Name, metrics.EntryKnob+"="):
+		err = fmt.Errorf("%s: %w", strings.Replace(spec.Name, "=", " ", 1), err)
+	case strings.HasPrefix(spec.Name, metrics.PointKnob+"="):
+		err = fmt.Errorf("--study, %s: %w", strings.Replace(spec.Name, "=", " ", 1), err)
 	}
 	return at, err
 }
@@ -86,6 +93,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.cfg.Spec, from, err = applyVariant(spec.Args, r.cfg.Spec, r.launcher.flags); err != nil {
 		return at, err
 	}
+	r.supply(&at)
 	if from.Kind != "" {
 		if err := r.build(ctx, &at, from); err != nil {
 			return at, fmt.Errorf("%s%s: %w", from.Kind, from.Rev, err)
@@ -102,30 +110,62 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
-	if rival := at.settings[metrics.Client][metrics.RivalValue]; rival != "" && err == nil {
+	if rival := cmp.Or(at.settings[metrics.Server][metrics.RivalValue], at.settings[metrics.Client][metrics.RivalValue]); rival != "" && err == nil {
 		err = r.buildRivals(ctx, &at, rival, from)
+	}
+	if err == nil && at.plan.RestartAt > 0 {
+		err = cmp.Or(at.plan.CheckRestart(at.settings), verdict.CheckRestart(at.settings[metrics.Client]))
+	}
+	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Is("reopen"); files && !at.cfg.Contain.None() && err == nil {
+		err = errors.New("--contain: a contained server's files end with it: leave -reopen and --restart-at out")
 	}
 	if grade := at.cfg.Grade; err == nil && grade != nil {
 		if err = grade.Check(at.settings[metrics.Client]); err != nil {
 			err = fmt.Errorf("--grade: %w", err)
 		}
 	}
+	if file := r.cfg.Trials.Class; err == nil && file != nil {
+		err = file.Check(at.settings[metrics.Client])
+	}
 	return at, err
 }
 
-// build gives a configuration the programs of another commit, or its servers'.
+// supply adds the launcher's own program to those of a configuration that contains others.
+func (r *resolver) supply(at *configuration) {
+	if !at.cfg.Contain.None() {
+		at.programs = maps.Clone(at.programs)
+		at.programs[plan.Launcher] = filepath.Join(r.launcher.Root, "bin", plan.Program(plan.Launcher))
+	}
+}
+
+// build gives a configuration the programs of another commit, or its servers' or those of
+// another checkout.
 func (r *resolver) build(ctx context.Context, at *configuration, from metrics.Source) error {
-	commit, built, err := r.builds.Programs(ctx, r.launcher.Root, from.Rev)
+	commit, server := "", ""
+	var err error
+	if path := from.Path(); path != "" {
+		commit, server, err = r.builds.Checkout(ctx, path, r.stranger(at))
+	} else {
+		var built plan.Programs
+		commit, built, err = r.builds.Programs(ctx, r.launcher.Root, from.Rev)
+		if server = built[metrics.Server]; err == nil && from.Kind == metrics.BothPrograms {
+			at.commit, at.programs = commit, built
+			r.supply(at)
+			return at.programs.Led(ctx, at.cfg.Contain)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if from.Kind == metrics.BothPrograms {
-		at.commit, at.programs = commit, built
-		return built.Led(ctx)
-	}
 	at.server = commit
-	at.programs = plan.Programs{metrics.Server: built[metrics.Server], metrics.Client: r.launcher.Programs[metrics.Client]}
-	return cmp.Or(at.programs.Led(ctx), at.programs.SpeakAlike(ctx))
+	at.programs = maps.Clone(at.programs)
+	at.programs[metrics.Server] = server
+	return cmp.Or(at.programs.Led(ctx, at.cfg.Contain), at.programs.SpeakAlike(ctx, at.cfg.Contain))
+}
+
+// stranger says how a configuration's sources of strangers are built.
+func (r *resolver) stranger(at *configuration) remote.Stranger {
+	return remote.Stranger{Limits: at.cfg.Contain, Container: at.programs[plan.Launcher], Root: r.launcher.Root}
 }
 
 // aim completes a configuration with a foreign target: a store that runs has a server for
@@ -139,14 +179,18 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 	if err := t.Set(text); err != nil {
 		return err
 	}
+	at.cfg.Hosted = !t.Own()
 	if n := len(t.Servers); n > 0 {
+		if !at.cfg.Contain.None() {
+			return errors.New("--contain: the store runs already, so nothing starts it contained")
+		}
 		if at.cfg.Servers > 0 && at.cfg.Servers != n {
 			return fmt.Errorf("it has %s, and %d servers are asked for", format.Plural(n, "address"), at.cfg.Servers)
 		}
 		at.cfg.Servers = n
 	}
 	if t.Build != "" {
-		path, err := r.builds.Store(ctx, t)
+		path, err := r.builds.Store(ctx, t, r.stranger(at))
 		if err != nil {
 			return err
 		}
@@ -176,8 +220,10 @@ func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival str
 	}
 	rivals, err := remote.Rivals(ctx, r.launcher.Root)
 	if err == nil {
-		if path, ok := at.programs[plan.Store]; ok {
-			rivals[plan.Store] = path
+		for _, role := range []metrics.Role{plan.Store, plan.Launcher} {
+			if path, ok := at.programs[role]; ok {
+				rivals[role] = path
+			}
 		}
 		at.programs = rivals
 		at.settings, err = at.programs.Check(ctx, at.plan)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
@@ -28,7 +27,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	} else if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
 	}
-	rest := slices.DeleteFunc(without(args, "resume"), func(word string) bool { return word == "-v" || word == "--v" })
+	rest := without(args, "resume", "v")
 	if len(rest) == 0 && len(begun.Command) > 0 {
 		rest = begun.Command[1:]
 	}
@@ -70,13 +69,11 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 	return done, lock, err
 }
 
-// readRuns reads the runs of the valid trials.
+// readRuns reads the runs of the trials. One that is not valid may have none.
 func readRuns(dir trial.Folder, trials []metrics.Trial) error {
 	for i, trial := range trials {
-		if !trial.Verdict.Valid {
-			continue
-		}
-		if err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), &trials[i].Run); err != nil {
+		err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), &trials[i].Run)
+		if err != nil && (trial.Verdict.Valid || !errors.Is(err, os.ErrNotExist)) {
 			return err
 		}
 	}

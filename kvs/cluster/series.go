@@ -13,6 +13,8 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/experiment/class"
+	"kvlab/kvs/experiment/study"
 	"kvlab/kvs/node"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -20,8 +22,8 @@ import (
 	"kvlab/plots/compare"
 )
 
-// series runs an experiment in one folder: a sweep, a comparison, a search or the
-// self-test.
+// series runs an experiment in one folder: a sweep, a comparison, a search, a study, a
+// class or the self-test.
 type series struct {
 	*resolver
 
@@ -37,6 +39,14 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	cfg := s.cfg
 	defer func() { err = cmp.Or(err, s.builds.Remove()) }()
 	s.plan = planSeries(cfg, args, s.commit)
+	if len(cfg.Trials.Studies) > 0 {
+		s.planStudy(ctx)
+	}
+	if cfg.Trials.Class != nil {
+		if err := s.planClass(ctx); err != nil {
+			return usage(err)
+		}
+	}
 	s.kind = s.experiment()
 	known, err := s.resolveAll(ctx)
 	if err != nil {
@@ -45,6 +55,8 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	switch {
 	case cfg.DryRun:
 		return s.dryRun(known)
+	case cfg.Preflight && len(known) == 0:
+		return usage(errors.New("--study: nothing can be tested on these nodes"))
 	case cfg.Preflight: // the largest plan has the most machines
 		return s.launcher.preflight(ctx, slices.MaxFunc(known, func(a, b configuration) int { return len(a.plan.Places) - len(b.plan.Places) }))
 	}
@@ -57,6 +69,12 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	}
 	defer lock.Close() // a nil lock is ignored
 	s.kind = s.experiment()
+	switch e := s.kind.(type) {
+	case study.Experiment:
+		fmt.Fprint(s.launcher.Stdout, e.Missing())
+	case class.Experiment:
+		fmt.Fprint(s.launcher.Stdout, e.Broken())
+	}
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
 	})
@@ -112,7 +130,15 @@ func (s *series) experiment() experiment.Experiment {
 		}
 		return kind
 	}
-	return experiment.Sweep{Plan: s.plan}
+	sweep := experiment.Sweep{Plan: s.plan}
+	length := func(args string) time.Duration { return s.launcher.lengthOf(args, cfg, len(s.nodes) > 0) }
+	switch {
+	case s.plan.Study != nil:
+		return study.Experiment{Sweep: sweep, Length: length}
+	case s.plan.Class != nil:
+		return class.Experiment{Sweep: sweep, Length: length}
+	}
+	return sweep
 }
 
 // resolveAll resolves every spec that is known, and completes the plan's variants. The
@@ -132,7 +158,7 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 		}
 	}
 	if s.plan.Together {
-		err = sameLengths(known)
+		err = fitTogether(known)
 	}
 	return known, err
 }
@@ -208,7 +234,8 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 	if err := errors.Join(errs...); errors.Is(err, plan.ErrInterrupted) {
 		return done, plan.ErrInterrupted
 	}
-	_, sweeps := s.kind.(experiment.Sweep) // its trials are in the report
+	_, sweeps := s.kind.(experiment.Sweep) // its trials are in the report, as those of a study and a class
+	sweeps = sweeps || s.plan.Study != nil || s.plan.Class != nil
 	for i, p := range group {
 		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
 		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !sweeps || !trial.Verdict.Valid) {
@@ -238,9 +265,10 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		err = plan.ErrInterrupted
 	}
 	err = cmp.Or(err, s.keep(done, true))
-	if s.cfg.SelfTest == nil && len(done) > 0 && !errors.Is(err, plan.ErrInterrupted) {
+	if s.cfg.SelfTest == nil && len(done) > 0 && (s.plan.Class != nil || !errors.Is(err, plan.ErrInterrupted)) {
 		s.launcher.picture(s.dir)
 	}
+	s.launcher.list(s.dir)
 	text, judged := s.kind.Conclude(done, err)
 	if err != nil && judged == (metrics.Verdict{}) {
 		judged = trial.VerdictOf(err)
@@ -252,7 +280,9 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		if !s.cfg.Verbose {
 			text = sweep.Brief(done)
 		}
-		return finish(s.launcher.Stdout, text+s.further(done), s.answer(done), s.dir, judged, err)
+		checks, failed := s.launcher.check(s.cfg, s.dir, judged)
+		again, differs := s.again()
+		return cmp.Or(finish(s.launcher.Stdout, text+s.further(done)+checks+again, s.answer(done), s.dir, judged, err), failed, differs)
 	}
 	a := verdict.Answer{} // the text is the answer
 	if !judged.Valid {
@@ -273,10 +303,20 @@ func (s *series) explainResume(done []metrics.Trial) {
 
 // answer is the answer of a sweep's trials; of a comparison, the ratio is its headline.
 func (s *series) answer(done []metrics.Trial) verdict.Answer {
+	if e, ok := s.kind.(class.Experiment); ok {
+		return e.Answer(done)
+	}
 	if c, ok := s.kind.(experiment.Curve); ok {
 		s.plan = c.Grown(done)
 	}
 	a := verdict.AnswerOfTrials(s.plan, done)
+	if s.plan.Study != nil {
+		outcomes := metrics.OutcomesOf(study.Decide(s.plan, done))
+		if a.Basis = outcomes; a.Good {
+			a.Headline, a.Basis = outcomes, format.Plural(len(done), "trial")
+			a.Latency, a.Limit, a.Next = "", "", "read "+s.dir.Path("study.md")+" for the figures of each claim"
+		}
+	}
 	if len(s.plan.Variants) == 0 || !a.Good {
 		return a
 	}

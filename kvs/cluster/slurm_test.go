@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -99,6 +100,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("in turn", func(t *testing.T) {
 		t.Parallel()
 		t.Run("valid", func(t *testing.T) { testSlurmValid(t, cluster, kvscluster, nodes) })
+		t.Run("foreign store", func(t *testing.T) { testSlurmTarget(t, cluster, kvscluster, nodes) })
 		t.Run("killed server", func(t *testing.T) {
 			r := newSlurmRun(t, cluster, programs, nodes)
 			ended := r.begin(context.Background(), t, "node0")
@@ -146,16 +148,21 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// testSlurmValid runs the launcher itself as a user does, inside of salloc.
-func testSlurmValid(t *testing.T, s slurmCluster, kvscluster, nodes string) {
+// salloc runs the launcher itself as a user does, inside of salloc, and returns the run.
+func (s slurmCluster) salloc(t *testing.T, kvscluster, nodes string, args ...string) metrics.Run {
 	t.Helper()
 	tr := newTrial(t)
-	cmd := s.command("salloc", "-w", nodes, "--exclusive", "--mem=500", kvscluster,
-		"--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs", "1")
+	cmd := s.command("salloc", append([]string{"-w", nodes, "--exclusive", "--mem=500", kvscluster,
+		"--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs", "1"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("salloc: %v\n%s", err, out)
 	}
-	run := tr.runJSON(t)
+	return tr.runJSON(t)
+}
+
+func testSlurmValid(t *testing.T, s slurmCluster, kvscluster, nodes string) {
+	t.Helper()
+	run := s.salloc(t, kvscluster, nodes)
 	if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied {
 		t.Errorf("verdict %v, %d ops, verified %+v, applied %+v", run.Verdict, run.Ops, run.Total, run.Applied)
 	}
@@ -166,5 +173,37 @@ func testSlurmValid(t *testing.T, s slurmCluster, kvscluster, nodes string) {
 	}
 	if len(run.Nodes) != 3 {
 		t.Errorf("%d nodes, want 3", len(run.Nodes))
+	}
+}
+
+// testSlurmTarget measures a store that the launcher builds. It is deployed to the nodes of
+// the servers, which host it, and its processes end with them.
+func testSlurmTarget(t *testing.T, s slurmCluster, kvscluster, nodes string) {
+	t.Helper()
+	redis, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "copied.toml")
+	text := fmt.Sprintf("name = 'copied'\ndriver = 'redis'\nbuild = 'cp %s {bin}'\nrun = \"{bin} --bind {host} --port {port} --save '' --protected-mode no\"\n", redis)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := s.salloc(t, kvscluster, nodes, "--target", file, "2", "1")
+	if !run.Verdict.Valid || run.Counting != metrics.CountsExact || run.Ops == 0 || run.Total.Ops() != run.Applied.Ops() {
+		t.Errorf("verdict %v, counts %s, verified %+v, applied %+v", run.Verdict, run.Counting, run.Total, run.Applied)
+	}
+	for _, server := range run.Servers() {
+		if used := server.Summary.Saturation.ProcessCPUPercent; used == 0 {
+			t.Errorf("the store of %s used no processor time", server.Name)
+		}
+	}
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		program, _ := os.Readlink(link)
+		environment, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "environ"))
+		if strings.Contains(program, "/store-") && strings.Contains(string(environment), "SLURM_CONF="+s.dir+"/") {
+			t.Errorf("%s, %s, still runs", link, program)
+		}
 	}
 }

@@ -243,7 +243,7 @@ func TestSweepRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--sweep", "threads=1,2"}, "--sweep threads=1: no such knob (there are nodes, servers, clients, and the flags batch, engine, theta, tls)"},
+		{[]string{"--sweep", "threads=1,2"}, "--sweep threads=1: no such knob (there are nodes, servers, clients, and the flags batch, engine, records, theta, tls, value-size, workload)"},
 		{[]string{"--sweep", "node=a,b"}, "--sweep node=a: no such knob"},
 		{[]string{"--sweep", "nodes=2,x"}, `--sweep nodes=x: number of nodes "x": must be a positive whole number`},
 		{[]string{"--sweep", "nodes=1,2"}, "--sweep nodes=1: a run needs at least 2 nodes"},

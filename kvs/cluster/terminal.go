@@ -3,15 +3,11 @@ package cluster
 import (
 	"io"
 	"os"
-	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
-)
 
-// columns is the width of the launcher's text, of whatever it is written to: that of a
-// terminal as it is opened.
-const columns = 80
+	"kvlab/metrics/format"
+)
 
 // widthOf returns the current width of a terminal that moves its cursor, 0 for anything
 // else.
@@ -22,7 +18,7 @@ func widthOf(w io.Writer) int {
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width == 0 {
-		return columns
+		return format.Columns
 	}
 	return width
 }
@@ -48,27 +44,4 @@ func (p painter) paint(colour, text string) string {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
-}
-
-// wrap breaks a text into lines that end before column 80. The first begins at a column,
-// and the others are indented. A word that is longer gets its own line. A number stays
-// with its %.
-func wrap(text string, column, indent int) string {
-	var b strings.Builder
-	for i, word := range strings.Fields(strings.ReplaceAll(text, " %", "\x00%")) {
-		word = strings.ReplaceAll(word, "\x00", " ")
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > columns:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/remote"
@@ -26,6 +29,7 @@ type job struct {
 	show    func(trial.Status) // shows the progress; nil: another trial's is shown
 	first   bool               // of the command: the preflight's findings are shown
 	barrier *trial.Barrier     // with the other trial of a pair; nil for none
+	tuning  *preflight.Tuning  // of the nodes' hosts; nil leaves them
 }
 
 // trial runs a plan once, with new processes and a new load, and always writes the run's
@@ -36,6 +40,14 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run := j.run
 	run.Started = time.Now()
 	run.Lab, run.Quick = j.cfg.lab(), j.cfg.Quick
+	if j.plan.Tune {
+		j.tuning = new(preflight.Tuning)
+		defer func() {
+			for _, line := range j.tuning.End() {
+				fmt.Fprintln(j.stderr, line)
+			}
+		}()
+	}
 	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
@@ -73,17 +85,21 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
 		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
-		Runner: l.runner(j.cfg, j.programs),
+		Runner: l.runner(j.configuration),
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()
 	target := l.target(j.configuration, setup.Runner)
+	target.Tuning = j.tuning
 	found, err := preflight.Run(limited, target)
 	if len(found.Machines) > 0 {
 		setup.Preflight = &found
 		if err != nil || j.first && (j.cfg.Verbose || len(found.Findings) > 0) {
 			preflight.Report(j.stderr, found)
 		}
+	}
+	if err == nil {
+		setup.Contained, err = l.contained(limited, j.plan, setup.Runner)
 	}
 	if err == nil {
 		err = j.barrier.Wait(limited)
@@ -106,8 +122,42 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 }
 
 // runner runs a configuration's programs on its nodes.
-func (l *Launcher) runner(cfg Config, programs plan.Programs) *remote.Runner {
-	return remote.New(remote.Programs{SSH: l.SSH, SSHConfig: cfg.SSHConfig, Srun: l.Slurm.Srun}, programs)
+func (l *Launcher) runner(at configuration) *remote.Runner {
+	r := remote.New(remote.Programs{SSH: l.SSH, SSHConfig: at.cfg.SSHConfig, Srun: l.Slurm.Srun}, at.programs)
+	if limits := at.plan.Contain; !limits.None() {
+		box := contain.Box{Limits: limits}
+		if dir := at.settings[metrics.Server]["dir"]; filepath.IsAbs(dir) {
+			box.Write = []string{dir}
+		}
+		r.Contain(box, at.plan.Hosted)
+	}
+	return r
+}
+
+// contained returns what holds the servers' programs on the node with the fewest walls; nil
+// if they are not contained.
+func (l *Launcher) contained(ctx context.Context, p plan.Plan, r *remote.Runner) (*metrics.Containment, error) {
+	if p.Contain.None() {
+		return nil, nil
+	}
+	limits := p.Contain.String()
+	machines, errs := make([][]metrics.Wall, p.Count(metrics.Server)), make([]error, p.Count(metrics.Server))
+	if p.Local {
+		machines, errs = machines[:1], errs[:1]
+	}
+	remote.Each(len(machines), remote.Parallel, func(i int) {
+		place := p.Places[i] // servers first
+		key := limits + " " + place.Node.Name
+		if known, ok := l.walls.Load(key); ok {
+			machines[i] = known.([]metrics.Wall)
+			return
+		}
+		machines[i], errs[i] = r.Walls(ctx, place)
+		if errs[i] == nil {
+			l.walls.Store(key, machines[i])
+		}
+	})
+	return &metrics.Containment{Limits: limits, Walls: contain.Fewest(machines...)}, errors.Join(errs...)
 }
 
 // single makes one trial, and prints its result.
@@ -135,5 +185,6 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	if err == nil {
 		l.picture(dir)
 	}
-	return conclude(l.Stdout, r.cfg, dir, run, err)
+	l.list(dir)
+	return l.conclude(r.cfg, dir, run, err)
 }

@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // rules name the flags that a flag excludes, and those of which it needs one.
@@ -25,12 +26,19 @@ var rules = []struct{ flag, excludes, needs string }{
 	{flag: "ab", excludes: "sweep curve until slo grade"},
 	{flag: "curve", excludes: "sweep until grade"},
 	{flag: "together", needs: "ab"},
-	{flag: "seed", needs: "sweep curve slo ab"},
+	{flag: "seed", needs: "sweep curve slo ab study class"},
+	{flag: "only", needs: "class"},
+	{flag: "study", excludes: "sweep curve slo ab until soak grade selftest secs symmetric servers-per-node clients-per-node"},
 	{flag: "slo", excludes: "sweep until grade"},
 	{flag: "grade", excludes: "sweep"},
+	{flag: "baseline", needs: "fail-if", excludes: "sweep curve slo ab until study soak selftest"},
+	{flag: "fail-if", needs: "baseline"},
 	{flag: "quick", excludes: "secs soak selftest grade"},
+	{flag: "restart-at", excludes: "soak selftest study together curve slo grade"},
 	{flag: "name", excludes: "resume"},
 	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
+	{flag: "times", needs: "rerun"},
+	{flag: "margin", needs: "rerun"},
 	{flag: "selftest", excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
 }
 
@@ -61,12 +69,24 @@ func (c Config) validate(fs *flag.FlagSet) error {
 	if err := checkRules(given); err != nil {
 		return err
 	}
+	if err := c.Rerun.validate(given, c.Servers > 0 || c.Clients > 0); err != nil {
+		return err
+	}
 	t := c.Trials
+	if t.Class != nil {
+		if err := c.checkClass(fs); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.Out == "" || given["resume"] && t.Resume == "":
 		return errors.New("--out and --resume need the name of a folder")
 	case len(t.Variants) > 0 && len(t.Variants) != len(metrics.VariantNames):
 		return errors.New("--ab: " + abForm)
+	case len(t.Studies) > 0 && (c.Servers > 0 || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0):
+		return errors.New("--study: the study says how many servers and clients run, and with which arguments: leave them out")
+	case t.Trials > 0 && t.Trials < stats.RatioTrials && len(t.Studies) > 0:
+		return fmt.Errorf("--trials %d: a study needs at least %d", t.Trials, stats.RatioTrials)
 	case t.isCurve() && plan.HasFlag(c.ClientArgs, "rate"):
 		return errors.New("--curve and --slo choose the rates: leave -rate out")
 	case t.Until > 0 && t.Trials > experiment.Most:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
@@ -24,7 +25,12 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	}
 	if from = metrics.SourceOf(words); from.Kind != "" {
 		if words = words[1:]; from.Rev == "" {
-			return s, from, fmt.Errorf("%s needs a git revision, as in %[1]sHEAD~1", from.Kind)
+			return s, from, fmt.Errorf("%s needs a git revision, as in %[1]sHEAD~1, or server: a checkout, as in server:../mine", from.Kind)
+		}
+	}
+	if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+		if _, err := plan.ParseCount(words[0]); err != nil {
+			return s, from, fmt.Errorf("%q is no number of servers: want %s%[1]s for a git revision, or flags", words[0], metrics.BothPrograms)
 		}
 	}
 	var args argsText
@@ -37,10 +43,13 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	} else if err != nil {
 		return s, from, fmt.Errorf("%w: %s", err, variantForm)
 	}
+	if args.show {
+		return s, from, errors.New("--tune show stands alone: want --tune apply")
+	}
 	return s, from, args.apply(&s, programs)
 }
 
-const variantForm = "a variant has the number of servers and clients, commit:REV or server:REV, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, and the flags of the programs"
+const variantForm = "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, --tune apply, --contain, and the flags of the programs"
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value.
 func pairAB(args []string) ([]string, error) {

@@ -65,11 +65,14 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
 		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a variant has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
+		{[]string{"--ab", "", "--tune show"}, "--tune show stands alone: want --tune apply"},
+		{[]string{"--ab", "", "--tune apply", "--together"}, "--together: --tune apply sets the hosts of both variants"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
 		{[]string{"--ab", "", "", "--until", "2%"}, "--ab excludes --until"},
 		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab excludes --sweep"},
 		{[]string{"--together"}, "--together needs --ab"},
+		{[]string{"--ab", "HEAD~1", "HEAD"}, `"HEAD~1" is no number of servers: want commit:HEAD~1 for a git revision`},
 		{[]string{"--ab", "", "", "--trials", "0"}, `"0" for flag -trials: must be a positive whole number`},
 	} {
 		tr := newTrial(t)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"kvlab/kvs/cluster/nodes"
@@ -25,7 +26,12 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
-	status, err := virtual.Enter(ctx, args, l.Stdout, l.Stderr, l.Force)
+	return l.again(ctx, virtual.Enter, args)
+}
+
+// again runs a command line with a second launcher, in the namespaces that enter makes.
+func (l *Launcher) again(ctx context.Context, enter func(context.Context, []string, io.Writer, io.Writer, <-chan struct{}) (int, error), args []string) error {
+	status, err := enter(ctx, args, l.Stdout, l.Stderr, l.Force)
 	switch {
 	case ctx.Err() != nil && (err != nil || status == 2): // what a Go program that is pid 1 exits with before it listens to signals
 		return plan.ErrInterrupted

@@ -1,10 +1,10 @@
-// Package cgroup divides processor time among processes by the kernel's cpu
-// controller, version 1 or 2 (cgroups(7)).
+// Package cgroup limits and divides processor time, memory and numbers of processes by
+// the kernel's controllers, version 1 or 2 (cgroups(7)).
 package cgroup
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,40 +14,50 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Controller is a mounted cpu controller.
+// Controller is a mounted controller.
 type Controller struct {
+	Name    string // such as cpu
 	Folder  string // the root of its hierarchy
 	Unified bool   // cgroup v2
 }
 
-// errNoController means that this machine mounts no usable cpu controller.
-var errNoController = errors.New("no cpu controller for cgroups is mounted here")
+// missing is the controller that this machine mounts nowhere, or not for use.
+type missing string
 
-// Find returns the cpu controller that this process sees.
-func Find() (Controller, error) {
+func (m missing) Error() string {
+	return fmt.Sprintf("no %s controller for cgroups is mounted here", string(m))
+}
+
+// Find returns a controller that this process sees.
+func Find(name string) (Controller, error) {
 	mounts, err := procfs.GetMounts()
 	if err != nil {
 		return Controller{}, err
 	}
-	return find(mounts)
+	return find(name, mounts)
 }
 
-// find looks for the cpu controller among mounts. Version 2 counts only if the
-// controller is enabled for the root's children, as systemd enables it. That setting
-// belongs to the whole machine, and find does not change it.
-func find(mounts []*procfs.MountInfo) (Controller, error) {
+// find looks for a controller among mounts. Version 2 counts only if the controller is
+// enabled for the root's children, as systemd enables it. That setting belongs to the
+// whole machine, and find does not change it.
+func find(name string, mounts []*procfs.MountInfo) (Controller, error) {
 	for _, m := range mounts {
-		c := Controller{Folder: m.MountPoint, Unified: m.FSType == "cgroup2"}
-		_, cpu := m.SuperOptions["cpu"]
+		c := Controller{Name: name, Folder: m.MountPoint, Unified: m.FSType == "cgroup2"}
+		_, has := m.SuperOptions[name]
 		if c.Unified {
-			enabled, _ := os.ReadFile(filepath.Join(c.Folder, "cgroup.subtree_control"))
-			cpu = slices.Contains(strings.Fields(string(enabled)), "cpu")
+			has = c.enabled(c.Folder)
 		}
-		if cpu && (c.Unified || m.FSType == "cgroup") {
+		if has && (c.Unified || m.FSType == "cgroup") {
 			return c, nil
 		}
 	}
-	return Controller{}, errNoController
+	return Controller{}, missing(name)
+}
+
+// enabled reports whether a cgroup of version 2 has the controller for its children.
+func (c Controller) enabled(group string) bool {
+	names, _ := os.ReadFile(filepath.Join(group, "cgroup.subtree_control"))
+	return slices.Contains(strings.Fields(string(names)), c.Name)
 }
 
 // Add makes a cgroup with a multiple of the default weight, and moves processes into

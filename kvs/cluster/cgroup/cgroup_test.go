@@ -30,12 +30,12 @@ func TestFind(t *testing.T) {
 		want   Controller
 		err    error
 	}{
-		{"version 1", append(other, one), Controller{Folder: one.MountPoint}, nil},
-		{"version 2", append(other, two(with)), Controller{Folder: with, Unified: true}, nil},
-		{"not enabled", append(other, two(without)), Controller{}, errNoController},
-		{"none", other, Controller{}, errNoController},
+		{"version 1", append(other, one), Controller{Name: "cpu", Folder: one.MountPoint}, nil},
+		{"version 2", append(other, two(with)), Controller{Name: "cpu", Folder: with, Unified: true}, nil},
+		{"not enabled", append(other, two(without)), Controller{}, missing("cpu")},
+		{"none", other, Controller{}, missing("cpu")},
 	} {
-		if got, err := find(test.mounts); got != test.want || !errors.Is(err, test.err) {
+		if got, err := find("cpu", test.mounts); got != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%s: %+v, %v; want %+v, %v", test.name, got, err, test.want, test.err)
 		}
 	}

@@ -47,7 +47,7 @@ func noMemory(t *testing.T, s *scene) {
 
 // littleMemory gives the server less memory than the records need.
 func littleMemory(_ *testing.T, s *scene) {
-	s.args = append(s.args, "--server-args", fmt.Sprintf("-max-memory %dMiB", 60+s.random.IntN(140)))
+	s.serving += fmt.Sprintf(" -max-memory %dMiB", 60+s.random.IntN(140))
 }
 
 // paused stops the victim's process for 0.3 to 3 s, less than any timeout.

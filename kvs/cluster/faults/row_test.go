@@ -38,6 +38,7 @@ type scene struct {
 	program string     // of the victim
 	out     string     // for --out
 	args    []string   // further ones for the launcher
+	serving string     // arguments of the server
 	run     *launch    // nil before the launcher starts
 	undo    []func()   // what mends the hosts, once the launcher has ended
 }
@@ -86,7 +87,7 @@ func (r row) check(t *testing.T, p *pair, random *rand.Rand, o *outcome) {
 	if r.phase == "" && r.strike != nil {
 		r.strike(t, s)
 	}
-	l := p.launch(t, s.out, append(s.args, "--client-args", cmp.Or(r.args, small(r.phase)))...)
+	l := p.launch(t, s.out, append(s.args, "--server-args", s.serving, "--client-args", cmp.Or(r.args, small(r.phase)))...)
 	s.run = l
 	if r.phase != "" {
 		r.await(t, s)
@@ -109,8 +110,12 @@ func (r row) check(t *testing.T, p *pair, random *rand.Rand, o *outcome) {
 	o.right = !t.Failed()
 }
 
+// models are the servers' execution models, of which each row draws one.
+var models = []string{"conn", "bounded:2", "pool:2", "pool:auto", "hybrid", "parked"}
+
 func (r row) scene(t *testing.T, p *pair, random *rand.Rand) *scene {
-	s := &scene{pair: p, random: random, out: t.TempDir()}
+	s := &scene{pair: p, random: random, out: t.TempDir(), serving: "-model " + models[random.IntN(len(models))]}
+	t.Logf("server: %s", s.serving)
 	switch r.victim {
 	case metrics.Server:
 		s.victim, s.program = p.server, "kvsserver"

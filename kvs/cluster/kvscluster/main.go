@@ -11,12 +11,15 @@ import (
 	"syscall"
 
 	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/virtual"
 )
 
 func main() {
-	if status, ok := virtual.Main(); ok {
-		os.Exit(status)
+	for _, part := range []func() (int, bool){contain.Main, virtual.Main} {
+		if status, ok := part(); ok {
+			os.Exit(status)
+		}
 	}
 	executable, err := os.Executable()
 	if err != nil {

@@ -154,6 +154,9 @@ func (p Plan) Print(w io.Writer) error {
 		b.WriteByte('\n')
 		index[place.Role]++
 	}
+	if p.RestartAt > 0 {
+		fmt.Fprintf(&b, "\n%s is killed %s into the window, and started again with -reopen\n", p.Places[0].Name, p.RestartAt)
+	}
 	if p.Local {
 		b.WriteString("\nport 0 is any free port; the clients get the real ones\n")
 	}
@@ -166,6 +169,9 @@ func (p Plan) describe(place Place) string {
 	text := fmt.Sprintf("%s at %s, %s", place.Role, cmp.Or(place.Listen, place.Data), place.Way)
 	if cores := p.Cores[place.Role]; cores != "" {
 		text += ", on cores " + cores
+	}
+	if place.Role == metrics.Server && !p.Contain.None() {
+		text += ", contained: " + p.Contain.String()
 	}
 	return text
 }

@@ -12,12 +12,17 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics"
 )
 
-// Store is the role of a foreign store's program, which a server's process starts.
-const Store metrics.Role = "store"
+// Store is the role of a foreign store's program, which a server's process starts, and
+// Launcher that of the launcher's, which contains programs of strangers.
+const (
+	Store    metrics.Role = "store"
+	Launcher metrics.Role = "cluster"
+)
 
 // Programs are the paths of the two programs on this machine, and of a foreign store's if
 // the run has built one.
@@ -44,9 +49,20 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 	return sums, nil
 }
 
-// ask runs a program and decodes its JSON answer. The error is the program's message.
-func (p Programs) ask(ctx context.Context, role metrics.Role, answer any, args ...string) error {
-	text, err := nodes.Ask(ctx, p[role], args...)
+// words returns the command line of a program, which contains that of a server with limits.
+func (p Programs) words(role metrics.Role, limits contain.Limits, args ...string) []string {
+	words := append([]string{p[role]}, args...)
+	if role == metrics.Server && !limits.None() {
+		words = contain.Box{Limits: limits}.Command(p[Launcher], words...)
+	}
+	return words
+}
+
+// ask runs a program, a server with its limits, and decodes its JSON answer. The error is
+// the program's message.
+func (p Programs) ask(ctx context.Context, role metrics.Role, limits contain.Limits, answer any, args ...string) error {
+	words := p.words(role, limits, args...)
+	text, err := nodes.Ask(ctx, words[0], words[1:]...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) { // without a message
 		return fmt.Errorf("ask %s for its %s: %w", Program(role), args[0][1:], err)
 	} else if err != nil {
@@ -63,7 +79,7 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		var answer []metrics.Flag
-		if err := p.ask(ctx, role, &answer, "-flags"); err != nil {
+		if err := p.ask(ctx, role, contain.Limits{}, &answer, "-flags"); err != nil {
 			return nil, err
 		}
 		flags[role] = slices.DeleteFunc(answer, func(f metrics.Flag) bool { return f.Class == metrics.OwnFlag })
@@ -73,8 +89,9 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 
 // protocols is what a role's program says after its version, as in "wire 5, values 1";
 // "" of an earlier program, which does not say it.
-func (p Programs) protocols(ctx context.Context, role metrics.Role) string {
-	line, err := nodes.Ask(ctx, p[role], "-version")
+func (p Programs) protocols(ctx context.Context, role metrics.Role, limits contain.Limits) string {
+	words := p.words(role, limits, "-version")
+	line, err := nodes.Ask(ctx, words[0], words[1:]...)
 	if err != nil {
 		return ""
 	}
@@ -84,10 +101,11 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role) string {
 
 // Led returns an error if a program of another commit is so old that it does not know
 // how a launcher of today starts it.
-func (p Programs) Led(ctx context.Context) error {
+func (p Programs) Led(ctx context.Context, limits contain.Limits) error {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		// It leaves at once, as it has no standard input. Status 2 is a wrong command line.
-		err := exec.CommandContext(ctx, p[role], "-probe", "node").Run()
+		words := p.words(role, limits, "-probe", "node")
+		err := exec.CommandContext(ctx, words[0], words[1:]...).Run()
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 2 {
 			return fmt.Errorf("its %s is too old for this launcher: it knows no -probe", Program(role))
 		}
@@ -98,8 +116,8 @@ func (p Programs) Led(ctx context.Context) error {
 // SpeakAlike returns an error unless servers and clients, whose programs are of
 // different commits, speak the same protocols. It passes earlier programs, which do not
 // say theirs: the handshake then decides.
-func (p Programs) SpeakAlike(ctx context.Context) error {
-	server, client := p.protocols(ctx, metrics.Server), p.protocols(ctx, metrics.Client)
+func (p Programs) SpeakAlike(ctx context.Context, limits contain.Limits) error {
+	server, client := p.protocols(ctx, metrics.Server, limits), p.protocols(ctx, metrics.Client, limits)
 	if server == client || server == "" || client == "" {
 		return nil
 	}
@@ -127,7 +145,7 @@ func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metric
 	settings := make(map[metrics.Role]metrics.FlagValues)
 	for _, place := range []Place{plan.Places[0], plan.Places[servers]} {
 		var values metrics.FlagValues
-		if err := p.ask(ctx, place.Role, &values, append([]string{"-settings"}, plan.Args(place, 0, hosts)...)...); err != nil {
+		if err := p.ask(ctx, place.Role, plan.whole(), &values, append([]string{"-settings"}, plan.Args(place, 0, hosts)...)...); err != nil {
 			return nil, err
 		}
 		settings[place.Role] = values

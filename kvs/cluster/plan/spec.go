@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/metrics"
 )
 
@@ -23,11 +24,25 @@ type Spec struct {
 	Soak     time.Duration // length of a window over which no process may grow; 0: no soak
 	Deadline time.Duration // of each trial; 0: the sum of what its steps may take
 
+	RestartAt time.Duration // after the window's start, when the first server is killed and started again; 0: never
+
 	Symmetric      bool   // every node serves and loads
 	ServersPerNode int    // on each node that serves; 0 is 1
 	ClientsPerNode int    // on each node that loads; 0 is 1
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
+	Tune           bool   // the nodes' hosts have the recommended settings during a trial
+
+	Contain contain.Limits // of the servers' programs; none: they have the rights of the user
+	Hosted  bool           // what is contained is a foreign store's program, which a server starts
+}
+
+// whole returns the limits of a server itself; none of a foreign store's host.
+func (s Spec) whole() contain.Limits {
+	if s.Hosted {
+		return contain.Limits{}
+	}
+	return s.Contain
 }
 
 // window is the length of the window that the command line asks for; 0 for the

@@ -43,6 +43,7 @@ var look = map[string]string{
 	"link":     "ip -br link",
 	"clock":    "timedatectl",
 	"rtt":      "ip route",
+	"tune":     "sysctl -a",
 }
 
 // findings assesses the results of a survey.
@@ -93,6 +94,7 @@ func (a *assessment) assess(m *machine) {
 		}
 	}
 	a.resources(m)
+	a.tuned(m)
 }
 
 // network assesses the data network.

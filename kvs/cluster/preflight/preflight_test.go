@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -60,7 +62,7 @@ func runnerHere(t *testing.T, text string) *remote.Runner {
 }
 
 func TestShiftedClock(t *testing.T) {
-	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server})
+	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, node.ProbeFlag)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 func TestProbeThatEnds(t *testing.T) {
-	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server})
+	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, node.ProbeFlag)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +139,11 @@ func TestFindings(t *testing.T) {
 			b.Facts.Processes = []metrics.Process{{PID: 7, Orphaned: true}}
 		}, "fail leftover an earlier run has left process 7"},
 		{"other run", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
+		{"untuned", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.untuned = errors.New("only root may") }, "fail tune cannot be set: only root may"},
+		{"tuned in part", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
+			b.tried = []metrics.HostSetting{{Name: "thp", Error: "read-only here"}, {Name: "somaxconn", Was: "1", Value: "2", Want: "2"}}
+		}, "warn tune 1 of its 2 recommended settings could not be set, such as thp: read-only here"},
+		{"restored", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Restored = []string{"somaxconn is 1 again"} }, "warn tune somaxconn is 1 again"},
 		{"no way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
 		{"long way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
 	} {
@@ -155,6 +162,26 @@ func TestFindings(t *testing.T) {
 		if len(got) != 1 || string(got[0].Grade) != grade || got[0].Fact != fact || got[0].Node != "b" || !strings.Contains(got[0].Text, text) || got[0].Type == "" {
 			t.Errorf("%s: %+v, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	own := metrics.HostSetting{Name: "net.core.somaxconn", Value: "4096", Want: "65535", Setter: metrics.SetInNamespace, Source: "X"}
+	other, none := own, metrics.HostSetting{Name: "governor", Setter: metrics.SetAbsent, Source: "Y"}
+	other.Value = "65535"
+	var p metrics.Preflight
+	for i, s := range []metrics.HostSetting{own, other, own} {
+		m := fit(string(rune('a'+i)), metrics.Client)
+		m.Facts.Settings = []metrics.HostSetting{s, none}
+		p.Machines = append(p.Machines, m.Machine)
+	}
+	want := `setting             value  recommended  set by     source  nodes
+net.core.somaxconn  4096   65535        namespace  X       a,c
+net.core.somaxconn  65535  as it is     namespace  X       b
+governor            -      -            absent     Y       all
+`
+	if got := Settings(p); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -39,9 +39,11 @@ type probeClient struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	stderr  []string // lines, complete when ended is closed
+	log     []string // likewise
 	answers chan reply
 	ended   chan struct{}
 	limit   time.Duration // for the next answer
+	silence time.Duration // after which it ends by itself; 0: never
 	way     remote.Way
 }
 
@@ -52,10 +54,11 @@ type reply struct {
 	at  time.Time
 }
 
-// startProbe starts a probe at a place.
-func startProbe(r *remote.Runner, place plan.Place) (p *probeClient, err error) {
-	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connectTimeout}
-	if p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
+// startProbe starts a probe at a place, or with node.TuneFlag a process that holds the
+// settings of its host.
+func startProbe(r *remote.Runner, place plan.Place, flag string) (p *probeClient, err error) {
+	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connectTimeout, silence: probeSilence}
+	if p.cmd, p.stdin, err = r.Start(place, flag, remote.Output{
 		Line:  p.take,
 		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },
 		Ended: func(error) { close(p.ended) }, // its exit matters only to an unanswered question
@@ -75,6 +78,9 @@ func (p *probeClient) take(line []byte) error {
 		return nil
 	case e.Event == node.Answered && e.Answer != nil:
 		r.Answer = *e.Answer
+	case e.Event == node.Log:
+		p.log = append(p.log, e.Text)
+		return nil
 	case e.Event == node.Error:
 		r.err = errors.New(e.Text)
 	default:
@@ -90,7 +96,7 @@ func (p *probeClient) take(line []byte) error {
 // ask sends a question and waits for its answer. If ctx is interrupted, the error is
 // plan.ErrInterrupted.
 func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (reply, error) {
-	remote.Send(p.stdin, node.Command{Do: do, Question: q, Lease: &node.Lease{SilenceS: probeSilence.Seconds()}})
+	remote.Send(p.stdin, node.Command{Do: do, Question: q, Lease: &node.Lease{SilenceS: p.silence.Seconds()}})
 	timeout := time.NewTimer(p.limit)
 	defer timeout.Stop()
 	select {

@@ -22,6 +22,8 @@ type Builds struct {
 	dir    string
 	ready  map[string]plan.Programs // by commit
 	stores map[string]string        // paths by what built them
+
+	commits map[string]string // of the checkouts among these
 }
 
 // Programs builds the node programs of a revision of the checkout at root, with the
@@ -71,14 +73,15 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 func (b *Builds) open() (err error) {
 	if b.dir == "" {
 		b.dir, err = os.MkdirTemp("", "kvlab-builds-")
-		b.ready, b.stores = make(map[string]plan.Programs), make(map[string]string)
+		b.ready, b.stores, b.commits = make(map[string]plan.Programs), make(map[string]string), make(map[string]string)
 	}
 	return err
 }
 
-// Store builds a target's program, once, and returns its path.
-func (b *Builds) Store(ctx context.Context, t target.Target) (path string, err error) {
-	key := t.Dir + "\n" + t.Build
+// Store builds a target's program, once, and returns its path. One that is to be contained
+// is built contained, too, in a copy of its folder.
+func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path string, err error) {
+	key := t.Dir + "\n" + t.Build + "\n" + s.Limits.String()
 	if path, ok := b.stores[key]; ok {
 		return path, nil
 	}
@@ -86,13 +89,18 @@ func (b *Builds) Store(ctx context.Context, t target.Target) (path string, err e
 		return "", err
 	}
 	path = filepath.Join(b.dir, fmt.Sprintf("store-%d", len(b.stores)))
-	words, err := t.BuildCommand(path)
-	if err != nil {
-		return "", err
+	if s.Limits.None() {
+		var words []string
+		if words, err = t.BuildCommand(path); err != nil {
+			return "", err
+		}
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.Dir = t.Dir
+		_, err = nodes.Output(cmd)
+	} else {
+		err = s.build(ctx, t.Dir, path, t.BuildCommand)
 	}
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Dir = t.Dir
-	if _, err := nodes.Output(cmd); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("build %s: %w", t.Name, err)
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {

@@ -38,6 +38,7 @@ mkdir -p "$dir/$folder"
 touch "$dir/$folder"
 path=$dir/$folder/$program
 if [ -x "$path" ] && [ "$(sha256sum <"$path")" = "$sum  -" ]; then
+	chmod 555 "$path"
 	echo "kvlab path $path"
 	exit
 fi
@@ -53,7 +54,7 @@ if [ "$(sha256sum <"$file")" != "$sum  -" ]; then
 	echo "the copy of $program arrived damaged" >&2
 	exit 1
 fi
-chmod 500 "$file"
+chmod 555 "$file" # a contained program has another user; the folder is this one's alone
 mv -f "$file" "$path"
 echo "kvlab path $path"
 exit

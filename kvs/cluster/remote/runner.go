@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
@@ -54,6 +55,9 @@ type Runner struct {
 	system   string                                  // uname -sm of this machine
 	login    time.Duration                           // limit of the time to the first answer through ssh
 	paths    sync.Map                                // of the copies, by keyOf
+
+	box    *contain.Box // of the servers' programs; nil: they are not contained
+	hosted bool         // what is contained is started by the servers
 }
 
 // keyOf identifies the copy of the place's program on its node.
@@ -67,17 +71,69 @@ func New(ways Programs, programs plan.Programs) *Runner {
 	return &Runner{ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums), system: system, login: loginTimeout}
 }
 
+// Contain contains the servers' programs, or if they are hosts of foreign stores those that
+// they start. It is called before anything else.
+func (r *Runner) Contain(box contain.Box, hosted bool) { r.box, r.hosted = &box, hosted }
+
+// Contains reports whether the program of a place is a contained one.
+func (r *Runner) Contains(place plan.Place) bool {
+	return r.box != nil && !r.hosted && place.Role == metrics.Server
+}
+
+// StoreWords returns the words in front of the command of a foreign store's program that
+// contain it; nil if it is not to be.
+func (r *Runner) StoreWords(place plan.Place) []string {
+	if r.box == nil || !r.hosted || place.Role != metrics.Server {
+		return nil
+	}
+	return r.box.Command(r.path(as(place, plan.Launcher)))
+}
+
+// as is a place on the same node with another program.
+func as(place plan.Place, role metrics.Role) plan.Place {
+	place.Role = role
+	return place
+}
+
+// trusted returns the place whose program answers for a node: a stranger's does not.
+func (r *Runner) trusted(place plan.Place) plan.Place {
+	if r.Contains(place) {
+		return as(place, metrics.Client)
+	}
+	return place
+}
+
+// Walls finds out which walls hold for contained programs on a place's node.
+func (r *Runner) Walls(ctx context.Context, place plan.Place) (walls []metrics.Wall, err error) {
+	script := fmt.Sprintf("walls=$(%s %s %s) && echo \"kvlab walls $walls\"\n", format.QuoteWord(r.path(as(place, plan.Launcher))), node.ContainFlag, format.QuoteWord(r.box.Limits.String()))
+	answer, err := r.converse(ctx, place, script, nil, "sh", "-s")
+	if err == nil {
+		err = json.Unmarshal([]byte(answer["walls"]), &walls)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: find the walls of --contain: %w", place.Name, err)
+	}
+	return walls, nil
+}
+
 // Way returns the way to the node.
 func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 
 // Deploy copies the programs to the nodes that do not have them, and checks that every
 // place can run its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
+	var further []metrics.Role // programs on the servers' nodes
 	if r.programs[plan.Store] != "" {
-		for _, place := range places {
+		further = append(further, plan.Store)
+	}
+	if r.box != nil {
+		further = append(further, plan.Launcher, metrics.Client)
+	}
+	given := places
+	for _, role := range further {
+		for _, place := range given {
 			if place.Role == metrics.Server {
-				place.Role = plan.Store
-				places = append(places, place)
+				places = append(places, as(place, role))
 			}
 		}
 	}
@@ -110,10 +166,16 @@ type Output struct {
 	Ended func(err error)         // of its exit, and of Line or Error at the last line
 }
 
-// Start starts a place's program with node.ControlFlag or node.ProbeFlag and the place's
-// name, and returns its standard input.
+// Start starts a place's program with node.ControlFlag, node.ProbeFlag or node.TuneFlag and
+// the place's name, and returns its standard input.
 func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.WriteCloser, error) {
-	cmd := r.Way(place.Node).Command(context.Background(), place.Node, r.path(place), flag, place.Name)
+	words := []string{r.path(r.trusted(place)), flag, place.Name}
+	if flag == node.ControlFlag && r.Contains(place) {
+		box := *r.box
+		box.Node = true
+		words = box.Command(r.path(as(place, plan.Launcher)), r.path(place), flag, place.Name)
+	}
+	cmd := r.Way(place.Node).Command(context.Background(), place.Node, words...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, err
@@ -142,12 +204,13 @@ func (r *Runner) Signal(ctx context.Context, place plan.Place, id metrics.Proces
 	if place.Way.Kind == nodes.Local {
 		return node.Signal(id, signal)
 	}
-	_, err := r.converse(ctx, place, "", nil, append([]string{r.path(place)}, node.SignalWords(id, signal)...)...)
+	_, err := r.converse(ctx, place, "", nil, append([]string{r.path(r.trusted(place))}, node.SignalWords(id, signal)...)...)
 	return err
 }
 
-// Reap ends the processes that earlier runs of this user left on a node, and returns
-// descriptions of them. The node's copy of the server's program does the work.
+// Reap ends the processes that earlier runs of this user left on a node, restores the
+// node's settings, and describes both. The node's copy of the server's program does the
+// work.
 func (r *Runner) Reap(ctx context.Context, n nodes.Node) ([]string, error) {
 	place := plan.Place{Node: n, Name: n.Name, Role: metrics.Server}
 	if err := r.Deploy(ctx, []plan.Place{place}); err != nil {

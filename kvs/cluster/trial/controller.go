@@ -33,6 +33,8 @@ type Setup struct {
 	Preflight *metrics.Preflight // nil when it has not come to its end
 	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
 	Barrier   *Barrier           // with the other trial of a pair; nil for none
+
+	Contained *metrics.Containment // of the servers' programs; nil for none
 }
 
 // Controller leads the processes of one trial through the protocol of package
@@ -60,6 +62,8 @@ type Controller struct {
 	extended bool                // the warm-up lasts twice as long
 	settled  int                 // seconds of it that were tested first
 
+	restart *restart // nil without --restart-at
+
 	slices   metrics.SlicePlan   // that all clients record together; none when they do not
 	together *metrics.JointCheck // result of their verification; nil without one
 	broken   *metrics.Violation  // in them, nil for nothing
@@ -68,7 +72,7 @@ type Controller struct {
 // New returns the controller of a trial that has not begun.
 func New(s Setup) *Controller {
 	now := time.Now()
-	return &Controller{
+	c := &Controller{
 		Setup: s, token: rand.Text(), secret: newSecret(),
 		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
@@ -77,6 +81,10 @@ func New(s Setup) *Controller {
 		entered: now,
 		began:   now,
 	}
+	if s.Plan.RestartAt > 0 {
+		c.restart = &restart{server: s.Plan.Places[0].Name} // servers come first
+	}
+	return c
 }
 
 // Lead leads the processes from their start to their end and leaves none behind.
@@ -84,13 +92,13 @@ func New(s Setup) *Controller {
 func (c *Controller) Lead(ctx context.Context) error {
 	c.ends, _ = ctx.Deadline()
 	for _, place := range c.Plan.Places {
-		log, err := openNodeLog(c.Dir, place)
-		if err != nil {
+		m := &process{Place: place, way: c.Runner.Way(place.Node), phase: metrics.Idle, contained: c.Runner.Contains(place)}
+		var err error
+		if m.log, err = openNodeLog(c.Dir, place, m.contained); err != nil {
 			return err
 		}
-		defer log.text.Close()
-		defer log.records.Close()
-		c.processes = append(c.processes, &process{Place: place, log: log, way: c.Runner.Way(place.Node), phase: metrics.Idle})
+		defer m.log.close()
+		c.processes = append(c.processes, m)
 	}
 	file, err := os.Create(c.Dir.Path("latency.hlog"))
 	if err != nil {
@@ -223,8 +231,14 @@ func (c *Controller) send(role metrics.Role, command node.Command) {
 // handle processes a message, and returns the fault that it reports, if any.
 func (c *Controller) handle(msg message) *plan.Fault {
 	m := msg.from
+	if m == nil {
+		c.killServer()
+		return nil
+	}
 	m.heard = time.Now()
 	switch {
+	case msg.ended && c.restart.expects(m):
+		return c.revive(m)
 	case msg.ended:
 		return m.end(msg.err)
 	case msg.err != nil:
@@ -235,11 +249,18 @@ func (c *Controller) handle(msg message) *plan.Fault {
 	case node.Log:
 	case node.Report:
 		m.keepRecord(event.Record)
+		if c.restart != nil {
+			c.restart.hear(m, *event.Record)
+		}
 		if err := c.latency.Add(*event.Record); err != nil {
 			return m.complaint(err)
 		}
 	case node.Dumped:
 		m.dumped = true
+	case node.Contained:
+		if m.outside = event.Process; m.outside == nil || !m.contained {
+			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
+		}
 	case node.Phase:
 		m.phase = event.Phase
 		if at := &m.entered[order[event.Phase]]; at.IsZero() {
@@ -272,6 +293,9 @@ func (c *Controller) handle(msg message) *plan.Fault {
 			return m.fault(plan.Complaint, "is done and has sent no summary")
 		}
 		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
+		if c.restart != nil && m == c.restart.second && next == ready {
+			c.restart.ready = msg.at
+		}
 	}
 	return nil
 }

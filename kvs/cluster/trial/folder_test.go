@@ -90,7 +90,7 @@ func TestLineWriter(t *testing.T) {
 
 func TestNodeLogTail(t *testing.T) {
 	f := Folder(t.TempDir())
-	log, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server})
+	log, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestNodeLogTail(t *testing.T) {
 	if err := errors.Join(log.text.Close(), log.records.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server}); err == nil {
+	if _, err := openNodeLog(f, plan.Place{Name: "a", Role: metrics.Server}, false); err == nil {
 		t.Error("a log is overwritten")
 	}
 }

@@ -20,7 +20,11 @@ func (c *Controller) longCalls() error {
 	}
 	workers, batch, limit := s.Number("workers"), s.Number("batch"), s.Length("call-timeout") // batch 0: auto
 	calls := max(s.Number("inflight"), 1) * workers * uint64(max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
-	bytes := calls * batch * size.OfRecord(s["value-size"], s["key-size"]) / 2
+	call := batch * size.OfRecord(s["value-size"], s["key-size"])
+	if limit := s.Number("batch-bytes"); limit > 0 {
+		call = min(call, limit)
+	}
+	bytes := calls * call / 2
 	took := time.Duration(float64(8*bytes) / float64(bitsPerS) * float64(time.Second))
 	if limit <= 0 || took <= limit {
 		return nil

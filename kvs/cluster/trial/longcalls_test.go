@@ -23,6 +23,7 @@ func TestLongCalls(t *testing.T) {
 		{"an unknown link", 0, "", ""},
 		{"more time", 40e6, "call-timeout=20", ""},
 		{"smaller batches", 40e6, "batch=3051", ""},
+		{"calls with few bytes", 40e6, "batch-bytes=200000", ""},
 		{"more rounds under way", 60e6, "inflight=2", "in 18 s at best"},
 		{"batches that adapt", 40e6, "batch=auto", ""},
 		{"an open loop", 40e6, "rate=1k", ""},

@@ -29,7 +29,7 @@ func TestLauncherMemoryIsBounded(t *testing.T) {
 	}}, Timeouts: DefaultTimeouts(), Dir: dir})
 	c.Soak = time.Duration(seconds) * time.Second
 	for _, place := range c.Plan.Places {
-		log, err := openNodeLog(dir, place)
+		log, err := openNodeLog(dir, place, false)
 		if err != nil {
 			t.Fatal(err)
 		}

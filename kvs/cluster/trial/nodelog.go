@@ -25,10 +25,13 @@ type nodeLog struct {
 	records *os.File // the .jsonl
 	tail    []string // the last lines, oldest first
 	before  []string // the last lines before the first goroutine's stack; nil without stacks
+
+	ends *format.Ends // of the .log, of which only these stay; nil if all of it does
 }
 
-// openNodeLog creates both files. A run's folder is new, so they must not exist.
-func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
+// openNodeLog creates both files. A run's folder is new, so they must not exist. Of the
+// .log of a stranger's program only the ends stay.
+func openNodeLog(f Folder, place plan.Place, stranger bool) (*nodeLog, error) {
 	base := f.Path(place.Program() + "-" + place.Name)
 	text, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -39,7 +42,24 @@ func openNodeLog(f Folder, place plan.Place) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	return &nodeLog{text: text, records: records}, nil
+	l := &nodeLog{text: text, records: records}
+	if stranger {
+		l.ends = new(format.Ends)
+	}
+	return l, nil
+}
+
+// close writes the end of a log that was cut, and closes both files.
+func (l *nodeLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ends != nil {
+		for _, line := range l.ends.Rest() {
+			fmt.Fprintln(l.text, line) // a disk that is full has failed the run before
+		}
+	}
+	l.text.Close()
+	l.records.Close()
 }
 
 // line appends a line to the .log.
@@ -50,6 +70,9 @@ func (l *nodeLog) line(text string) error {
 		l.before = append([]string{}, l.tail...)
 	}
 	l.tail = append(l.tail[max(0, len(l.tail)+1-tailLines):], text)
+	if l.ends != nil && !l.ends.Add(text) {
+		return nil
+	}
 	_, err := fmt.Fprintln(l.text, text)
 	return err
 }

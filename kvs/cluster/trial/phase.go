@@ -22,6 +22,9 @@ func (c *Controller) enter(phase metrics.Phase) {
 		}
 		c.warmUp.Extended = true
 	}
+	if phase == metrics.Window {
+		c.awaitKill()
+	}
 	c.send(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
 }
 

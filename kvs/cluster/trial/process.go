@@ -49,15 +49,19 @@ type process struct {
 	stdin io.WriteCloser
 
 	spoken bool // the first event was read; only the reading goroutine uses it
+	said   int  // bytes of its output; likewise
+
+	contained bool // it is a stranger's program
 
 	stage        stage
-	unresponsive bool      // did not act in time; no further action is expected
-	failed       bool      // has reported an error; its exit adds nothing
-	dumped       bool      // its goroutines' stacks are in its log
-	orphan       bool      // its program may have outlived its connection, or left files
-	lost         error     // why its node is no longer reachable
-	heard        time.Time // when it last sent anything
-	address      string    // a server's, from its ready event
+	unresponsive bool               // did not act in time; no further action is expected
+	failed       bool               // has reported an error; its exit adds nothing
+	dumped       bool               // its goroutines' stacks are in its log
+	orphan       bool               // its program may have outlived its connection, or left files
+	outside      *metrics.ProcessID // what contains it; nil without one
+	lost         error              // why its node is no longer reachable
+	heard        time.Time          // when it last sent anything
+	address      string             // a server's, from its ready event
 	phase        metrics.Phase
 	config       *metrics.Config
 	interval     metrics.Interval    // the last one
@@ -73,8 +77,19 @@ type process struct {
 	audit        *metrics.AuditRecord // nil until it has read the audited keys
 }
 
+// id identifies the process on its node, or what contains it; nil before it is known.
+func (m *process) id() *metrics.ProcessID {
+	switch {
+	case m.contained:
+		return m.outside
+	case m.config == nil || m.config.Process == (metrics.ProcessID{}):
+		return nil
+	}
+	return &m.config.Process
+}
+
 // message is an event of a node's process, a violation of the protocol (err), or its
-// end.
+// end. One from no process says that the kill of --restart-at is due.
 type message struct {
 	from  *process
 	at    time.Time // when it arrived
@@ -99,7 +114,12 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	var event node.Event
 	at := time.Now()
 	err := json.Unmarshal(line, &event)
+	m.said += len(line)
 	switch {
+	case m.contained && err == nil && (event.Event == node.Contained) == m.spoken: // the first event, and no other
+		err = fmt.Errorf("sent %q out of turn", event.Event)
+	case m.contained && m.said > mostSaid:
+		err = fmt.Errorf("has sent more than %s", format.Bytes(mostSaid))
 	case err == nil:
 		err = m.keep(event)
 	case !m.spoken:
@@ -111,6 +131,10 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	inbox <- message{from: m, at: at, event: event, err: err}
 	return nil
 }
+
+// mostSaid is the number of bytes that a contained node may send: a stranger's program may
+// send without end. A node sends some 2 kB each second.
+const mostSaid = 256e6
 
 // keep writes an event's report to the node's log.
 func (m *process) keep(event node.Event) error {

@@ -16,7 +16,7 @@ import (
 // Fill copies the processes' reports into run.
 func (c *Controller) Fill(run *metrics.Run) {
 	run.Symmetric = c.Plan.Symmetric
-	run.Preflight = c.Preflight
+	run.Preflight, run.Contained = c.Preflight, c.Contained
 	for _, place := range c.Plan.Places {
 		node := metrics.RunNode{Name: place.Name, Role: place.Role, Machine: place.Node.Name, Address: cmp.Or(place.Listen, place.Data)}
 		run.Nodes = append(run.Nodes, node)
@@ -36,6 +36,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 	run.WarmUp = c.warmUp
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
+	run.Restart = c.restarted()
 	run.SetWorkload()
 }
 

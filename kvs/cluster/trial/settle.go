@@ -45,8 +45,13 @@ func (c *Controller) settle(m *process) *plan.Fault {
 
 // sendAt sends all clients a command with a time.
 func (c *Controller) sendAt(moment time.Time, command node.Command) {
-	command.At = c.began.Round(0).Add(moment.Sub(c.began))
+	command.At = c.runTime(moment)
 	c.send(metrics.Client, command)
+}
+
+// runTime converts a time of this process to that of the nodes' records.
+func (c *Controller) runTime(moment time.Time) time.Time {
+	return c.began.Round(0).Add(moment.Sub(c.began))
 }
 
 // unsettled returns the number of seconds of a client's warm-up that cannot be steady.

@@ -18,19 +18,26 @@ func (c *Controller) start(role metrics.Role) error {
 	}
 	here := clock.New()
 	for i, m := range c.of(role) {
-		args := c.Plan.Args(m.Place, i, hosts)
-		own, err := c.credentials(m.Place, args)
-		if err == nil {
-			err = m.start(c.Runner, c.inbox)
+		if f := c.launch(m, c.Plan.Args(m.Place, i, hosts), here, c.lease(2*connectLimit+loadLimit)); f != nil {
+			return f
 		}
-		if err != nil {
-			return m.fault(plan.Crash, "cannot be started: %v", err)
-		}
-		m.send(node.Command{
-			Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: c.epoch(here, m.Name), Lease: c.lease(2*connectLimit + loadLimit),
-			Cores: c.Plan.Cores[role], GCS: c.collectEvery().Seconds(),
-		})
 	}
+	return nil
+}
+
+// launch starts a process and tells it its arguments.
+func (c *Controller) launch(m *process, args []string, here clock.Clock, lease *node.Lease) *plan.Fault {
+	own, err := c.credentials(m.Place, args)
+	if err == nil {
+		err = m.start(c.Runner, c.inbox)
+	}
+	if err != nil {
+		return m.fault(plan.Crash, "cannot be started: %v", err)
+	}
+	m.send(node.Command{
+		Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: c.epoch(here, m.Name), Lease: lease,
+		Cores: c.Plan.Cores[m.Role], GCS: c.collectEvery().Seconds(), Contain: c.Runner.StoreWords(m.Place),
+	})
 	return nil
 }
 

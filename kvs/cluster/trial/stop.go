@@ -8,12 +8,14 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
-	"kvlab/metrics"
 )
 
 // stop ends every running process. A node exits when its standard input closes. stop
 // kills a node that does not exit in time, and at once one that is known to hang.
 func (c *Controller) stop() error {
+	if c.restart != nil {
+		c.restart.end()
+	}
 	for _, m := range c.running() {
 		m.stdin.Close()
 		if m.unresponsive {
@@ -45,7 +47,7 @@ func (c *Controller) endOrphans() error {
 	var errs []error
 	for _, m := range orphans {
 		if m.lost != nil {
-			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.config.Process.PID, m.lost, c.Timeouts.Alone))
+			errs = append(errs, fmt.Errorf("%s: process %d may still be there: %w; it leaves by itself after %s without a launcher (--reap makes sure)", m.Name, m.id().PID, m.lost, c.Timeouts.Alone))
 		}
 	}
 	return errors.Join(errs...)
@@ -55,12 +57,13 @@ func (c *Controller) endOrphans() error {
 func (c *Controller) signal(processes []*process, signal syscall.Signal) {
 	remote.Each(len(processes), remote.Parallel, func(i int) {
 		m := processes[i]
-		if m.lost != nil || m.config == nil || m.config.Process == (metrics.ProcessID{}) {
+		id := m.id()
+		if m.lost != nil || id == nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), reachLimit)
 		defer cancel()
-		m.lost = c.Runner.Signal(ctx, m.Place, m.config.Process, signal)
+		m.lost = c.Runner.Signal(ctx, m.Place, *id, signal)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"kvlab/kvs/cluster/namespace"
 	"kvlab/metrics"
 )
 
@@ -35,7 +36,7 @@ func Hostname(index int) string { return fmt.Sprintf("node%d", index) }
 // written.
 func writeFiles(spec metrics.Lab) error {
 	for _, path := range []string{folder, "/var/emulab", privilegeFolder} {
-		if err := graft(path); err != nil {
+		if err := namespace.Graft(path); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"kvlab/kvs/cluster/namespace"
 )
 
 // host is one machine of the lab, as the hub sees it.
@@ -37,7 +39,7 @@ func startHost(index int) (*host, error) {
 	}
 	defer stderr.Close()
 	h.cmd = &exec.Cmd{
-		Path: self, Args: []string{hostName, h.name, strconv.Itoa(index)}, Stderr: stderr,
+		Path: namespace.Self, Args: []string{hostName, h.name, strconv.Itoa(index)}, Stderr: stderr,
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: namespaces,
 			Setpgid:    true, // as in Enter
@@ -101,9 +103,10 @@ func runHost() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(privateMounts(), mount("tmpfs", "/tmp", "mode=1777"), mount("tmpfs", root.HomeDir, "mode=0700"),
+	if err := errors.Join(namespace.Private(), namespace.Mount("proc", "/proc", ""),
+		namespace.Mount("tmpfs", "/tmp", "mode=1777"), namespace.Mount("tmpfs", root.HomeDir, "mode=0700"),
 		// A sysfs shows the interfaces of the network that it was mounted in.
-		mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name)), ownClock(index)); err != nil {
+		namespace.Mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name)), ownClock(index)); err != nil {
 		return err
 	}
 	if err := show(own, map[string]string{"hosts": "/etc/hosts", "hostname": "/etc/hostname", "shadow": "/etc/shadow", "emulab": "/var/emulab"}); err != nil {
@@ -126,7 +129,7 @@ func runHost() error {
 // them lacks.
 func show(own string, files map[string]string) error {
 	for file, at := range files {
-		if err := bind(filepath.Join(own, file), at); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := namespace.Bind(filepath.Join(own, file), at); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

@@ -50,11 +50,13 @@ const (
 	initName = "kvlab-lab-init"
 	hubName  = "kvlab-lab"
 	hostName = "kvlab-lab-host"
+
+	loopbackName = "kvlab-loopback" // of the program that EnterLoopback runs
 )
 
 // Main does the work of the lab's init and hosts, and returns their exit status. In any
-// other process it returns ok false at once. A program that calls Enter calls Main
-// first.
+// other process it returns ok false at once. A program that calls Enter or EnterLoopback
+// calls Main first.
 func Main() (status int, ok bool) {
 	var err error
 	switch os.Args[0] {
@@ -62,6 +64,10 @@ func Main() (status int, ok bool) {
 		status, err = runInit()
 	case hostName:
 		err = runHost()
+	case loopbackName:
+		if err = loopbackUp(); err == nil {
+			return 0, false
+		}
 	default:
 		return 0, false
 	}
@@ -127,7 +133,7 @@ func Start(ctx context.Context, spec metrics.Lab) (*Lab, error) {
 		}
 		l.hosts = append(l.hosts, h)
 	}
-	controller, err := cgroup.Find()
+	controller, err := cgroup.Find("cpu")
 	if err == nil {
 		err = share(controller, l.hosts)
 	}

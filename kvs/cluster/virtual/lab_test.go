@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/cgroup"
+	"kvlab/kvs/cluster/namespace"
 )
 
 // inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
@@ -45,7 +46,7 @@ func enter(t *testing.T, hosts int, bitsPerS uint64) *process {
 		t.Fatal(err)
 	}
 	p := &process{
-		Cmd:  exec.Command(self, fmt.Sprint(hosts), fmt.Sprint(bitsPerS)),
+		Cmd:  exec.Command(namespace.Self, fmt.Sprint(hosts), fmt.Sprint(bitsPerS)),
 		mark: fmt.Sprintf("%s=%s-%d", enterVariable, t.Name(), time.Now().UnixNano()),
 	}
 	p.Env = append(os.Environ(), p.mark)
@@ -134,7 +135,7 @@ func (p *process) checkGone(t *testing.T, namespaces []string) {
 // groups lists the cgroups of labs by the number of a pid namespace, where
 // there is a controller.
 func groups(namespaces []string) (all []string) {
-	c, err := cgroup.Find()
+	c, err := cgroup.Find("cpu")
 	if err != nil {
 		return nil
 	}
@@ -204,7 +205,7 @@ func TestLab(t *testing.T) {
 	if !f.Reaped {
 		t.Error("an orphan is not reaped")
 	}
-	if _, err := cgroup.Find(); f.Lab.CPUShares != (err == nil) {
+	if _, err := cgroup.Find("cpu"); f.Lab.CPUShares != (err == nil) {
 		t.Errorf("CPU shares %v, controller %v", f.Lab.CPUShares, err)
 	}
 	// The bucket of each of the two links on the way is full at first.
@@ -281,13 +282,13 @@ func TestBrokenLab(t *testing.T) {
 		}
 	}
 	p.Wait()
-	if p.ProcessState.ExitCode() != 2 || !strings.Contains(p.stderr.String(), "the lab ended: signal: killed") {
+	if p.ProcessState.ExitCode() != 2 || !strings.Contains(p.stderr.String(), "ended: signal: killed") {
 		t.Errorf("exit status %d, %q", p.ProcessState.ExitCode(), p.stderr.String())
 	}
 }
 
 func TestNotRoot(t *testing.T) {
-	cmd := exec.Command(self, "2", "0")
+	cmd := exec.Command(namespace.Self, "2", "0")
 	cmd.Env = append(os.Environ(), enterVariable+"=not-root")
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

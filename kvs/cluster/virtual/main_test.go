@@ -26,6 +26,13 @@ func TestMain(m *testing.M) {
 	case ok:
 	case Inside():
 		status = inside()
+	case InLoopback():
+		status = alone()
+	case os.Getenv(enterVariable) == loopbackName:
+		var err error
+		if status, err = EnterLoopback(context.Background(), os.Args[1:], os.Stdout, os.Stderr, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
 	case os.Getenv(enterVariable) != "":
 		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
 		var err error

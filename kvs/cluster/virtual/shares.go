@@ -2,14 +2,10 @@ package virtual
 
 import (
 	"cmp"
-	_ "embed"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"kvlab/kvs/cluster/cgroup"
 )
@@ -40,14 +36,11 @@ func share(c cgroup.Controller, hosts []*host) error {
 	return err
 }
 
-//go:embed guard.sh
-var guardScript string
-
 // startGuard starts a process outside of the lab with this init. It removes the lab's
 // cgroups after this process calls end, or ends in any way; end waits for that. Without
 // a controller there is nothing to remove.
 func startGuard(init int) (end func(), err error) {
-	c, err := cgroup.Find()
+	c, err := cgroup.Find("cpu")
 	if err != nil {
 		return func() {}, nil
 	}
@@ -55,17 +48,5 @@ func startGuard(init int) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("/bin/sh", "-c", guardScript, "kvlab-lab-guard", group)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of reach of Ctrl-C
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("--virtual: %w", err)
-	}
-	return func() {
-		stdin.Close()
-		cmd.Wait()
-	}, nil
+	return cgroup.Guard(group)
 }

@@ -1,4 +1,6 @@
-package virtual
+// Package namespace has what processes in new namespaces need (namespaces(7)): mounts of
+// their own, and the work of a pid 1.
+package namespace
 
 import (
 	"errors"
@@ -10,35 +12,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateMounts makes this mount namespace private, and mounts the /proc of this pid
-// namespace.
-func privateMounts() error {
+// Self is this program, even if its file is replaced.
+const Self = "/proc/self/exe"
+
+// Private keeps the mounts of this mount namespace from others.
+func Private() error {
 	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the lab's mounts private: %w", err)
+		return fmt.Errorf("make the mounts private: %w", err)
 	}
-	return mount("proc", "/proc", "")
+	return nil
 }
 
-// mount mounts a file system that needs no device.
-func mount(kind, at, options string) error {
+// Mount mounts a file system that needs no device.
+func Mount(kind, at, options string) error {
 	if err := unix.Mount(kind, at, kind, 0, options); err != nil {
 		return fmt.Errorf("mount %s on %s: %w", kind, at, err)
 	}
 	return nil
 }
 
-// bind mounts from at to; both are folders, or neither is.
-func bind(from, to string) error {
+// Bind mounts from at to; both are folders, or neither is.
+func Bind(from, to string) error {
 	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("show %s as %s: %w", from, to, err)
 	}
 	return nil
 }
 
-// graft makes an empty folder in this mount namespace only, without a write to the file
+// Graft makes an empty folder in this mount namespace only, without a write to the file
 // system of path: a folder in memory, with the old entries bound into it, covers the
 // nearest existing parent.
-func graft(path string) error {
+func Graft(path string) error {
 	child, above := path, filepath.Dir(path)
 	for !isFolder(above) {
 		child, above = above, filepath.Dir(above)
@@ -52,7 +56,7 @@ func graft(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := mount("tmpfs", above, "mode=0755"); err != nil {
+	if err := Mount("tmpfs", above, "mode=0755"); err != nil {
 		return err
 	}
 	for _, entry := range entries {
@@ -61,15 +65,15 @@ func graft(path string) error {
 		}
 		// The descriptor still reaches the covered folder.
 		from := fmt.Sprintf("/proc/self/fd/%d/%s", before.Fd(), entry.Name())
-		if err := carry(from, filepath.Join(above, entry.Name()), entry.Type()); err != nil {
+		if err := Carry(from, filepath.Join(above, entry.Name()), entry.Type()); err != nil {
 			return err
 		}
 	}
 	return os.MkdirAll(path, 0o755)
 }
 
-// carry binds the file or folder from at to, or copies the link.
-func carry(from, to string, kind fs.FileMode) error {
+// Carry binds the file or folder from at to, which it makes, or copies the link.
+func Carry(from, to string, kind fs.FileMode) error {
 	var err error
 	switch {
 	case kind&fs.ModeSymlink != 0:
@@ -86,7 +90,7 @@ func carry(from, to string, kind fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err = bind(from, to); errors.Is(err, fs.ErrNotExist) {
+	if err = Bind(from, to); errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile
 	}
 	return err

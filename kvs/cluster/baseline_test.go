@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A result is compared with a stored one by its name, and the exit status tells how. The
+// list of runs beside their folders has both.
+func TestBaseline(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	run := func(clients string, flags ...string) (status int, said string) {
+		before := len(tr.stdout.String())
+		err := tr.Run(context.Background(), append([]string{"--server-args", "-fake-clients " + clients, "--out", tr.out}, flags...))
+		return ExitStatus(err), tr.stdout.String()[before:]
+	}
+	if status, said := run("node2,node3", "2", "2", "--name", "main", "--trials", "3"); status != 0 {
+		t.Fatalf("status %d\n%s%s", status, said, tr.stderr.String())
+	}
+	pass := regexp.MustCompile(`(?m)^PASS slower=90%: \d\.\d+ x the ops/s of main \[\d\.\d+, \d\.\d+\]$`)
+	if status, said := run("node2,node3", "2", "2", "--name", "change", "--trials", "3", "--baseline", "main", "--fail-if", "slower=90%"); status != 0 || !pass.MatchString(said) || !strings.HasSuffix(said, "verdict VALID\n") {
+		t.Errorf("status %d\n%s%s", status, said, tr.stderr.String())
+	}
+	if status, said := run("node2,node3", "2", "2", "--baseline", "main", "--fail-if", "slower=90%"); status != 1 || !strings.Contains(said, "\nUNDECIDED slower=90%: ") || !strings.HasSuffix(said, "verdict VALID\n") {
+		t.Errorf("one trial: status %d\n%s%s", status, said, tr.stderr.String())
+	}
+	if status, said := run("node2", "2", "1", "--baseline", "main", "--fail-if", "slower=90%"); status != 1 || !strings.Contains(said, "\nno check: ") || !strings.Contains(said, " differs in nodes: 4 and 3") {
+		t.Errorf("another work: status %d\n%s%s", status, said, tr.stderr.String())
+	}
+	page, err := os.ReadFile(filepath.Join(tr.out, "index.html"))
+	if err != nil || !strings.Contains(string(page), "-main</a>") || !strings.Contains(string(page), "-change</a>") {
+		t.Errorf("%v: the list of runs:\n%s", err, page)
+	}
+}
+
+func TestBaselineUsage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ flags, want string }{
+		{"--baseline main", "--baseline needs --fail-if"},
+		{"--fail-if slower=5%", "--fail-if needs --baseline"},
+		{"--baseline main --fail-if slowr=5%", `the measure "slowr": want one of slower, p99, cpu; did you mean slower?`},
+		{"--baseline main --fail-if slower=5", "want slower=PERCENT"},
+		{"--baseline main --fail-if slower=5% --sweep batch=1,2", "--baseline excludes --sweep"},
+		{"--baseline main --fail-if slower=5%", "--baseline: no run in "},
+	} {
+		tr := newTrial(t)
+		err := tr.Run(context.Background(), append([]string{"--local", "--out", tr.out}, strings.Fields(test.flags)...))
+		if ExitStatus(err) != exitUsage || !strings.Contains(tr.stderr.String(), test.want) {
+			t.Errorf("%s: %v\n%s", test.flags, err, tr.stderr.String())
+		}
+	}
+}

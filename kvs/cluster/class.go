@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/experiment"
+	"kvlab/kvs/experiment/class"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	results "kvlab/plots/class"
+)
+
+// besideClass are the flags that a command line may have beside a class file. All others
+// would change the work or the scale, which the file fixes for all entries.
+const besideClass = "class only resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune"
+
+// checkClass returns an error for the first flag that is not besideClass.
+func (c Config) checkClass(fs *flag.FlagSet) (err error) {
+	given := func(name string) {
+		if err == nil && !slices.Contains(strings.Fields(besideClass), name) {
+			err = fmt.Errorf("grade: --%s would change what %s fixes for all entries: leave it out", name, c.Trials.Class.Path)
+		}
+	}
+	fs.Visit(func(f *flag.Flag) { given(f.Name) })
+	for _, arg := range []struct {
+		set  bool
+		name string
+	}{{c.Servers+c.Clients > 0, "servers and --clients"}, {len(c.ServerArgs) > 0, "server-args"}, {len(c.ClientArgs) > 0, "client-args"}} {
+		if arg.set {
+			given(arg.name)
+		}
+	}
+	return err
+}
+
+// planClass completes the plan by the entries of the command line's class file. Those that
+// do not build are kept with the reason. A mistake in the file is an error, and so is
+// whatever the reference has.
+func (s *series) planClass(ctx context.Context) error {
+	file := s.cfg.Trials.Class
+	graded, err := file.Class(s.cfg.Trials.Only, func(args string) error {
+		_, _, err := applyVariant(args, s.cfg.Spec, s.launcher.flags)
+		return err
+	})
+	if err = cmp.Or(err, results.CheckGradebook(graded.Gradebook)); err != nil {
+		return err
+	}
+	if s.cfg.Deadline == 0 {
+		s.cfg.Deadline = classDeadline + 3*s.launcher.lengthOf(graded.Entries[0].Args, s.cfg, len(s.nodes) > 0)
+	}
+	for i := range graded.Entries {
+		e := &graded.Entries[i]
+		if e.Broken != "" {
+			continue
+		}
+		at, err := s.resolve(ctx, experiment.Spec{Name: metrics.EntryKnob + "=" + e.Name, Args: e.Args})
+		switch {
+		case ctx.Err() != nil:
+			return plan.ErrInterrupted
+		case err != nil && i == 0:
+			return err
+		case err != nil:
+			why := format.OneLine(errors.Unwrap(err).Error()) // without the entry's name,
+			words, _ := format.SplitWords(e.Args)
+			if path := metrics.SourceOf(words).Path(); path != "" {
+				why = strings.TrimPrefix(why, words[0]+": ") // and without its path, which students would see
+			}
+			e.Broken = format.Label(why, mostBroken)
+			continue
+		}
+		sums, err := at.programs.Sums()
+		if err != nil {
+			return err
+		}
+		switch e.Kind {
+		case metrics.TargetEntry:
+			e.Sum = sums[plan.Store]
+		default:
+			e.Commit, e.Sum = at.server, sums[metrics.Server]
+		}
+	}
+	s.plan = class.Planned(s.plan, graded)
+	return nil
+}
+
+const (
+	// classDeadline and three times the expected length are the deadline of a class's trial
+	// without --deadline: a store that hangs costs no more.
+	classDeadline = 30 * time.Second
+	// mostBroken is the most that is kept of what a compiler says, in characters.
+	mostBroken = 4000
+)

@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/cluster/trial"
+	"kvlab/kvs/experiment/class"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// fakeClass is a class of fake nodes: one entry's server dies, one does not build.
+const fakeClass = `title = "Fakes"
+budget = "1s"
+[work]
+workload = "YCSB-B"
+records = 1000
+value_size = 100
+least_secs = 1
+args = "2 2 --server-args '-fake-clients node2,node3'"
+allow = ["ONE MACHINE"]
+[reference]
+name = "base"
+[[entry]]
+name = "good"
+args = "--batch 9"
+[[entry]]
+name = "dies"
+args = "--server-args '-fake-clients node2,node3 node0:kill:window'"
+[[entry]]
+name = "broken"
+revision = "no-such"
+[score]
+steps = ["0.5x 60 %", "2x 100 %"]
+`
+
+func classFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "class.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A class is ranked though entries fail, and its folder has the standings.
+func TestGradedClass(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.brief = true
+	if err := tr.Run(context.Background(), []string{"grade", classFile(t, fakeClass), "--out", tr.out, "--name", "lab2", "--seed", "4"}); err != nil {
+		t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	}
+	out := format.OneLine(tr.stdout.String())
+	for _, want := range []string{"broken does not build: server:no-such: no such commit in ", " rank entry ratio, its 95 % interval score 1 good 1.", " base 1", " - dies - INVALID - broken - INVALID dies: trial ", " broken: it does not build: server:no-such", "INVALID(died of signal 9",
+		" VALID: 1 store ranked, 2 INVALID, 1 round, 3 trials: the budget of 0 minutes", " verdict VALID"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	plan, trials := tr.sweepFolder(t)
+	if len(trials) != 3 || plan.Class == nil || plan.Class.Title != "Fakes" || len(plan.Class.Entries) != 4 || len(plan.Knobs[0].Values) != 3 || trials[2].Round != 1 || !strings.HasSuffix(plan.ID, "-lab2") {
+		t.Errorf("plan %+v, trials %+v", plan, trials)
+	}
+	var s, want metrics.Standings
+	if err := metrics.ReadJSON(filepath.Join(tr.out, "latest", metrics.StandingsFile), &s); err != nil {
+		t.Fatal(err)
+	}
+	if err := readRuns(trial.Folder(filepath.Join(tr.out, "latest")), trials); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(class.Decide(plan, trials))
+	if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(s, want) || s.Rounds != 1 || !strings.HasPrefix(s.Ended, "the budget of 0 minutes") || len(s.Entries) != 4 || s.Entries[0].Entry != "good" {
+		t.Errorf("%+v, want %+v (%v)", s, want, err)
+	}
+}
+
+// A reference that fails makes the evening INVALID. An entry that was submitted again is
+// measured alone beside it.
+func TestClassWithoutReference(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.brief = true
+	text := strings.Replace(strings.Replace(fakeClass, "name = \"base\"", "name = \"base\"\nargs = \"--server-args '-fake-clients node2,node3 node0:kill:window'\"", 1), "budget = \"1s\"", "", 1)
+	err := tr.Run(context.Background(), []string{"grade", classFile(t, text), "--only", "good", "--out", tr.out})
+	if out := tr.stdout.String(); ExitStatus(err) != exitInvalid || !strings.Contains(out, "verdict INVALID(the reference failed: trial ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, trials := tr.sweepFolder(t); len(trials) != 4 {
+		t.Errorf("%d trials, want 2 rounds of 2", len(trials))
+	}
+}
+
+func TestClassRefusals(t *testing.T) {
+	t.Parallel()
+	file := classFile(t, fakeClass)
+	for args, want := range map[string]string{
+		"grade":                              "grade: want a class file, as in grade class.toml",
+		"grade --local":                      "grade: want a class file",
+		"grade none.toml":                    "no such file",
+		"grade " + file + " --secs 3":        "grade: --secs would change what " + file + " fixes for all entries: leave it out",
+		"grade " + file + " --batch 3":       "grade: --batch would change",
+		"grade " + file + " 2 2":             "grade: --servers and --clients would change",
+		"grade " + file + " --sweep batch=1": "grade: --sweep would change",
+		"grade " + file + " --curve":         "grade: --curve would change",
+		"grade " + file + " --client-args x": "grade: --client-args would change",
+		"grade " + file + " --only nobody":   "--only nobody: " + file + " has no such entry",
+		"--only good":                        "--only needs --class",
+		"grade " + classFile(t, strings.Replace(fakeClass, "--batch 9", "--bach 9", 1)):                     "class.toml:12: good: --bach: unknown flag; did you mean --batch?",
+		"grade " + classFile(t, strings.Replace(fakeClass, "2 2 --server", "2 2 --bach 9 --server", 1)):     "class.toml:10: base: --bach: unknown flag",
+		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "revision = \"no-such\"", 1)): "entry reference: server:no-such: no such commit in ",
+		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "args = \"--records 5\"", 1)): `not the work of `,
+	} {
+		tr := newTrial(t)
+		err := tr.Launcher.Run(context.Background(), append(strings.Fields(args), "--out", tr.out))
+		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want one line with %q", args, err, want)
+		}
+		if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
+			t.Errorf("%q: %s was made", args, entries[0].Name())
+		}
+	}
+	contained := classFile(t, fakeClass+"[contain]\nprocesses = 256\nmemory = \"2GB\"\n")
+	if cfg, err := parseArgs([]string{"grade", contained}, "logs", nil, io.Discard); err != nil || cfg.Contain.String() != "memory=2GB,processes=256,disk=1GB" {
+		t.Errorf("limits %s, %v", cfg.Contain, err)
+	}
+	contained = classFile(t, fakeClass+"[contain]\nmemoyr = \"2GB\"\n")
+	if _, err := parseArgs([]string{"grade", contained}, "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), "class.toml:23: ") {
+		t.Errorf("a wrong limit: %v", err)
+	}
+	if cfg, err := parseArgs([]string{"grade", file, "--nodes", "a,b", "--deadline", "1m", "--tune", "apply"}, "logs", nil, io.Discard); err != nil || !cfg.isSeries() || !cfg.NoCeiling {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+}
+
+func TestClassDryRun(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	if err := tr.Run(context.Background(), []string{"grade", classFile(t, fakeClass), "--dry-run", "--out", tr.out, "--seed", "3"}); err != nil {
+		t.Fatal(err)
+	}
+	out := tr.stdout.String()
+	for _, want := range []string{"Fakes: 3 trials in each round, about ", "in random order by --seed 3\n", "broken does not build: ", "\n== entry=good\n2 servers, 2 clients\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// The launcher is killed at random moments and resumed each time. Nothing is measured
+// twice, and the standings are those of the same trials in one piece.
+func TestKilledClass(t *testing.T) {
+	t.Parallel()
+	kills := 3
+	if os.Getenv("KVLAB_LONG") == "1" {
+		kills = 20
+	}
+	root, out := t.TempDir(), t.TempDir()
+	rounds := 1 + kills/3
+	file := classFile(t, strings.Replace(fakeClass, `budget = "1s"`, fmt.Sprintf(`budget = "%dms"`, rounds*3*500), 1))
+	random := rand.New(rand.NewPCG(17, uint64(kills)))
+	latest := filepath.Join(out, "latest")
+	launch := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), launcherVariable+"="+root)
+		return cmd
+	}
+	cmd := launch("grade", file, "--out", out, "--seed", "8", "--local")
+	ended := false
+	for kill := 0; kill < kills && !ended; kill++ {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() { cmd.Wait(); close(done) }()
+		if kill == 0 { // there is nothing to resume before
+			for i := 0; i < 1000; i++ {
+				if _, err := os.Stat(filepath.Join(latest, metrics.SweepFile)); err == nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		select {
+		case <-done:
+			ended = true
+		case <-time.After(time.Duration(random.Int64N(int64(1500 * time.Millisecond)))):
+			cmd.Process.Kill()
+			<-done
+		}
+		cmd = launch("--resume", latest)
+	}
+	if said, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(said), "\nverdict VALID\n") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	plan, trials, err := metrics.ReadSweep(latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := make(map[string]bool)
+	for i, trial := range trials {
+		place := fmt.Sprint(trial.Round, trial.Point)
+		if measured[place] || trial.Number != i+1 {
+			t.Errorf("trial %d is %d, of %s", i+1, trial.Number, place)
+		}
+		measured[place] = true
+	}
+	if err := readRuns(trial.Folder(latest), trials); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := json.MarshalIndent(class.Decide(plan, trials), "", "  ")
+	if got, err := os.ReadFile(filepath.Join(latest, metrics.StandingsFile)); err != nil || string(got) != string(want)+"\n" {
+		t.Errorf("standings %s, want %s (%v)", got, want, err)
+	}
+	t.Logf("%d kills, %d trials", kills, len(trials))
+}

@@ -1,0 +1,330 @@
+package contain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+)
+
+// TestMain lets the test binary be a containment's processes, and an attacker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == hogWord {
+		fmt.Println(takeMemory())
+		os.Exit(0)
+	}
+	if status, ok := Main(); ok {
+		os.Exit(status)
+	}
+	os.Exit(m.Run())
+}
+
+// hogWord makes the test binary take takenMemory.
+const hogWord = "take-memory"
+
+// needRoot skips a test that only root can do; where everything must be there (KVLAB_CI=1),
+// that is a failure.
+func needRoot(t *testing.T) {
+	t.Helper()
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("KVLAB_CI") == "1":
+		t.Fatal("needs root, and KVLAB_CI=1 wants every test to run")
+	default:
+		t.Skip("needs root")
+	}
+}
+
+// inCI skips an attack, unless KVLAB_CI=1 asks for every test.
+func inCI(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
+}
+
+const usual = "memory=128MB,processes=64,disk=16MB"
+
+// contained returns a command that runs words contained.
+func contained(t *testing.T, limits string, words ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, append([]string{node.ContainFlag, limits, "--"}, words...)...)
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+// leftovers are what containments have left in this machine's cgroups and temporary folder.
+func leftovers() []string {
+	groups, _ := filepath.Glob("/sys/fs/cgroup/*/kvlab-contain-*")
+	deeper, _ := filepath.Glob("/sys/fs/cgroup/*/*/*/kvlab-contain-*")
+	boxes, _ := filepath.Glob(filepath.Join(os.TempDir(), "kvlab-box-*"))
+	return slices.Concat(groups, deeper, boxes)
+}
+
+// running reports whether a process has a text in its command line.
+func running(text string) bool {
+	all, _ := procfs.AllProcs()
+	return slices.ContainsFunc(all, func(p procfs.Proc) bool {
+		words, _ := p.CmdLine()
+		return strings.Contains(strings.Join(words, " "), text)
+	})
+}
+
+// gone waits until something is not there.
+func gone(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); there(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is still there", what)
+		}
+	}
+}
+
+// What a program reads, writes and ends with is the same as without a containment.
+func TestPassesThrough(t *testing.T) {
+	needRoot(t)
+	before := leftovers()
+	cmd := contained(t, usual, "sh", "-c", "cat; echo said >&2; pwd; exit 7")
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("asked\n"), &out, &said
+	err := cmd.Run()
+	if cmd.ProcessState.ExitCode() != 7 || out.String() != "asked\n"+cmd.Dir+"\n" || said.String() != "said\n" {
+		t.Errorf("%v, output %q, %q", err, out.String(), said.String())
+	}
+	cmd = contained(t, usual, "sh", "-c", "kill -KILL $$")
+	cmd.Run()
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Errorf("a program that is killed: %v", cmd.ProcessState)
+	}
+	if out, err := contained(t, usual, "no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), "no-such-program") {
+		t.Errorf("%s, %v", out, err)
+	}
+	// A program that catches a signal gets it.
+	cmd = contained(t, usual, "sh", "-c", "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.01; done")
+	pipe, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(pipe, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	rest, _ := io.ReadAll(pipe)
+	if cmd.Wait(); string(rest) != "caught\n" || cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("SIGTERM: %q, %v", rest, cmd.ProcessState)
+	}
+	if after := leftovers(); len(after) > len(before) {
+		t.Errorf("left over: %v", after)
+	}
+}
+
+// The walls that are found here hold, but for the network, which servers share.
+func TestWalls(t *testing.T) {
+	needRoot(t)
+	inCI(t)
+	out, err := exec.Command(os.Args[0], node.ContainFlag, usual+",cores=0").CombinedOutput()
+	var walls []metrics.Wall
+	if err != nil || json.Unmarshal(out, &walls) != nil || len(walls) != len(deeds)+3 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, w := range walls {
+		if !w.Held && w.Name != "network" || w.Held != (w.Why == "") {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// An attack is a program that must not succeed: its output may not have "done".
+func TestAttacks(t *testing.T) {
+	needRoot(t)
+	inCI(t)
+	folder := t.TempDir() // a teacher's, open to all
+	for dir := folder; dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source := filepath.Join(folder, "neighbour.go")
+	if err := os.WriteFile(source, []byte("package secret"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KVLAB_TEST_TOKEN", "a secret")
+	for name, script := range map[string]string{
+		"forks":             "i=0; while [ $i -lt 2000 ]; do sleep 20 & i=$((i+1)); done; echo done",
+		"reads a neighbour": "cat " + source + " && echo done",
+		"reads the token":   "cat /proc/*/environ | grep -q TEST_TOKEN && echo done; test -n \"$KVLAB_TEST_TOKEN\" && echo done",
+		"sees processes":    "test $(ls /proc | grep -c '^[0-9]') -gt 20 && echo done",
+		"writes outside":    "mkdir -p " + folder + "; echo x > " + folder + "/new && test -e " + source + " && echo done",
+		"writes to /usr":    "touch /usr/x && echo done; mount -o remount,rw /usr && echo done",
+		"fills the disk":    "head -c 80000000 /dev/zero > x && echo done; head -c 80000000 /dev/zero > /dev/shm/x && echo done",
+		"becomes root":      "test $(id -u) -eq 0 && echo done; chown 0 /tmp && echo done; su -c 'echo done' </dev/null",
+		"leaves its limits": "for f in /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do echo $$ > $f && echo done; done; ulimit -c unlimited && echo done",
+		"reads devices":     "ls /dev | grep -q '^[sv]d' && echo done; cat /proc/kcore | head -c 1 | grep -q . && echo done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := contained(t, usual, "sh", "-c", script).CombinedOutput()
+			if strings.Contains(string(out), "done\n") {
+				t.Errorf("it has succeeded: %v\n%s", err, out)
+			}
+		})
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
+		t.Errorf("the teacher's folder has %v, %v", files, err)
+	}
+	gone(t, "the fork bomb", func() bool { return running("sleep 20") })
+}
+
+func TestMemoryAttack(t *testing.T) {
+	needRoot(t)
+	inCI(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := contained(t, usual, self, hogWord)
+	out, _ := cmd.CombinedOutput()
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || !strings.Contains(string(out), "the kernel killed a process at the limit of memory, 128 MB") {
+		t.Errorf("%v: %s", cmd.ProcessState, out)
+	}
+}
+
+// Nothing outlives a containment, whether the program ends, or its first process is killed.
+func TestNothingStays(t *testing.T) {
+	needRoot(t)
+	inCI(t)
+	before := leftovers()
+	mark := fmt.Sprintf("30.%d", os.Getpid())
+	script := "setsid sleep " + mark + " >/dev/null 2>&1 & (setsid sh -c 'sleep " + mark + "' >/dev/null 2>&1 &); echo started; "
+	if out, err := contained(t, usual, "sh", "-c", script).CombinedOutput(); err != nil || string(out) != "started\n" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if running("sleep " + mark) {
+		t.Error("a process outlives its program")
+	}
+	cmd := contained(t, usual, "sh", "-c", script+"sleep "+mark)
+	pipe, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(pipe, make([]byte, len("started\n"))); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	gone(t, "a process", func() bool { return running("sleep " + mark) })
+	gone(t, "a cgroup or folder", func() bool { return len(leftovers()) > len(before) })
+}
+
+// Without root a user namespace holds most walls, and Walls says which it does not.
+func TestWithoutRoot(t *testing.T) {
+	needRoot(t) // to become nobody
+	inCI(t)
+	folder := t.TempDir()
+	for dir := folder; dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(folder, "kvscluster")
+	if err := os.WriteFile(self, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, node.ContainFlag, usual)
+	cmd.Dir, cmd.SysProcAttr = folder, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	var walls []metrics.Wall
+	if err != nil || json.Unmarshal(out, &walls) != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, w := range walls {
+		// Where the kernel refuses user namespaces, fewer hold, and each has its reason.
+		if w.Held != (w.Why == "") || slices.Contains([]string{"memory", "user"}, w.Name) && w.Held {
+			t.Errorf("%+v", w)
+		}
+	}
+	t.Logf("%+v", walls)
+}
+
+// A node's containment announces itself first, and ends some time after its pipe.
+func TestNode(t *testing.T) {
+	needRoot(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var limits Limits
+	if err := limits.Set(usual); err != nil {
+		t.Fatal(err)
+	}
+	words := Box{Limits: limits, Node: true}.Command(self, "sh", "-c", "read line; echo $line; exit 1")
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdin = strings.NewReader("{}\n")
+	out, _ := cmd.Output()
+	first, rest, _ := strings.Cut(string(out), "\n")
+	var event node.Event
+	if err := json.Unmarshal([]byte(first), &event); err != nil || event.Event != node.Contained || event.Process == nil || event.Process.PID != cmd.Process.Pid || event.Process.StartTicks == 0 {
+		t.Errorf("announced %s: %v", first, err)
+	}
+	if rest != "{}\n" || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("then %q, %v", rest, cmd.ProcessState)
+	}
+}
+
+// Of a folder that is covered a program sees the files, and its own among them stay inside.
+func TestOver(t *testing.T) {
+	needRoot(t)
+	folder := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(folder, "00"), 0o755), os.WriteFile(filepath.Join(folder, "00", "a"), []byte("a\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	words := Box{Limits: Limits{Disk: 16e6}, Over: []string{folder}}.Command(os.Args[0], "sh", "-c", "cd "+folder+" && cat 00/a && echo b > 00/b && echo c > c && cat 00/b c; rm -f 00/a; ls 00")
+	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	if string(out) != "a\nb\nc\nb\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	if files, err := os.ReadDir(filepath.Join(folder, "00")); err != nil || len(files) != 1 {
+		t.Errorf("outside: %v, %v", files, err)
+	}
+}
+
+// A program with a network of its own reaches nothing.
+func TestAlone(t *testing.T) {
+	needRoot(t)
+	var limits Limits
+	if err := limits.Set(usual); err != nil {
+		t.Fatal(err)
+	}
+	broken, _, err := Box{Limits: limits, Alone: true}.try("network")
+	if broken || err != nil {
+		t.Errorf("it reaches another machine: %v, %v", broken, err)
+	}
+}
+
+func TestFewest(t *testing.T) {
+	one, none := []metrics.Wall{{Name: "memory", Held: true}}, []metrics.Wall{{Name: "memory", Why: "no"}}
+	if got := Fewest(one, none, one); len(got) != 1 || got[0].Held {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,67 @@
+package contain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// The user IDs of contained programs. Debian's policy, 9.2.2, leaves them to packages that
+// ask for one, and systemd none to itself (UIDS-GIDS.md).
+const (
+	firstUser = 60100
+	lastUser  = 60499
+)
+
+// lockFolder has a file for each user ID, which the containment that uses it locks.
+const lockFolder = "/run/kvlab-contain"
+
+// freeUser returns the ID of a user that owns no process. Until release nobody else gets
+// it from here.
+func freeUser() (user int, release func(), err error) {
+	if err := os.MkdirAll(lockFolder, 0o700); err != nil {
+		return 0, nil, err
+	}
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return 0, nil, err
+	}
+	var busy []uint64
+	for _, p := range all {
+		if status, err := p.NewStatus(); err == nil {
+			busy = append(busy, status.UIDs[:]...)
+		}
+	}
+	for id := firstUser; id <= lastUser; id++ {
+		if slices.Contains(busy, uint64(id)) {
+			continue
+		}
+		lock, err := os.OpenFile(filepath.Join(lockFolder, fmt.Sprint(id)), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return 0, nil, err
+		}
+		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return id, func() { lock.Close() }, nil
+		}
+		lock.Close()
+	}
+	return 0, nil, errors.New("every user ID for contained programs is in use")
+}
+
+// kept are the variables of the environment that a program sees. Others may be secrets.
+var kept = []string{"GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "LANG", "LC_ALL", "TZ"}
+
+// environment returns the variables of a contained program.
+func environment(all []string) []string {
+	own := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "TMPDIR=/tmp"}
+	return append(own, slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(kept, name)
+	})...)
+}

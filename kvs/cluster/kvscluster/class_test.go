@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+)
+
+// submission is a store of the real evening: kvlab with a change of its server.
+type submission struct {
+	name    string
+	service string // added to each call; the store's other time is a tenth of it
+	body    string // before each call is applied
+}
+
+// The slowdowns are of 0, 2, 5, 10, 20 and 40 %. Two more stores are equal.
+var submissions = []submission{
+	{name: "base", service: "2.00ms"},
+	{name: "slow-0", service: "2.00ms"},
+	{name: "slow-2", service: "2.04ms"},
+	{name: "slow-5", service: "2.1ms"},
+	{name: "slow-10", service: "2.2ms"},
+	{name: "slow-20", service: "2.4ms"},
+	{name: "equal-a", service: "2.6ms"},
+	{name: "equal-b", service: "2.6ms"},
+	{name: "slow-40", service: "2.8ms"},
+	{name: "drops", service: "2.00ms", body: `ops = append([]kvs.Op(nil), ops...)
+	for i := range ops {
+		if ops[i].Kind == kvs.Put && p.calls.Add(1)%100 == 0 {
+			ops[i].Key = append([]byte("lost-"), ops[i].Key...)
+		}
+	}`},
+	{name: "hangs", service: "2.00ms", body: `if p.calls.Add(1) > 500 {
+		select {}
+	}`},
+}
+
+const plantedEngine = `package server
+
+import (
+	"sync/atomic"
+
+	"kvlab/kvs"
+)
+
+type planted struct {
+	kvs.Engine
+	calls atomic.Uint64
+}
+
+func (p *planted) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	%s
+	p.Engine.Apply(ops, reply)
+}
+`
+
+// submit makes a checkout whose branches are the submissions, with the programs of its
+// first commit.
+func submit(t *testing.T) (root string) {
+	t.Helper()
+	root = filepath.Join(t.TempDir(), "checkout")
+	run := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		if len(args) > 0 && args[0] != "clone" {
+			cmd.Dir = root
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		}
+	}
+	run("git", "clone", "--quiet", "../../..", root)
+	run("go", "build", "-pgo=off", "-o", "bin/", "./kvs/cluster/kvscluster", "./kvs/server/kvsserver", "./kvs/client/kvsclient")
+	server := filepath.Join(root, "kvs", "server", "server.go")
+	honest, err := os.ReadFile(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range submissions {
+		text := strings.Replace(string(honest), "ParseFault(config.Inject)", fmt.Sprintf("ParseFault(%q)", "service="+s.service), 1)
+		text = strings.Replace(text, "service.New(store)", "service.New(&planted{Engine: store})", 1)
+		for path, text := range map[string]string{server: text, filepath.Join(root, "kvs", "server", "planted.go"): fmt.Sprintf(plantedEngine, s.body)} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run("git", "checkout", "--quiet", "-b", s.name)
+		run("git", "add", "kvs/server")
+		run("git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "-m", s.name)
+	}
+	return root
+}
+
+const eveningClass = `title = "Planted"
+budget = "16m"
+[work]
+workload = "YCSB-B"
+records = 5000
+value_size = 100
+least_secs = 2
+args = "1 1 --batch 64 --workers 4 --warmup 0.5"
+allow = ["ONE MACHINE", "NON-STATIONARY"]
+[gates]
+memory = "1GB"
+[score]
+steps = ["0.5x 60 %", "1x 100 %"]
+[reference]
+name = "base"
+revision = "base"
+`
+
+// A real evening of stores of known slowdowns ranks them rightly or leaves them tied, does
+// not tell equal ones apart, and finds the one that loses writes and the one that hangs.
+func TestRealEvening(t *testing.T) {
+	if os.Getenv("KVLAB_LONG") != "1" {
+		t.Skip("KVLAB_LONG=1 runs it: 20 minutes")
+	}
+	root, out := submit(t), t.TempDir()
+	text, order := eveningClass, make(map[string]string)
+	for _, s := range submissions[1:] {
+		text += fmt.Sprintf("[[entry]]\nname = %q\nrevision = %[1]q\n", s.name)
+		order[s.name] = s.service
+	}
+	file := filepath.Join(t.TempDir(), "class.toml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "grade", file, "--local", "--out", out, "--seed", "17").CombinedOutput()
+	t.Logf("%s", said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkGone(t, root)
+	var s metrics.Standings
+	read(t, filepath.Join(out, "latest", metrics.StandingsFile), &s)
+	for _, e := range s.Entries {
+		switch e.Entry {
+		case "drops", "hangs":
+			if e.Verdict.Valid || e.Reason == "" || len(e.Failed) != 2 {
+				t.Errorf("%+v", e)
+			}
+			continue
+		case "slow-40":
+			if e.RatioHigh < 1.1*e.RatioLow && !slices.Contains(e.Faster, "slow-0") { // the machine was quiet
+				t.Errorf("40 %% are not seen: %+v", e)
+			}
+		}
+		if !e.Verdict.Valid {
+			t.Errorf("%+v", e)
+		}
+		for _, faster := range e.Faster {
+			if order[faster] >= order[e.Entry] { // the texts order as the times
+				t.Errorf("%s, with %s, is faster than %s, with %s", faster, order[faster], e.Entry, order[e.Entry])
+			}
+		}
+	}
+	t.Logf("%d rounds, decided after %d: %s", s.Rounds, s.Deciding, s.Ended)
+}

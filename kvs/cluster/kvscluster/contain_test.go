@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kvlab/kvs/driver/lab/labtest"
+	"kvlab/metrics"
+)
+
+// needRoot wants root in a test that KVLAB_CI=1 asks for.
+func needRoot(t *testing.T) {
+	t.Helper()
+	inCI(t)
+	if os.Geteuid() != 0 {
+		t.Fatal("needs root, and KVLAB_CI=1 wants every test to run")
+	}
+}
+
+const limits = "memory=1GB,processes=256,disk=256MB"
+
+// A server, a store's program, and the server of another checkout are measured contained.
+// The clients and the store's host see what they see without.
+func TestContained(t *testing.T) {
+	needRoot(t)
+	root := build(t)
+	t.Cleanup(func() { checkGone(t, root) })
+	dir := t.TempDir()
+	file := filepath.Join(dir, "team-7.toml")
+	for name, text := range map[string]string{
+		"server.go":   labtest.Source,
+		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, args := range map[string][]string{
+		"server":  {"2", "2", "--contain", limits},
+		"btree":   {"--contain", limits, "--server-args", "-engine btree"},
+		"program": {"--target", file, "--contain", limits},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, output := measure(t, args...)
+			if !strings.HasSuffix(output, "\nverdict VALID\n") || run.Contained == nil || run.Contained.Limits != limits {
+				t.Fatalf("%+v\n%s", run.Contained, output)
+			}
+			for _, wall := range run.Contained.Walls {
+				if !wall.Held {
+					t.Errorf("%+v", wall)
+				}
+			}
+			if class := metrics.TrialOf(metrics.PlannedTrial{}, "", run).Class(); !strings.Contains(class, "contained (memory=1GB") {
+				t.Errorf("class %s", class)
+			}
+			for _, server := range run.Servers() {
+				if used := server.Summary.Saturation.ProcessCPUPercent; used <= 0 {
+					t.Errorf("the store's process used %.1f %%", used)
+				}
+			}
+		})
+	}
+}
+
+// hostile is a server that answers the launcher's questions, and then attacks.
+const hostile = `package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	switch os.Args[1] {
+	case "-settings":
+		fmt.Println("{}")
+		return
+	case "-version", "-probe":
+		return
+	}
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
+	ATTACK
+	select {}
+}
+`
+
+// A hostile server costs a bounded amount of the launcher's time and disk, and leaves
+// nothing.
+func TestHostileServers(t *testing.T) {
+	needRoot(t)
+	root := build(t)
+	t.Cleanup(func() { checkGone(t, root) })
+	for name, attack := range map[string]string{
+		"prints":       `for range 3_000_000 { fmt.Println("so much to say") }`,
+		"complains":    `for range 3_000_000 { fmt.Fprintln(os.Stderr, "so much to say") }; fmt.Println("x")`,
+		"logs":         "for range 3_000_000 { fmt.Println(`{\"event\":\"log\",\"text\":\"so much to say\"}`) }; fmt.Println(\"x\")",
+		"poses":        "fmt.Println(`{\"event\":\"contained\",\"process\":{\"pid\":1,\"start_ticks\":1}}`)",
+		"out of turn":  "fmt.Println(`{\"event\":\"done\"}`)",
+		"leaves early": `os.Exit(0)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, out := t.TempDir(), t.TempDir()
+			server := filepath.Join(source, "kvs", "server", "kvsserver")
+			for path, text := range map[string]string{
+				filepath.Join(source, "go.mod"):  "module kvlab\n\ngo 1.22\n",
+				filepath.Join(server, "main.go"): strings.Replace(hostile, "ATTACK", attack, 1),
+			} {
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--contain", limits,
+				"--records", "1000", "--secs", "1", "--trials", "1", "--ab", "", "server:"+source)
+			var text bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &text, &text
+			begun := time.Now()
+			if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 1 || time.Since(begun) > 2*time.Minute {
+				t.Errorf("%v after %v\n%s", err, time.Since(begun), text.String())
+			}
+			logs, _ := filepath.Glob(filepath.Join(out, "latest", "*", "kvsserver-node0.log"))
+			for _, log := range logs {
+				if info, err := os.Stat(log); err != nil || info.Size() > 200<<10 {
+					t.Errorf("%s has %d bytes, %v", log, info.Size(), err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,256 @@
+package remote
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"kvlab/kvs/cluster/contain"
+	"kvlab/kvs/cluster/nodes"
+	"kvlab/metrics/format"
+)
+
+// Stranger says how the sources of somebody else are built: without a network, in an
+// environment in which nothing of the user's stands, and contained if there are limits.
+type Stranger struct {
+	Limits    contain.Limits
+	Container string // the path of kvscluster
+	Root      string // the launcher's checkout, whose Go builds
+}
+
+const (
+	buildLimit = 10 * time.Minute
+	mostSource = 1e9      // bytes of a folder that is copied
+	mostBuilt  = 1e9      // bytes of a program
+	mostSpoken = 64 << 10 // bytes of a compiler's messages that are kept
+	saidLines  = 3        // of them, in an error
+)
+
+// Checkout builds the server of another checkout, once, and returns its commit and the
+// program's path. Of a repository it builds the commit that is checked out, and starts
+// nothing that its configuration names; a folder without one is built as it is.
+func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (commit, server string, err error) {
+	if checkout, err = filepath.Abs(checkout); err != nil {
+		return "", "", err
+	}
+	key := checkout + "\n" + s.Limits.String()
+	if path, ok := b.stores[key]; ok {
+		return b.commits[key], path, nil
+	}
+	if _, err := os.Stat(filepath.Join(checkout, "go.mod")); err != nil {
+		return "", "", fmt.Errorf("%s is no checkout of kvlab: it has no go.mod", checkout)
+	}
+	if err := b.open(); err != nil {
+		return "", "", err
+	}
+	own := filepath.Join(b.dir, fmt.Sprintf("checkout-%d", len(b.stores)))
+	source := checkout
+	if _, err := os.Lstat(filepath.Join(checkout, ".git")); err == nil {
+		source = filepath.Join(own, "source")
+		if commit, err = clone(ctx, checkout, source, own); err != nil {
+			return "", "", err
+		}
+	}
+	server = filepath.Join(own, "kvsserver")
+	if err := errors.Join(staysInside(source), os.MkdirAll(own, 0o755)); err != nil {
+		return "", "", err
+	}
+	if err := s.build(ctx, source, server, func(to string) ([]string, error) {
+		return []string{"go", "build", "-buildvcs=false", "-trimpath", "-o", to, "./kvs/server/kvsserver"}, nil
+	}); err != nil {
+		return "", "", err
+	}
+	if source != checkout {
+		err = os.RemoveAll(source)
+	} else {
+		var program []byte
+		program, err = os.ReadFile(server)
+		commit = fmt.Sprintf("program-%x", sha256.Sum256(program))
+	}
+	b.stores[key], b.commits[key] = server, commit
+	return commit, server, err
+}
+
+// clone copies a repository to source, and returns the commit. own is a folder for git's
+// configuration. git refuses repositories of other users, unless the user's own
+// configuration trusts them; the part of git that reads one here, upload-pack, is made for
+// any (git(1), SECURITY).
+func clone(ctx context.Context, repository, source, own string) (commit string, err error) {
+	config := filepath.Join(own, "gitconfig")
+	if err := cmp.Or(os.MkdirAll(own, 0o755), os.WriteFile(config, []byte("[safe]\n\tdirectory = *\n[core]\n\thooksPath = /dev/null\n"), 0o644)); err != nil {
+		return "", err
+	}
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + own, "GIT_CONFIG_GLOBAL=" + config, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file"}
+		out, err := nodes.Output(cmd)
+		if err != nil {
+			err = fmt.Errorf("git %s: %w", args[0], err)
+		}
+		return strings.TrimSpace(out), err
+	}
+	if _, err := git("clone", "--quiet", "--no-local", "--depth=1", "--no-tags", "--", repository, source); err != nil {
+		return "", err
+	}
+	return git("-C", source, "rev-parse", "HEAD")
+}
+
+// staysInside returns an error if a folder has a symbolic link that leads out of it or
+// nowhere, something that is neither file nor folder, or too many bytes.
+func staysInside(root string) error {
+	var bytes int64
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(real, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(real, path) // below it
+		switch kind := entry.Type(); {
+		case kind.IsDir():
+		case kind&fs.ModeSymlink != 0:
+			if to, err := filepath.EvalSymlinks(path); err != nil || to != real && !strings.HasPrefix(to, real+"/") {
+				return fmt.Errorf("%s is a link that leads out of the folder", name)
+			}
+		case !kind.IsRegular():
+			return fmt.Errorf("%s is no ordinary file", name)
+		default:
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			if bytes += info.Size(); bytes > mostSource {
+				return fmt.Errorf("the folder has more than %s", format.Bytes(mostSource))
+			}
+		}
+		return nil
+	})
+}
+
+// buildScript runs in the build's own folder: it unpacks the source (without its times, of
+// which tar complains if they are in the future), builds there, and
+// writes the program to its standard output, which nothing else gets.
+const buildScript = `set -e
+mkdir "$TMPDIR/source"
+cd "$TMPDIR/source"
+tar -xomf -
+"$@" >&2 </dev/null
+cat "$TMPDIR/built"`
+
+// build runs the command that builds a program, in a copy of a folder, and writes the
+// program to a path.
+func (s Stranger) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("the build takes longer than %s", buildLimit))
+	defer cancel()
+	asked := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "env", "GOROOT", "GOMODCACHE", "GOCACHE")
+	asked.Dir = s.Root
+	folders, err := asked.Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	paths := strings.Fields(string(folders))
+	if len(paths) != 3 {
+		return fmt.Errorf("go env says %q, want three paths without spaces", folders)
+	}
+	goroot, modules, cache := paths[0], paths[1], paths[2]
+	room := "/tmp"
+	if s.Limits.None() {
+		if room, err = os.MkdirTemp("", "kvlab-build-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(room)) }()
+		cache = filepath.Join(room, "cache")
+	}
+	words, err := command(filepath.Join(room, "built"))
+	if err != nil {
+		return err
+	}
+	line := append([]string{"/usr/bin/env", "-i",
+		"PATH=" + goroot + "/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + room, "TMPDIR=" + room,
+		"GOENV=off", "GOTOOLCHAIN=local", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "GOAUTH=off", "GOWORK=off",
+		"GOFLAGS=-mod=readonly", "CGO_ENABLED=0", "GOMODCACHE=" + modules, "GOCACHE=" + cache,
+		"sh", "-c", buildScript, "sh"}, words...)
+	if !s.Limits.None() {
+		line = contain.Box{Limits: s.Limits.ForBuild(), Alone: true, Read: []string{goroot, modules}, Over: []string{cache}}.Command(s.Container, line...)
+	}
+	return convert(ctx, os.DirFS(source), path, exec.CommandContext(ctx, line[0], line[1:]...))
+}
+
+// convert runs a command that reads a folder as a tar file and writes a program, for which
+// path is.
+func convert(ctx context.Context, source fs.FS, path string, cmd *exec.Cmd) (err error) {
+	program, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, program.Chmod(0o755), program.Close()) }()
+	var said firstBytes
+	cmd.Stderr, cmd.WaitDelay = &said, leaveDelay
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	packed := make(chan error, 1)
+	go func() {
+		w := tar.NewWriter(in)
+		packed <- cmp.Or(w.AddFS(source), w.Close(), in.Close())
+	}()
+	n, unread := io.Copy(program, io.LimitReader(out, mostBuilt))
+	if n == mostBuilt {
+		cmd.Process.Kill()
+	}
+	err = cmd.Wait()
+	unpacked := <-packed
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case n == mostBuilt:
+		return fmt.Errorf("the program has more than %s", format.Bytes(mostBuilt))
+	case err != nil && (unpacked == nil || errors.Is(unpacked, syscall.EPIPE) || errors.Is(unpacked, fs.ErrClosed)):
+		return cmp.Or(said.lines(), err)
+	}
+	return cmp.Or(unpacked, err, unread)
+}
+
+// firstBytes keeps the beginning of what is written.
+type firstBytes struct{ text []byte }
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	f.text = append(f.text, p[:min(len(p), mostSpoken-len(f.text))]...)
+	return len(p), nil
+}
+
+// lines is an error with the first lines, without those that only name a package; nil
+// without any.
+func (f *firstBytes) lines() error {
+	var kept []string
+	for line := range strings.Lines(string(f.text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") && len(kept) < saidLines {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(kept, " | "))
+}

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/plots/compare"
+)
+
+// rerun is a --rerun: the command of another run, made again, and compared with it.
+type rerun struct {
+	dir    string  // the folder of the first run; "" for no rerun
+	times  int     // trials of a point; 0: as many as the first run had, or rerunTrials of a plain run
+	margin float64 // a share; 0: defaultMargin
+	record metrics.Rerun
+}
+
+const (
+	rerunTrials   = 6
+	defaultMargin = 0.1
+)
+
+func (r *rerun) flags(fs *flag.FlagSet) {
+	fs.StringVar(&r.dir, "rerun", "", "run the command of the run in this `folder` again, on these nodes and this checkout, and say whether its result is as it was; run-cluster.sh rerun FOLDER is the same (docs/artifact.md)")
+	parsed(fs, &r.times, "times", "with --rerun: `number` of trials (default "+strconv.Itoa(rerunTrials)+" of a plain run, else as the run had)", plan.ParseCount)
+	parsed(fs, &r.margin, "margin", "with --rerun: the `share` by which a figure may differ and still agree (default 10%)", parseShare)
+}
+
+// beside are the flags that may stand beside --rerun. All others are those of the recorded
+// command.
+var beside = strings.Fields("rerun times margin nodes hosts local slurm virtual link-rate ssh-config out name quick deadline no-ceiling v dry-run preflight check json")
+
+// validate returns an error if a command line with --rerun sets what its run has set.
+func (r rerun) validate(given map[string]bool, counts bool) error {
+	if !given["rerun"] {
+		return nil
+	}
+	if r.dir == "" {
+		return errors.New("--rerun needs the folder of a run")
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name] && !slices.Contains(beside, name) {
+			return fmt.Errorf("--rerun: the recorded command decides on --%s; beside it may stand --%s", name, strings.Join(beside[1:], ", --"))
+		}
+	}
+	if counts {
+		return errors.New("--rerun: the recorded command has the numbers of servers and clients")
+	}
+	return nil
+}
+
+// The flags of a recorded command that do not hold elsewhere: they name machines or folders.
+// Those of where are kept unless the command line has one of its own.
+var (
+	foreign = []string{"nodes", "hosts", "ssh-config", "slurm", "out", "name", "v"}
+	where   = []string{"local", "virtual", "link-rate"}
+)
+
+// repeated replaces a --rerun command line by the recorded one of the run's folder. What names
+// the machines and folders of the first run gives way to what the command line has.
+func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error) {
+	r := cfg.Rerun
+	fail := func(err error) (Config, []string, error) { return cfg, nil, fmt.Errorf("rerun %s: %w", r.dir, err) }
+	begun, isSweep, err := recordOf(r.dir)
+	switch {
+	case err != nil:
+		return fail(err)
+	case begun.Class != nil:
+		return fail(errors.New("it is a class: run-cluster.sh grade measures its entries again"))
+	case len(begun.Command) == 0:
+		return fail(errors.New("it has no command"))
+	case plan.HasFlag(begun.Command, "soak"):
+		return fail(errors.New("a soak has no figure to compare"))
+	}
+	left := slices.Clone(foreign)
+	if len(cfg.Nodes) > 0 || cfg.HostsFile != "" || cfg.Local || cfg.Slurm || cfg.Lab.Hosts > 0 {
+		left = append(left, where...)
+	}
+	times := r.times
+	switch {
+	case cfg.Quick:
+		left = append(left, "quick", "secs", "grade", "trials", "until")
+		if times == 0 && begun.Study == nil {
+			times = 1
+		}
+	case times > 0:
+		left = append(left, "trials", "until")
+	case !isSweep:
+		times = rerunTrials
+	}
+	r.record = metrics.Rerun{Of: begun.ID, Command: begun.Command}
+	words, _ := asFlags(args) // parseArgs has returned its error
+	_, given := part(words, "rerun", "times", "margin")
+	if times > 0 {
+		given = append(given, "--trials", strconv.Itoa(times))
+	}
+	r.record.Left, args = part(fixed(begun), left...)
+	r.record.Given = given
+	args = append(args, given...)
+	if cfg, err = parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
+		return fail(fmt.Errorf("its command line: %w", err))
+	}
+	cfg.Rerun = r
+	fmt.Fprintf(l.Stderr, "rerun of %s: %s\n", begun.ID, format.CommandLine(commandLine(args)))
+	if len(r.record.Left) > 0 {
+		fmt.Fprintf(l.Stderr, "left out of its command: %s\n", format.CommandLine(r.record.Left))
+	}
+	return cfg, args, nil
+}
+
+// recordOf reads what the folder of a run or a sweep says of its command.
+func recordOf(dir string) (begun metrics.Sweep, isSweep bool, err error) {
+	if begun, _, err = metrics.ReadSweep(dir); !errors.Is(err, fs.ErrNotExist) {
+		return begun, true, err
+	}
+	var run metrics.Run
+	if err = metrics.ReadJSON(filepath.Join(dir, "run.json"), &run); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("no run is there: it has neither run.json nor %s", metrics.SweepFile)
+	}
+	return metrics.Sweep{ID: run.ID, Command: run.Command}, false, err
+}
+
+// fixed are the words of a recorded command, in which variants have the commits that they had:
+// a revision such as HEAD~1 is another one by now.
+func fixed(begun metrics.Sweep) []string {
+	words := slices.Clone(begun.Command[1:])
+	for _, v := range begun.Variants {
+		from := metrics.SourceOf(strings.Fields(v.Args))
+		commit := cmp.Or(v.ServerCommit, v.GitCommit)
+		if from.Kind == "" || from.Path() != "" || commit == "" || strings.HasSuffix(commit, "-dirty") {
+			continue
+		}
+		for i, word := range words {
+			if word == v.Args {
+				words[i] = strings.Replace(word, from.Kind+from.Rev, from.Kind+commit, 1)
+			}
+		}
+	}
+	return words
+}
+
+// again compares the result with that of the run that was made again, and writes it to the
+// folder. The error says that they differ.
+func (s *series) again() (text string, err error) {
+	r := s.cfg.Rerun
+	if r.dir == "" {
+		return "", nil
+	}
+	found, err := compare.Again(r.dir, string(s.dir), cmp.Or(r.margin, defaultMargin))
+	if err != nil {
+		return "", fmt.Errorf("rerun %s: %w", r.dir, err)
+	}
+	found.Of, found.Command, found.Left, found.Given = r.record.Of, r.record.Command, r.record.Left, r.record.Given
+	if found.Outcome() == metrics.Differs {
+		err = &exitError{fmt.Errorf("the result differs from %s", found.Of), exitInvalid, true}
+	}
+	return rerunText(found), cmp.Or(s.dir.WriteJSON(metrics.RerunFile, found), err)
+}
+
+// rerunText is a comparison for people, in lines, and an empty one.
+func rerunText(r metrics.Rerun) string {
+	var b strings.Builder
+	if r.Note != "" {
+		return fmt.Sprintf("rerun of %s: not compared: %s\n\n", r.Of, r.Note)
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "figure\tbefore\tnow\toutcome")
+	for _, a := range r.Figures {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", format.Label(a.Figure, 40), a.Before, a.Now, a.Outcome)
+	}
+	table.Flush() // to memory: no error
+	for _, a := range r.Figures {
+		fmt.Fprintln(&b, format.Wrap(a.Figure+": "+a.Reason, 0, 2))
+	}
+	if len(r.Differ) > 0 {
+		b.WriteString("what is not as it was, the most telling first:\n")
+	}
+	for _, fact := range r.Differ {
+		fmt.Fprintln(&b, "  "+format.Wrap(fact, 2, 4))
+	}
+	fmt.Fprintf(&b, "rerun of %s, within %g %%: %s (%s)\n\n", r.Of, 100*r.Margin, r.Outcome(), r.Counts())
+	return b.String()
+}
