@@ -40,7 +40,7 @@ func start(t *testing.T) *store {
 		}
 		one := service.New(e)
 		options := wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}}
-		l := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, one, false) })
+		l := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, one, server.PerConn) })
 		s.hosts, s.services = append(s.hosts, l.Addr().String()), append(s.services, one)
 	}
 	return s
