@@ -2,6 +2,7 @@ package kvlab_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,8 +109,14 @@ func planned(command string) (line, want string) {
 	switch {
 	case strings.HasPrefix(line, "bin/kvsplot verify "): // that folder has no records
 		return line, "1 run not as recorded"
+	case strings.HasPrefix(line, "bin/kvsplot serve"):
+		return served(line), ""
+	case strings.HasPrefix(line, "bin/kvsplot pack "): // nor a commit
+		return line, "has no git commit"
 	case strings.HasPrefix(line, "bin/kvsplot "): // the folder of planFolder is small
 		return line, ""
+	case strings.HasPrefix(line, "bin/kvscluster -contain "): // it tries the walls
+		return "set -n\n" + line, ""
 	case strings.HasPrefix(line, "bin/"):
 		program, args, _ := strings.Cut(line, " ")
 		return program + " -settings " + args, ""
@@ -117,12 +124,19 @@ func planned(command string) (line, want string) {
 		return "set -n\n" + line, "" // only the syntax
 	case strings.Contains(line, "--resume "):
 		return line, "no sweep was begun there"
-	case strings.Contains(line, "--check"), strings.Contains(line, "--preflight"), strings.Contains(line, "--reap"):
+	case strings.HasPrefix(line, "./run-cluster.sh rerun "):
+		return line, "it has no command"
+	case strings.Contains(line, "--check"), strings.Contains(line, "--preflight"), strings.Contains(line, "--tune show"), strings.Contains(line, "--reap"):
 		return line, "" // these start no node
 	}
 	// A node's name must resolve, which an address does; a commit would be built.
 	line = nodeName.ReplaceAllString(line, "10.10.1.1$1")
 	return strings.NewReplacer("commit:HEAD~1", `""`, "server:HEAD~1", `""`).Replace(line) + " --dry-run", ""
+}
+
+// served is a command of kvsplot serve that ends after a second as after Ctrl-C.
+func served(command string) string {
+	return "timeout --preserve-status -s INT 1 " + command + " -addr 127.0.0.1:0"
 }
 
 // checkBenchmark fails unless the package of a go test command has the benchmark that
@@ -158,18 +172,21 @@ func planFolder(t *testing.T) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	plots, err := filepath.Abs("plots")
+	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	labServer(t, dir)
+	writeStudy(t, dir)
+	writeClass(t, dir)
 	run := filepath.Join(dir, "logs", "2026-11-21_15-30-00")
 	const record = `{"id":"2026-11-21_15-30-00","nodes":[{"name":"node0","role":"server"},{"name":"node1","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
 	for _, err := range []error{
 		os.MkdirAll(run, 0o755),
 		os.WriteFile(filepath.Join(run, "run.json"), []byte(record), 0o644),
 		os.Symlink(filepath.Base(run), filepath.Join(dir, "logs", "latest")),
-		os.Symlink(plots, filepath.Join(dir, "plots")),
+		os.Symlink(filepath.Join(here, "plots"), filepath.Join(dir, "plots")),
+		os.Symlink(filepath.Join(here, "kvs"), filepath.Join(dir, "kvs")),
 		os.WriteFile(filepath.Join(dir, "run-cluster.sh"), []byte("#!/bin/sh\nexec bin/kvscluster \"$@\"\n"), 0o755),
 	} {
 		if err != nil {
@@ -179,22 +196,52 @@ func planFolder(t *testing.T) string {
 	return dir
 }
 
+// shown is the first TOML file that a page shows.
+func shown(t *testing.T, page string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(text, []byte("```toml\n"))
+	file, _, found := bytes.Cut(rest, []byte("```"))
+	if !found {
+		t.Fatalf("%s shows no TOML file", page)
+	}
+	return file
+}
+
+// writeStudy gives a folder the study that docs/experiments.md shows.
+func writeStudy(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "mine.toml"), shown(t, "docs/experiments.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeClass gives a folder the class that docs/grading.md shows, with a submission of each
+// kind: a store, one that is nothing, and one that came late.
+func writeClass(t *testing.T, dir string) {
+	t.Helper()
+	store := bytes.Replace(shown(t, "docs/targets.md"), []byte("../team-7"), []byte("../../../team-7"), 1)
+	for name, text := range map[string][]byte{
+		"class.toml": shown(t, "docs/grading.md"), "subs/bob/store.toml": store, "subs/alice/notes.txt": nil, "late/team-7/notes.txt": nil,
+		"export.csv": []byte("Student,ID,SIS User ID,SIS Login ID,Section,KV lab 2 (1234)\n"), "worksheet.csv": []byte("Identifier,Grade\n"),
+	} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // labServer gives a folder the target file that docs/targets.md shows, and the course server
 // beside it that the file builds.
 func labServer(t *testing.T, dir string) {
 	t.Helper()
-	page, err := os.ReadFile("docs/targets.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(page, []byte("```toml\n"))
-	file, _, found := bytes.Cut(rest, []byte("```"))
-	if !found {
-		t.Fatal("docs/targets.md shows no target file")
-	}
 	team := filepath.Join(filepath.Dir(dir), "team-7")
 	for _, err := range []error{
-		os.WriteFile(filepath.Join(dir, "base.toml"), file, 0o644),
+		os.WriteFile(filepath.Join(dir, "base.toml"), shown(t, "docs/targets.md"), 0o644),
 		os.MkdirAll(filepath.Join(team, "kvs", "server"), 0o755),
 		os.WriteFile(filepath.Join(team, "go.mod"), []byte("module team\n"), 0o644),
 		os.WriteFile(filepath.Join(team, "kvs", "server", "main.go"), []byte(labtest.Source), 0o644),

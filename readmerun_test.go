@@ -21,7 +21,7 @@ var apart = regexp.MustCompile(`\nverdict INVALID\(.*the windows of the two tria
 // second and windows one, with small batches where the command says nothing of them, no
 // ceiling is measured where that is not the point, and
 // some commands are cut short further: tests and the self-test run elsewhere, a cluster
-// that is not there is only planned for, the plain run's window is a second, --trials and
+// that is not there and the studies that come with kvlab are only planned for, the plain run's window is a second, --trials and
 // --ab have two trials, sweeps one of each point and the curve three, a search is only planned for, and the comparisons make one pair of runs (with
 // Redis, of one row).
 func TestReadmeCommandsRun(t *testing.T) {
@@ -30,6 +30,8 @@ func TestReadmeCommandsRun(t *testing.T) {
 	}
 	dir := copyTree(t)
 	labServer(t, dir)
+	writeStudy(t, dir)
+	writeClass(t, dir)
 	for _, command := range readmeCommands(t) {
 		t.Run(command, func(t *testing.T) {
 			line := command
@@ -38,6 +40,10 @@ func TestReadmeCommandsRun(t *testing.T) {
 				t.Skip("this test is part of it")
 			case strings.Contains(line, "--selftest"):
 				t.Skip("TestQuickSelfTest of kvs/cluster/kvscluster runs it")
+			case strings.HasPrefix(line, "bin/kvsplot pack "), strings.HasPrefix(line, "./run-cluster.sh rerun "):
+				t.Skip("TestArtifact runs it")
+			case strings.Contains(line, "--tune apply"):
+				t.Skip("TestTune of kvs/cluster/kvscluster runs it, on no settings of this machine")
 			case strings.HasPrefix(line, "bin/kvsserver -resp"), strings.HasPrefix(line, "redis-"):
 				t.Skip("TestTools of kvs/server/door runs it")
 			case strings.Contains(line, "RedisDoor"):
@@ -48,12 +54,24 @@ func TestReadmeCommandsRun(t *testing.T) {
 			case strings.Contains(line, "AgainstRedis"):
 				redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli")
 				line = strings.NewReplacer("5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/default'").Replace(line)
+			case strings.HasPrefix(line, "bin/kvsplot serve"):
+				line = served(line)
+			case strings.Contains(line, "--baseline"): // its limits are for a quiet machine
+				line = strings.NewReplacer("--trials 6", "--trials 3", "slower=5%", "slower=99%", "cpu=5%", "cpu=99%").Replace(line)
+			case strings.Contains(line, "--name main"):
+				line = strings.Replace(line, "--trials 6", "--trials 3", 1)
 			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"):
 				line = strings.Replace(line, "--trials 6", "--trials 2", 1)
 			case strings.Contains(line, "--sweep batch="):
 				line = strings.NewReplacer("--trials 6", "--trials 1", "--trials 2", "--trials 1").Replace(line)
 			case strings.Contains(line, "--sweep target="):
 				line = strings.NewReplacer("--secs 5", "--secs 2", "--trials 2", "--trials 1").Replace(line)
+			case strings.HasPrefix(line, "./run-cluster.sh grade "):
+				line += " --dry-run"
+			case strings.Contains(line, "--study mine.toml"):
+				line = strings.Replace(line, "--trials 20", "--quick", 1)
+			case strings.Contains(line, "--study"):
+				line += " --dry-run"
 			case strings.Contains(line, "--slo"):
 				line += " --dry-run"
 			case strings.Contains(line, "--curve"):
@@ -89,7 +107,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 			if said := regexp.MustCompile(`(?s)\nlimit    .*\sharness\s+ceiling\s`); plain && !said.Match(out) {
 				t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
 			}
-			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--preflight") && !strings.Contains(line, "--reap")
+			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--preflight") && !strings.Contains(line, "--tune show") && !strings.Contains(line, "--reap")
 			if strings.HasPrefix(line, "./run-cluster.sh") && verdict && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
 				t.Fatalf("%s does not end with its verdict:\n%s", line, out)
 			}
@@ -100,7 +118,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 // shorten makes a run as short as it can be, unless the command says itself how
 // long its warm-up is, or how many records it has.
 func shorten(line string) string {
-	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, ".toml") && !strings.Contains(line, "--target") { // these stand alone, or say how long they are
+	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, "--study") || strings.Contains(line, ".toml") && !strings.Contains(line, "--target") { // these stand alone, or say how long they are
 		return line
 	}
 	less := "-warmup 0.5 -records 100000"
