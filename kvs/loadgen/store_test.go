@@ -98,7 +98,7 @@ func within(t testing.TB, what string, f func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s does not return", what)
 		return nil
 	}

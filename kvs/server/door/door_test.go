@@ -161,22 +161,11 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// A client may send all its commands before it reads a reply. One that never reads is
-// closed when too many replies wait for it.
+// A client may send all its commands before it reads a reply.
 func TestUnreadReplies(t *testing.T) {
-	o := options()
-	o.Limits.Request = 2 * time.Second
-	addr, s := start(t, o)
-	value := strings.Repeat("x", 100<<10)
-	conn := dial(t, addr)
-	if got := ask(t, conn, resp.AppendCommand(nil, "SET", "k", value), 1<<20); string(got) != "+OK\r\n" {
-		t.Fatalf("%.100q", got)
-	}
-	var gets []byte
+	addr, s := start(t, options())
 	const n = 500 // 50 MB of replies
-	for range n {
-		gets = append(gets, arrays("get k")...)
-	}
+	conn, gets, reply := askForMuch(t, addr, n)
 	if _, err := conn.Write(gets); err != nil {
 		t.Fatal(err)
 	}
@@ -185,9 +174,17 @@ func TestUnreadReplies(t *testing.T) {
 			t.Fatal("the door waits until its replies are read")
 		}
 	}
-	if got, want := ask(t, conn, nil, 100), n*len(resp.AppendBulk(nil, value)); len(got) != want {
+	if got, want := ask(t, conn, nil, 100), n*reply; len(got) != want {
 		t.Fatalf("%d bytes of replies, want %d", len(got), want)
 	}
+}
+
+// A client that never reads is closed when too many replies wait for it.
+func TestNeverReadReplies(t *testing.T) {
+	o := options()
+	o.Limits.Request = time.Second
+	addr, s := start(t, o)
+	conn, gets, _ := askForMuch(t, addr, 500)
 	for {
 		if _, err := conn.Write(gets); err != nil {
 			break
@@ -196,6 +193,18 @@ func TestUnreadReplies(t *testing.T) {
 	if got := s.Counts()[door.Peer].Gets; got > 4000 {
 		t.Errorf("%d replies of 100 KiB were made and not read", got)
 	}
+}
+
+// askForMuch returns a connection to a door that has a value of 100 KiB, n commands that
+// read it, and the length of a reply.
+func askForMuch(t *testing.T, addr string, n int) (conn net.Conn, gets []byte, reply int) {
+	t.Helper()
+	value := strings.Repeat("x", 100<<10)
+	conn = dial(t, addr)
+	if got := ask(t, conn, resp.AppendCommand(nil, "SET", "k", value), 1<<20); string(got) != "+OK\r\n" {
+		t.Fatalf("%.100q", got)
+	}
+	return conn, bytes.Repeat(arrays("get k"), n), len(resp.AppendBulk(nil, value))
 }
 
 // Fields that several clients set at the same time are all there, and a write of the key
