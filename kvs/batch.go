@@ -152,16 +152,21 @@ type Ops struct {
 func (o *Ops) Next(ops []Op) (int, error) {
 	for i := range ops {
 		if o.left == 0 {
-			if len(o.rest) != 0 {
-				return i, fmt.Errorf("%w batch: %d bytes after the last operation", ErrMalformed, len(o.rest))
-			}
-			return i, nil
+			return i, o.end()
 		}
 		if err := o.one(&ops[i]); err != nil {
 			return i, err
 		}
 	}
 	return len(ops), nil
+}
+
+// end returns an error unless the last operation ends the body.
+func (o *Ops) end() error {
+	if len(o.rest) != 0 {
+		return fmt.Errorf("%w batch: %d bytes after the last operation", ErrMalformed, len(o.rest))
+	}
+	return nil
 }
 
 func (o *Ops) one(op *Op) error {
@@ -180,13 +185,10 @@ func (o *Ops) one(op *Op) error {
 	op.Kind, op.Key, op.Value = kind, rest[:klen:klen], nil
 	rest = rest[klen:]
 	if kind.Carries() {
-		vlen, size := binary.Uvarint(rest)
-		if size <= 0 || vlen > MaxValueLen || uint64(len(rest)-size) < vlen {
+		var ok bool
+		if op.Value, rest, ok = cutValue(rest); !ok {
 			return o.broken("value")
 		}
-		end := size + int(vlen)
-		op.Value = rest[size:end:end]
-		rest = rest[end:]
 		if kind.Scans() {
 			if limit, size := binary.Uvarint(op.Value); size <= 0 || size != len(op.Value) || limit-1 >= MaxScan {
 				return o.broken("limit of a scan")
@@ -196,6 +198,16 @@ func (o *Ops) one(op *Op) error {
 	o.rest = rest
 	o.left--
 	return nil
+}
+
+// cutValue cuts a value and its length off an encoded operation.
+func cutValue(b []byte) (value, rest []byte, ok bool) {
+	vlen, size := binary.Uvarint(b)
+	if size <= 0 || vlen > MaxValueLen || uint64(len(b)-size) < vlen {
+		return nil, nil, false
+	}
+	end := size + int(vlen)
+	return b[size:end:end], b[end:], true
 }
 
 func (o *Ops) broken(what string) error {

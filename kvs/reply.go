@@ -35,6 +35,7 @@ type Reply struct {
 	deduped  bool
 	dedup    *dictionary // while a deduplicated reply is written
 	values   []extent    // sent in full, while a deduplicated reply is read
+	versions *versions   // while a reply with versions is written
 }
 
 // extent is where a value lies in a reply's body.

@@ -26,6 +26,7 @@ type Row struct {
 	Description string
 	NoStore     bool       // it keeps no keys, and measures a ceiling
 	Lacks       []kvs.Kind // it cannot execute these kinds
+	Versions    bool       // it stamps a version on every value: see kvs.Reply.FoundVersion
 	Syncs       []Sync     // those that an engine on disk keeps, the default first; nil of one in memory
 	Rival       bool       // only the programs of kvs/rivals have it: a plain one does not open it
 
@@ -58,14 +59,28 @@ func (r Row) CheckKinds(kinds []kvs.Kind) error {
 	return nil
 }
 
+// CheckVersions returns an error that names the engines with versions, unless this is one.
+func (r Row) CheckVersions() error {
+	if r.Versions {
+		return nil
+	}
+	var have []string
+	for _, other := range rows {
+		if other.Versions {
+			have = append(have, other.Name)
+		}
+	}
+	return fmt.Errorf("-engine %s keeps no versions of its values: want -engine %s", r.Name, strings.Join(have, " or "))
+}
+
 // scans are the kinds that need an order of the keys.
 var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
 
 // rows are all engines, the default first.
 var rows = []Row{
-	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
+	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, Versions: true, Open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
 	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
-	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, Open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
+	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, Versions: true, Open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
 	{Name: "btree", Description: "a B-tree in the keys' order, with scans", Open: func(Options) (kvs.Engine, error) { return newBTree(), nil }},
 	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
 	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},

@@ -26,7 +26,8 @@ type SyncMap struct {
 	numbers [1 << numberBits]byte // their addresses represent bucket numbers: a pointer is a map key without a box
 	writers [256]struct {
 		sync.Mutex
-		_ [prefetch.Line - 8]byte
+		version kvs.Version // of the last write; guarded by the Mutex
+		_       [prefetch.Line - 12]byte
 	}
 	length atomic.Int64
 }
@@ -126,8 +127,13 @@ func (m *SyncMap) read(op *kvs.Op, f *lookup, reply *kvs.Reply) {
 		place = b.first(f.hash)
 	}
 	for ; place >= 0; place = b.next(f.hash, place) {
-		if key, value := b.blocks[place].Load().contents(); string(key) == string(op.Key) {
-			reply.Found(value)
+		block := b.blocks[place].Load()
+		if key, value := block.contents(); string(key) == string(op.Key) {
+			if reply.Versioned() {
+				reply.FoundVersion(key, value, block.version())
+			} else {
+				reply.Found(value)
+			}
 			return
 		}
 	}
@@ -141,9 +147,11 @@ func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 		block = newBlock(op.Key, op.Value)
 	}
 	old := m.store(hash, op.Key, block)
-	var value []byte
+	var key, value []byte
+	var was kvs.Version
 	if old != nil {
-		_, value = old.contents()
+		key, value = old.contents()
+		was = old.version()
 	}
 	switch {
 	case old == nil && block != deleted:
@@ -151,7 +159,11 @@ func (m *SyncMap) write(op *kvs.Op, hash uint64, reply *kvs.Reply) {
 	case old != nil && block == deleted:
 		m.length.Add(-1)
 	}
-	reply.Answer(op.Kind, value, old != nil)
+	if reply.Versioned() {
+		reply.AnswerVersion(op.Kind, key, value, old != nil, was, block.version())
+	} else {
+		reply.Answer(op.Kind, value, old != nil)
+	}
 }
 
 // store replaces the block of a key, by deleted to delete it. It returns the old one, or
@@ -161,6 +173,9 @@ func (m *SyncMap) store(hash uint64, key []byte, block *block) *block {
 	writer := &m.writers[number%uint64(len(m.writers))]
 	writer.Lock()
 	defer writer.Unlock()
+	if block != deleted {
+		block.stamp(writer.version.Next())
+	}
 	b, free := m.bucket(hash), -1
 	for place := b.first(hash); place >= 0; place = b.next(hash, place) {
 		old := b.blocks[place].Load()

@@ -63,7 +63,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		return err
 	}
 	row, _ := engine.Find(config.Engine, config.engines...) // parse has refused errors, as those of -inject below
-	config.Null, config.CheckKinds = row.NoStore, row.CheckKinds
+	config.Null, config.CheckKinds, config.Unversioned = row.NoStore, row.CheckKinds, row.CheckVersions()
 	s := &server{config: config, node: n, failed: make(chan error, 1), abandon: make(chan struct{}), met: make(chan struct{})}
 	store, instance, closeStore, err := s.openStore(row)
 	if err != nil {

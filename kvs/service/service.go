@@ -127,6 +127,10 @@ type Conn struct {
 	// call.
 	Dedup bool
 
+	// Versions makes BatchPutGet take compact batches, and give replies versions. It is set
+	// before the first call, and only if the engine has versions.
+	Versions bool
+
 	mu   sync.Mutex
 	done metrics.Counts // guarded by mu
 
@@ -270,6 +274,9 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	}
 	call := c.begin()
 	defer call.end(batch.Len(), &err)
+	if c.Versions {
+		return call.applyCompact(batch, reply)
+	}
 	if c.service.durable != nil {
 		return call.commitBatch(batch, reply)
 	}

@@ -48,7 +48,7 @@ func (c *Conn) open(o Options, service *service.Service) (err error) {
 	if err != nil {
 		return err
 	}
-	c.node, c.Service.Dedup = peer.Node, peer.Dedup
+	c.node, c.Service.Dedup, c.Service.Versions = peer.Node, peer.Dedup, peer.Cache
 	c.codec = codecNamed(peer.Codec).server(c.conn, peer.Features, o.Limits)
 	c.timer = WatchRequests(c.conn, o.Limits)
 	return nil

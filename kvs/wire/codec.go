@@ -24,7 +24,7 @@ type codec struct {
 func (c codec) Label() (name, description string) { return c.name, "" }
 
 var codecs = []codec{
-	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true}},
+	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true, Cache: true}},
 	{"gob", clientOf(newGobStream), serverOf(newGobStream), Features{}},
 	{"protobuf", clientOf(newProtobuf), serverOf(newProtobuf), Features{}},
 }
@@ -35,6 +35,7 @@ type Features struct {
 	Dedup bool `json:"coalesce,omitempty"` // -dedup: a reply sends a repeated value once
 	CRC   bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
 	Retry bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
+	Cache bool `json:"cache,omitempty"`    // -cache: batches are compact, and replies have versions
 }
 
 // Codecs are the codecs' names, the default first.
@@ -59,7 +60,8 @@ func CheckCodec(name string, features Features) error {
 	return cmp.Or(err,
 		check("-dedup", features.Dedup, c.supports.Dedup),
 		check("-crc", features.CRC, c.supports.CRC),
-		check("-retry", features.Retry, c.supports.Retry))
+		check("-retry", features.Retry, c.supports.Retry),
+		check("-cache", features.Cache, c.supports.Cache))
 }
 
 // serverCodec is a codec's server end. It belongs to one goroutine.

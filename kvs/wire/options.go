@@ -76,6 +76,10 @@ type Options struct {
 
 	// CheckKinds refuses a client of whose kinds the server lacks one; nil refuses none.
 	CheckKinds func([]kvs.Kind) error
+
+	// Unversioned says why the server refuses clients with a Cache; nil: its engine has
+	// versions.
+	Unversioned error
 }
 
 // maxSocketBuffer is the largest SocketBuffer.

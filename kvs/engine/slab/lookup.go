@@ -70,10 +70,13 @@ func (e *Engine) execute(p *participant, ops []kvs.Op, i, end int, reply *kvs.Re
 			p.changed.add(p.hashes[i])
 			continue
 		}
-		if r := e.recordAt(p, i, op.Key); r != nil {
-			reply.Found(r.value())
-		} else {
+		switch r := e.recordAt(p, i, op.Key); {
+		case r == nil:
 			reply.Missing()
+		case reply.Versioned():
+			reply.FoundVersion(r.key(), r.value(), r.version())
+		default:
+			reply.Found(r.value())
 		}
 	}
 }

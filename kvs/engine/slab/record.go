@@ -1,10 +1,15 @@
 package slab
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"kvlab/kvs"
+)
 
 // A record is a key and its value, side by side in a block:
 //
-//	8 bytes  value length << 8 | key length
+//	4 bytes  value length << 8 | key length
+//	4 bytes  version
 //	then     key, value
 //
 // It never changes once readers can see it.
@@ -13,7 +18,7 @@ type record []byte
 const recordHeader = 8
 
 func (r record) fill(key, value []byte) {
-	binary.LittleEndian.PutUint64(r, uint64(len(value))<<8|uint64(len(key)))
+	binary.LittleEndian.PutUint32(r, uint32(len(value))<<8|uint32(len(key)))
 	r = r[recordHeader:]
 	copy(r[copy(r, key):], value)
 }
@@ -23,7 +28,11 @@ func (r record) key() []byte {
 }
 
 func (r record) value() []byte {
-	lengths := binary.LittleEndian.Uint64(r)
+	lengths := binary.LittleEndian.Uint32(r)
 	start := recordHeader + int(lengths&0xff)
 	return r[start : start+int(lengths>>8)]
 }
+
+func (r record) version() kvs.Version { return kvs.Version(binary.LittleEndian.Uint32(r[4:])) }
+
+func (r record) stamp(v kvs.Version) { binary.LittleEndian.PutUint32(r[4:], uint32(v)) }

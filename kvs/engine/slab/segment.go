@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"kvlab/kvs"
 )
 
 // A segment is a hash table of a fixed size: open addressing, linear probing. It lies in
@@ -15,8 +17,9 @@ type segment struct {
 	count int32 // slots that are not 0; guarded by mu
 	self  block // where it lies; fixed
 
-	deleted int32 // slots of deleted keys; guarded by mu
-	_       [segmentHeader - 28]byte
+	deleted int32       // slots of deleted keys; guarded by mu
+	version kvs.Version // of the last write; guarded by mu
+	_       [segmentHeader - 32]byte
 	slots   [segmentSlots]uint64 // once the segment is in the index, used atomically
 }
 

@@ -18,13 +18,24 @@ func (e *Engine) write(p *participant, hash uint64, op *kvs.Op, reply *kvs.Reply
 	if b != deleted {
 		p.added++
 	}
+	var before record // retired or not, it does not change until p leaves
 	var value []byte
-	if old != 0 { // retired or not, it does not change until p leaves
-		value = record(e.arena.data(old)).value()
+	if old != 0 {
+		before = record(e.arena.data(old))
+		value = before.value()
 		p.retire(old)
 		p.added--
 	}
-	reply.Answer(op.Kind, value, old != 0)
+	if !reply.Versioned() {
+		reply.Answer(op.Kind, value, old != 0)
+		return
+	}
+	is := record(e.arena.data(b)).version()
+	if old == 0 {
+		reply.AnswerVersion(op.Kind, nil, nil, false, 0, is)
+	} else {
+		reply.AnswerVersion(op.Kind, before.key(), value, true, before.version(), is)
+	}
 }
 
 // store puts the record in b into the index, or removes the key if b is deleted. It
@@ -70,6 +81,7 @@ func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old blo
 	default:
 		s.count++
 	}
+	record(e.arena.data(b)).stamp(s.version.Next())
 	atomic.StoreUint64(s.slot(i), slotOf(hash, b))
 	s.mu.Unlock()
 	return blockOf(slot), true
@@ -86,7 +98,8 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 		p.release(high.self)
 		return
 	}
-	const together = 16 // slots
+	low.version, high.version = s.version, s.version // a key's later versions are greater
+	const together = 16                              // slots
 	for i := 0; i < segmentSlots && s.count > 0; i += together {
 		e.distribute(p, s.slots[i:min(i+together, segmentSlots)], low, high)
 	}
