@@ -31,9 +31,6 @@ import (
 	"kvlab/metrics/format"
 )
 
-// deedWord is the first argument of a process that tries a wall.
-const deedWord = "-contain-deed"
-
 // Box is how a program is contained.
 type Box struct {
 	Limits Limits
@@ -82,8 +79,6 @@ func Main() (status int, ok bool) {
 	switch {
 	case os.Args[0] == node.ContainInit:
 		runInit() // does not return
-	case len(args) > 1 && args[0] == deedWord:
-		return attempt(args[1], args[2:]), true
 	case len(args) == 2 && args[0] == node.ContainFlag || len(args) > 2 && args[0] == node.ContainFlag && slices.Contains(args, "--"):
 		return command(args[1], args[2:], os.Stdout, os.Stderr), true
 	}

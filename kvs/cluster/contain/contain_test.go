@@ -21,20 +21,13 @@ import (
 	"kvlab/metrics"
 )
 
-// TestMain lets the test binary be a containment's processes, and an attacker.
+// TestMain lets the test binary be a containment's processes.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == hogWord {
-		fmt.Println(takeMemory())
-		os.Exit(0)
-	}
 	if status, ok := Main(); ok {
 		os.Exit(status)
 	}
 	os.Exit(m.Run())
 }
-
-// hogWord makes the test binary take takenMemory.
-const hogWord = "take-memory"
 
 // needRoot skips a test that only root can do; where everything must be there (KVLAB_CI=1),
 // that is a failure.
@@ -152,6 +145,23 @@ func TestWalls(t *testing.T) {
 	}
 }
 
+// Without walls the deeds succeed, so that one that fails has met a wall. That of the
+// privileges would change this machine, and not every machine has a network.
+func TestDeeds(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range deeds {
+		if w.name == "privileges" || w.name == "network" {
+			continue
+		}
+		if out, err := exec.Command("sh", "-c", w.deed, "sh", secret).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", w.name, err, out)
+		}
+	}
+}
+
 // An attack is a program that must not succeed: its output may not have "done".
 func TestAttacks(t *testing.T) {
 	needRoot(t)
@@ -195,11 +205,7 @@ func TestAttacks(t *testing.T) {
 func TestMemoryAttack(t *testing.T) {
 	needRoot(t)
 	inCI(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := contained(t, usual, self, hogWord)
+	cmd := contained(t, usual, "dd", "if=/dev/zero", "of=/dev/null", "bs=256M", "count=1")
 	out, _ := cmd.CombinedOutput()
 	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || !strings.Contains(string(out), "the kernel killed a process at the limit of memory, 128 MB") {
 		t.Errorf("%v: %s", cmd.ProcessState, out)
@@ -267,6 +273,15 @@ func TestWithoutRoot(t *testing.T) {
 	t.Logf("%+v", walls)
 }
 
+// A program runs on the processors of its limits alone, the first among them.
+func TestCores(t *testing.T) {
+	needRoot(t)
+	out, err := contained(t, "cores=0", "sh", "-c", "grep Cpus_allowed_list /proc/self/status").CombinedOutput()
+	if fields := strings.Fields(string(out)); err != nil || len(fields) != 2 || fields[1] != "0" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 // A node's containment announces itself first, and ends some time after its pipe.
 func TestNode(t *testing.T) {
 	needRoot(t)
@@ -316,7 +331,8 @@ func TestAlone(t *testing.T) {
 	if err := limits.Set(usual); err != nil {
 		t.Fatal(err)
 	}
-	broken, _, err := Box{Limits: limits, Alone: true}.try("network")
+	network := deeds[slices.IndexFunc(deeds, func(w wall) bool { return w.name == "network" })]
+	broken, _, err := Box{Limits: limits, Alone: true}.try(network, "")
 	if broken || err != nil {
 		t.Errorf("it reaches another machine: %v, %v", broken, err)
 	}

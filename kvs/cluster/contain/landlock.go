@@ -8,12 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockWall and userWall are walls that a program does not see.
-const (
-	landlockWall = "landlock"
-	userWall     = "user"
-)
-
 // The rights of Landlock on files, and on files and folders (landlock(7)).
 const (
 	readFile  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE

@@ -96,9 +96,9 @@ func (b Box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err
 func (l Limits) groups(weak map[string]string) map[string]string {
 	folders := make(map[string]string)
 	for wall, limit := range map[string]cgroup.Limit{
-		"memory": {Controller: "memory", Value: strconv.FormatUint(l.Memory, 10)}, "processes": {Controller: "pids", Value: strconv.Itoa(l.Processes)}, "cores": {Controller: "cpuset", Value: l.Cores},
+		"memory": {Controller: "memory", Value: strconv.FormatUint(l.Memory, 10)}, "processes": {Controller: "pids", Value: strconv.Itoa(l.Processes)}, coresWall: {Controller: "cpuset", Value: l.Cores},
 	} {
-		if limit.Value == "0" || limit.Value == "" {
+		if limit.Value == "" || limit.Value == "0" && wall != coresWall {
 			weak[wall] = "no limit is set"
 			continue
 		}

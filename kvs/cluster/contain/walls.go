@@ -5,92 +5,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
-// The limits with which the walls are tried, if the real ones are larger, and what the
-// deeds take: enough to go beyond them, and little for a machine without walls.
+// The limits with which the walls are tried, if the real ones are larger. The deeds take
+// twice as much: enough to go beyond them, and little for a machine without walls.
 const (
-	triedMemory    = 128e6
-	takenMemory    = 256e6
+	triedMemory    = 128 << 20
 	triedProcesses = 64
-	takenProcesses = 128
 	triedDisk      = 4e6
-	takenDisk      = 8e6
 )
 
-// wall is a wall, and a deed that it makes impossible. The deed returns nil if it has
-// succeeded.
+// wall is a wall, and a deed that it makes impossible.
 type wall struct {
 	name string
-	deed func(args []string) error
+	deed string // of sh(1), which ends with 0 if it has succeeded; $1 is a file of another's
 	weak string // why a deed succeeds that no step has announced
 }
 
-// deeds are the walls that are found by trying. What stands for a deed's arguments is made
-// by Walls: a file of another's, and this process's number.
+// deeds are the walls that are found by trying. A file of /proc that is not there is no wall.
 var deeds = []wall{
-	{"memory", func([]string) error { return takeMemory() }, "a program got more memory than its limit"},
-	{"processes", func([]string) error { return startMany() }, "a program started more processes than its limit"},
-	{"cores", func([]string) error { return runAnywhere() }, "a program chose its processors itself"},
-	{"disk", func([]string) error { return fill() }, "a program wrote more files than its limit"},
-	{"files", func(args []string) error { _, err := os.ReadFile(args[0]); return err }, "a program read another's file"},
-	{"network", func([]string) error { return leave() }, "servers and clients share the network of their machine"},
-	{"others", func(args []string) error { return find(args[1]) }, "a program saw another's process"},
-	{"privileges", func([]string) error { return rise() }, "a program did what only root may do"},
-}
-
-// succeeded is the exit status of a deed that no wall has stopped. Any other end, such as
-// a crash, means that a wall has.
-const succeeded = 42
-
-// attempt does a deed in a contained process, and returns its exit status.
-func attempt(name string, args []string) int {
-	if name == endWall {
-		stay := exec.Command("sleep", "5")
-		stay.Stdout, stay.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
-		if stay.Start() != nil {
-			return exitFailed
-		}
-		return succeeded
-	}
-	for _, w := range deeds {
-		if w.name == name {
-			err := w.deed(args)
-			if err == nil {
-				return succeeded
-			}
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}
-	return exitFailed
+	{"memory", "dd if=/dev/zero of=/dev/null bs=256M count=1", "a program got more memory than its limit"},
+	{"processes", "for i in $(seq 128); do sleep 5 & done", "a program started more processes than its limit"},
+	{"disk", "f=$(mktemp) && trap 'rm -f $f $f-2' EXIT && head -c 4000000 /dev/zero >$f && head -c 4000000 /dev/zero >$f-2", "a program wrote more files than its limit"},
+	{"files", `cat "$1"`, "a program read another's file"},
+	{"network", `! test "$(wc -l </proc/net/route)" -le 1`, "servers and clients share the network of their machine"},
+	{"others", "! grep -q " + node.ContainInit + " /proc/1/cmdline", "a program saw another's process"},
+	{"privileges", "mount -t tmpfs none /tmp || chown 1:1 /tmp", "a program did what only root may do"},
+	{endWall, "sleep 5 &", "a process outlived the program that started it"},
 }
 
 // endWall is the wall around what outlives a program. It is seen from outside.
 const endWall = "end"
 
+// The walls that no deed shows: the kernel holds them once they are made.
+const (
+	coresWall    = "cores"
+	landlockWall = "landlock"
+	userWall     = "user"
+)
+
 // Walls returns the walls that hold here for programs with such limits. It finds them by
 // contained programs that try what each wall is to prevent.
 func Walls(l Limits) ([]metrics.Wall, error) {
-	outside, err := os.MkdirTemp("", "kvlab-walls-")
+	secret, err := os.CreateTemp("", "kvlab-secret-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(outside)
-	secret := filepath.Join(outside, "secret")
-	if err := cmp.Or(os.Chmod(outside, 0o755), os.WriteFile(secret, nil, 0o644)); err != nil {
+	defer os.Remove(secret.Name())
+	if err := errors.Join(secret.Chmod(0o644), secret.Close()); err != nil {
 		return nil, err
 	}
 	tried := Box{Limits: l}
@@ -103,32 +70,28 @@ func Walls(l Limits) ([]metrics.Wall, error) {
 	}
 	var walls []metrics.Wall
 	var weak map[string]string
-	for _, w := range append(deeds, wall{name: endWall, weak: "a process outlived the program that started it"}) {
+	for _, w := range deeds {
 		var broken bool
-		if broken, weak, err = tried.try(w.name, secret, strconv.Itoa(os.Getpid())); err != nil {
+		if broken, weak, err = tried.try(w, secret.Name()); err != nil {
 			return nil, fmt.Errorf("try the wall %s: %w", w.name, err)
 		}
 		found := metrics.Wall{Name: w.name, Held: !broken}
 		if broken {
 			found.Why = cmp.Or(weak[w.name], w.weak)
 		}
-		if w.name != "cores" || l.Cores != "" {
-			walls = append(walls, found)
-		}
+		walls = append(walls, found)
 	}
-	for _, name := range []string{userWall, landlockWall} {
-		walls = append(walls, metrics.Wall{Name: name, Held: weak[name] == "", Why: weak[name]})
+	for _, name := range []string{coresWall, userWall, landlockWall} {
+		if name != coresWall || l.Cores != "" {
+			walls = append(walls, metrics.Wall{Name: name, Held: weak[name] == "", Why: weak[name]})
+		}
 	}
 	return walls, nil
 }
 
-// try does a deed contained, and reports whether it has succeeded: one of endWall, whether
+// try does a deed contained, and reports whether it has succeeded: that of endWall, whether
 // its process is still there.
-func (b Box) try(name string, args ...string) (broken bool, weak map[string]string, err error) {
-	self, err := os.Readlink(namespace.Self)
-	if err != nil {
-		return false, nil, err
-	}
+func (b Box) try(w wall, secret string) (broken bool, weak map[string]string, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return false, nil, err
@@ -139,10 +102,10 @@ func (b Box) try(name string, args ...string) (broken bool, weak map[string]stri
 		return false, nil, err
 	}
 	defer out.Close()
-	o, err := b.run(append([]string{self, deedWord, name}, args...), null, in, null)
+	o, err := b.run([]string{"sh", "-c", w.deed, "sh", secret}, null, in, null)
 	in.Close()
-	if name != endWall {
-		return o.Status.Exited() && o.Status.ExitStatus() == succeeded, o.Weak, err
+	if w.name != endWall {
+		return o.Status.Exited() && o.Status.ExitStatus() == 0, o.Weak, err
 	}
 	// The pipe ends with the last process that has it.
 	if unset := out.SetReadDeadline(time.Now().Add(time.Second)); unset != nil {
@@ -150,83 +113,6 @@ func (b Box) try(name string, args ...string) (broken bool, weak map[string]stri
 	}
 	_, unread := out.Read(make([]byte, 1))
 	return !errors.Is(unread, io.EOF), o.Weak, err
-}
-
-func takeMemory() error {
-	held := make([]byte, takenMemory)
-	for i := 0; i < len(held); i += os.Getpagesize() {
-		held[i] = 1
-	}
-	return nil
-}
-
-func startMany() error {
-	for range takenProcesses {
-		if err := exec.Command("sleep", "5").Start(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// runAnywhere asks for every processor, and reports an error if it did not get one more.
-func runAnywhere() error {
-	var before, all, after unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return err
-	}
-	for i := range all {
-		all[i] = ^all[i]
-	}
-	if err := cmp.Or(unix.SchedSetaffinity(0, &all), unix.SchedGetaffinity(0, &after)); err != nil {
-		return err
-	}
-	if after == before {
-		return errors.New("no further processor")
-	}
-	return nil
-}
-
-// fill writes beyond the limit of files, a file in each of several folders.
-func fill() error {
-	dir, err := os.Getwd()
-	for _, folder := range []string{dir, "/tmp", "/dev/shm"} {
-		for i := range 2 {
-			file := fmt.Sprintf("%s/kvlab-deed-%d", folder, i)
-			defer os.Remove(file)
-			err = cmp.Or(err, os.WriteFile(file, make([]byte, takenDisk/2), 0o600))
-		}
-	}
-	return err
-}
-
-// leave looks for a way to another machine, at an address for documents (RFC 5737). It
-// sends nothing.
-func leave() error {
-	conn, err := net.Dial("udp", "192.0.2.1:9")
-	if err == nil {
-		conn.Close()
-	}
-	return err
-}
-
-// find looks for a process that runs this program's other work.
-func find(pid string) error {
-	line, err := os.ReadFile("/proc/" + pid + "/cmdline")
-	if err == nil && strings.Contains(string(line), deedWord) {
-		return errors.New("that is a process inside")
-	}
-	return err
-}
-
-// rise tries what only root may.
-func rise() error {
-	mounted := unix.Mount("tmpfs", "/tmp", "tmpfs", 0, "")
-	chowned := os.Chown("/tmp", 1, 1)
-	if mounted == nil || chowned == nil {
-		return nil
-	}
-	return mounted
 }
 
 // Fewest returns the walls of the machine on which the fewest hold.
