@@ -3,6 +3,7 @@
 package artifact
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -49,7 +50,8 @@ type artifact struct {
 
 // Pack packs the folder of a run, a sweep, a comparison, a curve, a study or a class, which a
 // checkout's programs have made, into the file out, a tar archive compressed by gzip. It
-// replaces a file of that name. The same folder, commit and Go version give the same bytes.
+// replaces a file of that name. The same folder, commit and versions of Go, GNU tar and gzip give
+// the same bytes.
 //
 // The source is that of the run's commit. If the run was made with changes that were not
 // committed, it is the checkout's tracked files as they are, which must still be on that
@@ -57,11 +59,16 @@ type artifact struct {
 // figures cannot be made is an error. said gets a line about what is left out.
 func Pack(root, run, out string, said io.Writer) (err error) {
 	a := artifact{root: root, run: run}
-	if a.stage, err = os.MkdirTemp("", "kvlab-artifact-"); err != nil {
+	if err := a.read(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(a.stage)) }()
-	for _, step := range []func() error{a.read, a.copyData, a.addSource, a.addRecords, a.makeFigures, a.addReadme} {
+	temp, err := os.MkdirTemp("", "kvlab-artifact-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	a.stage = filepath.Join(temp, "kvlab-"+filepath.Base(a.plan.ID))
+	for _, step := range []func() error{a.copyData, a.addSource, a.addRecords, a.makeFigures, a.addReadme} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -69,8 +76,35 @@ func Pack(root, run, out string, said io.Writer) (err error) {
 	for _, note := range a.notes {
 		fmt.Fprintf(said, "not in the artifact: %s\n", note)
 	}
-	return writeArchive(out, a.stage, "kvlab-"+plainName(a.plan.ID), []string{drawnFolder, filepath.Join(sourceFolder, "bin")})
+	return a.write(out)
 }
+
+// write writes the artifact as a tar archive compressed by gzip, without what figures.sh has
+// made, and without what names machine, user or time
+// (https://reproducible-builds.org/docs/archives/). It writes the file whole or not at all.
+func (a *artifact) write(out string) error {
+	out, err := filepath.Abs(out) // tar works elsewhere
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // unless it has its name
+	top := filepath.Base(a.stage)
+	_, err = a.command(filepath.Dir(a.stage), nil, "tar", "--create", "--file="+file.Name(), "--force-local", "--use-compress-program=gzip -9n", "--format=gnu", "--sort=name",
+		"--mtime=@"+epoch, "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--anchored", "--no-wildcards",
+		"--exclude="+filepath.Join(top, drawnFolder), "--exclude="+filepath.Join(top, sourceFolder, "bin"), top)
+	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), out)
+}
+
+// epoch is the time of every file of an archive: 1980, the first that zip and old tools can
+// hold.
+const epoch = "315532800"
 
 // path is that of a file of the artifact before it is packed.
 func (a *artifact) path(names ...string) string {
@@ -192,31 +226,26 @@ func (a *artifact) sums(shown *folder.Run) (text string) {
 // makeFigures runs figures.sh, as a reader of the artifact would, and keeps the digests of the
 // tables.
 func (a *artifact) makeFigures() error {
-	if out, err := a.command(a.path("figures.sh"), a.stage).CombinedOutput(); err != nil {
-		return fmt.Errorf("figures.sh of the artifact, with the source of %s: %w\n%s", a.plan.GitCommit, err, out)
+	if _, err := a.command(a.stage, nil, a.path("figures.sh")); err != nil {
+		return fmt.Errorf("with the source of %s: %w", a.plan.GitCommit, err)
 	}
-	tables := exec.Command("sh", "-c", "sha256sum *.csv")
-	tables.Dir = a.path(drawnFolder, "tables")
-	sums, err := tables.Output()
+	sums, err := a.command(a.path(drawnFolder, "tables"), nil, "sh", "-c", "sha256sum *.csv")
 	if err != nil {
-		return fmt.Errorf("digests of the tables: %w", err)
+		return err
 	}
 	return os.WriteFile(a.path(sumsFile), sums, 0o644)
 }
 
-// command is a command in a folder that finds Go where run-cluster.sh does, too.
-func (a *artifact) command(name, dir string, args ...string) *exec.Cmd {
+// command runs a command in a folder, and returns its output. It finds Go where
+// run-cluster.sh does, too.
+func (a *artifact) command(dir string, stdin []byte, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/go/bin")
-	return cmd
-}
-
-// plainName is a name without characters that a shell or a file system may not like.
-func plainName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '_'
-	}, name)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/go/bin"), bytes.NewReader(stdin)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, strings.TrimSpace(said.String()))
+	}
+	return out, err
 }

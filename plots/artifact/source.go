@@ -1,14 +1,11 @@
 package artifact
 
 import (
-	"archive/tar"
 	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -28,7 +25,10 @@ func (a *artifact) addSource() (err error) {
 	}
 	archive, err := a.git("archive", "--format=tar", a.tree.id)
 	if err == nil {
-		err = unpack(archive, a.path(sourceFolder))
+		err = os.Mkdir(a.path(sourceFolder), 0o755)
+	}
+	if err == nil {
+		_, err = a.command(a.path(sourceFolder), archive, "tar", "-xf", "-")
 	}
 	if err != nil {
 		return fmt.Errorf("source of the run: %w", err)
@@ -36,9 +36,8 @@ func (a *artifact) addSource() (err error) {
 	if err := a.addNamed(); err != nil {
 		return err
 	}
-	vendor := a.command("env", a.path(sourceFolder), "GOFLAGS=", "GOWORK=off", "go", "mod", "vendor")
-	if out, err := vendor.CombinedOutput(); err != nil {
-		return fmt.Errorf("go mod vendor: %w\n%s", err, out)
+	if _, err := a.command(a.path(sourceFolder), nil, "env", "GOFLAGS=", "GOWORK=off", "go", "mod", "vendor"); err != nil {
+		return err
 	}
 	licences, _ := filepath.Glob(a.path(sourceFolder, "LICENSE*")) // the pattern is right
 	for _, path := range licences {
@@ -139,39 +138,6 @@ func (a *artifact) addNamed() error {
 // git runs git in the checkout and returns its output. A file monitor that the checkout's
 // configuration names is not started.
 func (a *artifact) git(args ...string) ([]byte, error) {
-	cmd := exec.Command("git", append([]string{"-C", a.root, "-c", "core.fsmonitor=false"}, args...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
-	}
-	return bytes.TrimRight(out, "\n"), nil
-}
-
-// unpack unpacks a tar archive of git into a folder.
-func unpack(archive []byte, dir string) error {
-	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
-		h, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, h.Name)
-		switch h.Typeflag {
-		case tar.TypeDir:
-			err = os.MkdirAll(path, 0o755)
-		case tar.TypeSymlink:
-			err = os.Symlink(h.Linkname, path)
-		case tar.TypeReg:
-			var text []byte
-			if text, err = io.ReadAll(reader); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, h.FileInfo().Mode().Perm()|0o600))
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
+	out, err := a.command(a.root, nil, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
+	return bytes.TrimRight(out, "\n"), err
 }
