@@ -51,7 +51,7 @@ func (b *Batch) AppendCompact(op *Op, held Version) {
 		b.Reset()
 	}
 	head, key := byte(op.Kind), op.Key
-	if id, ok := number(key); ok {
+	if id, ok := Number(key); ok {
 		b.buf = binary.AppendUvarint(append(b.buf, head|numberForm<<kindBits), id)
 	} else {
 		if form := byte(min(len(key), longForm)); form == longForm {
@@ -70,8 +70,8 @@ func (b *Batch) AppendCompact(op *Op, held Version) {
 	b.n++
 }
 
-// number returns the number whose decimal digits are the key.
-func number(key []byte) (n uint64, ok bool) {
+// Number returns the number whose decimal digits are the key, of at most 18 digits and without leading zeros.
+func Number(key []byte) (n uint64, ok bool) {
 	if len(key) == 0 || len(key) > mostDigits || key[0] == '0' && len(key) > 1 {
 		return 0, false
 	}

@@ -106,6 +106,12 @@ const RivalValue = "kvs/rivals"
 // Is reports whether a flag is set.
 func (v FlagValues) Is(flag string) bool { return v[flag] == "true" }
 
+// SavesBytes reports whether replies leave out values that the client has: -dedup, -cache.
+func (v FlagValues) SavesBytes() bool { return v.Is("dedup") || v.Caches() }
+
+// Caches reports whether the client has a cache.
+func (v FlagValues) Caches() bool { return v["cache"] != "" && v["cache"] != "0" }
+
 // Number is a flag's value; 0 without one.
 func (v FlagValues) Number(flag string) uint64 {
 	n, _ := strconv.ParseUint(v[flag], 10, 64)

@@ -55,6 +55,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps under way; 1 waits for each before the next")
 	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value that a reply repeats once; every operation is still executed and answered")
+	flags.Var(&c.Cached, "cache", "`size` of the client's memory for values, such as 64MiB, or all for every record: servers do not send again what it holds, nor a value twice in a reply; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "checksum every body both ways (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "make a connection that breaks, or answers nothing for half of -call-timeout, again, and send the calls under way again; each is applied once")
 	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, whenever it could be sent (default a closed loop)")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -87,7 +88,8 @@ type Options struct {
 	Foreign      []Row             // the drivers of foreign stores that the program has
 	Settings     map[string]string // of the foreign store's driver, by name
 	Fresh        bool              // the servers of the foreign store were started for this run: the driver may set them up
-	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Session, Placement, Shared, Retried, Replaced and KnownInstance
+	Cached       cache.Size        // -cache: of the values that the servers need not send again
+	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Cache, Session, Placement, Shared, Retried, Replaced and KnownInstance
 }
 
 // DefaultOptions are a client's of one server on this machine.
@@ -104,7 +106,8 @@ func DefaultOptions() Options {
 type Use struct {
 	Shared        bool       // several workers send on a connection
 	CallsUnderWay int        // on a connection, at most
-	Records       uint64     // a hint for the engine of InProcess
+	Records       uint64     // a hint for the engine of InProcess, and the entries of a cache
+	Longest       int        // bytes of the longest value that a cache keeps
 	Router        string     // its name
 	Owners        string     // its route.Fingerprint
 	Kinds         []kvs.Kind // of its operations; a server without one of them refuses the client
@@ -156,6 +159,16 @@ func (o Options) Addresses() []string {
 	return o.Hosts
 }
 
+// features are those that the options ask of a codec. A reply to a client with a cache sends
+// a value once, too: the client may have held an old one of a popular key.
+func (o Options) features() wire.Features {
+	f := o.Features
+	if o.Cached != 0 {
+		f.Cache, f.Dedup = true, true
+	}
+	return f
+}
+
 // Validate returns an error that names the first wrong flag and its right form.
 func (o Options) Validate(u Use) error {
 	r, err := o.find()
@@ -165,7 +178,7 @@ func (o Options) Validate(u Use) error {
 	a := o.Addresses()
 	return cmp.Or(
 		format.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
-		wire.CheckCodec(o.Codec, o.Features), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
+		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
 		format.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 

@@ -24,7 +24,7 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	alone := func(flag string, is any, unset bool) error {
 		return format.Want(unset, flag, is, "the default: only kvlab's own servers understand it, and %s is none", o.Transport)
 	}
-	err := cmp.Or(alone("-retry", o.Retry, !o.Retry), alone("-dedup", o.Dedup, !o.Dedup), alone("-crc", o.CRC, !o.CRC),
+	err := cmp.Or(alone("-retry", o.Retry, !o.Retry), alone("-dedup", o.Dedup, !o.Dedup), alone("-crc", o.CRC, !o.CRC), alone("-cache", &o.Cached, o.Cached == 0),
 		alone("-codec", o.Codec, o.Codec == wire.Codecs[0]))
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ func checkDirect(o Options, u Use) error {
 		return err
 	case o.Retry:
 		return fmt.Errorf("-retry: -transport %s has no connection that could break", InProcess)
+	case o.Cached != 0:
+		return fmt.Errorf("-cache: -transport %s sends no bytes that it could save", InProcess)
 	case o.Dedup && row.NoStore:
 		return fmt.Errorf("-dedup: -engine %s has one value for all keys, which would be sent once", o.Engine)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
@@ -20,7 +21,8 @@ import (
 type network struct {
 	options Options
 	use     Use
-	client  string // random, of this client's run
+	client  string       // random, of this client's run
+	cache   *cache.Store // nil without -cache
 
 	mu        sync.Mutex
 	instances []string         // of the servers, as the first Dial of each met them; guarded by mu
@@ -38,11 +40,12 @@ func checkNetwork(o Options, u Use) error {
 		return fmt.Errorf("-retry: the workers that share a connection have %d calls under way: want at most %d, and so more -connections",
 			u.CallsUnderWay, service.MaxWindow)
 	}
-	return nil
+	return o.Cached.Check(u.Longest)
 }
 
 func openNetwork(o Options, u Use) (Driver, error) {
-	return &network{options: o, use: u, client: rand.Text(), instances: make([]string, len(o.Hosts))}, nil
+	o.Features = o.features()
+	return &network{options: o, use: u, client: rand.Text(), cache: o.Cached.Open(u.Records, u.Longest), instances: make([]string, len(o.Hosts))}, nil
 }
 
 // dial connects to a server, which must be the instance that the first Dial met.
@@ -68,6 +71,9 @@ func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, err
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.instances[server] = hello.Instance
+	if n.cache != nil {
+		return n.cache.Over(client), Server{Name: hello.Node, NoStore: hello.Null}, nil
+	}
 	return client, Server{Name: hello.Node, NoStore: hello.Null}, nil
 }
 

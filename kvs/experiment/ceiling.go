@@ -100,11 +100,14 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
-	if client.Is("dedup") {
+	switch {
+	case client.Caches():
+		null.Impossible = errors.New("with -cache its values would need versions")
+	case client.Is("dedup"):
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
 	}
 	records := (client.Number("records") + uint64(servers) - 1) / uint64(servers) // as many as a server has
-	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
+	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-cache=0", "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client["value-size"], client["key-size"]) + storeOverhead),
 		Client: change{loop.Drop, own}, run: window,

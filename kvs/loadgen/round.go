@@ -260,7 +260,7 @@ var readsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
 // not belong to this batch. A null server has no store: its value is right for every key.
 func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 	t.Calls = 1
-	t.Sent, t.Received = uint64(x.batch.Size()), uint64(x.reply.Size())
+	t.Sent, t.Received = uint64(cmp.Or(x.call.Sent, x.batch.Size())), uint64(cmp.Or(x.call.Received, x.reply.Size()))
 	if w.repeats {
 		t.Unchecked = uint64(x.ops())
 		t.Gets, t.Hits = t.Unchecked, t.Unchecked

@@ -36,7 +36,7 @@ func checkBytes(run *judged) {
 		if least := least(values); s.Bytes.Sent < least {
 			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %s bytes have %d", s.Bytes.Sent, values(s.Total), &law, least)
 		}
-		if least := least(reads); s.Bytes.Received < least && !run.Workload.Is("dedup") {
+		if least := least(reads); s.Bytes.Received < least && !run.Workload.SavesBytes() {
 			run.invalid(node.Name, "%d bytes were received with %d values read, which of %s bytes have %d", s.Bytes.Received, reads(s.Total), &law, least)
 		}
 	}
@@ -101,7 +101,7 @@ func checkBatches(run *judged) {
 // It knows one interface of each node, which carries all where every process has a machine
 // or all share one.
 func checkCarried(run *judged) {
-	if machines := run.Machines(); machines > 1 && machines < len(run.Nodes) || run.Workload.Is("dedup") {
+	if machines := run.Machines(); machines > 1 && machines < len(run.Nodes) || run.Workload.SavesBytes() {
 		return
 	}
 	for _, node := range run.Clients() {

@@ -15,7 +15,7 @@ import (
 func (c *Controller) longCalls() error {
 	m := c.of(metrics.Client)[0]
 	s, bitsPerS := m.settings(), c.Preflight.SlowestLink()
-	if bitsPerS == 0 || s["rate"] != "" || s.Is("dedup") || s.Is("repeat") {
+	if bitsPerS == 0 || s["rate"] != "" || s.SavesBytes() || s.Is("repeat") {
 		return nil
 	}
 	workers, batch, limit := s.Number("workers"), s.Number("batch"), s.Length("call-timeout") // batch 0: auto

@@ -98,8 +98,9 @@ func (e *Engine) split(p *participant, hash uint64, s *segment) {
 		p.release(high.self)
 		return
 	}
-	low.version, high.version = s.version, s.version // a key's later versions are greater
-	const together = 16                              // slots
+	// A key's later versions are greater.
+	low.version, high.version = s.version, s.version
+	const together = 16 // slots
 	for i := 0; i < segmentSlots && s.count > 0; i += together {
 		e.distribute(p, s.slots[i:min(i+together, segmentSlots)], low, high)
 	}
