@@ -22,6 +22,7 @@ const module = "kvlab"
 var mayImport = map[string][]string{
 	"kvs":                     {},
 	"kvs/certs":               {},
+	"kvs/cache":               {"kvs", "kvs/engine/prefetch", "metrics/format"},
 	"kvs/client":              {"kvs/certs", "kvs/driver", "kvs/engine", "kvs/history", "kvs/loadgen", "kvs/node", "kvs/route", "kvs/target", "kvs/wire", "metrics", "metrics/format", "metrics/latency", "metrics/usage"},
 	"kvs/client/kvsclient":    {"kvs/client", "kvs/driver", "kvs/driver/lab", "kvs/driver/memcached", "kvs/driver/redis"},
 	"kvs/cluster":             {"kvs/cluster/contain", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/cluster/preflight", "kvs/cluster/remote", "kvs/cluster/trial", "kvs/cluster/virtual", "kvs/experiment", "kvs/experiment/class", "kvs/experiment/study", "kvs/node", "kvs/target", "kvs/verdict", "metrics", "metrics/build", "metrics/curve", "metrics/format", "metrics/stats", "plots", "plots/class", "plots/compare", "plots/index"},
@@ -37,7 +38,7 @@ var mayImport = map[string][]string{
 	"kvs/cluster/remote":      {"kvs/cluster/contain", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/node", "kvs/target", "metrics", "metrics/format"},
 	"kvs/cluster/trial":       {"kvs/certs", "kvs/cluster/plan", "kvs/cluster/remote", "kvs/history", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/latency", "metrics/stats", "workload/size"},
 	"kvs/cluster/virtual":     {"kvs/cluster/cgroup", "kvs/cluster/namespace", "metrics"},
-	"kvs/driver":              {"kvs", "kvs/engine", "kvs/service", "kvs/wire", "metrics", "metrics/format"},
+	"kvs/driver":              {"kvs", "kvs/cache", "kvs/engine", "kvs/service", "kvs/wire", "metrics", "metrics/format"},
 	"kvs/driver/drivertest":   {"kvs", "kvs/driver", "kvs/kvstest", "kvs/wire/faultproxy"},
 	"kvs/driver/lab":          {"kvs", "kvs/driver", "kvs/wire", "metrics", "metrics/format"},
 	"kvs/driver/lab/labtest":  {},
