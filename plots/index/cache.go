@@ -3,63 +3,40 @@ package index
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 
 	"kvlab/metrics"
 )
 
-// cacheFile keeps the entries of a folder, so that a thousand of them are listed at once. An
-// entry stays as it was judged first, as report.html does.
-const cacheFile = ".index.json"
+// cacheFile keeps the entries of a folder by their stamps, so that a thousand of them are
+// listed at once. An entry stays as it was judged first, as report.html does. The name
+// changes when an Entry changes its form or its meaning.
+const cacheFile = ".index-2.json"
 
-// cacheVersion is raised when an Entry changes its form or its meaning.
-const cacheVersion = 1
-
-// cache is cacheFile.
-type cache struct {
-	Version int               `json:"version"`
-	Folders map[string]cached `json:"folders"` // by name
-}
-
-type cached struct {
-	Stamp string `json:"stamp"`
-	Entry Entry  `json:"entry"`
-}
-
-func newCache() cache {
-	return cache{Version: cacheVersion, Folders: make(map[string]cached)}
-}
-
-// readCache returns the cache of a folder; an empty one if there is none, or if another
-// version made it.
-func readCache(dir string) cache {
-	var c cache
-	if err := metrics.ReadJSON(filepath.Join(dir, cacheFile), &c); err != nil || c.Version != cacheVersion {
-		return newCache()
+// readCache returns the cache of a folder; an empty one if there is none to be read.
+func readCache(dir string) map[string]Entry {
+	var c map[string]Entry
+	if metrics.ReadJSON(filepath.Join(dir, cacheFile), &c) != nil {
+		return nil
 	}
 	return c
 }
 
-// replace writes the cache of a folder if it differs from the one before. That it cannot,
-// as in a folder of someone else, costs time alone.
-func (c cache) replace(dir string, before cache) {
-	same := func(a, b cached) bool { return a.Stamp == b.Stamp }
-	if maps.EqualFunc(c.Folders, before.Folders, same) {
-		return
-	}
+// writeCache writes the cache of a folder. That it cannot, as in a folder of someone else,
+// costs time alone.
+func writeCache(dir string, c map[string]Entry) {
 	if text, err := json.Marshal(c); err == nil {
 		_ = write(dir, cacheFile, text)
 	}
 }
 
-// stampOf changes when a result in a run folder does.
+// stampOf names a run folder. It changes when a result in the folder does.
 func stampOf(dir string) string {
-	stamp := ""
+	stamp := filepath.Base(dir)
 	for _, name := range []string{"", "run.json", metrics.SweepFile, metrics.TrialsFile} { // "": the folder, whose time changes with its list of files
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			stamp += fmt.Sprintf("%s %d %d;", name, info.ModTime().UnixNano(), info.Size())
+			stamp += fmt.Sprintf("/%s %d %d", name, info.ModTime().UnixNano(), info.Size())
 		}
 	}
 	return stamp

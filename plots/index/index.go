@@ -50,23 +50,23 @@ func Read(dir string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, now := readCache(dir), newCache()
+	before, now, changed := readCache(dir), make(map[string]Entry), false
 	var all []Entry
 	for _, f := range folders {
 		if !f.IsDir() || strings.HasPrefix(f.Name(), ".") { // a link, such as latest, is another's name
 			continue
 		}
 		path := filepath.Join(dir, f.Name())
-		known := cached{Stamp: stampOf(path)}
-		if old, ok := before.Folders[f.Name()]; ok && old.Stamp == known.Stamp {
-			known = old
-		} else {
-			known.Entry = entryOf(path)
+		stamp := stampOf(path)
+		e, known := before[stamp]
+		if !known {
+			e, changed = entryOf(path), true
 		}
-		now.Folders[f.Name()] = known
-		all = append(all, known.Entry)
+		now[stamp], all = e, append(all, e)
 	}
-	now.replace(dir, before)
+	if changed || len(now) < len(before) {
+		writeCache(dir, now)
+	}
 	slices.SortFunc(all, func(a, b Entry) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 	})

@@ -139,7 +139,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A folder is read again only if its files have changed, by a program of the same version.
+// A folder is read again only if its files have changed.
 func TestCache(t *testing.T) {
 	logs := t.TempDir()
 	plan := foldertest.Gallery["cluster"]
@@ -168,15 +168,11 @@ func TestCache(t *testing.T) {
 	if v := read(); v != "VALID" {
 		t.Errorf("%q: the folder was read again, and has not changed", v)
 	}
-	var c cache
-	text, err := os.ReadFile(filepath.Join(logs, cacheFile))
-	if err != nil || json.Unmarshal(text, &c) != nil {
+	if err := os.WriteFile(filepath.Join(logs, cacheFile), []byte(`{"version": 1}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c.Version++
-	foldertest.WriteJSON(t, filepath.Join(logs, cacheFile), c)
 	if v := read(); v != "" {
-		t.Errorf("%q: another version's entry was believed", v)
+		t.Errorf("%q: what is no cache was believed", v)
 	}
 	if err := os.Chtimes(file, time.Time{}, info.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)

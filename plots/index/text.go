@@ -1,9 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"kvlab/metrics/format"
 )
@@ -11,42 +12,30 @@ import (
 // Text is a table of the entries, of which each is a line of at most width columns; 0 cuts
 // none.
 func Text(all []Entry, width int) string {
-	rows := [][]string{{"id", "commit", "verdict", "ops/s", "p99 ms", "but", "work, result"}}
+	var table, text strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "id\tcommit\tverdict\tops/s\tp99 ms\treserv.\twork, result")
 	for _, e := range all {
-		rows = append(rows, e.cells(width))
+		fmt.Fprintln(w, e.line(width))
 	}
-	last := len(rows[0]) - 1
-	widths := make([]int, last)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+	w.Flush() // to memory: no error
+	for line := range strings.Lines(table.String()) {
+		if line = strings.TrimRight(line, " \n"); width > 0 {
+			line = format.Label(line, width)
 		}
+		fmt.Fprintln(&text, line)
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, n := range widths {
-			if i >= 3 { // numbers
-				n = -n
-			}
-			line += fmt.Sprintf("%*s  ", -n, row[i])
-		}
-		if room := width - utf8.RuneCountInString(line); width > 0 {
-			row[last] = format.Label(row[last], max(1, room))
-		}
-		fmt.Fprintln(&b, strings.TrimRight(line+row[last], " "))
-	}
-	return b.String()
+	return text.String()
 }
 
 // longestID is the room for an ID on a terminal of 80 columns.
 const longestID = 30
 
-// cells are the entry's cells in a table of a width.
-func (e Entry) cells(width int) []string {
-	id, rate, p99, but := format.Label(e.ID, 300), "", "", ""
+// line is the entry's line, with tabs between the cells, in a table of a width.
+func (e Entry) line(width int) string {
+	room, rate, p99, number, names := 300, "", "", "", ""
 	if width > 0 {
-		id = format.Label(id, max(longestID, width-format.Columns+longestID))
+		room = max(longestID, width-format.Columns+longestID)
 	}
 	if e.OpsPerS > 0 {
 		rate = format.Count(e.OpsPerS)
@@ -54,20 +43,11 @@ func (e Entry) cells(width int) []string {
 	if e.P99 != nil {
 		p99 = format.Milliseconds(*e.P99)
 	}
-	names := ""
 	if n := len(e.Reservations); n > 0 {
-		but, names = fmt.Sprint(n), "but "+strings.Join(e.Reservations, ", ")
+		number, names = fmt.Sprint(n), "but "+strings.Join(e.Reservations, ", ")
 	}
-	what := strings.Join(format.NonEmpty(e.Result, e.Work, names), "; ")
-	return []string{id, e.ShortCommit(), e.verdict(), rate, p99, but, format.Label(what, 300)}
-}
-
-// verdict is the verdict as a table has it.
-func (e Entry) verdict() string {
-	if e.Verdict == "" {
-		return "-"
-	}
-	return e.Verdict
+	what := format.Label(strings.Join(format.NonEmpty(e.Result, e.Work, names), "; "), 300)
+	return fmt.Sprintf("%s\t%s\t%s\t%5s\t%6s\t%7s\t%s", format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), rate, p99, number, what)
 }
 
 // ShortCommit is the commit as git shortens it, with a + if there were changes.

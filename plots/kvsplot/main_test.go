@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 			wantOut: "ops_per_s: run.json has 1000000, the records give 0; not compared: records of server a, records of client b"},
 		{name: "verify nothing", args: []string{"verify"}, want: 2, wantErr: "kvsplot: want kvsplot verify RUN"},
 		{name: "verify no run", args: []string{"verify", dir}, want: 2, wantErr: "not a run folder"},
-		{name: "list", args: []string{"list", dir}, wantOut: "INVALID                      misses; 1+0\n"},
+		{name: "list", args: []string{"list", dir}, wantOut: "INVALID                          misses; 1+0\n"},
 		{name: "list nothing", args: []string{"list", out}, want: 2, wantErr: "kvsplot: " + out + " has no run folder"},
 		{name: "list what is not there", args: []string{"list", filepath.Join(dir, "none")}, want: 2, wantErr: "no such file"},
 		{name: "list two folders", args: []string{"list", dir, dir}, want: 2, wantErr: "kvsplot: want one folder of runs, such as logs"},
