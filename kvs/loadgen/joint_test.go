@@ -278,8 +278,9 @@ func (e *ensemble) mislead(t *testing.T) (metrics.JointCheck, *metrics.Violation
 }
 
 // until measures until enough returns true, given the operations of all measurements,
-// and returns the last joint check. The window doubles after a measurement whose slices have
-// no operation: on a slow or busy machine it is over before the slices are.
+// and returns the last joint check. The window and the time between slices double after a
+// measurement without a slice that all clients recorded: on a slow or busy machine a round
+// takes longer than a slice.
 func (e *ensemble) until(t *testing.T, enough func(metrics.JointCheck, uint64) bool) (metrics.JointCheck, *metrics.Violation) {
 	t.Helper()
 	for ops := uint64(0); ; {
@@ -294,6 +295,7 @@ func (e *ensemble) until(t *testing.T, enough func(metrics.JointCheck, uint64) b
 			return found, bad
 		}
 		if found.Ops == 0 {
+			e.plan.Every *= 2
 			for _, g := range e.clients {
 				g.config.Window *= 2
 			}
