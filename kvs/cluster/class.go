@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,29 +14,6 @@ import (
 	"kvlab/metrics/format"
 	results "kvlab/plots/class"
 )
-
-// besideClass are the flags that a command line may have beside a class file. All others
-// would change the work or the scale, which the file fixes for all entries.
-const besideClass = "class only resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune"
-
-// checkClass returns an error for the first flag that is not besideClass.
-func (c Config) checkClass(fs *flag.FlagSet) (err error) {
-	given := func(name string) {
-		if err == nil && !slices.Contains(strings.Fields(besideClass), name) {
-			err = fmt.Errorf("grade: --%s would change what %s fixes for all entries: leave it out", name, c.Trials.Class.Path)
-		}
-	}
-	fs.Visit(func(f *flag.Flag) { given(f.Name) })
-	for _, arg := range []struct {
-		set  bool
-		name string
-	}{{c.Servers+c.Clients > 0, "servers and --clients"}, {len(c.ServerArgs) > 0, "server-args"}, {len(c.ClientArgs) > 0, "client-args"}} {
-		if arg.set {
-			given(arg.name)
-		}
-	}
-	return err
-}
 
 // planClass completes the plan by the entries of the command line's class file. Those that
 // do not build are kept with the reason. A mistake in the file is an error, and so is

@@ -63,7 +63,7 @@ func TestGradedClass(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := format.OneLine(tr.stdout.String())
-	for _, want := range []string{"broken does not build: server:no-such: no such commit in ", " rank entry ratio, its 95 % interval score 1 good 1.", " base 1", " - dies - INVALID - broken - INVALID dies: trial ", " broken: it does not build: server:no-such", "INVALID(died of signal 9",
+	for _, want := range []string{"broken does not build: server:no-such: no such commit in ", " rank entry ratio, its 95 % interval score 1 good ", " base 1.000x", " - dies - INVALID - broken - INVALID dies: trial ", " broken: it does not build: server:no-such", "INVALID(died of signal 9",
 		" VALID: 1 store ranked, 2 INVALID, 1 round, 3 trials: the budget of 0 minutes", " verdict VALID"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -108,13 +108,13 @@ func TestClassRefusals(t *testing.T) {
 	for args, want := range map[string]string{
 		"grade":                              "grade: want a class file, as in grade class.toml",
 		"grade --local":                      "grade: want a class file",
-		"grade none.toml":                    "no such file",
-		"grade " + file + " --secs 3":        "grade: --secs would change what " + file + " fixes for all entries: leave it out",
-		"grade " + file + " --batch 3":       "grade: --batch would change",
-		"grade " + file + " 2 2":             "grade: --servers and --clients would change",
-		"grade " + file + " --sweep batch=1": "grade: --sweep would change",
-		"grade " + file + " --curve":         "grade: --curve would change",
-		"grade " + file + " --client-args x": "grade: --client-args would change",
+		"grade none.toml":                    `invalid value "none.toml" for grade: open none.toml: no such file`,
+		"grade " + file + " --secs 3":        "grade: the class file decides on --secs; beside it may stand --only, ",
+		"grade " + file + " --batch 3":       "the class file decides on --batch",
+		"grade " + file + " 2 2":             "the class file decides on --clients",
+		"grade " + file + " --sweep batch=1": "the class file decides on --sweep",
+		"grade " + file + " --curve":         "the class file decides on --curve",
+		"grade " + file + " --client-args x": "the class file decides on --client-args",
 		"grade " + file + " --only nobody":   "--only nobody: " + file + " has no such entry",
 		"--only good":                        "--only needs --class",
 		"grade " + classFile(t, strings.Replace(fakeClass, "--batch 9", "--bach 9", 1)):                     "class.toml:12: good: --bach: unknown flag; did you mean --batch?",

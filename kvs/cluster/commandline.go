@@ -29,18 +29,18 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	var cfg Config
 	var text argsText
 	fs := newFlagSet(&cfg, &text, programs, defaultOut)
-	args, err := asFlags(args)
+	words, err := asFlags(args)
 	if err == nil {
-		args, err = pairAB(args)
+		words, err = pairAB(words)
 	}
 	if err != nil {
 		return cfg, err
 	}
-	if err := text.parse(fs, joinCurve(args)); errors.Is(err, flag.ErrHelp) {
+	if err := text.parse(fs, joinCurve(words)); errors.Is(err, flag.ErrHelp) {
 		printUsage(fs, fs.Arg(0) == "all" || fs.Arg(1) == "all", help)
 		return cfg, err
 	} else if err != nil {
-		return cfg, err
+		return cfg, asTyped(err, args)
 	}
 	if err := text.apply(&cfg.Spec, programs); err != nil {
 		return cfg, err
@@ -51,7 +51,7 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	case cfg.Preflight && cfg.Tune:
 		return cfg, errors.New("--preflight excludes --tune apply: it starts nothing; want --tune show")
 	}
-	err = cfg.validate(fs)
+	err = asTyped(cfg.validate(fs), args)
 	if file := cfg.Trials.Class; file != nil && err == nil {
 		err = file.Limit(&cfg.Contain)
 	}
@@ -83,6 +83,17 @@ func asFlags(args []string) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// asTyped names the command that a command line begins with, where an error names the flag
+// that it stands for.
+func asTyped(err error, args []string) error {
+	for _, c := range commands {
+		if err != nil && len(args) > 0 && args[0] == c.word {
+			return errors.New(strings.NewReplacer("for flag -"+c.flag, "for "+c.word, "--"+c.flag+": ", c.word+": ").Replace(err.Error()))
+		}
+	}
+	return err
 }
 
 // joinCurve rewrites --curve RATES to --curve=RATES. A whole number after --curve is the

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,29 +36,6 @@ func (r *rerun) flags(fs *flag.FlagSet) {
 	fs.StringVar(&r.dir, "rerun", "", "run the command of the run in this `folder` again, on these nodes and this checkout, and say whether its result is as it was; run-cluster.sh rerun FOLDER is the same (docs/artifact.md)")
 	parsed(fs, &r.times, "times", "with --rerun: `number` of trials (default "+strconv.Itoa(rerunTrials)+" of a plain run, else as the run had)", plan.ParseCount)
 	parsed(fs, &r.margin, "margin", "with --rerun: the `share` by which a figure may differ and still agree (default 10%)", parseShare)
-}
-
-// beside are the flags that may stand beside --rerun. All others are those of the recorded
-// command.
-var beside = strings.Fields("rerun times margin nodes hosts local slurm virtual link-rate ssh-config out name quick deadline no-ceiling v dry-run preflight check json")
-
-// validate returns an error if a command line with --rerun sets what its run has set.
-func (r rerun) validate(given map[string]bool, counts bool) error {
-	if !given["rerun"] {
-		return nil
-	}
-	if r.dir == "" {
-		return errors.New("--rerun needs the folder of a run")
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if given[name] && !slices.Contains(beside, name) {
-			return fmt.Errorf("--rerun: the recorded command decides on --%s; beside it may stand --%s", name, strings.Join(beside[1:], ", --"))
-		}
-	}
-	if counts {
-		return errors.New("--rerun: the recorded command has the numbers of servers and clients")
-	}
-	return nil
 }
 
 // The flags of a recorded command that do not hold elsewhere: they name machines or folders.

@@ -123,7 +123,7 @@ func TestRerunMistakes(t *testing.T) {
 		{[]string{"--times", "6"}, "--times needs --rerun"},
 		{[]string{"rerun", empty, "--batch", "1"}, "the recorded command decides on --batch"},
 		{[]string{"rerun", empty, "--secs", "1"}, "the recorded command decides on --secs"},
-		{[]string{"rerun", empty, "2", "2"}, "the recorded command has the numbers"},
+		{[]string{"rerun", empty, "2", "2"}, "the recorded command decides on --clients"},
 		{[]string{"rerun", empty, "--margin", "0%"}, "--margin"},
 		{[]string{"rerun", empty}, "no run is there"},
 		{[]string{"rerun", class}, "it is a class"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +15,9 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// rules name the flags that a flag excludes, and those of which it needs one.
-var rules = []struct{ flag, excludes, needs string }{
+// rules name the flags that a flag excludes, and those of which it needs one. For a flag
+// whose value decides on the rest, they name all that may stand beside it, and say why.
+var rules = []struct{ flag, excludes, needs, beside, why string }{
 	{flag: "nodes", excludes: "hosts"},
 	{flag: "local", excludes: "nodes hosts ssh-config"},
 	{flag: "slurm", excludes: "local ssh-config"},
@@ -37,6 +39,10 @@ var rules = []struct{ flag, excludes, needs string }{
 	{flag: "restart-at", excludes: "soak selftest study together curve slo grade"},
 	{flag: "name", excludes: "resume"},
 	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
+	{flag: "class", beside: "only resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune",
+		why: "the class file decides on"},
+	{flag: "rerun", beside: "times margin nodes hosts local slurm virtual link-rate ssh-config out name quick deadline no-ceiling v dry-run preflight check json",
+		why: "the recorded command decides on"},
 	{flag: "times", needs: "rerun"},
 	{flag: "margin", needs: "rerun"},
 	{flag: "selftest", excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
@@ -57,28 +63,27 @@ func checkRules(given map[string]bool) error {
 		if len(needs) > 0 && !slices.ContainsFunc(needs, func(other string) bool { return given[other] }) {
 			return fmt.Errorf("--%s needs --%s", rule.flag, strings.Join(needs, " or --"))
 		}
+		for _, other := range slices.Sorted(maps.Keys(given)) {
+			if beside := strings.Fields(rule.beside); len(beside) > 0 && given[other] && other != rule.flag && !slices.Contains(beside, other) {
+				return fmt.Errorf("--%s: %s --%s; beside it may stand --%s", rule.flag, rule.why, other, strings.Join(beside, ", --"))
+			}
+		}
 	}
 	return nil
 }
 
 // validate checks the flags of a command line against each other.
 func (c Config) validate(fs *flag.FlagSet) error {
-	given := map[string]bool{"server-args": len(c.ServerArgs) > 0, "client-args": len(c.ClientArgs) > 0}
+	given := map[string]bool{"servers": c.Servers > 0, "clients": c.Clients > 0, "server-args": len(c.ServerArgs) > 0, "client-args": len(c.ClientArgs) > 0}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = given[f.Name] || f.Value.String() != "false" })
 	given["preflight"] = c.Preflight // by either name
 	if err := checkRules(given); err != nil {
 		return err
 	}
-	if err := c.Rerun.validate(given, c.Servers > 0 || c.Clients > 0); err != nil {
-		return err
-	}
 	t := c.Trials
-	if t.Class != nil {
-		if err := c.checkClass(fs); err != nil {
-			return err
-		}
-	}
 	switch {
+	case given["rerun"] && c.Rerun.dir == "":
+		return errors.New("--rerun needs the folder of a run")
 	case c.Out == "" || given["resume"] && t.Resume == "":
 		return errors.New("--out and --resume need the name of a folder")
 	case len(t.Variants) > 0 && len(t.Variants) != len(metrics.VariantNames):
