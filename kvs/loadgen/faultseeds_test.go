@@ -90,7 +90,7 @@ func runBehind(t *testing.T, f faultproxy.Fault, model string) (found string, to
 		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {
-			c.CallTimeout = 300 * time.Millisecond
+			c.CallTimeout = 2 * time.Second
 		}
 		struck, done := make(chan time.Time, 1), make(chan struct{})
 		var watch sync.WaitGroup
