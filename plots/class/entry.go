@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,14 +110,14 @@ func (e entry) Log() string {
 		return ""
 	}
 	dir := filepath.Join(e.Board.Dir, e.Failed.Folder)
-	logs, _ := filepath.Glob(filepath.Join(escapeGlob.Replace(dir), "kvsserver-*.log"))
-	if i := slices.Index(logs, filepath.Join(dir, "kvsserver-"+e.Failed.Verdict.Node+".log")); i > 0 {
+	logs, _ := fs.Glob(os.DirFS(dir), "kvsserver-*.log") // the pattern is right
+	if i := slices.Index(logs, "kvsserver-"+e.Failed.Verdict.Node+".log"); i > 0 {
 		logs = logs[i:]
 	}
 	if len(logs) == 0 {
 		return ""
 	}
-	f, err := os.Open(logs[0])
+	f, err := os.Open(filepath.Join(dir, logs[0]))
 	if err != nil {
 		return ""
 	}
@@ -128,9 +129,6 @@ func (e entry) Log() string {
 	text, _ := io.ReadAll(io.LimitReader(f, most)) // what can be read is shown
 	return strings.ToValidUTF8(string(text), "?")
 }
-
-// escapeGlob makes a path a pattern of itself.
-var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // unsafe is what the name of a folder does not have.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._+-]+|^[.-]+`)

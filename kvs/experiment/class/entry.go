@@ -107,31 +107,27 @@ func (f *File) match(e Entry, given []string) (found []Entry, err error) {
 	if e.Name != "" || len(e.Students) > 0 || e.Checkout+e.Revision+e.Target != "" {
 		return nil, errors.New("pattern: its entries have the names of their folders: want no name, students, checkout, revision or target beside it")
 	}
-	base, rest := ".", strings.TrimRight(e.Pattern, "/")
-	if filepath.IsAbs(rest) {
-		base, rest = "/", rest[1:]
+	pattern, dir := e.Pattern, filepath.Dir(f.Path)
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(escapeGlob.Replace(dir), pattern)
 	}
-	for { // io/fs has no .. and no absolute path
-		first, more, ok := strings.Cut(rest, "/")
-		if !ok || strings.ContainsAny(first, `*?[\`) {
-			break
-		}
-		base, rest = filepath.Join(base, first), more
-	}
-	folders, err := fs.Glob(os.DirFS(f.path(base)), rest)
+	folders, err := filepath.Glob(strings.TrimRight(pattern, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", e.Pattern, err)
 	}
-	for _, name := range folders {
-		path := filepath.Join(base, name)
-		info, err := os.Lstat(f.path(path))
+	for _, path := range folders {
+		name := path // as the file would name it
+		if !filepath.IsAbs(e.Pattern) {
+			name, _ = filepath.Rel(dir, path) // both are absolute
+		}
+		info, err := os.Lstat(path)
 		switch {
 		case err != nil:
 			return nil, err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("pattern: %q is a symbolic link: want a folder, or an [[entry]] of its own", path)
-		case info.IsDir() && !slices.Contains(given, f.path(path)):
-			found = append(found, submitted(f.path(path), path, e))
+			return nil, fmt.Errorf("pattern: %q is a symbolic link: want a folder, or an [[entry]] of its own", name)
+		case info.IsDir() && !slices.Contains(given, path):
+			found = append(found, submitted(path, name, e))
 		}
 	}
 	if len(found) == 0 {
@@ -139,6 +135,9 @@ func (f *File) match(e Entry, given []string) (found []Entry, err error) {
 	}
 	return found, nil
 }
+
+// escapeGlob makes a path a pattern of itself.
+var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // submitted is the entry of a folder that a pattern has matched. What students submit may
 // be anything: it is no mistake of the class file.
