@@ -244,12 +244,18 @@ func (r *Reply) unchanged(key []byte, version Version) bool {
 // isFull reports whether an encoded result is a value that is sent in full.
 func isFull(result []byte) bool { return len(result) > 0 && result[0]&1 == 0 && result[0] != 0 }
 
-// Digest mixes a key and a version to 64 bits. It is the multiplication of wyhash
-// (https://github.com/wangyi-fudan/wyhash) of the key's ends, its length and the version.
+// Digest mixes a key and a version to 64 bits, as wyhash does
+// (https://github.com/wangyi-fudan/wyhash).
 func Digest(key []byte, version Version) uint64 {
-	le, n := binary.LittleEndian, len(key)
+	const secret, secret2 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
+	le, n, seed := binary.LittleEndian, len(key), uint64(secret)
+	for rest := key; len(rest) > 16; rest = rest[16:] {
+		seed = mix(le.Uint64(rest)^secret2, le.Uint64(rest[8:])^seed)
+	}
 	var first, last uint64
 	switch {
+	case n > 16:
+		first, last = le.Uint64(key[n-16:]), le.Uint64(key[n-8:])
 	case n >= 8:
 		first, last = le.Uint64(key), le.Uint64(key[n-8:])
 	case n >= 4:
@@ -257,7 +263,12 @@ func Digest(key []byte, version Version) uint64 {
 	case n > 0:
 		first, last = uint64(key[0])|uint64(key[n/2])<<8, uint64(key[n-1])
 	}
-	hi, lo := bits.Mul64(first^bits.RotateLeft64(last, 32)^0xa0761d6478bd642f, uint64(version)^uint64(n)<<32^0xe7037ed1a0b428db)
+	return mix(mix(first^secret2, last^seed)^secret, uint64(version)^uint64(n)<<32^secret2)
+}
+
+// mix returns the two halves of a product in one word.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
