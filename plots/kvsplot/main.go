@@ -33,67 +33,76 @@ var usage string
 // usageError is a wrong command line or run folder.
 type usageError struct{ error }
 
+// commands are those that have flags of their own.
+var commands = map[string]func(args []string, stdout, stderr io.Writer) error{"export": exported, "list": list, "serve": serveRuns, "pack": pack}
+
 // run is the command without its process.
 func run(args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	if len(args) > 0 && commands[args[0]] != nil {
+		return commands[args[0]](args[1:], stdout, stderr)
+	}
+	flags := newFlags()
 	out := flags.String("out", "", "write into this `folder`; it is made when missing")
 	version := flags.Bool("version", false, "print the version and exit")
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return nil
-	}
-	if err != nil {
-		if _, unknown := format.UnknownFlag(err, flags, "-"); unknown != nil {
-			err = unknown
-		}
-		return usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
-	}
-	if *version {
+	words, err := parse(flags, args, stdout)
+	switch {
+	case err != nil:
+		return err
+	case *version:
 		fmt.Fprintln(stdout, build.Line("kvsplot"))
 		return nil
-	}
-	switch flags.Arg(0) {
-	case "export":
-		return exported(flags.Args()[1:], stdout)
-	case "list":
-		return list(flags.Args()[1:], stdout)
-	case "serve":
-		return serveRuns(flags.Args()[1:], stdout)
-	case "pack":
-		return pack(flags.Args()[1:], stdout, stderr)
-	}
-	for _, arg := range flags.Args() {
-		if strings.HasPrefix(arg, "-") {
-			return usageError{fmt.Errorf("%s is after a run folder: flags come first, as in kvsplot -out DIR RUN", arg)}
-		}
+	case len(words) == 0:
+		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
 	}
 	var result fmt.Stringer
-	switch flags.Arg(0) {
-	case "":
-		err = errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")
+	switch words[0] {
 	case "grade":
-		result, err = grade(flags.Args()[1:])
+		result, err = grade(words[1:])
 	case "compare":
-		result, err = comparison(flags.Args()[1:])
+		result, err = comparison(words[1:])
 	case "verify":
-		return verifyRuns(flags.Args()[1:], stdout)
+		return verifyRuns(words[1:], stdout)
 	case "curves":
-		return draw(plots.LoadCurves, flags.Args()[1:], cmp.Or(*out, "."), stdout, stderr)
+		return draw(plots.LoadCurves, words[1:], cmp.Or(*out, "."), stdout, stderr)
 	default:
-		if *out == "" && flags.NArg() == 1 {
-			*out = flags.Arg(0)
+		if *out == "" && len(words) == 1 {
+			*out = words[0]
 		}
-		return draw(plots.Load, flags.Args(), cmp.Or(*out, "."), stdout, stderr)
+		return draw(plots.Load, words, cmp.Or(*out, "."), stdout, stderr)
 	}
 	if err != nil {
 		return usageError{err}
 	}
 	fmt.Fprintln(stdout, result)
 	return nil
+}
+
+func newFlags() *flag.FlagSet {
+	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	return flags
+}
+
+// parse parses flags that may stand before, between and after words, and returns the words.
+// It prints the usage text if that is asked for; the error is then flag.ErrHelp.
+func parse(flags *flag.FlagSet, args []string, stdout io.Writer) (words []string, err error) {
+	for {
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stdout, usage)
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
+			return nil, err
+		} else if err != nil {
+			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
+				err = unknown
+			}
+			return nil, usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
+		}
+		if flags.NArg() == 0 {
+			return words, nil
+		}
+		words, args = append(words, flags.Arg(0)), flags.Args()[1:]
+	}
 }
 
 // draw draws what load makes of folders into the folder out, and prints the result.
@@ -117,13 +126,12 @@ func draw(load func(dirs ...string) (plots.Drawing, error), dirs []string, out s
 
 // exported writes tables of run folders. Its flags may stand before, between and after
 // the folders.
-func exported(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("kvsplot export", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+func exported(args []string, stdout, _ io.Writer) error {
+	flags := newFlags()
 	form := flags.String("format", "csv", "csv or openmetrics")
 	out := flags.String("out", "", "write all tables into this `folder`; it is made when missing")
 	name := flags.String("table", export.Names[0], "the table of -format csv that goes to standard output: "+strings.Join(export.Names, ", "))
-	dirs, err := parseAmong(flags, args)
+	dirs, err := parse(flags, args, stdout)
 	if err != nil {
 		return err
 	}
@@ -148,30 +156,12 @@ func exported(args []string, stdout io.Writer) error {
 	return tables.OpenMetrics(stdout)
 }
 
-// parseAmong parses flags that may stand before, between and after words, and returns the
-// words.
-func parseAmong(flags *flag.FlagSet, args []string) (words []string, err error) {
-	for {
-		if err := flags.Parse(args); err != nil {
-			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
-				err = unknown
-			}
-			return nil, usageError{fmt.Errorf("%w (see kvsplot -h)", err)}
-		}
-		if flags.NArg() == 0 {
-			return words, nil
-		}
-		words, args = append(words, flags.Arg(0)), flags.Args()[1:]
-	}
-}
-
 // pack packs a run's folder with the source of its programs, of the checkout that this program
 // is in.
 func pack(args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("kvsplot pack", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	flags := newFlags()
 	out := flags.String("o", "artifact.tar.gz", "the `file` to write")
-	dirs, err := parseAmong(flags, args)
+	dirs, err := parse(flags, args, stdout)
 	if err != nil {
 		return err
 	}
@@ -239,7 +229,7 @@ func comparison(args []string) (fmt.Stringer, error) {
 // status prints an error in one line and returns the exit status: 2 for a
 // wrong command line or run folder, 1 for any other failure.
 func status(err error, stderr io.Writer) int {
-	if err == nil {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
 	fmt.Fprintf(stderr, "kvsplot: %v\n", err)

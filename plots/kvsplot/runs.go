@@ -17,26 +17,22 @@ import (
 	"kvlab/plots/serve"
 )
 
-// runsFolder is the folder of runs that a command names: the launcher's default without one.
-func runsFolder(words []string) (string, error) {
-	switch len(words) {
-	case 0:
-		return "logs", nil
-	case 1:
-		return words[0], nil
+// runsFolder parses the flags of a command on a folder of runs, and returns the folder: the
+// launcher's default without one.
+func runsFolder(flags *flag.FlagSet, args []string, stdout io.Writer) (string, error) {
+	words, err := parse(flags, args, stdout)
+	switch {
+	case err != nil:
+		return "", err
+	case len(words) > 1:
+		return "", usageError{errors.New("want one folder of runs, such as logs")}
 	}
-	return "", usageError{errors.New("want one folder of runs, such as logs")}
+	return append(words, "logs")[0], nil
 }
 
 // list prints a line for each run folder.
-func list(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("kvsplot list", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	words, err := parseAmong(flags, args)
-	if err != nil {
-		return err
-	}
-	dir, err := runsFolder(words)
+func list(args []string, stdout, _ io.Writer) error {
+	dir, err := runsFolder(newFlags(), args, stdout)
 	if err != nil {
 		return err
 	}
@@ -65,15 +61,10 @@ func columnsOf(w io.Writer) int {
 }
 
 // serveRuns shows a folder of runs to a browser until the program is interrupted.
-func serveRuns(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("kvsplot serve", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+func serveRuns(args []string, stdout, _ io.Writer) error {
+	flags := newFlags()
 	addr := flags.String("addr", "127.0.0.1:7070", "the loopback `address` of the page")
-	words, err := parseAmong(flags, args)
-	if err != nil {
-		return err
-	}
-	dir, err := runsFolder(words)
+	dir, err := runsFolder(flags, args, stdout)
 	if err != nil {
 		return err
 	}
