@@ -169,7 +169,9 @@ func (c *Conn) expand(x *exchange, call *kvs.Call) error {
 				digest += kvs.Digest(op.Key, h.version)
 				unchanged++
 			}
-			from = h.end
+			if from = h.end; out.Excess { // with -dedup the server's was smaller
+				return fmt.Errorf("the reply is too large: at most %d bytes", kvs.MaxBody)
+			}
 			if op.Kind.Writes() {
 				c.store.keep(c.store.number(op.Key), version, op.Value)
 			}

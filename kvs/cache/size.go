@@ -72,5 +72,5 @@ func (s Size) Open(records uint64, longest int) *Store {
 	case All:
 		return NewStore(records, longest)
 	}
-	return NewStore(min(records, uint64(s)/EntryBytes(longest)), longest)
+	return NewStore(min(records, uint64(s)/EntryBytes(longest)/ways*ways), longest)
 }

@@ -132,16 +132,19 @@ func (s *Store) keep(number uint64, version kvs.Version, value []byte) {
 	atomic.StoreUint64(&e[0], (count+2)<<lengthBits|length)
 }
 
-// take gives a place in the number's set to it: a free one, or another key's.
+// take gives a place in the number's set to it: a free one, or another key's. The first
+// that it tries is the number's own among as many numbers in a row as the Store has entries,
+// so that two workers who come with two such keys at once take two places.
 func (s *Store) take(number uint64) int {
 	set := s.set(number)
-	way := int(number / s.sets % ways) // where the number before in the set is not
-	for i := range set {
-		if set := (way + i) % ways; atomic.LoadUint64(&s.set(number)[set]) == 0 {
-			way = set
+	own := number / s.sets % ways
+	way := own
+	for i := range uint64(ways) {
+		if tag := atomic.LoadUint64(&set[(own+i)%ways]); tag == 0 || tag == number {
+			way = (own + i) % ways
 			break
 		}
 	}
 	atomic.StoreUint64(&set[way], number)
-	return int(number%s.sets)*ways + way
+	return int(number%s.sets*ways + way)
 }

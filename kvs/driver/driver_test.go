@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/engine"
@@ -38,6 +39,11 @@ var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
 		o.Hosts, o.Retry = []string{serve(t, e)}, true
 		return opened(t, o, driver.Use{CallsUnderWay: 64})
 	},
+	"tcp cached": func(t *testing.T, e kvs.Engine) driver.Driver {
+		o := driver.DefaultOptions()
+		o.Hosts, o.Cached = []string{serve(t, e)}, cache.All
+		return opened(t, o, driver.Use{Records: 100, Longest: 100})
+	},
 }
 
 // dialing is the driver of kvlab's server at an address.
@@ -62,19 +68,23 @@ func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
 func TestDrivers(t *testing.T) {
 	for name, open := range drivers {
 		t.Run(name, func(t *testing.T) {
-			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewMutex()) },
+			drivertest.Run(t, func(t *testing.T) driver.Driver { return open(t, engine.NewSyncMap()) },
 				kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 		})
 	}
 }
 
 func TestCuts(t *testing.T) {
-	for _, retry := range []bool{false, true} {
-		t.Run(fmt.Sprintf("retry %t", retry), func(t *testing.T) {
-			drivertest.Cuts(t, serve(t, engine.NewMutex()), func(t *testing.T, addr string) driver.Driver {
+	for _, test := range []struct {
+		retry  bool
+		cached cache.Size
+	}{{false, 0}, {true, 0}, {true, cache.All}} {
+		t.Run(fmt.Sprintf("retry %t, cache %s", test.retry, &test.cached), func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			drivertest.Cuts(t, serve(t, engine.NewSyncMap()), func(t *testing.T, addr string) driver.Driver {
 				o := driver.DefaultOptions()
-				o.Hosts, o.Retry = []string{addr}, retry
-				return opened(t, o, driver.Use{CallsUnderWay: 2})
+				o.Hosts, o.Retry, o.Cached = []string{addr}, test.retry, test.cached
+				return opened(t, o, driver.Use{CallsUnderWay: 2, Records: 100, Longest: 100})
 			}, kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 		})
 	}
@@ -94,7 +104,7 @@ func (e failing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestServerError(t *testing.T) {
 	for name, open := range drivers {
 		t.Run(name, func(t *testing.T) {
-			d := open(t, failing{engine.NewMutex()})
+			d := open(t, failing{engine.NewSyncMap()})
 			conn := drivertest.Dial(t, d, 0)
 			_, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("panic")})
 			if err == nil || !strings.Contains(err.Error(), "as the test wants it") {
