@@ -177,6 +177,17 @@ func (r Run) InWindow() (sum Counts) {
 	return sum
 }
 
+// BytesPerOp is what clients sent in batches and received in replies for an operation in the
+// window, without the frames' headers; 0 unknown.
+func (r Run) BytesPerOp() (sent, received float64) {
+	var carried Bytes
+	for _, s := range r.Summaries(Client) {
+		carried = carried.Add(s.BytesInWindow)
+	}
+	ops := float64(max(1, r.InWindow().Ops()))
+	return float64(carried.Sent) / ops, float64(carried.Received) / ops
+}
+
 // Config returns the configuration of the first node of a role that reported one; nil without one.
 func (r Run) Config(role Role) *Config {
 	for _, node := range r.InRole(role) {

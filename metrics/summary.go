@@ -11,15 +11,16 @@ import (
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
-	Opening       *Marks               `json:"opening,omitempty"`   // servers: up to the window's beginning; nil in folders of earlier releases
-	Closing       *Marks               `json:"closing,omitempty"`   // servers: up to its end
-	Total         Counts               `json:"total"`               // from the first loaded record to the last drained call
-	InWindow      Counts               `json:"in_window"`           // clients: replies verified inside the window
-	Edges         *Edges               `json:"edges,omitempty"`     // clients: of InWindow
-	Peers         []PeerCounts         `json:"peers"`               // a client's servers, a server's clients; sums to Total
-	Strangers     *Counts              `json:"strangers,omitempty"` // a server's, of those at its RESP door, who are no clients of the run; not in Total; nil without a door
-	Bytes         Bytes                `json:"bytes"`               // clients: like Total
-	BytesInWindow Bytes                `json:"bytes_in_window"`     // clients: like InWindow
+	Opening       *Marks               `json:"opening,omitempty"`     // servers: up to the window's beginning; nil in folders of earlier releases
+	Closing       *Marks               `json:"closing,omitempty"`     // servers: up to its end
+	Total         Counts               `json:"total"`                 // from the first loaded record to the last drained call
+	InWindow      Counts               `json:"in_window"`             // clients: replies verified inside the window
+	Edges         *Edges               `json:"edges,omitempty"`       // clients: of InWindow
+	Peers         []PeerCounts         `json:"peers"`                 // a client's servers, a server's clients; sums to Total
+	Strangers     *Counts              `json:"strangers,omitempty"`   // a server's, of those at its RESP door, who are no clients of the run; not in Total; nil without a door
+	Bytes         Bytes                `json:"bytes"`                 // clients: like Total
+	BytesInWindow Bytes                `json:"bytes_in_window"`       // clients: like InWindow
+	CacheBytes    uint64               `json:"cache_bytes,omitempty"` // clients: memory of -cache
 	Verification  Verification         `json:"verification"`
 	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry

@@ -55,14 +55,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	if run.Lab != nil {
 		trial.LinkBitsPerS = run.Lab.LinkBitsPerS
 	}
-	var carried Bytes
-	for _, s := range run.Summaries(Client) {
-		carried = carried.Add(s.BytesInWindow)
-	}
-	if ops := run.InWindow().Ops(); ops > 0 {
-		trial.BytesPerOpSent = float64(carried.Sent) / float64(ops)
-		trial.BytesPerOpReceived = float64(carried.Received) / float64(ops)
-	}
+	trial.BytesPerOpSent, trial.BytesPerOpReceived = run.BytesPerOp()
 	return trial
 }
 

@@ -50,8 +50,11 @@ func (c *client) summarize() error {
 	if c.config.AutoBatch {
 		c.node.Logf("batch auto: %.1f operations per call in the window, for calls of up to %v", s.InWindow.PerCall(), c.config.TargetLatency)
 	}
-	ops := float64(max(s.Total.Ops(), 1))
-	c.node.Logf("bytes per operation: %.1f sent, %.1f received", float64(s.Bytes.Sent)/ops, float64(s.Bytes.Received)/ops)
+	ops := float64(max(s.InWindow.Ops(), 1))
+	c.node.Logf("bytes per operation in the window: %.1f sent, %.1f received", float64(s.BytesInWindow.Sent)/ops, float64(s.BytesInWindow.Received)/ops)
+	if s.CacheBytes > 0 {
+		c.node.Logf("-cache %s: %s", &c.config.Cached, format.Bytes(s.CacheBytes))
+	}
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,
 		s.Verification.Failures, s.Verification.First)
 	if n := s.Verification.Unchecked; n > 0 {

@@ -40,6 +40,7 @@ func soundRun() metrics.Run {
 	}
 	for i := range run.Nodes[2:] {
 		s := run.Nodes[2+i].Summary
+		s.InWindow, s.BytesInWindow, s.CacheBytes = metrics.Counts{Gets: 212_800_000}, metrics.Bytes{Sent: 212_800_000 * 12, Received: 212_800_000 * 98}, 160_000_000
 		s.Verification = metrics.Verification{Checked: 202_160_000, Compared: 12_635_000}
 		s.Peers = []metrics.PeerCounts{{Peer: "node0", Load: metrics.Counts{Puts: 250_000}}, {Peer: "node1", Load: metrics.Counts{Puts: 250_000}}}
 	}
@@ -74,6 +75,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 				run.Nodes[i].Config.Host.Hostname = "laptop"
 			}
 		}),
+		"cache": one(func(run *metrics.Run) { run.Workload = metrics.FlagValues{"cache": "all"} }),
 		"invalid": one(func(run *metrics.Run) {
 			run.Verdict = metrics.Verdict{Reason: "client verified and server node1 applied differ: 951 and 950 gets: counted before they were done (when sent, or dropped on the way)", Node: "node2"}
 		}),

@@ -165,6 +165,7 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 	}
 	line("rate", bold, a.Rate)
 	line("latency", bold, a.Latency)
+	line("bytes", bold, a.Bytes)
 	line("restart", bold, a.Restart)
 	line("checked", bold, a.Checked)
 	line("limit", bold, a.Limit)

@@ -76,6 +76,7 @@ type Server struct {
 // Info is what a driver can do, and what it did.
 type Info struct {
 	Capabilities metrics.Capabilities
+	CacheBytes   uint64           // memory of the values that servers need not send again
 	Retries      *metrics.Retries // what broken connections cost so far; nil when none broke
 	FirstReplies []time.Time      // by server, when a process that took its place with its store first replied; zero, or nil, where none has
 }

@@ -80,7 +80,11 @@ func (n *network) Dial(ctx context.Context, server, lane int) (Conn, Server, err
 func (n *network) Info() Info {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return Info{Capabilities: metrics.AllCapabilities, Retries: n.retries, FirstReplies: slices.Clone(n.replies)}
+	info := Info{Capabilities: metrics.AllCapabilities, Retries: n.retries, FirstReplies: slices.Clone(n.replies)}
+	if n.cache != nil {
+		info.CacheBytes = n.cache.Bytes()
+	}
+	return info
 }
 
 // replaced keeps when the first reply came from a process that took a server's place.

@@ -84,8 +84,18 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 	if run.Symmetric {
 		name = append(name, "symmetric")
 	}
-	if run.Encrypted() && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == "tls" }) {
-		add("tls", "true")
+	unlessKnob := func(flag, value string) {
+		if !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == flag }) {
+			add(flag, value)
+		}
+	}
+	for _, flag := range []string{"tls", "dedup"} {
+		if run.Workload.Is(flag) {
+			unlessKnob(flag, "true")
+		}
+	}
+	if run.Workload.Caches() {
+		unlessKnob("cache", run.Workload["cache"])
 	}
 	if n := run.Machines(); n < len(run.Nodes) {
 		add("nodes", strconv.Itoa(n))
@@ -101,8 +111,8 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 	} else {
 		add(metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown"))
 	}
-	if model := run.Model(); model != "" && model != metrics.DefaultModel && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == "model" }) {
-		add("model", model)
+	if model := run.Model(); model != "" && model != metrics.DefaultModel {
+		unlessKnob("model", model)
 	}
 	for _, knob := range knobs {
 		value := cmp.Or(run.Setting(metrics.Client, knob.Name), run.Setting(metrics.Server, knob.Name))
@@ -122,6 +132,9 @@ func benchmarkResult(name []string, run *metrics.Run) string {
 	}
 	if calls.P99 != nil {
 		text += fmt.Sprintf(" %.0f p99-call-ns", *calls.P99*1e3)
+	}
+	if sent, received := run.BytesPerOp(); sent > 0 {
+		text += fmt.Sprintf(" %.1f sent-bytes/op %.1f received-bytes/op", sent, received)
 	}
 	if run.Ceiling != nil && run.Ceiling.Headroom > 0 {
 		text += fmt.Sprintf(" %.2f headroom", run.Ceiling.Headroom)

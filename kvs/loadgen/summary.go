@@ -71,7 +71,7 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	const half = metrics.EdgeSlots
 	s.Edges = &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: boundaries[:half], Last: boundaries[half:]}
-	s.Retries = info.Retries
+	s.Retries, s.CacheBytes = info.Retries, info.CacheBytes
 	if g.slices != nil {
 		found := g.slices.Found()
 		s.Check = &found

@@ -17,6 +17,7 @@ type Answer struct {
 	Basis        string // what the headline is computed from
 	Rate         string // why total and the servers' medians differ
 	Latency      string
+	Bytes        string // what its calls carried
 	Restart      string // what the kill of a server cost
 	Checked      string // what was checked
 	Limit        string // what limits the result
@@ -46,7 +47,7 @@ func AnswerOf(run metrics.Run) Answer {
 		}
 		return a
 	}
-	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Bytes: BytesOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = validWith(len(a.Reservations))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
@@ -138,6 +139,23 @@ func latencyOf(run metrics.Run) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s ms; %s", of, strings.Join(parts, ", "), loop)
+}
+
+// BytesOf says what an operation had in batches and in replies, and which setting spared
+// some of it; "" of a foreign store, whose protocol is another one.
+func BytesOf(run metrics.Run) string {
+	sent, received := run.BytesPerOp()
+	if run.Store != nil || sent == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.1f sent and %.1f received for an operation", sent, received)
+	switch {
+	case run.Workload.Caches():
+		text += fmt.Sprintf("; -cache %s: %s a client", run.Workload["cache"], format.Bytes(run.Summaries(metrics.Client)[0].CacheBytes))
+	case run.Workload.Is("dedup"):
+		text += "; -dedup"
+	}
+	return text
 }
 
 // checkedOf says what was checked and found right.

@@ -33,10 +33,14 @@ func checkBytes(run *judged) {
 		least := func(values func(metrics.Counts) uint64) uint64 {
 			return each.bytes(values(load)) + drawn.bytes(values(later)) + each.least*values(audit)
 		}
-		if least := least(values); s.Bytes.Sent < least {
-			run.invalid(node.Name, "%d bytes were sent with %d writes, whose values of %s bytes have %d", s.Bytes.Sent, values(s.Total), &law, least)
+		if least := least(values) + headsOf(s.Total); s.Bytes.Sent < least {
+			run.invalid(node.Name, "%d bytes were sent with %d operations, which with %d values of %s bytes have %d", s.Bytes.Sent, s.Total.Ops(), values(s.Total), &law, least)
 		}
-		if least := least(reads); s.Bytes.Received < least && !run.Workload.SavesBytes() {
+		if run.Workload.SavesBytes() {
+			if least := resultsOf(s.Total, run.Workload.Caches()); s.Bytes.Received < least {
+				run.invalid(node.Name, "%d bytes were received for %d operations, whose results have at least %d", s.Bytes.Received, s.Total.Ops(), least)
+			}
+		} else if least := least(reads); s.Bytes.Received < least {
 			run.invalid(node.Name, "%d bytes were received with %d values read, which of %s bytes have %d", s.Bytes.Received, reads(s.Total), &law, least)
 		}
 	}
@@ -48,6 +52,20 @@ func checkBytes(run *judged) {
 			}
 		}
 	}
+}
+
+// headsOf is what operations have at least in a batch besides their values: kind, key, and
+// the length of a value or of the key, or the version of a held value. A Delete in a batch
+// of a client with a cache has no third byte.
+func headsOf(c metrics.Counts) uint64 { return 3*c.Ops() - c.Deletes }
+
+// resultsOf is what replies that leave out values have at least: a byte for an operation,
+// and to a cache a version for each write and a digest of 8 bytes for each call.
+func resultsOf(c metrics.Counts, caches bool) uint64 {
+	if !caches {
+		return c.Ops()
+	}
+	return c.Ops() + writes(c) + 8*c.Calls
 }
 
 // keptOfValue is how much of a value a server's sample keeps at most.

@@ -100,7 +100,7 @@ func TestReportHasTheAnswersWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := verdict.AnswerOf(r.Run)
-	words := []string{a.Verdict, a.Headline, a.Basis, a.Latency, a.Limit, a.Checked, a.Next, verdict.RateOf(r.Run)}
+	words := []string{a.Verdict, a.Headline, a.Basis, a.Latency, a.Bytes, a.Limit, a.Checked, a.Next, verdict.RateOf(r.Run)}
 	for _, reservation := range a.Reservations {
 		words = append(words, reservation.String())
 	}

@@ -41,7 +41,7 @@ var words = template.FuncMap{
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
-	"rate":    verdict.RateOf, "rates": ratesTable,
+	"rate":    verdict.RateOf, "bytes": verdict.BytesOf, "rates": ratesTable,
 	"share": percent, "interval": intervalWords, "limit": limitOf,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
