@@ -15,13 +15,18 @@ import (
 // waitFor polls a node's log for a line.
 func (tr *testRun) waitFor(t *testing.T, file, line string) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
-		if err == nil && strings.Contains(string(text), line) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if tr.has(file, line) {
 			return
 		}
 	}
 	t.Fatalf("%s has no %q", file, line)
+}
+
+// has reports whether a node's log has a line.
+func (tr *testRun) has(file, line string) bool {
+	text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
+	return err == nil && strings.Contains(string(text), line)
 }
 
 func TestInterrupt(t *testing.T) {

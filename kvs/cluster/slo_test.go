@@ -115,7 +115,7 @@ func TestCurve(t *testing.T) {
 ^peak 1[0-9.]+ ops/s, of a closed loop$
 ^knee at .*$
 
-VALID.*: knee at [0-9.]+ ops/s, the highest throughput over mean latency, peak`)
+VALID.*:\s+knee\s+at\s+[0-9.]+\s+ops/s,\s+the\s+highest\s+throughput\s+over\s+mean\s+latency,\s+peak`)
 	if out := tr.stdout.String(); !table.MatchString(out) || !strings.Contains(out, "knee\n") || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output:\n%s", out)
 	}

@@ -133,7 +133,7 @@ func TestABTrials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := tr.stdout.String(); again.Results[0].A != 3 || !strings.Contains(out, "\n\n"+again.String()+"\n\nVALID: ") || !strings.HasSuffix(out, "\nverdict VALID\n") {
+	if out := tr.stdout.String(); again.Results[0].A != 3 || !strings.Contains(out, "\n\n"+again.String()+"\n\nVALID") || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output has no\n%s\nit is\n%s", again, out)
 	}
 	if report := tr.read(t, "report.html"); !strings.Contains(report, "id=\"comparison\"") {
