@@ -16,7 +16,7 @@ import (
 // checked is a run whose operations are recorded.
 func checked() Config {
 	c := brief()
-	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 200*time.Millisecond
+	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 100*time.Millisecond
 	return c
 }
 
@@ -32,14 +32,9 @@ func TestCheckOfRightStore(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %d %s", name, batch, mix), func(t *testing.T) {
-					e, err := engine.Open(name, engine.Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
 					c := checked()
-					c.Batch, c.Workload.Workload, c.Clients, c.InFlight = batch, mix, 2, 2
-					c.Hosts = []string{newStore(t, "server0", c.Codec, e).addr}
-					clients, summaries := runClients(t, c)
+					c.Batch, c.Workload.Workload, c.Clients, c.InFlight, c.Engine = batch, mix, 2, 2, name
+					_, clients, summaries := runOnStores(t, c, 1)
 					for i, s := range summaries {
 						t.Log(s.Check.Text())
 						if s.Check.Fault() != "" || clients[i].Violation() != nil {
@@ -72,17 +67,13 @@ func TestCheckBesideFault(t *testing.T) {
 	}
 	// Cut after many recorded operations, independent of the machine's speed.
 	enough := g.Counts().Ops() + 20_000
-	cut := make(chan struct{})
-	go func() {
-		defer close(cut)
-		for deadline := time.Now().Add(untilCut); g.Counts().Ops() < enough && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		}
-		s.Cut()
-	}()
-	if err := g.Measure(context.Background(), func(metrics.Phase) error { return nil }); err == nil {
+	ended := make(chan error, 1)
+	go func() { ended <- g.Measure(context.Background(), func(metrics.Phase) error { return nil }) }()
+	eventually(t, "enough operations", func() bool { return g.Counts().Ops() >= enough })
+	s.Cut()
+	if err := within(t, "Measure", func() error { return <-ended }); err == nil {
 		t.Error("a run whose connections were cut ends well")
 	}
-	<-cut
 	found := g.Summary().Check
 	if found.Fault() != "" {
 		t.Errorf("%s %s", found.Text(), found.Fault())

@@ -11,8 +11,8 @@ import (
 )
 
 // pausedRun runs an open or a closed loop whose server pauses from a moment on, which counts
-// from the beginning of a phase.
-func pausedRun(t *testing.T, c Config, phase metrics.Phase, after, pause time.Duration) metrics.Summary {
+// from the opening of the window.
+func pausedRun(t *testing.T, c Config, after, pause time.Duration) *Generator {
 	t.Helper()
 	p := &pausing{Engine: engine.NewMutex(), pause: pause}
 	c.Hosts = []string{newStore(t, "server0", "binary", p).addr}
@@ -20,17 +20,21 @@ func pausedRun(t *testing.T, c Config, phase metrics.Phase, after, pause time.Du
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	enter := func(entered metrics.Phase) error {
-		if entered == phase {
-			p.mu.Lock()
-			p.from = time.Now().Add(after)
-			p.mu.Unlock()
-		}
-		return nil
-	}
-	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), enter) }); err != nil {
+	g.Begins = time.Now()
+	p.mu.Lock()
+	p.from = g.Begins.Add(c.WarmUp + after)
+	p.mu.Unlock()
+	nothing := func(metrics.Phase) error { return nil }
+	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), nothing) }); err != nil {
 		t.Fatal(err)
 	}
+	return g
+}
+
+// pausedSummary is the summary of such a run.
+func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.Summary {
+	t.Helper()
+	g := pausedRun(t, c, after, pause)
 	if _, err := g.Latency().Collect(0, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,7 @@ func pausedRun(t *testing.T, c Config, phase metrics.Phase, after, pause time.Du
 func TestCallsThatEndInTheDrain(t *testing.T) {
 	c := small()
 	c.Window = 500 * time.Millisecond
-	s := pausedRun(t, c, metrics.Window, 400*time.Millisecond, 400*time.Millisecond)
+	s := pausedSummary(t, c, 100*time.Millisecond, 700*time.Millisecond)
 	tally, calls := s.Peers[0].Latency, s.Latency[metrics.CallLatency]
 	if calls.Values != tally.Due.Calls || tally.Replied.Calls != s.InWindow.Calls {
 		t.Errorf("%d calls in the histogram, %+v; %d replies in the window", calls.Values, tally, s.InWindow.Calls)
@@ -61,14 +65,13 @@ func TestCallsThatEndInTheDrain(t *testing.T) {
 func TestOpenLoopForgetsNothing(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		phase metrics.Phase
 		after time.Duration
 	}{
-		{"at the opening", metrics.WarmUp, 0}, {"inside", metrics.Window, 300 * time.Millisecond}, {"at the close", metrics.Window, 800 * time.Millisecond},
+		{"at the opening", -100 * time.Millisecond}, {"inside", 300 * time.Millisecond}, {"at the close", 800 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			const pause = 400 * time.Millisecond
-			s := pausedRun(t, open(2000), test.phase, test.after, pause)
+			s := pausedSummary(t, open(2000), test.after, pause)
 			op, tally := s.Latency[metrics.OpLatency], s.Peers[0].Latency
 			var sums metrics.Rounds
 			arrivals := uint64(0)

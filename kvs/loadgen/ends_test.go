@@ -16,7 +16,7 @@ import (
 // goroutines waits until at most as many goroutines as before are left.
 func checkGoroutines(t *testing.T, before int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			var stacks [64 << 10]byte
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks[:], true)])

@@ -57,11 +57,7 @@ func complete(ctx context.Context, c Config) (metrics.Summary, error) {
 // noticed says how a run shows its fault; "" if it does not.
 func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err error) string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the server keeps a session whose client has gone")
-		}
-	}
+	s.sessionsEnd(t)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -127,7 +123,7 @@ func through(t *testing.T, f faultproxy.Fault, harmless bool) (behindProxy, Conf
 		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{s.proxy.Addr()}, true, window
 		if !harmless {
-			c.Window = 30 * time.Second // the fault ends it
+			c.Window = patience // the fault ends it
 		}
 		summary, err := complete(context.Background(), c)
 		if len(s.proxy.Struck()) > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/faultproxy"
 )
 
@@ -90,7 +91,7 @@ func runBehind(t *testing.T, f faultproxy.Fault, model string) (found string, to
 		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {
-			c.CallTimeout = 2 * time.Second
+			c.CallTimeout = 3 * window
 		}
 		struck, done := make(chan time.Time, 1), make(chan struct{})
 		var watch sync.WaitGroup
@@ -109,7 +110,8 @@ func runBehind(t *testing.T, f faultproxy.Fault, model string) (found string, to
 		case at := <-struck:
 			return found, ended.Sub(at)
 		default:
-			if found != "" || window > 30*time.Second {
+			late := f.Kind == faultproxy.BlackHole && strings.Contains(found, wire.ErrTimeout.Error()) // on a busy machine, without the fault
+			if found != "" && !late || window > 30*time.Second {
 				t.Fatalf("%v did not strike: %s", f, found)
 			}
 		}

@@ -148,18 +148,14 @@ func TestSharedOrderIsKept(t *testing.T) {
 	e := &calls{Engine: engine.NewMutex()}
 	c := small()
 	c.Workload.Workload, c.Workload.Distribution = workload.YCSBF, workload.Uniform
-	c.Workers, c.Connections, c.InFlight, c.Batch, c.WarmUp, c.Window = 8, 1, 4, 10, 0, 30*time.Millisecond
+	c.Workers, c.Connections, c.InFlight, c.Batch = 8, 1, 4, 10
 	s := newStore(t, "server0", c.Codec, e)
 	c.Hosts = []string{s.addr}
 	if _, err := runAll(t, c); err != nil {
 		t.Fatal(err)
 	}
 	s.Cut()
-	for deadline := time.Now().Add(20 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the server's sessions do not end")
-		}
-	}
+	s.sessionsEnd(t)
 	plan, err := workload.New(c.Workload)
 	if err != nil {
 		t.Fatal(err)

@@ -285,10 +285,12 @@ func (g *Generator) measureOps(n uint64) error {
 			return err
 		case <-poll.C: // on a busy machine the tick is old
 			if g.Counts().Ops() >= until {
-				closes := time.Now().Add(100 * time.Millisecond) // no worker has gone as far
+				closes := time.Now().Add(20 * time.Millisecond) // no worker has gone as far
 				s.decide(g.opened, closes)
 				g.config.Window = closes.Sub(g.opened)
-				until = math.MaxUint64
+				if time.Now().Before(closes) { // else, on a busy machine, one may have
+					until = math.MaxUint64
+				}
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
@@ -54,7 +53,7 @@ func TestNullServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
 			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, size.Constant(32)
-			c.WarmUp, c.Window, c.Workload.Workload = 0, 50*time.Millisecond, test.work
+			c.Workload.Workload = test.work
 			service := service.New(test.engine)
 			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}
 			summary, err := runAll(t, c)
@@ -83,8 +82,7 @@ func TestNullServer(t *testing.T) {
 func TestRepeatedScans(t *testing.T) {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch, c.Repeat = 1000, 1, 50, true
-	c.WarmUp, c.Window, c.Workload.Workload = 0, 20*time.Millisecond, workload.YCSBE
-	c.Hosts = nil
+	c.Workload.Workload, c.Hosts = workload.YCSBE, nil
 	for range 3 {
 		c.Hosts = append(c.Hosts, serve(t, service.New(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}}))
 	}
@@ -99,7 +97,6 @@ func TestNullInProcess(t *testing.T) {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch = 1000, 2, 100
 	c.Transport, c.Engine = driver.InProcess, "null"
-	c.WarmUp, c.Window = 0, 20*time.Millisecond
 	summary, err := runAll(t, c)
 	if v := summary.Verification; err != nil || v.Checked == 0 || v.AnyKey != v.Checked {
 		t.Errorf("error %v, verification %+v: want all checked against any key", err, v)
@@ -115,7 +112,7 @@ func serve(t *testing.T, service *service.Service, id wire.Options) string {
 	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service, server.PerConn) }).Addr().String()
 }
 
-// runAll is a whole run.
+// runAll is a whole run whose window has some operations.
 func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	t.Helper()
 	ctx := context.Background()
@@ -130,7 +127,7 @@ func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	if err := g.Load(ctx); err != nil {
 		return metrics.Summary{}, err
 	}
-	err = g.Measure(ctx, func(metrics.Phase) error { return nil })
+	err = g.measureOps(1000)
 	return g.Summary(), err
 }
 

@@ -114,26 +114,9 @@ func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestOpenLoopSeesAPause(t *testing.T) {
 	const pause = 200 * time.Millisecond
 	run := func(rate float64) *latency.Set {
-		p := &pausing{Engine: engine.NewMutex(), pause: pause}
 		c := open(rate)
 		c.Batch = 16
-		c.Hosts = []string{newStore(t, "server0", "binary", p).addr}
-		g := connected(t, c)
-		if err := g.Load(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		enter := func(phase metrics.Phase) error {
-			if phase == metrics.Window {
-				p.mu.Lock()
-				p.from = time.Now().Add(300 * time.Millisecond)
-				p.mu.Unlock()
-			}
-			return nil
-		}
-		if err := within(t, "Measure", func() error { return g.Measure(context.Background(), enter) }); err != nil {
-			t.Fatal(err)
-		}
-		histograms, err := g.Latency().Collect(0, 1)
+		histograms, err := pausedRun(t, c, 300*time.Millisecond, pause).Latency().Collect(0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 func small() Config {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, size.Constant(100)
-	c.WarmUp, c.Window = 20*time.Millisecond, 300*time.Millisecond
+	c.WarmUp, c.Window, c.CallTimeout = 20*time.Millisecond, 100*time.Millisecond, time.Minute // a busy machine may take long for a call
 	return c
 }
 
@@ -76,11 +76,11 @@ func TestCountsAgree(t *testing.T) {
 	}
 }
 
-// runOnStores runs c.Clients clients on n servers. On a busy machine no reply may come in
-// a window: then it runs them again with a longer one, on new servers.
+// runOnStores runs c.Clients clients on n servers. On a busy machine a window may have no
+// reply, or no recorded operation: then it runs them again with a longer one, on new servers.
 func runOnStores(t *testing.T, c Config, n int) (servers []*store, clients []*Generator, summaries []metrics.Summary) {
 	t.Helper()
-	none := func(s metrics.Summary) bool { return s.InWindow.Ops() == 0 }
+	none := func(s metrics.Summary) bool { return s.InWindow.Ops() == 0 || s.Check != nil && s.Check.Ops == 0 }
 	for again := true; again; c.Window *= 4 {
 		servers, c.Hosts = newStoresOf(t, n, c.Codec, c.Engine)
 		clients, summaries = runClients(t, c)
@@ -191,8 +191,7 @@ func TestRunInProcess(t *testing.T) {
 	}
 }
 
-// opsAfterLoad is the number of operations after the load. Each worker makes some, but on a
-// busy machine none of their replies may come in the window.
+// opsAfterLoad is the number of operations after the load.
 func opsAfterLoad(s metrics.Summary) uint64 {
 	ops := s.Total.Ops()
 	for _, peer := range s.Peers {
@@ -213,10 +212,21 @@ func TestFewRecords(t *testing.T) {
 }
 
 // The phases are entered in order. The window's histograms hold exactly the calls that
-// were due in it, and its counts those whose replies came in it.
+// were due in it, and its counts those whose replies came in it. On a busy machine the
+// warm-up or the window may have no operation: then longer ones follow.
 func TestWindow(t *testing.T) {
 	c := small()
 	c.Transport = driver.InProcess
+	for !measuredWindow(t, c) {
+		if c.WarmUp, c.Window = 4*c.WarmUp, 4*c.Window; c.Window > patience {
+			t.Fatal("no operation in the warm-up or in the window")
+		}
+	}
+}
+
+// measuredWindow checks one run. It returns false if a phase had no operation.
+func measuredWindow(t *testing.T, c Config) bool {
+	t.Helper()
 	g := connected(t, c)
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
@@ -241,15 +251,16 @@ func TestWindow(t *testing.T) {
 	}
 	s := g.Summary()
 	tally := s.Peers[0].Latency
-	if n := s.Latency[metrics.CallLatency].Count; n != tally.Due.Calls || s.InWindow.Calls != tally.Replied.Calls || n == 0 {
+	if n := s.Latency[metrics.CallLatency].Count; n != tally.Due.Calls || s.InWindow.Calls != tally.Replied.Calls {
 		t.Errorf("the window has %d calls, its histogram %d; the latencies count %+v", s.InWindow.Calls, n, tally)
 	}
-	if s.InWindow.Ops()+loaded.Ops() > s.Total.Ops() || warmed.Ops() <= loaded.Ops() {
+	if s.InWindow.Ops()+loaded.Ops() > s.Total.Ops() {
 		t.Errorf("loaded %d, after the warm-up %d, in the window %d, in all %d", loaded.Ops(), warmed.Ops(), s.InWindow.Ops(), s.Total.Ops())
 	}
 	if s.WindowLengthS != c.Window.Seconds() || s.WindowStart.IsZero() {
 		t.Errorf("the window is %v s from %v", s.WindowLengthS, s.WindowStart)
 	}
+	return warmed.Ops() > loaded.Ops() && s.InWindow.Ops() > 0
 }
 
 func TestSchedule(t *testing.T) {
@@ -342,18 +353,14 @@ func TestOrderIsKept(t *testing.T) {
 	e := &witness{Engine: engine.NewMutex()}
 	c := small()
 	c.Workload.Workload, c.Workload.Scramble, c.KeyPrefix = workload.YCSBF, true, "user"
-	c.Workers, c.InFlight, c.Batch, c.WarmUp, c.Window = 1, 5, 37, 0, 20*time.Millisecond
+	c.Workers, c.InFlight, c.Batch = 1, 5, 37
 	s := newStore(t, "server0", c.Codec, e)
 	c.Hosts = []string{s.addr}
 	if _, err := runAll(t, c); err != nil {
 		t.Fatal(err)
 	}
 	s.Cut()
-	for deadline := time.Now().Add(20 * time.Second); s.service.Conns() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the server's sessions do not end")
-		}
-	}
+	s.sessionsEnd(t)
 	plan, err := workload.New(c.Workload)
 	if err != nil {
 		t.Fatal(err)

@@ -98,8 +98,27 @@ func within(t testing.TB, what string, f func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		t.Fatalf("%s does not return", what)
 		return nil
 	}
+}
+
+// patience is how long a slow or busy machine may take for what a fast one does at once.
+const patience = 2 * time.Minute
+
+// eventually polls until ok, or fails the test.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// sessionsEnd waits until the store has no connection.
+func (s *store) sessionsEnd(t testing.TB) {
+	t.Helper()
+	eventually(t, "the end of the server's sessions", func() bool { return s.service.Conns() == 0 })
 }
