@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -117,11 +118,19 @@ func oneKey(t *testing.T, ahead int64) metrics.Run {
 	return run
 }
 
+// seeds is how many runs a test draws: more with KVLAB_LONG=1.
+func seeds() uint64 {
+	if os.Getenv("KVLAB_LONG") == "1" {
+		return 2000
+	}
+	return 120
+}
+
 // The audit accepts exactly the values that some order of the writes leaves, with one
 // clock and with two.
 func TestAuditByEveryOrder(t *testing.T) {
 	accepted, refused := 0, 0
-	for seed := range uint64(500) {
+	for seed := range seeds() {
 		random := rand.New(rand.NewPCG(seed, 3))
 		ahead, clocks := int64(0), [2]string{"one", "one"}
 		if seed%2 == 1 {
