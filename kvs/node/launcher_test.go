@@ -54,7 +54,7 @@ func (l *launcher) next(t *testing.T) Event {
 			t.Fatal("the node's output has ended")
 		}
 		return e
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no event comes")
 	}
 	return Event{}
@@ -78,7 +78,7 @@ func ended(t *testing.T, ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the context does not end")
 		return nil
 	}

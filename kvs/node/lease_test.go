@@ -104,7 +104,7 @@ func TestMainLeavesStuckWorkBehind(t *testing.T) {
 		if status != 1 || !strings.Contains(stderr.String(), errControllerGone.Error()+"; the work did not stop within") {
 			t.Errorf("status %d, stderr %q", status, &stderr)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("Main does not return")
 	}
 }

@@ -195,7 +195,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		got := make(map[int]metrics.Process)
 		for _, p := range thisMachine.programs(folder) {

@@ -209,7 +209,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("find = %+v, %v; this process is %+v", id, err, before)
 	}
 	cmd.Process.Kill()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && id.PID != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && id.PID != 0; time.Sleep(time.Millisecond) {
 		id, err = find(cmd.Process.Pid)
 	}
 	if id.PID != 0 || err != nil {

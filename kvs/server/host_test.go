@@ -180,7 +180,7 @@ func TestAKilledHostLeavesNoStore(t *testing.T) {
 	if ready == "" {
 		t.Fatal("the store does not answer")
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", ready)
 		if err != nil {
 			return

@@ -129,7 +129,7 @@ func scanTo(t *testing.T, lines *bufio.Scanner, text string) string {
 			t.Fatalf("the server ends without a line with %q", text)
 		}
 		return line
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("no line with %q", text)
 		return ""
 	}

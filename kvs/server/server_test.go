@@ -69,7 +69,7 @@ func (s *led) command(t *testing.T, c node.Command) {
 // next returns the next event that is wanted, passing others over.
 func (s *led) next(t *testing.T, wanted func(node.Event) bool) node.Event {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		select {
 		case e, ok := <-s.events:
@@ -161,7 +161,7 @@ func TestServerLosesController(t *testing.T) {
 		if status != 1 || !strings.Contains(s.stderr.String(), "the controller is gone") {
 			t.Errorf("status %d, stderr %q", status, &s.stderr)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the server stays")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // foreign are listeners that speak another protocol; say answers a client's first
@@ -82,7 +83,7 @@ func TestSilentServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = options.reach(&hasty{Conn: socket}, addr)
+		_, _, err = options.reach(&hasty{Conn: socket, moment: 20 * time.Millisecond}, addr)
 		socket.Close()
 		if want := addr + ": it answers, but is no kvlab server, or one that hangs: "; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("TLS %t: error %v, want a timeout with %q", options.TLS != nil, err, want)

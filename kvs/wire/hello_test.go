@@ -110,7 +110,7 @@ func tell(t *testing.T, conn net.Conn, m message) {
 
 func hear(t *testing.T, conn net.Conn) message {
 	t.Helper()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	m, err := receive(conn)
 	if err != nil {
 		t.Fatal(err)
@@ -253,18 +253,21 @@ func TestHandshakeMeetsGarbage(t *testing.T) {
 }
 
 // hasty shortens every deadline to a moment, and remembers how long the longest
-// would have been.
+// would have been, and the last one.
 type hasty struct {
 	net.Conn
+	moment  time.Duration // 0 leaves deadlines as they are
 	longest time.Duration
+	last    time.Time
 }
 
 func (h *hasty) SetDeadline(t time.Time) error {
-	if t.IsZero() {
+	h.last = t
+	if t.IsZero() || h.moment == 0 {
 		return h.Conn.SetDeadline(t)
 	}
 	h.longest = max(h.longest, time.Until(t))
-	return h.Conn.SetDeadline(time.Now().Add(20 * time.Millisecond))
+	return h.Conn.SetDeadline(time.Now().Add(h.moment))
 }
 
 // A peer that sends nothing, or stops halfway, holds no server for longer than the
@@ -279,7 +282,7 @@ func TestHandshakeMeetsSilence(t *testing.T) {
 			t.Run(half+" meets "+name, func(t *testing.T) {
 				near, far := connected(t)
 				far.Write(sent)
-				h := &hasty{Conn: near}
+				h := &hasty{Conn: near, moment: 20 * time.Millisecond}
 				err := within(t, "the handshake", func() error { return shake(h) })
 				var timeout net.Error
 				if !errors.As(err, &timeout) || !timeout.Timeout() {
@@ -297,14 +300,17 @@ func TestHandshakeMeetsSilence(t *testing.T) {
 // taken.
 func TestHandshakeLeavesConnectionAsItWas(t *testing.T) {
 	near, far := connected(t)
-	server := &hasty{Conn: far}
+	server := &hasty{Conn: far, last: time.Now()}
 	done := make(chan error, 1)
 	go func() {
 		if _, err := binaryOptions.admit(server, nil); err != nil {
 			done <- err
 			return
 		}
-		time.Sleep(60 * time.Millisecond) // past the deadline that was
+		if !server.last.IsZero() {
+			done <- fmt.Errorf("the deadline %v is left", server.last)
+			return
+		}
 		got := make([]byte, 5)
 		_, err := io.ReadFull(server, got)
 		if err == nil && !bytes.Equal(got, []byte("frame")) {

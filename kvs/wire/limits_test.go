@@ -117,19 +117,21 @@ func TestAnnouncedBody(t *testing.T) {
 // connection; so does one that asks for nothing for too long.
 func TestTimeouts(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {
-		options.Limits = Limits{Request: 50 * time.Millisecond, Idle: 200 * time.Millisecond}
+		late, idle := Limits{Request: 50 * time.Millisecond}, Limits{Idle: 200 * time.Millisecond}
 		whole := requestBytes(t, options)
 		for _, test := range []struct {
-			name string
-			send func(conn net.Conn)
-			want string
+			name   string
+			limits Limits
+			send   func(conn net.Conn)
+			want   string
 		}{
-			{"a first byte", func(conn net.Conn) { conn.Write(whole[:1]) }, "-request-timeout"},
-			{"half a request", func(conn net.Conn) { conn.Write(whole[:len(whole)-1]) }, "-request-timeout"},
-			{"nothing", func(net.Conn) {}, "-idle-timeout"},
-			{"a request, then nothing", func(conn net.Conn) { conn.Write(whole) }, "-idle-timeout"},
+			{"a first byte", late, func(conn net.Conn) { conn.Write(whole[:1]) }, "-request-timeout"},
+			{"half a request", late, func(conn net.Conn) { conn.Write(whole[:len(whole)-1]) }, "-request-timeout"},
+			{"nothing", idle, func(net.Conn) {}, "-idle-timeout"},
+			{"a request, then nothing", idle, func(conn net.Conn) { conn.Write(whole) }, "-idle-timeout"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
+				options.Limits = test.limits
 				s := startServer(t, options, engine.NewMutex())
 				conn := s.rawConn(t, options)
 				test.send(conn)
@@ -147,6 +149,7 @@ func TestTimeouts(t *testing.T) {
 			if _, err := call(startServer(t, patient, store).dial(t, options), &batch); err != nil {
 				t.Fatal(err)
 			}
+			options.Limits = late
 			s := startServer(t, options, store)
 			conn := s.rawConn(t, options)
 			codec := newClientCodec(conn, options)

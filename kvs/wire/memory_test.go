@@ -239,7 +239,7 @@ func next(t *testing.T, lines *bufio.Reader) string {
 // drain reads all that the server says.
 func drain(t *testing.T, conn net.Conn) {
 	t.Helper()
-	conn.SetDeadline(time.Now().Add(time.Minute))
+	conn.SetDeadline(time.Now().Add(patience))
 	buf := make([]byte, 1<<20)
 	for {
 		if _, err := conn.Read(buf); isTimeout(err) {

@@ -97,18 +97,19 @@ func TestServerRestarted(t *testing.T) {
 // its user closes meanwhile.
 func TestSessionEnds(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		after func(t *testing.T, r *revenant, client *Client)
-		want  string
+		name    string
+		timeout time.Duration
+		after   func(t *testing.T, r *revenant, client *Client)
+		want    string
 	}{
-		{"gone", func(t *testing.T, r *revenant, _ *Client) { r.socket.Close(); r.restart() }, "no new connection within|no reply within"},
-		{"another run's", func(t *testing.T, r *revenant, _ *Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
-		{"closed", func(t *testing.T, r *revenant, client *Client) { r.socket.Close(); r.restart(); client.Close() }, "closed|shut down"},
+		{"gone", 300 * time.Millisecond, func(t *testing.T, r *revenant, _ *Client) { r.socket.Close(); r.restart() }, "no new connection within|no reply within"},
+		{"another run's", patience, func(t *testing.T, r *revenant, _ *Client) { r.setToken("later"); r.restart() }, "belongs to another run"},
+		{"closed", patience, func(t *testing.T, r *revenant, client *Client) { r.socket.Close(); r.restart(); client.Close() }, "closed|shut down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRevenant(t, binaryOptions)
 			options := sessionOptions(0, 1)
-			options.CallTimeout = 300 * time.Millisecond
+			options.CallTimeout = test.timeout
 			client := dial(t, r.addr, options)
 			test.after(t, r, client)
 			c := counter{key: []byte("key")}

@@ -138,7 +138,7 @@ func (e *exchange) settle(direct driver.Conn) error {
 	}
 	sent := slices.Concat(e.calls[0], e.calls[1])
 	var results []kvs.Result
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		var err error
 		if results, err = Do(direct, kvs.Op{Kind: kvs.Get, Key: e.keys[0]}, kvs.Op{Kind: kvs.Get, Key: e.keys[1]}, kvs.Op{Kind: kvs.Get, Key: e.keys[2]}); err != nil {
 			return err

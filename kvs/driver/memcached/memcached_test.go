@@ -55,7 +55,7 @@ func start(tb testing.TB, addr string, args ...string) *server {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.kill)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			conn.Close()
 			return s

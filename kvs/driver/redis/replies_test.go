@@ -17,7 +17,7 @@ import (
 )
 
 // replying is the driver of a server that answers INFO, and one more command with a text.
-func replying(t *testing.T, text string) driver.Driver {
+func replying(t *testing.T, text string, timeout time.Duration) driver.Driver {
 	server := wiretest.Start(t, func(conn net.Conn) {
 		in := bufio.NewReader(conn)
 		for range 5 { // *2 $4 INFO $6 server
@@ -32,7 +32,7 @@ func replying(t *testing.T, text string) driver.Driver {
 		in.ReadBytes(0) // until the client closes
 	})
 	o := options(redis.Row, server.Addr().String())
-	o.CallTimeout = 200 * time.Millisecond
+	o.CallTimeout = timeout
 	return open(t, o)
 }
 
@@ -50,7 +50,11 @@ func TestBadReplies(t *testing.T) {
 		{"$5\r\nabc", wire.ErrTimeout.Error(), get}, {"", wire.ErrTimeout.Error(), get},
 		{"$1\r\na\r\n$1\r\nb\r\n", "", get},
 	} {
-		d := replying(t, c.text)
+		timeout := time.Minute
+		if c.want == wire.ErrTimeout.Error() {
+			timeout = 200 * time.Millisecond
+		}
+		d := replying(t, c.text, timeout)
 		conn := drivertest.Dial(t, d, 0)
 		_, err := drivertest.Do(conn, c.op)
 		if c.want == "" { // the reply that answers nothing ends the connection for the next call

@@ -90,7 +90,7 @@ func (s *Server) Do(words ...string) string {
 // await polls until ok is true.
 func (s *Server) await(what string, ok func() bool) {
 	s.tb.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.tb.Fatalf("the redis-server at %s never %s", s.Addr, what)
 		}

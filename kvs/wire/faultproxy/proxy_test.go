@@ -91,7 +91,7 @@ func dial(t *testing.T, proxy *Proxy) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	return conn
 }
 
@@ -131,7 +131,7 @@ func testFault(t *testing.T, f Fault, said [ways][]byte) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	defer conn.Close()
 	if f.Kind == BlackHole {
 		testBlackHole(t, f, said, conn, server)
