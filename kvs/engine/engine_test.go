@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
+	"kvlab/kvs/kvstest"
 )
 
 func TestEngines(t *testing.T) {
@@ -21,7 +23,11 @@ func TestEngines(t *testing.T) {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
-			enginetest.Run(t, row.Lacks, func() kvs.Engine { return opened(t, row.Name, Options{}) })
+			open := func() kvs.Engine { return opened(t, row.Name, Options{}) }
+			enginetest.Run(t, row.Lacks, open)
+			if row.Versions {
+				t.Run("versions", func(t *testing.T) { enginetest.RunVersions(t, open) })
+			}
 		})
 	}
 }
@@ -76,6 +82,78 @@ func TestSyncMapCollisions(t *testing.T) {
 				return m
 			})
 		})
+	}
+}
+
+// Versions go on while the one bucket of all keys grows.
+func TestSyncMapVersions(t *testing.T) {
+	enginetest.RunVersions(t, func() kvs.Engine {
+		m := NewSyncMap()
+		m.hash = func(seed maphash.Seed, key []byte) uint64 { return maphash.Bytes(seed, key) >> numberBits }
+		return m
+	})
+}
+
+// A counter that has reached its end stamps no version, and such a value is never unchanged.
+func TestSyncMapLastVersion(t *testing.T) {
+	m := NewSyncMap()
+	for i := range m.writers {
+		m.writers[i].version = math.MaxUint32 - 10
+	}
+	if none, err := enginetest.CheckVersions(m, kvstest.NewRandom(t), 500, 20_000); err != nil || none < 5000 {
+		t.Errorf("%d writes have no version; error %v", none, err)
+	}
+}
+
+// A block's version leaves its contents alone.
+func TestBlockVersion(t *testing.T) {
+	key, value := bytes.Repeat([]byte{'k'}, kvs.MaxKeyLen), bytes.Repeat([]byte{'v'}, kvs.MaxValueLen)
+	for _, version := range []kvs.Version{0, 1, 1 << 31, math.MaxUint32} {
+		b := newBlock(key, value)
+		b.stamp(version)
+		if k, v := b.contents(); b.version() != version || !bytes.Equal(k, key) || !bytes.Equal(v, value) {
+			t.Errorf("version %d: %d, with %d and %d bytes", version, b.version(), len(k), len(v))
+		}
+	}
+}
+
+// A Get with versions allocates nothing, unchanged or not.
+func TestVersionAllocations(t *testing.T) {
+	held := make([]kvs.Version, 100)
+	for i := range held {
+		held[i] = kvs.Version(i % 2)
+	}
+	for _, row := range rows {
+		if !row.Versions {
+			continue
+		}
+		e := loaded(opened(t, row.Name, Options{}), 100)
+		var ops []kvs.Op
+		for id := range held {
+			ops = append(ops, kvs.Op{Kind: kvs.Get, Key: recordKey(id)})
+		}
+		var reply kvs.Reply
+		get := func() {
+			reply.Reset()
+			reply.AddVersions()
+			reply.Hold(held)
+			e.Apply(ops, &reply)
+			reply.EndVersions()
+		}
+		get()
+		if n := testing.AllocsPerRun(100, get); n >= 1 { // a collection may empty the pool
+			t.Errorf("%s: %v allocations for 100 Gets", row.Name, n)
+		}
+	}
+}
+
+// Every engine has versions, or refuses a client that wants them and names those that have.
+func TestCheckVersions(t *testing.T) {
+	for _, row := range rows {
+		want := fmt.Sprintf("-engine %s keeps no versions of its values: want -engine syncmap or slab", row.Name)
+		if err := row.CheckVersions(); row.Versions != (err == nil) || err != nil && err.Error() != want {
+			t.Errorf("%s: error %v, versions %t", row.Name, err, row.Versions)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
 //	concurrent   many goroutines: no torn or foreign value, no lost exchange
 //	snapshot     scans beside a writer: each sees the keys as they were at one moment
 //	linear       recorded histories, checked by porcupine
+//	versions     of values, compared with a model that knows every write
 package enginetest
 
 import (

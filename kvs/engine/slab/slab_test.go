@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
+	"kvlab/kvs/kvstest"
 )
 
 // scans are the kinds that an Engine lacks.
@@ -81,14 +83,43 @@ func TestCollisions(t *testing.T) {
 		"few hashes, any tag": 0xff,
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, scans, func() kvs.Engine {
+			open := func() kvs.Engine {
 				e := open(t)
 				e.hash = func(seed maphash.Seed, key []byte) uint64 {
 					return maphash.Bytes(seed, key)&mask | ^mask&0x00fffffffffffff0
 				}
 				return e
-			})
+			}
+			enginetest.Run(t, scans, open)
+			if mask>>48 != 0 { // else no split parts the keys
+				t.Run("versions", func(t *testing.T) { enginetest.RunVersions(t, open) })
+			}
 		})
+	}
+}
+
+// openDeep returns an engine whose hashes agree in their first ten bits: segments take eleven
+// splits to part its keys.
+func openDeep(t testing.TB) *Engine {
+	e := open(t)
+	e.hash = func(seed maphash.Seed, key []byte) uint64 { return maphash.Bytes(seed, key)>>10 | 0x2a<<54 }
+	return e
+}
+
+// Versions go on over splits.
+func TestVersions(t *testing.T) {
+	enginetest.RunVersions(t, func() kvs.Engine { return openDeep(t) })
+}
+
+// A counter that has reached its end stamps no version, after a split too.
+func TestLastVersion(t *testing.T) {
+	e := openDeep(t)
+	e.index.segment(0x2a << 54).version = math.MaxUint32 - 2000
+	if none, err := enginetest.CheckVersions(e, kvstest.NewRandom(t), 20_000, 40_000); err != nil || none < 5000 {
+		t.Errorf("%d writes have no version; error %v", none, err)
+	}
+	if n := len(e.index.table.Load().entries); n <= 64 {
+		t.Errorf("%d segments: none was split", n)
 	}
 }
 
@@ -119,10 +150,9 @@ func TestExpectedRecords(t *testing.T) {
 	})
 }
 
-// Keys whose hashes agree in their first ten bits take eleven splits to part.
+// Splits part keys whose hashes begin alike.
 func TestDeepSplit(t *testing.T) {
-	e := open(t)
-	e.hash = func(seed maphash.Seed, key []byte) uint64 { return maphash.Bytes(seed, key)>>10 | 0x2a<<54 }
+	e := openDeep(t)
 	const records = 3 * segmentFull
 	put(e, 0, records, 16, 7)
 	for key := range records {
