@@ -43,7 +43,7 @@ func TestFaultSeeds(t *testing.T) {
 				right, slowest := 0, time.Duration(0)
 				for range moments {
 					f := randomFault(kind, way, rng)
-					found, took := runBehind(t, f, model)
+					found, took := runBehind(t, f, model, rng)
 					if wrong := misjudged(f, found); wrong != "" {
 						t.Errorf("%v, model %s: %q, want %s", f, model, found, wrong)
 						continue
@@ -83,12 +83,13 @@ func misjudged(f faultproxy.Fault, found string) string {
 
 // runBehind makes a run with a fault. It returns how the fault shows, and the time from
 // the fault to the run's end.
-func runBehind(t *testing.T, f faultproxy.Fault, model string) (found string, took time.Duration) {
+func runBehind(t *testing.T, f faultproxy.Fault, model string, rng *rand.Rand) (found string, took time.Duration) {
 	t.Helper()
-	s := newStoreWith(t, "127.0.0.1:0", "server0", "binary", engine.NewMutex(), model)
+	s := newStoreWith(t, "127.0.0.1:0", "server0", "binary", engine.NewSyncMap(), model)
+	c := brief()
+	cache(t, &c, rng)
 	for window := 100 * time.Millisecond; ; window *= 4 {
 		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
-		c := brief()
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window
 		if f.Kind == faultproxy.BlackHole {
 			c.CallTimeout = 3 * window

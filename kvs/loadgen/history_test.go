@@ -116,6 +116,10 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	c.Workers = 8 + random.IntN(9)
 	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
 	c.InFlight = 1 + random.IntN(8)
+	c.CRC = random.IntN(2) == 0
+	if row.Versions {
+		cache(t, &c, random)
+	}
 	if fault == "cut" {
 		c.Window = untilCut
 	}
@@ -130,6 +134,15 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 		c.Hosts = []string{proxy.Addr()}
 	}
 	return c, s, slow
+}
+
+// cache draws a cache: none, one for 8 values of brief's, or one for all.
+func cache(t *testing.T, c *Config, random *rand.Rand) {
+	t.Helper()
+	if err := c.Cached.Set([]string{"0", "2KiB", "all"}[random.IntN(3)]); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("cache %s", &c.Cached)
 }
 
 // strike makes the fault happen soon, unless stop is called first.

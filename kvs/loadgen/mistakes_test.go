@@ -213,7 +213,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	var engines []kvs.Engine
 	c.Hosts = nil
 	for i := range 2 {
-		var e kvs.Engine = engine.NewMutex()
+		var e kvs.Engine = engine.NewSyncMap()
 		if m.engine != nil {
 			e = m.engine()
 		}
@@ -359,6 +359,7 @@ func vary(c *Config, random *rand.Rand) {
 	c.KeyPrefix = []string{"", "user"}[random.IntN(2)]
 	if c.Codec == "binary" {
 		c.CRC, c.Dedup, c.Retry = half(), half(), half()
+		_ = c.Cached.Set([]string{"0", "0", "1MiB", "all"}[random.IntN(4)])
 	}
 }
 
@@ -382,7 +383,7 @@ func TestVerifyNone(t *testing.T) {
 // flagsOf are the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
 	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
-		"batch": fmt.Sprint(c.Batch), "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup)}
+		"batch": fmt.Sprint(c.Batch), "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String()}
 	if c.AutoBatch {
 		flags["batch"] = "auto"
 	}

@@ -148,7 +148,7 @@ func TestRetryFaults(t *testing.T) {
 // a random byte. After a connection that hangs the next one is good, because a call's
 // timeout allows only one.
 func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retries {
-	rng := rand.New(rand.NewPCG(seed, uint64(fault.Way)))
+	rng := rand.New(rand.NewPCG(seed, uint64(fault.Kind)<<1|uint64(fault.Way)))
 	last := rng.IntN(3)
 	if fault.Kind == faultproxy.BlackHole {
 		last = 0
@@ -161,7 +161,7 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		}
 		ats = append(ats, at)
 	}
-	s := newStore(t, "server0", "binary", engine.NewMutex())
+	s := newStore(t, "server0", "binary", engine.NewSyncMap())
 	proxy := faultproxy.Start(t, s.addr, func(conn int) []faultproxy.Fault {
 		if conn >= len(ats) {
 			return nil
@@ -171,10 +171,16 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		return []faultproxy.Fault{f}
 	})
 	c := brief()
+	cache(t, &c, rng)
+	c.Verify, c.Linearizable = 1, true
 	c.Hosts, c.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
 	summary, written, err := remembered(context.Background(), c)
-	if found := noticed(t, s, c.Node, summary, err); found != "" {
-		t.Errorf("seed %d: %s", seed, found)
+	found := noticed(t, s, c.Node, summary, err)
+	if found == "" && summary.Check.Ops > 0 {
+		found = summary.Check.Fault()
+	}
+	if found != "" {
+		t.Errorf("seed %d, cache %s: %s", seed, &c.Cached, found)
 		return nil
 	}
 	if lost := written.lost(s.engine); len(lost) > 0 {
@@ -187,12 +193,22 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 }
 
 // Workers that share connections, over several servers, keep exact counts while
-// connections are cut all the time.
+// connections are cut all the time, and their operations are linearizable, also with a cache
+// for all or for some values.
 func TestRetryKeepsCounts(t *testing.T) {
+	for _, cached := range []string{"0", "all", "16KiB"} {
+		t.Run("cache "+cached, func(t *testing.T) { retryKeepsCounts(t, cached) })
+	}
+}
+
+func retryKeepsCounts(t *testing.T, cached string) {
 	const seed = 20261121
 	t.Logf("seed %d", seed)
-	stores, _ := newStores(t, 2, "binary")
+	stores, _ := newStoresOf(t, 2, "binary", "slab")
 	c := brief()
+	if err := c.Cached.Set(cached); err != nil {
+		t.Fatal(err)
+	}
 	c.Hosts = nil
 	var proxies []*faultproxy.Proxy
 	for i, s := range stores {
