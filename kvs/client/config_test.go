@@ -46,6 +46,9 @@ func TestParse(t *testing.T) {
 		{"-batch auto -batch 5", func(c *loadgen.Config) { c.Batch = 5 }},
 		{"-connections 8 -socket-buffer 65536", func(c *loadgen.Config) { c.Connections, c.SocketBuffer = 8, 65536 }},
 		{"-dedup", func(c *loadgen.Config) { c.Dedup = true }},
+		{"-cache all", func(c *loadgen.Config) { c.Cached = 1<<64 - 1 }},
+		{"-cache 64MiB -retry -crc -dedup", func(c *loadgen.Config) { c.Cached, c.Retry, c.CRC, c.Dedup = 64<<20, true, true, true }},
+		{"-cache all -cache 0", func(*loadgen.Config) {}},
 		{"-crc", func(c *loadgen.Config) { c.CRC = true }},
 		{"-value-size 1024", func(c *loadgen.Config) { c.ValueSize = size.Constant(1024) }},
 		{"-value-size 24-1024", func(c *loadgen.Config) { c.ValueSize = size.Law{Least: 24, Most: 1024} }},
@@ -106,6 +109,14 @@ func TestParseErrors(t *testing.T) {
 		{"-retry -codec gob", "-retry: -codec gob does not support it"},
 		{"-retry -transport inproc", "-retry: -transport inproc has no connection that could break"},
 		{"-retry -workers 4096 -connections 1 -inflight 64 -batch 1", "want at most 65536, and so more -connections"},
+		{"-cache 5", "for flag -cache: want all, for every record, a size such as 64MiB or 2GiB, or 0 for no cache"},
+		{"-cache -1MiB", "for flag -cache: want all"},
+		{"-cache 1KiB", "-cache 1KiB: want at least 1280 bytes, for 8 values of 128 bytes"},
+		{"-cache 1MiB -value-size 24-1048576", "-cache 1MiB: want at least 8388864 bytes, for 8 values of 1048576 bytes"},
+		{"-cache all -codec gob", "-cache: -codec gob does not support it"},
+		{"-cache all -codec protobuf", "-cache: -codec protobuf does not support it"},
+		{"-cache all -transport inproc", "-cache: -transport inproc sends no bytes that it could save"},
+		{"-cache all -repeat", "-repeat true: want neither -batch auto nor -rate nor -cache with it"},
 		{"-call-timeout 0", "-call-timeout 0s: want more than 0 seconds"},
 		{"-qps 8", "use -rate"},
 		{"-connections -1", "-connections -1: want 1 to 64 (-workers), or 0"},
@@ -199,6 +210,8 @@ func TestFlagsPrintAsTyped(t *testing.T) {
 		"-verify 7 -secs 1h30m -transport inproc",
 		"-batch auto -target-latency 250us -connections 3 -socket-buffer 65536",
 		"-batch 7",
+		"-cache all",
+		"-cache 1536KiB",
 	} {
 		want, flags, err := parse(strings.Fields(args))
 		if err != nil {

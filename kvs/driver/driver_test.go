@@ -162,6 +162,31 @@ func TestKindRefused(t *testing.T) {
 	}
 }
 
+// A server whose engine has no versions refuses a client with a cache in one line, and no other.
+func TestCacheRefused(t *testing.T) {
+	for _, name := range engine.Names {
+		row, err := engine.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := service.New(engine.NewMutex()) // the client is refused before its first call
+		options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}, Unversioned: row.CheckVersions()}
+		addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s, server.PerConn) }).Addr().String()
+		for _, cached := range []cache.Size{0, cache.All} {
+			o := driver.DefaultOptions()
+			o.Hosts, o.Cached = []string{addr}, cached
+			conn, _, err := opened(t, o, driver.Use{Records: 1}).Dial(t.Context(), 0, 0)
+			if err == nil {
+				conn.Close()
+			}
+			refused := errors.Is(err, wire.ErrRefused) && strings.Contains(err.Error(), "(server0): -cache: -engine "+name+" keeps no versions of its values: want -engine syncmap or slab") && !strings.Contains(err.Error(), "\n")
+			if want := cached != 0 && name != "syncmap" && name != "slab"; err != nil != want || want != refused {
+				t.Errorf("%s, cache %s: error %v", name, &cached, err)
+			}
+		}
+	}
+}
+
 // A server that was restarted between the Dials of two lanes is noticed.
 func TestRestartedBetweenDials(t *testing.T) {
 	var store atomic.Pointer[service.Service]

@@ -58,10 +58,10 @@ func CheckCodec(name string, features Features) error {
 		return nil
 	}
 	return cmp.Or(err,
+		check("-cache", features.Cache, c.supports.Cache), // before -dedup, which it includes
 		check("-dedup", features.Dedup, c.supports.Dedup),
 		check("-crc", features.CRC, c.supports.CRC),
-		check("-retry", features.Retry, c.supports.Retry),
-		check("-cache", features.Cache, c.supports.Cache))
+		check("-retry", features.Retry, c.supports.Retry))
 }
 
 // serverCodec is a codec's server end. It belongs to one goroutine.

@@ -122,6 +122,7 @@ func TestCuts(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*driver.Options, *driver.Use){
 		"-retry":                               func(o *driver.Options, _ *driver.Use) { o.Retry = true },
+		"-cache all: want the default":         func(o *driver.Options, _ *driver.Use) { _ = o.Cached.Set("all") },
 		"has no scan":                          func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.Scan} },
 		"has no read-modify-write":             func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.ReadModifyWrite} },
 		"setting password: memcached has none": func(o *driver.Options, _ *driver.Use) { o.Settings = map[string]string{"password": "x"} },

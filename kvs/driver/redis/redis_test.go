@@ -58,6 +58,7 @@ func TestCheck(t *testing.T) {
 		"-retry":                       func(o *driver.Options, _ *driver.Use) { o.Retry = true },
 		"-dedup":                       func(o *driver.Options, _ *driver.Use) { o.Dedup = true },
 		"-crc":                         func(o *driver.Options, _ *driver.Use) { o.CRC = true },
+		"-cache all: want the default": func(o *driver.Options, _ *driver.Use) { _ = o.Cached.Set("all") },
 		"-codec gob: want the default": func(o *driver.Options, _ *driver.Use) { o.Codec = "gob" },
 		"has no scan":                  func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.Scan} },
 		"did you mean password?":       func(o *driver.Options, _ *driver.Use) { o.Settings = map[string]string{"pasword": "x"} },

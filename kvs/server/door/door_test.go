@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/kvstest"
 	"kvlab/kvs/resp"
 	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
@@ -281,6 +282,41 @@ func TestCounted(t *testing.T) {
 		}
 		if got.Puts != 1 || got.Gets != 2 || got.Deletes != 1 || got.ReadModifyWrites != 1 || other.Ops() != 0 {
 			t.Errorf("strangers %t: %+v, others %+v", strangers, got, other)
+		}
+	}
+}
+
+// A client with a cache, whose connection has versions, and one of the door see each other's
+// writes, and their replies keep their forms.
+func TestBesideCache(t *testing.T) {
+	for _, name := range []string{"syncmap", "slab"} {
+		s := open(t, name)
+		cached, conn := s.Open("client0"), dial(t, serve(t, s, options()))
+		cached.Versions = true
+		do := func(op kvs.Op, held kvs.Version) kvstest.VersionResult {
+			var batch kvs.Batch
+			var reply kvs.Reply
+			batch.AppendCompact(&op, held)
+			if err := cached.BatchPutGet(&batch, &reply); err != nil {
+				t.Fatal(err)
+			}
+			results, err := kvstest.DecodeVersions(&reply, []kvs.Op{op}, []kvs.Version{held})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return results[0]
+		}
+		get, first := kvs.Op{Kind: kvs.Get, Key: []byte("7")}, do(kvs.Op{Kind: kvs.Put, Key: []byte("7"), Value: []byte("first")}, 0)
+		unchanged := do(get, first.Version)
+		if got := ask(t, conn, arrays("get 7", "set 7 second", "get 7"), 1000); string(got) != "$5\r\nfirst\r\n+OK\r\n$6\r\nsecond\r\n" {
+			t.Errorf("%s: the door answers %q", name, got)
+		}
+		second := do(get, first.Version)
+		if !unchanged.Unchanged || second.Unchanged || string(second.Value) != "second" || second.Version <= first.Version {
+			t.Errorf("%s: %+v, then %+v, and behind the door's write %+v", name, first, unchanged, second)
+		}
+		if ask(t, conn, arrays("del 7"), 1000); do(get, second.Version).Found {
+			t.Errorf("%s: a deleted key is found", name)
 		}
 	}
 }
