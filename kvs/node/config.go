@@ -21,7 +21,7 @@ func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	host, err := usage.HostFacts()
 	sum, sumErr := binarySum()
 	allowed, coresErr := allowedCores()
-	id, idErr := find(os.Getpid())
+	id, idErr := Find(os.Getpid())
 	if err := cmp.Or(err, sumErr, coresErr, idErr); err != nil {
 		return host, err
 	}

@@ -15,9 +15,9 @@ import (
 	"kvlab/metrics"
 )
 
-// find returns the process that has a number now, the zero ID if none has. A zombie is
+// Find returns the process that has a number now, the zero ID if none has. A zombie is
 // none.
-func find(pid int) (metrics.ProcessID, error) {
+func Find(pid int) (metrics.ProcessID, error) {
 	var stat procfs.ProcStat
 	proc, err := procfs.NewProc(pid)
 	if err == nil {
@@ -49,7 +49,7 @@ func send(id metrics.ProcessID, signal syscall.Signal) error {
 		return fmt.Errorf("process %d: %w", id.PID, err)
 	}
 	defer handle.Release()
-	if now, err := find(id.PID); err != nil || now != id {
+	if now, err := Find(id.PID); err != nil || now != id {
 		return err
 	}
 	if err := handle.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -65,7 +65,7 @@ const goneWithin = 30 * time.Second
 // waitGone waits until a killed process has ended.
 func waitGone(id metrics.ProcessID) error {
 	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if now, err := find(id.PID); err == nil && now != id {
+		if now, err := Find(id.PID); err == nil && now != id {
 			return nil
 		}
 	}

@@ -70,7 +70,7 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 	var errs []error
 	killed := map[metrics.ProcessID]string{}
 	for _, p := range m.processes() { // all before the first wait: the launcher ends a run's other nodes when one is gone
-		id, err := find(p.PID) // before the program is looked at: the number may be used again
+		id, err := Find(p.PID) // before the program is looked at: the number may be used again
 		words, _ := p.CmdLine()
 		name := program(p, folder)
 		if err != nil || name == "" || len(words) < 3 || !slices.Contains([]string{ControlFlag, TuneFlag, ContainFlag}, words[1]) {

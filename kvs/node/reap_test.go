@@ -127,7 +127,7 @@ func TestReap(t *testing.T) {
 		}
 	}
 	for _, pid := range []int{spared.id.PID, typed, named.id.PID} {
-		if id, err := find(pid); err != nil || id.PID != pid {
+		if id, err := Find(pid); err != nil || id.PID != pid {
 			t.Errorf("process %d: %v", pid, err)
 		}
 	}
@@ -197,26 +197,26 @@ func TestFind(t *testing.T) {
 	}
 	program := programCopy(t, sleep, t.TempDir(), "a) S (b")
 	cmd := exec.Command(program, "600")
-	before, err := find(os.Getpid())
+	before, err := Find(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	id, err := find(cmd.Process.Pid)
+	id, err := Find(cmd.Process.Pid)
 	if err != nil || id.StartTicks < before.StartTicks || id.StartTicks > before.StartTicks+uint64(time.Hour/(10*time.Millisecond)) {
 		t.Errorf("find = %+v, %v; this process is %+v", id, err, before)
 	}
 	cmd.Process.Kill()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && id.PID != 0; time.Sleep(time.Millisecond) {
-		id, err = find(cmd.Process.Pid)
+		id, err = Find(cmd.Process.Pid)
 	}
 	if id.PID != 0 || err != nil {
 		t.Errorf("a zombie: %v, %v, want none", id, err)
 	}
 	cmd.Wait()
-	if id, err := find(cmd.Process.Pid); id.PID != 0 || err != nil {
+	if id, err := Find(cmd.Process.Pid); id.PID != 0 || err != nil {
 		t.Errorf("an ended process: %v, %v", id, err)
 	}
 }

@@ -16,14 +16,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"kvlab/kvs/cluster/cgroup"
 	"kvlab/kvs/cluster/namespace"
 	"kvlab/kvs/node"
-	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
@@ -209,15 +207,10 @@ func program(name string) (string, error) {
 // announce tells the launcher which process it can signal. The program inside writes to
 // the same pipe, but only later.
 func announce(stdout io.Writer) error {
-	self, err := procfs.Self()
+	id, err := node.Find(os.Getpid())
 	if err != nil {
 		return err
 	}
-	stat, err := self.Stat()
-	if err != nil {
-		return err
-	}
-	id := metrics.ProcessID{PID: stat.PID, StartTicks: stat.Starttime}
 	return json.NewEncoder(stdout).Encode(node.Event{Event: node.Contained, Process: &id})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"kvlab/kvs/node"
@@ -117,19 +118,8 @@ func (b Box) try(w wall, secret string) (broken bool, weak map[string]string, er
 
 // Fewest returns the walls of the machine on which the fewest hold.
 func Fewest(machines ...[]metrics.Wall) []metrics.Wall {
-	held := func(walls []metrics.Wall) (n int) {
-		for _, w := range walls {
-			if w.Held {
-				n++
-			}
-		}
-		return n
+	broken := func(walls []metrics.Wall) int {
+		return len(slices.DeleteFunc(slices.Clone(walls), func(w metrics.Wall) bool { return w.Held }))
 	}
-	var fewest []metrics.Wall
-	for i, walls := range machines {
-		if i == 0 || held(walls) < held(fewest) {
-			fewest = walls
-		}
-	}
-	return fewest
+	return slices.MaxFunc(machines, func(a, b []metrics.Wall) int { return cmp.Compare(broken(a), broken(b)) })
 }
