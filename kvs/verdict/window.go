@@ -64,3 +64,108 @@ func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
 	}
 	return metrics.Verdict{Valid: true}
 }
+
+const (
+	// peakRate bounds the rate at a window's ends, in mean rates.
+	peakRate = 3
+	// readingS bounds the time that a node takes to read its counts.
+	readingS = 0.1
+)
+
+// checkRate: the result is the rate of the operations in the common window, and these are
+// no more than the clients'. Each client's stretch of it is known to an edge slot.
+func checkRate(run *judged) {
+	if ops := run.InWindow().Ops(); run.Ops > ops {
+		run.invalid("", "%d operations are counted in the common window, the clients have %d in theirs", run.Ops, ops)
+	}
+	for _, c := range run.Summaries(metrics.Client) {
+		if c.Edges == nil || c.Edges.SlotS <= 0 {
+			return // the rates are those of windows that differ
+		}
+	}
+	known := 1 - run.OverlapShare + 2./(20*metrics.EdgeSlots)
+	if math.Abs(run.OpsPerS*run.WindowS-float64(run.Ops)) > known*float64(run.Ops) {
+		run.invalid("", "%.1f ops/s are not %d operations in %.3f s", run.OpsPerS, run.Ops, run.WindowS)
+	}
+}
+
+// checkServersWindow: the servers applied in the clients' common window the operations
+// whose replies the clients counted in it, but for those under way at its ends. Each server
+// marks its count every few milliseconds by its own clock. The marks of a server that was
+// killed are lost.
+func checkServersWindow(run *judged) {
+	if run.Restart != nil {
+		return
+	}
+	errorS, bound := 0.0, 0.0
+	for _, node := range run.Clients() {
+		sums := roundsOf(node)
+		if sums == nil {
+			return
+		}
+		errorS = max(errorS, clockErrorS(run, node.Name))
+		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
+	}
+	opens, closes := run.WindowStart, run.WindowStart.Add(time.Duration(run.WindowS*float64(time.Second)))
+	least, most := 0.0, 0.0
+	for _, node := range run.Servers() {
+		s := node.Summary
+		if s.Opening == nil || s.Closing == nil {
+			return
+		}
+		errorS := errorS + clockErrorS(run, node.Name)
+		fewest, before := s.Opening.Within(opens, errorS)
+		after, all := s.Closing.Within(closes, errorS)
+		least += max(0, float64(after)-float64(before))
+		most += float64(min(all, s.Total.Ops())) - float64(fewest)
+	}
+	if counted := float64(run.Ops); counted < least-bound || counted > most+bound {
+		run.invalid("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
+	}
+}
+
+func secondsApart(a, b time.Time) float64 { return math.Abs(a.Sub(b).Seconds()) }
+
+// clockErrorS bounds the error of a node's clock against that of the others.
+func clockErrorS(run *judged, node string) float64 {
+	bounds, _ := run.Preflight.ClockOffsetBounds(node)
+	return 0.002 + 2*time.Duration(bounds.MostNs-bounds.LeastNs).Seconds()
+}
+
+// lateS is how much longer or shorter than its window both the launcher's clock and the
+// client's intervals may find it, on a machine whose processors are far too few too.
+func lateS(length float64) float64 { return 1 + 0.05*length }
+
+// checkHeard: by the launcher's clock and by the client's intervals, the window was as long
+// as the client says, and had as many operations; and the warm-up was no shorter than its
+// flag.
+func checkHeard(run *judged) {
+	for _, node := range run.Clients() {
+		s, h, sums := node.Summary, node.Heard, roundsOf(node)
+		if h == nil || sums == nil {
+			continue
+		}
+		length, end := s.WindowLengthS, h.Start.Add(time.Duration(h.LengthS*float64(time.Second)))
+		// A client that waits for a processor says late that its window opens, or closes.
+		opened, closed := secondsApart(h.Start, s.WindowStart), secondsApart(end, windowEnd(s))
+		late := 0.0
+		if p := s.Saturation; p != nil && p.OwnCoresPercent >= idleCPU {
+			late = closed
+		}
+		if min(h.WindowS, h.LengthS)-length > lateS(length)+late || length-max(h.WindowS, h.LengthS) > lateS(length)+opened {
+			run.invalid(node.Name, "the client's window has %.3f s, by the launcher's clock %.3f s and by its seconds %.3f s", length, h.WindowS, h.LengthS)
+		}
+		unknown := readingS + opened + closed
+		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
+		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops())) > bound {
+			run.invalid(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
+		}
+		warmUp := run.Workload.Length("warmup").Seconds()
+		if run.WarmUp != nil && run.WarmUp.Extended {
+			warmUp *= 2
+		}
+		if most := max(h.WarmUpS, h.WarmUpLengthS); warmUp-most > lateS(warmUp) { // the launcher may hear late that it began
+			run.invalid(node.Name, "the warm-up had %.3f s by the launcher's clock, not %.3f s", most, warmUp)
+		}
+	}
+}
