@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/metrics"
 )
@@ -115,6 +117,20 @@ name = "base"
 revision = "base"
 `
 
+// evening writes the class's file with some of the submissions.
+func evening(t *testing.T, entries []submission) (file string) {
+	t.Helper()
+	text := eveningClass
+	for _, s := range entries {
+		text += fmt.Sprintf("[[entry]]\nname = %q\nrevision = %[1]q\n", s.name)
+	}
+	file = filepath.Join(t.TempDir(), "class.toml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // A real evening of stores of known slowdowns ranks them rightly or leaves them tied, does
 // not tell equal ones apart, and finds the one that loses writes and the one that hangs.
 func TestRealEvening(t *testing.T) {
@@ -122,15 +138,11 @@ func TestRealEvening(t *testing.T) {
 		t.Skip("KVLAB_LONG=1 runs it: 20 minutes")
 	}
 	root, out := submit(t), t.TempDir()
-	text, order := eveningClass, make(map[string]string)
-	for _, s := range submissions[1:] {
-		text += fmt.Sprintf("[[entry]]\nname = %q\nrevision = %[1]q\n", s.name)
+	order := make(map[string]string)
+	for _, s := range submissions {
 		order[s.name] = s.service
 	}
-	file := filepath.Join(t.TempDir(), "class.toml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := evening(t, submissions[1:])
 	said, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "grade", file, "--local", "--out", out, "--seed", "17").CombinedOutput()
 	t.Logf("%s", said)
 	if err != nil {
@@ -161,4 +173,72 @@ func TestRealEvening(t *testing.T) {
 		}
 	}
 	t.Logf("%d rounds, decided after %d: %s", s.Rounds, s.Deciding, s.Ended)
+}
+
+// The teacher's machine loses the launcher 20 times at random moments of a real evening.
+// Nothing is measured twice, no process is left, and the ranks are those of an evening in
+// one piece.
+func TestKilledEvening(t *testing.T) {
+	if os.Getenv("KVLAB_LONG") != "1" {
+		t.Skip("KVLAB_LONG=1 runs it: 10 minutes")
+	}
+	root := submit(t)
+	file := evening(t, submissions[5:9]) // of different slowdowns, and two equal ones
+	launch := func(args ...string) *exec.Cmd { return exec.Command(filepath.Join(root, "bin", "kvscluster"), args...) }
+	whole, pieces := t.TempDir(), t.TempDir()
+	if said, err := launch("grade", file, "--local", "--out", whole, "--seed", "18").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	latest := filepath.Join(pieces, "latest")
+	random := rand.New(rand.NewPCG(18, 0))
+	cmd, kills := launch("grade", file, "--local", "--out", pieces, "--seed", "18"), 0
+	for ; kills < 20; kills++ {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		for _, err := os.Stat(filepath.Join(latest, metrics.SweepFile)); err != nil; _, err = os.Stat(filepath.Join(latest, metrics.SweepFile)) {
+			time.Sleep(10 * time.Millisecond) // until there is an evening to resume
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the evening is over after %d kills: %v", kills, err)
+		case <-time.After(time.Duration(random.Int64N(int64(12 * time.Second)))):
+		}
+		cmd.Process.Kill()
+		<-ended
+		checkGone(t, root)
+		cmd = launch("--resume", latest)
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	_, trials, err := metrics.ReadSweep(latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := make(map[string]int)
+	for _, trial := range trials {
+		if !trial.Verdict.Valid {
+			continue // it was disturbed, and may be made again
+		}
+		place := fmt.Sprint(trial.Round, trial.Point)
+		if before := measured[place]; before > 0 {
+			t.Errorf("%s was measured by trial %d and %d", place, before, trial.Number)
+		}
+		measured[place] = trial.Number
+	}
+	ranks := func(out string) (text string) {
+		var s metrics.Standings
+		read(t, filepath.Join(out, "latest", metrics.StandingsFile), &s)
+		for _, e := range s.Entries {
+			text += fmt.Sprintf("%s %d, slower than %q\n", e.Entry, e.Rank, e.Faster)
+		}
+		return text
+	}
+	if got, want := ranks(pieces), ranks(whole); got != want {
+		t.Errorf("ranks\n%s, want\n%s", got, want)
+	}
+	t.Logf("%d kills, %d trials:\n%s", kills, len(trials), ranks(pieces))
 }
