@@ -114,8 +114,8 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	}
 	c.Workload.Records = uint64(10 + random.IntN(11))
 	c.Workers = 8 + random.IntN(9)
-	c.Batch = []int{1, 20, 2000}[random.IntN(3)]
-	c.InFlight = 1 + random.IntN(8)
+	c.Batch = []int{1, 20, 600}[random.IntN(3)] // 600 is more than the server decodes at a time
+	c.InFlight = 1 + random.IntN(4)
 	c.CRC = random.IntN(2) == 0
 	if row.Versions {
 		cache(t, &c, random)
