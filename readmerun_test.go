@@ -16,121 +16,162 @@ import (
 // apart is the verdict on a pair of trials whose windows have too little in common.
 var apart = regexp.MustCompile(`\nverdict INVALID\(.*the windows of the two trials have only .*\)\n$`)
 
-// TestReadmeCommandsRun runs every command that README.md and docs show, in their order,
-// in a copy of the repository. Stores are a tenth of the default's, warm-ups half a
-// second and windows one, with small batches where the command says nothing of them, no
-// ceiling is measured where that is not the point, and
-// some commands are cut short further: tests and the self-test run elsewhere, a cluster
-// that is not there and the studies that come with kvlab are only planned for, the plain run's window is a second, --trials and
-// --ab have two trials, sweeps one of each point and the curve three, a search is only planned for, and the comparisons make one pair of runs (with
-// Redis, of one row).
+// elsewhere holds words of commands whose kind another test or another command of the pages
+// runs, and which one. TestReadmeCommands plans these commands.
+var elsewhere = []struct{ words, by string }{
+	{"git clone", "a fresh clone"},
+	{"cd kvlab", "a fresh clone"},
+	{"go test ./...", "the first step of CI"},
+	{"--selftest", "TestQuickSelfTest of kvs/cluster/kvscluster"},
+	{"bin/kvsplot pack", "TestArtifact"},
+	{"rerun", "TestArtifact"},
+	{"--tune apply", "TestTune of kvs/cluster/kvscluster, on no settings of this machine"},
+	{"bin/kvsserver -resp", "TestTools of kvs/server/door"},
+	{"redis-", "TestTools of kvs/server/door"},
+	{"--contain memory", "TestContained of kvs/cluster/kvscluster"},
+	{"--target redis", "TestTargets of kvs/cluster/kvscluster"},
+	{"--target memcached", "TestTargets of kvs/cluster/kvscluster"},
+	{"--sweep target=", "TestTargetsElsewhere of kvs/cluster/kvscluster"},
+	{"base.toml --secs 3 --batch 32$", "the same, whose clients verify that it is linearizable"},
+	{"--sweep batch=", "TestSweep of kvs/cluster/kvscluster"},
+	{"--resume", "TestSweep of kvs/cluster/kvscluster"},
+	{"--virtual 4", "the sweep over nodes of a virtual lab"},
+	{"--nodes", "the virtual labs: there is no cluster here"},
+	{`"" "--engine slab"`, "the comparison of commits"},
+	{`"" "--batch 1024"`, "the comparison of commits"},
+	{`"" "--crc"`, "the comparison of --tls"},
+	{`server:HEAD~1 "" --secs 5`, "the same with --trials"},
+	{`commit:HEAD~1 "" --secs 3`, "the same with --secs 5"},
+	{"--trials 6 --client-args", "the run that is named main"},
+	{"--rate 50k", "the run with --rate 30%"},
+	{"--slo", "TestSearchSLO of kvs/cluster: a search takes long"},
+	{"--study mine", "TestQuickStudy of kvs/cluster/kvscluster"},
+	{"--study seed-batch", "TestQuickStudy of kvs/cluster/kvscluster"},
+	{"grade kvs/experiment", "TestRealEvening of kvs/cluster/kvscluster, with KVLAB_LONG=1"},
+	{"--model pool", "TestFaults of kvs/cluster/faults, with every model"},
+}
+
+// TestReadmeCommandsRun runs the commands that README.md and docs show, in their order, in a
+// copy of the repository: one of each kind; see elsewhere. The builds share one cache, and
+// each line runs once. Runs are short; see shorten. No ceiling is measured but by the plain
+// run.
 func TestReadmeCommandsRun(t *testing.T) {
 	if os.Getenv("KVLAB_CI") != "1" {
 		t.Skip("KVLAB_CI=1 runs it")
 	}
+	redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli", "memcached", "ip", "tc", "ssh", "/usr/sbin/sshd")
+	t.Setenv("GOFLAGS", "-trimpath") // with which run-cluster.sh builds, so that go test finds its packages built
+	t.Setenv("CGO_ENABLED", "0")
 	dir := copyTree(t)
 	labServer(t, dir)
 	writeStudy(t, dir)
 	writeClass(t, dir)
+	smallGrades(t, dir)
+	commitTwice(t, dir)
+	ran := make(map[string]bool)
 	for _, command := range readmeCommands(t) {
 		t.Run(command, func(t *testing.T) {
-			line := command
-			switch {
-			case strings.HasPrefix(line, "go test ./"), strings.HasPrefix(line, "git clone"), strings.HasPrefix(line, "cd "):
-				t.Skip("this test is part of it")
-			case strings.Contains(line, "--selftest"):
-				t.Skip("TestQuickSelfTest of kvs/cluster/kvscluster runs it")
-			case strings.HasPrefix(line, "bin/kvsplot pack "), strings.HasPrefix(line, "./run-cluster.sh rerun "):
-				t.Skip("TestArtifact runs it")
-			case strings.Contains(line, "--tune apply"):
-				t.Skip("TestTune of kvs/cluster/kvscluster runs it, on no settings of this machine")
-			case strings.HasPrefix(line, "bin/kvsserver -resp"), strings.HasPrefix(line, "redis-"):
-				t.Skip("TestTools of kvs/server/door runs it")
-			case strings.Contains(line, "RedisDoor"):
-				redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli")
-				line = strings.Replace(line, "9x", "1x -short", 1)
-			case line == "./run-cluster.sh":
-				line += " --secs 1"
-			case strings.Contains(line, "AgainstRedis"):
-				redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli")
-				line = strings.NewReplacer("5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/default'").Replace(line)
-			case strings.HasPrefix(line, "bin/kvsplot serve"):
-				line = served(line)
-			case strings.Contains(line, "--baseline"): // its limits are for a quiet machine
-				line = strings.NewReplacer("--trials 6", "--trials 3", "slower=5%", "slower=99%", "cpu=5%", "cpu=99%").Replace(line)
-			case strings.Contains(line, "--name main"):
-				line = strings.Replace(line, "--trials 6", "--trials 3", 1)
-			case strings.HasPrefix(line, "./run-cluster.sh --trials 6"):
-				line = strings.Replace(line, "--trials 6", "--trials 2", 1)
-			case strings.Contains(line, "--sweep batch="):
-				line = strings.NewReplacer("--trials 6", "--trials 1", "--trials 2", "--trials 1").Replace(line)
-			case strings.Contains(line, "--sweep target="):
-				line = strings.NewReplacer("--secs 5", "--secs 2", "--trials 2", "--trials 1").Replace(line)
-			case strings.HasPrefix(line, "./run-cluster.sh grade "):
-				line += " --dry-run"
-			case strings.Contains(line, "--study mine.toml"):
-				line = strings.Replace(line, "--trials 20", "--quick", 1)
-			case strings.Contains(line, "--study"):
-				line += " --dry-run"
-			case strings.Contains(line, "--slo"):
-				line += " --dry-run"
-			case strings.Contains(line, "--curve"):
-				line = strings.Replace(line, "--curve", "--secs 1 --trials 1 --curve 30%,60%", 1)
-			case strings.Contains(line, "--ab"):
-				line = strings.ReplaceAll(line, " --trials 6", "") + " --trials 1"
-				if strings.Contains(line, "HEAD~1") {
-					commitTwice(t, dir)
+			for _, e := range elsewhere {
+				if strings.Contains(command+"$", e.words) {
+					t.Skip(e.by + " runs its kind")
 				}
-			case strings.Contains(line, "DedupOnLink"):
-				line = strings.ReplaceAll(line, "5x", "1x -short")
-			case strings.Contains(line, "--virtual"):
-				redistest.Need(t, "ip", "tc", "ssh", "/usr/sbin/sshd")
-				line = strings.NewReplacer("sudo ", "", "nodes=2,4,6,8 --trials 3", "nodes=2,4 --trials 1").Replace(line)
-			case strings.Contains(line, "--nodes"):
-				// The names must resolve, which addresses do.
-				line = strings.ReplaceAll(line, "node0,node1,node2,node3", "10.10.1.1,10.10.1.2,10.10.1.3,10.10.1.4") + " --dry-run"
 			}
-			line = shorten(line)
-			plain := command == "./run-cluster.sh" // which alone keeps its ceiling
-			if strings.HasPrefix(line, "./run-cluster.sh") && !plain && !strings.Contains(line, "--re") {
-				line += " --no-ceiling"
+			line := shorten(command)
+			if ran[line] {
+				t.Skip("it has run")
 			}
-			c := exec.Command("bash", "-c", line)
-			c.Dir = dir
-			out, err := c.CombinedOutput()
-			if strings.Contains(line, "--together") && apart.Match(out) {
-				return // a busy machine may open the two windows apart, and the verdict then says so
-			}
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", line, err, out)
-			}
-			if said := regexp.MustCompile(`(?s)\nlimit    .*\sharness\s+ceiling\s`); plain && !said.Match(out) {
-				t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
-			}
-			verdict := !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--check") && !strings.Contains(line, "--preflight") && !strings.Contains(line, "--tune show") && !strings.Contains(line, "--reap")
-			if strings.HasPrefix(line, "./run-cluster.sh") && verdict && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
-				t.Fatalf("%s does not end with its verdict:\n%s", line, out)
-			}
+			ran[line] = true
+			checkRun(t, dir, command, line)
 		})
 	}
 }
 
-// shorten makes a run as short as it can be, unless the command says itself how
-// long its warm-up is, or how many records it has.
-func shorten(line string) string {
-	if !strings.HasPrefix(line, "./run-cluster.sh") || strings.Contains(line, "--re") || strings.Contains(line, "--selftest") || strings.Contains(line, "--study") || strings.Contains(line, ".toml") && !strings.Contains(line, "--target") { // these stand alone, or say how long they are
-		return line
+// checkRun runs a command's line in a folder. Without --dry-run it must end with its verdict,
+// if it measures.
+func checkRun(t *testing.T, dir, command, line string) {
+	t.Helper()
+	c := exec.Command("bash", "-c", line)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if strings.Contains(line, "--together") && apart.Match(out) {
+		return // a busy machine may open the two windows apart, and the verdict then says so
 	}
-	less := "-warmup 0.5 -records 100000"
-	if !strings.Contains(line, "batch") && !strings.Contains(line, "-warmup") { // large batches need the window as it is
-		less += " -batch 256"
-		line = strings.NewReplacer("secs 5", "secs 1", "secs 3", "secs 1").Replace(line)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
-	line = strings.NewReplacer(`2 "" "`, `2 "" "`+less+` `, `--client-args "`, `--client-args "`+less+` `).Replace(line)
+	if said := regexp.MustCompile(`(?s)\nlimit    .*\sharness\s+ceiling\s`); command == "./run-cluster.sh" && !said.Match(out) {
+		t.Errorf("%s does not say how good it could be, or what limits it:\n%s", line, out)
+	}
+	if measures.MatchString(line) && !bytes.HasSuffix(out, []byte("verdict VALID\n")) {
+		t.Fatalf("%s does not end with its verdict:\n%s", line, out)
+	}
+}
+
+// measures matches the lines that make a run: shorten says how much they store.
+var measures = regexp.MustCompile(`^\./run-cluster\.sh .*-records`)
+
+// shorten makes a command's line as short as it can be. Stores have 100,000 records, warm-ups
+// take half a second and windows one, with small batches where the command says nothing of
+// them. Comparisons have two trials, or one of each side, and sweeps one of each point.
+func shorten(command string) string {
+	line := strings.NewReplacer("sudo ", "", "9x", "1x -short", "5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/default'",
+		"-transport inproc -secs 3", "-transport inproc -secs 1").Replace(command)
+	switch {
+	case strings.HasPrefix(line, "bin/kvsplot serve"):
+		return served(line)
+	case strings.HasPrefix(line, "./run-cluster.sh grade "), strings.Contains(line, "--study all"):
+		return strings.TrimSuffix(line, " --dry-run") + " --dry-run"
+	case !strings.HasPrefix(line, "./run-cluster.sh"), regexp.MustCompile(`--(preflight|reap|tune|study)`).MatchString(line):
+		return line // these measure nothing
+	case line == "./run-cluster.sh":
+		line += " --secs 1"
+	default:
+		line += " --no-ceiling"
+	}
+	switch {
+	case strings.Contains(line, "--name "): // a baseline has trials; its limits are for a quiet machine
+		line = strings.NewReplacer("--trials 6", "--trials 3", "slower=5%", "slower=99%", "cpu=5%", "cpu=99%").Replace(line)
+	case strings.Contains(line, "--curve"):
+		line = strings.Replace(line, "--curve", "--secs 1 --trials 1 --curve 30%,60%", 1)
+	case strings.Contains(line, "--ab "), strings.Contains(line, "--sweep "):
+		line = regexp.MustCompile(` --trials \d`).ReplaceAllString(line, "") + " --trials 1"
+		line = strings.Replace(line, "nodes=2,4,6,8", "nodes=2,4", 1)
+	}
+	less := "-records 100000"
 	if !strings.Contains(line, "-warmup") {
-		line += ` --client-args "` + less + `"`
+		less += " -warmup 0.5"
 	}
-	return line
+	if !regexp.MustCompile(`batch (auto|\d{4})`).MatchString(line) { // large batches need the window as it is
+		line = regexp.MustCompile(`secs [235]`).ReplaceAllString(line, "secs 1")
+		if !strings.Contains(line, "batch") {
+			less += " -batch 256"
+		}
+	}
+	return addClientArgs(line, less)
+}
+
+// addClientArgs puts arguments before the clients' in a line of run-cluster.sh.
+func addClientArgs(line, args string) string {
+	for _, before := range []string{`2 "" "`, `--client-args "`} {
+		if strings.Contains(line, before) {
+			return strings.Replace(line, before, before+args+" ", 1)
+		}
+	}
+	return line + ` --client-args "` + args + `"`
+}
+
+// smallGrades asks for less work in the grades of a copy.
+func smallGrades(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "plots", "grades.toml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := strings.NewReplacer("records = 1_000_000", "records = 100_000", "least_secs = 10", "least_secs = 1").Replace(string(text))
+	if err := os.WriteFile(path, []byte(less), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // commitTwice makes a folder a git repository with two commits.

@@ -36,11 +36,9 @@ type message struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
-	Error  *failure        `json:"error"`
-}
-
-type failure struct {
-	Message string `json:"message"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
 }
 
 // patience is how long a browser may take for anything, on a very busy machine.
@@ -68,14 +66,8 @@ func Start(t *testing.T) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, answers, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	commands, to := pipe(t)
+	from, answers := pipe(t)
 	c := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	c.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4
@@ -107,6 +99,16 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
+// pipe returns the two ends of a pipe.
+func pipe(t *testing.T) (read, write *os.File) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read, write
+}
+
 // read passes on what the browser says, until it is silent for good.
 func (b *Browser) read(from *os.File) {
 	defer close(b.from)
@@ -118,7 +120,9 @@ func (b *Browser) read(from *os.File) {
 		}
 		var m message
 		if err := json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m); err != nil {
-			m.Error = &failure{err.Error()}
+			m = message{Error: &struct {
+				Message string `json:"message"`
+			}{err.Error()}}
 		}
 		b.from <- m
 	}
@@ -217,7 +221,12 @@ func (b *Browser) Open(address string, v View) {
 
 // has reports whether there was an event of a kind.
 func (b *Browser) has(method string) bool {
-	return slices.ContainsFunc(b.seen, func(m message) bool { return m.Method == method })
+	for _, m := range b.seen {
+		if m.Method == method {
+			return true
+		}
+	}
+	return false
 }
 
 // Eval evaluates an expression in the page and puts its value into result.

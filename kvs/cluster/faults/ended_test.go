@@ -14,11 +14,19 @@ import (
 )
 
 // The number of launchers that are ended at random moments: in a lab that outlives them,
-// and in a lab that they made.
+// and in a lab that they made. A short test has a third of them.
 const (
 	endedInside  = 38
 	endedOutside = 12
 )
+
+// launchers is the number of them in this test.
+func launchers(all int) int {
+	if long() {
+		return all
+	}
+	return all / 3
+}
 
 // longest is about the length of a brief run on an idle machine. The moments are spread
 // over it.
@@ -93,7 +101,7 @@ func TestEndedWithItsLab(t *testing.T) {
 	t.Setenv(rootVariable, build(t))
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	for i := range endedOutside {
+	for i := range launchers(endedOutside) {
 		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
 			signal, after := moment(rand.New(rand.NewPCG(seed, uint64(i))))
 			before := traces()

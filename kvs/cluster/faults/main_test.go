@@ -68,10 +68,9 @@ func build(t *testing.T) (root string) {
 		}
 	}
 	root = t.TempDir()
-	id := fmt.Sprintf("-buildid=faults-%d-%d", os.Getpid(), time.Now().UnixNano())
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", id, "-o", filepath.Join(root, "bin")+"/",
+	id := fmt.Sprintf("-w -buildid=faults-%d-%d", os.Getpid(), time.Now().UnixNano())
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags", id, "-o", filepath.Join(root, "bin")+"/",
 		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -140,7 +139,7 @@ func inside(t *testing.T) {
 	var results results
 	t.Run("kinds", func(t *testing.T) { strikeAll(t, seed, take, &results) })
 	fmt.Print(tableBegins, &results, tableEnds)
-	for i := range endedInside {
+	for i := range launchers(endedInside) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		t.Run(fmt.Sprintf("launcher ended %02d", i), func(t *testing.T) { checkEnded(t, take(t), random) })
 	}

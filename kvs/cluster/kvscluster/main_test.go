@@ -91,7 +91,7 @@ func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) 
 // waitFor waits until a file contains a text.
 func waitFor(t *testing.T, file, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), want) {
 			return
 		}
@@ -103,7 +103,7 @@ func waitFor(t *testing.T, file, want string) {
 func checkGone(t *testing.T, root string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		left = nil
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
 		for _, link := range links {
