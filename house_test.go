@@ -109,7 +109,7 @@ var mayImport = map[string][]string{
 // connection, an oracle, a package of tests' own.
 var testsMayImport = map[string][]string{
 	"kvs":                    {"kvs/kvstest", "metrics"},
-	"kvs/cache":              {"kvs/engine", "kvs/kvstest", "kvs/server", "kvs/service", "kvs/wire", "kvs/wire/wiretest"},
+	"kvs/cache":              {"kvs/engine", "kvs/engine/enginetest", "kvs/kvstest", "kvs/server", "kvs/service", "kvs/wire", "kvs/wire/wiretest"},
 	"kvs/client":             {"kvs", "kvs/server", "kvs/service", "kvs/wire/wiretest", "workload", "workload/size"},
 	"kvs/cluster":            {"kvs/history", "metrics/latency", "metrics/stats"},
 	"kvs/cluster/faults":     {"kvs/cluster/virtual", "metrics"},

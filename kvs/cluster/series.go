@@ -69,11 +69,8 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	}
 	defer lock.Close() // a nil lock is ignored
 	s.kind = s.experiment()
-	switch e := s.kind.(type) {
-	case study.Experiment:
+	if e, ok := s.kind.(interface{ Missing() string }); ok {
 		fmt.Fprint(s.launcher.Stdout, e.Missing())
-	case class.Experiment:
-		fmt.Fprint(s.launcher.Stdout, e.Broken())
 	}
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)

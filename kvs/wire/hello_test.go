@@ -90,6 +90,25 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
+// A client with a cache is refused by an engine without versions, which names those that
+// have them, and a client without one is not.
+func TestUnversioned(t *testing.T) {
+	for _, name := range engine.Names {
+		row, err := engine.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := Options{Hello: Hello{Node: "server0", Codec: "binary"}, Unversioned: row.CheckVersions()}
+		for _, cache := range []bool{false, true} {
+			h := message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Node: "client0", Codec: "binary", Features: Features{Cache: cache}}}
+			want := fmt.Sprintf("the server (server0): -cache: -engine %s keeps no versions of its values: want -engine syncmap or slab", name)
+			if err := options.objection(h); (err != nil) != (cache && !row.Versions) || err != nil && err.Error() != want {
+				t.Errorf("%s, a client with a cache %t: %v", name, cache, err)
+			}
+		}
+	}
+}
+
 func TestHandshakeByHand(t *testing.T) {
 	s := startServer(t, Options{Hello: Hello{Node: "server", Codec: "gob"}}, engine.NewMutex())
 	var batch kvs.Batch

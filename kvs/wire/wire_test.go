@@ -277,14 +277,14 @@ func TestTooLarge(t *testing.T) {
 // by the server.
 func TestCheckCodec(t *testing.T) {
 	wants := map[string]Features{
-		"-dedup": {Dedup: true}, "-crc": {CRC: true}, "-retry": {Retry: true},
+		"-dedup": {Dedup: true}, "-crc": {CRC: true}, "-retry": {Retry: true}, "-cache": {Cache: true},
 	}
 	for _, c := range codecs {
 		if err := CheckCodec(c.name, c.supports); err != nil {
 			t.Error(err)
 		}
 		for flag, f := range wants {
-			ok := f.Dedup && c.supports.Dedup || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry
+			ok := f.Dedup && c.supports.Dedup || f.CRC && c.supports.CRC || f.Retry && c.supports.Retry || f.Cache && c.supports.Cache
 			h := message{Protocol: protocol, Values: kvs.ValueFormat, Nonce: newNonce(), Hello: Hello{Codec: c.name, Features: f}}
 			if f.Retry {
 				h.Session.Connection = 1

@@ -36,9 +36,11 @@ type message struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
-	Error  *struct {
-		Message string `json:"message"`
-	} `json:"error"`
+	Error  *failure        `json:"error"`
+}
+
+type failure struct {
+	Message string `json:"message"`
 }
 
 // patience is how long a browser may take for anything, on a very busy machine.
@@ -66,8 +68,14 @@ func Start(t *testing.T) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, to := pipe(t)
-	from, answers := pipe(t)
+	commands, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, answers, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	c.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4
@@ -99,16 +107,6 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
-// pipe returns the two ends of a pipe.
-func pipe(t *testing.T) (read, write *os.File) {
-	t.Helper()
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return read, write
-}
-
 // read passes on what the browser says, until it is silent for good.
 func (b *Browser) read(from *os.File) {
 	defer close(b.from)
@@ -120,9 +118,7 @@ func (b *Browser) read(from *os.File) {
 		}
 		var m message
 		if err := json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m); err != nil {
-			m = message{Error: &struct {
-				Message string `json:"message"`
-			}{err.Error()}}
+			m.Error = &failure{err.Error()}
 		}
 		b.from <- m
 	}
@@ -221,12 +217,7 @@ func (b *Browser) Open(address string, v View) {
 
 // has reports whether there was an event of a kind.
 func (b *Browser) has(method string) bool {
-	for _, m := range b.seen {
-		if m.Method == method {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.seen, func(m message) bool { return m.Method == method })
 }
 
 // Eval evaluates an expression in the page and puts its value into result.

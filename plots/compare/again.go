@@ -19,27 +19,22 @@ import (
 // missing in the second cannot be compared.
 func Again(first, second string, margin float64) (r metrics.Rerun, err error) {
 	r.Margin = margin
-	before, err := folder.LoadRuns([]string{first})
-	if err != nil {
-		return r, err
+	var runs [2][]*folder.Run
+	var figures [2][]Figure
+	for i, dir := range []string{first, second} {
+		if runs[i], err = folder.LoadRuns([]string{dir}); err == nil {
+			figures[i], err = Figures(dir)
+		}
+		if err != nil {
+			return r, err
+		}
 	}
-	now, err := folder.LoadRuns([]string{second})
-	if err != nil {
-		return r, err
-	}
-	if err := checkRanked(slices.Concat(before, now)); err != nil {
+	if err := checkRanked(slices.Concat(runs[:]...)); err != nil {
 		r.Note = err.Error()
 		return r, nil
 	}
-	was, err := Figures(first)
-	if err != nil {
-		return r, err
-	}
-	is, err := Figures(second)
-	if err != nil {
-		return r, err
-	}
-	for _, f := range was {
+	is := figures[1]
+	for _, f := range figures[0] {
 		i := slices.IndexFunc(is, func(other Figure) bool { return other.Name == f.Name })
 		if i < 0 {
 			is, i = append(is, Figure{Text: "no such figure"}), len(is)
@@ -47,7 +42,7 @@ func Again(first, second string, margin float64) (r metrics.Rerun, err error) {
 		r.Figures = append(r.Figures, f.agree(is[i], margin))
 	}
 	if r.Outcome() != metrics.Agrees {
-		r.Differ = unlike(sample(before), sample(now))
+		r.Differ = unlike(sample(runs[0]), sample(runs[1]))
 	}
 	return r, nil
 }
@@ -72,8 +67,9 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 		}
 		a.Low, a.High, a.Low90, a.High90 = math.Exp(t.Low), math.Exp(t.High), math.Exp(t.Low90), math.Exp(t.High90)
 		if decide(&a, margin); a.Outcome == metrics.Undecided {
-			a.Needed = stats.RoundsNeeded([]stats.RangeTest{t}, alpha, alpha)
-			a.Reason += map[bool]string{true: "; needs more than 1000 trials of each", false: fmt.Sprintf("; needs about %d trials of each", a.Needed)}[a.Needed == 0]
+			words := ""
+			a.Needed, words = needed(t)
+			a.Reason += "; needs " + words
 		}
 	case f.low > 0 && f.high > 0 && now.low > 0 && now.high > 0: // wider than an interval of the ratio
 		a.Ratio, a.Low, a.High = math.Sqrt(now.low/f.high*now.high/f.low), now.low/f.high, now.high/f.low
@@ -88,6 +84,14 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 // alpha is the probability that a figure at the end of the margin agrees, or that one within
 // it differs.
 const alpha = 0.05
+
+// needed is how many trials of each would decide a test, 0 for more than 1000, and in words.
+func needed(t stats.RangeTest) (int, string) {
+	if n := stats.RoundsNeeded([]stats.RangeTest{t}, alpha, alpha); n > 0 {
+		return n, fmt.Sprintf("about %d trials of each", n)
+	}
+	return 0, "more than 1000 trials of each"
+}
 
 // decide sets the outcome that the intervals of a figure show, and the reason. The 90 % interval
 // is that of two one-sided tests of 5 % (stats.RangeTest).

@@ -158,18 +158,14 @@ func (l Limit) check(b *Baseline, now Variant) (line string, kept bool) {
 		return fmt.Sprintf("UNDECIDED %s, from %d and %d trials; %d of each have an interval: --trials %[4]d", text, len(before), len(after), stats.RatioTrials), false
 	}
 	text += fmt.Sprintf(" [%.3f, %.3f]", math.Exp(test.Low90), math.Exp(test.High90))
-	const alpha = 0.05
 	switch {
 	case test.Inside <= alpha:
 		return "PASS " + text, true
 	case test.Outside <= alpha:
 		return "FAIL " + text, false
 	}
-	needed := "more than 1000"
-	if n := stats.RoundsNeeded([]stats.RangeTest{test}, alpha, alpha); n > 0 {
-		needed = fmt.Sprintf("about %d", n)
-	}
-	return fmt.Sprintf("UNDECIDED %s; %s trials of each would decide", text, needed), false
+	_, words := needed(test)
+	return fmt.Sprintf("UNDECIDED %s; %s would decide", text, words), false
 }
 
 // values are the measure of all runs; none if a run does not have it.

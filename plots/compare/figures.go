@@ -2,10 +2,7 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
@@ -47,7 +44,7 @@ func Figures(dir string) ([]Figure, error) {
 	case s.Study != nil:
 		return claims(s), nil
 	case s.Class != nil:
-		return standings(dir)
+		return standings(s), nil
 	case len(s.Variants) > 0:
 		return variants(dir)
 	case curve.Is(s.Sweep):
@@ -82,19 +79,15 @@ func claims(s *folder.Sweep) (all []Figure) {
 }
 
 // standings are the ratios of a class's entries to the reference.
-func standings(dir string) (all []Figure, err error) {
-	var s metrics.Standings
-	if err := metrics.ReadJSON(filepath.Join(dir, metrics.StandingsFile), &s); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range s.Entries {
+func standings(s *folder.Sweep) (all []Figure) {
+	for _, e := range s.Standings.Entries {
 		text := e.Verdict.String()
 		if e.Verdict.Valid {
 			text = fmt.Sprintf("rank %d, %.3f of the reference [%.3f, %.3f]", e.Rank, e.Ratio, e.RatioLow, e.RatioHigh)
 		}
 		all = append(all, Figure{Name: e.Entry, Text: text, low: e.RatioLow, high: e.RatioHigh})
 	}
-	return all, nil
+	return all
 }
 
 // variants are the ratios of a comparison, with the ratio of each pair.

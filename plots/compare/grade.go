@@ -35,9 +35,6 @@ func (s *Scale) GradeFolder(dir string) (Grade, error) {
 		if err != nil {
 			return Grade{}, err
 		}
-		for i, run := range sweep.Runs {
-			sweep.Trials[i].Run = &run.Run
-		}
 		return s.GradeTrials(sweep.Sweep, sweep.Trials), nil
 	}
 	run, err := folder.Load(dir)

@@ -15,12 +15,8 @@ import (
 // lookEvery is how often a stream of events looks for news; less in tests.
 var lookEvery = time.Second
 
-// The times of a stream: after how long without news it says that it lives, and how long an
-// event may take to be sent.
-const (
-	aliveEach = 15 * time.Second
-	sendTime  = 10 * time.Second
-)
+// sendTime is how long an event may take to be sent.
+const sendTime = 10 * time.Second
 
 // live sends the state of the newest run as a stream of events (HTML, 9.2 Server-sent
 // events): one at once, and one whenever there is news. A stream begins with what the run
@@ -29,24 +25,16 @@ func (s site) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	f := follower{dir: s.dir}
-	sent := time.Time{}
-	for {
-		text := ""
-		if event, news := f.look(); news || sent.IsZero() {
+	for begun := false; ; begun = true {
+		if event, news := f.look(); news || !begun {
 			data, err := json.Marshal(event)
 			if err != nil {
 				return
 			}
-			text = fmt.Sprintf("data: %s\n\n", data)
-		} else if time.Since(sent) > aliveEach {
-			text = ": no news\n\n"
-		}
-		if text != "" {
 			_ = out.SetWriteDeadline(time.Now().Add(sendTime)) // a test's recorder has none
-			if _, err := w.Write([]byte(text)); err != nil || out.Flush() != nil {
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || out.Flush() != nil {
 				return
 			}
-			sent = time.Now()
 		}
 		select {
 		case <-r.Context().Done():

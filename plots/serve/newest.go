@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,12 +32,7 @@ const drawing = time.Minute
 // to it.
 func newest(dir string) (s state, err error) {
 	if s.ID, err = os.Readlink(filepath.Join(dir, "latest")); err != nil || filepath.Base(s.ID) != s.ID {
-		if s.ID, err = last(dir, ""); err != nil {
-			return s, err
-		}
-	}
-	if s.ID == "" {
-		return s, errors.New("there is no run yet")
+		return state{}, errors.New("there is no run yet")
 	}
 	s.Run = s.ID
 	var written time.Time // its result; zero while it is under way
@@ -49,8 +45,10 @@ func newest(dir string) (s state, err error) {
 	} else {
 		written = cmp.Or(modified(dir, s.ID, "run.json"), modified(dir, s.ID, "selftest.json"))
 	}
-	if trial, err := last(filepath.Join(dir, s.ID), "trial-"); err == nil && trial != "" {
-		s.Run = filepath.Join(s.ID, trial)
+	trials, _ := fs.Glob(os.DirFS(filepath.Join(dir, s.ID)), "trial-*") // the pattern is right
+	trials = slices.DeleteFunc(trials, func(name string) bool { return strings.Contains(name, "-cut") })
+	if len(trials) > 0 {
+		s.Run = filepath.Join(s.ID, trials[len(trials)-1])
 	}
 	if written.IsZero() {
 		return s, nil
@@ -63,19 +61,6 @@ func newest(dir string) (s state, err error) {
 		}
 	}
 	return s, nil
-}
-
-// last is the last folder in dir whose name begins with a prefix; "" without one. An attempt
-// that was cut short is none.
-func last(dir, prefix string) (string, error) {
-	folders, err := os.ReadDir(dir)
-	folders = slices.DeleteFunc(folders, func(f os.DirEntry) bool {
-		return !f.IsDir() || !strings.HasPrefix(f.Name(), prefix) || strings.HasPrefix(f.Name(), ".") || prefix != "" && strings.Contains(f.Name(), "-cut")
-	})
-	if err != nil || len(folders) == 0 {
-		return "", err
-	}
-	return folders[len(folders)-1].Name(), nil
 }
 
 // modified is when a file of a run was written; zero without it.

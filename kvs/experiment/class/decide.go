@@ -86,8 +86,8 @@ func score(steps []metrics.ScoreStep, ratio float64) float64 {
 
 // rank fills in the ranks of the entries at the last look; before the first all are 1.
 func (e *evening) rank(standings []metrics.Standing) {
-	_, names := e.values()
-	ranks := stats.Ranks(len(names), e.pairs())
+	pairs, names := e.pairs()
+	ranks := stats.Ranks(len(names), pairs)
 	name := func(entries []int) (all []string) {
 		for _, i := range entries {
 			all = append(all, names[i])

@@ -124,17 +124,18 @@ func (e *evening) close() {
 		}
 	}
 	class := e.plan.Class
-	look := slices.Contains(class.Looks, e.complete)
-	if look {
+	settled := false
+	if slices.Contains(class.Looks, e.complete) {
 		e.deciding = e.complete
+		pairs, names := e.pairs()
+		settled = stats.Settled(pairs) && len(names) > 1
 	}
-	_, ranked := e.values()
 	switch {
 	case e.out(class.Reference):
 		e.ended = "the reference failed: " + e.why(class.Reference)
 	case len(e.active()) == 1:
 		e.ended = "no entry is left"
-	case look && stats.Settled(e.pairs()) && len(ranked) > 1:
+	case settled:
 		e.ended = "every pair of entries is told apart, or equal"
 	case e.complete == class.Looks[len(class.Looks)-1]:
 		e.ended = fmt.Sprintf("these were the last of %s", format.Plural(e.complete, "round"))
@@ -193,47 +194,30 @@ func (e *evening) why(name string) string {
 	return text
 }
 
-// counting returns the trials of an entry that count, by complete round; nil where there is
-// none.
-func (e *evening) counting(name string) []*metrics.Trial {
-	all := make([]*metrics.Trial, e.complete)
-	for i := range all {
+// rates are the throughputs of an entry in the complete rounds; 0 where no trial counts.
+func (e *evening) rates(name string) []float64 {
+	rates := make([]float64, e.complete)
+	for i := range rates {
 		trials := e.rounds[i][name]
 		if len(trials) == 0 {
 			continue
 		}
-		last := &trials[len(trials)-1]
+		last := trials[len(trials)-1]
 		if !slices.ContainsFunc(e.failures[name], func(f failure) bool { return f.number == last.Number }) {
-			all[i] = last
-		}
-	}
-	return all
-}
-
-// rates are the throughputs of an entry in the complete rounds; 0 where none counts.
-func (e *evening) rates(name string) []float64 {
-	rates := make([]float64, e.complete)
-	for i, t := range e.counting(name) {
-		if t != nil {
-			rates[i] = t.OpsPerS
+			rates[i] = last.OpsPerS
 		}
 	}
 	return rates
 }
 
-// values are the throughputs by which the entries are ranked that are not INVALID, up to
-// the last look, and the entries' names.
-func (e *evening) values() (values [][]float64, names []string) {
+// pairs compares the entries that are ranked, those that are not INVALID, up to the last
+// look. It returns their names, too.
+func (e *evening) pairs() (pairs []stats.Pair, names []string) {
+	var values [][]float64
 	for _, name := range e.active() {
 		if name != e.plan.Class.Reference && !e.invalid(name) {
 			values, names = append(values, e.rates(name)[:e.deciding]), append(names, name)
 		}
 	}
-	return values, names
-}
-
-// pairs compares the ranked entries at the last look.
-func (e *evening) pairs() []stats.Pair {
-	values, _ := e.values()
-	return stats.Pairs(values, e.plan.Class.Alpha/float64(len(e.plan.Class.Looks)), e.plan.Class.Equal)
+	return stats.Pairs(values, e.plan.Class.Alpha/float64(len(e.plan.Class.Looks)), e.plan.Class.Equal), names
 }

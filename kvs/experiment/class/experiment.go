@@ -32,8 +32,8 @@ func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
 	return groups, nil
 }
 
-// Broken lists the entries that cannot be measured, a line each.
-func (e Experiment) Broken() string {
+// Missing lists the entries that cannot be measured, a line each.
+func (e Experiment) Missing() string {
 	var b strings.Builder
 	for _, entry := range e.Plan.Class.Entries {
 		if entry.Broken != "" {
@@ -55,7 +55,7 @@ func (e Experiment) Outline() string {
 	if class.BudgetS > 0 {
 		text += fmt.Sprintf(", within %.0f minutes: some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())
 	}
-	return text + "\n" + e.Broken()
+	return text + "\n" + e.Missing()
 }
 
 // Files are those of a sweep and the standings.
