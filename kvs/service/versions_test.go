@@ -147,3 +147,34 @@ func TestCompactErrors(t *testing.T) {
 		reply.Free()
 	}
 }
+
+// A compact call that comes again is answered as it was, though another client has written
+// since: the digest is that of the versions that it carries.
+func TestCompactAnswersAreRemembered(t *testing.T) {
+	svc := service.New(engine.NewSyncMap())
+	session, other := resume(t, svc, aSession(1)), openVersions(svc)
+	session.Versions = true
+	key := []byte("7")
+	put, get := kvs.Op{Kind: kvs.Put, Key: key, Value: []byte("value")}, []kvs.Op{{Kind: kvs.Get, Key: key}}
+	held := []kvs.Version{callCompact(t, other, []kvs.Op{put}, make([]kvs.Version, 1))[0].Version}
+	var batch kvs.Batch
+	batch.AppendCompact(&get[0], held[0])
+	for _, first := range []bool{true, false} {
+		var reply kvs.Reply
+		if err := session.Answer(0, &batch, &reply); err != nil {
+			t.Fatal(err)
+		}
+		if results, err := kvstest.DecodeVersions(&reply, get, held); err != nil || !results[0].Unchanged {
+			t.Errorf("first %t: %+v, %v", first, results, err)
+		}
+		reply.Free()
+		callCompact(t, other, []kvs.Op{put}, make([]kvs.Version, 1))
+	}
+	var reply kvs.Reply
+	if err := session.Answer(1, &batch, &reply); err != nil {
+		t.Fatal(err)
+	}
+	if results, err := kvstest.DecodeVersions(&reply, get, held); err != nil || results[0].Unchanged {
+		t.Errorf("the next call: %+v, %v", results, err)
+	}
+}
