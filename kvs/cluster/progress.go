@@ -37,7 +37,7 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	now := time.Now()
-	return &progress{w: w, width: widthOf(w), began: now, shown: now}
+	return &progress{w: w, width: format.Width(w), began: now, shown: now}
 }
 
 // Write removes the progress and writes a text.

@@ -4,24 +4,8 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/term"
-
 	"kvlab/metrics/format"
 )
-
-// widthOf returns the current width of a terminal that moves its cursor, 0 for anything
-// else.
-func widthOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width == 0 {
-		return format.Columns
-	}
-	return width
-}
 
 // The colours of text, as parameters of SGR (ECMA-48, 8.3.117). They are of the 16 that
 // every palette has, and say nothing that the words do not.
@@ -37,7 +21,9 @@ type painter bool
 
 // painterOf returns the painter for an output: it colours text on a terminal, unless
 // NO_COLOR is set (https://no-color.org).
-func painterOf(w io.Writer) painter { return painter(widthOf(w) > 0 && os.Getenv("NO_COLOR") == "") }
+func painterOf(w io.Writer) painter {
+	return painter(format.Width(w) > 0 && os.Getenv("NO_COLOR") == "")
+}
 
 func (p painter) paint(colour, text string) string {
 	if !p || text == "" {

@@ -10,8 +10,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/term"
-
 	"kvlab/metrics/format"
 	"kvlab/plots/index"
 	"kvlab/plots/serve"
@@ -43,21 +41,8 @@ func list(args []string, stdout, _ io.Writer) error {
 	if len(all) == 0 {
 		return usageError{fmt.Errorf("%s has no run folder", dir)}
 	}
-	_, err = io.WriteString(stdout, index.Text(all, columnsOf(stdout)))
+	_, err = io.WriteString(stdout, index.Text(all, format.Width(stdout)))
 	return err
-}
-
-// columnsOf is the width of a terminal, format.Columns at least; 0 of anything else.
-func columnsOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return max(width, format.Columns)
 }
 
 // serveRuns shows a folder of runs to a browser until the program is interrupted.
