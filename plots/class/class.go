@@ -74,16 +74,16 @@ func boardOf(s *folder.Sweep) *board {
 		b.Rows = append(b.Rows, row{Standing: standing})
 	}
 	for _, e := range s.Class.Entries {
-		if !slices.ContainsFunc(b.Rows, func(r row) bool { return r.Entry == e.Name }) {
+		at := slices.IndexFunc(b.Rows, func(r row) bool { return r.Entry == e.Name })
+		if at < 0 {
+			at = len(b.Rows)
 			b.Rows = append(b.Rows, row{Standing: metrics.Standing{Entry: e.Name, Verdict: metrics.Verdict{Valid: e.Broken == ""}, Reason: e.Broken}})
 		}
+		b.Rows[at].Of = e
 	}
 	scale := scaleOf(b.Rows)
 	for i := range b.Rows {
 		r := &b.Rows[i]
-		if at := slices.IndexFunc(s.Class.Entries, func(e metrics.Entry) bool { return e.Name == r.Entry }); at >= 0 {
-			r.Of = s.Class.Entries[at]
-		}
 		r.Reference, r.Scale, r.Grade = r.Entry == s.Class.Reference, scale, twoDecimals(r.Score/100*b.points())
 	}
 	b.reserve()

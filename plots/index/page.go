@@ -15,21 +15,21 @@ const Name = "index.html"
 
 // Write writes the page of all runs in dir into dir.
 func Write(dir string) error {
-	all, err := Read(dir)
-	if err != nil {
-		return err
-	}
-	text, err := Page(all, false)
+	text, err := Page(dir, false)
 	if err != nil {
 		return err
 	}
 	return write(dir, Name, text)
 }
 
-// Page is the entries as one HTML page, with links to their reports, relative to the folder
-// of the runs. It needs no other file and runs no script. A live page has a place for the
-// run under way, which live.js fills in.
-func Page(all []Entry, live bool) ([]byte, error) {
+// Page is the run folders in dir as one HTML page, with links to their reports, relative to
+// dir. It needs no other file and runs no script. A live page has a place for the run under
+// way, which live.js fills in.
+func Page(dir string, live bool) ([]byte, error) {
+	all, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
 	return report.Render(Name, struct {
 		Entries []Entry
 		Live    bool

@@ -52,23 +52,9 @@ type event struct {
 	Fault  string  `json:"fault,omitempty"` // what cannot be read
 }
 
-// point is what a node did or used in a second, or what a client is to do. An absent value
-// was not measured.
-type point struct {
-	T       float64       `json:"t"` // seconds since 1970, at its end
-	Node    string        `json:"node"`
-	Role    metrics.Role  `json:"role"`
-	Phase   metrics.Phase `json:"phase,omitempty"`
-	WindowS float64       `json:"window_s,omitempty"` // of a client: the length of its window
-
-	OpsPerS  *float64 `json:"ops_per_s,omitempty"`
-	P50      *float64 `json:"p50_ms,omitempty"` // of a client's calls
-	P99      *float64 `json:"p99_ms,omitempty"`
-	CPU      *float64 `json:"cpu_percent,omitempty"` // of all cores of the machine
-	Memory   *float64 `json:"memory_gib,omitempty"`  // in use on the machine
-	Received *float64 `json:"rx_gbps,omitempty"`     // by the data interface
-	Sent     *float64 `json:"tx_gbps,omitempty"`
-}
+// point is what a node did or used in a second, or what a client is to do: t, in seconds
+// since 1970, node, role, and what was measured then.
+type point map[string]any
 
 // mostOfFile is how much of a node's file a stream begins with: some minutes.
 const mostOfFile = 2 << 20
@@ -99,7 +85,8 @@ func (f *follower) look() (e event, news bool) {
 		}
 		records, fault := f.files[path].Next()
 		for _, r := range records {
-			if p, ok := pointOf(r); ok {
+			if p := valuesOf(r); p != nil {
+				p["t"], p["node"], p["role"] = float64(r.Time.UnixMilli())/1e3, r.Node, r.Role
 				e.Points = append(e.Points, p)
 			}
 		}
@@ -113,36 +100,31 @@ func (f *follower) look() (e event, news bool) {
 	return e, news || len(e.Points) > 0
 }
 
-// pointOf is a record's point, if it has one.
-func pointOf(r metrics.Record) (p point, ok bool) {
-	p = point{T: float64(r.Time.UnixMilli()) / 1e3, Node: r.Node, Role: r.Role}
+// valuesOf is what a record says of its second; nil for nothing.
+func valuesOf(r metrics.Record) point {
 	switch {
 	case r.Config != nil && r.Role == metrics.Client:
-		p.WindowS = max(0, r.Config.Flags.Length("secs").Seconds())
+		return point{"window_s": max(0, r.Config.Flags.Length("secs").Seconds())}
 	case r.Interval != nil:
-		p.Phase, p.OpsPerS = r.Interval.Phase, new(r.Interval.OpsPerS())
-	case r.Usage != nil:
-		p.CPU, p.Memory = &r.Usage.CPUPercent, new(float64(r.Usage.MemoryUsedBytes)/(1<<30))
+		return point{"phase": r.Interval.Phase, "ops_per_s": r.Interval.OpsPerS()}
+	case r.Usage != nil: // processors and memory of the machine, the data interface
+		p := point{"cpu_percent": r.Usage.CPUPercent, "memory_gib": float64(r.Usage.MemoryUsedBytes) / (1 << 30)}
 		if data, ok := r.Usage.Data(); ok {
-			p.Received, p.Sent = new(data.RxBytesPerS*8/1e9), new(data.TxBytesPerS*8/1e9)
+			p["rx_gbps"], p["tx_gbps"] = data.RxBytesPerS*8/1e9, data.TxBytesPerS*8/1e9
 		}
+		return p
 	case r.Histogram != nil && r.Role == metrics.Client && r.Histogram.Name == metrics.CallLatency:
 		d, err := latency.Decode(*r.Histogram)
 		if err != nil {
-			return p, false
+			return nil
 		}
-		q := latency.QuantilesOf(d, uint64(d.TotalCount()))
-		p.P50, p.P99 = inMilliseconds(q.P50), inMilliseconds(q.P99)
-	default:
-		return p, false
+		p, q := make(point), latency.QuantilesOf(d, uint64(d.TotalCount()))
+		for name, us := range map[string]*float64{"p50_ms": q.P50, "p99_ms": q.P99} {
+			if us != nil {
+				p[name] = *us / 1000
+			}
+		}
+		return p
 	}
-	return p, true
-}
-
-// inMilliseconds is a latency in microseconds; nil for none.
-func inMilliseconds(us *float64) *float64 {
-	if us == nil {
-		return nil
-	}
-	return new(*us / 1000)
+	return nil
 }

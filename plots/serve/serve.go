@@ -117,17 +117,14 @@ func guarded(next http.Handler) http.Handler {
 
 // list is the page of all runs.
 func (s site) list(w http.ResponseWriter, _ *http.Request) {
-	all, err := index.Read(s.dir)
-	if err == nil {
-		var page []byte
-		if page, err = index.Page(all, true); err == nil {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.Header().Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")
-			_, _ = w.Write(page)
-			return
-		}
+	page, err := index.Page(s.dir, true)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	http.Error(w, err.Error(), http.StatusInternalServerError)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")
+	_, _ = w.Write(page)
 }
 
 // file is a file of a run, or the list of a folder's files. A page among them runs no
