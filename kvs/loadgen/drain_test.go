@@ -44,6 +44,7 @@ func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.S
 // A call that began in the window counts with its own latency when its reply comes in the
 // drain, but is no throughput.
 func TestCallsThatEndInTheDrain(t *testing.T) {
+	t.Parallel()
 	c := small()
 	c.Window = 500 * time.Millisecond
 	s := pausedSummary(t, c, 100*time.Millisecond, 700*time.Millisecond)
@@ -63,6 +64,7 @@ func TestCallsThatEndInTheDrain(t *testing.T) {
 // Every operation of an open loop that is due in the window has its latency, from the
 // moment that the seed says, across both ends of the window.
 func TestOpenLoopForgetsNothing(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		after time.Duration
@@ -70,6 +72,7 @@ func TestOpenLoopForgetsNothing(t *testing.T) {
 		{"at the opening", -100 * time.Millisecond}, {"inside", 300 * time.Millisecond}, {"at the close", 800 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			const pause = 400 * time.Millisecond
 			s := pausedSummary(t, open(2000), test.after, pause)
 			op, tally := s.Latency[metrics.OpLatency], s.Peers[0].Latency

@@ -45,9 +45,11 @@ func measured(t *testing.T, c Config) (metrics.Summary, *Generator) {
 // The offered operations are exactly the arrivals', over all clients and workers, and
 // servers apply exactly the verified ones.
 func TestOpenLoopOffersItsRate(t *testing.T) {
+	t.Parallel()
 	for _, arrivals := range []string{workload.Poisson, workload.Constant} {
 		for _, auto := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s auto %t", arrivals, auto), func(t *testing.T) {
+				t.Parallel()
 				c := open(3000)
 				c.Arrivals, c.Clients, c.AutoBatch = arrivals, 2, auto
 				if auto {
@@ -112,6 +114,10 @@ func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // all, with latencies from 0 to 200 ms. In a closed loop it affects few calls, which
 // only a quiet machine shows (KVLAB_LONG=1).
 func TestOpenLoopSeesAPause(t *testing.T) {
+	long := os.Getenv("KVLAB_LONG") == "1"
+	if !long {
+		t.Parallel()
+	}
 	const pause = 200 * time.Millisecond
 	run := func(rate float64) *latency.Set {
 		c := open(rate)
@@ -136,7 +142,7 @@ func TestOpenLoopSeesAPause(t *testing.T) {
 	if n := countAbove(open.Op, pause/2); n < rate/10*8/10 {
 		t.Errorf("open loop: %d operations took over %v, want about %d", n, pause/2, rate/10)
 	}
-	if os.Getenv("KVLAB_LONG") != "1" {
+	if !long {
 		return // on a busy machine other calls take as long
 	}
 	if n := countAbove(open.Call, pause/2); n > 64 {
@@ -161,6 +167,7 @@ func countAbove(d *latency.Distribution, limit time.Duration) (n uint64) {
 // A store that does not keep up is saturated, with the achieved share, and has no
 // percentiles.
 func TestOpenLoopSaturates(t *testing.T) {
+	t.Parallel()
 	c := open(20_000)
 	c.Batch, c.Workload.Records = 1, 50 // one operation a call, and 1 ms or more for each
 	c.CallTimeout = 2 * time.Second     // ends the drain
@@ -185,8 +192,9 @@ func (s slowly) Apply(ops []kvs.Op, reply *kvs.Reply) {
 
 // A closed loop measures the peak, and the open loop offers its share of it.
 func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
+	t.Parallel()
 	c := small()
-	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 800*time.Millisecond, 4
+	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 1600*time.Millisecond, 4
 	_, c.Hosts = newStores(t, 1, "binary")
 	s, _ := measured(t, c)
 	o := s.Offered

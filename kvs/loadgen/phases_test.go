@@ -83,7 +83,7 @@ func (c logged) next() {
 // operations whose replies came in both windows, and all of a client's operations are in
 // its slots or between them.
 func TestCommonWindow(t *testing.T) {
-	const apart = 50 * time.Millisecond
+	const apart = 20 * time.Millisecond
 	c := small()
 	c.Clients, c.Workers, c.Batch, c.Window = 2, 2, 50, 30*apart
 	_, c.Hosts = newStores(t, 2, c.Codec)

@@ -63,8 +63,12 @@ func TestSettle(t *testing.T) {
 
 // A run opens its window then, or later on a busy machine, and announces it after that.
 func TestSettledRun(t *testing.T) {
+	t.Parallel()
 	for _, test := range settleCases {
-		t.Run(test.name, func(t *testing.T) { settleOnce(t, test) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			settleOnce(t, test)
+		})
 	}
 }
 
@@ -125,6 +129,7 @@ func TestSettleFails(t *testing.T) {
 // An open loop whose next operation is hours away ends with its window, even if the
 // window is decided while it sleeps.
 func TestOpenLoopEndsWithItsWindow(t *testing.T) {
+	t.Parallel()
 	g := settling(t, func(c *Config) { c.Rate.OpsPerS = 0.001 })
 	g.Settle = func(context.Context) (time.Time, error) {
 		time.Sleep(300 * time.Millisecond)

@@ -2,8 +2,10 @@ package loadgen
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -14,6 +16,13 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/kvs/wire/wiretest"
 )
+
+func TestMain(m *testing.M) {
+	// The parallel tests wait, also on a machine of few processors.
+	flag.Parse()
+	flag.Set("test.parallel", "8")
+	os.Exit(m.Run())
+}
 
 // store is a server whose connections a test can cut.
 type store struct {

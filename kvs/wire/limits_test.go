@@ -116,7 +116,9 @@ func TestAnnouncedBody(t *testing.T) {
 // A client that stops in the midst of a request, or takes no reply, loses its
 // connection; so does one that asks for nothing for too long.
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, options Options) {
+		t.Parallel()
 		late, idle := Limits{Request: 50 * time.Millisecond}, Limits{Idle: 200 * time.Millisecond}
 		whole := requestBytes(t, options)
 		for _, test := range []struct {
@@ -131,6 +133,8 @@ func TestTimeouts(t *testing.T) {
 			{"a request, then nothing", idle, func(conn net.Conn) { conn.Write(whole) }, "-idle-timeout"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				options := options
 				options.Limits = test.limits
 				s := startServer(t, options, engine.NewMutex())
 				conn := s.rawConn(t, options)
@@ -142,6 +146,8 @@ func TestTimeouts(t *testing.T) {
 			})
 		}
 		t.Run("replies not taken", func(t *testing.T) {
+			t.Parallel()
+			options := options
 			patient, store := options, engine.NewMutex()
 			patient.Limits = Limits{}
 			var batch kvs.Batch

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -84,6 +86,13 @@ func (s *server) end(t *testing.T) error {
 		t.Fatal("a connection of the server does not end")
 		return nil
 	}
+}
+
+func TestMain(m *testing.M) {
+	// The parallel tests wait, also on a machine of few processors.
+	flag.Parse()
+	flag.Set("test.parallel", "8")
+	os.Exit(m.Run())
 }
 
 // patience is how long a slow or busy machine may take for what a fast one does at once.

@@ -56,6 +56,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 // A call of which half a reply has come is late like any other, which who called
 // can tell.
 func TestHalfAReplyTimesOut(t *testing.T) {
+	t.Parallel()
 	for _, codec := range Codecs {
 		options := Options{Hello: Hello{Node: "node0", Codec: codec}, Token: "secret"}
 		s := startServer(t, options, engine.NewMutex())
@@ -118,6 +119,7 @@ func poll(t *testing.T, otherwise string, holds func() bool) {
 // Calls that are answered in their time go on for ever, busy or idle, and the
 // connection with them.
 func TestCallsInTimeGoOn(t *testing.T) {
+	t.Parallel()
 	const timeout = 2 * time.Second
 	options := binaryOptions
 	options.CallTimeout = timeout

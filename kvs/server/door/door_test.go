@@ -47,7 +47,7 @@ func dial(t testing.TB, addr string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -170,7 +170,7 @@ func TestUnreadReplies(t *testing.T) {
 	if _, err := conn.Write(gets); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); s.Counts()[door.Peer].Gets < n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); s.Counts()[door.Peer].Gets < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the door waits until its replies are read")
 		}
