@@ -122,7 +122,7 @@ var testsMayImport = map[string][]string{
 	"kvs/driver/redis":       {"kvs/driver/drivertest", "kvs/driver/redistest", "kvs/kvstest", "kvs/wire/wiretest"},
 	"kvs/engine":             {"kvs/engine/enginetest", "kvs/kvstest", "kvs/service"},
 	"kvs/engine/slab":        {"kvs/engine/enginetest", "kvs/kvstest"},
-	"kvs/loadgen":            {"kvs/engine", "kvs/server", "kvs/service", "kvs/verdict", "kvs/wire", "kvs/wire/faultproxy", "kvs/wire/wiretest", "metrics/stats"},
+	"kvs/loadgen":            {"kvs/cache", "kvs/engine", "kvs/engine/enginetest", "kvs/server", "kvs/service", "kvs/verdict", "kvs/wire", "kvs/wire/faultproxy", "kvs/wire/wiretest", "metrics/stats"},
 	"kvs/resp":               {"kvs/kvstest"},
 	"kvs/rivals":             {"kvs/engine", "kvs/server/door", "kvs/service", "kvs/wire", "kvs/wire/wiretest"},
 	"kvs/rivals/disk":        {"kvs/driver", "kvs/engine/enginetest", "kvs/kvstest", "kvs/route", "kvs/server", "kvs/service", "kvs/value", "metrics"},

@@ -116,16 +116,15 @@ func (c *Conn) add(x *exchange, n int) {
 }
 
 // Wait waits for the reply to a sent call, and fills in the values that are unchanged. A
-// reply that it cannot believe is an error, after which the connection is closed.
+// reply that it cannot believe is an error. It does not close the connection: other workers
+// may share it, and would blame that.
 func (c *Conn) Wait(call *kvs.Call) error {
 	x := call.State.(*exchange)
 	if call.Err = c.inner.Wait(&x.call); call.Err != nil {
 		return call.Err
 	}
 	call.Sent, call.Received = x.batch.Size(), x.reply.Size()
-	if call.Err = c.expand(x, call); call.Err != nil {
-		_ = c.inner.Close() // the error says why
-	}
+	call.Err = c.expand(x, call)
 	x.reply.Free()
 	return call.Err
 }

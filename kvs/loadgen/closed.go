@@ -139,10 +139,10 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		}
 		r.begin()
 		if s.over(r.begun) {
-			if !w.rounds[(next+1)%len(w.rounds)].underway {
-				return nil // the oldest is finished, and so are all
+			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.underway }) {
+				return nil
 			}
-			continue
+			continue // each is finished in its turn
 		}
 		if !c.Repeat || next < len(w.rounds) {
 			w.draw(r, size.ops())

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
 )
@@ -39,6 +41,42 @@ func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.S
 		t.Fatal(err)
 	}
 	return g.Summary()
+}
+
+// late is a conn whose Send returns when the window is over.
+type late struct {
+	driver.Conn
+	closes time.Time
+}
+
+func (c late) Send(call *kvs.Call) {
+	c.Conn.Send(call)
+	<-time.After(time.Until(c.closes))
+}
+
+// A call is received and counted also if the window is over before the worker has as many
+// under way as it may have.
+func TestFirstCallOutlastsWindow(t *testing.T) {
+	c := small()
+	c.Workers, c.InFlight = 1, 3
+	s := newStore(t, "server0", c.Codec, engine.NewMutex())
+	c.Hosts = []string{s.addr}
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	g.opened = time.Now()
+	closes := g.opened.Add(200 * time.Millisecond)
+	everyConn(func(_ *worker, conn driver.Conn) driver.Conn { return late{conn, closes} })(g)
+	if err := g.drive(context.Background(), g.opened, fixed(g.opened, closes)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := g.Summary().Total, s.service.Counts()[c.Node]; got != want {
+		t.Errorf("the client counts %+v, and the server %+v", got, want)
+	}
 }
 
 // A call that began in the window counts with its own latency when its reply comes in the

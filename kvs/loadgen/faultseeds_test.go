@@ -87,7 +87,7 @@ func runBehind(t *testing.T, f faultproxy.Fault, model string, rng *rand.Rand) (
 	t.Helper()
 	s := newStoreWith(t, "127.0.0.1:0", "server0", "binary", engine.NewSyncMap(), model)
 	c := brief()
-	cache(t, &c, rng)
+	c.Cached = drawCache(t, rng)
 	for window := 100 * time.Millisecond; ; window *= 4 {
 		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
 		c.Hosts, c.CRC, c.Window = []string{proxy.Addr()}, true, window

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
@@ -118,7 +119,7 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	c.InFlight = 1 + random.IntN(4)
 	c.CRC = random.IntN(2) == 0
 	if row.Versions {
-		cache(t, &c, random)
+		c.Cached = drawCache(t, random)
 	}
 	if fault == "cut" {
 		c.Window = untilCut
@@ -136,13 +137,11 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	return c, s, slow
 }
 
-// cache draws a cache: none, one for 8 values of brief's, or one for all.
-func cache(t *testing.T, c *Config, random *rand.Rand) {
-	t.Helper()
-	if err := c.Cached.Set([]string{"0", "2KiB", "all"}[random.IntN(3)]); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("cache %s", &c.Cached)
+// drawCache draws a cache: none, one for some of brief's values, or one for all.
+func drawCache(t *testing.T, random *rand.Rand) cache.Size {
+	size := []cache.Size{0, 2 << 10, cache.All}[random.IntN(3)]
+	t.Logf("cache %s", &size)
+	return size
 }
 
 // strike makes the fault happen soon, unless stop is called first.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
@@ -213,7 +214,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	var engines []kvs.Engine
 	c.Hosts = nil
 	for i := range 2 {
-		var e kvs.Engine = engine.NewSyncMap()
+		var e kvs.Engine = engine.NewMutex()
 		if m.engine != nil {
 			e = m.engine()
 		}
@@ -336,7 +337,7 @@ func TestHonestRunsAreValid(t *testing.T) {
 		_ = c.ValueSize.Set(pick("24", "25", "100", "5000", "24-1024", "etc"))
 		_ = c.KeySize.Set(pick("", "", "16-40", "etc"))
 		vary(&c, random)
-		if v := judged(t, c, mistake{}); !v.Valid {
+		if v := judged(t, c, mistake{engine: func() kvs.Engine { return engine.NewSyncMap() }}); !v.Valid {
 			t.Errorf("seed %d: verdict %s of %+v", seed, v, c)
 		}
 	}
@@ -359,7 +360,7 @@ func vary(c *Config, random *rand.Rand) {
 	c.KeyPrefix = []string{"", "user"}[random.IntN(2)]
 	if c.Codec == "binary" {
 		c.CRC, c.Dedup, c.Retry = half(), half(), half()
-		_ = c.Cached.Set([]string{"0", "0", "1MiB", "all"}[random.IntN(4)])
+		c.Cached = []cache.Size{0, 0, 1 << 20, cache.All}[random.IntN(4)]
 	}
 }
 

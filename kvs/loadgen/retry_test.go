@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kvlab/kvs"
+	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
@@ -144,10 +145,23 @@ func TestRetryFaults(t *testing.T) {
 	t.Logf("%d runs, %d calls sent again, no acknowledged write lost", runs, sentAgain)
 }
 
-// retryOnce makes one run through a proxy that strikes up to three connections, each at
+// retryOnce makes runs with ever longer windows until the fault has struck one: with a cache
+// they send little.
+func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retries {
+	for window := 20 * time.Millisecond; ; window *= 4 {
+		if retries, struck := retryWithin(t, fault, seed, window); struck {
+			return retries
+		} else if window > 10*time.Second {
+			t.Errorf("seed %d: the fault did not strike", seed)
+			return nil
+		}
+	}
+}
+
+// retryWithin makes one run through a proxy that strikes up to three connections, each at
 // a random byte. After a connection that hangs the next one is good, because a call's
 // timeout allows only one.
-func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retries {
+func retryWithin(t *testing.T, fault faultproxy.Fault, seed uint64, window time.Duration) (retries *metrics.Retries, struck bool) {
 	rng := rand.New(rand.NewPCG(seed, uint64(fault.Kind)<<1|uint64(fault.Way)))
 	last := rng.IntN(3)
 	if fault.Kind == faultproxy.BlackHole {
@@ -171,8 +185,8 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 		return []faultproxy.Fault{f}
 	})
 	c := brief()
-	cache(t, &c, rng)
-	c.Verify, c.Linearizable = 1, true
+	c.Cached = drawCache(t, rng)
+	c.Verify, c.Linearizable, c.Window = 1, true, window
 	c.Hosts, c.CRC, c.Retry, c.InFlight, c.CallTimeout = []string{proxy.Addr()}, true, true, 3, 6*time.Second
 	summary, written, err := remembered(context.Background(), c)
 	found := noticed(t, s, c.Node, summary, err)
@@ -181,44 +195,32 @@ func retryOnce(t *testing.T, fault faultproxy.Fault, seed uint64) *metrics.Retri
 	}
 	if found != "" {
 		t.Errorf("seed %d, cache %s: %s", seed, &c.Cached, found)
-		return nil
+		return nil, true
 	}
 	if lost := written.lost(s.engine); len(lost) > 0 {
 		t.Errorf("seed %d: the last acknowledged writes of %d keys are lost, such as %s", seed, len(lost), lost[0])
 	}
-	if len(proxy.Struck()) == 0 {
-		t.Errorf("seed %d: the fault did not strike", seed)
-	}
-	return summary.Retries
+	return summary.Retries, len(proxy.Struck()) > 0
 }
 
 // Workers that share connections, over several servers, keep exact counts while
 // connections are cut all the time, and their operations are linearizable, also with a cache
 // for all or for some values.
 func TestRetryKeepsCounts(t *testing.T) {
-	for _, cached := range []string{"0", "all", "16KiB"} {
-		t.Run("cache "+cached, func(t *testing.T) { retryKeepsCounts(t, cached) })
+	for _, cached := range []cache.Size{0, cache.All, 16 << 10} {
+		t.Run("cache "+cached.String(), func(t *testing.T) { retryKeepsCounts(t, cached) })
 	}
 }
 
-func retryKeepsCounts(t *testing.T, cached string) {
+func retryKeepsCounts(t *testing.T, cached cache.Size) {
 	const seed = 20261121
 	t.Logf("seed %d", seed)
 	stores, _ := newStoresOf(t, 2, "binary", "slab")
 	c := brief()
-	if err := c.Cached.Set(cached); err != nil {
-		t.Fatal(err)
-	}
-	c.Hosts = nil
+	c.Cached, c.Hosts = cached, nil
 	var proxies []*faultproxy.Proxy
 	for i, s := range stores {
-		var mu sync.Mutex
-		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault {
-			mu.Lock()
-			defer mu.Unlock()
-			return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.Way(rng.IntN(2)), At: 2000 + rng.Int64N(60_000)}}
-		})
+		proxy := cutting(t, s.addr, seed+uint64(i))
 		proxies, c.Hosts = append(proxies, proxy), append(c.Hosts, proxy.Addr())
 	}
 	c.Retry, c.Workers, c.Connections, c.InFlight, c.Linearizable = true, 8, 3, 2, true
