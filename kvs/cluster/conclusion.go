@@ -173,7 +173,7 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 		line("but", yellow, r.String())
 	}
 	report, where := string(dir), "logs"
-	for _, name := range []string{"report.html", "leaderboard.html"} {
+	for _, name := range index.Pages {
 		if _, err := os.Stat(dir.Path(name)); err == nil {
 			report, where = dir.Path(name), "report"
 		}
