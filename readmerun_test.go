@@ -40,6 +40,7 @@ var elsewhere = []struct{ words, by string }{
 	{`"" "--engine slab"`, "the comparison of commits"},
 	{`"" "--batch 1024"`, "the comparison of commits"},
 	{`"" "--crc"`, "the comparison of --tls"},
+	{`"" "--cache all"`, "BenchmarkOnLink"},
 	{`server:HEAD~1 "" --secs 5`, "the same with --trials"},
 	{`commit:HEAD~1 "" --secs 3`, "the same with --secs 5"},
 	{"--trials 6 --client-args", "the run that is named main"},
