@@ -23,6 +23,9 @@ var honest = []mutant{
 	{client: "-workload YCSB-E -batch 16", args: "--server-args -engine=btree 2 1"},
 	{client: "-distribution scrambled -value-size 24-1024", args: "--server-args -engine=slab"},
 	{client: "-value-size etc -key-size etc -workload YCSB-A"},
+	{client: "-workload YCSB-A -retry" + cached},
+	{client: deleting + cached, args: "--server-args -engine=slab 2 2"},
+	{client: "-cache 2MiB -inflight 4 -scramble"},
 	{client: "-workload mix -reads 0.5 -inserts 0.1 -deletes 0.1 -linearizable"},
 }
 

@@ -4,6 +4,9 @@ package mutants
 const (
 	syncmap     = "kvs/engine/syncmap.go"
 	btree       = "kvs/engine/btree.go"
+	compact     = "kvs/compact.go"
+	cacheStore  = "kvs/cache/store.go"
+	cacheConn   = "kvs/cache/conn.go"
 	serviceFile = "kvs/service/service.go"
 	closedLoop  = "kvs/loadgen/closed.go"
 	openLoop    = "kvs/loadgen/open.go"
@@ -146,7 +149,8 @@ var mutants = []mutant{
 		name: "every hundredth put is dropped",
 		edits: []edit{engineState,
 			{syncmap, "	block := deleted\n", "	if op.Kind != kvs.Delete && plantedDrop(op) {\n		reply.Answer(op.Kind, op.Value, true)\n		return\n	}\n	block := deleted\n"},
-			{syncmap, "string(key) == string(op.Key) {\n			reply.Found(value)", "string(key) == string(op.Key) {\n			if plantedMiss() {\n				break\n			}\n			reply.Found(plantedValue(op, f.hash, value))"}},
+			{syncmap, "			if reply.Versioned() {\n				reply.FoundVersion(", "			if plantedMiss() {\n				break\n			}\n			if reply.Versioned() {\n				reply.FoundVersion("},
+			{syncmap, "				reply.Found(value)\n", "				reply.Found(plantedValue(op, f.hash, value))\n"}},
 		client: "-workload YCSB-A", reason: audit,
 	},
 	{name: "a third of the puts beyond the first 1000 keys are dropped", client: "-workload YCSB-A", reason: audit},
@@ -257,6 +261,38 @@ var mutants = []mutant{
 		client: open, reason: "due|offered",
 	},
 
+	// The client's cache, and the versions.
+	{
+		name:   "a version is reused after a delete",
+		edits:  []edit{{syncmap, "		was = old.version()\n	}\n", "		was = old.version()\n	}\n	if planted(\"a version is reused after a delete\") {\n		if block == deleted {\n			plantedValues.Store(string(op.Key), was)\n		} else if v, ok := plantedValues.Load(string(op.Key)); ok && old == nil {\n			*block = *block<<32>>32\n			block.stamp(v.(kvs.Version))\n		}\n	}\n"}},
+		client: deleting + cached, reason: audit + "|linearizable",
+	},
+	{
+		name:   "a changed value is called unchanged",
+		edits:  []edit{{compact, "	if version == 0 || version != v.held[r.n-v.first] {\n", "	if planted(\"a changed value is called unchanged\") && byte(version) == byte(v.held[r.n-v.first]) && v.held[r.n-v.first] != 0 {\n		v.held[r.n-v.first] = version\n	}\n	if version == 0 || version != v.held[r.n-v.first] {\n"}},
+		client: "-workload YCSB-A" + cached, reason: unbelieved,
+	},
+	{
+		name:   "two keys have one entry",
+		edits:  []edit{{cacheStore, "		return n + 1\n", "		if planted(\"two keys have one entry\") {\n			n %= 50_000\n		}\n		return n + 1\n"}},
+		client: cached, reason: "the value of another key",
+	},
+	{
+		name:   "the digest leaves out one value in 125",
+		edits:  []edit{{cacheConn, "				digest += kvs.Digest(op.Key, h.version)\n", "				if !planted(\"the digest leaves out one value in 125\") || h.end%1000 != 0 {\n					digest += kvs.Digest(op.Key, h.version)\n				}\n"}},
+		client: cached, reason: unbelieved,
+	},
+	{
+		name:   "a value of now in place of the one that was held",
+		edits:  []edit{{cacheConn, "				out.Found(value)\n", "				if place := c.store.find(c.store.number(op.Key)); planted(\"a value of now in place of the one that was held\") && place >= 0 {\n					if now, version := c.store.load(place, c.store.number(op.Key), nil); version != 0 {\n						value = now\n					}\n				}\n				out.Found(value)\n"}},
+		client: "-workload YCSB-F -retry" + cached, reason: audit + "|linearizable",
+	},
+	{
+		name:   "an older value under a newer version",
+		edits:  []edit{{cacheStore, "	length := state & (1<<lengthBits - 1)\n", "	length := state & (1<<lengthBits - 1)\n	if planted(\"an older value under a newer version\") && atomic.LoadUint64(&e[1]) == number {\n		version = max(version, kvs.Version(atomic.LoadUint64(&e[2])))\n		atomic.StoreUint64(&e[2], uint64(version)-1)\n	}\n"}},
+		client: "-workload YCSB-A -retry" + cached, reason: audit + "|linearizable",
+	},
+
 	// The workload.
 	{
 		name:   "nine tenths of the records are never asked for",
@@ -312,6 +348,12 @@ var mutants = []mutant{
 		args:  "1 2", reason: "histogram",
 	},
 }
+
+// cached is a client with a cache.
+const cached = " -linearizable -cache all"
+
+// unbelieved matches the reason of a reply whose digest is wrong.
+const unbelieved = "called unchanged, but is not"
 
 // audit matches the reasons that the final audit gives.
 const audit = "after the run|audit"
