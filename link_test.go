@@ -149,7 +149,7 @@ func (l link) run(tb testing.TB, bin, rate string, args ...string) carried {
 	if rate == "" {
 		at = l.server
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if exec.Command("ip", "netns", "exec", at, "bash", "-c", "exec 3<>/dev/tcp/"+serverAddress+"/8080").Run() == nil {
 			break
 		}

@@ -148,7 +148,7 @@ func startSSHD(t *testing.T, sshd, dir, name string) (port int) {
 			t.Logf("sshd %s: %s", name, said.String())
 		}
 	})
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
@@ -234,7 +234,7 @@ func TestSSHCluster(t *testing.T) {
 	checkGone := func(t *testing.T) {
 		t.Helper()
 		for _, program := range programs {
-			deadline := time.Now().Add(20 * time.Second)
+			deadline := time.Now().Add(time.Minute)
 			for len(running(t, program)) > 0 && time.Now().Before(deadline) {
 				time.Sleep(20 * time.Millisecond)
 			}

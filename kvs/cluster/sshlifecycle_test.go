@@ -93,7 +93,7 @@ func TestSSHLifecycle(t *testing.T) {
 // waitNone waits until no copy of the programs runs.
 func waitNone(t *testing.T, programs map[metrics.Role]string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if len(running(t, programs[metrics.Server]))+len(running(t, programs[metrics.Client])) == 0 {
 			return
 		}

@@ -34,12 +34,15 @@ func labRun(t *testing.T, root, preset string, fault labtest.Fault, seed int) me
 func TestLab(t *testing.T) {
 	inCI(t)
 	root := build(t)
+	t.Cleanup(func() { checkGone(t, root) })
 	for _, preset := range []string{"base", "clawcodes", "citywatch", "haoren"} {
-		if run := labRun(t, root, preset, labtest.None, 1); !run.Verdict.Valid || run.Ops == 0 || run.Counting != metrics.CountsNone {
-			t.Errorf("%s: verdict %v, %d operations, counts %s", preset, run.Verdict, run.Ops, run.Counting)
-		}
+		t.Run(preset, func(t *testing.T) {
+			t.Parallel()
+			if run := labRun(t, root, preset, labtest.None, 1); !run.Verdict.Valid || run.Ops == 0 || run.Counting != metrics.CountsNone {
+				t.Errorf("verdict %v, %d operations, counts %s", run.Verdict, run.Ops, run.Counting)
+			}
+		})
 	}
-	checkGone(t, root)
 }
 
 // A server that is wrong now and then makes a run invalid, and the verdict says how.

@@ -19,7 +19,7 @@ func disturbedMemcached(t *testing.T, args, say string, seed int) string {
 	t.Helper()
 	out := t.TempDir()
 	run := fmt.Sprintf(`{"driver":"memcached","run":"memcached -l {host} -p {port} -U 0 -u root %s"}`, args)
-	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--target", run, "--secs", "2",
+	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--target", run, "--secs", "3",
 		"--client-args", fmt.Sprintf("-workload mix -reads 0.5 -inserts 0.5 -records 5000 -value-size 1000 -workers 4 -batch 64 -warmup 0 -seed %d", seed))
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout

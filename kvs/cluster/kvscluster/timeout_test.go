@@ -37,7 +37,7 @@ func TestStoppedServer(t *testing.T) {
 	root, out := build(t), t.TempDir()
 	var stdout bytes.Buffer
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out,
-		"--client-args", "-records 2000 -workers 4 -batch 64 -rate 5k -warmup 0 -secs 600 -call-timeout 1.5")
+		"--client-args", "-records 2000 -workers 4 -batch 64 -rate 5k -warmup 0 -secs 600 -call-timeout 4")
 	cmd.Stdout = &stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestStoppedServer(t *testing.T) {
 	stopped := time.Now()
 	err := cmd.Wait()
 	t.Logf("the run ended %v after the server was stopped", time.Since(stopped))
-	verdict := regexp.MustCompile(`\nverdict INVALID\(does not answer node1: .*call of [0-9]+ operations to server node0: call timed out: no reply within 1\.5s, node0\)\n$`)
+	verdict := regexp.MustCompile(`\nverdict INVALID\(does not answer node1: .*call of [0-9]+ operations to server node0: call timed out: no reply within 4s, node0\)\n$`)
 	if cmd.ProcessState.ExitCode() != 1 || !verdict.MatchString(stdout.String()) {
 		t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
 	}

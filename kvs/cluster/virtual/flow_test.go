@@ -32,7 +32,7 @@ func transferBetween(from, to *host) (transfer, error) {
 	defer listener.Close()
 	var out net.Conn
 	err = from.inNetwork(func() (err error) {
-		out, err = net.DialTimeout("tcp", listener.Addr().String(), 10*time.Second)
+		out, err = net.DialTimeout("tcp", listener.Addr().String(), time.Minute)
 		return err
 	})
 	if err != nil {

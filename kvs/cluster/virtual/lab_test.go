@@ -124,7 +124,7 @@ func (p *process) left(namespaces []string) (links []string) {
 func (p *process) checkGone(t *testing.T, namespaces []string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if left = append(p.left(namespaces), groups(namespaces)...); len(left) == 0 {
 			return
 		}

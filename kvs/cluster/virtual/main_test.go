@@ -119,7 +119,7 @@ func orphanIsReaped() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat("/proc/" + strings.TrimSpace(string(out))); os.IsNotExist(err) {
 			return true, nil
 		}

@@ -56,7 +56,7 @@ func TestSyncFails(t *testing.T) {
 	select {
 	case err := <-failed:
 		t.Logf("the engine says %v", err)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the engine says nothing")
 	}
 	call(kvs.Get)

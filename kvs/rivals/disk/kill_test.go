@@ -98,7 +98,7 @@ func (v victim) dial() (call func(*kvs.Batch, *kvs.Reply) error, hangUp func(), 
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, _, err := d.Dial(ctx, 0, 0)
 	if err != nil {
