@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,7 +196,7 @@ func (l *launch) files() string {
 	var b strings.Builder
 	for folder, own := range map[string]func(string) bool{
 		l.temp: func(string) bool { return false },
-		l.out:  func(name string) bool { return slices.Contains(kept, name) || stamp.MatchString(name) },
+		l.out:  func(name string) bool { return kept.MatchString(name) },
 	} {
 		entries, _ := os.ReadDir(folder)
 		for _, entry := range entries {
@@ -209,11 +208,8 @@ func (l *launch) files() string {
 	return b.String()
 }
 
-// kept are what is in the folder of all runs beside them.
-var kept = []string{"latest", "index.html", ".index.json"}
-
-// stamp is the name of a run's folder.
-var stamp = regexp.MustCompile(`^\d{8}-\d{6}$`)
+// kept matches what is in the folder of all runs: the runs' folders, and their index.
+var kept = regexp.MustCompile(`^(latest|index\.html|\.index.*\.json|\d{8}-\d{6})$`)
 
 // marked lists the processes that inherited a mark.
 func marked(mark string) string {
