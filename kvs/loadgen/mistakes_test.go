@@ -277,18 +277,19 @@ func (g *Generator) measureOps(n uint64) error {
 	g.opened = time.Now()
 	s := fixed(g.opened, g.opened.Add(time.Hour))
 	done := make(chan error, 1)
-	until := g.Counts().Ops() + n
+	until, window := g.Counts().Ops()+n, g.config.Window
 	go func() { done <- g.drive(context.Background(), g.opened, s) }()
 	for poll := time.NewTicker(time.Millisecond); ; {
 		select {
 		case err := <-done:
 			poll.Stop()
+			g.config.Window = window // a worker that begins late reads the configuration
 			return err
 		case <-poll.C: // on a busy machine the tick is old
 			if g.Counts().Ops() >= until {
 				closes := time.Now().Add(20 * time.Millisecond) // no worker has gone as far
 				s.decide(g.opened, closes)
-				g.config.Window = closes.Sub(g.opened)
+				window = closes.Sub(g.opened)
 				if time.Now().Before(closes) { // else, on a busy machine, one may have
 					until = math.MaxUint64
 				}
