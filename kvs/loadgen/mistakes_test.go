@@ -283,7 +283,9 @@ func (g *Generator) measureOps(n uint64) error {
 		select {
 		case err := <-done:
 			poll.Stop()
-			g.config.Window = window // a worker that begins late reads the configuration
+			if err == nil { // else the connections are being closed, by the configuration
+				g.config.Window = window // a worker that begins late reads the configuration
+			}
 			return err
 		case <-poll.C: // on a busy machine the tick is old
 			if g.Counts().Ops() >= until {
