@@ -229,13 +229,16 @@ func TestKilledEvening(t *testing.T) {
 		}
 		measured[place] = trial.Number
 	}
-	ranks := func(out string) (text string) {
+	ranks := func(out string) string {
 		var s metrics.Standings
 		read(t, filepath.Join(out, "latest", metrics.StandingsFile), &s)
+		var lines []string
 		for _, e := range s.Entries {
-			text += fmt.Sprintf("%s %d, slower than %q\n", e.Entry, e.Rank, e.Faster)
+			slices.Sort(e.Faster)
+			lines = append(lines, fmt.Sprintf("%s %d, slower than %q\n", e.Entry, e.Rank, e.Faster))
 		}
-		return text
+		slices.Sort(lines) // equal ones stand in the order of their measured ratios
+		return strings.Join(lines, "")
 	}
 	if got, want := ranks(pieces), ranks(whole); got != want {
 		t.Errorf("ranks\n%s, want\n%s", got, want)
