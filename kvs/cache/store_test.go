@@ -106,7 +106,7 @@ func TestStoreForgets(t *testing.T) {
 }
 
 // Workers that keep and read at the same time never get a torn value, one with another's
-// version, or one that nobody has kept. Afterwards a Store for all has room for all.
+// version, or one that nobody has kept. A Store of the size all then holds every key.
 func TestStoreShared(t *testing.T) {
 	for _, test := range []struct {
 		name    string
