@@ -68,21 +68,20 @@ func program(p procfs.Proc, folder string) string {
 // they have left. It prints each as "kvlab NUMBER TEXT".
 func (m machine) reap(folder string, stdout io.Writer) error {
 	var errs []error
-	killed := map[metrics.ProcessID]string{}
-	for _, p := range m.processes() { // all before the first wait: the launcher ends a run's other nodes when one is gone
+	found := map[metrics.ProcessID]string{}
+	for _, p := range m.processes() {
 		id, err := Find(p.PID) // before the program is looked at: the number may be used again
 		words, _ := p.CmdLine()
 		name := program(p, folder)
 		if err != nil || name == "" || len(words) < 3 || !slices.Contains([]string{ControlFlag, TuneFlag, ContainFlag}, words[1]) {
 			continue
 		}
-		text := fmt.Sprintf("ended %s %s, process %d, started %s", name, words[len(words)-1], p.PID, describe(p).Started.Format(time.DateTime))
-		if err = send(id, syscall.SIGKILL); err == nil {
-			killed[id] = text
-		}
-		errs = append(errs, err)
+		found[id] = fmt.Sprintf("ended %s %s, process %d, started %s", name, words[len(words)-1], p.PID, describe(p).Started.Format(time.DateTime))
 	}
-	for id, text := range killed {
+	for id := range found { // once all are found: a launcher ends a run's other nodes when one is gone
+		errs = append(errs, send(id, syscall.SIGKILL))
+	}
+	for id, text := range found {
 		err := waitGone(id)
 		if err == nil {
 			fmt.Fprintf(stdout, "kvlab %d %s\n", id.PID, text)
