@@ -61,6 +61,8 @@ type Rounds struct {
 	Calls    uint64  `json:"calls"`              // of these rounds
 	Unknown  uint64  `json:"unknown,omitempty"`  // operations of these rounds whose outcome is unknown: not in Ops
 	Early    uint64  `json:"early"`              // operations of the rounds that began before the window and ended in it
+	Across   uint64  `json:"across,omitempty"`   // rounds that began before the window and ended after it: no other field but MostOps counts them
+	AcrossS  float64 `json:"across_s,omitempty"` // the time of the longest of these
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
 	Arrivals *uint64 `json:"arrivals,omitempty"` // open loop: operations due in the window, drawn again from the seed; nil: too many to draw again, and OpS is 0

@@ -79,6 +79,49 @@ func TestFirstCallOutlastsWindow(t *testing.T) {
 	}
 }
 
+// spanning is a conn that has the window open and close while its call is under way.
+type spanning struct {
+	driver.Conn
+	s      schedule
+	window time.Duration
+}
+
+func (c spanning) Wait(call *kvs.Call) error {
+	if phase, _ := c.s.at(time.Now()); phase == metrics.WarmUp {
+		opens := time.Now().Add(time.Millisecond)
+		c.s.decide(opens, opens.Add(c.window))
+		<-time.After(time.Until(opens.Add(c.window)))
+	}
+	return c.Conn.Wait(call)
+}
+
+// A round that is longer than the window is in none of its sums but the one for such rounds.
+func TestRoundAcrossTheWindow(t *testing.T) {
+	c := small()
+	c.Workers = 1
+	c.Hosts = []string{newStore(t, "server0", c.Codec, engine.NewMutex()).addr}
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	s := newSchedule()
+	everyConn(func(_ *worker, conn driver.Conn) driver.Conn { return spanning{conn, s, c.Window} })(g)
+	if err := within(t, "drive", func() error { return g.drive(context.Background(), time.Now(), s) }); err != nil {
+		t.Fatal(err)
+	}
+	got := g.workers[0].sums
+	if got.AcrossS < c.Window.Seconds() {
+		t.Errorf("the round of a window of %v took %v s", c.Window, got.AcrossS)
+	}
+	got.AcrossS = 0
+	if want := (metrics.Rounds{Across: 1, MostOps: uint64(c.Batch)}); got != want {
+		t.Errorf("sums %+v, want %+v", got, want)
+	}
+}
+
 // A call that began in the window counts with its own latency when its reply comes in the
 // drain, but is no throughput.
 func TestCallsThatEndInTheDrain(t *testing.T) {

@@ -40,7 +40,7 @@ type exchange struct {
 	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
 	record  history.Pending // for -linearizable
-	written []auditedWrite  // the writes of audited keys, in the batch's order
+	written []auditedWrite  // the writes of keys that may be audited, in the batch's order
 
 	values int // bytes of the values that the first sized operations read; only for -batch-bytes
 	sized  int
@@ -154,18 +154,29 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		ends = time.Now()
 	}
 	r.underway = false
+	w.total(r, calls, ops, ends, at)
+	return first
+}
+
+// total adds a round that ended to the worker's sums.
+func (w *worker) total(r *round, calls, ops uint64, ends time.Time, at phaseAt) {
 	w.sums.MostOps = max(w.sums.MostOps, ops)
-	_, window := at(r.begun)
-	if window != nil {
+	began, window := at(r.begun)
+	came, closing := at(r.came)
+	switch {
+	case window != nil:
 		w.sums.Rounds++
 		w.sums.Calls += calls
-	} else if _, window = at(r.came); window != nil {
+	case closing != nil:
+		window = closing
 		w.sums.Early += ops
+	case began != came:
+		w.sums.Across++
+		w.sums.AcrossS = max(w.sums.AcrossS, ends.Sub(r.begun).Seconds())
 	}
 	if window != nil {
 		w.sums.BusyS += window.overlap(r.begun, ends).Seconds()
 	}
-	return first
 }
 
 // arrived keeps when an exchange's reply came.

@@ -150,6 +150,9 @@ func checkHistory(run *judged) {
 func checkWindow(run *judged) {
 	for _, node := range run.Clients() {
 		if s := node.Summary; s.WindowLengthS <= 0 || s.InWindow.Ops() == 0 {
+			if sums := roundsOf(node); sums != nil && sums.Across > 0 {
+				run.spanned(node, sums)
+			}
 			run.invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
 		}
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -32,11 +33,26 @@ func checkLittle(run *judged) {
 		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
 		whole := slots * s.WindowLengthS
 		own := min(whole, ownTime(node, sums)*s.WindowLengthS)
-		if sums.BusyS < (1-idle)*whole-own || sums.BusyS > 1.01*whole {
-			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", sums.BusyS, sums.BusyS/s.WindowLengthS, slots)
+		busy := sums.BusyS + float64(sums.Across)*s.WindowLengthS
+		switch least := (1-idle)*whole - own; {
+		case busy < least || busy > 1.01*whole:
+			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", busy, busy/s.WindowLengthS, slots)
+		case sums.BusyS < least:
+			run.spanned(node, sums)
 		}
 	}
 }
+
+// spanned makes the run INVALID because of rounds that took longer than the window.
+func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) {
+	s := node.Summary
+	mean := cmp.Or(s.Latency[metrics.OpLatency].Mean/1e6, sums.AcrossS) // no round that began in the window: all are as long as the longest
+	run.invalid(node.Name, "TOO SHORT: the window of %.3g s is shorter than the longest round of calls, %.3g s: %d of %d rounds lasted all of it and counted nothing; want --secs %.0f",
+		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*max(run.Number("inflight"), 1), secsFor(max(sums.AcrossS, minRounds*mean)))
+}
+
+// secsFor is a --secs that is clearly longer than a time.
+func secsFor(s float64) float64 { return math.Ceil(1.2 * s) }
 
 // enoughSlots is the least number of rounds that a client has under way for checkEnds.
 const enoughSlots = 16
@@ -122,7 +138,7 @@ func checkLength(run *judged) {
 		took := s.Latency[name].Mean / 1e6
 		if roundsOf(node) != nil && s.WindowLengthS < minRounds*took {
 			run.invalid(node.Name, "TOO SHORT: a round takes %.3g s, so %.0f %% of the operations of a window of %.3g s are under way at its end, more than %d %%; want --secs %.0f",
-				took, 100*took/s.WindowLengthS, s.WindowLengthS, 100/minRounds, math.Ceil(1.2*minRounds*took))
+				took, 100*took/s.WindowLengthS, s.WindowLengthS, 100/minRounds, secsFor(minRounds*took))
 		}
 	}
 }

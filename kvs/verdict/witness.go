@@ -71,7 +71,7 @@ func checkMean(run *judged, node string, op metrics.Quantiles, sums metrics.Roun
 }
 
 // roundsOf adds up the sums of a client's workers; nil in a record of an earlier release.
-// MostOps is the sum of the workers' largest rounds, and
+// MostOps is the sum of the workers' largest rounds, AcrossS that of the longest round, and
 // Arrivals nil and OpS not a number if those of a worker are not known.
 func roundsOf(node metrics.RunNode) *metrics.Rounds {
 	sums := metrics.Rounds{Arrivals: new(uint64)}
@@ -87,6 +87,8 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Early += r.Early
 		sums.Unknown += r.Unknown
 		sums.BusyS += r.BusyS
+		sums.Across += r.Across
+		sums.AcrossS = max(sums.AcrossS, r.AcrossS)
 		sums.MostOps += r.MostOps
 		if r.Ops > 0 && r.OpS == 0 {
 			sums.OpS = math.NaN()

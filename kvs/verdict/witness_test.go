@@ -246,6 +246,37 @@ func TestTooShort(t *testing.T) {
 	}
 }
 
+// A round that is longer than the window is no mistake of the client: the window is too
+// short, and the verdict says what to type.
+func TestRoundsLongerThanTheWindow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		across uint64
+		busyS  float64
+		want   string
+	}{
+		{"one of two", 1, 0, "INVALID(TOO SHORT: the window of 10 s is shorter than the longest round of calls, 10.4 s: 1 of 2 rounds lasted all of it and counted nothing; want --secs 13, c0)"},
+		{"none, and a worker rests", 0, 0, "INVALID(the rounds of the window took 9.900 s together, so 1.0 were under way at a time, not 2 (Little's law), c0)"},
+		{"more than the worker has", 1, 9.9, "INVALID(the rounds of the window took 29.800 s together, so 3.0 were under way at a time, not 2 (Little's law), c0)"},
+	} {
+		run := witnessed()
+		rounds := run.Nodes[1].Summary.Workers[0].Rounds
+		rounds.Across, rounds.AcrossS, rounds.BusyS = test.across, 10.4, test.busyS
+		if got := run.verdict().String(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	run := witnessed()
+	s := run.Nodes[1].Summary
+	s.InWindow, s.Latency = metrics.Counts{}, nil
+	for i := range s.Workers {
+		*s.Workers[i].Rounds = metrics.Rounds{Across: 1, AcrossS: 11}
+	}
+	if got, want := run.verdict().String(), "11 s: 2 of 2 rounds lasted all of it and counted nothing; want --secs 132"; !strings.Contains(got, want) {
+		t.Errorf("all rounds are longer: %s, want %s", got, want)
+	}
+}
+
 // More than was due in the window is a backlog; less is saturated and stays VALID.
 func TestBacklog(t *testing.T) {
 	for due, want := range map[uint64]string{
