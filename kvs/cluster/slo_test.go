@@ -57,7 +57,7 @@ func TestSearchSLO(t *testing.T) {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := tr.stdout.String()
-	m := regexp.MustCompile(`VALID.*: slo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+), peak .* ops/s, of a closed loop; knee at .* verdict VALID$`).FindStringSubmatch(format.OneLine(out))
+	m := regexp.MustCompile(`VALID.*: slo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+), peak .* ops/s, of a closed loop; knee below .* verdict VALID$`).FindStringSubmatch(format.OneLine(out))
 	if m == nil {
 		t.Fatalf("output:\n%s", out)
 	}
@@ -107,16 +107,16 @@ func TestCurve(t *testing.T) {
 			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
 		}
 	}
-	table := regexp.MustCompile(`(?m)^ +rate +offered +achieved +p50 +p95 +p99 +p99.9 +late$
-^ +5 .*$
+	table := regexp.MustCompile(`(?m)^ +of peak +offered +achieved +p50 +p95 +p99 +p99.9 +late +note$
+^ +2[0-9]% +5 .*$
 ^ +40% .*$
 ^ +80% .*$
 ^ +150% .* - +- +- +- +- +saturated$
 ^peak 1[0-9.]+ ops/s, of a closed loop$
-^knee at .*$
+^knee below .*$
 
-VALID.*:\s+knee\s+at\s+[0-9.]+\s+ops/s,\s+the\s+highest\s+throughput\s+over\s+mean\s+latency,\s+peak`)
-	if out := tr.stdout.String(); !table.MatchString(out) || !strings.Contains(out, "knee\n") || !strings.HasSuffix(out, "\nverdict VALID\n") {
+VALID.*:\s+knee\s+below\s+[0-9.]+\s+ops/s,\s+the\s+lowest\s+rate\s+with\s+a\s+latency\s+\(offer\s+lower\s+ones\),\s+peak`)
+	if out := tr.stdout.String(); !table.MatchString(out) || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output:\n%s", out)
 	}
 	for line := range strings.Lines(tr.stdout.String()) {
@@ -124,8 +124,8 @@ VALID.*:\s+knee\s+at\s+[0-9.]+\s+ops/s,\s+the\s+highest\s+throughput\s+over\s+me
 			t.Errorf("more than 80 columns: %s", line)
 		}
 	}
-	if svg := tr.read(t, "latency_throughput.svg"); !strings.Contains(svg, "knee at ") {
-		t.Error("the figure does not mark the knee")
+	if svg := tr.read(t, "latency_throughput.svg"); !strings.Contains(svg, "knee below ") {
+		t.Error("the figure does not say where the knee is")
 	}
 }
 

@@ -45,8 +45,19 @@ func TestKneeOfAQueue(t *testing.T) {
 			}
 		}
 	}
-	if c := Of(metrics.Sweep{}, mm1(1e5, []float64{1.1, 1.2}, 1)); c.Knee() != -1 {
-		t.Error("a saturated queue has a knee")
+	for _, test := range []struct {
+		shares []float64
+		want   string // the line
+	}{
+		{[]float64{1.1, 1.2}, ""}, {[]float64{0.3}, ""},
+		{[]float64{0.2, 0.3, 0.4}, "knee above 40k ops/s, the highest rate with a latency (offer higher ones)"},
+		{[]float64{0.6, 0.8, 1.1}, "knee below 60k ops/s, the lowest rate with a latency (offer lower ones)"},
+		{[]float64{0.2, 0.4, 1.1}, "knee at 40k ops/s, the highest throughput over mean latency"},
+	} {
+		c := Of(metrics.Sweep{}, mm1(1e5, test.shares, 1))
+		if got := strings.Join(c.Lines(), "\n"); got != test.want || (c.Knee() >= 0) != strings.HasPrefix(got, "knee at") {
+			t.Errorf("shares %v: point %d, %q, want %q", test.shares, c.Knee(), got, test.want)
+		}
 	}
 }
 
@@ -100,7 +111,7 @@ func TestTableOfAQueue(t *testing.T) {
 	points := append(mm1(1e5, tenths, 1), metrics.Point{Values: []string{Peak}, Valid: []metrics.Trial{{OpsPerS: 1e5, Run: new(metrics.Run)}}})
 	c := Of(metrics.Sweep{SLO: "p99=100us"}, points)
 	columns, rows := c.Table()
-	if !slices.Equal(columns, []string{"rate", "offered", "achieved", "p50", "p95", "p99", "p99.9", "late", ""}) || len(rows) != len(tenths) || c.Peak != 1e5 {
+	if !slices.Equal(columns, []string{"of peak", "offered", "achieved", "p50", "p95", "p99", "p99.9", "late", "note"}) || len(rows) != len(tenths) || c.Peak != 1e5 {
 		t.Fatalf("columns %q, %d rows, peak %v", columns, len(rows), c.Peak)
 	}
 	for i, want := range map[int]string{

@@ -120,18 +120,40 @@ func median(values []float64) float64 {
 }
 
 // Knee returns the index of the point with the highest power, the throughput over the
-// mean latency; -1 if no point has a latency. Below it, throughput grows faster than
-// latency; above it, latency grows faster (Kleinrock, Power and Deterministic Rules of
-// Thumb for Probabilistic Problems in Computer Communications, ICC 1979; Jain, The Art of
-// Computer Systems Performance Analysis, 1991, section 3.3). The knee of an M/M/1 queue
-// is half of its capacity. The place depends on neither the axes of a figure nor the
-// range of the rates, as it does in methods that look for the sharpest bend.
+// mean latency; -1 if that is the lowest or the highest rate, beyond which the knee may
+// lie. Below it, throughput grows faster than latency; above it, latency grows faster
+// (Kleinrock, Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
+// Communications, ICC 1979; Jain, The Art of Computer Systems Performance Analysis, 1991,
+// section 3.3). The knee of an M/M/1 queue is half of its capacity. The place depends on
+// neither the axes of a figure nor the range of the rates, as it does in methods that look
+// for the sharpest bend.
 func (c Curve) Knee() int {
-	knee, most := -1, 0.0
+	if most, first, last := c.powers(); first < most && most < last {
+		return most
+	}
+	return -1
+}
+
+// powers returns the indices of the point with the highest power, and of the first and the
+// last whose power is known; all are -1 if none has one above 0. That of a saturated point
+// is 0.
+func (c Curve) powers() (most, first, last int) {
+	most, first, last = -1, -1, -1
+	highest := 0.0
 	for i, p := range c.Points {
-		if power := p.Achieved / p.mean(); power > most { // never of NaN or of +Inf
-			knee, most = i, power
+		power := p.Achieved / p.mean()
+		if math.IsNaN(power) {
+			continue
+		}
+		if last = i; first < 0 {
+			first = i
+		}
+		if power > highest {
+			most, highest = i, power
 		}
 	}
-	return knee
+	if most < 0 {
+		return -1, -1, -1
+	}
+	return most, first, last
 }

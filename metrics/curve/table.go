@@ -15,9 +15,9 @@ import (
 func (c Curve) Table() (columns []string, rows [][]string) {
 	o, knee := c.Objective, c.Knee()
 	names := slices.DeleteFunc(slices.Clone(metrics.QuantileNames[:]), func(name string) bool { return name != o.Quantile && !slices.Contains(Quantiles, name) })
-	columns = slices.Concat([]string{"rate", "offered", "achieved"}, names, []string{"late", ""})
+	columns = slices.Concat([]string{"of peak", "offered", "achieved"}, names, []string{"late", "note"})
 	for i, p := range c.Points {
-		row := []string{p.share(), format.Count(p.Offered), format.Count(p.Achieved)}
+		row := []string{c.share(p), format.Count(p.Offered), format.Count(p.Achieved)}
 		for _, name := range names {
 			row = append(row, milliseconds(p.Latency(name)))
 		}
@@ -40,14 +40,12 @@ func marks(p Point, knee bool, o Objective) []string {
 	return all
 }
 
-// share is the point's rate as it was asked for, if it is a share of the peak.
-func (p Point) share() string {
-	for _, value := range p.Values {
-		if strings.HasSuffix(value, "%") {
-			return value
-		}
+// share is the point's rate as a share of the peak; "-" without a peak.
+func (c Curve) share(p Point) string {
+	if c.Peak == 0 {
+		return "-"
 	}
-	return ""
+	return fmt.Sprintf("%.0f%%", 100*p.Offered/c.Peak)
 }
 
 // milliseconds writes a latency; "-" without one.
@@ -63,13 +61,27 @@ func (c Curve) Lines() (lines []string) {
 	if c.Peak > 0 {
 		lines = append(lines, fmt.Sprintf("peak %s ops/s, of a closed loop", format.Count(c.Peak)))
 	}
-	if knee := c.Knee(); knee >= 0 {
-		lines = append(lines, fmt.Sprintf("knee at %s ops/s, the highest throughput over mean latency", format.Count(c.Points[knee].Achieved)))
-	}
+	lines = append(lines, format.NonEmpty(c.kneeLine())...)
 	if c.Objective != (Objective{}) {
 		lines = append(lines, fmt.Sprintf("slo %s: %s", c.Objective, c.words()))
 	}
 	return lines
+}
+
+// kneeLine says where the knee is, or beyond which rate; "" of fewer than two latencies.
+func (c Curve) kneeLine() string {
+	most, first, last := c.powers()
+	if first == last {
+		return ""
+	}
+	rate := format.Count(c.Points[most].Achieved)
+	switch most {
+	case first:
+		return fmt.Sprintf("knee below %s ops/s, the lowest rate with a latency (offer lower ones)", rate)
+	case last:
+		return fmt.Sprintf("knee above %s ops/s, the highest rate with a latency (offer higher ones)", rate)
+	}
+	return fmt.Sprintf("knee at %s ops/s, the highest throughput over mean latency", rate)
 }
 
 // String is the curve for people: its table and its lines, without the last line feed.

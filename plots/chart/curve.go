@@ -126,12 +126,12 @@ func CurveFigure(f figure.Figure, curves []Curve) figure.Figure {
 
 // scale sets the axes, with room for every point drawn and for the objectives' limits.
 func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
-	most, low, high := 0.0, math.Inf(1), 0.0
+	least, most, low, high := math.Inf(1), 0.0, math.Inf(1), 0.0
 	for _, at := range drawn {
-		most, low, high = max(most, at.X), min(low, at.Y), max(high, at.Y)
+		least, most, low, high = min(least, at.X), max(most, at.X), min(low, at.Y), max(high, at.Y)
 	}
 	if len(drawn) == 0 {
-		low, high = 1, 10
+		least, low, high = 0, 1, 10
 		p.Notice("no open loop has a latency: all were saturated, or had too few calls")
 	}
 	for _, c := range curves {
@@ -140,7 +140,8 @@ func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
 		}
 	}
 	p.LogY(low, high, format.Shortest)
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, figure.Top(most), figure.Ticks(format.Count)
+	p.X.Max, p.X.Tick.Marker = figure.Top(most), figure.Ticks(format.Count)
+	p.X.Min = max(0, least-(p.X.Max-most)) // low rates that nobody offered would be a blank band
 }
 
 // limit is the objective's limit in milliseconds; 0 without one.
@@ -150,7 +151,7 @@ func (c Curve) limit() float64 { return c.Objective.Limit.Seconds() * 1000 }
 // with the ends of its interval. It returns their entries in the legend.
 func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Entry) {
 	upright := func(style draw.LineStyle, x float64) {
-		if x > 0 && x <= p.X.Max {
+		if x > 0 && x >= p.X.Min && x <= p.X.Max {
 			p.Line(style, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 		}
 	}
@@ -158,8 +159,10 @@ func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Ent
 		entry := figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": ")}
 		switch word, _, _ := strings.Cut(line, " "); word {
 		case "knee":
-			upright(style, c.Points[c.Knee()].Achieved)
-			entry.Line = style
+			if knee := c.Knee(); knee >= 0 {
+				upright(style, c.Points[knee].Achieved)
+				entry.Line = style
+			}
 		case "slo":
 			rate := c.Rate()
 			upright(limitLine, rate.OpsPerS)

@@ -111,6 +111,8 @@ type logTicks func(float64) string
 // Ticks returns the ticks within [low, high].
 func (name logTicks) Ticks(low, high float64) []plot.Tick {
 	marks := plot.LogTicks{}.Ticks(low/10, high) // gonum's would begin too high below 1
+	// gonum keeps room for the labels of marks beyond the ends, which would be blank.
+	marks = slices.DeleteFunc(marks, func(m plot.Tick) bool { return m.Value < low*(1-1e-9) || m.Value > high*(1+1e-9) })
 	for i, mark := range marks {
 		digit := math.Round(mark.Value / math.Pow(10, math.Floor(math.Log10(mark.Value*(1+1e-9)))))
 		if mark.Label != "" || high/low < 1000.1 && (digit == 2 || digit == 5) {

@@ -18,11 +18,11 @@ import (
 // short writes a number with two digits after the point at most.
 func short(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// labels joins the labels of ticks that have one and lie on the axis.
+// labels joins the labels of ticks. Beyond the ends of an axis there are none.
 func labels(t plot.Ticker, low, high float64) string {
 	var all []string
 	for _, tick := range t.Ticks(low, high) {
-		if tick.Label != "" && tick.Value >= low*(1-1e-9) && tick.Value <= high*(1+1e-9) || tick.Label != "" && low < 0 {
+		if tick.Label != "" {
 			all = append(all, tick.Label)
 		}
 	}
