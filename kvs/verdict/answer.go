@@ -114,7 +114,7 @@ func RateOf(run metrics.Run) string {
 	if sum == 0 || run.OpsPerS == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a mean; the labs' sum of medians, %s (%+.1f %%), skips slow seconds",
+	return fmt.Sprintf("a mean; the servers' medians skip slow seconds: %s (%+.1f %%)",
 		format.Count(sum), 100*(sum/run.OpsPerS-1))
 }
 
@@ -219,7 +219,7 @@ func countsOf(run metrics.Run) string {
 	return "counts exact, client and server"
 }
 
-// limitOf is what limits a run, in short, and how much more the harness could do.
+// limitOf is what limits a run, in short, and how much more the same clients do without a store.
 func limitOf(run metrics.Run) string {
 	var parts []string
 	if b := run.Bottleneck; b != nil {
@@ -230,7 +230,7 @@ func limitOf(run metrics.Run) string {
 		}
 	}
 	if run.Ceiling != nil && run.Ceiling.Headroom > 0 {
-		parts = append(parts, fmt.Sprintf("harness ceiling %.2fx", run.Ceiling.Headroom))
+		parts = append(parts, fmt.Sprintf("%.2fx as fast without a store", run.Ceiling.Headroom))
 	}
 	return strings.Join(format.NonEmpty(parts...), "; ")
 }

@@ -164,21 +164,21 @@ func TestLawOfDraws(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for seed := range uint64(runs) {
 				if seed == 2 && runs == 3 && test.change != nil {
-					break // three million records take long
+					break // a million records take long
 				}
 				random := rand.New(rand.NewPCG(seed, 7))
 				c := workload.DefaultConfig()
-				c.Seed, c.Records = seed, []uint64{20_000, 300_000, 3 << 20}[seed%3]
+				c.Seed, c.Records = seed, []uint64{20_000, 200_000, workload.KnownRanks + 200_000}[seed%3]
 				n, keyBits := 20_000<<random.IntN(4), uint(random.IntN(4))
 				var change func([]uint64)
 				if strings.Contains(test.name, "inserts") {
-					c.Workload, c.Records = workload.YCSBE, min(c.Records, 300_000)
+					c.Workload, c.Records = workload.YCSBE, min(c.Records, 200_000)
 				}
 				if test.change != nil {
 					change = func(ranks []uint64) { test.change(c, ranks) }
 				} else {
 					c.Theta = []float64{0.5, 0.99, 1.3}[random.IntN(3)]
-					if c.Records < 1<<20 {
+					if c.Records < workload.KnownRanks {
 						c.Scramble = random.IntN(2) == 0
 						if !c.Scramble && random.IntN(2) == 0 {
 							c.Distribution = workload.Scrambled

@@ -63,7 +63,7 @@ func findingsOf(run metrics.Run) (all []Reservation) {
 		if f.Type != "" {
 			do = "type " + f.Type
 		}
-		all = append(all, Reservation{Name: f.Fact, Text: format.OneLine(f.Node + " " + f.Text), Do: do})
+		all = append(all, Reservation{Name: f.Fact, Text: format.OneLine(strings.Join(format.NonEmpty(f.Node, f.Text), ": ")), Do: do})
 	}
 	for i, r := range all {
 		if n := nodes[r.Name]; n > 1 {

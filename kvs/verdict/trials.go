@@ -164,7 +164,7 @@ func limitOfPoint(p metrics.Point) string {
 		parts = append(parts, fmt.Sprintf("%s, in %d of %s", limit, n, format.Plural(len(p.Valid), "trial")))
 	}
 	if h := p.Headroom(); h > 0 {
-		parts = append(parts, fmt.Sprintf("harness ceiling %.2fx", h))
+		parts = append(parts, fmt.Sprintf("%.2fx as fast without a store", h))
 	}
 	return strings.Join(parts, "; ")
 }
