@@ -35,6 +35,7 @@ type audited struct {
 	hashes []uint64 // of their keys
 	table  []uint32 // open addressing by hash: a key's number plus 1, or 0
 	shift  int
+	used   []uint64 // a bit for each slot of table, set if a key's search begins there
 	origin time.Time
 	tick   time.Duration
 
@@ -46,8 +47,11 @@ type audited struct {
 // which is 0 only without a write.
 type lastWrite struct{ version, sent, acked uint32 }
 
-// auditedWrite is a write of an audited key in a batch; version 0 is a Delete.
-type auditedWrite struct{ number, version uint32 }
+// auditedWrite is a write in a batch, of a key that mayHave accepts; version 0 is a Delete.
+type auditedWrite struct {
+	hash    uint64
+	version uint32
+}
 
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
 	longest := 2*c.WarmUp + c.Window + auditSpan
@@ -67,18 +71,26 @@ func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited
 		a.hashes = append(a.hashes, hash)
 	}
 	width := bits.Len(uint(4 * len(a.ids)))
-	a.table, a.shift = make([]uint32, 1<<width), 64-width
+	a.table, a.shift, a.used = make([]uint32, 1<<width), 64-width, make([]uint64, (1<<width+63)/64)
 	for number, hash := range a.hashes {
 		at := a.slot(hash)
 		for a.table[at] != 0 {
 			at = (at + 1) % len(a.table)
 		}
 		a.table[at] = uint32(number) + 1
+		first := a.slot(hash)
+		a.used[first/64] |= 1 << (first % 64)
 	}
 	return a
 }
 
 func (a *audited) slot(hash uint64) int { return int(hash * 0x9e3779b97f4a7c15 >> a.shift) }
+
+// mayHave returns 1 for the hash of an audited key, and 0 for most others.
+func (a *audited) mayHave(hash uint64) int {
+	slot := uint(a.slot(hash))
+	return int(a.used[slot/64] >> (slot % 64) & 1)
+}
 
 // find returns the number of the key with a hash; false for most hashes.
 func (a *audited) find(hash uint64) (number uint32, ok bool) {
@@ -103,8 +115,10 @@ func (w *worker) remember(x *exchange, came time.Time) {
 		return
 	}
 	sent, acked := w.audited.ticks(x.sent), w.audited.ticks(came)+1
-	for _, n := range x.written {
-		w.last[n.number] = lastWrite{n.version, sent, acked}
+	for _, written := range x.written {
+		if number, ok := w.audited.find(written.hash); ok {
+			w.last[number] = lastWrite{written.version, sent, acked}
+		}
 	}
 }
 

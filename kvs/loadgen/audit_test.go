@@ -86,6 +86,9 @@ func TestAuditedKeys(t *testing.T) {
 		if want, sampled := number[id]; ok != sampled || ok && int(got) != want {
 			t.Fatalf("key %d is number %d, %v; want %d, %v", id, got, ok, want, sampled)
 		}
+		if ok && a.mayHave(hash) != 1 {
+			t.Fatalf("key %d is audited, and its writes are not kept", id)
+		}
 	}
 	if ticks := a.ticks(a.origin.Add(time.Hour)); time.Duration(ticks)*a.tick > time.Hour || time.Duration(ticks+1)*a.tick <= time.Hour || a.tick > 2*time.Microsecond {
 		t.Errorf("an hour has %d ticks of %v", ticks, a.tick)

@@ -31,11 +31,13 @@ func (w *worker) lose(r *round, x *exchange, err error, at phaseAt) error {
 	if window != nil {
 		w.sums.Unknown += uint64(x.ops())
 	}
-	for _, n := range x.written {
-		w.lost = append(w.lost, metrics.LostWrite{
-			Key: int32(n.number), Worker: uint16(w.id), Version: n.version,
-			Sent: w.audited.ticks(x.sent), Learned: w.audited.ticks(x.came) + 1,
-		})
+	for _, written := range x.written {
+		if number, ok := w.audited.find(written.hash); ok {
+			w.lost = append(w.lost, metrics.LostWrite{
+				Key: int32(number), Worker: uint16(w.id), Version: written.version,
+				Sent: w.audited.ticks(x.sent), Learned: w.audited.ticks(x.came) + 1,
+			})
+		}
 	}
 	return w.recheck(x.server)
 }
