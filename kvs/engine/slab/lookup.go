@@ -63,6 +63,7 @@ func (e *Engine) fetchRecords(p *participant, ops []kvs.Op, i, end int) {
 
 // execute executes the window's operations from i to end in order.
 func (e *Engine) execute(p *participant, ops []kvs.Op, i, end int, reply *kvs.Reply) {
+	versioned := reply.Versioned()
 	for ; i < end; i++ {
 		op := &ops[i]
 		if op.Kind != kvs.Get {
@@ -73,7 +74,7 @@ func (e *Engine) execute(p *participant, ops []kvs.Op, i, end int, reply *kvs.Re
 		switch r := e.recordAt(p, i, op.Key); {
 		case r == nil:
 			reply.Missing()
-		case reply.Versioned():
+		case versioned:
 			reply.FoundVersion(r.key(), r.value(), r.version())
 		default:
 			reply.Found(r.value())
