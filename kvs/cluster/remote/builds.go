@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
@@ -20,6 +21,7 @@ import (
 // value is empty.
 type Builds struct {
 	dir    string
+	lock   *os.File                 // of dir, as long as the launcher lives
 	ready  map[string]plan.Programs // by commit
 	stores map[string]string        // paths by what built them
 
@@ -69,13 +71,49 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
 }
 
-// open makes the folder, if there is none.
+// folderName begins the names of the folders.
+const folderName = "kvlab-builds-"
+
+// open makes the folder, if there is none, and removes those of launchers that were killed.
 func (b *Builds) open() (err error) {
-	if b.dir == "" {
-		b.dir, err = os.MkdirTemp("", "kvlab-builds-")
-		b.ready, b.stores, b.commits = make(map[string]plan.Programs), make(map[string]string), make(map[string]string)
+	if b.dir != "" {
+		return nil
 	}
+	removeStale()
+	if b.dir, err = os.MkdirTemp("", folderName); err == nil {
+		b.lock, err = lockFolder(b.dir)
+	}
+	b.ready, b.stores, b.commits = make(map[string]plan.Programs), make(map[string]string), make(map[string]string)
 	return err
+}
+
+// removeStale removes the folders that are older than a day and that no launcher locks.
+// Launchers of earlier releases lock none. Folders of other users stay.
+func removeStale() {
+	all, _ := filepath.Glob(filepath.Join(os.TempDir(), folderName+"*")) // the pattern is well formed
+	for _, dir := range all {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || time.Since(info.ModTime()) < 24*time.Hour {
+			continue
+		}
+		if lock, err := lockFolder(dir); err == nil {
+			_ = os.RemoveAll(dir) // of little use where it fails
+			lock.Close()
+		}
+	}
+}
+
+// lockFolder locks a folder until the file is closed or this process ends. It fails if
+// another process has locked it.
+func lockFolder(dir string) (*os.File, error) {
+	lock, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return lock, nil
 }
 
 // Store builds a target's program, once, and returns its path. One that is to be contained
@@ -111,7 +149,10 @@ func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path s
 }
 
 // Remove removes all programs.
-func (b *Builds) Remove() error { return os.RemoveAll(b.dir) }
+func (b *Builds) Remove() error {
+	defer b.lock.Close() // of no folder, it does nothing
+	return os.RemoveAll(b.dir)
+}
 
 // gitTimeout limits the git commands of Commit.
 const gitTimeout = 10 * time.Second

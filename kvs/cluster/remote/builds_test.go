@@ -4,8 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Files that git does not know do not make a commit dirty, and the checkout's
@@ -44,5 +46,55 @@ func TestCommit(t *testing.T) {
 	}
 	if got := Commit(t.Context(), filepath.Join(root, "none")); strings.TrimSpace(got) != "" {
 		t.Errorf("commit %q of no repository", got)
+	}
+}
+
+// The next launcher removes the folder of one that was killed. A locked folder, a young one
+// and a file stay.
+func TestStaleBuilds(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	old := time.Now().Add(-25 * time.Hour)
+	for _, name := range []string{"killed", "alive", "young"} {
+		dir := filepath.Join(temp, folderName+name)
+		if err := os.MkdirAll(filepath.Join(dir, "commit", "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(temp, folderName+"file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"killed", "alive", "file"} {
+		if err := os.Chtimes(filepath.Join(temp, folderName+name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := lockFolder(filepath.Join(temp, folderName+"alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	left := func() (names []string) {
+		all, _ := filepath.Glob(filepath.Join(temp, folderName+"[a-z]*"))
+		for _, dir := range all {
+			names = append(names, strings.TrimPrefix(filepath.Base(dir), folderName))
+		}
+		return names
+	}
+	var b Builds
+	if err := b.open(); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); !slices.Equal(got, []string{"alive", "file", "young"}) {
+		t.Errorf("folders %q are left", got)
+	}
+	if _, err := lockFolder(b.dir); err == nil {
+		t.Error("the launcher's own folder is not locked")
+	}
+	if err := b.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(b.dir); err == nil {
+		t.Error("the folder is left after Remove")
 	}
 }
