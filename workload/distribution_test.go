@@ -94,7 +94,11 @@ func checkDistribution(t *testing.T, c Config, draws int) {
 func TestZipfianMatchesItsClosedForm(t *testing.T) {
 	for _, form := range []string{ZipfianYCSB, ZipfianExact} {
 		for _, theta := range zipfThetas {
-			for _, n := range []uint64{1, 2, 1000, 1_000_000} {
+			sizes := []uint64{1, 2, 1000, 100_000}
+			if theta == 0.99 {
+				sizes = append(sizes, 1_000_000)
+			}
+			for _, n := range sizes {
 				t.Run(fmt.Sprintf("form=%s/theta=%v/records=%d", form, theta, n), func(t *testing.T) {
 					c := DefaultConfig()
 					c.Zipfian, c.Theta, c.Records, c.Seed = form, theta, n, 20261121
@@ -134,7 +138,7 @@ func TestChiSquareSeesTheDifference(t *testing.T) {
 // TestYCSBMassMatchesItsGenerator draws from YCSB's own formula.
 func TestYCSBMassMatchesItsGenerator(t *testing.T) {
 	for _, theta := range []float64{0.5, 0.99, 1.2} {
-		for _, n := range []uint64{1000, 1_000_000} {
+		for _, n := range []uint64{1000, 100_000} {
 			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
 				const seed = 99
 				random := rand.New(rand.NewPCG(seed, seed))

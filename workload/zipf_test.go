@@ -28,7 +28,7 @@ func closeTo(got, want, relative float64) bool {
 func TestPowerSumIsTheSum(t *testing.T) {
 	spans := []struct{ from, to uint64 }{
 		{0, 1}, {0, 2}, {0, 1000}, {0, 4096}, {4095, 4097}, {4096, 4097}, {100, 5000},
-		{5000, 5009}, {99_999, 100_000}, {0, 1_000_000}, {999_000, 1_000_000},
+		{5000, 5009}, {99_999, 100_000}, {0, 200_000}, {999_000, 1_000_000},
 	}
 	for _, theta := range append([]float64{0.01, 2, 5}, zipfThetas...) {
 		for _, s := range spans {
@@ -83,7 +83,7 @@ func ycsbDraw(n uint64, theta, zeta float64) func(u float64) uint64 {
 // the rank just inside both edges of each rank's share of the unit interval.
 func TestYCSBMassIsTheGeneratorsBin(t *testing.T) {
 	for _, theta := range []float64{0.5, 0.9, 0.99, 1.2, 2} {
-		for _, n := range []uint64{3, 10, 1000, 1_000_000} {
+		for _, n := range []uint64{3, 10, 1000, 200_000} {
 			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
 				draw := ycsbDraw(n, theta, slowSum(0, n, theta))
 				d := newYCSBZipf(n, theta)

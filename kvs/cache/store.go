@@ -52,8 +52,9 @@ func EntryBytes(longest int) uint64 { return uint64(1+header+(longest+7)/8) * 8 
 func (s *Store) Bytes() uint64 { return uint64(len(s.tags)+len(s.words)) * 8 }
 
 // number returns a key's number in the store: an exact one for keys that are numbers, and
-// else a hash. Two keys of one number replace each other: a value is only returned with its
-// version, and that of another key is another one, or the server's digest tells.
+// else a hash of 63 bits, which two of 10^6 keys share with a probability of 5e-8. Such keys
+// replace each other. If both have the same version at the server too, one may be answered
+// with the other's value, which the client's check of values finds.
 func (s *Store) number(key []byte) uint64 {
 	if n, ok := kvs.Number(key); ok {
 		return n + 1

@@ -16,7 +16,7 @@ import (
 // checked is a run whose operations are recorded.
 func checked() Config {
 	c := brief()
-	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 100*time.Millisecond
+	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 40*time.Millisecond // twice a slice
 	return c
 }
 
@@ -26,7 +26,7 @@ func checked() Config {
 // of them.
 func TestCheckOfRightStore(t *testing.T) {
 	for i, name := range engine.Names {
-		for j, batch := range []int{1, 2000} {
+		for j, batch := range []int{1, 600} { // 600 is more than the server decodes at a time
 			for k, mix := range []string{workload.YCSBA, workload.YCSBF} {
 				if (j != i/2%2 || k != i%2) && os.Getenv("KVLAB_LONG") != "1" {
 					continue

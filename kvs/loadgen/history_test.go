@@ -121,7 +121,10 @@ func historyRun(t *testing.T, name, fault string, random *rand.Rand) (Config, *s
 	if row.Versions {
 		c.Cached = drawCache(t, random)
 	}
-	if fault == "cut" {
+	switch fault {
+	case "paused", "slow link":
+		c.Window = 100 * time.Millisecond // see strike
+	case "cut":
 		c.Window = untilCut
 	}
 	slow := &paused{Engine: e}

@@ -3,10 +3,12 @@ package loadgen
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
@@ -57,7 +59,9 @@ func TestKindsAgree(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := small()
 			c.Codec, c.Clients, c.Batch, c.Engine = test.codec, 2, 40, test.engine
-			test.change(&c)
+			if test.change(&c); c.Rate.OpsPerS > 0 {
+				c.Window = 100 * time.Millisecond
+			}
 			servers, clients, _ := runOnStores(t, c, 3)
 			plan, err := workload.New(c.Workload)
 			if err != nil {
@@ -158,7 +162,7 @@ func TestKindsLinearizable(t *testing.T) {
 		{"deletes", "slab", func(c *Config) { mixed(c, 0.5, 0.1, 0.2, workload.StandardMix) }},
 		{"all", "btree", func(c *Config) { mixed(c, 0.3, 0.1, 0.1, 0.2) }},
 	} {
-		for _, batch := range []int{1, 200} {
+		for _, batch := range []int{1, 50} {
 			t.Run(fmt.Sprint(test.name, batch), func(t *testing.T) {
 				c := checked()
 				c.Batch, c.Clients, c.InFlight, c.Engine = batch, 2, 2, test.engine
@@ -180,7 +184,7 @@ var kindLies = []struct {
 	name   string
 	change func(*Config)
 	lie    func(kvs.Engine) *liar
-	want   string // in what catches it
+	want   string // a regular expression for what catches it
 }{
 	{"a scan skips a key", scans, scanLie(func(keys []pair) []pair { return slices.Delete(keys, 1, 2) }), "is not there"},
 	{"a scan repeats a key", scans, scanLie(func(keys []pair) []pair { return slices.Insert(keys[:len(keys)-1], 1, keys[0]) }), "is there twice"},
@@ -189,7 +193,7 @@ var kindLies = []struct {
 	{"a scan begins late", scans, scanLie(func(keys []pair) []pair { return keys[1:] }), "is not there"},
 	{"a scan exchanges values", scans, scanLie(func(keys []pair) []pair { keys[0].value = keys[1].value; return keys }), "the value of another key"},
 	{"inserts are lost", func(c *Config) { c.Workload.Workload = workload.YCSBD }, loses(kvs.Insert), "misses"},
-	{"inserts are lost, and scanned", scans, loses(kvs.Insert), "is not there"},
+	{"inserts are lost, and scanned", scans, loses(kvs.Insert), "is not there|none is back"}, // a later scan, or the check of histories
 	{"a scan answered as a write", scans, answers(kvs.Scan, kvs.Result{}), "the result of a scan is not one"},
 	{"a scan answered as a miss", scans, answers(kvs.Scan, kvs.Result{Read: true}), "is a scan, its result is not"},
 	{"a delete answered as a read", deletes, answers(kvs.Delete, kvs.Result{Read: true, Found: true}), "is a delete, its result is not"},
@@ -280,7 +284,7 @@ func TestKindLies(t *testing.T) {
 				c.Workload.Seed = rand.Uint64()
 				e := test.lie(opened(t, c.Engine))
 				c.Hosts = []string{newStore(t, "server0", c.Codec, e).addr}
-				if got := catcher(mislead(t, c, e)); !strings.Contains(got, test.want) {
+				if got := catcher(mislead(t, c, e)); !regexp.MustCompile(test.want).MatchString(got) {
 					t.Errorf("seed %d: caught by %q, want %q", c.Workload.Seed, got, test.want)
 				}
 			}

@@ -26,6 +26,7 @@ func TestCallsTimeOutInABlackHole(t *testing.T) {
 	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
 		for _, options := range []Options{binaryOptions, {Hello: Hello{Node: "node0", Codec: "gob"}, Token: "secret"}, {Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}, sharedAndEncrypted} {
 			t.Run(fmt.Sprintf("%v %s shared %t TLS %t", way, options.Codec, options.Shared, options.TLS != nil), func(t *testing.T) {
+				t.Parallel() // it mostly waits
 				s := startServer(t, options, engine.NewMutex())
 				hole := faultproxy.Fault{Kind: faultproxy.BlackHole, Way: way, At: 100_000}
 				errs := make([]error, callers)

@@ -33,7 +33,11 @@ func load(b *testing.B, records int) {
 	b.StopTimer()
 	runtime.GC() // and with it what the engine before had
 	before := resident(b)
-	e, value, data := open(b), make([]byte, 128), 0
+	e, err := New(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	value, data := make([]byte, 128), 0
 	keys := make([]byte, 0, window*20)
 	ops := make([]kvs.Op, 0, window)
 	var reply kvs.Reply
