@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -65,6 +66,16 @@ func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
 		c.Max.Y -= group.draw(c)
 	}
 	c.Max.Y -= vg.Points(6)
+	return f.drawPanels(c)
+}
+
+// drawPanels draws the panels with the labels of their y axes, and returns the area of
+// each panel's data. gonum would draw the labels too, but takes them for off the middle
+// of a logarithmic axis and leaves a blank band above the panel.
+func (f Figure) drawPanels(c draw.Canvas) []vg.Rectangle {
+	label, left := sans(13, Ink), c.Min.X
+	label.Rotation, label.XAlign = math.Pi/2, text.XCenter
+	c.Min.X += 1.6 * label.Font.Size
 	rows := make([][]*plot.Plot, len(f.Panels))
 	for i, panel := range f.Panels {
 		rows[i] = []*plot.Plot{panel.Plot}
@@ -74,6 +85,7 @@ func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
 	for i, row := range plot.Align(rows, tiles, c) {
 		rows[i][0].Draw(row[0])
 		areas[i] = rows[i][0].DataCanvas(row[0]).Rectangle
+		c.FillText(label, vg.Point{X: left + label.Font.Size, Y: (areas[i].Min.Y + areas[i].Max.Y) / 2}, f.Panels[i].label)
 	}
 	return areas
 }

@@ -13,6 +13,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // short writes a number with two digits after the point at most.
@@ -162,6 +164,26 @@ func TestSVGHasTooltips(t *testing.T) {
 	}
 	if titles != 4 {
 		t.Errorf("%d tooltips, want 2 on each of 2 panels", titles)
+	}
+}
+
+// A panel begins right below the legend, with a logarithmic axis and a long label too.
+func TestNoBandAboveThePanel(t *testing.T) {
+	for name, scale := range map[string]func(*Panel){
+		"linear":      func(p *Panel) { p.Y.Min, p.Y.Max = 0, 100 },
+		"two decades": func(p *Panel) { p.LogY(1.3, 63, short) },
+		"six decades": func(p *Panel) { p.LogY(0.0013, 630, short) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPanel("x", "latency from due to reply (ms)")
+			scale(p)
+			legend := Group{Entries: []Entry{{Name: "p99", Line: Cool.Line(0, 1)}}}
+			const below = heightPt - marginPt - 3 - legendRowPt - 6 // the lower edge of the legend
+			area := Figure{Legend: []Group{legend}, Panels: []*Panel{p}}.draw(draw.New(vgsvg.New(widthPt, heightPt)))[0]
+			if gap := below - area.Max.Y; gap < 0 || gap > 10 {
+				t.Errorf("the panel begins %.1f points below the legend, want half of a tick's label", gap)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ type Panel struct {
 	*plot.Plot
 	Place  func(x float64) string // names a place on the x axis in a tooltip
 	Reach  float64                // a tooltip has the points that lie so near to its place, in x
+	label  string                 // of the y axis, which the figure draws
 	curves []curve
 }
 
@@ -34,11 +35,11 @@ func NewPanel(x, y string) *Panel {
 		axis.Label.TextStyle.Color = Ink
 		axis.Label.Padding = vg.Points(4)
 	}
-	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Label.Text = x
 	grid := plotter.NewGrid()
 	grid.Vertical, grid.Horizontal = Stroke(gridLine, 0.7), Stroke(gridLine, 0.7)
 	p.Add(grid)
-	return &Panel{Plot: p}
+	return &Panel{Plot: p, label: y}
 }
 
 // Line adds a line through points, if there are any.
@@ -58,7 +59,7 @@ func (p *Panel) Function(style draw.LineStyle, f func(float64) float64) {
 	p.Add(&plotter.Function{F: f, Samples: 400, LineStyle: style})
 }
 
-// LogY makes the y axis logarithmic, around [low, high] as LogRange says.
+// LogY makes the y axis logarithmic, around [low, high] as logRange says.
 func (p *Panel) LogY(low, high float64, label logTicks) {
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, label
 	p.Y.Min, p.Y.Max = logRange(low, high)
