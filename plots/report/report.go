@@ -1,6 +1,8 @@
 package report
 
 import (
+	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,12 +23,17 @@ func Report(r *folder.Run) ([]byte, error) {
 	return p.render()
 }
 
-// sentence begins with a capital letter.
-func sentence(text string) string {
+// flags match the flags in a text.
+var flags = regexp.MustCompile(`(^|[ (])(--?[a-z][a-z-]*)`)
+
+// sentence begins with a capital letter. No line ends within a flag, or before a per cent
+// sign.
+func sentence(text string) template.HTML {
 	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	text = template.HTMLEscapeString(strings.ToUpper(text[:1]) + text[1:])
+	return template.HTML(flags.ReplaceAllString(strings.ReplaceAll(text, " %", "\u00a0%"), `$1<span class="flag">$2</span>`))
 }
 
 // runSections are what limited a run, its latency, what its nodes used, and its

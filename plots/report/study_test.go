@@ -30,7 +30,7 @@ func TestStudyReport(t *testing.T) {
 	text := html.UnescapeString(string(page))
 	wants := []string{`<p class="headline">3 reproduced, 2 contradicted, 3 cannot tell</p>`, `id="claims.json"`, "at most 2 x the first", "not built: it would be large"}
 	for _, r := range s.Claims {
-		wants = append(wants, "<td class=\"name\">"+r.Claim.Text+" ", r.Claim.Source, string(r.Outcome), sentence(r.Reason))
+		wants = append(wants, "<td class=\"name\">"+r.Claim.Text+" ", r.Claim.Source, string(r.Outcome), string(sentence(r.Reason)))
 		figure := "claim_made-up_" + r.Claim.Name
 		tested := r.Claim.Cannot == ""
 		if tested {

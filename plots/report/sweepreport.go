@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"path/filepath"
 	"slices"
@@ -172,17 +173,15 @@ func intervalWords(e stats.Estimate) string {
 }
 
 // compared is the comparison of the two variants, in sentences, the answer first.
-func compared(s *folder.Sweep) []string {
+func compared(s *folder.Sweep) (sentences []template.HTML) {
 	c, err := compare.Variants(s.Dir)
 	if err != nil {
-		return []string{err.Error()}
+		return []template.HTML{sentence(err.Error())}
 	}
-	lines := strings.Split(c.String(), "\n")
-	slices.Reverse(lines)
-	for i, line := range lines {
-		lines[i] = sentence(line) + "."
+	for _, line := range slices.Backward(strings.Split(c.String(), "\n")) {
+		sentences = append(sentences, sentence(line)+".")
 	}
-	return lines
+	return sentences
 }
 
 // lineTable is a line of the figures by a knob, as a table with the law's parameters.

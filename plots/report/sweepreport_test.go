@@ -74,7 +74,7 @@ func TestSweepReportCompares(t *testing.T) {
 		}
 		foldertest.CheckXML(t, "report.html", page)
 		answer := c.String()[strings.LastIndex(c.String(), "\n")+1:]
-		if !strings.Contains(html.UnescapeString(string(page)), "<p>"+sentence(answer)+".</p>") {
+		if !strings.Contains(html.UnescapeString(string(page)), "<p>"+string(sentence(answer))+".</p>") {
 			t.Errorf("the report has no %q", answer)
 		}
 	}
