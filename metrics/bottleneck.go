@@ -15,7 +15,7 @@ const (
 	LimitShared      BottleneckKind = "shared machine"  // processors that servers and clients share
 	LimitRetransmits BottleneckKind = "retransmits"     // segments that are lost
 	LimitConcurrency BottleneckKind = "too little load" // nothing is busy: too few operations are under way
-	LimitUnknown     BottleneckKind = "cannot tell"     // nothing is at its limit, and not all is idle
+	LimitUnknown     BottleneckKind = "cannot tell"     // nothing is at its limit, and the processors are not idle
 )
 
 // Bottleneck is what limits a run, and where.

@@ -77,7 +77,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 		}),
 		"cache": one(func(run *metrics.Run) { run.Workload = metrics.FlagValues{"cache": "all"} }),
 		"invalid": one(func(run *metrics.Run) {
-			run.Verdict = metrics.Verdict{Reason: "client verified and server node1 applied differ: 951 and 950 gets: counted before they were done (when sent, or dropped on the way)", Node: "node2"}
+			run.Verdict = metrics.Verdict{Reason: "the client verified 951 gets of server node1, which applied 950 for it: the client counted some before they were done (when sent, or dropped on the way)", Node: "node2"}
 		}),
 		"ceiling": one(func(run *metrics.Run) { run.Verdict = verdict.Ceiling }),
 		"soak": one(func(run *metrics.Run) {

@@ -90,7 +90,7 @@ func mistakes() []mistake {
 		{name: "random routing from the beginning", want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
 		{name: "values that expire", want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
 		{name: "values that expire and leave nothing", want: "an empty value, want 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
-		{name: "reads sent as writes", want: "sent as another kind (reads as writes?)",
+		{name: "reads sent as writes", want: "sent some as another kind (reads as writes?)",
 			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn {
 				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 					op.Kind, op.Value = kvs.Put, newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
@@ -99,21 +99,21 @@ func mistakes() []mistake {
 			}))},
 		{name: "reads drawn as writes", want: "the mix is wrong (reads sent as writes?)",
 			lie: sources(func(c *workload.Config) { c.Workload = workload.YCSBA }, itself)},
-		{name: "counted when sent", want: "counted before they were done (when sent, or dropped on the way",
+		{name: "counted when sent", want: "counted some before they were done (when sent, or dropped on the way",
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn {
 				n := 0
 				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) { n++; return op, n%100 != 0 }}
 			}))},
-		{name: "one worker's result lost", want: "results that did not reach the count (a worker's",
+		{name: "one worker's result lost", want: "the client lost results before it counted them (a worker's",
 			count: func(g *Generator) { g.workers = g.workers[:len(g.workers)-1] }},
-		{name: "the window's count three times too high", want: "in the window, the workers and the latencies count", count: func(g *Generator) {
+		{name: "the window's count three times too high", want: "and the latencies count", count: func(g *Generator) {
 			for _, w := range g.workers {
 				for i := range w.window {
 					w.window[i].Gets *= 3
 				}
 			}
 		}},
-		{name: "a worker's calls without latencies", want: "in the window, the workers and the latencies count",
+		{name: "a worker's calls without latencies", want: "and the latencies count",
 			lie: afterLoad(func(g *Generator) { g.workers[0].recorder = new(latency.Recorder) })},
 		{name: "batches of twice the size", want: "-batch 50 makes",
 			lie: afterLoad(func(g *Generator) { g.config.Batch *= 2 })},
@@ -124,12 +124,12 @@ func mistakes() []mistake {
 				w.sums.OpS *= 1.1
 			}
 		}},
-		{name: "calls sent twice", want: "results that did not reach the count",
+		{name: "calls sent twice", want: "the client lost results",
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn { return &twice{Conn: c} }))},
 		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
 			return &liar{Engine: engine.NewMutex(), after: swapped}
 		}, lie: lying},
-		{name: "a client's cache that serves stale values", want: "answered by a cache before the server", lie: afterLoad(everyConn(cached))},
+		{name: "a client's cache that serves stale values", want: "a cache answered some before the server", lie: afterLoad(everyConn(cached))},
 		{name: "one generator for all workers", want: "they share a generator",
 			lie: sources(func(*workload.Config) {}, func(int) int { return 0 })},
 		{name: "wrong theta", want: "the skew is wrong (wrong theta?)",

@@ -40,7 +40,7 @@ var advices = []struct {
 		"A value was not the one that was written under its key. Look for buffers that are used again while a reply still needs them, for races between reads and writes, and for values that are cut or made up."},
 	{regexp.MustCompile(`misses in the window|keys are left|store was not full|operations went to servers`),
 		"Keys that were stored could not be found. Look for eviction, for expiry, for a table of fixed size, for deletes of other keys, and for servers that mix up whose keys they have."},
-	{regexp.MustCompile(`verified and server|the store executed|the store found|the store's|the servers applied|server applied`),
+	{regexp.MustCompile(`the client verified|the store executed|the store found|the store's|the servers applied|server applied`),
 		"Your servers' counts and those of the clients differ: an operation was executed twice, or was answered without being executed. Look at what is counted and when, and at operations of a batch that are skipped."},
 	{regexp.MustCompile(`TOO SHORT|BACKLOG`),
 		"Your store is so slow that most of the window passes in a few calls. Find out where the time goes, for example with -cpuprofile, before you measure again."},

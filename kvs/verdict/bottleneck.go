@@ -18,7 +18,7 @@ func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	kind, node, why := d.limit()
 	b := &metrics.Bottleneck{Kind: kind, Node: node, Figures: d.f, Sentence: fmt.Sprintf("limited by %s: %s", kind, why)}
 	if kind == metrics.LimitUnknown {
-		b.Sentence = "cannot tell what limits: " + why
+		b.Sentence = "cannot tell what limits the rate: " + why
 	}
 	for _, figure := range words(d.f, kind, run.Count(metrics.Server) > 1) {
 		b.Sentence += "; " + figure
@@ -108,7 +108,7 @@ func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
 	case f.InFlight > 0 && busiest < idleCPU:
 		return metrics.LimitConcurrency, "", d.waiting()
 	}
-	return metrics.LimitUnknown, "", "nothing is at its limit, and not everything idle"
+	return metrics.LimitUnknown, "", "nothing is at its limit, and the processors are not idle"
 }
 
 // tooFew reports whether fewer calls can be under way than there are processors. A call

@@ -62,7 +62,7 @@ func TestFindBottleneck(t *testing.T) {
 		{"server CPU", func(r *metrics.Run) { busy(r, 0, 93, 93); busy(r, 1, 97, 97) }, metrics.LimitServerCPU, "node1", "limited by server CPU: 97 % on node1; client CPU 50 % on node2; link 10 % on node0; garbage 2 % on node0"},
 		{"client CPU", func(r *metrics.Run) { busy(r, 3, 95, 95) }, metrics.LimitClientCPU, "node3", "limited by client CPU: 95 % on node3; server CPU 50 % on node0"},
 		{"one more than the other", func(r *metrics.Run) { busy(r, 3, 95, 95); busy(r, 0, 96, 96) }, metrics.LimitServerCPU, "node0", "client CPU 95 % on node3"},
-		{"just not busy", func(r *metrics.Run) { busy(r, 0, 89.9, 89.9) }, metrics.LimitUnknown, "", "cannot tell what limits: nothing is at its limit, and not everything idle; server CPU 90 % on node0"},
+		{"just not busy", func(r *metrics.Run) { busy(r, 0, 89.9, 89.9) }, metrics.LimitUnknown, "", "cannot tell what limits the rate: nothing is at its limit, and the processors are not idle; server CPU 90 % on node0"},
 		{"just not idle", func(r *metrics.Run) { busy(r, 0, 70, 70) }, metrics.LimitUnknown, "", "cannot tell"},
 		{"fewer calls than processors", func(r *metrics.Run) { busy(r, 0, 75, 75); r.Workload["workers"] = "3" }, metrics.LimitConcurrency, "", "more -workers"},
 		{"as many calls as processors", func(r *metrics.Run) { busy(r, 0, 75, 75); r.Workload["workers"] = "4" }, metrics.LimitUnknown, "", ""},

@@ -153,7 +153,7 @@ func checkWindow(run *judged) {
 			if sums := roundsOf(node); sums != nil && sums.Across > 0 {
 				run.spanned(node, sums)
 			}
-			run.invalid(node.Name, "%d operations in a window of %.3g s", s.InWindow.Ops(), s.WindowLengthS)
+			run.invalid(node.Name, "the client counted %d operations in a window of %.3g s, which is no rate", s.InWindow.Ops(), s.WindowLengthS)
 		}
 	}
 	if run.OverlapShare < minOverlap {
@@ -180,8 +180,8 @@ func checkTotals(run *judged) {
 		for _, peer := range node.Summary.Peers {
 			total = total.Add(peer.Counts)
 		}
-		if what := difference(total, node.Summary.Total); what != "" {
-			run.invalid(node.Name, "its peers' counts do not add up to its total: %s", what)
+		if sum, all, what := difference(total, node.Summary.Total); what != "" {
+			run.invalid(node.Name, "its counts do not add up: those of its peers to %d %s, its own to %d", sum, what, all)
 		}
 	}
 }
@@ -201,15 +201,15 @@ func checkPairs(run *judged) {
 	for _, node := range run.Clients() {
 		for _, peer := range node.Summary.Peers {
 			pair := [2]string{node.Name, peer.Peer}
-			if what := difference(peer.Counts, applied[pair]); what != "" && !run.Restart.Of(peer.Peer) {
-				run.invalid(node.Name, "client verified and server %s applied differ: %s: %s", peer.Peer, what, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
+			if ours, theirs, what := difference(peer.Counts, applied[pair]); what != "" && !run.Restart.Of(peer.Peer) {
+				run.invalid(node.Name, "the client verified %d %s of server %s, which applied %d for it: %s", ours, what, peer.Peer, theirs, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
 			}
 			delete(applied, pair)
 		}
 	}
 	for pair, counts := range applied {
 		if n := counts.Ops() + counts.ScanParts; n > 0 {
-			run.invalid(pair[1], "server applied %d operations of %q, which knows nothing of them", n, pair[0])
+			run.invalid(pair[1], "the server applied %d operations for %q, which counted none", n, pair[0])
 		}
 	}
 }
@@ -219,17 +219,17 @@ func checkPairs(run *judged) {
 func miscount(verified, applied metrics.Counts) string {
 	switch {
 	case verified.Ops() < applied.Ops():
-		return "results that did not reach the count (a worker's, or a call's, was lost)"
+		return "the client lost results before it counted them (a worker's, or a call's)"
 	case verified.ByKind() == applied.ByKind():
-		return "results taken for others"
+		return "the client took results for others"
 	case verified.Ops() == applied.Ops():
-		return "sent as another kind (reads as writes?)"
+		return "the client sent some as another kind (reads as writes?)"
 	case writes(verified) > writes(applied):
-		return "counted before they were done (when sent, or dropped on the way)"
+		return "the client counted some before they were done (when sent, or dropped on the way)"
 	case byChanceReads(verified, verified.Ops()-applied.Ops()):
-		return "counted before they were done (when sent, or dropped on the way, or answered by a cache)"
+		return "the client counted some before they were done (when sent, or dropped on the way, or answered by a cache)"
 	}
-	return "answered by a cache before the server: of the writes none is missing"
+	return "a cache answered some before the server did, as no write is missing"
 }
 
 // writes are the operations that leave the store otherwise than before.
@@ -284,21 +284,22 @@ func withoutStore(node metrics.RunNode) bool {
 	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && !node.Config.Capabilities.Store
 }
 
-// difference names the first figure in which two counts differ; "" when they agree.
-func difference(a, b metrics.Counts) string {
-	ours, theirs := a.ByKind(), b.ByKind()
+// difference returns the first figure in which two counts differ, and its name; "" when
+// they agree.
+func difference(a, b metrics.Counts) (ours, theirs uint64, what string) {
+	kinds, others := a.ByKind(), b.ByKind()
 	for k, name := range metrics.KindNames {
-		if ours[k] != theirs[k] {
-			return fmt.Sprintf("%d and %d %ss", ours[k], theirs[k], name)
+		if kinds[k] != others[k] {
+			return kinds[k], others[k], name + "s"
 		}
 	}
 	switch {
 	case a.Hits != b.Hits:
-		return fmt.Sprintf("%d and %d hits", a.Hits, b.Hits)
+		return a.Hits, b.Hits, "hits"
 	case a.Misses != b.Misses:
-		return fmt.Sprintf("%d and %d misses", a.Misses, b.Misses)
+		return a.Misses, b.Misses, "misses"
 	case a.Calls != b.Calls:
-		return fmt.Sprintf("%d and %d calls", a.Calls, b.Calls)
+		return a.Calls, b.Calls, "calls"
 	}
-	return ""
+	return 0, 0, ""
 }

@@ -72,29 +72,29 @@ func TestJudge(t *testing.T) {
 		{"no account", func(s []*metrics.Summary) { s[3].Workers = nil }, "INVALID(the client gives no account of its workers, c1)"},
 		{"no edges", func(s []*metrics.Summary) { s[2].Edges = nil }, "INVALID(the client does not say when in its window its replies came, c0)"},
 		{"nothing seen", func(s []*metrics.Summary) { s[1].Seen = nil }, "INVALID(the server does not say what it saw of its operations, s1)"},
-		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(110 operations in a window of 0 s, c0)"},
-		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(0 operations in a window of 100 s, c1)"},
+		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(the client counted 110 operations in a window of 0 s, which is no rate, c0)"},
+		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(the client counted 0 operations in a window of 100 s, which is no rate, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},
 		{"overlap just enough", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(5 * time.Second) }, "VALID"},
 		{"no overlap", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(time.Hour) }, "INVALID(the clients' windows share 0.0 %"},
 		{"short window inside a long one", func(s []*metrics.Summary) { s[3].WindowLengthS = 10 }, "VALID"},
-		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
-		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: counted before they were done (when sent, or dropped on the way), c1)"},
+		{"a get too many", func(s []*metrics.Summary) { s[2].Peers[1].Counts.Gets++; s[2].Total.Gets++ }, "INVALID(the client verified 96 gets of server s1, which applied 95 for it: the client counted some before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
+		{"a put too few", func(s []*metrics.Summary) { s[0].Peers[1].Counts.Puts--; s[0].Total.Puts-- }, "INVALID(the client verified 5 puts of server s0, which applied 4 for it: the client counted some before they were done (when sent, or dropped on the way), c1)"},
 		{"a kind for another", func(s []*metrics.Summary) {
 			s[0].Peers[0].Counts.Puts--
 			s[0].Peers[0].Counts.ReadModifyWrites++
 			s[0].Total.Puts--
 			s[0].Total.ReadModifyWrites++
-		}, "INVALID(client verified and server s0 applied differ: 5 and 4 puts: sent as another kind (reads as writes?), c0)"},
+		}, "INVALID(the client verified 5 puts of server s0, which applied 4 for it: the client sent some as another kind (reads as writes?), c0)"},
 		{"swapped servers", func(s []*metrics.Summary) {
 			s[2].Peers[0].Counts.Gets++
 			s[2].Peers[1].Counts.Gets--
-		}, "INVALID(client verified and server s0 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
-		{"total without peers", func(s []*metrics.Summary) { s[1].Total.Gets++ }, "INVALID(its peers' counts do not add up to its total: 190 and 191 gets, s1)"},
+		}, "INVALID(the client verified 96 gets of server s0, which applied 95 for it: the client counted some before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
+		{"total without peers", func(s []*metrics.Summary) { s[1].Total.Gets++ }, "INVALID(its counts do not add up: those of its peers to 190 gets, its own to 191, s1)"},
 		{"stranger", func(s []*metrics.Summary) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{Gets: 1}})
 			s[1].Total.Gets++
-		}, `INVALID(server applied 1 operations of "x", which knows nothing of them, s1)`},
+		}, `INVALID(the server applied 1 operations for "x", which counted none, s1)`},
 		{"stranger reads at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 9, Misses: 9} }, "VALID"},
 		{"stranger writes at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 2, Puts: 3} },
 			"INVALID(strangers wrote at the server's RESP door (-resp): 2 get, 3 put, 0 read-modify-write, s1)"},
@@ -102,7 +102,7 @@ func TestJudge(t *testing.T) {
 		{"forgotten server", func(s []*metrics.Summary) {
 			s[2].Peers = s[2].Peers[:1]
 			s[2].Total = s[2].Peers[0].Counts
-		}, `INVALID(server applied 102 operations of "c0", which knows nothing of them, s1)`},
+		}, `INVALID(the server applied 102 operations for "c0", which counted none, s1)`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,12 +129,12 @@ func TestMiscount(t *testing.T) {
 		verified, applied metrics.Counts
 		want              string
 	}{
-		{"a tenth of all", all, metrics.Counts{Gets: 8550, Puts: 405, ReadModifyWrites: 45}, "counted before they were done (when sent, or dropped on the way)"},
-		{"reads alone, many", all, metrics.Counts{Gets: 8550, Puts: 450, ReadModifyWrites: 50}, "answered by a cache before the server: of the writes none is missing"},
-		{"reads alone, few", all, metrics.Counts{Gets: 9400, Puts: 450, ReadModifyWrites: 50}, "counted before they were done (when sent, or dropped on the way, or answered by a cache)"},
-		{"there are no writes", reads, metrics.Counts{Gets: 10}, "counted before they were done (when sent, or dropped on the way, or answered by a cache)"},
-		{"more than verified", reads, all, "results that did not reach the count (a worker's, or a call's, was lost)"},
-		{"another kind", metrics.Counts{Gets: 1}, metrics.Counts{Puts: 1}, "sent as another kind (reads as writes?)"},
+		{"a tenth of all", all, metrics.Counts{Gets: 8550, Puts: 405, ReadModifyWrites: 45}, "the client counted some before they were done (when sent, or dropped on the way)"},
+		{"reads alone, many", all, metrics.Counts{Gets: 8550, Puts: 450, ReadModifyWrites: 50}, "a cache answered some before the server did, as no write is missing"},
+		{"reads alone, few", all, metrics.Counts{Gets: 9400, Puts: 450, ReadModifyWrites: 50}, "the client counted some before they were done (when sent, or dropped on the way, or answered by a cache)"},
+		{"there are no writes", reads, metrics.Counts{Gets: 10}, "the client counted some before they were done (when sent, or dropped on the way, or answered by a cache)"},
+		{"more than verified", reads, all, "the client lost results before it counted them (a worker's, or a call's)"},
+		{"another kind", metrics.Counts{Gets: 1}, metrics.Counts{Puts: 1}, "the client sent some as another kind (reads as writes?)"},
 	} {
 		if got := miscount(test.verified, test.applied); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
@@ -171,7 +171,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
 			run.Nodes[2].Summary.Peers[1].Counts.Gets++
 			run.Nodes[2].Summary.Total.Gets++
-		}, "INVALID(client verified and server s1 applied differ: 96 and 95 gets: counted before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
+		}, "INVALID(the client verified 96 gets of server s1, which applied 95 for it: the client counted some before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
 		{"only a client says so", func(run *judged) {
 			run.Nodes[3].Summary.Verification.AnyKey = 7
 		}, "INVALID(7 values were not checked against their keys, c1)"},

@@ -53,18 +53,18 @@ func TestJudgeKinds(t *testing.T) {
 		{"an insert that the server does not know", func(s []*metrics.Summary, _ *expectation) {
 			s[2].Peers[0].Counts.Inserts++
 			s[2].Total.Inserts++
-		}, "INVALID(client verified and server s0 applied differ: 11 and 10 inserts: counted before"},
+		}, "INVALID(the client verified 11 inserts of server s0, which applied 10 for it: the client counted some before"},
 		{"a part of a scan that the server does not know", func(s []*metrics.Summary, _ *expectation) {
 			s[3].Peers[0].Counts.ScanParts++
 			s[3].Total.ScanParts++
-		}, "INVALID(client verified and server s0 applied differ: 21 and 20 scan-parts: "},
+		}, "INVALID(the client verified 21 scan-parts of server s0, which applied 20 for it: "},
 		{"a server that a scan did not ask", func(s []*metrics.Summary, _ *expectation) {
 			each(s, 0, func(c *metrics.Counts) { c.ScanParts--; c.Hits-- })
 		}, "INVALID(40 scans asked server s0 39 times: a scan asks every server once, c0)"},
 		{"parts alone of a stranger", func(s []*metrics.Summary, _ *expectation) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{ScanParts: 3}})
 			s[1].Total.ScanParts += 3
-		}, `INVALID(server applied 3 operations of "x"`},
+		}, `INVALID(the server applied 3 operations for "x"`},
 		{"no scans expected", func(_ []*metrics.Summary, e *expectation) { e.kinds[5] = 0 }, "% scans where -theta 1 has 0.000 %"},
 		{"no inserts expected", func(_ []*metrics.Summary, e *expectation) { e.kinds[3] = 0 }, "% inserts where -theta 1 has 0.000 %"},
 	} {

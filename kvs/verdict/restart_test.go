@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 			run.Nodes[0].Summary.Peers[0].Counts.Puts--
 			run.Nodes[0].Summary.Total.Puts--
 		},
-			"INVALID(client verified and server s0 applied differ: 5 and 4 puts"},
+			"INVALID(the client verified 5 puts of server s0, which applied 4 for it"},
 		{"dropped operations", func(_ *judged, c0 *metrics.Summary) { c0.Workers[0].Drawn++ }, "INVALID(worker 0 drew 207 operations and 206 of them were done: the others were dropped, c0)"},
 		{"a lost write", func(run *judged, _ *metrics.Summary) {
 			run.Audit = &metrics.Audit{Keys: 5, Failures: 1, First: "key 7"}

@@ -20,13 +20,13 @@ func checkTallies(run *judged) {
 		for _, peer := range s.Peers {
 			counted := peer.Window
 			counted.Hits, counted.Misses = 0, 0 // the collector does not know them
-			if what := difference(counted, peer.Latency.Replied); what != "" {
-				run.invalid(node.Name, "of server %s's replies in the window, the workers and the latencies count %s", peer.Peer, what)
+			if ours, theirs, what := difference(counted, peer.Latency.Replied); what != "" {
+				run.invalid(node.Name, "of server %s's replies in the window, the workers count %d %s and the latencies count %d", peer.Peer, ours, what, theirs)
 			}
 			window, due = window.Add(peer.Window), due.Add(peer.Latency.Due)
 		}
-		if what := difference(window, s.InWindow); what != "" {
-			run.invalid(node.Name, "its servers' counts in the window and its own differ: %s", what)
+		if sum, all, what := difference(window, s.InWindow); what != "" {
+			run.invalid(node.Name, "its counts in the window do not add up: those of its servers to %d %s, its own to %d", sum, what, all)
 		}
 		if due.Ops() != sums.Ops {
 			run.invalid(node.Name, "%d operations were due in the window and answered, the latencies count %d", sums.Ops, due.Ops())

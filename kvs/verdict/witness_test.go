@@ -89,9 +89,9 @@ func TestWitnesses(t *testing.T) {
 		want  string // "" for VALID
 	}{
 		{"nothing", func(part) {}, ""},
-		{"three times the count", func(p part) { p.client.InWindow.Gets *= 3 }, "its servers' counts in the window and its own differ: 9000 and 27000 gets"},
+		{"three times the count", func(p part) { p.client.InWindow.Gets *= 3 }, "its counts in the window do not add up: those of its servers to 9000 gets, its own to 27000"},
 		{"three times the count of a server", func(p part) { p.client.InWindow.Gets *= 3; p.client.Peers[0].Window.Gets *= 3 },
-			"of server s0's replies in the window, the workers and the latencies count 27000 and 9000 gets"},
+			"of server s0's replies in the window, the workers count 27000 gets and the latencies count 9000"},
 		{"a call without a latency", func(p part) {
 			p.client.Peers[0].Latency.Due.Gets -= 10
 			p.client.Peers[0].Latency.Due.Calls--
@@ -173,8 +173,8 @@ func TestWitnesses(t *testing.T) {
 		{"a call at its limit", func(p part) {
 			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 10.9e6 })
 		}, ""},
-		{"misses on one side", func(p part) { p.client.Total.Hits--; p.client.Peers[0].Counts.Hits-- }, "client verified and server s0 applied differ: 18000 and 18001 hits"},
-		{"calls on one side", func(p part) { p.client.Total.Calls--; p.client.Peers[0].Counts.Calls-- }, "client verified and server s0 applied differ: 2001 and 2002 calls"},
+		{"misses on one side", func(p part) { p.client.Total.Hits--; p.client.Peers[0].Counts.Hits-- }, "the client verified 18000 hits of server s0, which applied 18001 for it"},
+		{"calls on one side", func(p part) { p.client.Total.Calls--; p.client.Peers[0].Counts.Calls-- }, "the client verified 2001 calls of server s0, which applied 2002 for it"},
 		{"an open loop", func(p part) { openLoop(p.run) }, ""},
 		{"an open loop that forgot one", func(p part) { openLoop(p.run); p.client.Offered.Ops-- }, "9999 operations were due in the window, drawn again from the seed 10000"},
 		{"an open loop above its rate", func(p part) { openLoop(p.run); p.client.Offered.OpsPerS = 1010 }, "1010.0 ops/s were offered by one of 1 clients, -rate is 1000"},
