@@ -55,9 +55,9 @@ func (c Ceiling) Over(opsPerS float64, linkIsFull bool) *Ceiling {
 	return &c
 }
 
-// String is the ceiling's line on the terminal: "harness ceiling 3.10x (null
-// engine 14.2M ops/s, in process 22M ops/s)", with CLIENT-BOUND before it where
-// it is too low, or why there is none; "" for nil.
+// String is the ceiling's line on the terminal: "3.10x as fast without a store (null
+// engine 14.2M ops/s, in process 22M ops/s)", with CLIENT-BOUND before it where it is too
+// low, or why there is none; "" for nil.
 func (c *Ceiling) String() string {
 	if c == nil {
 		return ""
@@ -76,7 +76,7 @@ func (c *Ceiling) String() string {
 	case c.NotUsable:
 		text = "ceiling not usable: it is below the result"
 	case c.Headroom > 0:
-		text = fmt.Sprintf("harness ceiling %.2fx", c.Headroom)
+		text = fmt.Sprintf("%.2fx as fast without a store", c.Headroom)
 	}
 	if c.ClientBound {
 		text = "CLIENT-BOUND: " + text

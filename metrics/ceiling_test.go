@@ -8,17 +8,17 @@ func TestCeilingOver(t *testing.T) {
 		want    string
 	}{
 		{nil, ""},
-		{Ceiling{NullOpsPerS: 14.2e6, InprocOpsPerS: 22e6}.Over(4.58e6, false), "harness ceiling 3.10x (null engine 14.2M ops/s, in process 22M ops/s)"},
-		{Ceiling{NullOpsPerS: 3e6}.Over(2e6, false), "harness ceiling 1.50x (null engine 3M ops/s)"},
-		{Ceiling{NullOpsPerS: 2.98e6, Note: "in process not measured: killed"}.Over(2e6, false), "CLIENT-BOUND: harness ceiling 1.49x (null engine 2.98M ops/s): in process not measured: killed"},
+		{Ceiling{NullOpsPerS: 14.2e6, InprocOpsPerS: 22e6}.Over(4.58e6, false), "3.10x as fast without a store (null engine 14.2M ops/s, in process 22M ops/s)"},
+		{Ceiling{NullOpsPerS: 3e6}.Over(2e6, false), "1.50x as fast without a store (null engine 3M ops/s)"},
+		{Ceiling{NullOpsPerS: 2.98e6, Note: "in process not measured: killed"}.Over(2e6, false), "CLIENT-BOUND: 1.49x as fast without a store (null engine 2.98M ops/s): in process not measured: killed"},
 		{Ceiling{InprocOpsPerS: 3e6, Note: "null engine: node1 died"}.Over(2e6, false), "ceiling not measured (in process 3M ops/s): null engine: node1 died"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(0, false), "ceiling not measured (null engine 3M ops/s)"},
 		{Ceiling{Note: "--no-ceiling"}.Over(2e6, false), "ceiling not measured: --no-ceiling"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false), "ceiling not usable: it is below the result (null engine 3M ops/s)"},
-		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, false), "CLIENT-BOUND: harness ceiling 0.97x (null engine 2.9M ops/s)"},
-		{Ceiling{NullOpsPerS: 3e6}.Over(2.9e6, true), "harness ceiling 1.03x (null engine 3M ops/s)"},
-		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, true), "harness ceiling 0.97x (null engine 2.9M ops/s)"},
-		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false).Over(1e6, false), "harness ceiling 3.00x (null engine 3M ops/s)"},
+		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, false), "CLIENT-BOUND: 0.97x as fast without a store (null engine 2.9M ops/s)"},
+		{Ceiling{NullOpsPerS: 3e6}.Over(2.9e6, true), "1.03x as fast without a store (null engine 3M ops/s)"},
+		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, true), "0.97x as fast without a store (null engine 2.9M ops/s)"},
+		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false).Over(1e6, false), "3.00x as fast without a store (null engine 3M ops/s)"},
 	} {
 		if got := test.ceiling.String(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)

@@ -82,7 +82,7 @@ func totalLines(point metrics.Point) string {
 			100*estimate.Coverage, estimate.Low, estimate.High, 100*estimate.HalfWidth())
 	}
 	if h := headroom(point); h != "-" {
-		text += "harness ceiling " + h + "\n"
+		text += h + " as fast without a store\n"
 	}
 	return text + "limited by: " + limitedBy(point) + "\n"
 }
@@ -95,7 +95,7 @@ func (s Sweep) pointTable(points []metrics.Point) string {
 	for _, knob := range s.Plan.Knobs {
 		fmt.Fprintf(table, "%s\t", knob.Name)
 	}
-	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\theadroom\tlimited by\t")
+	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\tno store\tlimited by\t")
 	for _, point := range points {
 		for _, value := range point.Values {
 			fmt.Fprintf(table, "%s\t", value)
@@ -149,7 +149,7 @@ func (s Sweep) notes(points []metrics.Point) string {
 	return b.String()
 }
 
-// headroom is the ratio of the harness's ceiling to a point's trials.
+// headroom is how many times as fast the clients are without a store.
 func headroom(point metrics.Point) string {
 	if h := point.Headroom(); h > 0 {
 		return fmt.Sprintf("%.2fx", h)
