@@ -38,7 +38,7 @@ type mistake struct {
 	lie    func(g *Generator, engines []kvs.Engine) // what is wrong after the load; may be nil
 	count  func(g *Generator)                       // what is wrong when all is added up; may be nil
 	ops    uint64                                   // the least number of operations; 0 for that of all mistakes
-	want   string                                   // in the verdict
+	want   string                                   // in the verdict; or one of several, with | between them
 }
 
 // everyConn wraps each worker's conns.
@@ -136,7 +136,7 @@ func mistakes() []mistake {
 			lie: sources(func(c *workload.Config) { c.Theta = 0.5 }, itself)},
 		{name: "wrong skew in the tail", want: "the skew is wrong",
 			lie: afterLoad(everyConn(otherKeys(func(at, n int) int { return n - 1 - at })))},
-		{name: "nine tenths of the records never asked for", want: "the skew is wrong",
+		{name: "nine tenths of the records never asked for", want: "the skew is wrong|random routing", // in a long run
 			lie: afterLoad(everyConn(otherKeys(func(at, _ int) int { return at - at%10 })))},
 		{name: "each key drawn twice in a row", want: "successive draws are not independent", lie: afterLoad(everyConn(repeated))},
 		{name: "each hundredth put dropped", want: "a write is lost", config: updates,
@@ -237,8 +237,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	if m.lie != nil {
 		m.lie(g, engines)
 	}
-	const secret = 7
-	g.Secret = secret
+	g.Secret = 7
 	if err := g.measureOps(max(60_000, m.ops)); err != nil {
 		return run, err
 	}
@@ -265,7 +264,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 			Seen: server.Seen(s.service, before[i], window[i]),
 		}})
 	}
-	run.Audit = verdict.JudgeAudit(run, fmt.Sprintf("%x", secret), []metrics.AuditRecord{*record})
+	run.Audit = verdict.JudgeAudit(run, fmt.Sprintf("%x", g.Secret), []metrics.AuditRecord{*record})
 	return run, nil
 }
 
@@ -316,10 +315,9 @@ func TestMistakesAreNamed(t *testing.T) {
 				times = 10
 			}
 			for seed := range uint64(times) {
-				if v := judged(t, trialOf(seed), m); v.Valid || !strings.Contains(v.Reason, m.want) {
+				v := judged(t, trialOf(seed), m)
+				if v.Valid || !slices.ContainsFunc(strings.Split(m.want, "|"), func(want string) bool { return strings.Contains(v.Reason, want) }) {
 					t.Errorf("seed %d: verdict %s; want %q", seed, v, m.want)
-				} else if seed == 0 {
-					t.Logf("verdict %s", v)
 				}
 			}
 		})
