@@ -152,9 +152,9 @@ func soakText(run metrics.Run) string {
 func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 	p := painterOf(w)
 	if a.Verdict != "" {
-		colour, head := red, strings.Join(format.NonEmpty(a.Verdict+": "+a.Headline, a.Basis), ", ")
+		colour, head := red, a.Verdict+": "+a.Headline
 		if a.Good {
-			colour = green
+			colour, head = green, strings.Join(format.NonEmpty(head, a.Basis), ", ")
 		}
 		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(format.Wrap(head, 0, 2), a.Verdict))
 	}
@@ -162,6 +162,9 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 		if text != "" {
 			fmt.Fprintf(w, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), format.Wrap(text, answerIndent, answerIndent))
 		}
+	}
+	if !a.Good {
+		line("rate", bold, a.Basis)
 	}
 	line("rate", bold, a.Rate)
 	line("latency", bold, a.Latency)

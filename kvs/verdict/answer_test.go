@@ -47,7 +47,7 @@ func TestAnswerOfUnfinishedTrials(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	done[1].Verdict = metrics.Verdict{Reason: "3 misses", Node: "n1"}
-	if a := AnswerOfTrials(plan, done); a.Good || a.Headline != "1 of 3 trials failed, first trial 2: 3 misses (n1)" || !strings.HasPrefix(a.Basis, "the valid ones: ") {
+	if a := AnswerOfTrials(plan, done); a.Good || a.Headline != "1 of 3 trials failed, first trial 2: 3 misses (n1)" || !strings.HasPrefix(a.Basis, "of the valid trials: ") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -27,7 +27,7 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	case len(failed) > 0:
 		a = Answer{Verdict: "INVALID", Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
 			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict)),
-			Basis:    "the valid ones: " + strings.Join(format.NonEmpty(a.Headline, a.Basis), ", ")}
+			Basis:    "of the valid trials: " + strings.Join(format.NonEmpty(a.Headline, a.Basis), ", ")}
 	case left > 0:
 		a.Good, a.Verdict, a.Next = false, "INCOMPLETE", "go on with --resume"
 		a.Basis = fmt.Sprintf("%d of %s made; so far %s", len(done), format.Plural(len(plan.Order), "trial"), strings.Join(format.NonEmpty(a.Headline, a.Basis), ", "))
@@ -39,6 +39,10 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 // describe fills in the result of trials, of which those of a point are the best.
 func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
+	at := ""
+	if len(points) > 1 {
+		at = " at " + metrics.PointName(plan.Knobs, best.Values)
+	}
 	a.Headline, a.Basis = scalingOf(plan, points)
 	lines := curveLines(plan, points)
 	if last := len(lines) - 1; last >= 0 {
@@ -47,11 +51,11 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 	if a.Headline == "" {
 		a.Headline, a.Basis = rateOn(estimate.Median, best.Valid[0].Store), basisOn(estimateWords(estimate), best.Valid[0].Durability)
 		if len(points) > 1 {
-			a.Headline += " at " + metrics.PointName(plan.Knobs, best.Values)
+			a.Headline += at
 			a.Basis = fmt.Sprintf("the best of %s: %s", format.Plural(len(points), "point"), a.Basis)
 		}
 	}
-	a.Latency, a.Limit = latencyOfPoint(best), limitOfPoint(best)
+	a.Latency, a.Limit = latencyOfPoint(best, at), limitOfPoint(best, at)
 	a.Checked = fmt.Sprintf("%s, each with %s, and right values", format.Plural(made, "trial"), countsOfTrials(points))
 	a.Next = "add --ab to compare two versions by pairs of trials"
 	switch {
@@ -130,8 +134,9 @@ func curveLines(plan metrics.Sweep, points []metrics.Point) []string {
 	return curve.Of(plan, points).Lines()
 }
 
-// latencyOfPoint has the medians of the trials' percentiles.
-func latencyOfPoint(p metrics.Point) string {
+// latencyOfPoint has the medians of the trials' percentiles. at names the point, unless it
+// is the only one.
+func latencyOfPoint(p metrics.Point, at string) string {
 	var parts []string
 	for _, quantile := range []struct {
 		name string
@@ -150,18 +155,18 @@ func latencyOfPoint(p metrics.Point) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "of a call: " + strings.Join(parts, ", ") + " ms, the medians of the trials"
+	return "of a call" + at + ": " + strings.Join(parts, ", ") + " ms, the medians of the trials"
 }
 
-// limitOfPoint is what limits most trials of a point.
-func limitOfPoint(p metrics.Point) string {
+// limitOfPoint is what limits most trials of a point, which at names.
+func limitOfPoint(p metrics.Point, at string) string {
 	var parts []string
 	switch limit, n := p.Bottleneck(); {
 	case limit == "":
 	case n == len(p.Valid):
-		parts = append(parts, string(limit))
+		parts = append(parts, string(limit)+at)
 	default:
-		parts = append(parts, fmt.Sprintf("%s, in %d of %s", limit, n, format.Plural(len(p.Valid), "trial")))
+		parts = append(parts, fmt.Sprintf("%s%s, in %d of %s", limit, at, n, format.Plural(len(p.Valid), "trial")))
 	}
 	if h := p.Headroom(); h > 0 {
 		parts = append(parts, fmt.Sprintf("%.2fx as fast without a store", h))

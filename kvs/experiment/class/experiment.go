@@ -50,10 +50,10 @@ func (e Experiment) Outline() string {
 		round += e.Length(spec.Args)
 	}
 	n := len(e.Plan.Knobs[0].Values)
-	text := fmt.Sprintf("%s: %s in each round, about %.1f minutes, in random order by --seed %d\nlooks after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
-		strings.Trim(fmt.Sprint(class.Looks), "[]"))
+	text := fmt.Sprintf("%s: %s in each round, about %.1f minutes, in random order by --seed %d\ndecides after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
+		strings.ReplaceAll(strings.Trim(fmt.Sprint(class.Looks), "[]"), " ", ", "))
 	if class.BudgetS > 0 {
-		text += fmt.Sprintf(", within %.0f minutes: some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())
+		text += fmt.Sprintf(", or after %.0f minutes, which is some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())
 	}
 	return text + "\n" + e.Missing()
 }
