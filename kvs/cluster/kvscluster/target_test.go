@@ -41,7 +41,7 @@ func clean(t *testing.T) (dir string) {
 func measure(t *testing.T, args ...string) (metrics.Run, string) {
 	t.Helper()
 	out := t.TempDir()
-	args = append([]string{"--local", "--no-ceiling", "--out", out, "--records", "10000", "--workers", "4", "--batch", "256", "--warmup", "0", "--secs", "1"}, args...)
+	args = append([]string{"--local", "--no-ceiling", "--out", out, "--records", "10000", "--workers", "4", "--batch", "32", "--warmup", "0", "--secs", "1"}, args...)
 	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+clean(t))
 	text, err := cmd.CombinedOutput()
