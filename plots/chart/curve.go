@@ -141,7 +141,9 @@ func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
 	}
 	p.LogY(low, high, format.Shortest)
 	p.X.Max, p.X.Tick.Marker = figure.Top(most), figure.Ticks(format.Count)
-	p.X.Min = max(0, least-(p.X.Max-most)) // low rates that nobody offered would be a blank band
+	if p.X.Min = 0; least < most { // low rates that nobody offered would be a blank band
+		p.X.Min = max(0, least-(p.X.Max-most))
+	}
 }
 
 // limit is the objective's limit in milliseconds; 0 without one.

@@ -6,10 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/plotter"
 	"kvlab/metrics/curve"
+	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 	"kvlab/plots/folder/foldertest"
 )
+
+// The axis of a single rate begins at zero: there is no range of rates around it.
+func TestAxisOfOneRate(t *testing.T) {
+	for _, test := range []struct{ least, want float64 }{{70e3, 0}, {50e3, 45.8e3}} {
+		p := figure.NewPanel("x", "y")
+		scale(p, plotter.XYs{{X: test.least, Y: 1}, {X: 70e3, Y: 2}}, nil)
+		near(t, "the axis begins at", p.X.Min, test.want)
+	}
+}
 
 // The lines of a curve's figure are the medians of the trials, here by the closed formula
 // of an M/M/1 queue; every trial is a dot, and the saturated rate is none.
