@@ -29,7 +29,7 @@ var layoutFiles embed.FS
 // words are the functions of the templates.
 var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
-	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence, "label": format.Label,
+	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence, "unbroken": unbroken, "label": format.Label,
 	"command": command, "line": format.CommandLine, "counts": countsOf, "quote": format.QuoteWord,
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
 	"clients": sumClients, "disagreements": disagreementsOf, "flags": flagsOf,

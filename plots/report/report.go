@@ -26,13 +26,17 @@ func Report(r *folder.Run) ([]byte, error) {
 // flags match the flags in a text.
 var flags = regexp.MustCompile(`(^|[ (])(--?[a-z][a-z-]*)`)
 
-// sentence begins with a capital letter. No line ends within a flag, or before a per cent
-// sign.
+// sentence begins with a capital letter.
 func sentence(text string) template.HTML {
 	if text == "" {
 		return ""
 	}
-	text = template.HTMLEscapeString(strings.ToUpper(text[:1]) + text[1:])
+	return unbroken(strings.ToUpper(text[:1]) + text[1:])
+}
+
+// unbroken is a text of which no line ends within a flag, or before a per cent sign.
+func unbroken(text string) template.HTML {
+	text = template.HTMLEscapeString(text)
 	return template.HTML(flags.ReplaceAllString(strings.ReplaceAll(text, " %", "\u00a0%"), `$1<span class="flag">$2</span>`))
 }
 

@@ -234,3 +234,16 @@ func TestReportOfAnIncompleteFolder(t *testing.T) {
 		}
 	}
 }
+
+// A flag stays on one line, and a number with its per cent sign. Text from nodes is escaped.
+func TestUnbroken(t *testing.T) {
+	for text, want := range map[string]string{
+		"use --ab, or add -secs 30 (-verify none)": `Use <span class="flag">--ab</span>, or add <span class="flag">-secs</span> 30 (<span class="flag">-verify</span> none)`,
+		"drifted by -3.4 % in a read-modify-write": "Drifted by -3.4\u00a0% in a read-modify-write",
+		`<b> --x"`: `&lt;b&gt; <span class="flag">--x</span>&#34;`,
+	} {
+		if got := string(sentence(text)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
