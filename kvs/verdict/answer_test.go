@@ -32,9 +32,9 @@ func TestReservationsOfTrials(t *testing.T) {
 	done[2].Run.Ceiling = &metrics.Ceiling{Headroom: 1.2, ClientBound: true}
 	var got []string
 	for _, r := range AnswerOfTrials(plan, done).Reservations {
-		got = append(got, r.Name+" "+strings.Join(strings.Fields(r.Text)[:4], " "))
+		got = append(got, r.Name+r.Text[strings.LastIndex(r.Text, ","):])
 	}
-	if all, want := strings.Join(got, "; "), "NON-STATIONARY in 2 of 3; CLIENT-BOUND in 1 of 3"; all != want {
+	if all, want := strings.Join(got, "; "), "NON-STATIONARY, and likewise in 1 more of 3 trials; CLIENT-BOUND, in 1 of 3 trials"; all != want {
 		t.Errorf("reservations %q, want %q", all, want)
 	}
 }

@@ -195,8 +195,12 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 		}
 	}
 	for i := range all {
-		if n := count[all[i].Name]; n < valid {
-			all[i].Text = fmt.Sprintf("in %d of %s, such as one in which %s", n, format.Plural(valid, "trial"), all[i].Text)
+		switch n := count[all[i].Name]; {
+		case n == valid:
+		case n == 1:
+			all[i].Text += fmt.Sprintf(", in 1 of %d trials", valid)
+		default:
+			all[i].Text += fmt.Sprintf(", and likewise in %d more of %d trials", n-1, valid)
 		}
 	}
 	if v := plan.Variants; len(v) == 2 && v[0].GitCommit != v[1].GitCommit {
