@@ -31,15 +31,20 @@ const auditSpan = time.Hour
 // audited is the set of keys that are audited. It is immutable, and all workers of a
 // client share it.
 type audited struct {
-	ids    []uint64 // of the records, by number
-	hashes []uint64 // of their keys
-	table  []uint32 // open addressing by hash: a key's number plus 1, or 0
+	ids    []uint64     // of the records, by number
+	table  []auditedKey // open addressing by hash
 	shift  int
 	used   []uint64 // a bit for each slot of table, set if a key's search begins there
 	origin time.Time
 	tick   time.Duration
 
 	loadedVersion func(client, worker int) uint32 // the last version that a worker loaded
+}
+
+// auditedKey is a slot of the table: a key's hash, and its number plus 1; 0 of an empty slot.
+type auditedKey struct {
+	hash        uint64
+	numberPlus1 uint32
 }
 
 // lastWrite is a worker's last acknowledged write of an audited key; version 0 is a Delete.
@@ -66,20 +71,16 @@ func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited
 		a.ids = append(a.ids, plan.Key(rank))
 	}
 	a.ids = append(a.ids, plan.SampleInserts(secret)...)
-	for _, id := range a.ids {
-		_, hash := keys.key(id)
-		a.hashes = append(a.hashes, hash)
-	}
 	width := bits.Len(uint(4 * len(a.ids)))
-	a.table, a.shift, a.used = make([]uint32, 1<<width), 64-width, make([]uint64, (1<<width+63)/64)
-	for number, hash := range a.hashes {
+	a.table, a.shift, a.used = make([]auditedKey, 1<<width), 64-width, make([]uint64, (1<<width+63)/64)
+	for number, id := range a.ids {
+		_, hash := keys.key(id)
 		at := a.slot(hash)
-		for a.table[at] != 0 {
+		a.used[at/64] |= 1 << (at % 64)
+		for a.table[at].numberPlus1 != 0 {
 			at = (at + 1) % len(a.table)
 		}
-		a.table[at] = uint32(number) + 1
-		first := a.slot(hash)
-		a.used[first/64] |= 1 << (first % 64)
+		a.table[at] = auditedKey{hash, uint32(number) + 1}
 	}
 	return a
 }
@@ -95,12 +96,11 @@ func (a *audited) mayHave(hash uint64) int {
 // find returns the number of the key with a hash; false for most hashes.
 func (a *audited) find(hash uint64) (number uint32, ok bool) {
 	for at := a.slot(hash); ; at = (at + 1) & (len(a.table) - 1) {
-		n := a.table[at]
-		if n == 0 {
+		switch key := &a.table[at]; {
+		case key.numberPlus1 == 0:
 			return 0, false
-		}
-		if a.hashes[n-1] == hash {
-			return n - 1, true
+		case key.hash == hash:
+			return key.numberPlus1 - 1, true
 		}
 	}
 }

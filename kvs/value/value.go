@@ -111,9 +111,10 @@ func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 		}
 	}
 	le := binary.LittleEndian
-	w := Writer(le.Uint64(value[8:]))
+	header := (*[HeaderLen]byte)(value)
+	w := Writer(le.Uint64(header[8:]))
 	sum := checkBytes(hash, w, len(value))
-	if le.Uint64(value[0:]) != hash || le.Uint64(value[16:]) != sum || w.Client() >= c.Clients || w.Worker() >= c.Workers {
+	if le.Uint64(header[0:]) != hash || le.Uint64(header[16:]) != sum || w.Client() >= c.Clients || w.Worker() >= c.Workers {
 		return false, c.fault(value, hash, w, sum)
 	}
 	if c.Until--; c.Until > 0 {
