@@ -63,8 +63,8 @@ func serveFolder(t *testing.T, logs string) *httptest.Server {
 // begin points latest to a run, as a launcher does.
 func begin(t *testing.T, logs, id string) {
 	t.Helper()
-	link := filepath.Join(logs, "latest")
-	if err := errors.Join(os.RemoveAll(link), os.MkdirAll(filepath.Join(logs, id), 0o755), os.Symlink(id, link)); err != nil {
+	link := filepath.Join(logs, ".latest")
+	if err := errors.Join(os.MkdirAll(filepath.Join(logs, id), 0o755), os.Symlink(id, link), os.Rename(link, filepath.Join(logs, "latest"))); err != nil {
 		t.Fatal(err)
 	}
 }
