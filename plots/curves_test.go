@@ -21,7 +21,7 @@ func TestLoadCurves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"A engine syncmap, git commit ca, " + a, "B engine slab, git commit cb, " + b, "knee at 500k ops/s", "knee at 1M ops/s", "slo p99=20µs: kept up to 1.7", "120%"} {
+	for _, want := range []string{"A engine syncmap, git commit ca, " + a, "B engine slab, git commit cb, " + b, "knee at 500k ops/s", "knee at 1M ops/s", "SLO p99=20µs: kept up to 1.7", "120%"} {
 		if !strings.Contains(d.Summary, want) {
 			t.Errorf("the summary has no %q:\n%s", want, d.Summary)
 		}
@@ -50,7 +50,7 @@ func TestLoadCurves(t *testing.T) {
 		}
 	}
 	page, err := Load(b)
-	if err != nil || !strings.Contains(string(page.files[0].Text), "<p class=\"headline\">slo p99=20µs: kept up to 1.7") || !strings.HasSuffix(page.Summary, "\nverdict VALID (36 trials)\n") {
+	if err != nil || !strings.Contains(string(page.files[0].Text), "<p class=\"headline\">SLO p99=20µs: kept up to 1.7") || !strings.HasSuffix(page.Summary, "\nverdict VALID (36 trials)\n") {
 		t.Errorf("error %v, summary:\n%s", err, page.Summary)
 	}
 }

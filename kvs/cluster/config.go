@@ -115,7 +115,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		cfg.Trials.Studies, err = study.ReadAll(text)
 		return err
 	})
-	fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/experiments.md)", func(text string) (err error) {
+	fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
 		cfg.NoCeiling = true
 		cfg.Trials.Class, err = class.Read(text)
 		return err

@@ -57,7 +57,7 @@ func TestSearchSLO(t *testing.T) {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
 	out := tr.stdout.String()
-	m := regexp.MustCompile(`VALID.*: slo p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+), peak .* ops/s, of a closed loop; knee below .* verdict VALID$`).FindStringSubmatch(format.OneLine(out))
+	m := regexp.MustCompile(`VALID.*: SLO p99=4ms: kept up to ([0-9.]+) ops/s, 95 % interval ([0-9.]+) to ([0-9.]+), peak .* ops/s, of a closed loop; knee below .* verdict VALID$`).FindStringSubmatch(format.OneLine(out))
 	if m == nil {
 		t.Fatalf("output:\n%s", out)
 	}
@@ -135,7 +135,7 @@ func TestSearchSLOEnds(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.draw = func(string) ([]string, error) { return nil, nil }
-	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(format.OneLine(tr.stdout.String()), "slo p50=1µs: broken at every rate down to ") {
+	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(format.OneLine(tr.stdout.String()), "SLO p50=1µs: broken at every rate down to ") {
 		t.Errorf("error %v, output:\n%s", err, tr.stdout.String())
 	}
 	for fault, verdict := range map[string]string{

@@ -131,7 +131,7 @@ func TestCurveResumes(t *testing.T) {
 				t.Errorf("at the end: %v, %v", groups, err)
 			}
 			text, verdict := c.Conclude(done, nil)
-			if !verdict.Valid || !strings.Contains(text, "\nknee ") || strings.Contains(text, "\nslo ") != (name != "curve") {
+			if !verdict.Valid || !strings.Contains(text, "\nknee ") || strings.Contains(text, "\nSLO ") != (name != "curve") {
 				t.Errorf("verdict %v:\n%s", verdict, text)
 			}
 		})

@@ -17,7 +17,7 @@ func TestAdvice(t *testing.T) {
 		"timeout: no reply within 10s":                                "lock that is not released",
 		"not linearizable: key 7: x":                                  "caches",
 		"the audit found 3 of 8700 keys wrong after the run: x":       "acknowledged",
-		"1 replies failed verification, first: a value of 63 bytes":   "buffers",
+		"1 result failed verification, first: a value of 63 bytes":    "buffers",
 		"12 misses in the window after a full load: data was lost":    "eviction",
 		"the client verified 4 gets of server node0, which applied 3": "counts",
 		"node1:8080 is taken by process 7 (nc of eve)":                "instructor",

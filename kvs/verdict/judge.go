@@ -129,7 +129,7 @@ func checkAccounts(run *judged) {
 func checkReplies(run *judged) {
 	for _, node := range run.Clients() {
 		if v := node.Summary.Verification; v.Failures > 0 {
-			run.invalid(node.Name, "%d replies failed verification, first: %s", v.Failures, format.OneLine(v.First))
+			run.invalid(node.Name, "%s failed verification, first: %s", format.Plural(v.Failures, "result"), format.OneLine(v.First))
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		want  string                     // beginning of the verdict
 	}{
 		{"good", func([]*metrics.Summary) {}, "VALID"},
-		{"verification", func(s []*metrics.Summary) { s[3].Verification.Failures = 1; s[3].Verification.First = "x\ny" }, "INVALID(1 replies failed verification, first: x y, c1)"},
+		{"verification", func(s []*metrics.Summary) { s[3].Verification.Failures = 1; s[3].Verification.First = "x\ny" }, "INVALID(1 result failed verification, first: x y, c1)"},
 		{"misses", func(s []*metrics.Summary) { s[2].InWindow.Misses = 9 }, "INVALID(9 misses"},
 		{"not linearizable", func(s []*metrics.Summary) {
 			s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9, Illegal: 1, First: "key 7: x"}

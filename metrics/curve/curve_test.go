@@ -128,7 +128,7 @@ func TestTableOfAQueue(t *testing.T) {
 			t.Errorf("more than 80 columns: %s", line)
 		}
 	}
-	if want := "peak 100k ops/s, of a closed loop\nknee at 50k ops/s, the highest throughput over mean latency\nslo p99=100us: between 50k and 60k ops/s (no interval: it needs 6 trials a rate)"; !strings.HasSuffix(text, strings.Replace(want, "us:", "µs:", 1)) {
+	if want := "peak 100k ops/s, of a closed loop\nknee at 50k ops/s, the highest throughput over mean latency\nSLO p99=100us: between 50k and 60k ops/s (no interval: it needs 6 trials a rate)"; !strings.HasSuffix(text, strings.Replace(want, "us:", "µs:", 1)) {
 		t.Errorf("the text ends with\n%s\nwant\n%s", text, want)
 	}
 	if columns, _ := Of(metrics.Sweep{SLO: "p90=1ms"}, points).Table(); !slices.Contains(columns, "p90") {

@@ -63,7 +63,7 @@ func (c Curve) Lines() (lines []string) {
 	}
 	lines = append(lines, format.NonEmpty(c.kneeLine())...)
 	if c.Objective != (Objective{}) {
-		lines = append(lines, fmt.Sprintf("slo %s: %s", c.Objective, c.words()))
+		lines = append(lines, fmt.Sprintf("SLO %s: %s", c.Objective, c.words()))
 	}
 	return lines
 }

@@ -165,7 +165,7 @@ func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Ent
 				upright(style, c.Points[knee].Achieved)
 				entry.Line = style
 			}
-		case "slo":
+		case "SLO":
 			rate := c.Rate()
 			upright(limitLine, rate.OpsPerS)
 			upright(limitBounds, rate.Low)

@@ -59,7 +59,7 @@ func TestCurveOfAQueue(t *testing.T) {
 	if math.Abs(rate.OpsPerS/right-1) > 0.001 || rate.Low > right || rate.High < right {
 		t.Errorf("the rate is %+v, want %v", rate, right)
 	}
-	for _, want := range []string{"p99.9", "knee at 500k ops/s", fmt.Sprintf("slo p99=30µs: kept up to %.0fk ops/s", rate.OpsPerS/1e3), "1 rate more without percentiles", "p50 0.00143 ms"} {
+	for _, want := range []string{"p99.9", "knee at 500k ops/s", fmt.Sprintf("SLO p99=30µs: kept up to %.0fk ops/s", rate.OpsPerS/1e3), "1 rate more without percentiles", "p50 0.00143 ms"} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the figure has no %q", want)
 		}

@@ -56,7 +56,7 @@ func TestLabFaults(t *testing.T) {
 	for fault, reason := range map[labtest.Fault]string{
 		labtest.Lost:  old,
 		labtest.Stale: old,
-		labtest.Wrong: `(\d+ replies failed verification|load: .* are wrong)`,
+		labtest.Wrong: `(\d+ results? failed verification|load: .* are wrong)`,
 	} {
 		if fault != labtest.Lost && !all {
 			continue
