@@ -67,7 +67,7 @@ func DefaultConfig() Config {
 		Batch:     8192,
 		InFlight:  1,
 		ValueSize: size.Constant(128),
-		Verify:    32,
+		Verify:    64,
 		Arrivals:  workload.Poisson,
 
 		WarmUp: 5 * time.Second,
