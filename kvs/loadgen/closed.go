@@ -27,8 +27,9 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 		return context.Cause(ctx)
 	}
 	s := newSchedule()
-	if g.config.WarmUp == 0 {
-		s.decide(begin, begin.Add(g.config.Window)) // before the first operation
+	if g.config.WarmUp == 0 || g.Settle == nil {
+		opens := begin.Add(g.config.WarmUp)
+		s.decide(opens, opens.Add(g.config.Window)) // before the first operation
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return g.announce(ctx, begin, s, enter) })

@@ -55,23 +55,22 @@ func TestOpenLoopOffersItsRate(t *testing.T) {
 				if auto {
 					c.TargetLatency = time.Millisecond
 				}
-				var servers []*store
-				servers, c.Hosts = newStores(t, 3, "binary")
-				clients, summaries := runClients(t, c)
+				servers, clients, summaries := runOnStores(t, c, 3)
 				var offered metrics.Offered
 				for i, s := range summaries {
 					checkAgainst(t, clients[i].config.Node, s, servers, false)
 					checkDigests(t, clients[i], s)
 					offered.Add(*s.Offered)
-					if want := dueIn(c, i); s.Offered.Ops != want {
+					if want := dueIn(clients[i].config, i); s.Offered.Ops != want {
 						t.Errorf("client %d: %d operations were due in the window, the arrivals say %d", i, s.Offered.Ops, want)
 					}
 				}
 				if offered.OpsPerS != 3000 || offered.Arrivals != arrivals {
 					t.Errorf("offered %+v, want 3,000 ops/s", offered)
 				}
-				if n := float64(offered.Ops); arrivals == workload.Constant && math.Abs(n-3000) > 2 || math.Abs(n-3000) > 5*math.Sqrt(3000) {
-					t.Errorf("%v operations were due in a second, want 3,000", n)
+				n, want := float64(offered.Ops), 3000*clients[0].config.Window.Seconds()
+				if off := math.Abs(n - want); arrivals == workload.Constant && off > 2 || off > 5*math.Sqrt(want) {
+					t.Errorf("%v operations were due in %v, want %v", n, clients[0].config.Window, want)
 				}
 			})
 		}
