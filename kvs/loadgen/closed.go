@@ -27,7 +27,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 		return context.Cause(ctx)
 	}
 	s := newSchedule()
-	if g.config.WarmUp == 0 || g.Settle == nil {
+	if !g.asks() {
 		opens := begin.Add(g.config.WarmUp)
 		s.decide(opens, opens.Add(g.config.Window)) // before the first operation
 	}
@@ -101,11 +101,14 @@ const askLead = 250 * time.Millisecond
 // the window is sent before all workers know of it.
 const decideLead = 20 * time.Millisecond
 
+// asks reports whether the end of the warm-up is asked of Settle.
+func (g *Generator) asks() bool { return g.Settle != nil && g.config.WarmUp > 0 }
+
 // settle returns when the window opens: at the warm-up's end, at the time that Settle
 // returns, or in decideLead if that is later.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
 	opens := begin.Add(g.config.WarmUp)
-	if g.Settle == nil || g.config.WarmUp == 0 || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
+	if !g.asks() || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
 		return opens, nil
 	}
 	said, err := g.Settle(ctx)

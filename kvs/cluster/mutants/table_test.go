@@ -226,7 +226,7 @@ var mutants = []mutant{
 	{
 		name: "the warm-up is a third as long as it says",
 		edits: []edit{{closedLoop, "		opens = said\n", "		opens = said\n		if planted(\"the warm-up is a third as long as it says\") {\n			opens = begin\n		}\n"},
-			{closedLoop, "	opens := begin.Add(g.config.WarmUp)\n	if g.Settle == nil", "	opens := begin.Add(g.config.WarmUp)\n	if planted(\"the warm-up is a third as long as it says\") {\n		opens = begin.Add(g.config.WarmUp / 3)\n	}\n	if g.Settle == nil"}},
+			{closedLoop, "	opens := begin.Add(g.config.WarmUp)\n	if !g.asks()", "	opens := begin.Add(g.config.WarmUp)\n	if planted(\"the warm-up is a third as long as it says\") {\n		opens = begin.Add(g.config.WarmUp / 3)\n	}\n	if !g.asks()"}},
 		client: "-warmup 3", reason: "warm-up",
 	},
 	{
