@@ -52,7 +52,7 @@ func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (flo
 	<-fast
 	peak := float64(g.Counts().Ops()-before) / time.Since(from).Seconds()
 	if !(peak > 0) {
-		return 0, fmt.Errorf("-rate %s: the closed loop made no operation in half a warm-up of %v: want a longer -warmup", g.config.Rate, g.config.WarmUp)
+		return 0, fmt.Errorf("-rate %s: the closed loop made no operation in the second quarter of a warm-up of %v: want a longer -warmup", g.config.Rate, g.config.WarmUp)
 	}
 	return peak, nil
 }
