@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"kvlab/kvs/cluster/nodes"
@@ -30,7 +29,6 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
-	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/plots"
 	"kvlab/plots/compare"
@@ -86,24 +84,15 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 }
 
 func (l *Launcher) run(ctx context.Context, args []string) error {
-	var unknown error // the flags of the programs; help needs none
-	l.flags, unknown = l.Programs.Flags(ctx)
-	if ctx.Err() != nil {
-		return plan.ErrInterrupted
-	}
-	cfg, err := parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
+	cfg, err := l.parse(ctx, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
-	case err == nil && cfg.Version:
+	case err != nil:
+		return err
+	case cfg.Version:
 		_, err := fmt.Fprintln(l.Stdout, build.Line("kvscluster"))
 		return err
-	case unknown != nil:
-		return unknown
-	case err != nil:
-		return usage(err)
-	}
-	switch {
 	case cfg.Reap:
 		return l.reap(ctx, cfg)
 	case cfg.List:
@@ -111,15 +100,8 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		return nil
 	}
 	given := args
-	if cfg.Trials.Resume != "" {
-		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
-			return usage(err)
-		}
-	}
-	if cfg.Rerun.dir != "" {
-		if cfg, args, err = l.repeated(cfg, args); err != nil {
-			return usage(err)
-		}
+	if cfg, args, err = l.earlier(cfg, args); err != nil {
+		return usage(err)
 	}
 	if l.baseline, err = findBaseline(cfg); err != nil {
 		return usage(err)
@@ -138,13 +120,8 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		return plan.ErrInterrupted
 	case err != nil:
 		return usage(err)
-	}
-	if len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight {
-		// Servers and clients share a network, from which nothing else can be reached.
-		if err := l.again(ctx, virtual.EnterLoopback, given); err != nil {
-			return fmt.Errorf("--contain: %w", err)
-		}
-		return nil
+	case len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight:
+		return l.enterLoopback(ctx, given)
 	}
 	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration)}
 	if cfg.isSeries() {
@@ -153,10 +130,21 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	return l.single(ctx, args, r)
 }
 
-// containing reports whether trials contain programs.
-func (l *Launcher) containing(cfg Config) bool {
-	return !cfg.Contain.None() || slices.ContainsFunc(cfg.Trials.Variants, func(v metrics.Variant) bool {
-		s, _, _ := applyVariant(v.Args, plan.Spec{}, l.flags) // parsed before
-		return !s.Contain.None()
-	})
+// parse reads a command line, with the flags of the programs. Help needs none of those.
+func (l *Launcher) parse(ctx context.Context, args []string) (cfg Config, err error) {
+	var unknown error
+	l.flags, unknown = l.Programs.Flags(ctx)
+	if ctx.Err() != nil {
+		return cfg, plan.ErrInterrupted
+	}
+	cfg, err = parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp), err == nil && cfg.Version:
+		return cfg, err
+	case unknown != nil:
+		return cfg, unknown
+	case err != nil:
+		return cfg, usage(err)
+	}
+	return cfg, nil
 }

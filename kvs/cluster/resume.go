@@ -13,6 +13,19 @@ import (
 	"kvlab/metrics"
 )
 
+// earlier replaces a command line that continues a sweep, or repeats a run, by the recorded one.
+func (l *Launcher) earlier(cfg Config, args []string) (_ Config, _ []string, err error) {
+	if cfg.Trials.Resume != "" {
+		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
+			return cfg, nil, err
+		}
+	}
+	if cfg.Rerun.dir == "" { // a sweep that is continued may be a rerun
+		return cfg, args, nil
+	}
+	return l.repeated(cfg, args)
+}
+
 // recorded replaces a --resume command line by the one that began the sweep. Any other
 // words of the command line must be those of that one. out is the default of --out.
 func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, []string, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
@@ -27,6 +28,23 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	return l.again(ctx, virtual.Enter, args)
+}
+
+// enterLoopback runs the command line where servers and clients share a network, from which
+// nothing else can be reached.
+func (l *Launcher) enterLoopback(ctx context.Context, args []string) error {
+	if err := l.again(ctx, virtual.EnterLoopback, args); err != nil {
+		return fmt.Errorf("--contain: %w", err)
+	}
+	return nil
+}
+
+// containing reports whether trials contain programs.
+func (l *Launcher) containing(cfg Config) bool {
+	return !cfg.Contain.None() || slices.ContainsFunc(cfg.Trials.Variants, func(v metrics.Variant) bool {
+		s, _, _ := applyVariant(v.Args, plan.Spec{}, l.flags) // parsed before
+		return !s.Contain.None()
+	})
 }
 
 // again runs a command line with a second launcher, in the namespaces that enter makes.
