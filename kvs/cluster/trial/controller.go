@@ -244,7 +244,11 @@ func (c *Controller) handle(msg message) *plan.Fault {
 	case msg.err != nil:
 		return m.complaint(msg.err)
 	}
-	event := msg.event
+	return c.hear(m, msg.event, msg.at)
+}
+
+// hear is handle for an event. at is the time of its message.
+func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Fault {
 	switch event.Event {
 	case node.Log:
 	case node.Report:
@@ -263,27 +267,14 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		}
 	case node.Phase:
 		m.phase = event.Phase
-		if at := &m.entered[order[event.Phase]]; at.IsZero() {
-			*at = msg.at
+		if entered := &m.entered[order[event.Phase]]; entered.IsZero() {
+			*entered = at
 		}
 		c.enter(commonPhase(c.of(metrics.Client)))
 	case node.Warm:
 		return c.settle(m)
 	case node.Error:
-		m.failed = true
-		if event.Usage {
-			return m.fault(plan.BadArgs, "%s", event.Text)
-		}
-		for _, server := range c.of(metrics.Server) {
-			switch peer := event.Peer; {
-			case peer == "" || peer != server.Name && peer != server.address: // a foreign store has no name
-			case event.Lost:
-				return server.fault(plan.Crash, "%s", event.Text)
-			default:
-				return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
-			}
-		}
-		return m.fault(plan.Complaint, "%s", event.Text)
+		return c.blame(m, event)
 	default:
 		next, known := stageOf[event.Event]
 		if !known || next > c.asked[m.Role] || next <= m.stage {
@@ -294,10 +285,28 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		}
 		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
 		if c.restart != nil && m == c.restart.second && next == ready {
-			c.restart.ready = msg.at
+			c.restart.ready = at
 		}
 	}
 	return nil
+}
+
+// blame returns the fault of a node's error: that of the server that the node names, or its own.
+func (c *Controller) blame(m *process, event node.Event) *plan.Fault {
+	m.failed = true
+	if event.Usage {
+		return m.fault(plan.BadArgs, "%s", event.Text)
+	}
+	for _, server := range c.of(metrics.Server) {
+		switch peer := event.Peer; {
+		case peer == "" || peer != server.Name && peer != server.address: // a foreign store has no name
+		case event.Lost:
+			return server.fault(plan.Crash, "%s", event.Text)
+		default:
+			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+		}
+	}
+	return m.fault(plan.Complaint, "%s", event.Text)
 }
 
 // The launcher checks the time once a second. If a check is much later, the launcher
