@@ -14,7 +14,7 @@ import (
 	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // config is a client's command line.
@@ -111,7 +111,7 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 	if c.Target.Own() {
 		return nil
 	}
-	row, err := format.Find("-target: driver", c.Target.Driver, foreign)
+	row, err := input.Find("-target: driver", c.Target.Driver, foreign)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/experiment/class"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 	results "kvlab/plots/class"
 )
 
@@ -43,7 +44,7 @@ func (s *series) planClass(ctx context.Context) error {
 			return err
 		case err != nil:
 			why := format.OneLine(errors.Unwrap(err).Error()) // without the entry's name,
-			words, _ := format.SplitWords(e.Args)
+			words, _ := input.SplitWords(e.Args)
 			if path := metrics.SourceOf(words).Path(); path != "" {
 				why = strings.TrimPrefix(why, words[0]+": ") // and without its path, which students would see
 			}

@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // argsText holds what of a command line becomes a plan.Spec until all words are seen.
@@ -115,13 +115,13 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 				return flag.ErrHelp
 			}
 			if err != nil {
-				if _, unknown := format.UnknownFlag(err, fs, "--"); unknown != nil {
+				if _, unknown := input.UnknownFlag(err, fs, "--"); unknown != nil {
 					err = unknown
 				}
 				if strings.HasPrefix(err.Error(), "flag needs an argument") { // only the last word may
 					err = fmt.Errorf("%s needs a value", args[len(args)-1])
 				}
-				return fmt.Errorf("%w (see --help)", format.WrongValue(err, fs))
+				return fmt.Errorf("%w (see --help)", input.WrongValue(err, fs))
 			}
 			if args = fs.Args(); len(args) == 0 {
 				break
@@ -175,7 +175,7 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	}
 	for i, args := range []*[]string{&s.ServerArgs, &s.ClientArgs} {
 		name := wordNames[2+i]
-		words, err := format.SplitWords(*texts[i])
+		words, err := input.SplitWords(*texts[i])
 		if err != nil {
 			return fmt.Errorf("--%s %q: %w", name, *texts[i], err)
 		}

@@ -15,7 +15,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Driver connects a client to its servers, Options.Addresses, which it numbers from
@@ -149,7 +149,7 @@ var own = []Row{{Name: TCP, Check: checkNetwork, Open: openNetwork}, {Name: InPr
 
 // find returns the options' driver.
 func (o Options) find() (Row, error) {
-	return format.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
+	return input.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
 }
 
 // Addresses are those of the servers.
@@ -178,9 +178,9 @@ func (o Options) Validate(u Use) error {
 	}
 	a := o.Addresses()
 	return cmp.Or(
-		format.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
+		input.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
 		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
-		format.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
+		input.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 
 // Open returns the driver that valid options name. It does not connect.

@@ -14,7 +14,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/wire"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // CheckForeign is the part of a Row's Check that foreign stores share: it refuses flags that
@@ -22,7 +22,7 @@ import (
 // among the driver's.
 func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string) error {
 	alone := func(flag string, is any, unset bool) error {
-		return format.Want(unset, flag, is, "the default: only kvlab's own servers understand it, and %s is none", o.Transport)
+		return input.Want(unset, flag, is, "the default: only kvlab's own servers understand it, and %s is none", o.Transport)
 	}
 	err := cmp.Or(alone("-retry", o.Retry, !o.Retry), alone("-dedup", o.Dedup, !o.Dedup), alone("-crc", o.CRC, !o.CRC), alone("-cache", &o.Cached, o.Cached == 0),
 		alone("-codec", o.Codec, o.Codec == wire.Codecs[0]))
@@ -37,7 +37,7 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
 		if !slices.Contains(settings, name) {
 			return fmt.Errorf("setting %s: %s has none of this name%s; want %s",
-				name, o.Transport, format.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
+				name, o.Transport, input.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
 		}
 	}
 	return nil

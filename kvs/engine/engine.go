@@ -9,7 +9,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Options configure an engine. An engine in memory ignores all but the first.
@@ -101,12 +101,12 @@ var Names = func() (names []string) {
 }()
 
 // Usage lists all engines for the help of a flag, and those that only a program has.
-func Usage(more ...Row) string { return format.Usage(slices.Concat(rows, more)) }
+func Usage(more ...Row) string { return input.Usage(slices.Concat(rows, more)) }
 
 // Find returns the row of a name, among all engines and those that only a program has. The
 // error names the flag.
 func Find(name string, more ...Row) (Row, error) {
-	return format.Find("-engine", name, slices.Concat(rows, more))
+	return input.Find("-engine", name, slices.Concat(rows, more))
 }
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.

@@ -4,7 +4,7 @@ package route
 import (
 	"errors"
 
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Router maps keys to n servers. It is immutable, safe for concurrent use, and the same
@@ -34,10 +34,10 @@ var routers = []row{
 }
 
 // Names are the routers' names, the default first.
-var Names = format.Names(routers)
+var Names = input.Names(routers)
 
 // Usage lists all routers for the help of a flag.
-func Usage() string { return format.Usage(routers) }
+func Usage() string { return input.Usage(routers) }
 
 // New returns the named router, or an error that names the flag. The router may use
 // known, which may be nil.
@@ -45,7 +45,7 @@ func New(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
 		return nil, errors.New("-hosts: a router needs at least one server")
 	}
-	r, err := format.Find("-router", name, routers)
+	r, err := input.Find("-router", name, routers)
 	if err != nil {
 		return nil, err
 	}

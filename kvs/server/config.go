@@ -17,7 +17,7 @@ import (
 	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // config configures a server. The comments name the flags.
@@ -63,7 +63,7 @@ func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, 
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage(engines...))
-	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+format.Usage(models))
+	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+input.Usage(models))
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
@@ -95,7 +95,7 @@ func (c *config) onPort(port string) error {
 	}
 	c.Listen = net.JoinHostPort(host, port)
 	_, err = net.LookupPort("tcp", port)
-	return format.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
+	return input.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
 }
 
 // hostFlags are the flags that a foreign store's host has; the others are kvlab's own
@@ -107,7 +107,7 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	if c.Target.Own() {
 		return nil
 	}
-	if c.store, err = format.Find("-target: driver", c.Target.Driver, foreign); err != nil {
+	if c.store, err = input.Find("-target: driver", c.Target.Driver, foreign); err != nil {
 		return err
 	}
 	if c.store.Rival {
@@ -120,8 +120,8 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	})
 	c.Engine = ""
 	if n := len(c.Target.Servers); n > 0 && err == nil {
-		err = cmp.Or(format.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
-			format.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
+		err = cmp.Or(input.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
+			input.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
 	}
 	return err
 }
@@ -158,8 +158,8 @@ func (c *config) findEngine(flags *node.Flags) error {
 		c.Sync = row.Syncs[0]
 	}
 	return cmp.Or(row.CheckSync(c.Sync),
-		format.Want(c.Dir != "" || !c.Reopen, "-reopen", c.Reopen, "a -dir with the stores"),
-		format.Want(c.Inject == "", "-inject", c.Inject, "an engine in memory, which -engine %s is not", row.Name))
+		input.Want(c.Dir != "" || !c.Reopen, "-reopen", c.Reopen, "a -dir with the stores"),
+		input.Want(c.Inject == "", "-inject", c.Inject, "an engine in memory, which -engine %s is not", row.Name))
 }
 
 // validate returns an error that names the first wrong flag and its right form.
@@ -169,9 +169,9 @@ func (c config) validate() error {
 	_, memoryErr := c.MaxMemory.bytes(0)
 	if err := cmp.Or(modelErr, faultErr, memoryErr,
 		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
-		format.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
-		format.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
-		format.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
+		input.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
+		input.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
+		input.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
 	); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 //go:embed shipped/*.toml
@@ -29,7 +29,7 @@ func (t *Target) readShipped(name string) error {
 	names := Shipped()
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("want %s, %s, a URL such as redis://host:port, or a file that ends in .toml%s",
-			own, strings.Join(names, ", "), format.DidYouMean(name, "", append(names, own)))
+			own, strings.Join(names, ", "), input.DidYouMean(name, "", append(names, own)))
 	}
 	file := "shipped/" + name + ".toml"
 	text, _ := shipped.ReadFile(file) // its name is known
@@ -88,7 +88,7 @@ func (t *Target) readFile(path string) error {
 
 // readTOML reads the text of a target file.
 func (t *Target) readTOML(file string, text []byte) error {
-	if err := format.DecodeTOML(file, text, t); err != nil {
+	if err := input.DecodeTOML(file, text, t); err != nil {
 		return err
 	}
 	if err := t.settle(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Target is what is measured. The zero Target is kvlab's own store. It is a flag.Value,
@@ -158,10 +158,10 @@ var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{bin}"}
 func words(command string, values map[string]string) ([]string, error) {
 	for _, name := range placeholder.FindAllString(command, -1) {
 		if !slices.Contains(placeholders, name) {
-			return nil, fmt.Errorf("%s in %q: want one of %s%s", name, command, strings.Join(placeholders, ", "), format.DidYouMean(name, "", placeholders))
+			return nil, fmt.Errorf("%s in %q: want one of %s%s", name, command, strings.Join(placeholders, ", "), input.DidYouMean(name, "", placeholders))
 		}
 	}
-	words, err := format.SplitWords(command)
+	words, err := input.SplitWords(command)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", command, err)
 	}

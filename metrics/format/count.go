@@ -4,7 +4,6 @@ package format
 import (
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Count writes a number the way a person does: to three significant digits, with
@@ -22,18 +21,6 @@ func Count(n float64) string {
 		unit = units[i : i+1]
 	}
 	return round(n) + unit
-}
-
-// ParseCount reads a number above 0, which may end in k, M or G.
-func ParseCount(text string) (n float64, ok bool) {
-	digits, unit := text, 1.0
-	for suffix, times := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
-		if before, found := strings.CutSuffix(text, suffix); found {
-			digits, unit = before, times
-		}
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	return n * unit, err == nil && n > 0 && !math.IsInf(n, 1)
 }
 
 // Bytes writes a number of bytes in MB or GB.

@@ -15,6 +15,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 	"kvlab/plots/report"
 )
 
@@ -190,7 +191,7 @@ func fillCanvas(s *sheet, g metrics.Gradebook, rows []row) error {
 	at := s.column(g.Assignment)
 	if at < 0 {
 		titles := slices.DeleteFunc(slices.Clone(head), func(name string) bool { return !title.MatchString(name) })
-		return fmt.Errorf("there is no assignment %q%s; there are %q: make the assignment in Canvas, then export again", g.Assignment, format.DidYouMean(g.Assignment, "", titles), titles)
+		return fmt.Errorf("there is no assignment %q%s; there are %q: make the assignment in Canvas, then export again", g.Assignment, input.DidYouMean(g.Assignment, "", titles), titles)
 	}
 	for _, cells := range s.cells[1:] {
 		if !strings.Contains(cells[0], pointsPossible) {

@@ -16,6 +16,7 @@ import (
 
 	"kvlab/metrics/build"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 	"kvlab/plots"
 	"kvlab/plots/artifact"
 	"kvlab/plots/compare"
@@ -93,7 +94,7 @@ func parse(flags *flag.FlagSet, args []string, stdout io.Writer) (words []string
 			flags.PrintDefaults()
 			return nil, err
 		} else if err != nil {
-			if _, unknown := format.UnknownFlag(err, flags, "--"); unknown != nil {
+			if _, unknown := input.UnknownFlag(err, flags, "--"); unknown != nil {
 				err = unknown
 			}
 			return nil, usageError{fmt.Errorf("%w (see kvsplot -h)", err)}

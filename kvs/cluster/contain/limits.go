@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/node"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Limits are what a contained program may use; 0 and "" set no limit. It is a flag.Value.
@@ -68,14 +68,14 @@ func (l *Limits) set(name, value string) (err error) {
 		}
 		err = fmt.Errorf("cores: want a list such as 0-3,8")
 	default:
-		err = fmt.Errorf("%q is no limit%s; want %s", name, format.DidYouMean(name, "", limitNames), Form)
+		err = fmt.Errorf("%q is no limit%s; want %s", name, input.DidYouMean(name, "", limitNames), Form)
 	}
 	return err
 }
 
 // parseBytes reads a size such as 2GB.
 func parseBytes(name, text string) (uint64, error) {
-	n, ok := format.ParseCount(strings.TrimSuffix(text, "B"))
+	n, ok := input.ParseCount(strings.TrimSuffix(text, "B"))
 	if !ok || n < 1e6 || n > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%s=%s: want 1MB or more, as in %[1]s=2GB", name, text)
 	}

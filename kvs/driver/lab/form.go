@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // preset is a form that servers of the course have.
@@ -62,7 +62,7 @@ var settings = append(slices.Sorted(maps.Keys(defaults)), "preset")
 
 // newForm returns the form of settings, or an error that names the first wrong one.
 func newForm(given map[string]string) (*form, error) {
-	p, err := format.Find("preset", cmp.Or(given["preset"], presets[0].name), presets)
+	p, err := input.Find("preset", cmp.Or(given["preset"], presets[0].name), presets)
 	if err != nil {
 		return nil, err
 	}

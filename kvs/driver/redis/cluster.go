@@ -9,12 +9,12 @@ import (
 
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 func checkCluster(o driver.Options, u driver.Use) error {
 	return cmp.Or(check(o, u),
-		format.Want(u.Router == route.Slots, "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
+		input.Want(u.Router == route.Slots, "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
 }
 
 // slots is a range of slots, with both ends.

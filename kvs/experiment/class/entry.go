@@ -14,6 +14,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Entry is a store of a class, or a pattern of the folders of several.
@@ -166,7 +167,7 @@ func (f *File) complete(e *Entry, reference bool) error {
 	case strings.HasPrefix(e.Revision, "-"):
 		return fmt.Errorf("%q: want a git revision", e.Revision)
 	}
-	if words, err := format.SplitWords(e.Args); err != nil || len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+	if words, err := input.SplitWords(e.Args); err != nil || len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		return cmp.Or(err, fmt.Errorf("args %q: want flags alone, as in --engine slab: [work] says how many servers and clients run", e.Args))
 	}
 	if err := f.name(e, reference); err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
-	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 	"kvlab/plots/compare"
 )
 
@@ -72,7 +72,7 @@ type size float64
 // UnmarshalText reads a size.
 func (s *size) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutSuffix(string(text), "B")
-	bytes, valid := format.ParseCount(digits)
+	bytes, valid := input.ParseCount(digits)
 	if !ok || !valid {
 		return fmt.Errorf("%q: want a size, as in 500MB or 2GB", text)
 	}
@@ -103,7 +103,7 @@ func Read(path string) (*File, error) {
 	f := new(File)
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = format.DecodeTOML(path, text, f)
+		err = input.DecodeTOML(path, text, f)
 	}
 	if err == nil {
 		f.Path, err = filepath.Abs(path)
@@ -111,7 +111,7 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	where := func(table string, i int) string { return path + format.TOMLLine(text, table, i) }
+	where := func(table string, i int) string { return path + input.TOMLLine(text, table, i) }
 	if table, err := f.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", where(table, 0), err)
 	}
@@ -140,7 +140,7 @@ func (f *File) check() (table string, err error) {
 			return "score", fmt.Errorf("%gx %g %% is not above the step before it, %gx %g %%", s.Ratio, s.Percent, before.Ratio, before.Percent)
 		}
 	}
-	if _, err := format.SplitWords(w.Args); err != nil {
+	if _, err := input.SplitWords(w.Args); err != nil {
 		return "work", fmt.Errorf("args: %w", err)
 	}
 	if g := f.Gradebook; g != nil {

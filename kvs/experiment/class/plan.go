@@ -7,6 +7,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // The statistics of every class. In simulated evenings of 12 and 30 entries
@@ -46,7 +47,7 @@ func (f *File) Class(only string, check func(args string) error) (metrics.Class,
 		class.Entries = append(class.Entries, metrics.Entry{Name: e.Name, Kind: e.kind(), From: e.from(), Args: args, Students: e.Students, Broken: e.broken})
 	}
 	if only != "" && len(class.Entries) < 2 {
-		return class, fmt.Errorf("--only %s: %s has no such entry%s", only, f.Path, format.DidYouMean(only, "", names[1:]))
+		return class, fmt.Errorf("--only %s: %s has no such entry%s", only, f.Path, input.DidYouMean(only, "", names[1:]))
 	}
 	return class, nil
 }
@@ -54,8 +55,8 @@ func (f *File) Class(only string, check func(args string) error) (metrics.Class,
 // args are the launcher flags of an entry, as a variant of --ab has them: those of all
 // entries come first, so that its own win. Check refuses one that changes the work.
 func (f *File) args(e Entry) (string, error) {
-	scale, _ := format.SplitWords(f.Work.Args) // check has seen it
-	own, err := format.SplitWords(e.Args)
+	scale, _ := input.SplitWords(f.Work.Args) // check has seen it
+	own, err := input.SplitWords(e.Args)
 	var source, last []string
 	switch {
 	case e.Revision != "":

@@ -17,6 +17,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 //go:embed *.toml
@@ -96,17 +97,17 @@ func Read(name string) (f File, err error) {
 		path += ".toml"
 		text, err = shipped.ReadFile(path)
 	} else {
-		err = fmt.Errorf("%s: want all, list, a file that ends in .toml, or one of %s%s", name, strings.Join(names, ", "), format.DidYouMean(name, "", append(names, "all", "list")))
+		err = fmt.Errorf("%s: want all, list, a file that ends in .toml, or one of %s%s", name, strings.Join(names, ", "), input.DidYouMean(name, "", append(names, "all", "list")))
 	}
 	if err == nil {
-		err = format.DecodeTOML(path, text, &f)
+		err = input.DecodeTOML(path, text, &f)
 	}
 	if err != nil {
 		return f, err
 	}
 	f.Name, f.Alpha = strings.TrimSuffix(filepath.Base(path), ".toml"), cmp.Or(f.Alpha, 0.05)
 	if table, i, err := f.check(); err != nil {
-		return f, fmt.Errorf("%s%s: %w", path, format.TOMLLine(text, table, i), err)
+		return f, fmt.Errorf("%s%s: %w", path, input.TOMLLine(text, table, i), err)
 	}
 	return f, nil
 }
@@ -223,7 +224,7 @@ func (c Claim) check(f File) error {
 			kinds = append(kinds, string(kind))
 		}
 		slices.Sort(kinds)
-		return fmt.Errorf("kind %q: want one of %q%s", c.Kind, kinds, format.DidYouMean(string(c.Kind), "", kinds))
+		return fmt.Errorf("kind %q: want one of %q%s", c.Kind, kinds, input.DidYouMean(string(c.Kind), "", kinds))
 	case len(c.Points) < want.least || len(c.Points) > want.most:
 		return fmt.Errorf("%s: want %d to %d", format.Plural(len(c.Points), "point"), want.least, want.most)
 	case want.value != (c.Value > 0):
@@ -236,7 +237,7 @@ func (c Claim) check(f File) error {
 	for i, name := range c.Points {
 		names := pointNames(f.Points)
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("no such point: %s%s", name, format.DidYouMean(name, "", names))
+			return fmt.Errorf("no such point: %s%s", name, input.DidYouMean(name, "", names))
 		}
 		if slices.Contains(c.Points[:i], name) {
 			return fmt.Errorf("point %s is given twice", name)

@@ -7,6 +7,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Measure is a quantity of a trial that claims compare.
@@ -60,7 +61,7 @@ func measureOf(name string) (Measure, error) {
 		}
 		names = append(names, m.Name)
 	}
-	return Measure{}, fmt.Errorf("measure %q: want one of %q%s", name, names, format.DidYouMean(name, "", names))
+	return Measure{}, fmt.Errorf("measure %q: want one of %q%s", name, names, input.DidYouMean(name, "", names))
 }
 
 // show writes a value of the measure with its unit.

@@ -9,6 +9,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Needs are the forms of what a point may need.
@@ -45,7 +46,7 @@ func checkNeed(need string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("need %q: want %s%s", need, strings.Join(Needs, ", "), format.DidYouMean(name, "", names))
+	return fmt.Errorf("need %q: want %s%s", need, strings.Join(Needs, ", "), input.DidYouMean(name, "", names))
 }
 
 // Missing says why a need is not met; "" if it is.

@@ -7,6 +7,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // Plan returns the claims of studies, and the points that test them with the number of
@@ -90,7 +91,7 @@ func add(plan *metrics.Study, trials *[]int, study, name, args string, rounds in
 func merge(texts ...string) (string, error) {
 	var first, flags []string
 	for _, text := range texts {
-		words, err := format.SplitWords(text)
+		words, err := input.SplitWords(text)
 		if err != nil {
 			return "", err
 		}

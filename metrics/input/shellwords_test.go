@@ -1,10 +1,12 @@
-package format
+package input
 
 import (
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/metrics/format"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -73,9 +75,9 @@ func FuzzSplitWords(f *testing.F) {
 
 func TestQuoteWord(t *testing.T) {
 	for _, word := range []string{"", "a", "-x=1", "a b", "it's", "$HOME", "a\nb", `"`, "*"} {
-		got, err := SplitWords(QuoteWord(word))
+		got, err := SplitWords(format.QuoteWord(word))
 		if err != nil || len(got) != 1 || got[0] != word {
-			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, QuoteWord(word), got, err)
+			t.Errorf("quoteWord(%q) = %s, read back as %q, %v", word, format.QuoteWord(word), got, err)
 		}
 	}
 }

@@ -1,4 +1,6 @@
-package format
+// Package input reads what people give, in flags, files and lists, and words what is wrong with it:
+// the flag or file:line, the right form, the nearest choice.
+package input
 
 import (
 	"fmt"
