@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
-	kernel "github.com/shirou/gopsutil/v3/host"
 	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/node/tune"
@@ -43,7 +42,9 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return metrics.Facts{}, err
 	}
 	f := metrics.Facts{Host: own, User: userName(os.Getuid()), Governors: m.governors()}
-	f.Architecture, _ = kernel.KernelArch() // uname(2) does not fail
+	var kernel unix.Utsname
+	_ = unix.Uname(&kernel) // it does not fail
+	f.Architecture = unix.ByteSliceToString(kernel.Machine[:])
 	data, err := netip.ParseAddr(q.Data)
 	if err != nil {
 		return f, fmt.Errorf("data address: %w", err)

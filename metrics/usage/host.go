@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/shirou/gopsutil/v3/cpu"
-	"github.com/shirou/gopsutil/v3/host"
+	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
 	"kvlab/metrics/build"
@@ -33,9 +33,8 @@ func HostFacts() (facts metrics.Host, err error) {
 	if len(processors) == 0 {
 		return facts, fmt.Errorf("%s/cpuinfo names no processor", proc.dir)
 	}
-	kernel, err := host.KernelVersion()
-	system, _, version, unknown := host.PlatformInformation()
-	if err := cmp.Or(err, nameless, unknown); err != nil {
+	var kernel unix.Utsname
+	if err := cmp.Or(unix.Uname(&kernel), nameless); err != nil {
 		return facts, fmt.Errorf("operating system: %w", err)
 	}
 	return metrics.Host{
@@ -44,9 +43,21 @@ func HostFacts() (facts metrics.Host, err error) {
 		Cores:                len(processors),
 		MemoryTotalBytes:     memory.totalBytes,
 		MemoryAvailableBytes: memory.availableBytes,
-		Kernel:               kernel,
-		OS:                   cmp.Or(strings.TrimSpace(system+" "+version), runtime.GOOS),
+		Kernel:               unix.ByteSliceToString(kernel.Release[:]),
+		OS:                   system(),
 		GoVersion:            runtime.Version(),
 		GitCommit:            build.Commit(),
 	}, nil
+}
+
+// system is the name of the operating system as os-release(5) has it. Of the libraries,
+// gopsutil's starts a shell script for it, lsb_release.
+func system() string {
+	text, _ := os.ReadFile("/etc/os-release")
+	for line := range strings.Lines(string(text)) {
+		if name, found := strings.CutPrefix(line, "PRETTY_NAME="); found {
+			return strings.Trim(strings.TrimSpace(name), `"'`)
+		}
+	}
+	return runtime.GOOS
 }

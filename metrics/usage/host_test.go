@@ -2,6 +2,7 @@ package usage
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -10,8 +11,13 @@ import (
 
 func TestHostFactsOfThisMachine(t *testing.T) {
 	h := must(HostFacts())(t)
-	if h.Hostname != must(os.Hostname())(t) || h.GoVersion != runtime.Version() || h.Kernel == "" || strings.TrimSpace(h.OS) == "" {
+	if h.Hostname != must(os.Hostname())(t) || h.GoVersion != runtime.Version() {
 		t.Errorf("facts %+v", h)
+	}
+	for script, fact := range map[string]string{"uname -r": h.Kernel, `PRETTY_NAME=linux; [ ! -e /etc/os-release ] || . /etc/os-release; echo "$PRETTY_NAME"`: h.OS} {
+		if out := must(exec.Command("sh", "-c", script).Output())(t); fact != strings.TrimSpace(string(out)) {
+			t.Errorf("%s prints %q, the facts have %q", script, out, fact)
+		}
 	}
 	if h.Cores < runtime.NumCPU() || h.MemoryTotalBytes == 0 {
 		t.Errorf("%d cores and %d bytes, but this process may use %d cores", h.Cores, h.MemoryTotalBytes, runtime.NumCPU())

@@ -38,13 +38,16 @@ func ProgramsIn(bin string) Programs {
 
 // Sums are the programs' SHA-256.
 func (p Programs) Sums() (map[metrics.Role]string, error) {
-	sums := make(map[metrics.Role]string)
+	sums, of := make(map[metrics.Role]string), make(map[string]string) // roles may share a path
 	for role, path := range p {
-		program, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
+		if of[path] == "" {
+			program, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			of[path] = fmt.Sprintf("%x", sha256.Sum256(program))
 		}
-		sums[role] = fmt.Sprintf("%x", sha256.Sum256(program))
+		sums[role] = of[path]
 	}
 	return sums, nil
 }
