@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,12 +52,43 @@ func TestMain(m *testing.M) {
 		l := fakeLauncher(root, os.Stdout, os.Stderr)
 		os.Exit(ExitStatus(l.Run(context.Background(), os.Args[1:])))
 	}
-	// A node built with -race would stay for a second when it is done.
+	// A launcher built with -race would stay for a second when it is done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	// Most parallel tests wait for nodes, also on a machine of few processors.
 	flag.Parse()
 	flag.Set("test.parallel", "6")
-	os.Exit(m.Run())
+	remove, err := makeFakeProgram()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	remove()
+	os.Exit(status)
+}
+
+// programVariable is the environment variable with the path of the fake nodes' program.
+const programVariable = "FAKE_PROGRAM"
+
+// makeFakeProgram sets programVariable: to this test binary, or to one without the race
+// detector. That starts in a third of the processor time, and the tests start thousands.
+func makeFakeProgram() (remove func(), err error) {
+	program, err := os.Executable()
+	info, _ := debug.ReadBuildInfo() // every test binary has it
+	if err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		os.Setenv(programVariable, program)
+		return func() {}, err
+	}
+	dir, err := os.MkdirTemp("", "fakenode-")
+	if err != nil {
+		return nil, err
+	}
+	os.Setenv(programVariable, filepath.Join(dir, "fakenode"))
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-o", os.Getenv(programVariable)).CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("fake nodes without -race: %w\n%s", err, out)
+	}
+	return func() { os.RemoveAll(dir) }, nil
 }
 
 // fakeSettings answers the launcher's question about a command line, and takes

@@ -72,10 +72,7 @@ func newTrial(t testing.TB) *testRun {
 
 // fakeLauncher is the real launcher over fake nodes, which are this program.
 func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
-	program, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
+	program := os.Getenv(programVariable)
 	l := New(root, stdout, stderr)
 	l.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
 	l.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}

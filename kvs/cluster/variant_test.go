@@ -165,14 +165,10 @@ func TestABTogether(t *testing.T) {
 	}
 }
 
-// commitRepository is a checkout with two commits, whose node programs are this test
-// binary behind one that starts it.
+// commitRepository is a checkout with two commits, whose node programs start the fake
+// nodes'.
 func commitRepository(t *testing.T) string {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := t.TempDir()
 	run := func(args ...string) {
 		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)...)
@@ -194,7 +190,7 @@ func commitRepository(t *testing.T) string {
 	for i := range 2 {
 		for _, name := range []string{"server/kvsserver", "client/kvsclient"} {
 			write("kvs/"+name+"/main.go", fmt.Sprintf(
-				"package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tos.Setenv(\"BUILD\", \"%d\")\n\tpanic(syscall.Exec(%q, os.Args, os.Environ()))\n}\n", i, program))
+				"package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tos.Setenv(\"BUILD\", \"%d\")\n\tpanic(syscall.Exec(%q, os.Args, os.Environ()))\n}\n", i, os.Getenv(programVariable)))
 		}
 		run("add", "-A")
 		run("commit", "-q", "-m", fmt.Sprint("commit ", i))
