@@ -3,6 +3,7 @@ package mutants
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,12 @@ import (
 
 	"kvlab/metrics"
 )
+
+func TestMain(m *testing.M) {
+	// A run's length is its window's, also on a machine of few processors.
+	flag.Set("test.parallel", "3") // the command line's comes after it
+	os.Exit(m.Run())
+}
 
 // mutant is a mistake in one program, or in a part that several share.
 type mutant struct {
