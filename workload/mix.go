@@ -68,6 +68,13 @@ type mix struct {
 	paired bool // pair draws the same kinds
 }
 
+// Share returns the share of operations of kind k, 0 to 1, which a plan has too. It is 0 in
+// a configuration whose mix New refuses.
+func (c Config) Share(k Kind) float64 {
+	m, _ := newMix(c)
+	return m.shares[k]
+}
+
 // newMix returns the mix of a configuration.
 func newMix(c Config) (mix, error) {
 	w, err := find("-workload", c.Workload, workloads)

@@ -201,7 +201,7 @@ func TestMixIsBinomial(t *testing.T) {
 				}
 				for kind := range Kind(Kinds) {
 					share := test.want[kind]
-					if got := plan.Share(kind); math.Abs(got-share) > 1e-12 {
+					if got := plan.Share(kind); math.Abs(got-share) > 1e-12 || c.Share(kind) != got {
 						t.Errorf("Share(%s) = %v, want %v", kind, got, share)
 					}
 					bound := 5 * math.Sqrt(draws*share*(1-share))

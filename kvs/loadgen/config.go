@@ -162,7 +162,7 @@ func (c Config) most() int { return driver.MaxCall / c.perOp() / c.pairs() / c.S
 
 // pairs is the most values that an operation reads.
 func (c Config) pairs() int {
-	if plan, err := workload.New(c.Workload); err == nil && plan.Share(workload.Scan) > 0 {
+	if c.Workload.Share(workload.Scan) > 0 {
 		return int(c.Workload.ScanLength)
 	}
 	return 1
