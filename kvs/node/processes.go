@@ -53,8 +53,10 @@ func program(p procfs.Proc, folder string) string {
 	path, _ := p.Executable() // "" of another user's, except to root
 	path = strings.TrimSuffix(path, " (deleted)")
 	name := filepath.Base(path)
-	status, err := p.NewStatus()
-	if err != nil || status.UIDs[1] != uint64(os.Geteuid()) || !slices.Contains(names, name) || !strings.HasPrefix(path, folder+"/") {
+	if !slices.Contains(names, name) || !strings.HasPrefix(path, folder+"/") {
+		return ""
+	}
+	if status, err := p.NewStatus(); err != nil || status.UIDs[1] != uint64(os.Geteuid()) {
 		return ""
 	}
 	if words, _ := p.CmdLine(); name == container && (len(words) < 2 || words[1] != ContainFlag) {
