@@ -3,6 +3,7 @@
 package verdict
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +49,10 @@ type judged struct {
 func Judge(run *metrics.Run) metrics.Verdict {
 	Total(run)
 	r := &judged{Run: *run}
-	r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
+	r.unexpected = errors.New("no client says what its flags are")
+	if run.Workload != nil {
+		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
+	}
 	run.Skew = skewOf(r)
 	return judge(r)
 }
