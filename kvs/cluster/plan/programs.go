@@ -81,6 +81,10 @@ func (p Programs) ask(ctx context.Context, role metrics.Role, limits contain.Lim
 func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	flags := make(Flags)
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		if role == metrics.Client && p[role] == p[metrics.Server] { // one program of both roles
+			flags[role] = flags[metrics.Server]
+			break
+		}
 		var answer []metrics.Flag
 		if err := p.ask(ctx, role, contain.Limits{}, &answer, "-flags"); err != nil {
 			return nil, err
