@@ -2,53 +2,19 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"kvlab/kvs/node"
+	"kvlab/kvs/cluster/fakenode"
 )
-
-// stepVariable names a file: from when it is there the fake nodes' wall clocks are
-// an hour ahead of what they were.
-const stepVariable = "KVLAB_TEST_STEP"
-
-const step = time.Hour
-
-// fakeMachine is the output of a node on a machine without other runs, whatever other tests
-// do, and on which somebody may set the wall clock.
-type fakeMachine struct{ io.Writer }
-
-func (m fakeMachine) Write(line []byte) (int, error) {
-	var e node.Event
-	if json.Unmarshal(line, &e) != nil || e.Answer == nil {
-		return m.Writer.Write(line)
-	}
-	if e.Answer.Facts != nil {
-		e.Answer.Facts.Processes = nil
-	}
-	if _, err := os.Stat(os.Getenv(stepVariable)); err == nil && e.Answer.ReceivedNS != 0 {
-		e.Answer.ReceivedNS += int64(step)
-		e.Answer.SentNS += int64(step)
-	}
-	answer, err := json.Marshal(e)
-	if err != nil {
-		return 0, err
-	}
-	_, err = m.Writer.Write(append(answer, '\n'))
-	return len(line), err
-}
 
 // A wall clock that is set by an hour in the window changes nothing, and the run reports it.
 func TestClockStep(t *testing.T) {
 	for _, set := range []bool{false, true} {
 		tr, _, _ := newRemoteTrial(t)
-		t.Setenv(stepVariable, filepath.Join(t.TempDir(), "stepped"))
+		t.Setenv(fakenode.StepVariable, filepath.Join(t.TempDir(), "stepped"))
 		hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
 		faults := ""
 		if set {
@@ -56,12 +22,12 @@ func TestClockStep(t *testing.T) {
 		}
 		err := tr.Run(context.Background(), []string{"1", "1", "-fake-clients node1", faults, "--hosts", hosts, "--out", tr.out})
 		run := tr.runJSON(t)
-		if err != nil || !run.Verdict.Valid || run.Total != fakePair || run.WindowS < fakeWindow.Seconds() || run.WindowS > step.Seconds()/2 {
+		if err != nil || !run.Verdict.Valid || run.Total != fakenode.Pair || run.WindowS < fakenode.Window.Seconds() || run.WindowS > fakenode.Step.Seconds()/2 {
 			t.Errorf("set %v: %v, verdict %v, counts %+v in a window of %v s", set, err, run.Verdict, run.Total, run.WindowS)
 		}
 		want := 0.0
 		if set {
-			want = step.Seconds()
+			want = fakenode.Step.Seconds()
 		}
 		for _, m := range run.Preflight.Machines {
 			if got := m.ClockStepS; math.Abs(got-want) > 1 {

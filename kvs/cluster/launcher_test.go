@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/fakenode"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
@@ -70,7 +71,7 @@ func newTrial(t testing.TB) *testRun {
 	return tr
 }
 
-// fakeLauncher is the real launcher over fake nodes, which are this program.
+// fakeLauncher is the real launcher over fake nodes.
 func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
 	program := os.Getenv(programVariable)
 	l := New(root, stdout, stderr)
@@ -149,7 +150,7 @@ func TestValidRun(t *testing.T) {
 	}
 	tr.checkGone(t, 4)
 	run := tr.runJSON(t)
-	if !run.Verdict.Valid || run.Seed != 42 || run.Ops != 2*940 || run.Total != run.Applied || run.Total.Gets != 4*fakePair.Gets {
+	if !run.Verdict.Valid || run.Seed != 42 || run.Ops != 2*940 || run.Total != run.Applied || run.Total.Gets != 4*fakenode.Pair.Gets {
 		t.Errorf("run.json: verdict %v seed %d ops %d total %v applied %v", run.Verdict, run.Seed, run.Ops, run.Total, run.Applied)
 	}
 	if run.OverlapShare < 0.95 || run.WindowS <= 0 || run.Workload["workload"] != "YCSB-B" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/kvs/cluster/fakenode"
 	"kvlab/kvs/cluster/trial"
 )
 
@@ -40,7 +41,7 @@ func TestSixtyFourNodes(t *testing.T) {
 		t.Errorf("the run took %v", took)
 	}
 	tr.checkGone(t, nodes)
-	if run := tr.runJSON(t); len(run.Nodes) != nodes || run.Total != run.Applied || run.Total.Gets != nodes/2*nodes/2*fakePair.Gets {
+	if run := tr.runJSON(t); len(run.Nodes) != nodes || run.Total != run.Applied || run.Total.Gets != nodes/2*nodes/2*fakenode.Pair.Gets {
 		t.Errorf("%d nodes, verified %+v, applied %+v", len(run.Nodes), run.Total, run.Applied)
 	}
 }

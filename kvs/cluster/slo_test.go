@@ -10,45 +10,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"kvlab/metrics"
+	"kvlab/kvs/cluster/fakenode"
 	"kvlab/metrics/format"
-	"kvlab/metrics/latency"
 	"kvlab/plots"
 )
 
-// fakePeak is what all fake clients together can be answered, in ops/s. Their closed loops
-// make a little less.
-const fakePeak = 20
-
-// offer has a fake client be loaded at a rate: each of its operations takes
-// 1 ms / (1 - rate/fakePeak), as a queue would have it, and beyond the peak it
-// is saturated.
-func (n *fakeNode) offer(s *metrics.Summary, text string) {
-	clients, _ := strconv.ParseFloat(n.arg("-clients"), 64)
-	rate, _ := strconv.ParseFloat(text, 64)
-	s.Offered = &metrics.Offered{Arrivals: "poisson", Ops: s.InWindow.Ops(), OpsPerS: rate / clients}
-	if rate >= fakePeak {
-		s.Offered.Ops *= 2
-	}
-	collector, recorders := latency.NewCollector(1, 1)
-	for range 1000 {
-		took := time.Duration(float64(time.Millisecond) / max(1-rate/fakePeak, 0.001))
-		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{1}, Call: took, Op: took})
-	}
-	histograms, _ := collector.Collect(0, 1) // of one range and precision: encodes
-	for _, h := range histograms {
-		n.record(metrics.Record{Histogram: &h})
-	}
-}
-
 func (tr *testRun) search(ctx context.Context, promise string, more ...string) error {
-	return tr.Run(ctx, append([]string{"2", "2", "-fake-clients node2,node3", "", "--slo", promise, "--out", tr.out}, more...))
+	return tr.Run(ctx, append([]string{"1", "2", "-fake-clients node1,node2", "", "--slo", promise, "--out", tr.out}, more...))
 }
 
-// 1 ms / (1 - rate/fakePeak) is 4 ms at three quarters of the peak: the search ends with
-// that between the two rates that it names, and leaves a curve.
+// A call of a fake takes 4 ms at three quarters of the peak: the search ends with that
+// between the two rates that it names, and leaves a curve.
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
@@ -65,7 +38,7 @@ func TestSearchSLO(t *testing.T) {
 	for i := range rate {
 		rate[i], _ = strconv.ParseFloat(m[i+1], 64)
 	}
-	const right = 0.75 * fakePeak
+	const right = 0.75 * fakenode.Peak
 	if math.Abs(rate[0]/right-1) > 0.01 || rate[1] > right || rate[2] < right || rate[2] > 1.06*rate[1] {
 		t.Errorf("the rate is %v, want %v", rate, right)
 	}
@@ -88,9 +61,9 @@ func TestCurve(t *testing.T) {
 	once := filepath.Join(t.TempDir(), "once")
 	ended := make(chan error, 1)
 	go func() {
-		ended <- tr.Run(ctx, []string{"2", "2", "-fake-clients node2,node3", "node2:pause:window -once " + once, "--curve", "40%,80%,150%,5", "--trials", "2", "--seed", "7", "--out", tr.out})
+		ended <- tr.Run(ctx, []string{"1", "2", "-fake-clients node1,node2", "node1:pause:window -once " + once, "--curve", "40%,80%,150%,5", "--trials", "2", "--seed", "7", "--out", tr.out})
 	}()
-	tr.waitFor(t, "trial-001/kvsclient-node2.log", "fault pause at window")
+	tr.waitFor(t, "trial-001/kvsclient-node1.log", "fault pause at window")
 	cancel()
 	if err := <-ended; ExitStatus(err) != exitInterrupted {
 		t.Fatalf("error %v, want 130", err)
@@ -139,12 +112,12 @@ func TestSearchSLOEnds(t *testing.T) {
 		t.Errorf("error %v, output:\n%s", err, tr.stdout.String())
 	}
 	for fault, verdict := range map[string]string{
-		"--server-args=-fake-clients node2,node3 node0:kill:window": `verdict INVALID\(died of signal 9 .*, node0\)\n$`,
-		"--server-args=-fake-clients node2,node3":                   `verdict INVALID\(--slo p99.99=5ms: the calls at .* ops/s are too few for p99.99: want a longer --secs\)\n$`,
+		"--server-args=-fake-clients node1,node2 node0:kill:window": `verdict INVALID\(died of signal 9 .*, node0\)\n$`,
+		"--server-args=-fake-clients node1,node2":                   `verdict INVALID\(--slo p99.99=5ms: the calls at .* ops/s are too few for p99.99: want a longer --secs\)\n$`,
 	} {
 		tr := newTrial(t)
 		tr.draw = func(string) ([]string, error) { return nil, nil }
-		err := tr.Run(context.Background(), []string{"2", "2", "--slo", "p99.99=5ms", "--out", tr.out, fault})
+		err := tr.Run(context.Background(), []string{"1", "2", "--slo", "p99.99=5ms", "--out", tr.out, fault})
 		if ExitStatus(err) != exitInvalid || !regexp.MustCompile(verdict).MatchString(tr.stdout.String()) {
 			t.Errorf("%s: error %v, output:\n%s", fault, err, tr.stdout.String())
 		}

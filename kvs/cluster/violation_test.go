@@ -7,21 +7,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/history"
-	"kvlab/metrics"
 )
-
-// unlinear is a history in which a replaced value comes back.
-func unlinear() metrics.Violation {
-	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
-	ops := []metrics.HistoryOp{
-		{Wrote: old, CallNs: 10, ReturnNs: 20},
-		{Wrote: next, Worker: 1, CallNs: 30, ReturnNs: 40},
-		{Read: &old, CallNs: 50, ReturnNs: 60},
-	}
-	h := metrics.History{Key: "7", Slice: 1, Ops: ops}
-	r := history.Verify(h)
-	return metrics.Violation{Why: r.Why, History: h, Part: r.Part}
-}
 
 // A client's history that is not linearizable is the verdict, and lies in the
 // run's folder with its picture and the command that verifies it again.

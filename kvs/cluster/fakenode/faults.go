@@ -1,16 +1,17 @@
-package cluster
+package fakenode
 
 import (
 	"os"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"kvlab/kvs/node"
 )
 
 // at carries out the node's faults at a place.
-func (n *fakeNode) at(where string) {
+func (n *fake) at(where string) {
 	for _, arg := range n.args {
 		what, ok := strings.CutPrefix(arg, n.name+":")
 		if what, ok2 := strings.CutSuffix(what, ":"+where); ok && ok2 && n.due() {
@@ -22,7 +23,7 @@ func (n *fakeNode) at(where string) {
 
 // due reports whether a fault is to happen: with -once FILE only if the file is
 // not there yet, and it is from then on.
-func (n *fakeNode) due() bool {
+func (n *fake) due() bool {
 	file := n.arg("-once")
 	if file == "" {
 		return true
@@ -32,11 +33,11 @@ func (n *fakeNode) due() bool {
 	return err == nil
 }
 
-func (n *fakeNode) misbehave(what string) {
+func (n *fake) misbehave(what string) {
 	switch what {
 	case "kill":
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		forever()
 	case "exit3":
 		os.Exit(3)
 	case "exit0":
@@ -53,7 +54,7 @@ func (n *fakeNode) misbehave(what string) {
 		n.send(node.Event{Event: node.Error, Usage: true, Text: "-theta 0: must be above 0"})
 		os.Exit(2)
 	case "step":
-		if err := os.WriteFile(os.Getenv(stepVariable), nil, 0o644); err != nil {
+		if err := os.WriteFile(os.Getenv(StepVariable), nil, 0o644); err != nil {
 			panic(err)
 		}
 	case "garbage":
@@ -64,11 +65,18 @@ func (n *fakeNode) misbehave(what string) {
 		n.send(node.Event{Event: node.Done})
 	case "hang":
 		n.mu.Lock() // no more heartbeats
-		select {}
+		forever()
 	case "pause", "stubborn":
-		select {}
+		forever()
 	}
 }
 
 // has reports whether the node has a fault without a place.
-func (n *fakeNode) has(what string) bool { return slices.Contains(n.args, n.name+":"+what) }
+func (n *fake) has(what string) bool { return slices.Contains(n.args, n.name+":"+what) }
+
+// forever waits, as select {} does, which the runtime would take for a deadlock.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}

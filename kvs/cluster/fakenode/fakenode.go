@@ -1,0 +1,258 @@
+// Package fakenode is the program of the nodes with which the launcher's tests run: it
+// speaks the protocol of package node, invents its counts, and misbehaves when it is told
+// to. It links little: the tests start thousands.
+package fakenode
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+)
+
+// Main does what the command line asks for.
+func Main() {
+	if len(os.Args) < 2 {
+		return
+	}
+	switch os.Args[1] {
+	case "-probe":
+		if os.Getenv("BUILD") == "0" && os.Getenv("OLD_BUILD") != "" {
+			os.Exit(2)
+		}
+		run()
+	case "-control":
+		run()
+	case "-settings":
+		settings(os.Args[2:])
+	case "-flags":
+		json.NewEncoder(os.Stdout).Encode([]metrics.Flag{
+			{Name: "batch"}, {Name: "theta"}, {Name: "workload"}, {Name: "records"}, {Name: "value-size"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
+		})
+	case "-version":
+		fmt.Println("fake v1 go1.26, wire " + cmp.Or(os.Getenv("BUILD"), "1"))
+	}
+}
+
+// settings answers the launcher's question about a command line, and takes no -theta 0.
+func settings(args []string) {
+	if slices.Contains(args, "-theta=0") {
+		fmt.Fprintln(os.Stderr, "kvsclient: -theta 0: want more than 0")
+		os.Exit(2)
+	}
+	flags := map[string]string{"batch": "8192", "theta": "0.99", "engine": "syncmap", "node": "", "listen": "", "clients": "1", "secs": "1"}
+	for i, arg := range args {
+		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch name {
+		case "workload", "records", "value-size", "secs":
+			flags[name] = value
+		}
+	}
+	json.NewEncoder(os.Stdout).Encode(flags)
+}
+
+// Window is how long a fake client is in its window.
+const Window = 50 * time.Millisecond
+
+// fake is a node of either role. Faults are words NODE:WHAT:WHERE among
+// its arguments; it obeys those with its name.
+type fake struct {
+	mu    sync.Mutex // guards stdout and phase
+	phase metrics.Phase
+	name  string
+	role  metrics.Role
+	args  []string
+	inbox chan node.Command
+}
+
+func run() {
+	n := &fake{phase: metrics.Idle, inbox: make(chan node.Command, 100)}
+	go n.listen()
+	start := <-n.inbox
+	n.args = start.Args
+	n.name = n.arg("-node")
+	n.role = metrics.Client
+	if n.arg("-listen") != "" {
+		n.role = metrics.Server
+	}
+	n.log("pid %d", os.Getpid())
+	n.log("token %s", start.Token)
+	n.at("start")
+	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	if n.role == metrics.Client {
+		clients, _ := strconv.Atoi(n.arg("-clients"))
+		servers := strings.Count(n.arg("-hosts"), ",") + 1
+		flags["distribution"], flags["records"] = "sequential", fmt.Sprint(clients*servers*int(loadPair.Puts))
+	}
+	can := metrics.AllCapabilities
+	if n.has("null") || slices.Contains(n.args, "-engine=null") {
+		flags["engine"], can.Store = "null", false
+	}
+	if n.arg("-joint") != "" {
+		flags["check"] = "true"
+	}
+	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}, Capabilities: &can}})
+	go n.beat()
+	if n.role == metrics.Server {
+		n.serve()
+	} else {
+		n.load()
+	}
+	n.at("exit")
+}
+
+// listen reads commands. Like a real node it leaves when its controller goes,
+// unless its fault is to be stubborn.
+func (n *fake) listen() {
+	scanner := bufio.NewScanner(os.Stdin)
+	// What is asked about the machine, a real node answers.
+	questions, asked := io.Pipe()
+	node.Controlled(context.Background(), questions, machine{os.Stdout})
+	for scanner.Scan() {
+		var command node.Command
+		if err := json.Unmarshal(scanner.Bytes(), &command); err != nil {
+			fmt.Fprintln(os.Stderr, "bad command:", scanner.Text())
+			os.Exit(3)
+		}
+		switch command.Do {
+		case node.Clock, node.Facts, node.Dial:
+			fmt.Fprintln(asked, scanner.Text())
+		case node.Beat:
+		case node.Dump:
+			n.log("fake stacks")
+			n.send(node.Event{Event: node.Dumped})
+		default:
+			n.inbox <- command
+		}
+	}
+	if slices.ContainsFunc(n.args, func(a string) bool { return strings.HasPrefix(a, n.name+":stubborn") }) {
+		forever()
+	}
+	os.Exit(4)
+}
+
+func (n *fake) serve() {
+	n.send(node.Event{Event: node.Ready, Addr: n.arg("-listen")})
+	n.at("ready")
+	for command := range n.inbox {
+		if command.Do == node.Stop {
+			break
+		}
+		if command.Phase == metrics.Drain && n.phase != metrics.Window {
+			n.enter(metrics.Window) // on a busy machine the clients' windows have no moment in common
+		}
+		n.enter(command.Phase)
+	}
+	n.at("stop")
+	s := metrics.Summary{}
+	for _, client := range strings.Split(n.arg("-fake-clients"), ",") {
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: Pair})
+		s.Total = s.Total.Add(Pair)
+	}
+	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * loadPair.Puts}
+	n.finish(s)
+}
+
+func (n *fake) load() {
+	n.send(node.Event{Event: node.Connected})
+	n.at("ready")
+	<-n.inbox
+	n.enter(metrics.Load)
+	n.send(node.Event{Event: node.Loaded})
+	<-n.inbox
+	s := metrics.Summary{}
+	for _, phase := range []metrics.Phase{metrics.WarmUp, metrics.Window, metrics.Drain} {
+		n.send(node.Event{Event: node.Phase, Phase: phase})
+		if phase == metrics.Window {
+			s.WindowStart = time.Now()
+		}
+		n.enter(phase)
+		if phase == metrics.Window {
+			time.Sleep(Window)
+		}
+	}
+	// Clients on a busy machine begin seconds apart, and their windows are to overlap.
+	s.WindowLengthS = time.Since(s.WindowStart).Seconds() + 100
+	for i := range strings.Split(n.arg("-hosts"), ",") {
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: fmt.Sprintf("node%d", i), Counts: Pair, Load: loadPair})
+		s.Total = s.Total.Add(Pair)
+	}
+	n.account(&s)
+	s.InWindow = metrics.Counts{Gets: 900, Puts: 40, Hits: 900, Calls: 9}
+	if rate := n.arg("-rate"); rate != "" {
+		n.offer(&s, rate)
+	}
+	if which := n.arg("-joint"); which != "" {
+		n.joint(which)
+	}
+	n.send(node.Event{Event: node.Drained})
+	<-n.inbox
+	n.audit(uint64(len(s.Peers)))
+	n.finish(s)
+}
+
+func (n *fake) enter(phase metrics.Phase) {
+	n.mu.Lock()
+	n.phase = phase
+	n.mu.Unlock()
+	n.interval()
+	n.at(string(phase))
+}
+
+func (n *fake) arg(name string) string {
+	if i := slices.Index(n.args, name); i >= 0 && i+1 < len(n.args) {
+		return n.args[i+1]
+	}
+	return ""
+}
+
+func (n *fake) beat() {
+	for {
+		time.Sleep(100 * time.Millisecond)
+		n.interval()
+	}
+}
+
+func (n *fake) interval() {
+	n.mu.Lock()
+	phase := n.phase
+	n.mu.Unlock()
+	n.record(metrics.Record{Interval: &metrics.Interval{Phase: phase, LengthS: 0.5, Counts: metrics.Counts{Gets: 1000}}})
+}
+
+func (n *fake) record(r metrics.Record) {
+	r.Node, r.Role, r.Time = n.name, n.role, time.Now()
+	n.send(node.Event{Event: node.Report, Record: &r})
+}
+
+func (n *fake) log(format string, args ...any) {
+	n.send(node.Event{Event: node.Log, Text: fmt.Sprintf(format, args...)})
+}
+
+func (n *fake) send(event node.Event) {
+	line, err := json.Marshal(event)
+	if err != nil {
+		panic(err)
+	}
+	n.write(string(line))
+}
+
+func (n *fake) write(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Println(line)
+}

@@ -1,0 +1,129 @@
+package fakenode
+
+import (
+	"strconv"
+	"time"
+
+	"kvlab/kvs/history"
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+	"kvlab/metrics/latency"
+)
+
+// Pair has the invented counts between one client and one server.
+var Pair = metrics.Counts{Gets: 950, Puts: 50, Hits: 950, Calls: 10}
+
+// loadPair has those of the load among them: a record, which was stored and read back.
+var loadPair = metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
+
+// joint reports the client's part of a slice in which this client has replaced
+// its value, and the other reads it: after that, if it is "stale".
+func (n *fake) joint(which string) {
+	client, _ := strconv.Atoi(n.arg("-client"))
+	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 0, 2)
+	read := metrics.HistoryOp{Client: 1, Read: &next, CallNs: 50, ReturnNs: 60}
+	if which == "stale" {
+		read.Read = &old
+	}
+	h := metrics.History{Key: "7", Spans: []metrics.WorkerSpan{{Client: client, Last: 2, EndedNs: 100}}, Ops: []metrics.HistoryOp{read}}
+	if client == 0 {
+		h.Ops = []metrics.HistoryOp{{Wrote: old, CallNs: 10, ReturnNs: 20}, {Wrote: next, CallNs: 30, ReturnNs: 40}}
+	}
+	s := metrics.Slice{Number: 1, Client: client, Clock: "this"}
+	if err := s.Pack([]metrics.History{h}); err != nil {
+		panic(err)
+	}
+	n.record(metrics.Record{Slice: &s})
+}
+
+// audit reports that the client's records have the values that it loaded, but for the
+// last one of a client that lost it.
+func (n *fake) audit(records uint64) {
+	client, _ := strconv.Atoi(n.arg("-client"))
+	r := metrics.AuditRecord{Client: client, Each: 1 << 20, TickNs: 1, Loaded: []uint32{uint32(records)}}
+	keys := metrics.AuditKeys{First: client * int(records)}
+	for i := range records {
+		keys.Found = append(keys.Found, metrics.MakeValue(client, 0, uint32(i+1)))
+	}
+	if n.has("lost") {
+		keys.Found[records-1] = metrics.NoValue
+	}
+	if err := r.Pack(keys); err != nil {
+		panic(err)
+	}
+	n.record(metrics.Record{Audit: &r})
+}
+
+// account says of the invented operations what a client says of real ones.
+func (n *fake) account(s *metrics.Summary) {
+	servers := uint64(len(s.Peers))
+	s.Edges = new(metrics.Edges)
+	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
+		OpeningOps: 1024, Opening: n.name, Redrawn: n.name}}
+}
+
+// finish reports the summary, with the numbers that the faults ask for.
+func (n *fake) finish(s metrics.Summary) {
+	switch {
+	case n.has("no-summary"):
+		n.send(node.Event{Event: node.Done})
+		return
+	case n.has("one-more"):
+		s.Peers[0].Counts.Gets++
+		s.Total.Gets++
+	case n.has("lost-total"):
+		s.Total.Puts--
+	case n.has("miss"):
+		s.InWindow.Misses = 3
+	case n.has("corrupt"):
+		s.Verification = metrics.Verification{Failures: 2, First: "key 7: wrong length"}
+	case n.has("unlinear"):
+		v := unlinear()
+		s.Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 3, Illegal: 1, First: v.Why}
+		n.record(metrics.Record{Violation: &v})
+	case n.has("other-time"):
+		s.WindowStart = s.WindowStart.Add(-time.Hour)
+	case n.has("no-ops"):
+		s.InWindow = metrics.Counts{}
+	}
+	n.record(metrics.Record{Summary: &s})
+	n.send(node.Event{Event: node.Done})
+}
+
+// Peak is what all fake clients together can be answered, in ops/s. Their closed loops
+// make a little less.
+const Peak = 20
+
+// offer has a fake client be loaded at a rate: each of its operations takes
+// 1 ms / (1 - rate/Peak), as a queue would have it, and beyond the peak it
+// is saturated.
+func (n *fake) offer(s *metrics.Summary, text string) {
+	clients, _ := strconv.ParseFloat(n.arg("-clients"), 64)
+	rate, _ := strconv.ParseFloat(text, 64)
+	s.Offered = &metrics.Offered{Arrivals: "poisson", Ops: s.InWindow.Ops(), OpsPerS: rate / clients}
+	if rate >= Peak {
+		s.Offered.Ops *= 2
+	}
+	collector, recorders := latency.NewCollector(1, 1)
+	for range 1000 {
+		took := time.Duration(float64(time.Millisecond) / max(1-rate/Peak, 0.001))
+		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{1}, Call: took, Op: took})
+	}
+	histograms, _ := collector.Collect(0, 1) // of one range and precision: encodes
+	for _, h := range histograms {
+		n.record(metrics.Record{Histogram: &h})
+	}
+}
+
+// unlinear is a history in which a replaced value comes back.
+func unlinear() metrics.Violation {
+	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
+	ops := []metrics.HistoryOp{
+		{Wrote: old, CallNs: 10, ReturnNs: 20},
+		{Wrote: next, Worker: 1, CallNs: 30, ReturnNs: 40},
+		{Read: &old, CallNs: 50, ReturnNs: 60},
+	}
+	h := metrics.History{Key: "7", Slice: 1, Ops: ops}
+	r := history.Verify(h)
+	return metrics.Violation{Why: r.Why, History: h, Part: r.Part}
+}
