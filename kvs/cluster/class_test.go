@@ -30,7 +30,7 @@ workload = "YCSB-B"
 records = 1000
 value_size = 100
 least_secs = 1
-args = "2 2 --server-args '-fake-clients node2,node3'"
+args = "1 1 --server-args '-fake-clients node1'"
 allow = ["ONE MACHINE", "memory", "disk", "governor", "clock", "rtt"]
 [reference]
 name = "base"
@@ -39,7 +39,7 @@ name = "good"
 args = "--batch 9"
 [[entry]]
 name = "dies"
-args = "--server-args '-fake-clients node2,node3 node0:kill:window'"
+args = "--server-args '-fake-clients node1 node0:kill:window'"
 [[entry]]
 name = "broken"
 revision = "no-such"
@@ -104,7 +104,7 @@ func TestClassWithoutReference(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.brief = true
-	text := strings.Replace(strings.Replace(fakeClass, "name = \"base\"", "name = \"base\"\nargs = \"--server-args '-fake-clients node2,node3 node0:kill:window'\"", 1), "budget = \"1ms\"", "", 1)
+	text := strings.Replace(strings.Replace(fakeClass, "name = \"base\"", "name = \"base\"\nargs = \"--server-args '-fake-clients node1 node0:kill:window'\"", 1), "budget = \"1ms\"", "", 1)
 	err := tr.Run(context.Background(), []string{"grade", classFile(t, text), "--only", "good", "--out", tr.out})
 	if out := tr.stdout.String(); ExitStatus(err) != exitInvalid || !strings.Contains(out, "verdict INVALID(the reference failed: trial ") {
 		t.Errorf("%v\n%s", err, out)
@@ -130,7 +130,7 @@ func TestClassRefusals(t *testing.T) {
 		"grade " + file + " --only nobody":   "--only nobody: " + file + " has no such entry",
 		"--only good":                        "--only needs --class",
 		"grade " + classFile(t, strings.Replace(fakeClass, "--batch 9", "--bach 9", 1)):                     "class.toml:12: good: --bach: unknown flag; did you mean --batch?",
-		"grade " + classFile(t, strings.Replace(fakeClass, "2 2 --server", "2 2 --bach 9 --server", 1)):     "class.toml:10: base: --bach: unknown flag",
+		"grade " + classFile(t, strings.Replace(fakeClass, "1 1 --server", "1 1 --bach 9 --server", 1)):     "class.toml:10: base: --bach: unknown flag",
 		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "revision = \"no-such\"", 1)): "entry reference: server:no-such: no such commit in ",
 		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "args = \"--records 5\"", 1)): `not the work of `,
 	} {
@@ -163,7 +163,7 @@ func TestClassDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := tr.stdout.String()
-	for _, want := range []string{"Fakes: 3 trials in each round, about ", "in random order by --seed 3\n", "broken does not build: ", "\n== entry=good\n2 servers, 2 clients\n"} {
+	for _, want := range []string{"Fakes: 3 trials in each round, about ", "in random order by --seed 3\n", "broken does not build: ", "\n== entry=good\n1 server, 1 client\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

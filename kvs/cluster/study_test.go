@@ -16,7 +16,7 @@ import (
 
 const fakeStudy = `title = "Of fakes"
 source = "nobody"
-args = "2 2 --server-args '-fake-clients node2,node3'"
+args = "1 1 --server-args '-fake-clients node1'"
 [quick]
 rounds = 3
 [full]
@@ -92,7 +92,7 @@ func TestStudy(t *testing.T) {
 func TestStudyResume(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	file := studyFile(t, strings.Replace(fakeStudy, "node2,node3", "node2,node3 node2:pause:window -once "+filepath.Join(tr.out, "once"), 1))
+	file := studyFile(t, strings.Replace(fakeStudy, "node1", "node1 node1:pause:window -once "+filepath.Join(tr.out, "once"), 1))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- tr.Run(ctx, []string{"--study", file, "--out", tr.out, "--trials", "3"}) }()
@@ -171,7 +171,7 @@ func TestStudyDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := tr.stdout.String()
-	for _, want := range []string{"2 claims of fakes, about ", "cannot test fakes/cluster: needs 99 nodes", "4 trials of each of 2 points, 8 in all, ordered by --seed 3\n", "\n== point=large\n2 servers, 2 clients\n"} {
+	for _, want := range []string{"2 claims of fakes, about ", "cannot test fakes/cluster: needs 99 nodes", "4 trials of each of 2 points, 8 in all, ordered by --seed 3\n", "\n== point=large\n1 server, 1 client\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -184,7 +184,7 @@ func TestStudyDryRun(t *testing.T) {
 	if err := os.WriteFile(hosts, []byte("a addr=10.0.0.1\nb addr=10.0.0.2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Run(context.Background(), []string{"--study", studyFile(t, fakeStudy), "--dry-run", "--out", tr.out, "--hosts", hosts}); err != nil {
+	if err := tr.Run(context.Background(), []string{"--study", studyFile(t, strings.Replace(fakeStudy, "1 1", "2 2", 1)), "--dry-run", "--out", tr.out, "--hosts", hosts}); err != nil {
 		t.Errorf("two nodes: %v", err)
 	}
 	if out := format.OneLine(tr.stdout.String()); !strings.Contains(out, "cannot test fakes/larger: needs other nodes: 2 servers and 2 clients are more than the 2 nodes") || !strings.Contains(out, "0 points, 0 in all") {

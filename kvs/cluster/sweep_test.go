@@ -17,10 +17,10 @@ import (
 	"kvlab/plots"
 )
 
-// many runs several trials over 2 fake servers and 2 fake clients, which all have
-// these arguments.
+// many runs several trials over a fake server and a fake client, which both have these
+// arguments.
 func (tr *testRun) many(ctx context.Context, nodeArgs string, flags ...string) error {
-	words := []string{"--server-args", "-fake-clients node2,node3 " + nodeArgs, "--client-args", nodeArgs, "--out", tr.out, "--sweep", "nodes=4"}
+	words := []string{"--server-args", "-fake-clients node1 " + nodeArgs, "--client-args", nodeArgs, "--out", tr.out, "--sweep", "nodes=2"}
 	return tr.Run(ctx, append(words, flags...))
 }
 
@@ -117,11 +117,11 @@ func TestSweepWithFailures(t *testing.T) {
 	}
 	out := tr.stdout.String()
 	for _, want := range []string{
-		`(?m)^ +4 +syncmap +2 +0 +[0-9]+ +too few trials +- +- +cannot tell$`,
-		`(?m)^ +4 +null +2 +2 +failed +- +- +- +-$`,
-		`(?m)^no result at nodes=4 engine=null: 2 of 2 trials failed, and at most one in five may$`,
-		`(?m)^failed at nodes=4 engine=null: trial [1-4], INVALID\(engine null answers.*\)$`,
-		`\nverdict INVALID\(2 of 4 trials failed, first trial [1-4] nodes=4 engine=null: engine null .*\)\n$`,
+		`(?m)^ +2 +syncmap +2 +0 +[0-9]+ +too few trials +- +- +cannot tell$`,
+		`(?m)^ +2 +null +2 +2 +failed +- +- +- +-$`,
+		`(?m)^no result at nodes=2 engine=null: 2 of 2 trials failed, and at most one in five may$`,
+		`(?m)^failed at nodes=2 engine=null: trial [1-4], INVALID\(engine null answers.*\)$`,
+		`\nverdict INVALID\(2 of 4 trials failed, first trial [1-4] nodes=2 engine=null: engine null .*\)\n$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("output has no %s:\n%s", want, out)
@@ -143,7 +143,7 @@ func TestUntilIsMet(t *testing.T) {
 	if err := tr.many(context.Background(), "", "--until", "50%"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
-	if _, trials := tr.sweepFolder(t); len(trials) != 6 || !strings.Contains(tr.stdout.String(), "\n--until 50% at nodes=4: met\n") {
+	if _, trials := tr.sweepFolder(t); len(trials) != 6 || !strings.Contains(tr.stdout.String(), "\n--until 50% at nodes=2: met\n") {
 		t.Errorf("%d trials:\n%s", len(trials), tr.stdout.String())
 	}
 }
@@ -157,8 +157,8 @@ func TestResume(t *testing.T) {
 	ended := make(chan error, 1)
 	once := "-once " + filepath.Join(tr.out, "once")
 	args := []string{"--sweep", "theta=0.5,0.9", "--trials", "2", "--seed", "4"}
-	go func() { ended <- tr.many(ctx, "node2:pause:window "+once, args...) }()
-	tr.waitFor(t, "trial-001/kvsclient-node2.log", "fault pause at window")
+	go func() { ended <- tr.many(ctx, "node1:pause:window "+once, args...) }()
+	tr.waitFor(t, "trial-001/kvsclient-node1.log", "fault pause at window")
 	cancel()
 	if err := <-ended; ExitStatus(err) != exitInterrupted {
 		t.Fatalf("error %v, want 130", err)

@@ -96,7 +96,7 @@ func TestColoursOnATerminal(t *testing.T) {
 			terminal, written := test.open(t)
 			l := fakeLauncher(t.TempDir(), terminal, terminal)
 			for args, status := range map[string]int{"--secs 1": 0, "--trials 2": 0, "--curve 40%,80%,150% --trials 1": 0, "--help": 0, "--trails 2": 2} {
-				err := l.Run(context.Background(), append([]string{"2", "2", "-fake-clients node2,node3", "", "--no-ceiling", "--out", out}, strings.Fields(args)...))
+				err := l.Run(context.Background(), append([]string{"1", "2", "-fake-clients node1,node2", "", "--no-ceiling", "--out", out}, strings.Fields(args)...))
 				if ExitStatus(err) != status {
 					t.Errorf("%s: %v", args, err)
 				}
