@@ -35,12 +35,12 @@ var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
 		return dialing(t, serve(t, e), driver.Use{Shared: true})
 	},
 	"tcp retry": func(t *testing.T, e kvs.Engine) driver.Driver {
-		o := driver.DefaultOptions()
+		o := drivertest.Options()
 		o.Hosts, o.Retry = []string{serve(t, e)}, true
 		return opened(t, o, driver.Use{CallsUnderWay: 64})
 	},
 	"tcp cached": func(t *testing.T, e kvs.Engine) driver.Driver {
-		o := driver.DefaultOptions()
+		o := drivertest.Options()
 		o.Hosts, o.Cached = []string{serve(t, e)}, cache.All
 		return opened(t, o, driver.Use{Records: 100, Longest: 100})
 	},
@@ -48,7 +48,7 @@ var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
 
 // dialing is the driver of kvlab's server at an address.
 func dialing(t *testing.T, addr string, u driver.Use) driver.Driver {
-	o := driver.DefaultOptions()
+	o := drivertest.Options()
 	o.Hosts = []string{addr}
 	return opened(t, o, u)
 }
@@ -82,7 +82,7 @@ func TestCuts(t *testing.T) {
 		t.Run(fmt.Sprintf("retry %t, cache %s", test.retry, &test.cached), func(t *testing.T) {
 			t.Parallel() // it mostly waits
 			drivertest.Cuts(t, serve(t, engine.NewSyncMap()), func(t *testing.T, addr string) driver.Driver {
-				o := driver.DefaultOptions()
+				o := drivertest.Options()
 				o.Hosts, o.Retry, o.Cached = []string{addr}, test.retry, test.cached
 				return opened(t, o, driver.Use{CallsUnderWay: 2, Records: 100, Longest: 100})
 			}, kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
@@ -143,7 +143,7 @@ func TestKindRefused(t *testing.T) {
 			return err
 		},
 		driver.InProcess: func(kinds []kvs.Kind) error {
-			o := driver.DefaultOptions()
+			o := drivertest.Options()
 			o.Transport, o.Engine = driver.InProcess, row.Name
 			return o.Validate(driver.Use{Kinds: kinds})
 		},
@@ -173,7 +173,7 @@ func TestCacheRefused(t *testing.T) {
 		options := wire.Options{Hello: wire.Hello{Node: "server0", Codec: wire.Codecs[0]}, Unversioned: row.CheckVersions()}
 		addr := wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, options, s, server.PerConn) }).Addr().String()
 		for _, cached := range []cache.Size{0, cache.All} {
-			o := driver.DefaultOptions()
+			o := drivertest.Options()
 			o.Hosts, o.Cached = []string{addr}, cached
 			conn, _, err := opened(t, o, driver.Use{Records: 1}).Dial(t.Context(), 0, 0)
 			if err == nil {

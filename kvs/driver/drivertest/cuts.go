@@ -14,8 +14,9 @@ import (
 	"kvlab/kvs/wire/faultproxy"
 )
 
-// Cuts ends the connection of a short exchange in either direction: in order after each of
-// its bytes, and by a reset after one in three, with KVLAB_LONG=1 after each too. Each time
+// Cuts ends the connection of a short exchange in either direction, in order and by a reset:
+// within two bytes of each end of a message, and in order and by a reset by turns after one
+// byte in three; with KVLAB_LONG=1 after each of its bytes. Each time
 // every call has its right results or an error, and the server has applied the acknowledged
 // operations and perhaps some of the later ones, in order. The server at addr executes
 // operations of the kinds, Get and Put among them; open returns a driver of a server at an
@@ -34,19 +35,24 @@ func (s Suite) Cuts(t *testing.T, addr string, open func(t *testing.T, addr stri
 		return nil
 	})
 	direct := Dial(t, open(t, addr), 0)
-	exchanges, struck := 0, 0
+	whole := s.newExchange(0)
+	whole.run(t, open(t, proxy.Addr()), 1)
+	if err := whole.settle(direct); err != nil || whole.acknowledged != len(whole.calls[0])+len(whole.calls[1]) {
+		t.Fatalf("without a cut %d operations are acknowledged: %v", whole.acknowledged, err)
+	}
+	exchanges, struck, length := 1, 0, int64(0)
 	for _, cut := range []faultproxy.Fault{
 		{Kind: faultproxy.Truncate, Way: faultproxy.ToServer}, {Kind: faultproxy.Truncate, Way: faultproxy.ToClient},
 		{Kind: faultproxy.Cut, Way: faultproxy.ToServer}, {Kind: faultproxy.Cut, Way: faultproxy.ToClient},
 	} {
-		step := int64(1)
-		if cut.Kind == faultproxy.Cut && os.Getenv("KVLAB_LONG") != "1" {
-			step = 3
-		}
-		for ; ; cut.At += step {
+		ends := proxy.Ends(cut.Way)
+		for ; ; cut.At++ {
+			if !strikes(cut, ends) {
+				continue
+			}
 			next.Store(&cut)
-			e := s.newExchange(fmt.Sprintf("cut%d", exchanges))
-			e.run(t, open(t, proxy.Addr()))
+			e := s.newExchange(exchanges)
+			e.run(t, open(t, proxy.Addr()), len(e.calls))
 			if err := e.settle(direct); err != nil {
 				t.Fatalf("%v: %v", cut, err)
 			}
@@ -56,10 +62,22 @@ func (s Suite) Cuts(t *testing.T, addr string, open func(t *testing.T, addr stri
 			}
 			struck++
 		}
+		length += cut.At
 	}
-	if struck < 400 {
-		t.Errorf("%d connections were cut, want each byte of the exchanges", struck)
+	t.Logf("%d cuts in %d bytes", struck, length/2)
+	if length < 2*300 || int64(struck) < length/6 {
+		t.Errorf("%d connections were cut in exchanges of %d bytes, want 300 bytes and a third of them", struck, length/2)
 	}
+}
+
+// strikes reports whether a cut is made.
+func strikes(cut faultproxy.Fault, ends []int64) bool {
+	near := func(end int64) bool { return end-2 <= cut.At && cut.At <= end+2 }
+	turn := int64(0)
+	if cut.Kind == faultproxy.Cut {
+		turn = 3
+	}
+	return cut.At%6 == turn || slices.ContainsFunc(ends, near) || os.Getenv("KVLAB_LONG") == "1"
 }
 
 // exchange is two calls, of which the second is sent before the first is answered.
@@ -71,10 +89,11 @@ type exchange struct {
 	byKey        bool // only operations on one key are executed in order
 }
 
-func (s Suite) newExchange(prefix string) *exchange {
+// newExchange is the exchange of a number. All are of as many bytes.
+func (s Suite) newExchange(number int) *exchange {
 	e, kinds := &exchange{byKey: s.OrderByKey}, s.Kinds
 	for i := range e.keys {
-		e.keys[i] = fmt.Appendf(nil, "%s-%d", prefix, i)
+		e.keys[i] = fmt.Appendf(nil, "cut%05d-%d", number, i)
 	}
 	a, b, c := e.keys[0], e.keys[1], e.keys[2]
 	e.calls = [2][]kvs.Op{
@@ -90,37 +109,44 @@ func (s Suite) newExchange(prefix string) *exchange {
 	return e
 }
 
-// run makes the exchange. Nothing in it may take forever.
-func (e *exchange) run(t *testing.T, d driver.Driver) {
+// run makes the exchange, with a number of calls under way. Nothing in it may take forever.
+func (e *exchange) run(t *testing.T, d driver.Driver, underWay int) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e.wrong = e.converse(t, d)
+		e.wrong = e.converse(t, d, underWay)
 	}()
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("a call on a connection that was cut does not end")
 	}
 }
 
 // converse returns an error if a call succeeds with a wrong result.
-func (e *exchange) converse(t *testing.T, d driver.Driver) error {
+func (e *exchange) converse(t *testing.T, d driver.Driver, underWay int) error {
 	defer d.Close()
 	conn, _, err := d.Dial(t.Context(), 0, 0)
 	if err != nil {
 		return nil // the cut was in the handshake
 	}
 	defer conn.Close()
-	var calls [2]*call
-	for i, ops := range e.calls {
-		calls[i] = newCall(ops...)
-		conn.Send(&calls[i].Call)
+	var calls []*call
+	send := func() {
+		c := newCall(e.calls[len(calls)]...)
+		calls = append(calls, c)
+		conn.Send(&c.Call)
+	}
+	for range underWay {
+		send()
 	}
 	var failed error
 	m := model{}
-	for i, c := range calls {
-		results, err := c.results(conn)
+	for i := range e.calls {
+		if i == len(calls) {
+			send()
+		}
+		results, err := calls[i].results(conn)
 		switch {
 		case err != nil:
 			failed = err
@@ -144,7 +170,7 @@ func (e *exchange) settle(direct driver.Conn) error {
 	}
 	sent := slices.Concat(e.calls[0], e.calls[1])
 	var results []kvs.Result
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		var err error
 		if results, err = Do(direct, kvs.Op{Kind: kvs.Get, Key: e.keys[0]}, kvs.Op{Kind: kvs.Get, Key: e.keys[1]}, kvs.Op{Kind: kvs.Get, Key: e.keys[2]}); err != nil {
 			return err

@@ -21,6 +21,17 @@ type Suite struct {
 	OrderByKey     bool       // only operations on one key are executed in order
 }
 
+// patience is how long a test waits for what happens at once on an idle machine.
+const patience = 2 * time.Minute
+
+// Options are the default ones, but for the time of a call: on a busy machine a test's call
+// may take longer than a user waits. What patience limits ends first.
+func Options() driver.Options {
+	o := driver.DefaultOptions()
+	o.CallTimeout = 2 * patience
+	return o
+}
+
 // Run tests drivers that open returns, each of one empty server, with operations of the
 // kinds, Get and Put among them.
 func Run(t *testing.T, open func(*testing.T) driver.Driver, kinds ...kvs.Kind) {

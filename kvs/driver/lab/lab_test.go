@@ -32,7 +32,7 @@ func serve(t *testing.T, preset string) string {
 
 // options are those of the driver of servers with a preset.
 func options(addr string, settings map[string]string) driver.Options {
-	o := driver.DefaultOptions()
+	o := drivertest.Options()
 	o.Transport, o.Foreign, o.Hosts, o.Settings = lab.Row.Name, []driver.Row{lab.Row}, []string{addr}, settings
 	return o
 }

@@ -88,7 +88,7 @@ func (s *server) say(t *testing.T, text string) string {
 }
 
 func options(addresses ...string) driver.Options {
-	o := driver.DefaultOptions()
+	o := drivertest.Options()
 	o.Transport, o.Foreign, o.Hosts = memcached.Row.Name, []driver.Row{memcached.Row}, addresses
 	return o
 }

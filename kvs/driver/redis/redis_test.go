@@ -21,7 +21,7 @@ import (
 var kinds = []kvs.Kind{kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete}
 
 func options(row driver.Row, addresses ...string) driver.Options {
-	o := driver.DefaultOptions()
+	o := drivertest.Options()
 	o.Transport, o.Foreign, o.Hosts = row.Name, []driver.Row{row}, addresses
 	return o
 }

@@ -82,7 +82,7 @@ func freeAddress(t *testing.T) string {
 }
 
 func (s store) options() driver.Options {
-	o := driver.DefaultOptions()
+	o := drivertest.Options()
 	o.Transport, o.Foreign, o.Hosts = Row.Name, []driver.Row{Row}, []string{s.addr}
 	return o
 }

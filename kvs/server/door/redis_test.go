@@ -104,7 +104,7 @@ func TestDriver(t *testing.T) {
 	kinds := []kvs.Kind{kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete}
 	drivertest.Run(t, func(t *testing.T) driver.Driver {
 		addr, _ := start(t, options())
-		o := driver.DefaultOptions()
+		o := drivertest.Options()
 		o.Transport, o.Foreign, o.Hosts = redis.Row.Name, []driver.Row{redis.Row}, []string{addr}
 		d, err := driver.Open(o, driver.Use{Kinds: kinds})
 		if err != nil {

@@ -13,6 +13,7 @@ type passage struct {
 	faults   []Fault // that have not happened, by At
 	at       int64   // bytes passed on
 	note     func(Fault)
+	read     func(at int64) // what has been read in all, before it is passed on
 
 	delay, jitter time.Duration
 	rate          int    // bytes per second; 0 is no limit
@@ -24,9 +25,12 @@ type passage struct {
 // to takes no more, it discards them: closing a connection with unread bytes resets it.
 func (p *passage) carry() {
 	buf := make([]byte, 32<<10)
-	open := true
+	open, at := true, int64(0)
 	for {
 		n, err := p.from.Read(buf)
+		if at += int64(n); n > 0 {
+			p.read(at)
+		}
 		open = open && p.pass(buf[:n])
 		if err != nil {
 			break
