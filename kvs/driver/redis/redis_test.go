@@ -1,9 +1,11 @@
 package redis_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"strings"
 	"testing"
 
@@ -311,15 +313,22 @@ func TestKeySlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := kvstest.NewRandom(t)
+	conn, err := net.Dial("tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	random, replies := kvstest.NewRandom(t), bufio.NewReader(conn)
 	const braces = "{}{}ab"
 	for range 100 {
 		key := make([]byte, 1+random.IntN(12))
 		for i := range key {
 			key[i] = braces[random.IntN(len(braces))]
 		}
-		if got, want := fmt.Sprint(router.Server(key, 0)), server.Do("CLUSTER", "KEYSLOT", string(key)); got != want {
-			t.Errorf("slot %s of %s, want %s", got, key, want)
+		fmt.Fprintf(conn, "CLUSTER KEYSLOT %s\r\n", key)
+		want, err := replies.ReadString('\n')
+		if got := fmt.Sprintf(":%d\r\n", router.Server(key, 0)); err != nil || got != want {
+			t.Fatalf("slot %q of %s, want %q, %v", got, key, want, err)
 		}
 	}
 }
