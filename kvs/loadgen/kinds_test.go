@@ -58,7 +58,7 @@ func TestKindsAgree(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := small()
-			c.Codec, c.Clients, c.Batch, c.Engine = test.codec, 2, 40, test.engine
+			c.Codec, c.Clients, c.Batch, c.Engine, c.Workload.ScanLength = test.codec, 2, 40, test.engine, 20
 			if test.change(&c); c.Rate.OpsPerS > 0 {
 				c.Window = 100 * time.Millisecond
 			}
@@ -165,7 +165,7 @@ func TestKindsLinearizable(t *testing.T) {
 		for _, batch := range []int{1, 50} {
 			t.Run(fmt.Sprint(test.name, batch), func(t *testing.T) {
 				c := checked()
-				c.Batch, c.Clients, c.InFlight, c.Engine = batch, 2, 2, test.engine
+				c.Batch, c.Clients, c.InFlight, c.Engine, c.Workload.ScanLength = batch, 2, 2, test.engine, 20
 				test.change(&c)
 				_, clients, summaries := runOnStores(t, c, 2)
 				for i, s := range summaries {

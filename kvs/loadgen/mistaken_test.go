@@ -2,12 +2,14 @@ package loadgen
 
 import (
 	"math/rand/v2"
+	"os"
 	"sync"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/workload"
 )
 
 // rewriting is a conn that sends other operations than it was given, and hides that in
@@ -172,4 +174,27 @@ func (e *expiring) Apply(ops []kvs.Op, reply *kvs.Reply) {
 			reply.Missing()
 		}
 	}
+}
+
+// rareMistakes need more operations than a short test has time for.
+func rareMistakes() []mistake {
+	if os.Getenv("KVLAB_LONG") != "1" {
+		return nil
+	}
+	return []mistake{{name: "a hundredth of the puts to a hundredth of the keys dropped", want: "a write is lost", ops: 900_000,
+		config: func(c *Config) {
+			c.Linearizable, c.Batch, c.Workload.Records = true, 2000, 300_000
+			c.Workload.Workload, c.Workload.Reads, c.Workload.Distribution = workload.Mix, 0.1, workload.Uniform
+		},
+		engine: func() kvs.Engine {
+			return losing(func(_ string, hash uint64) bool { return route.Thin(hash)%100 == 0 }, 100)
+		}, lie: lying}}
+}
+
+// runs is how often each mistake is made, with other seeds.
+func runs() int {
+	if os.Getenv("KVLAB_LONG") == "1" {
+		return 100
+	}
+	return 1
 }

@@ -1,12 +1,12 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +37,7 @@ type mistake struct {
 	skip   bool                                     // nothing is loaded
 	lie    func(g *Generator, engines []kvs.Engine) // what is wrong after the load; may be nil
 	count  func(g *Generator)                       // what is wrong when all is added up; may be nil
-	ops    uint64                                   // the least number of operations; 0 for that of all mistakes
+	ops    uint64                                   // the least number of operations; 0 for what a statistical test takes
 	want   string                                   // in the verdict; or one of several, with | between them
 }
 
@@ -76,21 +76,24 @@ func sources(change func(c *workload.Config), worker func(id int) int) func(*Gen
 
 func itself(id int) int { return id }
 
+// few operations show a mistake that a count or a value gives away.
+const few = 6000
+
 func mistakes() []mistake {
 	return []mistake{
-		{name: "operations dropped when queues are full", want: "operations and",
+		{name: "operations dropped when queues are full", ops: few, want: "operations and",
 			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn { return &discarding{Conn: c, worker: w} }))},
 		{name: "random routing", want: "random routing", lie: afterLoad(randomRoutes)},
 		{name: "random routing of reads", want: "random routing", config: func(c *Config) { c.Workload.Workload = workload.YCSBC }, lie: afterLoad(randomRoutes)},
-		{name: "another router", want: "wrong or random routing", load: func(g *Generator) {
+		{name: "another router", ops: few, want: "wrong or random routing", load: func(g *Generator) {
 			for _, w := range g.workers {
 				w.router, _ = route.New("balanced", g.config.Servers(), nil)
 			}
 		}},
-		{name: "random routing from the beginning", want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
-		{name: "values that expire", want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
-		{name: "values that expire and leave nothing", want: "an empty value, want 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
-		{name: "reads sent as writes", want: "sent some as another kind (reads as writes?)",
+		{name: "random routing from the beginning", ops: few, want: "are not there: lost, or a key's operations go to different servers", load: randomRoutes},
+		{name: "values that expire", ops: few, want: "expire", engine: func() kvs.Engine { return newExpiring(false) }, lie: expire},
+		{name: "values that expire and leave nothing", ops: few, want: "an empty value, want 100 bytes: it has expired", engine: func() kvs.Engine { return newExpiring(true) }, lie: expire},
+		{name: "reads sent as writes", ops: few, want: "sent some as another kind (reads as writes?)",
 			lie: afterLoad(everyConn(func(w *worker, c driver.Conn) driver.Conn {
 				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
 					op.Kind, op.Value = kvs.Put, newValue(100, route.Hash(op.Key), value.NewWriter(0, w.id))
@@ -99,37 +102,37 @@ func mistakes() []mistake {
 			}))},
 		{name: "reads drawn as writes", want: "the mix is wrong (reads sent as writes?)",
 			lie: sources(func(c *workload.Config) { c.Workload = workload.YCSBA }, itself)},
-		{name: "counted when sent", want: "counted some before they were done (when sent, or dropped on the way",
+		{name: "counted when sent", ops: few, want: "counted some before they were done (when sent, or dropped on the way",
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn {
 				n := 0
 				return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) { n++; return op, n%100 != 0 }}
 			}))},
-		{name: "one worker's result lost", want: "the client lost results before it counted them (a worker's",
+		{name: "one worker's result lost", ops: few, want: "the client lost results before it counted them (a worker's",
 			count: func(g *Generator) { g.workers = g.workers[:len(g.workers)-1] }},
-		{name: "the window's count three times too high", want: "and the latencies count", count: func(g *Generator) {
+		{name: "the window's count three times too high", ops: few, want: "and the latencies count", count: func(g *Generator) {
 			for _, w := range g.workers {
 				for i := range w.window {
 					w.window[i].Gets *= 3
 				}
 			}
 		}},
-		{name: "a worker's calls without latencies", want: "and the latencies count",
+		{name: "a worker's calls without latencies", ops: few, want: "and the latencies count",
 			lie: afterLoad(func(g *Generator) { g.workers[0].recorder = new(latency.Recorder) })},
-		{name: "batches of twice the size", want: "-batch 50 makes",
+		{name: "batches of twice the size", ops: few, want: "-batch 50 makes",
 			lie: afterLoad(func(g *Generator) { g.config.Batch *= 2 })},
-		{name: "an open loop of another seed", want: "drawn again from the seed", config: tooFast,
+		{name: "an open loop of another seed", ops: few, want: "drawn again from the seed", config: tooFast,
 			count: func(g *Generator) { *g.workers[0].sums.Arrivals++ }},
-		{name: "latencies capped", want: "the histogram's mean latency of operations is", count: func(g *Generator) {
+		{name: "latencies capped", ops: few, want: "the histogram's mean latency of operations is", count: func(g *Generator) {
 			for _, w := range g.workers {
 				w.sums.OpS *= 1.1
 			}
 		}},
-		{name: "calls sent twice", want: "the client lost results",
+		{name: "calls sent twice", ops: few, want: "the client lost results",
 			lie: afterLoad(everyConn(func(_ *worker, c driver.Conn) driver.Conn { return &twice{Conn: c} }))},
-		{name: "batch results swapped", want: "the value of another key", engine: func() kvs.Engine {
+		{name: "batch results swapped", ops: few, want: "the value of another key", engine: func() kvs.Engine {
 			return &liar{Engine: engine.NewMutex(), after: swapped}
 		}, lie: lying},
-		{name: "a client's cache that serves stale values", want: "a cache answered some before the server", lie: afterLoad(everyConn(cached))},
+		{name: "a client's cache that serves stale values", ops: few, want: "a cache answered some before the server", lie: afterLoad(everyConn(cached))},
 		{name: "one generator for all workers", want: "they share a generator",
 			lie: sources(func(*workload.Config) {}, func(int) int { return 0 })},
 		{name: "wrong theta", want: "the skew is wrong (wrong theta?)",
@@ -139,13 +142,13 @@ func mistakes() []mistake {
 		{name: "nine tenths of the records never asked for", want: "the skew is wrong|random routing", // in a long run
 			lie: afterLoad(everyConn(otherKeys(func(at, _ int) int { return at - at%10 })))},
 		{name: "each key drawn twice in a row", want: "successive draws are not independent", lie: afterLoad(everyConn(repeated))},
-		{name: "each hundredth put dropped", want: "a write is lost", config: updates,
+		{name: "each hundredth put dropped", ops: few, want: "a write is lost", config: updates,
 			engine: func() kvs.Engine { return losing(func(string, uint64) bool { return true }, 100) }, lie: lying},
 		{name: "a third of the puts to cold keys dropped", want: "a write is lost",
 			engine: func() kvs.Engine { return losing(func(key string, _ uint64) bool { return len(key) > 2 }, 3) }, lie: lying},
-		{name: "a server's stale cache", want: "an old value was read",
+		{name: "a server's stale cache", ops: few, want: "an old value was read",
 			engine: func() kvs.Engine { return &liar{Engine: engine.NewMutex(), after: remembering()} }, lie: lying},
-		{name: "sizes of another seed", want: " bytes, want ", config: ranged, lie: afterLoad(func(g *Generator) {
+		{name: "sizes of another seed", ops: few, want: " bytes, want ", config: ranged, lie: afterLoad(func(g *Generator) {
 			for _, w := range g.workers {
 				w.sizes = g.config.ValueSize.Values(g.config.Workload.Seed + 1)
 			}
@@ -156,9 +159,9 @@ func mistakes() []mistake {
 				w.checker.Sizes = w.sizes
 			}
 		}},
-		{name: "wrong seed", want: "are not those of its seed",
+		{name: "wrong seed", ops: few, want: "are not those of its seed",
 			lie: sources(func(c *workload.Config) { c.Seed++ }, itself)},
-		{name: "empty store", want: "0 of 1000 records were loaded", skip: true},
+		{name: "empty store", ops: few, want: "0 of 1000 records were loaded", skip: true},
 		{name: "constant values", want: "the values are constant or compressible", load: bodies(func(b []byte) { clear(b) })},
 		{name: "compressible values", want: "the values are constant or compressible", load: bodies(func(b []byte) {
 			for i := range b {
@@ -169,29 +172,6 @@ func mistakes() []mistake {
 }
 
 func ranged(c *Config) { c.ValueSize = size.Law{Least: 24, Most: 1024} }
-
-// rareMistakes need more operations than a short test has time for.
-func rareMistakes() []mistake {
-	if os.Getenv("KVLAB_LONG") != "1" {
-		return nil
-	}
-	return []mistake{{name: "a hundredth of the puts to a hundredth of the keys dropped", want: "a write is lost", ops: 900_000,
-		config: func(c *Config) {
-			c.Linearizable, c.Batch, c.Workload.Records = true, 2000, 300_000
-			c.Workload.Workload, c.Workload.Reads, c.Workload.Distribution = workload.Mix, 0.1, workload.Uniform
-		},
-		engine: func() kvs.Engine {
-			return losing(func(_ string, hash uint64) bool { return route.Thin(hash)%100 == 0 }, 100)
-		}, lie: lying}}
-}
-
-// runs is how often each mistake is made, with other seeds.
-func runs() int {
-	if os.Getenv("KVLAB_LONG") == "1" {
-		return 100
-	}
-	return 1
-}
 
 // judged returns the verdict on a run of two servers and a client that makes a mistake;
 // the zero mistake is an honest run.
@@ -238,7 +218,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 		m.lie(g, engines)
 	}
 	g.Secret = 7
-	if err := g.measureOps(max(60_000, m.ops)); err != nil {
+	if err := g.measureOps(cmp.Or(m.ops, 60_000)); err != nil {
 		return run, err
 	}
 	var window []*service.Sample
@@ -311,7 +291,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	for _, m := range slices.Concat(mistakes(), rareMistakes()) {
 		t.Run(m.name, func(t *testing.T) {
 			times := runs()
-			if m.ops > 0 {
+			if m.ops > few {
 				times = 10
 			}
 			for seed := range uint64(times) {

@@ -201,7 +201,7 @@ func (s slowly) Apply(ops []kvs.Op, reply *kvs.Reply) {
 func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
 	t.Parallel()
 	c := small()
-	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 1600*time.Millisecond, 4
+	c.Rate.Share, c.WarmUp, c.Batch = 0.2, 400*time.Millisecond, 4
 	_, c.Hosts = newStores(t, 1, "binary")
 	g, err := tried(t, c)
 	for ; err != nil && strings.Contains(err.Error(), "want a longer -warmup") && c.WarmUp < 30*time.Second; g, err = tried(t, c) {

@@ -216,7 +216,7 @@ func retryKeepsCounts(t *testing.T, cached cache.Size) {
 	c.Retry, c.Workers, c.Connections, c.InFlight, c.Linearizable = true, 8, 3, 2, true
 	c.CallTimeout = time.Minute
 	g := connected(t, c)
-	if err := errors.Join(g.Load(context.Background()), g.measureOps(60_000), g.Close()); err != nil {
+	if err := errors.Join(g.Load(context.Background()), g.measureOps(20_000), g.Close()); err != nil {
 		t.Fatal(err)
 	}
 	summary := g.Summary()
