@@ -156,8 +156,9 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 }
 
 // leaveDelay limits the time for which the pipes of an ended process are still read: a
-// child of it may hold them open.
-const leaveDelay = time.Second
+// child of it may hold them open. A launcher on a busy machine may need seconds for the
+// last lines.
+const leaveDelay = 5 * time.Second
 
 // Output handles what a program writes, and its end.
 type Output struct {
