@@ -138,9 +138,9 @@ const (
 // the noncentral t: this is a number to plan by.
 func RoundsNeeded(tests []RangeTest, inside, outside float64) int {
 	enough := func(n int) bool {
-		student := estimate{freedom: float64(n - 1)}.student()
+		student := estimate{freedom: float64(n - 1)}
 		alpha := outside / float64(len(tests))
-		within, beyond := student.Quantile(1-inside), map[float64]float64{1: student.Quantile(1 - alpha), 2: student.Quantile(1 - alpha/2)}
+		within, beyond := student.quantile(1-inside), map[float64]float64{1: student.quantile(1 - alpha), 2: student.quantile(1 - alpha/2)}
 		held, failed := 1.0, 0.0 // bounds of the probabilities of all and of any
 		for _, t := range tests {
 			held += t.shown(n, t.Mean-t.from, within) + t.shown(n, t.to-t.Mean, within) - 2

@@ -49,12 +49,11 @@ func Pairs(values [][]float64, alpha, equal float64) []Pair {
 		}
 	}
 	prior, limit, ps := 0.0, math.Log1p(equal), make([]float64, len(pairs))
-	quantiles := make(map[float64]float64) // of 97.5 %, by degrees of freedom: they take longer than all else
 	if len(variances) > 0 {
 		prior = Median(variances)
 	}
 	for i := range pairs {
-		pairs[i].test(differences[i], prior, quantiles)
+		pairs[i].test(differences[i], prior)
 		pairs[i].Equal = -limit <= pairs[i].Low && pairs[i].High <= limit
 		ps[i] = pairs[i].P
 	}
@@ -75,7 +74,7 @@ func logsOfRatios(a, b []float64) (logs []float64) {
 }
 
 // test fills in the moderated t test of the differences.
-func (p *Pair) test(differences []float64, prior float64, quantiles map[float64]float64) {
+func (p *Pair) test(differences []float64, prior float64) {
 	p.Low, p.High, p.P = math.Inf(-1), math.Inf(1), 1
 	n := float64(len(differences))
 	if n < 2 {
@@ -84,11 +83,8 @@ func (p *Pair) test(differences []float64, prior float64, quantiles map[float64]
 	mean, variance := statistics.MeanVariance(differences, nil)
 	moderated := (priorFreedom*prior + (n-1)*variance) / (priorFreedom + n - 1)
 	e := estimate{mean, math.Sqrt(moderated / n), priorFreedom + n - 1}
-	if _, known := quantiles[e.freedom]; !known {
-		quantiles[e.freedom] = e.student().Quantile(0.975)
-	}
-	beyond := quantiles[e.freedom] * e.standardError
-	p.Mean, p.Low, p.High = mean, mean-beyond, mean+beyond
+	p.Mean = mean
+	p.Low, p.High = e.interval(0.95)
 	switch {
 	case e.standardError > 0:
 		p.P = 2 * estimate{-math.Abs(mean), e.standardError, e.freedom}.below(0)

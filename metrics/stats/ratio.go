@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	statistics "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -60,8 +61,7 @@ func RatioOf(a, b []float64, paired bool, confidence float64) (r Ratio, ok bool)
 	}
 	low, high := difference.interval(confidence)
 	r.Low, r.High = math.Exp(low), math.Exp(high)
-	student := difference.student()
-	r.Smallest = math.Exp((student.Quantile((1+confidence)/2)+student.Quantile(0.8))*difference.standardError) - 1
+	r.Smallest = math.Exp((difference.quantile((1+confidence)/2)+difference.quantile(0.8))*difference.standardError) - 1
 	return r, true
 }
 
@@ -91,9 +91,46 @@ func welch(a, b []float64) estimate {
 
 func (e estimate) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: e.freedom} }
 
+// quantile is that of student, 0 < p < 1. Its search takes some microseconds. Tests of the
+// same number of values have the same quantiles, so those of whole degrees of freedom are
+// kept.
+func (e estimate) quantile(p float64) float64 {
+	if e.freedom != math.Trunc(e.freedom) {
+		return e.student().Quantile(p)
+	}
+	return quantiles.of(quantileKey{e.freedom, p})
+}
+
+// quantiles are those that were computed last.
+var quantiles = quantileTable{most: 1 << 12}
+
+type quantileKey struct{ freedom, p float64 }
+
+// quantileTable has at most a number of Student's quantiles.
+type quantileTable struct {
+	most  int
+	mu    sync.Mutex
+	known map[quantileKey]float64
+}
+
+func (t *quantileTable) of(k quantileKey) float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q, ok := t.known[k]
+	if ok {
+		return q
+	}
+	if len(t.known) >= t.most || t.known == nil {
+		t.known = make(map[quantileKey]float64)
+	}
+	q = estimate{freedom: k.freedom}.student().Quantile(k.p)
+	t.known[k] = q
+	return q
+}
+
 // interval is the interval of a confidence.
 func (e estimate) interval(confidence float64) (low, high float64) {
-	beyond := e.student().Quantile((1+confidence)/2) * e.standardError
+	beyond := e.quantile((1+confidence)/2) * e.standardError
 	return e.mean - beyond, e.mean + beyond
 }
 

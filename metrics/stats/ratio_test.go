@@ -124,3 +124,21 @@ func TestSmallestPercent(t *testing.T) {
 		}
 	}
 }
+
+// A quantile that was kept is that of the distribution, also when the table has been full.
+func TestQuantilesAreKept(t *testing.T) {
+	table := quantileTable{most: 5}
+	for i := range 40 {
+		k := quantileKey{float64(1 + i%8), []float64{0.8, 0.975, 0.995}[i%3]}
+		want := estimate{freedom: k.freedom}.student().Quantile(k.p)
+		for range 2 {
+			if got := table.of(k); got != want || len(table.known) > table.most {
+				t.Fatalf("%+v: %v, want %v; %d are kept", k, got, want, len(table.known))
+			}
+		}
+	}
+	part := estimate{freedom: 4.5}
+	if got, want := part.quantile(0.9), part.student().Quantile(0.9); got != want {
+		t.Errorf("a quantile of 4.5 degrees of freedom is %v, want %v", got, want)
+	}
+}
