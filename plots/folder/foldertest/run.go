@@ -13,6 +13,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -66,28 +67,65 @@ var phases = []struct {
 func MakeRun(t testing.TB, p Plan) fstest.MapFS {
 	t.Helper()
 	t.Logf("seed %d", p.Seed)
-	rng, files := rand.New(rand.NewPCG(p.Seed, 1)), fstest.MapFS{}
+	m := madeOnce(t, p)
+	m.run.ID = p.ID
+	text, err := json.Marshal(m.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"run.json": &fstest.MapFile{Data: text}}
+	for name, records := range m.records {
+		files[name] = &fstest.MapFile{Data: bytes.Clone(records)}
+	}
+	return files
+}
+
+// made is a run without its id. Nothing changes it.
+type made struct {
+	run     metrics.Run
+	records map[string][]byte // by a file's name
+}
+
+// runs are those that were made up, by their plans without ids. Most of their time goes
+// into encoding histograms.
+var runs = struct {
+	sync.Mutex
+	made map[Plan]made
+}{made: make(map[Plan]made)}
+
+// madeOnce makes up the run of a plan once in a process.
+func madeOnce(t testing.TB, p Plan) made {
+	t.Helper()
+	p.ID = ""
+	runs.Lock()
+	defer runs.Unlock()
+	m, ok := runs.made[p]
+	if !ok {
+		m = p.make(t)
+		runs.made[p] = m
+	}
+	return m
+}
+
+func (p Plan) make(t testing.TB) made {
+	t.Helper()
+	rng, records := rand.New(rand.NewPCG(p.Seed, 1)), make(map[string][]byte)
 	collector, recorders := latency.NewCollector(1, 1)
 	run := fixture[metrics.Run]("run.json")
 	used := run.Nodes[0].Summary.Usage
-	run.ID, run.Seed, run.WindowS, run.Verdict, run.Nodes = p.ID, p.Seed, float64(p.WindowS), p.Verdict, nil
+	run.Seed, run.WindowS, run.Verdict, run.Nodes = p.Seed, float64(p.WindowS), p.Verdict, nil
 	run.Usage = map[metrics.Role]metrics.Table{metrics.Server: used, metrics.Client: used}
 	for i := range p.Servers + p.Clients {
-		node, records := p.node(t, i, rng, collector, recorders[0])
+		node, text := p.node(t, i, rng, collector, recorders[0])
 		run.Nodes = append(run.Nodes, node)
-		files[fmt.Sprintf("kvs%s-node%d.jsonl", node.Role, i)] = &fstest.MapFile{Data: records}
+		records[fmt.Sprintf("kvs%s-node%d.jsonl", node.Role, i)] = text
 		if node.Role == metrics.Client {
 			run.Total = run.Total.Add(node.Summary.Total)
 		}
 	}
 	run.Ops, run.Applied, run.Latency = run.InWindow().Ops(), run.Total, collector.Window.Quantiles()
 	run.OpsPerS = float64(run.Ops) / run.WindowS
-	text, err := json.Marshal(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files["run.json"] = &fstest.MapFile{Data: text}
-	return files
+	return made{run, records}
 }
 
 // node makes up one node: its part of run.json and its file.
