@@ -133,19 +133,18 @@ func (b *balancedRouter) assign(table []portion, servers int) {
 		left += slot.share
 	}
 	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(table[j].share, table[i].share), cmp.Compare(i, j))
+		if p, q := table[i].share, table[j].share; p != q {
+			return cmp.Compare(q, p)
+		}
+		return cmp.Compare(i, j)
 	})
 	held := make([]portion, servers)
-	compare := busier
 	for _, at := range order {
+		var owner int
 		if left < negligible {
-			compare = fuller
-		}
-		owner := 0
-		for i := range held {
-			if compare(held[i], held[owner]) < 0 {
-				owner = i
-			}
+			owner = emptiest(held)
+		} else {
+			owner = idlest(held)
 		}
 		b.owners[at] = uint8(owner)
 		held[owner] = held[owner].plus(table[at])
@@ -153,10 +152,24 @@ func (b *balancedRouter) assign(table []portion, servers int) {
 	}
 }
 
-func busier(p, q portion) int {
-	return cmp.Or(cmp.Compare(p.share, q.share), cmp.Compare(p.keys, q.keys))
+// idlest returns the first server with the smallest share, and of these the fewest keys.
+func idlest(held []portion) (owner int) {
+	least := held[0]
+	for i, p := range held {
+		if p.share < least.share || p.share == least.share && p.keys < least.keys {
+			owner, least = i, p
+		}
+	}
+	return owner
 }
 
-func fuller(p, q portion) int {
-	return cmp.Or(cmp.Compare(p.keys, q.keys), cmp.Compare(p.share, q.share))
+// emptiest returns the first server with the fewest keys, and of these the smallest share.
+func emptiest(held []portion) (owner int) {
+	least := held[0]
+	for i, p := range held {
+		if p.keys < least.keys || p.keys == least.keys && p.share < least.share {
+			owner, least = i, p
+		}
+	}
+	return owner
 }
