@@ -75,13 +75,50 @@ type ranked struct {
 
 // rank returns the ranking of the records.
 func (p *Plan) rank() *ranking {
-	pairs := make([]uint64, KnownRanks) // a record, and in the low bits one of its items
+	masses, known := p.itemMasses()
+	r := &ranking{rest: (1 - known) / float64(p.config.Records)}
+	if p.config.Records <= KnownRanks {
+		p.addFew(r, masses)
+	} else {
+		p.addMany(r, masses)
+	}
+	for i := range r.known {
+		r.known[i].share = p.popularity(r.known[i].mass, 1)
+	}
+	slices.SortFunc(r.known, func(a, b ranked) int {
+		if a.share != b.share {
+			return cmp.Compare(b.share, a.share)
+		}
+		return cmp.Compare(a.id, b.id)
+	})
+	return r
+}
+
+// addFew adds the records that have a known item, in the order of their ids, if a table of
+// all records is small.
+func (p *Plan) addFew(r *ranking, masses []float64) {
+	table, found := make([]float64, p.config.Records), make([]bool, p.config.Records)
+	for item, mass := range masses {
+		id := p.hashing.at(uint64(item))
+		if !found[id] {
+			found[id], table[id] = true, r.rest
+		}
+		table[id] += mass
+	}
+	for id, mass := range table {
+		if found[id] {
+			r.ids, r.known = append(r.ids, uint64(id)), append(r.known, ranked{id: uint64(id), mass: mass})
+		}
+	}
+}
+
+// addMany is addFew for any number of records. It sorts the items by their records.
+func (p *Plan) addMany(r *ranking, masses []float64) {
+	pairs := make([]uint64, len(masses)) // a record, and in the low bits one of its items
 	for item := range pairs {
 		pairs[item] = p.hashing.at(uint64(item))*KnownRanks + uint64(item)
 	}
 	slices.Sort(pairs)
-	masses, known := p.itemMasses()
-	r := &ranking{rest: (1 - known) / float64(p.config.Records)}
 	for _, pair := range pairs {
 		id, item := pair/KnownRanks, pair%KnownRanks
 		if n := len(r.ids); n == 0 || r.ids[n-1] != id {
@@ -89,16 +126,12 @@ func (p *Plan) rank() *ranking {
 		}
 		r.known[len(r.known)-1].mass += masses[item]
 	}
-	for i := range r.known {
-		r.known[i].share = p.popularity(r.known[i].mass, 1)
-	}
-	slices.SortFunc(r.known, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.id, b.id)) })
-	return r
 }
 
 // itemMasses returns the masses of the known items and their sum.
 func (p *Plan) itemMasses() (masses []float64, sum float64) {
 	cuts := p.distribution.cuts()
+	masses = make([]float64, 0, KnownRanks)
 	for i := 0; len(masses) < KnownRanks; i++ {
 		from, to := cuts[i], min(cuts[i+1], KnownRanks)
 		mass := p.distribution.mass(from, to)

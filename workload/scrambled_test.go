@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -125,6 +126,23 @@ func TestRankingOfRecords(t *testing.T) {
 		}
 		if rank != min(n, KnownRanks) {
 			t.Errorf("%d records: %d are known", n, rank)
+		}
+	}
+}
+
+// The table of few records adds up what the sorted items of many do.
+func TestFewAndManyRecords(t *testing.T) {
+	for _, n := range []uint64{1, 100_000} {
+		c := DefaultConfig()
+		c.Distribution, c.Records = Scrambled, n
+		plan := mustNew(t, c)
+		masses, known := plan.itemMasses()
+		few := &ranking{rest: (1 - known) / float64(n)}
+		many := &ranking{rest: few.rest}
+		plan.addFew(few, masses)
+		plan.addMany(many, masses)
+		if !slices.Equal(few.ids, many.ids) || !slices.Equal(few.known, many.known) {
+			t.Errorf("%d records: %d have a known item, or %d, or other masses", n, len(few.known), len(many.known))
 		}
 	}
 }
