@@ -21,7 +21,7 @@ func TestDeepBTree(t *testing.T) {
 // A record takes the memory that bTree's comment says. Nodes differ by what splits of the
 // last keys left.
 func TestBTreeMemory(t *testing.T) {
-	const records = 300_000
+	const records = 100_000
 	const block = 160 // size class of 8 bytes, a key of 17 and a value of 128
 	heap := func() float64 {
 		runtime.GC()

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"encoding/binary"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -42,14 +41,18 @@ func (r reference) apply(o op) outcome {
 // scan returns the value of a scan's result: see kvs.Pairs.
 func (r reference) scan(o op) string {
 	limit, _ := binary.Uvarint([]byte(o.value))
-	var all []byte
-	for _, key := range slices.Sorted(maps.Keys(r)) {
-		if key >= o.key && limit > 0 {
-			limit--
-			value := r[key].value
-			all = append(append(all, byte(len(key))), key...)
-			all = append(binary.AppendUvarint(all, uint64(len(value))), value...)
+	var keys []string
+	for key := range r {
+		if key >= o.key {
+			keys = append(keys, key)
 		}
+	}
+	slices.Sort(keys)
+	var all []byte
+	for _, key := range keys[:min(limit, uint64(len(keys)))] {
+		value := r[key].value
+		all = append(append(all, byte(len(key))), key...)
+		all = append(binary.AppendUvarint(all, uint64(len(value))), value...)
 	}
 	return string(all)
 }

@@ -81,6 +81,10 @@ func (e *Engine) used() int {
 	return int(e.arena.next) * 8
 }
 
+func TestEngine(t *testing.T) {
+	enginetest.Run(t, scans, func() kvs.Engine { return open(t) })
+}
+
 // Keys that share their slot, their tag or their segment are told apart.
 func TestCollisions(t *testing.T) {
 	for name, mask := range map[string]uint64{
@@ -131,8 +135,7 @@ func TestLastVersion(t *testing.T) {
 	}
 }
 
-// An engine that expects its records begins with segments for them, and is an
-// engine like any other.
+// An engine that expects its records begins with segments for them, and finds them.
 func TestExpectedRecords(t *testing.T) {
 	const records = 300_000
 	e := opened(t, records)
@@ -146,7 +149,12 @@ func TestExpectedRecords(t *testing.T) {
 			t.Errorf("%d records: %d bits, want %d", records, bits, want)
 		}
 	}
-	enginetest.Run(t, scans, func() kvs.Engine { return opened(t, records) })
+	checkSegments(t, e, records)
+	for key := 0; key < records; key += 97 {
+		if value, ok := get(t, e, key); !ok || len(value) != 16 || value[0] != 7 {
+			t.Fatalf("key %d: %v, %v", key, value, ok)
+		}
+	}
 }
 
 // Splits part keys whose hashes begin alike.
