@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // Audit is the result of the final audit: after the drain, the clients read a sample of
@@ -93,11 +94,20 @@ func (r AuditRecord) Keys() (keys AuditKeys, err error) {
 	return keys, nil
 }
 
+// deflaters are writers whose tables, some hundred KiB each, are used again.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // no error for a level that exists
+	return w
+}}
+
 // deflate returns a value as JSON, compressed by DEFLATE.
 func deflate(v any) ([]byte, error) {
 	var packed bytes.Buffer
-	w, _ := flate.NewWriter(&packed, flate.BestSpeed) // no error for a level that exists
+	w := deflaters.Get().(*flate.Writer)
+	w.Reset(&packed)
 	err := cmp.Or(json.NewEncoder(w).Encode(v), w.Close())
+	w.Reset(io.Discard)
+	deflaters.Put(w)
 	return packed.Bytes(), err
 }
 
