@@ -100,15 +100,16 @@ func TestExpectedShares(t *testing.T) {
 // records up one by one gives, and the first of those that are inserted. With KVLAB_LONG=1
 // every router has hashed records, too.
 func TestExpectedSharesOfInserts(t *testing.T) {
-	for _, router := range route.Names {
-		for _, distribution := range []string{workload.Zipfian, workload.Scrambled} {
+	for _, distribution := range []string{workload.Zipfian, workload.Scrambled} {
+		c := workload.DefaultConfig()
+		c.Workload, c.Records, c.Distribution = workload.Mix, 5000, distribution
+		c.Scans, c.Inserts = 0.5, 0.3
+		records := keyed(t, c)
+		for _, router := range route.Names {
 			if distribution == workload.Scrambled && router != "fnv" && router != "balanced" && os.Getenv("KVLAB_LONG") != "1" {
 				continue // such records are looked up one by one, which takes long
 			}
 			t.Run(router+" "+distribution, func(t *testing.T) {
-				c := workload.DefaultConfig()
-				c.Workload, c.Records, c.Distribution = workload.Mix, 5000, distribution
-				c.Scans, c.Inserts = 0.5, 0.3
 				plan, flags := planned(t, c, router, "user")
 				e, err := expect(flags, 3)
 				if err != nil {
@@ -120,18 +121,8 @@ func TestExpectedSharesOfInserts(t *testing.T) {
 					t.Fatal(err)
 				}
 				want, whole := make([][route.Groups]float64, 3), 0.0
-				add := func(id uint64, share float64) {
-					key, hash := keys.Append(nil, id)
-					if len(key) != len("user0000000000000") {
-						t.Fatalf("key %s", key)
-					}
-					want[by.Server(key, hash)][route.Group(hash)] += share
-				}
-				for rank := range c.Records {
-					add(plan.Key(rank), plan.Mass(rank))
-				}
-				for k := range uint64(knownInserts) {
-					add(c.Records+k, 0.3/knownInserts)
+				for _, r := range records {
+					want[by.Server([]byte(r.key), r.hash)][route.Group(r.hash)] += r.share
 				}
 				for server := range want {
 					for group, want := range want[server] {
@@ -147,6 +138,35 @@ func TestExpectedSharesOfInserts(t *testing.T) {
 			})
 		}
 	}
+}
+
+// keyedRecord is a record's key, and its share of all operations.
+type keyedRecord struct {
+	key   string
+	hash  uint64
+	share float64
+}
+
+// keyed looks the records of a configuration up one by one, and the first of those that are
+// inserted.
+func keyed(t *testing.T, c workload.Config) (records []keyedRecord) {
+	t.Helper()
+	plan, _ := planned(t, c, "fnv", "user")
+	keys := route.NewKeys(c, "user", size.Law{})
+	add := func(id uint64, share float64) {
+		key, hash := keys.Append(nil, id)
+		if len(key) != len("user0000000000000") {
+			t.Fatalf("key %s", key)
+		}
+		records = append(records, keyedRecord{string(key), hash, share})
+	}
+	for rank := range c.Records {
+		add(plan.Key(rank), plan.Mass(rank))
+	}
+	for k := range uint64(knownInserts) {
+		add(c.Records+k, c.Inserts/knownInserts)
+	}
+	return records
 }
 
 // The load of the servers that -router balanced makes of hashed records is even.
