@@ -60,16 +60,26 @@ func contained(t *testing.T, limits string, words ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, append([]string{node.ContainFlag, limits, "--"}, words...)...)
-	cmd.Dir = t.TempDir()
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+t.TempDir())
 	return cmd
 }
 
-// leftovers are what containments have left in this machine's cgroups and temporary folder.
-func leftovers() []string {
-	groups, _ := filepath.Glob("/sys/fs/cgroup/*/kvlab-contain-*")
-	deeper, _ := filepath.Glob("/sys/fs/cgroup/*/*/*/kvlab-contain-*")
-	boxes, _ := filepath.Glob(filepath.Join(os.TempDir(), "kvlab-box-*"))
-	return slices.Concat(groups, deeper, boxes)
+// leftovers are what containments of contained have left in this machine's cgroups and in
+// their temporary folders. Other packages' tests have containments too, at the same time.
+func leftovers(cmds ...*exec.Cmd) (paths []string) {
+	for _, cmd := range cmds {
+		name := fmt.Sprintf("/kvlab-contain-%d", cmd.Process.Pid)
+		groups, _ := filepath.Glob("/sys/fs/cgroup/*" + name)
+		deeper, _ := filepath.Glob("/sys/fs/cgroup/*/*/*" + name)
+		boxes, _ := filepath.Glob(filepath.Join(temporary(cmd), "kvlab-box-*"))
+		paths = slices.Concat(paths, groups, deeper, boxes)
+	}
+	return paths
+}
+
+// temporary returns the temporary folder of a containment.
+func temporary(cmd *exec.Cmd) string {
+	return strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "TMPDIR=")
 }
 
 // running reports whether a process has a text in its command line.
@@ -94,7 +104,6 @@ func gone(t *testing.T, what string, there func() bool) {
 // What a program reads, writes and ends with is the same as without a containment.
 func TestPassesThrough(t *testing.T) {
 	needRoot(t)
-	before := leftovers()
 	cmd := contained(t, usual, "sh", "-c", "cat; echo said >&2; pwd; exit 7")
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("asked\n"), &out, &said
@@ -102,30 +111,30 @@ func TestPassesThrough(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 7 || out.String() != "asked\n"+cmd.Dir+"\n" || said.String() != "said\n" {
 		t.Errorf("%v, output %q, %q", err, out.String(), said.String())
 	}
-	cmd = contained(t, usual, "sh", "-c", "kill -KILL $$")
-	cmd.Run()
-	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {
-		t.Errorf("a program that is killed: %v", cmd.ProcessState)
+	killed := contained(t, usual, "sh", "-c", "kill -KILL $$")
+	killed.Run()
+	if status := killed.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Errorf("a program that is killed: %v", killed.ProcessState)
 	}
 	if out, err := contained(t, usual, "no-such-program").CombinedOutput(); err == nil || !strings.Contains(string(out), "no-such-program") {
 		t.Errorf("%s, %v", out, err)
 	}
 	// A program that catches a signal gets it.
-	cmd = contained(t, usual, "sh", "-c", "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.01; done")
-	pipe, err := cmd.StdoutPipe()
-	if err := errors.Join(err, cmd.Start()); err != nil {
+	signaled := contained(t, usual, "sh", "-c", "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.01; done")
+	pipe, err := signaled.StdoutPipe()
+	if err := errors.Join(err, signaled.Start()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(pipe, make([]byte, len("ready\n"))); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Process.Signal(syscall.SIGTERM)
+	signaled.Process.Signal(syscall.SIGTERM)
 	rest, _ := io.ReadAll(pipe)
-	if cmd.Wait(); string(rest) != "caught\n" || cmd.ProcessState.ExitCode() != 3 {
-		t.Errorf("SIGTERM: %q, %v", rest, cmd.ProcessState)
+	if signaled.Wait(); string(rest) != "caught\n" || signaled.ProcessState.ExitCode() != 3 {
+		t.Errorf("SIGTERM: %q, %v", rest, signaled.ProcessState)
 	}
-	if after := leftovers(); len(after) > len(before) {
-		t.Errorf("left over: %v", after)
+	if left := leftovers(cmd, killed, signaled); left != nil {
+		t.Errorf("left over: %v", left)
 	}
 }
 
@@ -219,10 +228,10 @@ func TestMemoryAttack(t *testing.T) {
 func TestNothingStays(t *testing.T) {
 	needRoot(t)
 	inCI(t)
-	before := leftovers()
 	mark := fmt.Sprintf("30.%d", os.Getpid())
 	script := "setsid sleep " + mark + " >/dev/null 2>&1 & (setsid sh -c 'sleep " + mark + "' >/dev/null 2>&1 &); echo started; "
-	if out, err := contained(t, usual, "sh", "-c", script).CombinedOutput(); err != nil || string(out) != "started\n" {
+	ended := contained(t, usual, "sh", "-c", script)
+	if out, err := ended.CombinedOutput(); err != nil || string(out) != "started\n" {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if running("sleep " + mark) {
@@ -236,10 +245,13 @@ func TestNothingStays(t *testing.T) {
 	if _, err := io.ReadFull(pipe, make([]byte, len("started\n"))); err != nil {
 		t.Fatal(err)
 	}
+	if leftovers(cmd) == nil {
+		t.Error("a containment that runs has no cgroup and no folder")
+	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	gone(t, "a process", func() bool { return running("sleep " + mark) })
-	gone(t, "a cgroup or folder", func() bool { return len(leftovers()) > len(before) })
+	gone(t, "a cgroup or folder", func() bool { return leftovers(ended, cmd) != nil })
 }
 
 // Without root a user namespace holds most walls, and Walls says which it does not.
