@@ -20,12 +20,18 @@ import (
 	"kvlab/metrics"
 )
 
-// programs is the folder of the real programs, which compile makes once.
+// programs is the folder of the real programs, which compile makes once. go run keeps the
+// linked programs in the build cache.
 var programs string
 
-var compile = sync.OnceValues(func() ([]byte, error) {
-	return exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-o", programs+"/",
-		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient").CombinedOutput()
+var compile = sync.OnceValues(func() (out []byte, err error) {
+	for _, program := range []string{"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"} {
+		run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-pgo=off", "-ldflags=-w", program, filepath.Join(programs, filepath.Base(program)))
+		if out, err = run.CombinedOutput(); err != nil {
+			break
+		}
+	}
+	return out, err
 })
 
 func TestMain(m *testing.M) {
