@@ -10,11 +10,16 @@ import (
 	"kvlab/metrics/format"
 )
 
+// LeaveDelay limits the time for which the pipes of an ended process are still read: a
+// child of it may hold them open. A launcher on a busy machine may need seconds for the
+// last lines.
+const LeaveDelay = 5 * time.Second
+
 // Output runs a command and returns its standard output. The error of a command that fails
 // after a message is the message's last line.
 func Output(cmd *exec.Cmd) (string, error) {
 	var said bytes.Buffer
-	cmd.Stderr, cmd.WaitDelay = &said, time.Second
+	cmd.Stderr, cmd.WaitDelay = &said, LeaveDelay
 	out, err := cmd.Output()
 	if line := format.LastLine(said.String()); err != nil && line != "" {
 		err = errors.New(line)

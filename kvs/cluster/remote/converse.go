@@ -48,7 +48,7 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, script string, 
 	}}
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = stdout, &stderr
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = nodes.LeaveDelay
 	if err = cmd.Start(); err == nil {
 		// A write fails only if the command has ended, which its error reports. The
 		// pipe holds the whole script.

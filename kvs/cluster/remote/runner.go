@@ -155,11 +155,6 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	return errors.Join(faults...)
 }
 
-// leaveDelay limits the time for which the pipes of an ended process are still read: a
-// child of it may hold them open. A launcher on a busy machine may need seconds for the
-// last lines.
-const leaveDelay = 5 * time.Second
-
 // Output handles what a program writes, and its end.
 type Output struct {
 	Line  func(line []byte) error // of its standard output
@@ -182,7 +177,7 @@ func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.
 		return nil, nil, err
 	}
 	stdout, stderr := &LineWriter{Take: to.Line}, &LineWriter{Take: to.Error}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, leaveDelay
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, nodes.LeaveDelay
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}

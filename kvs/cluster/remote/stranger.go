@@ -164,7 +164,7 @@ func convert(ctx context.Context, source fs.FS, path string, cmd *exec.Cmd) (err
 	}
 	defer func() { err = cmp.Or(err, program.Chmod(0o755), program.Close()) }()
 	var said firstBytes
-	cmd.Stderr, cmd.WaitDelay = &said, leaveDelay
+	cmd.Stderr, cmd.WaitDelay = &said, nodes.LeaveDelay
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
