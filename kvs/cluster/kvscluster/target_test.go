@@ -80,7 +80,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if test.driver == "redis-cluster" || test.runs {
+			if test.driver == "redis-cluster" || test.driver == "memcached" || test.runs {
 				inCI(t)
 			}
 			run, output := measure(t, test.args...)

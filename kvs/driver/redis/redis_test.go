@@ -50,6 +50,7 @@ func TestDriver(t *testing.T) {
 }
 
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	drivertest.Cuts(t, server.Addr, func(t *testing.T, addr string) driver.Driver { return open(t, options(redis.Row, addr)) }, kinds...)
 }
@@ -86,6 +87,7 @@ func counts(t *testing.T, d driver.Driver, server int) metrics.StoreCounts {
 
 // A server's counters are those of the operations, and show what others do.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, options(redis.Row, server.Addr))
 	defer d.Close()
@@ -241,6 +243,7 @@ func TestPassword(t *testing.T) {
 // The masters of a real cluster are a driver's servers: each owns the slots, and gets the
 // keys, that the router says.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	const masters = 3
 	servers := redistest.Cluster(t, masters)
 	var addresses []string
