@@ -71,6 +71,16 @@ var commands = []struct{ word, flag, value string }{
 	{"rerun", "rerun", "the folder of a run, as in rerun logs/latest"},
 }
 
+// nearestCommand asks whether a command line's first word was to be a command, if it looks
+// like one.
+func nearestCommand(word string) string {
+	words := []string{"help"}
+	for _, c := range commands {
+		words = append(words, c.word)
+	}
+	return input.DidYouMean(word, "", words)
+}
+
 // asFlags rewrites a command line that begins with one of the commands to flags.
 func asFlags(args []string) ([]string, error) {
 	for _, c := range commands {
@@ -165,6 +175,9 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 			return fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
 		case i < 2:
 			if err := s.Set(wordNames[i], word, programs); err != nil {
+				if i == 0 {
+					err = fmt.Errorf("%w%s", err, nearestCommand(word))
+				}
 				return err
 			}
 		case *texts[i-2] != "" && word != "":

@@ -61,6 +61,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"0"}, `servers "0"`},
 		{[]string{"-1"}, "--1: unknown flag"},
 		{[]string{"two"}, `servers "two": must be a positive whole number`},
+		{[]string{"grad", "class.toml"}, `servers "grad": must be a positive whole number; did you mean grade?`},
 		{[]string{"1", "1.5"}, `clients "1.5"`},
 		{[]string{"+1"}, `servers "+1"`},
 		{[]string{""}, `servers ""`},
