@@ -72,8 +72,7 @@ func comeAndGo() (ops []op) {
 }
 
 // testConformance applies each case's operations one by one to an engine, and in one batch to
-// another. Each case deletes its keys in the end, for to open an engine takes longer than a
-// case.
+// another. Each case deletes its keys in the end: opening an engine takes longer than a case.
 func testConformance(t *testing.T, kinds []kvs.Kind, open func() kvs.Engine) {
 	alone, together := open(), open()
 	for _, row := range conformance {
