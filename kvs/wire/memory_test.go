@@ -79,6 +79,7 @@ func heapBytes() uint64 {
 // are no batch, or are one that wants the most. Of gob it is eight of the largest
 // messages, of protobuf five: a batch and a reply exist as a message, as structs and encoded.
 func TestMemoryOfABadConnection(t *testing.T) {
+	t.Parallel()
 	// Without one collection a frame each way would leave 30 MiB more than its bound.
 	const uncollected = 48 << 20
 	allowed := map[string]int64{"binary": 2*kvs.MaxBody + 64<<20 + uncollected, "gob": 8*kvs.MaxBody + uncollected, "protobuf": 5*kvs.MaxBody + uncollected}

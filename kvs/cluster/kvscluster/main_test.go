@@ -135,10 +135,12 @@ func checkGone(t *testing.T, root string) {
 }
 
 func TestSignals(t *testing.T) {
-	root := build(t)
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			var stdout bytes.Buffer
+			root := build(t)
 			cmd := start(t, root, &stdout)
 			cmd.Process.Signal(sig)
 			err := cmd.Wait()
@@ -149,6 +151,8 @@ func TestSignals(t *testing.T) {
 		})
 	}
 	t.Run("killed launcher", func(t *testing.T) {
+		t.Parallel()
+		root := build(t)
 		cmd := start(t, root, &bytes.Buffer{})
 		cmd.Process.Kill()
 		var exit *exec.ExitError
@@ -159,7 +163,7 @@ func TestSignals(t *testing.T) {
 	})
 	t.Run("bad usage", func(t *testing.T) {
 		var stderr bytes.Buffer
-		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--client-args", "-theta 0")
+		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--client-args", "-theta 0")
 		cmd.Stderr = &stderr
 		err := cmd.Run()
 		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "run-cluster.sh: kvsclient: -theta 0") {
@@ -170,6 +174,7 @@ func TestSignals(t *testing.T) {
 
 // A real sweep of two points is killed in a trial, and resumed.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	root := build(t)
 	out := t.TempDir()
 	launch := func(args ...string) *exec.Cmd {
