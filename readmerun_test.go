@@ -13,8 +13,10 @@ import (
 	"kvlab/kvs/driver/redistest"
 )
 
-// apart is the verdict on a pair of trials whose windows have too little in common.
-var apart = regexp.MustCompile(`\nverdict INVALID\(.*the windows of the two trials have only .*\)\n$`)
+// busy is what a run of these commands rightly says on a machine that gets busy on the way:
+// the windows of two trials opened apart, or an open loop fell behind before its window and
+// caught up in it.
+var busy = regexp.MustCompile(`\nverdict INVALID\(.*(the windows of the two trials have only |BACKLOG: ).*\)\n$`)
 
 // elsewhere holds words of commands whose kind another test or another command of the pages
 // runs, and which one. TestReadmeCommands plans these commands.
@@ -87,15 +89,16 @@ func TestReadmeCommandsRun(t *testing.T) {
 	}
 }
 
-// checkRun runs a command's line in a folder. Without --dry-run it must end with its verdict,
-// if it measures.
+// checkRun runs a command's line in a folder. It must end with its verdict, if it measures:
+// VALID, or what a busy machine gets.
 func checkRun(t *testing.T, dir, command, line string) {
 	t.Helper()
 	c := exec.Command("bash", "-c", line)
 	c.Dir = dir
 	out, err := c.CombinedOutput()
-	if strings.Contains(line, "--together") && apart.Match(out) {
-		return // a busy machine may open the two windows apart, and the verdict then says so
+	if regexp.MustCompile(`--(together|curve|rate)`).MatchString(line) && busy.Match(out) {
+		t.Logf("the machine is busy: %s", out[bytes.LastIndex(out, []byte("verdict ")):])
+		return
 	}
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
