@@ -94,7 +94,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 			if err := timer.sleep(pause); err != nil {
 				return err
 			}
-			if r.begun = time.Now(); r.begun.Before(next) {
+			if r.begun = now(); r.begun.Before(next) {
 				continue // the window may close before then, or the context has ended
 			}
 			r.late = r.begun.Sub(next)

@@ -78,8 +78,15 @@ func newRound(servers int) round {
 	return r
 }
 
+// started is the origin of now.
+var started = time.Now()
+
+// now is time.Now without a second clock: time.Now reads the date as well, and takes 1.4
+// times as long. A call takes four of them.
+func now() time.Time { return started.Add(time.Since(started)) }
+
 func (r *round) begin() {
-	r.begun = time.Now()
+	r.begun = now()
 	r.latency, r.late = 0, 0
 }
 
@@ -99,19 +106,19 @@ func (r *round) empty() {
 
 // send sends every batch that is not empty.
 func (w *worker) send(r *round) {
-	now := time.Now()
+	at := now()
 	if w.history != nil {
-		w.history.BeginRound(uint32(w.writer), now)
+		w.history.BeginRound(uint32(w.writer), at)
 	}
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
-			x.sent = now
+			x.sent = at
 			if w.history != nil {
-				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, now)
+				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, at)
 			}
 			w.conns[i].Send(&x.call)
-			now = time.Now()
-			x.queued = now.Sub(x.sent)
+			at = now()
+			x.queued = at.Sub(x.sent)
 		}
 	}
 	r.underway = true
@@ -151,7 +158,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 	ends := r.came
 	if len(r.scans) > 0 && first == nil {
 		first = w.takeScans(r, at)
-		ends = time.Now()
+		ends = now()
 	}
 	r.underway = false
 	w.total(r, calls, ops, ends, at)
@@ -181,7 +188,7 @@ func (w *worker) total(r *round, calls, ops uint64, ends time.Time, at phaseAt) 
 
 // arrived keeps when an exchange's reply came.
 func (r *round) arrived(x *exchange) {
-	x.came, x.served = time.Now(), x.reply.Served
+	x.came, x.served = now(), x.reply.Served
 	r.came = x.came
 }
 
