@@ -35,7 +35,7 @@ type audited struct {
 	table  []auditedKey // open addressing by hash
 	shift  int
 	used   []uint64 // a bit for each slot of table, set if a key's search begins there
-	origin time.Time
+	origin moment
 	tick   time.Duration
 
 	loadedVersion func(client, worker int) uint32 // the last version that a worker loaded
@@ -60,7 +60,7 @@ type auditedWrite struct {
 
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
 	longest := 2*c.WarmUp + c.Window + auditSpan
-	a := &audited{origin: time.Now(), tick: longest>>32 + 1}
+	a := &audited{origin: now(), tick: longest>>32 + 1}
 	a.loadedVersion = func(client, worker int) uint32 {
 		from, to := share(c.Workload.Records, client, c.Clients)
 		first, last := share(to-from, worker, c.Workers)
@@ -106,11 +106,11 @@ func (a *audited) find(hash uint64) (number uint32, ok bool) {
 }
 
 // ticks returns the ticks until t, rounded down.
-func (a *audited) ticks(t time.Time) uint32 { return uint32(t.Sub(a.origin) / a.tick) }
+func (a *audited) ticks(t moment) uint32 { return uint32((t - a.origin) / a.tick) }
 
 // remember keeps the writes of an exchange, whose reply came at a time, as the worker's
 // last ones. The calls of a worker to one server are answered in order.
-func (w *worker) remember(x *exchange, came time.Time) {
+func (w *worker) remember(x *exchange, came moment) {
 	if len(x.written) == 0 {
 		return
 	}
@@ -171,7 +171,7 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	clock := clock.New()
 	record := &metrics.AuditRecord{
 		Client: g.config.Index, Each: g.auditedEach(),
-		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: clock.Ns(a.origin), TickNs: int64(a.tick),
+		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: clock.Ns(started.Add(a.origin)), TickNs: int64(a.tick),
 	}
 	for _, w := range g.workers {
 		record.Loaded = append(record.Loaded, w.loadedVersion)
@@ -241,7 +241,8 @@ func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found 
 
 // finishAudit is finish for a round that reads audited keys.
 func (w *worker) finishAudit(r *round, found []metrics.Value) error {
-	drain := func(time.Time) (metrics.Phase, *span) { return metrics.Drain, nil }
+	drain := func(moment) (metrics.Phase, *span) { return metrics.Drain, nil }
+	r.phase, r.window = drain(r.begun)
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		if x.batch.Len() == 0 {

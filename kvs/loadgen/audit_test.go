@@ -90,7 +90,7 @@ func TestAuditedKeys(t *testing.T) {
 			t.Fatalf("key %d is audited, and its writes are not kept", id)
 		}
 	}
-	if ticks := a.ticks(a.origin.Add(time.Hour)); time.Duration(ticks)*a.tick > time.Hour || time.Duration(ticks+1)*a.tick <= time.Hour || a.tick > 2*time.Microsecond {
+	if ticks := a.ticks(a.origin + time.Hour); time.Duration(ticks)*a.tick > time.Hour || time.Duration(ticks+1)*a.tick <= time.Hour || a.tick > 2*time.Microsecond {
 		t.Errorf("an hour has %d ticks of %v", ticks, a.tick)
 	}
 }
@@ -112,7 +112,7 @@ func TestAuditAllocations(t *testing.T) {
 		r.begin()
 		r.empty()
 		w.draw(r, c.Batch)
-		w.remember(&r.exchanges[0], time.Now())
+		w.remember(&r.exchanges[0], now())
 	}
 	for range 100 {
 		round()

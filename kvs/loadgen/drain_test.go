@@ -87,7 +87,7 @@ type spanning struct {
 }
 
 func (c spanning) Wait(call *kvs.Call) error {
-	if phase, _ := c.s.at(time.Now()); phase == metrics.WarmUp {
+	if phase, _ := c.s.at(now()); phase == metrics.WarmUp {
 		opens := time.Now().Add(time.Millisecond)
 		c.s.decide(opens, opens.Add(c.window))
 		<-time.After(time.Until(opens.Add(c.window)))

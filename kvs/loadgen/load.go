@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"kvlab/kvs/driver"
 	"kvlab/metrics"
@@ -61,7 +60,7 @@ const loadFrame = 256 << 10
 
 // sweep does one kind of operation on each record in [first, last).
 func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
-	inLoad := func(time.Time) (metrics.Phase, *span) { return metrics.Load, nil }
+	inLoad := func(moment) (metrics.Phase, *span) { return metrics.Load, nil }
 	size := uint64(min(c.Batch, max(1, loadFrame/c.perOp())) * c.Servers())
 	r := &w.rounds[0]
 	if kind == workload.Update {

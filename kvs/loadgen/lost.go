@@ -17,9 +17,8 @@ import (
 // place with the same store. The outcome of its operations is unknown: they are not sent again,
 // and count as neither verified nor failed. lose returns the error if it is another one, during
 // the load, and if the workload changes the set of keys, which the run would then not know.
-func (w *worker) lose(r *round, x *exchange, err error, at phaseAt) error {
-	phase, window := at(r.begun)
-	if !errors.Is(err, driver.ErrUnknown) || phase == metrics.Load || !w.keepsAll || w.repeats {
+func (w *worker) lose(r *round, x *exchange, err error) error {
+	if !errors.Is(err, driver.ErrUnknown) || r.phase == metrics.Load || !w.keepsAll || w.repeats {
 		return err
 	}
 	r.arrived(x)
@@ -28,7 +27,7 @@ func (w *worker) lose(r *round, x *exchange, err error, at phaseAt) error {
 		kinds[kind]++
 	}
 	w.unknown[x.server] = w.unknown[x.server].Add(metrics.CountsOf(kinds, 0, 0, 1))
-	if window != nil {
+	if r.window != nil {
 		w.sums.Unknown += uint64(x.ops())
 	}
 	for _, written := range x.written {

@@ -26,7 +26,7 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 		}
 		rate, begin = c.Rate.Share*peak*float64(c.Clients), begin.Add(c.WarmUp/2)
 	}
-	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, begin, s, rate) })
+	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, momentOf(begin), s, rate) })
 	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak}
 	for _, w := range g.workers {
 		g.offered.Ops += w.offered
@@ -44,7 +44,7 @@ func (g *Generator) probe(ctx context.Context, begin time.Time, s schedule) (flo
 		before, from = g.Counts().Ops(), time.Now()
 		close(fast)
 	})
-	s.until = begin.Add(g.config.WarmUp / 2)
+	s.until = momentOf(begin.Add(g.config.WarmUp / 2))
 	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 	if err != nil {
 		return 0, err
@@ -65,7 +65,7 @@ const pollInterval = 100 * time.Millisecond
 // into a later round; their latency counts from their due time. When the window has
 // closed, the worker sends those that were due in it, for as long as a call may take;
 // what it has not sent then is offered and not achieved.
-func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s schedule, rate float64) error {
+func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, rate float64) error {
 	timer, err := newPreciseTimer(ctx)
 	if err != nil {
 		return err
@@ -82,22 +82,22 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 	for ctx.Err() == nil {
 		r.begin()
 		r.empty()
-		next := begin.Add(arrivals.Next())
-		if s.over(next) || s.over(r.begun.Add(-c.CallTimeout)) {
+		next := begin + arrivals.Next()
+		if s.over(next) || s.over(r.begun-c.CallTimeout) {
 			return nil
 		}
-		if next.After(r.begun) {
-			pause := next.Sub(r.begun)
+		if next > r.begun {
+			pause := next - r.begun
 			if s.window.Load() == nil {
 				pause = min(pause, pollInterval)
 			}
 			if err := timer.sleep(pause); err != nil {
 				return err
 			}
-			if r.begun = now(); r.begun.Before(next) {
+			if r.begun = now(); r.begun < next {
 				continue // the window may close before then, or the context has ended
 			}
-			r.late = r.begun.Sub(next)
+			r.late = r.begun - next
 		}
 		n := w.addDue(r, arrivals, size.ops(), s)
 		w.send(r)
@@ -115,11 +115,11 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin time.Time, s sched
 // number. Until the window is decided, no due operation is in it.
 func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
-	now, added := r.begun.Sub(r.from), 0
+	now, added := r.begun-r.from, 0
 	w.source.Acknowledge(w.inserted)
 	window := s.window.Load()
 	if window != nil {
-		now = min(now, window.closes.Sub(r.from)-1)
+		now = min(now, window.closes-r.from-1)
 	}
 	for added < most {
 		n := arrivals.Due(now, due[:min(most-added, drawn, w.room(r))])
@@ -129,7 +129,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		w.source.Fill(w.block.ops[:n])
 		w.addEach(r, w.block.ops[:n], due[:n])
 		if window != nil {
-			w.offered += after(due[:n], window.opens.Sub(r.from))
+			w.offered += after(due[:n], window.opens-r.from)
 		}
 		added += n
 	}
@@ -159,12 +159,12 @@ func after(due []time.Duration, from time.Duration) uint64 {
 }
 
 // offer counts the unsent operations that were due in the window.
-func (w *worker) offer(arrivals *workload.Arrivals, begin time.Time, s schedule) {
+func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 	var due [drawn]time.Duration
 	window := s.window.Load()
 	for n := len(due); window != nil && n == len(due); {
-		n = arrivals.Due(window.closes.Sub(begin)-1, due[:])
-		w.offered += after(due[:n], window.opens.Sub(begin))
+		n = arrivals.Due(window.closes-begin-1, due[:])
+		w.offered += after(due[:n], window.opens-begin)
 	}
 }
 
@@ -175,12 +175,12 @@ const mostRedrawn = 1 << 22
 // redraw draws the due times again, from the first on. It sets how many are in the
 // window, and takes those of the answered operations from the times of their replies,
 // which leaves the sum of their latencies.
-func (w *worker) redraw(arrivals *workload.Arrivals, begin time.Time, s schedule) {
+func (w *worker) redraw(arrivals *workload.Arrivals, begin moment, s schedule) {
 	window := s.window.Load()
 	if window == nil {
 		return
 	}
-	opens, closes := window.opens.Sub(begin), window.closes.Sub(begin)
+	opens, closes := window.opens-begin, window.closes-begin
 	in, due := uint64(0), 0.0
 	var next [1]time.Duration
 	for drawn := 0; arrivals.Due(closes-1, next[:]) == 1; drawn++ {

@@ -19,13 +19,13 @@ import (
 func TestEdge(t *testing.T) {
 	const seed = 2
 	random := rand.New(rand.NewPCG(seed, 0))
-	opens := time.Now()
+	opens := now()
 	for _, length := range []time.Duration{3000, time.Second, 30 * time.Second, 24 * time.Hour} {
-		s := &span{opens, opens.Add(length)}
+		s := &span{opens, opens + length}
 		slot := metrics.EdgeSlot(length)
 		check := func(since time.Duration) {
 			t.Helper()
-			got, ok := s.boundary(opens.Add(since))
+			got, ok := s.boundary(opens + since)
 			fromEnd := 2 * metrics.EdgeSlots
 			for at := length; at > since && fromEnd >= metrics.EdgeSlots; at -= slot {
 				fromEnd--

@@ -16,12 +16,14 @@ import (
 // round is one pass of a worker over all servers: a batch for each, the data to check
 // the replies with, and the replies.
 type round struct {
-	begun     time.Time     // when its first operation was due
-	came      time.Time     // its last reply so far
+	begun     moment        // when its first operation was due
+	phase     metrics.Phase // of begun; set by finish, as window
+	window    *span         // if begun is in it; else nil
+	came      moment        // its last reply so far
 	underway  bool          // sent and not finished
 	latency   time.Duration // of its slowest call so far
 	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
-	from      time.Time     // open loop: the origin of the times in due
+	from      moment        // open loop: the origin of the times in due
 	exchanges []exchange
 	scans     []scan
 }
@@ -35,8 +37,8 @@ type exchange struct {
 	hashes  []uint64        // the keys' hashes, in the batch's order
 	kinds   []kvs.Kind      // the operations' kinds, likewise
 	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
-	sent    time.Time
-	came    time.Time       // its reply
+	sent    moment
+	came    moment          // its reply
 	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
 	record  history.Pending // for -linearizable
@@ -78,13 +80,6 @@ func newRound(servers int) round {
 	return r
 }
 
-// started is the origin of now.
-var started = time.Now()
-
-// now is time.Now without a second clock: time.Now reads the date as well, and takes 1.4
-// times as long. A call takes four of them.
-func now() time.Time { return started.Add(time.Since(started)) }
-
 func (r *round) begin() {
 	r.begun = now()
 	r.latency, r.late = 0, 0
@@ -108,17 +103,17 @@ func (r *round) empty() {
 func (w *worker) send(r *round) {
 	at := now()
 	if w.history != nil {
-		w.history.BeginRound(uint32(w.writer), at)
+		w.history.BeginRound(uint32(w.writer), started.Add(at))
 	}
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {
 			x.sent = at
 			if w.history != nil {
-				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, at)
+				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, started.Add(at))
 			}
 			w.conns[i].Send(&x.call)
 			at = now()
-			x.queued = at.Sub(x.sent)
+			x.queued = at - x.sent
 		}
 	}
 	r.underway = true
@@ -129,6 +124,7 @@ func (w *worker) send(r *round) {
 func (w *worker) finish(r *round, at phaseAt) error {
 	var first error
 	calls, ops := uint64(0), uint64(0)
+	r.phase, r.window = at(r.begun)
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		if x.batch.Len() == 0 {
@@ -139,7 +135,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			w.history.Completed(&x.record, &x.reply, err)
 		}
 		if err != nil && first == nil {
-			if err = w.lose(r, x, err, at); err == nil {
+			if err = w.lose(r, x, err); err == nil {
 				calls, ops = calls+1, ops+uint64(x.ops())
 				continue
 			}
@@ -166,20 +162,18 @@ func (w *worker) finish(r *round, at phaseAt) error {
 }
 
 // total adds a round that ended to the worker's sums.
-func (w *worker) total(r *round, calls, ops uint64, ends time.Time, at phaseAt) {
+func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
 	w.sums.MostOps = max(w.sums.MostOps, ops)
-	began, window := at(r.begun)
-	came, closing := at(r.came)
-	switch {
-	case window != nil:
+	window := r.window
+	if window != nil {
 		w.sums.Rounds++
 		w.sums.Calls += calls
-	case closing != nil:
+	} else if came, closing := at(r.came); closing != nil {
 		window = closing
 		w.sums.Early += ops
-	case began != came:
+	} else if r.phase != came {
 		w.sums.Across++
-		w.sums.AcrossS = max(w.sums.AcrossS, ends.Sub(r.begun).Seconds())
+		w.sums.AcrossS = max(w.sums.AcrossS, (ends - r.begun).Seconds())
 	}
 	if window != nil {
 		w.sums.BusyS += window.overlap(r.begun, ends).Seconds()
@@ -207,10 +201,10 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 	x := &r.exchanges[i]
 	w.remember(x, x.came)
 	w.inserted += checked.Inserts
-	r.latency = max(r.latency, x.came.Sub(x.sent))
+	r.latency = max(r.latency, x.came-x.sent)
 	_, window := at(r.came)
 	w.observe(r, x, &latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
-		Call: x.came.Sub(x.sent), Queue: x.queued, Server: x.served, Late: r.late}, at)
+		Call: x.came - x.sent, Queue: x.queued, Server: x.served, Late: r.late}, at)
 	r.late = 0 // counts once per round
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,19 +224,18 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 // belongs to the phase in which it was due, and a call to that of its last operation.
 func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	if len(x.due) == 0 {
-		t.Phase, _ = at(r.begun)
-		t.Op = r.came.Sub(r.begun)
+		t.Phase, t.Op = r.phase, r.came-r.begun
 		w.recorder.Observe(t)
-		if t.Phase == metrics.Window {
+		if r.window != nil {
 			w.sums.Ops += uint64(x.ops())
 			w.sums.OpS += float64(x.ops()) * t.Op.Seconds()
 		}
 		return
 	}
-	due, came := x.due, r.came.Sub(r.from)
-	phase, window := at(r.from.Add(due[len(due)-1]))
+	due, came := x.due, r.came-r.from
+	phase, window := at(r.from + due[len(due)-1])
 	if t.Phase = phase; window != nil {
-		early := len(due) - int(after(due, window.opens.Sub(r.from)))
+		early := len(due) - int(after(due, window.opens-r.from))
 		if due = due[early:]; early > 0 {
 			before := &latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
 			for _, kind := range x.kinds[:early] {

@@ -275,7 +275,7 @@ func TestSchedule(t *testing.T) {
 		-time.Hour: metrics.WarmUp, -1: metrics.WarmUp, 0: metrics.Window, time.Second - 1: metrics.Window,
 		time.Second: metrics.Drain, time.Hour: metrics.Drain,
 	} {
-		if got, _ := s.at(opens.Add(after)); got != want {
+		if got, _ := s.at(momentOf(opens.Add(after))); got != want {
 			t.Errorf("%v after the window opens: %s, want %s", after, got, want)
 		}
 	}
@@ -319,14 +319,14 @@ func TestRoundAllocations(t *testing.T) {
 	}
 	w := g.workers[0]
 	r := &w.rounds[0]
-	window := &span{time.Now(), time.Now().Add(time.Hour)}
+	window := &span{now(), now() + time.Hour}
 	round := func() {
 		r.begin()
 		r.empty()
 		w.source.Fill(w.block.ops[:c.Batch])
 		w.add(r, w.block.ops[:c.Batch])
 		w.send(r)
-		if err := w.finish(r, func(time.Time) (metrics.Phase, *span) { return metrics.Window, window }); err != nil {
+		if err := w.finish(r, func(moment) (metrics.Phase, *span) { return metrics.Window, window }); err != nil {
 			t.Error(err)
 		}
 	}

@@ -219,8 +219,8 @@ var mutants = []mutant{
 	{name: "the window opens 0.3 s before it says", reason: "window"},
 	{
 		name: "replies of the drain are counted in",
-		edits: []edit{{phases, "	case t.Before(w.closes):\n", "	case t.Before(w.closes) || planted(\"replies of the drain are counted in\"):\n"},
-			{phases, "(s.closes.Sub(t) - 1) / length); i <", "(max(s.closes.Sub(t), 1) - 1) / length); i <"}},
+		edits: []edit{{phases, "	case t < w.closes:\n", "	case t < w.closes || planted(\"replies of the drain are counted in\"):\n"},
+			{phases, "(s.closes - t - 1) / length); i <", "(max(s.closes-t, 1) - 1) / length); i <"}},
 		client: "-workers 64 -batch 8192", reason: "window|round",
 	},
 	{
@@ -231,12 +231,12 @@ var mutants = []mutant{
 	},
 	{
 		name:   "a worker rests after each call",
-		edits:  []edit{{round, "	r.begun = time.Now()\n", "	if planted(\"a worker rests after each call\") {\n		time.Sleep(50 * time.Millisecond)\n	}\n	r.begun = time.Now()\n"}},
+		edits:  []edit{{round, "	r.begun = now()\n", "	if planted(\"a worker rests after each call\") {\n		time.Sleep(50 * time.Millisecond)\n	}\n	r.begun = now()\n"}},
 		reason: "Little's law",
 	},
 	{
 		name:   "half the workers stop early",
-		edits:  []edit{{closedLoop, "		if s.over(r.begun) {\n", "		if s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun.Add(c.Window/2)) {\n"}},
+		edits:  []edit{{closedLoop, "		if s.over(r.begun) {\n", "		if s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun + c.Window/2) {\n"}},
 		reason: "Little's law",
 	},
 	{
@@ -252,7 +252,7 @@ var mutants = []mutant{
 	},
 	{
 		name:   "an open loop is timed from the send",
-		edits:  []edit{{round, "	due, came := x.due, r.came.Sub(r.from)\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent.Sub(r.from))\n		}\n	}\n	due, came := x.due, r.came.Sub(r.from)\n"}},
+		edits:  []edit{{round, "	due, came := x.due, r.came-r.from\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent-r.from)\n		}\n	}\n	due, came := x.due, r.came-r.from\n"}},
 		client: open, reason: "latency|due|drawn again",
 	},
 	{
