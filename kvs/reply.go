@@ -18,8 +18,8 @@ import (
 //
 // The zero Reply is empty. Reset is called before the first result, and again after
 // Free: it makes the headroom, so that no result has to check for it (1 ns of 2.5). A
-// Reply has one owner at a time. Replies are large and short-lived, so they share
-// memory: Free gives it to the next Reply.
+// Reply has one owner at a time. Large replies are short-lived, so they share memory: Free
+// gives it to the next Reply.
 type Reply struct {
 	buf    []byte // Headroom bytes, then the body
 	n      int
@@ -47,10 +47,15 @@ const (
 	codeRead // and above
 )
 
+// small is the size of a reply whose buffer is its own: to share it would take a lock twice
+// in each call. Free leaves it up to twice as much, so that replies of about that size keep
+// theirs.
+const small = 4096
+
 // Reset empties the reply, keeps its memory, and prepares it for results.
 func (r *Reply) Reset() {
 	if r.Borrowed || cap(r.buf) < Headroom {
-		r.buf = warm.take(4096)
+		r.buf = warm.take(small)
 	}
 	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
 }
@@ -69,13 +74,17 @@ func (r *Reply) EndDedup() {
 // Deduped reports whether the reply may hold references.
 func (r *Reply) Deduped() bool { return r.deduped }
 
-// Free releases the reply's memory. The reply is then empty, and values read from it
-// are invalid.
+// Free releases the reply's memory, but for a small buffer. The reply is then empty, and
+// values read from it are invalid.
 func (r *Reply) Free() {
-	if !r.Borrowed {
-		warm.give(r.buf)
+	kept := r.buf[:0]
+	if r.Borrowed {
+		kept = nil
+	} else if cap(kept) > 2*small {
+		warm.give(kept)
+		kept = nil
 	}
-	*r = Reply{values: r.values[:0]}
+	*r = Reply{buf: kept, values: r.values[:0]}
 }
 
 // Borrow makes r equal to owner, which keeps the memory.
@@ -195,10 +204,11 @@ func (r *Reply) Frame() []byte {
 // Body returns a body of size bytes for a codec to fill with n received results. Next
 // checks them.
 func (r *Reply) Body(size, n int, deduped bool) []byte {
-	if cap(r.buf) < Headroom {
-		r.buf = warm.take(Headroom + size)
+	need := Headroom + size
+	if need > small && cap(r.buf) < need {
+		r.buf = warm.take(need)
 	}
-	*r = Reply{buf: grow(r.buf, Headroom+size), n: n, deduped: deduped, values: r.values[:0]}
+	*r = Reply{buf: grow(r.buf, need), n: n, deduped: deduped, values: r.values[:0]}
 	return r.buf[Headroom:]
 }
 

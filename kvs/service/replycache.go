@@ -50,7 +50,8 @@ func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 		return cached.err
 	}
 	cached := cache.reply(number)
-	cached.reply.Free() // before the call, which reuses the memory
+	cached.reply.Free()
+	*reply = cached.reply // the call reuses the memory
 	cached.err = c.BatchPutGet(batch, reply)
 	if errors.Is(cached.err, ErrNotDurable) {
 		return cached.err
