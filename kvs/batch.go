@@ -150,7 +150,11 @@ type Ops struct {
 // ErrMalformed: a truncated operation, one over a limit, an unknown kind, or bytes after
 // the last operation.
 func (o *Ops) Next(ops []Op) (int, error) {
-	for i := range ops {
+	for i := 0; i < len(ops); i++ {
+		i += o.gets(ops[i:])
+		if i == len(ops) {
+			break
+		}
 		if o.left == 0 {
 			return i, o.end()
 		}
@@ -159,6 +163,25 @@ func (o *Ops) Next(ops []Op) (int, error) {
 		}
 	}
 	return len(ops), nil
+}
+
+// gets decodes the well-formed Gets before the next other operation, and returns their
+// number: most operations are Gets, and a small loop keeps the cursor in registers.
+func (o *Ops) gets(ops []Op) int {
+	rest := o.rest
+	ops = ops[:min(len(ops), o.left)]
+	for i := range ops {
+		if len(rest) < 2 || Kind(rest[0]) != Get || rest[1] == 0 || len(rest) < 2+int(rest[1]) {
+			ops = ops[:i]
+			break
+		}
+		end := 2 + int(rest[1])
+		ops[i] = Op{Key: rest[2:end:end]}
+		rest = rest[end:]
+	}
+	o.rest = rest
+	o.left -= len(ops)
+	return len(ops)
 }
 
 // end returns an error unless the last operation ends the body.

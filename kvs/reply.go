@@ -135,10 +135,15 @@ func (r *Reply) foundDedup(value []byte) {
 }
 
 func (r *Reply) value(value []byte) {
-	if n := len(value) + binary.MaxVarintLen64; cap(r.buf)-len(r.buf) < n && !r.widen(n) {
+	most := len(value) + binary.MaxVarintLen64
+	if cap(r.buf)-len(r.buf) < most && !r.widen(most) {
 		return
 	}
-	r.buf = append(binary.AppendUvarint(r.buf, uint64(len(value))<<1+codeRead), value...)
+	at := len(r.buf)
+	buf := r.buf[:at+most] // append would check for room three times
+	at += binary.PutUvarint(buf[at:], uint64(len(value))<<1+codeRead)
+	at += copy(buf[at:], value)
+	r.buf = buf[:at]
 }
 
 // mostReply is the size of the largest reply's buffer: a larger body exceeds a frame.
