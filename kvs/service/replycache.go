@@ -51,7 +51,7 @@ func (c *Conn) Answer(number uint64, batch *kvs.Batch, reply *kvs.Reply) error {
 	}
 	cached := cache.reply(number)
 	cached.reply.Free()
-	*reply = cached.reply // the call reuses the memory
+	*reply, cached.reply = cached.reply, kvs.Reply{} // the call reuses the memory
 	cached.err = c.BatchPutGet(batch, reply)
 	if errors.Is(cached.err, ErrNotDurable) {
 		return cached.err

@@ -212,7 +212,8 @@ func (a *account) apply(ops []kvs.Op, reply *kvs.Reply) error {
 func (a *account) count(ops []kvs.Op, reply *kvs.Reply) error {
 	a.picker.pick(ops)
 	// Most operations are of one kind, and incrementing its counter in memory waits for the
-	// increment before. Therefore a chunk's counts are in one register, 9 bits each.
+	// increment before. Therefore a chunk's counts are in one register, 9 bits each,
+	// which hold up to 511.
 	packed := uint64(0)
 	for i := range ops {
 		packed += 1 << (9 * ops[i].Kind & 63)
