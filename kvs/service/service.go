@@ -208,18 +208,26 @@ func (a *account) apply(ops []kvs.Op, reply *kvs.Reply) error {
 	return a.count(ops, reply)
 }
 
+// countBits is how many bits count the operations of a kind in a chunk. The arrays do not
+// compile if a chunk is too large for them, or the counts of all kinds for 64 bits.
+const countBits = 9
+
+var (
+	_ [1<<countBits - 1 - chunk]struct{}
+	_ [64/countBits - kvs.Kinds]struct{}
+)
+
 // count counts operations that were applied, a chunk at most, and samples them.
 func (a *account) count(ops []kvs.Op, reply *kvs.Reply) error {
 	a.picker.pick(ops)
 	// Most operations are of one kind, and incrementing its counter in memory waits for the
-	// increment before. Therefore a chunk's counts are in one register, 9 bits each,
-	// which hold up to 511.
+	// increment before. Therefore a chunk's counts are in one register.
 	packed := uint64(0)
 	for i := range ops {
-		packed += 1 << (9 * ops[i].Kind & 63)
+		packed += 1 << (countBits * ops[i].Kind & 63)
 	}
 	for kind := range a.ops {
-		a.ops[kind] += packed >> (9 * kind) & (1<<9 - 1)
+		a.ops[kind] += packed >> (countBits * kind) & (1<<countBits - 1)
 	}
 	a.hits, a.misses = reply.Hits, reply.Misses
 	if reply.Excess || reply.Size() > kvs.MaxBody {
