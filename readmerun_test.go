@@ -66,8 +66,6 @@ func TestReadmeCommandsRun(t *testing.T) {
 		t.Skip("KVLAB_CI=1 runs it")
 	}
 	redistest.Need(t, "redis-server", "redis-benchmark", "redis-cli", "memcached", "ip", "tc", "ssh", "/usr/sbin/sshd")
-	t.Setenv("GOFLAGS", "-trimpath") // with which run-cluster.sh builds, so that go test finds its packages built
-	t.Setenv("CGO_ENABLED", "0")
 	dir := copyTree(t)
 	labServer(t, dir)
 	writeStudy(t, dir)
