@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -108,7 +109,13 @@ func (r *Reporter) tick(ctx context.Context) error {
 			return nil
 		case <-r.ticker.C:
 		case <-samples:
-			report = func() error { _, err := r.sample(); return err }
+			report = func() error {
+				usage, err := r.sample()
+				if err != nil {
+					return err
+				}
+				return r.report(usage)
+			}
 		}
 		r.mu.Lock()
 		err := report()
@@ -128,9 +135,19 @@ func (r *Reporter) Cut() error {
 
 // cut ends the interval and reports it, unless it is shorter than least.
 func (r *Reporter) cut(least time.Duration) error {
+	report, err := r.end(least)
+	if err != nil {
+		return err
+	}
+	return report()
+}
+
+// end ends the interval, unless it is shorter than least. The report of it is apart: it may
+// wait for its reader, or for a processor.
+func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 	now := r.node.now()
 	if now.Sub(r.lastEnd) < least {
-		return nil
+		return func() error { return nil }, nil
 	}
 	total := r.counts()
 	i := metrics.Interval{
@@ -140,14 +157,13 @@ func (r *Reporter) cut(least time.Duration) error {
 		Counts:  total.Sub(r.last),
 	}
 	r.last, r.lastEnd = total, now
-	if err := r.node.Report(metrics.Record{Interval: &i}); err != nil {
-		return err
-	}
 	usage, err := r.sample()
-	if err != nil || r.done == nil {
-		return err
-	}
-	return r.done(i, usage)
+	return func() error {
+		if err := cmp.Or(r.node.Report(metrics.Record{Interval: &i}), r.report(usage)); err != nil || r.done == nil {
+			return err
+		}
+		return r.done(i, usage)
+	}, err
 }
 
 // Enter ends the interval and starts a phase with a new second. The window lasts from
@@ -155,7 +171,8 @@ func (r *Reporter) cut(least time.Duration) error {
 func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.cut(shortest); err != nil {
+	report, err := r.end(shortest)
+	if err != nil {
 		return err
 	}
 	r.ticker.Reset(reportEvery)
@@ -164,20 +181,24 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	switch {
 	case phase == metrics.Window:
 		r.opened, r.before = r.node.now(), r.counts()
-		return r.sampler.OpenWindow()
+		err = r.sampler.OpenWindow()
 	case was == metrics.Window:
-		table, saturation, err := r.sampler.CloseWindow()
-		closed, counts := r.node.now(), r.counts()
-		r.window = metrics.Summary{
-			WindowStart:   r.node.ToRun(r.opened),
-			WindowLengthS: closed.Sub(r.opened).Seconds(),
-			InWindow:      counts.Sub(r.before),
-			Usage:         table,
-			Saturation:    &saturation,
-		}
-		return err
+		err = r.closeWindow()
 	}
-	return nil
+	return cmp.Or(err, report())
+}
+
+func (r *Reporter) closeWindow() error {
+	table, saturation, err := r.sampler.CloseWindow()
+	closed, counts := r.node.now(), r.counts()
+	r.window = metrics.Summary{
+		WindowStart:   r.node.ToRun(r.opened),
+		WindowLengthS: closed.Sub(r.opened).Seconds(),
+		InWindow:      counts.Sub(r.before),
+		Usage:         table,
+		Saturation:    &saturation,
+	}
+	return err
 }
 
 // Window returns what the node used and did in the last completed window.
@@ -187,14 +208,18 @@ func (r *Reporter) Window() metrics.Summary {
 	return r.window
 }
 
-// sample samples the machine and reports the sample, unless sampling is off.
+// sample samples the machine, unless sampling is off.
 func (r *Reporter) sample() (metrics.Usage, error) {
 	if r.node.sampleEvery == 0 {
 		return metrics.Usage{}, nil
 	}
-	usage, err := r.sampler.Sample(r.phase)
-	if err != nil {
-		return usage, err
+	return r.sampler.Sample(r.phase)
+}
+
+// report reports a sample, unless sampling is off.
+func (r *Reporter) report(usage metrics.Usage) error {
+	if r.node.sampleEvery == 0 {
+		return nil
 	}
-	return usage, r.node.Report(metrics.Record{Usage: &usage})
+	return r.node.Report(metrics.Record{Usage: &usage})
 }
