@@ -55,7 +55,7 @@ func TestSSHLifecycle(t *testing.T) {
 	// stopped instead.
 	t.Run("silent launcher", func(t *testing.T) {
 		tr, args := newRun(t)
-		tr.timeouts.Alone, tr.timeouts.Silence = 5*time.Second, time.Hour
+		tr.timeouts.Alone, tr.timeouts.Silence = 15*time.Second, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- tr.Run(ctx, append(args, "600")) }()
