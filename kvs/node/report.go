@@ -188,6 +188,7 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	return cmp.Or(err, report())
 }
 
+// closeWindow keeps what the node used and did in the window.
 func (r *Reporter) closeWindow() error {
 	table, saturation, err := r.sampler.CloseWindow()
 	closed, counts := r.node.now(), r.counts()
