@@ -36,12 +36,13 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// restarted makes a run of two servers, of which the first is killed.
+// restarted makes a run of two servers, of which the first is killed. With 64 workers it then
+// has calls to answer: with few, all replies may wait for a client that waits for a processor.
 func restarted(t *testing.T, name string, sync engine.Sync, i int) {
 	stores, out := t.TempDir(), t.TempDir()
 	start(t, t.TempDir(), name, sync).kill(t) // skips the test if the folder is in memory, and -sync disk wants another
 	text := launch(t, fmt.Sprintf("./run-cluster.sh --local 2 1 --engine %s --sync %s --dir %s --retry --restart-at %dms --workload %s --linearizable"+
-		" --records 10000 --workers 8 --batch 32 --warmup 1 --secs 8 --client-args '-seed %d' --no-ceiling --out %s",
+		" --records 10000 --workers 64 --batch 32 --warmup 1 --secs 8 --client-args '-seed %d' --no-ceiling --out %s",
 		name, string(sync), stores, 3000+333*i, []string{"YCSB-A", "YCSB-F"}[i%2], i+1, out))
 	var run metrics.Run
 	file, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
