@@ -204,7 +204,7 @@ func planFolder(t *testing.T) string {
 // most of the time of a build would go into linking.
 func linked(t *testing.T, program, file string) {
 	t.Helper()
-	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-pgo=off", "-ldflags=-w", program, file)
+	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", program, file)
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, out)
 	}

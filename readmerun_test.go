@@ -14,11 +14,13 @@ import (
 )
 
 // busy holds, by flag, what a run rightly says on a machine that gets busy on the way: the
-// windows of two trials opened apart; or one point of a curve, and no other, fell behind
-// before its window and caught up in it.
+// windows of two trials opened apart; one point of a curve, and no other, fell behind before
+// its window and caught up in it; or three trials differ too much to tell a processor time
+// from its double.
 var busy = map[string]*regexp.Regexp{
 	"--together": regexp.MustCompile(`\nverdict INVALID\(.*the windows of the two trials have only .*\)\n$`),
 	"--curve":    regexp.MustCompile(`\nverdict INVALID\(1 of \d+ trials failed, first trial \d+ rate=\d+%: BACKLOG: .*\)\n$`),
+	"--baseline": regexp.MustCompile(`\nPASS slower=99%: .*\nUNDECIDED cpu=99%: .* would decide\n(.*\n)*verdict VALID\n$`),
 }
 
 // elsewhere holds words of commands whose kind another test or another command of the pages

@@ -31,7 +31,7 @@ func warm(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "build", "-trimpath", "-o", os.DevNull, file)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
