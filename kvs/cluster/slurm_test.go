@@ -32,7 +32,7 @@ func newSlurmRun(t *testing.T, s slurmCluster, programs map[metrics.Role]string,
 	tr.timeouts = trial.DefaultTimeouts()
 	r := &slurmRun{testRun: tr, job: s.allocate(t, nodeList)}
 	tr.Slurm = r.job
-	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
+	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 16 -rate 2k -warmup 0", "--secs"}
 	return r
 }
 
@@ -153,7 +153,7 @@ func (s slurmCluster) salloc(t *testing.T, kvscluster, nodes string, args ...str
 	t.Helper()
 	tr := newTrial(t)
 	cmd := s.command("salloc", append([]string{"-w", nodes, "--exclusive", "--mem=500", kvscluster,
-		"--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs", "1"}, args...)...)
+		"--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 16 -rate 2k -warmup 0", "--secs", "1"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("salloc: %v\n%s", err, out)
 	}

@@ -230,7 +230,7 @@ func TestSSHCluster(t *testing.T) {
 		tr.Programs = programs
 		tr.timeouts = trial.DefaultTimeouts()
 		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
-			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0", "--secs"}
+			"--client-args", "-records 2000 -workers 4 -batch 16 -rate 2k -warmup 0", "--secs"}
 	}
 	checkGone := func(t *testing.T) {
 		t.Helper()

@@ -29,7 +29,7 @@ func TestSSHLifecycle(t *testing.T) {
 		tr.timeouts = trial.DefaultTimeouts()
 		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
 			// A call waits longer than the launcher does, which may be slow itself.
-			"--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -call-timeout 60", "--secs"}
+			"--client-args", "-records 2000 -workers 4 -batch 16 -rate 2k -warmup 0 -call-timeout 60", "--secs"}
 	}
 	// A stopped program hears of no closed pipe and runs no timer.
 	t.Run("stopped", func(t *testing.T) {
