@@ -202,11 +202,11 @@ func planFolder(t *testing.T) string {
 
 // linked makes the file of a program. go run keeps it in the build cache, as go build does not:
 // most of the time of a build would go into linking.
-func linked(t *testing.T, program, file string) {
-	t.Helper()
+func linked(tb testing.TB, program, file string) {
+	tb.Helper()
 	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", program, file)
 	if out, err := run.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", program, err, out)
+		tb.Fatalf("%s: %v\n%s", program, err, out)
 	}
 }
 

@@ -75,7 +75,7 @@ func redisLatency(tb testing.TB, port string) (rate, p99 float64) {
 // kvlabAt is one run of kvlab at a rate, which it must have achieved.
 func kvlabAt(tb testing.TB, out string, rate float64) metrics.Run {
 	tb.Helper()
-	text, err := exec.Command("./run-cluster.sh", "--local", "--no-ceiling", "--secs", "5", "--out", out, "--client-args", fmt.Sprintf("%s -rate %.0f", steady, rate)).CombinedOutput()
+	text, err := exec.Command("./run-cluster.sh", "--local", "--no-ceiling", "--secs", window(), "--out", out, "--client-args", fmt.Sprintf("%s -rate %.0f", steady, rate)).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("run-cluster.sh: %v\n%s", err, text)
 	}

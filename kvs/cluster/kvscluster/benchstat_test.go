@@ -13,7 +13,7 @@ import (
 func measured(t *testing.T, root string, args ...string) (summary, said string) {
 	t.Helper()
 	out := t.TempDir()
-	args = append(args, "--local", "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -warmup 0 -secs 3")
+	args = append(args, "--local", "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 20k -warmup 0 -secs 3")
 	text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kvscluster %q: %v\n%s", args, err, text)

@@ -30,7 +30,7 @@ func warm(t *testing.T, program string) {
 	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-o", os.DevNull, file)
+	cmd := exec.Command("go", "build", "-o", os.DevNull, file)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -48,7 +48,7 @@ func TestContained(t *testing.T) {
 	file := filepath.Join(dir, "team-7.toml")
 	for name, text := range map[string]string{
 		"server.go":   labtest.Source,
-		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -trimpath -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
+		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
