@@ -202,11 +202,11 @@ func planFolder(t *testing.T) string {
 
 // linked makes the file of a program. go run keeps it in the build cache, as go build does not:
 // most of the time of a build would go into linking.
-func linked(tb testing.TB, program, file string) {
-	tb.Helper()
-	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", program, file)
+func linked(t *testing.T, program, file string) {
+	t.Helper()
+	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-pgo=off", "-ldflags=-w", program, file)
 	if out, err := run.CombinedOutput(); err != nil {
-		tb.Fatalf("%s: %v\n%s", program, err, out)
+		t.Fatalf("%s: %v\n%s", program, err, out)
 	}
 }
 

@@ -73,7 +73,7 @@ build() {
   git -C "$root" rev-parse HEAD >/dev/null 2>&1 || stamp=false
   # Debian's Go stays at its own version unless it is told otherwise.
   if ! at_least "$(own_version "$go")" "$(needed)"; then export GOTOOLCHAIN="${GOTOOLCHAIN:-auto}"; fi
-  cd -- "$root" && CGO_ENABLED=0 "$go" build -trimpath -pgo=kvs/server/kvsserver/default.pgo -buildvcs="$stamp" -o bin/ \
+  cd -- "$root" && CGO_ENABLED=0 "$go" build -trimpath -buildvcs="$stamp" -o bin/ \
     ./kvs/server/kvsserver ./kvs/client/kvsclient ./kvs/cluster/kvscluster ./plots/kvsplot >&2
 }
 

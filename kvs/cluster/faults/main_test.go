@@ -69,7 +69,7 @@ func build(t *testing.T) (root string) {
 	}
 	root = t.TempDir()
 	id := fmt.Sprintf("-w -buildid=faults-%d-%d", os.Getpid(), time.Now().UnixNano())
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", id, "-o", filepath.Join(root, "bin")+"/",
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags", id, "-o", filepath.Join(root, "bin")+"/",
 		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

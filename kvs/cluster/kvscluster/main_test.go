@@ -26,7 +26,7 @@ var programs string
 
 var compile = sync.OnceValues(func() (out []byte, err error) {
 	for _, program := range []string{"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"} {
-		run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", program, filepath.Join(programs, filepath.Base(program)))
+		run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-pgo=off", "-ldflags=-w", program, filepath.Join(programs, filepath.Base(program)))
 		if out, err = run.CombinedOutput(); err != nil {
 			break
 		}

@@ -84,7 +84,7 @@ func mutate(t *testing.T, all []mutant) (root string) {
 	root = t.TempDir()
 	overlay := filepath.Join(root, "overlay.json")
 	writeOverlay(t, overlay, texts)
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-w", "-overlay", overlay, "-o", filepath.Join(root, "bin")+"/",
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-overlay", overlay, "-o", filepath.Join(root, "bin")+"/",
 		"kvlab/kvs/cluster/kvscluster", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

@@ -51,7 +51,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	}
 	bin := filepath.Join(dir, "bin")
 	if err == nil {
-		err = buildNodes(ctx, source, ".", bin, "./kvs/server/kvsserver", "./kvs/client/kvsclient")
+		err = buildNodes(ctx, source, bin, "./kvs/server/kvsserver", "./kvs/client/kvsclient")
 	}
 	if err != nil {
 		return "", nil, err
@@ -68,7 +68,7 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	if Commit(ctx, root) == "" { // git refuses to tell it to Go, too
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
-	return plan.ProgramsIn(bin), buildNodes(ctx, root, filepath.Join("kvs", "rivals"), bin, args...)
+	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
 }
 
 // folderName begins the names of the folders.
@@ -180,20 +180,11 @@ func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// profile is the profile by which run-cluster.sh builds all programs, in a checkout. Builds
-// by one profile compile what they share once.
-const profile = "kvs/server/kvsserver/default.pgo"
-
-// buildNodes builds packages into bin, in a folder of the checkout at root, with the Go of
-// run-cluster.sh, or else of PATH. An early commit has no profile there.
-func buildNodes(ctx context.Context, root, folder, bin string, packages ...string) error {
-	args := []string{"build", "-trimpath", "-o", bin + "/"}
-	by := filepath.Join(root, profile)
-	if _, err := os.Stat(by); err == nil {
-		args = append(args, "-pgo="+by)
-	}
-	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), append(args, packages...)...)
-	cmd.Dir = filepath.Join(root, folder)
+// buildNodes builds the packages of a source tree's module into bin, with the Go of
+// run-cluster.sh, or else of PATH.
+func buildNodes(ctx context.Context, source, bin string, packages ...string) error {
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), append([]string{"build", "-trimpath", "-o", bin + "/"}, packages...)...)
+	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"))
 	if _, err := nodes.Output(cmd); err != nil {
 		return fmt.Errorf("build: %w", err)
