@@ -31,7 +31,7 @@ func warm(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "build", "-o", os.DevNull, file)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
