@@ -36,7 +36,7 @@ type Figure struct {
 	Panels   []*Panel
 }
 
-// PNG renders the figure in 1600 x 900 pixels. It compresses fast: files are 3 % larger.
+// PNG renders the figure in 1600 x 900 pixels. The fast compression makes files 3 % larger.
 func (f Figure) PNG() ([]byte, error) {
 	canvas := vgimg.NewWith(vgimg.UseWH(widthPt, heightPt), vgimg.UseDPI(dpi))
 	f.draw(draw.New(canvas))

@@ -117,8 +117,8 @@ cat "$TMPDIR/built"`
 
 // build runs the command that builds a program, in a copy of a folder, and writes the
 // program to a path. Links are copied as links: contained, one that leads out of the folder
-// leads nowhere. It builds with -trimpath, as run-cluster.sh: a contained build keeps nothing,
-// and finds the standard library in Go's cache.
+// leads nowhere. A contained build keeps nothing that it compiles. With -trimpath it finds the
+// standard library in Go's cache, where run-cluster.sh has compiled it.
 func (s Stranger) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("the build takes longer than %s", buildLimit))
 	defer cancel()
