@@ -32,7 +32,7 @@ func BenchmarkOfLimit(b *testing.B) {
 // percentReached returns which share of its limit a run reaches.
 func percentReached(tb testing.TB, out, serverArgs string) float64 {
 	tb.Helper()
-	text, err := exec.Command("./run-cluster.sh", "--local", "--secs", "5", "--out", out, "--server-args", serverArgs).CombinedOutput()
+	text, err := exec.Command("./run-cluster.sh", append(lengths(), "--local", "--out", out, "--server-args", serverArgs)...).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("%v\n%s", err, text)
 	}

@@ -157,7 +157,7 @@ func (l link) run(tb testing.TB, bin, rate string, args ...string) carried {
 			tb.Fatalf("the server does not listen on %s", address)
 		}
 	}
-	client := exec.Command("ip", append([]string{"netns", "exec", at, filepath.Join(bin, "kvsclient"), "-hosts", address, "-secs", window(), "-warmup", "3"}, args...)...)
+	client := exec.Command("ip", append([]string{"netns", "exec", at, filepath.Join(bin, "kvsclient"), "-hosts", address, "-warmup", "3"}, append(lengths(), args...)...)...)
 	out, err := client.StdoutPipe()
 	if err == nil {
 		client.Stderr = client.Stdout

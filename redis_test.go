@@ -20,8 +20,13 @@ import (
 var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md and docs")
 
 // redisRecords is the peer's load: as many records as kvlab's default, of as
-// many bytes.
-const redisRecords = 1_000_000
+// many bytes; few in a short run.
+func redisRecords() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return 1_000_000
+}
 
 // BenchmarkAgainstRedis runs redis-benchmark and kvlab in turn, b.N times each,
 // beside the same loaded redis-server on the same machine, and reports the
@@ -99,7 +104,7 @@ func fillRedis(tb testing.TB, port string) {
 	var load bytes.Buffer
 	w := bufio.NewWriter(&load)
 	value := make([]byte, 128)
-	for id := range redisRecords {
+	for id := range redisRecords() {
 		rand.Read(value)
 		fmt.Fprintf(w, "*3\r\n$3\r\nSET\r\n$16\r\nkey:%012d\r\n$128\r\n%s\r\n", id, value)
 	}
@@ -110,15 +115,15 @@ func fillRedis(tb testing.TB, port string) {
 		tb.Fatalf("load redis: %v\n%s", err, out)
 	}
 	out, err := exec.Command("redis-cli", "-p", port, "dbsize").Output()
-	if n := strings.TrimSpace(string(out)); err != nil || n != strconv.Itoa(redisRecords) {
-		tb.Fatalf("redis holds %s keys of %d: %v", n, redisRecords, err)
+	if n := strings.TrimSpace(string(out)); err != nil || n != strconv.Itoa(redisRecords()) {
+		tb.Fatalf("redis holds %s keys of %d: %v", n, redisRecords(), err)
 	}
 }
 
 // redisGets is one run of redis-benchmark, in GET/s.
 func redisGets(tb testing.TB, port string, args []string) float64 {
 	tb.Helper()
-	args = append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords), "--csv"}, args...)
+	args = append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords()), "--csv"}, args...)
 	if testing.Short() { // the last argument is the number of requests
 		args[len(args)-1] = "50000"
 	}
@@ -133,10 +138,7 @@ func redisGets(tb testing.TB, port string, args []string) float64 {
 // kvlabOps is one run of kvlab in its default configuration, in verified ops/s.
 func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 	tb.Helper()
-	command := append([]string{"--local", "--no-ceiling", "--secs", window(), "--out", out}, args...)
-	if testing.Short() { // a busy machine's rounds of these fit the window
-		command = append(command, "--workers", "16")
-	}
+	command := append(append(lengths(), "--local", "--no-ceiling", "--out", out), args...)
 	text, err := exec.Command("./run-cluster.sh", command...).CombinedOutput()
 	m := regexp.MustCompile(`(?m)^total ([0-9.]+) op/s$`).FindSubmatch(text)
 	if err != nil || m == nil || !bytes.Contains(text, []byte("\nverdict VALID\n")) {
@@ -145,12 +147,13 @@ func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 	return parse(tb, string(m[1]))
 }
 
-// window is a run's measured window in seconds.
-func window() string {
+// lengths are a run's arguments that say how long it is. A short one has few workers, so
+// that a busy machine's rounds fit its window.
+func lengths() []string {
 	if testing.Short() {
-		return "3"
+		return []string{"--secs", "1", "--warmup", "0.5", "--records", strconv.Itoa(redisRecords()), "--workers", "4"}
 	}
-	return "5"
+	return []string{"--secs", "5"}
 }
 
 func parse(tb testing.TB, s string) float64 {

@@ -79,7 +79,7 @@ func redisRate(b *testing.B, port, command, args string) float64 {
 	if testing.Short() {
 		args = strings.Replace(args, "0000", "00", 1)
 	}
-	words := append(strings.Fields(args), "-p", port, "-t", command, "-c", "50", "-d", "128", "-r", strconv.Itoa(redisRecords), "--csv")
+	words := append(strings.Fields(args), "-p", port, "-t", command, "-c", "50", "-d", "128", "-r", strconv.Itoa(redisRecords()), "--csv")
 	out, err := exec.Command("redis-benchmark", words...).CombinedOutput()
 	m := regexp.MustCompile(`(?m)^"` + command + `","([0-9.]+)"`).FindSubmatch(out)
 	if err != nil || m == nil {

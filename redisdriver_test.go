@@ -64,7 +64,7 @@ func newDriverClient(tb testing.TB, addr string) *loadgen.Generator {
 	tb.Helper()
 	c := loadgen.DefaultConfig()
 	c.Transport, c.Foreign, c.Hosts = redis.Row.Name, []driver.Row{redis.Row}, []string{addr}
-	c.Workload.Workload, c.Workload.Distribution, c.Workload.Records = workload.YCSBC, workload.Uniform, redisRecords
+	c.Workload.Workload, c.Workload.Distribution, c.Workload.Records = workload.YCSBC, workload.Uniform, uint64(redisRecords())
 	c.KeyPrefix, c.Workers, c.Batch, c.WarmUp, c.Window = redisPrefix, 50, 512, 0, 1500*time.Millisecond
 	g, err := loadgen.New(c)
 	if err == nil {

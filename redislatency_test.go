@@ -56,7 +56,7 @@ func latencyAgainstRedis(b *testing.B, port, out string) (rows []string) {
 // p99 in milliseconds.
 func redisLatency(tb testing.TB, port string) (rate, p99 float64) {
 	tb.Helper()
-	args := append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords), "--csv"}, single...)
+	args := append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords()), "--csv"}, single...)
 	text, err := exec.Command("redis-benchmark", args...).Output()
 	if err != nil {
 		tb.Fatalf("redis-benchmark: %v\n%s", err, text)
@@ -75,7 +75,8 @@ func redisLatency(tb testing.TB, port string) (rate, p99 float64) {
 // kvlabAt is one run of kvlab at a rate, which it must have achieved.
 func kvlabAt(tb testing.TB, out string, rate float64) metrics.Run {
 	tb.Helper()
-	text, err := exec.Command("./run-cluster.sh", "--local", "--no-ceiling", "--secs", window(), "--out", out, "--client-args", fmt.Sprintf("%s -rate %.0f", steady, rate)).CombinedOutput()
+	load := strings.Fields(fmt.Sprintf("%s -rate %.0f", steady, rate))
+	text, err := exec.Command("./run-cluster.sh", append(append(lengths(), "--local", "--no-ceiling", "--out", out), load...)...).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("run-cluster.sh: %v\n%s", err, text)
 	}

@@ -34,7 +34,7 @@ func BenchmarkScansAgainstRedis(b *testing.B) {
 	redistest.Need(b, "redis-server", "redis-cli")
 	port := redistest.Start(b).Port
 	config := workload.DefaultConfig()
-	config.Workload, config.Records = workload.YCSBE, redisRecords
+	config.Workload, config.Records = workload.YCSBE, uint64(redisRecords())
 	plan, err := workload.New(config)
 	if err != nil {
 		b.Fatal(err)
@@ -91,7 +91,7 @@ func (s *sortedSet) fill(tb testing.TB) {
 	tb.Helper()
 	c := dialRedis(tb, s.port)
 	const step = 1000
-	for id := range uint64(redisRecords) {
+	for id := range uint64(redisRecords()) {
 		s.add(c, id)
 		if (id+1)%step == 0 {
 			if _, err := c.receive(step); err != nil {
@@ -106,11 +106,11 @@ func (s *sortedSet) fill(tb testing.TB) {
 func (s *sortedSet) run(tb testing.TB) (rate, cpu float64) {
 	tb.Helper()
 	before := redisCPU(tb, s.port)
-	seconds, _ := strconv.Atoi(window())
+	seconds := parse(tb, lengths()[1])
 	var done, pairs atomic.Int64
 	var group sync.WaitGroup
 	begun := time.Now()
-	end := begun.Add(time.Duration(seconds) * time.Second)
+	end := begun.Add(time.Duration(seconds * float64(time.Second)))
 	for worker := range setConns {
 		c := dialRedis(tb, s.port)
 		// Another node in each run, so that its inserts are of new records.

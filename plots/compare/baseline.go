@@ -60,8 +60,12 @@ func ParseLimit(text string) (l Limit, err error) {
 	}
 	number, ok := strings.CutSuffix(percent, "%")
 	value, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(value > 0 && value < 100) {
-		return l, fmt.Errorf("want %s=PERCENT, above 0%% and below 100%%, as in %[1]s=5%%", name)
+	most, below := math.MaxFloat64, ""
+	if name == "slower" { // no result is slower by all of the rate; a time may double
+		most, below = 100, " and below 100%"
+	}
+	if !ok || err != nil || !(value > 0 && value < most) {
+		return l, fmt.Errorf("want %s=PERCENT, above 0%%%s, as in %[1]s=5%%", name, below)
 	}
 	l.share = value / 100
 	return l, nil
