@@ -12,6 +12,7 @@ import (
 
 // The window's bytes are those of its intervals, however long the report of the last takes.
 func TestReportIsAfterTheWindow(t *testing.T) {
+	t.Parallel()
 	l, stdin, stdout := newLauncher(t)
 	node, _ := Controlled(context.Background(), stdin, stdout)
 	var inWindow time.Duration

@@ -87,6 +87,7 @@ func hosted(t *testing.T, mode string) *led {
 // A host starts the store, says where it is, samples its process, reports what it counts,
 // and leaves nothing of it.
 func TestHost(t *testing.T) {
+	t.Parallel()
 	s := hosted(t, "")
 	config := s.next(t, func(e node.Event) bool { return e.Record != nil && e.Record.Config != nil }).Record.Config
 	can := config.Capabilities

@@ -174,6 +174,7 @@ func (g *gate) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // As many calls are executed at once as the model says, the others wait, and all are
 // answered.
 func TestModelBackPressure(t *testing.T) {
+	t.Parallel()
 	const conns = 20
 	atOnce := map[string]int64{"bounded:2": 2, "pool:2": 2, "pool:2,1": 2, "hybrid:2,1": 2}
 	forEvery(t, func(t *testing.T, model string) {
@@ -266,6 +267,7 @@ func TestModelDrain(t *testing.T) {
 // A connection without a request, and one whose request is late, are closed with the
 // reason; a request over a limit is refused.
 func TestModelLimits(t *testing.T) {
+	t.Parallel()
 	forEvery(t, func(t *testing.T, model string) {
 		var over, long kvs.Batch
 		for range 6 {

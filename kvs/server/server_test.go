@@ -101,6 +101,7 @@ func intervalOf(phase metrics.Phase) func(node.Event) bool {
 // A server under a launcher: it says when it listens, counts each client's
 // operations, those of the window apart, and reports all when it is told to stop.
 func TestServerUnderLauncher(t *testing.T) {
+	t.Parallel()
 	s := lead(t, "-node", "node0", "-port", "0", "-engine", "mutex")
 	addr := s.next(t, is(node.Ready)).Addr
 	connect := func(name string) *wire.Client {

@@ -46,21 +46,19 @@ func TestLab(t *testing.T) {
 
 // A server that is wrong now and then makes a run invalid, and the verdict says how.
 func TestLabFaults(t *testing.T) {
-	t.Parallel()
 	seeds := 1
 	if os.Getenv("KVLAB_LONG") == "1" {
 		seeds = 20
+	} else {
+		inCI(t)
 	}
-	all := os.Getenv("KVLAB_CI") == "1" || seeds > 1
+	t.Parallel()
 	const old = `not linearizable|the audit found .* a write is lost, or an old value was read`
 	for fault, reason := range map[labtest.Fault]string{
 		labtest.Lost:  old,
 		labtest.Stale: old,
 		labtest.Wrong: `(\d+ results? failed verification|load: .* are wrong)`,
 	} {
-		if fault != labtest.Lost && !all {
-			continue
-		}
 		for seed := range seeds {
 			run := labRun(t, []string{"clawcodes", "base"}[seed%2], fault, seed+1)
 			if v := run.Verdict; v.Valid || !regexp.MustCompile(reason).MatchString(v.String()) {

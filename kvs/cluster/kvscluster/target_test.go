@@ -54,6 +54,7 @@ func measure(t *testing.T, args ...string) (metrics.Run, string) {
 // Stores that come with kvlab, one that runs, and a program that a file builds, are
 // measured by one command. Their own counters say what the clients verified.
 func TestTargets(t *testing.T) {
+	inCI(t)
 	redistest.Need(t, "redis-server", "memcached")
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,9 +81,6 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if test.driver == "redis-cluster" || test.driver == "memcached" || test.runs {
-				inCI(t)
-			}
 			run, output := measure(t, test.args...)
 			if !strings.HasSuffix(output, "\nverdict VALID\n") || !strings.Contains(output, "checked  counts "+string(test.counting)) || !strings.Contains(output, " ops/s on "+run.Store.Title()+", ") {
 				t.Errorf("%s", output)

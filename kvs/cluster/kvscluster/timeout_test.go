@@ -34,6 +34,7 @@ func pidOf(t *testing.T, program string) int {
 // with the server's name and the reason, soon after the calls' time, and with
 // no process left.
 func TestStoppedServer(t *testing.T) {
+	t.Parallel()
 	root, out := build(t), t.TempDir()
 	var stdout bytes.Buffer
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out,

@@ -213,6 +213,7 @@ func TestDelays(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
+			t.Parallel()
 			text := bytes.Repeat([]byte{7}, size)
 			server := startPeer(t, text)
 			proxy := Start(t, server.addr, func(int) []Fault { return []Fault{test.fault} })
