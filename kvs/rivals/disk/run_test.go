@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, row := range rows {
 		dir := t.TempDir()
-		out := launch(t, "./run-cluster.sh --local --engine "+row.Name+" --sync os --workload YCSB-F --records 10000 --workers 4 --batch 64 --warmup 0.5 --secs 3 --no-ceiling --out "+dir)
+		out := launch(t, "./run-cluster.sh --local --engine "+row.Name+" --sync os --workload YCSB-F --records 10000 --workers 4 --batch 64 --warmup 0.5 --secs 1 --no-ceiling --out "+dir)
 		text, err := os.ReadFile(filepath.Join(dir, "latest", "run.json"))
 		var run metrics.Run
 		if err == nil {

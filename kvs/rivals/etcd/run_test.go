@@ -23,7 +23,7 @@ func launch(t *testing.T, target string, args ...string) (run metrics.Run, verdi
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command("../../../run-cluster.sh", append([]string{"--local", "--target", target, "--out", dir, "--records", "10000",
-		"--workers", "4", "--batch", "8", "--warmup", "0.5", "--secs", "3", "--no-ceiling"}, args...)...)
+		"--workers", "4", "--batch", "8", "--warmup", "0.5", "--secs", "1", "--no-ceiling"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	verdict = lines[len(lines)-1]
@@ -118,7 +118,7 @@ func TestKilled(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	_, verdict := launch(t, "etcd://"+s.addr)
+	_, verdict := launch(t, "etcd://"+s.addr, "--secs", "3")
 	if err := <-killed; err != nil {
 		t.Error(err)
 	}
