@@ -147,13 +147,21 @@ func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 	return parse(tb, string(m[1]))
 }
 
+// window is a run's measured window in seconds.
+func window() string {
+	if testing.Short() {
+		return "1"
+	}
+	return "5"
+}
+
 // lengths are a run's arguments that say how long it is. A short one has few workers, so
 // that a busy machine's rounds fit its window.
 func lengths() []string {
 	if testing.Short() {
-		return []string{"--secs", "1", "--warmup", "0.5", "--records", strconv.Itoa(redisRecords()), "--workers", "4"}
+		return []string{"--secs", window(), "--warmup", "0.5", "--records", strconv.Itoa(redisRecords()), "--workers", "4"}
 	}
-	return []string{"--secs", "5"}
+	return []string{"--secs", window()}
 }
 
 func parse(tb testing.TB, s string) float64 {

@@ -106,11 +106,11 @@ func (s *sortedSet) fill(tb testing.TB) {
 func (s *sortedSet) run(tb testing.TB) (rate, cpu float64) {
 	tb.Helper()
 	before := redisCPU(tb, s.port)
-	seconds := parse(tb, lengths()[1])
+	seconds, _ := strconv.Atoi(window())
 	var done, pairs atomic.Int64
 	var group sync.WaitGroup
 	begun := time.Now()
-	end := begun.Add(time.Duration(seconds * float64(time.Second)))
+	end := begun.Add(time.Duration(seconds) * time.Second)
 	for worker := range setConns {
 		c := dialRedis(tb, s.port)
 		// Another node in each run, so that its inserts are of new records.

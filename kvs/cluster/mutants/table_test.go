@@ -258,7 +258,7 @@ var mutants = []mutant{
 	{
 		name:   "an open loop offers 5 % less",
 		edits:  []edit{{openLoop, "	arrivals := workload.NewArrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := workload.NewArrivals(c.Arrivals, rate,"}},
-		client: open + " -secs 3", reason: "due|offered", // so many that 5 % are no chance
+		client: open + " -secs 3", reason: "due|offered", // in 1 s, 5 % may be chance
 	},
 
 	// The client's cache, and the versions.
