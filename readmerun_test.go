@@ -154,7 +154,7 @@ func shorten(command string) string {
 			less += " -secs 0.5" // the launcher's own are whole
 		}
 		if strings.Contains(line, "batch") { // a round of few calls, or of small ones, is short
-			less += " -workers 8"
+			less += " -workers 2"
 		} else {
 			less += " -batch 64"
 		}

@@ -121,13 +121,12 @@ func writeOverlay(t *testing.T, overlay string, texts map[string]string) {
 	}
 }
 
-// verdictOf runs a mutant on this machine, with a load that its own arguments may change, and
-// returns the run's verdict.
-func verdictOf(t *testing.T, root string, m mutant, seed int, load string) metrics.Verdict {
+// verdictOf runs a mutant on this machine and returns the run's verdict.
+func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
 	t.Helper()
 	out := t.TempDir()
 	args := append([]string{"--local", "--no-ceiling", "--out", out,
-		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -workers 16 %s -seed %d %s", load, seed, m.client)}, strings.Fields(m.args)...)
+		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -workers 16 -batch 512 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
 	cmd.Env = append(os.Environ(), variable+"="+m.name)
 	said, err := cmd.CombinedOutput()
@@ -160,7 +159,7 @@ func TestMutants(t *testing.T) {
 		for _, m := range append([]mutant{{name: "none"}, {name: "none, open loop", client: "-rate 20k"}}, mutants...) {
 			t.Run(fmt.Sprintf("%s, seed %d", m.name, seed), func(t *testing.T) {
 				t.Parallel()
-				verdict := verdictOf(t, root, m, seed, "-secs 1 -batch 64") // a busy machine's rounds fit the window
+				verdict := verdictOf(t, root, m, seed)
 				switch {
 				case m.reason == "" && !verdict.Valid:
 					t.Errorf("the honest programs: %s", verdict)

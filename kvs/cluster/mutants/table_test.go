@@ -221,7 +221,7 @@ var mutants = []mutant{
 		name: "replies of the drain are counted in",
 		edits: []edit{{phases, "	case t < w.closes:\n", "	case t < w.closes || planted(\"replies of the drain are counted in\"):\n"},
 			{phases, "(s.closes - t - 1) / length); i <", "(max(s.closes-t, 1) - 1) / length); i <"}},
-		client: "-secs 3 -workers 64 -batch 8192", reason: "window|round",
+		client: "-workers 64 -batch 8192", reason: "window|round",
 	},
 	{
 		name: "the warm-up is a third as long as it says",
@@ -258,7 +258,7 @@ var mutants = []mutant{
 	{
 		name:   "an open loop offers 5 % less",
 		edits:  []edit{{openLoop, "	arrivals := workload.NewArrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := workload.NewArrivals(c.Arrivals, rate,"}},
-		client: open + " -secs 3", reason: "due|offered", // in 1 s, 5 % may be chance
+		client: open, reason: "due|offered",
 	},
 
 	// The client's cache, and the versions.
@@ -280,7 +280,7 @@ var mutants = []mutant{
 	{
 		name:   "the digest leaves out one value in 125",
 		edits:  []edit{{cacheConn, "				digest += kvs.Digest(op.Key, h.version)\n", "				if !planted(\"the digest leaves out one value in 125\") || h.end%1000 != 0 {\n					digest += kvs.Digest(op.Key, h.version)\n				}\n"}},
-		client: "-batch 512" + cached, reason: unbelieved,
+		client: cached, reason: unbelieved,
 	},
 	{
 		name:   "a value of now in place of the one that was held",
@@ -306,7 +306,7 @@ var mutants = []mutant{
 	{
 		name:   "latencies are capped at 50 ms",
 		edits:  []edit{{recorder, "	if d <= 0 || d > MaxLatency {\n", "	if planted(\"latencies are capped at 50 ms\") {\n		d = min(d, 50*time.Millisecond)\n	}\n	if planted(\"latencies are halved\") {\n		d /= 2\n	}\n	if planted(\"latencies of more than 1 ms are cut to whole ones\") && d > time.Millisecond {\n		d = d.Truncate(time.Millisecond)\n	}\n	if d <= 0 || d > MaxLatency {\n"}},
-		client: "-secs 3 -batch 8192", reason: "mean latency|Little's law",
+		client: "-batch 8192", reason: "mean latency|Little's law",
 	},
 	{name: "latencies are halved", reason: "mean latency"},
 	{name: "latencies of more than 1 ms are cut to whole ones", reason: "mean latency"},
