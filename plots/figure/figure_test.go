@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image"
 	"image/color"
 	"io"
 	"math"
@@ -188,6 +189,35 @@ func TestNoBandAboveThePanel(t *testing.T) {
 }
 
 // Of a legend without room for all entries, the rest is counted.
+// An image of few colours keeps each. Of one of many, the frequent colours stay, and each
+// other pixel takes the nearest of them.
+func TestIndexed(t *testing.T) {
+	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	paint := func(colours int) {
+		for i := range 64 * 64 {
+			c := color.RGBA{0xFF, 0xFF, 0xFF, 0xFF}
+			if i%4 == 0 {
+				n := i / 4 % colours
+				c = color.RGBA{uint8(n % 16 * 16), uint8(n / 16 * 8), 0, 0xFF}
+			}
+			img.SetRGBA(i%64, i/64, c)
+		}
+	}
+	for _, colours := range []int{1, 255, 400} {
+		paint(colours)
+		got := indexed(img)
+		if want := min(colours+1, 256); len(got.Palette) != want {
+			t.Errorf("an image of %d colours has a palette of %d, want %d", colours+1, len(got.Palette), want)
+		}
+		for i := range 64 * 64 {
+			is, was := got.At(i%64, i/64), img.RGBAAt(i%64, i/64)
+			if nearest := got.Palette.Convert(was); is != nearest || colours < 256 && is != was || was.B == 0xFF && is != was {
+				t.Fatalf("pixel %d of %d colours is %v, was %v, the nearest is %v", i, colours+1, is, was, nearest)
+			}
+		}
+	}
+}
+
 func TestLegendCountsTheRest(t *testing.T) {
 	g := Group{Name: "servers"}
 	for i := range 100 {

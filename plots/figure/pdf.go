@@ -25,15 +25,18 @@ func (f Figure) PDF() ([]byte, error) {
 }
 
 // pdfCanvas is a PDF canvas for text in UTF-8. That of gonum writes a text's bytes as
-// Windows-1252. It also takes one font for all, so that bold text is regular here.
+// Windows-1252. It also takes one font for all, so that bold text is regular here, and
+// compresses it again for each size, so that there is one size, which is scaled.
 type pdfCanvas struct{ *vgpdf.Canvas }
+
+// fontPt is the size of the font in the file.
+const fontPt = vg.Length(10)
 
 // FillString draws text. A character that Windows-1252 lacks becomes a question mark.
 func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
-	if face.Font.Weight == font.WeightBold {
-		face.Font.Weight = font.WeightNormal
-		face = plotfont.DefaultCache.Lookup(face.Font, face.Font.Size)
-	}
+	scale := float64(face.Font.Size / fontPt)
+	face.Font.Weight = font.WeightNormal
+	face = plotfont.DefaultCache.Lookup(face.Font, fontPt)
 	var encoded []byte
 	for _, r := range text {
 		b, ok := charmap.Windows1252.EncodeRune(r)
@@ -42,7 +45,11 @@ func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
 		}
 		encoded = append(encoded, b)
 	}
-	c.Canvas.FillString(face, at, string(encoded))
+	c.Push()
+	defer c.Pop()
+	c.Translate(at)
+	c.Scale(scale, scale)
+	c.Canvas.FillString(face, vg.Point{}, string(encoded))
 }
 
 // SetColor sets a colour, which may be see-through. gonum's canvas takes the components

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -19,7 +20,10 @@ import (
 // and shows values where the mouse points.
 func (f Figure) SVG() ([]byte, error) {
 	canvas := &svgCanvas{Canvas: vgsvg.New(widthPt, heightPt)}
-	areas := f.draw(draw.New(canvas))
+	page := draw.New(canvas)
+	page.SetColor(color.White) // as the other formats are
+	page.Fill(page.Rectangle.Path())
+	areas := f.draw(page)
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("render %s.svg: %w", f.Name, err)
