@@ -32,7 +32,7 @@ func newSlurmRun(t *testing.T, s slurmCluster, programs map[metrics.Role]string,
 	tr.timeouts = trial.DefaultTimeouts()
 	r := &slurmRun{testRun: tr, job: s.allocate(t, nodeList)}
 	tr.Slurm = r.job
-	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 16 -rate 2k -warmup 0", "--secs"}
+	r.args = []string{"--no-ceiling", "--out", tr.out, "--client-args", "-records 2000 -workers 4 -batch 16 -rate 200 -warmup 0", "--secs"}
 	return r
 }
 

@@ -112,7 +112,7 @@ PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 // poll waits until something is so.
 func poll(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}
