@@ -67,7 +67,7 @@ func (r *slurmRun) inJob(t *testing.T, role metrics.Role) []int {
 func (r *slurmRun) checkNodesGone(t *testing.T) {
 	t.Helper()
 	for role := range r.Programs {
-		poll(t, "no "+plan.Program(role)+" runs", func() bool { return len(r.inJob(t, role)) == 0 })
+		poll(t, 2*time.Minute, "no "+plan.Program(role)+" runs", func() bool { return len(r.inJob(t, role)) == 0 })
 	}
 }
 

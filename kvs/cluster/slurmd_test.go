@@ -42,7 +42,7 @@ func startSlurm(t *testing.T) slurmCluster {
 	s.configure(t)
 	s.daemon(t, "munged", "--foreground", "--force", "--key-file="+s.dir+"/munge.key", "--socket="+s.dir+"/munge.socket",
 		"--pid-file="+s.dir+"/munge.pid", "--seed-file="+s.dir+"/munge.seed", "--log-file="+s.dir+"/munge.log")
-	poll(t, "munged makes its socket", func() bool {
+	poll(t, 2*time.Minute, "munged makes its socket", func() bool {
 		_, err := os.Stat(s.dir + "/munge.socket")
 		return err == nil
 	})
@@ -50,7 +50,7 @@ func startSlurm(t *testing.T) slurmCluster {
 	for i := range slurmNodes {
 		s.daemon(t, "slurmd", "-D", "-N", fmt.Sprintf("node%d", i), "-f", s.dir+"/slurm.conf")
 	}
-	poll(t, "all Slurm nodes are idle", func() bool {
+	poll(t, 2*time.Minute, "all Slurm nodes are idle", func() bool {
 		out, _ := s.command("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").Output()
 		return strings.Count(string(out), "node") == slurmNodes
 	})
@@ -110,9 +110,9 @@ PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 }
 
 // poll waits until something is so.
-func poll(t *testing.T, what string, is func() bool) {
+func poll(t *testing.T, within time.Duration, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(within); !is(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}
@@ -144,7 +144,7 @@ func (s slurmCluster) daemon(t *testing.T, name string, args ...string) {
 // before it has reported its step's end would try to for ever.
 func (s slurmCluster) endSteps(t *testing.T) {
 	t.Helper()
-	poll(t, "no slurmstepd runs", func() bool {
+	poll(t, 2*time.Minute, "no slurmstepd runs", func() bool {
 		gone := true
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
 		for _, link := range links {
@@ -197,7 +197,7 @@ func (s slurmCluster) wrapper(program string) string {
 func (s slurmCluster) cancel(t *testing.T, job nodes.Slurm) {
 	t.Helper()
 	s.command("scancel", job.Job).Run() // it may have ended
-	poll(t, "job "+job.Job+" is over", func() bool {
+	poll(t, 2*time.Minute, "job "+job.Job+" is over", func() bool {
 		out, _ := s.command("squeue", "-h", "-j", job.Job).Output()
 		return len(bytes.TrimSpace(out)) == 0
 	})

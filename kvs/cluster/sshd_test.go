@@ -194,7 +194,7 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	return programs
 }
 
-// sums has the SHA-256 of each program by its path. Tests that wait ask 50 times a second.
+// sums has the SHA-256 of each program by its path. Tests that wait ask several times a second.
 var sums sync.Map
 
 // sumOf returns the SHA-256 of a program.
@@ -247,7 +247,7 @@ func TestSSHCluster(t *testing.T) {
 		if err := tr.Run(context.Background(), append(args, "4", "--tls")); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}
-		waitNone(t, programs)
+		waitNone(t, time.Minute, programs)
 		run := tr.runJSON(t)
 		if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied || !run.Encrypted() {
 			t.Errorf("verdict %v, %d ops, verified %+v, applied %+v", run.Verdict, run.Ops, run.Total, run.Applied)
@@ -282,7 +282,7 @@ func TestSSHCluster(t *testing.T) {
 		if v := tr.runJSON(t).Verdict; ExitStatus(err) != 1 || v.Node != "alpha" || !strings.Contains(v.Reason, "signal") {
 			t.Errorf("verdict %v, %v", v, err)
 		}
-		waitNone(t, programs)
+		waitNone(t, time.Minute, programs)
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		tr, args := newRun(t)
@@ -294,6 +294,6 @@ func TestSSHCluster(t *testing.T) {
 		if err := <-ended; ExitStatus(err) != 130 {
 			t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
 		}
-		waitNone(t, programs)
+		waitNone(t, time.Minute, programs)
 	})
 }

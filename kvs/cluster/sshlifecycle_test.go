@@ -63,7 +63,7 @@ func TestSSHLifecycle(t *testing.T) {
 		for _, pid := range sshClients(t, cluster.config) {
 			syscall.Kill(pid, syscall.SIGSTOP)
 		}
-		waitNone(t, programs)
+		waitNone(t, 2*time.Minute, programs)
 		cancel() // ssh itself is stopped, and is killed
 		if err := <-ended; ExitStatus(err) != exitInterrupted {
 			t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
@@ -96,10 +96,10 @@ func TestSSHLifecycle(t *testing.T) {
 }
 
 // waitNone waits until no copy of the programs runs.
-func waitNone(t *testing.T, programs map[metrics.Role]string) {
+func waitNone(t *testing.T, within time.Duration, programs map[metrics.Role]string) {
 	t.Helper()
 	for _, program := range programs {
-		poll(t, "no "+filepath.Base(program)+" runs", func() bool { return len(running(t, program)) == 0 })
+		poll(t, within, "no "+filepath.Base(program)+" runs", func() bool { return len(running(t, program)) == 0 })
 	}
 }
 

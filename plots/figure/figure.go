@@ -1,4 +1,4 @@
-// Package figure draws pictures, as PNG and as SVG: a title and a legend at the
+// Package figure draws pictures, as PNG, SVG and PDF: a title and a legend at the
 // top, and one or several panels that share their x axis below. It knows nothing
 // of runs.
 package figure

@@ -21,7 +21,7 @@ import (
 func (f Figure) SVG() ([]byte, error) {
 	canvas := &svgCanvas{Canvas: vgsvg.New(widthPt, heightPt)}
 	page := draw.New(canvas)
-	page.SetColor(color.White) // as the other formats are
+	page.SetColor(color.White) // the other formats are white by themselves
 	page.Fill(page.Rectangle.Path())
 	areas := f.draw(page)
 	var out bytes.Buffer
