@@ -42,6 +42,9 @@ func (c *Conn) read() error {
 	}
 }
 
+// errStray is of a reply to nothing that was sent before it came.
+var errStray = fmt.Errorf("%w reply: it answers no request", kvs.ErrMalformed)
+
 // receiver is the call whose replies are being read.
 type receiver struct {
 	conn    *Conn
@@ -66,8 +69,8 @@ func (r *receiver) take(buf []byte) (at int, err error) {
 		case err != nil && !r.refuses(err):
 			return at, err
 		case len(r.waiting) == 0:
-			if err := r.decode(); err != nil {
-				return at, err
+			if err := r.decode(at < len(buf)); err != nil {
+				return at, fmt.Errorf("%w: %.40q", err, buf[at:])
 			}
 		case size == 0:
 			return at, nil
@@ -81,7 +84,7 @@ func (r *receiver) begin() error {
 	r.conn.mu.Lock()
 	defer r.conn.mu.Unlock()
 	if len(r.conn.pending) == 0 {
-		return fmt.Errorf("%w reply: it answers no request", kvs.ErrMalformed)
+		return errStray
 	}
 	r.call, r.refused = r.conn.pending[0], nil
 	r.call.Reply.Reset()
@@ -96,8 +99,10 @@ func (r *receiver) more() error {
 	return err
 }
 
-// decode decodes the call's next operations. After the last it ends the call.
-func (r *receiver) decode() error {
+// decode decodes the call's next operations. After the last it ends the call, and returns
+// errStray if more replies have come than calls are pending: one that is sent from now on may
+// not take them.
+func (r *receiver) decode(more bool) error {
 	if err := r.more(); err != nil || len(r.waiting) > 0 {
 		return err
 	}
@@ -107,10 +112,14 @@ func (r *receiver) decode() error {
 	}
 	r.conn.mu.Lock()
 	r.conn.pending = slices.Delete(r.conn.pending, 0, 1)
+	stray := more && len(r.conn.pending) == 0
 	r.conn.mu.Unlock()
 	r.conn.answered.Add(1)
 	r.call.State.(chan error) <- err
 	r.call = nil
+	if stray {
+		return errStray
+	}
 	return nil
 }
 
