@@ -19,7 +19,7 @@ alpha = 0.01
 args = "1 1 --records 5000 --warmup 0 --workers 4 --batch 64"
 [quick]
 rounds = 3
-args = "--secs 1"
+args = "--secs 3"
 [full]
 rounds = 6
 args = "--secs 1"
