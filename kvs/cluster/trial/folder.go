@@ -40,11 +40,12 @@ func CreateFolder(out, name string, now time.Time) (Folder, error) {
 }
 
 // PointLatest replaces out/latest atomically: a reader finds the old run or the new
-// one. The link is relative, so that the folder may be moved or mounted elsewhere.
+// one. The link is relative, so that the folder may be moved or mounted elsewhere. A launcher
+// that is killed may leave the link under its first name, for the one that resumes the run.
 func PointLatest(out, name string) error {
 	link := filepath.Join(out, ".latest-"+name)
 	err := os.Symlink(name, link)
-	if err == nil {
+	if err == nil || errors.Is(err, fs.ErrExist) {
 		err = os.Rename(link, filepath.Join(out, "latest"))
 	}
 	if err != nil {

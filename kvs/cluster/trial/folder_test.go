@@ -35,6 +35,22 @@ func TestCreateFolder(t *testing.T) {
 	}
 }
 
+// A launcher that was killed before it had replaced latest leaves a link behind, and the next
+// one replaces latest nevertheless.
+func TestPointLatestAfterAKill(t *testing.T) {
+	out := t.TempDir()
+	for link, to := range map[string]string{"latest": "old", ".latest-new": "new"} {
+		if err := os.Symlink(to, filepath.Join(out, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := PointLatest(out, "new")
+	to, _ := os.Readlink(filepath.Join(out, "latest"))
+	if entries, _ := os.ReadDir(out); err != nil || to != "new" || len(entries) != 1 {
+		t.Errorf("latest points to %q, %v, beside %d entries", to, err, len(entries)-1)
+	}
+}
+
 func TestWriteReplaces(t *testing.T) {
 	f := Folder(t.TempDir())
 	for _, text := range []string{"first", "second"} {
