@@ -40,8 +40,8 @@ func CreateFolder(out, name string, now time.Time) (Folder, error) {
 }
 
 // PointLatest replaces out/latest atomically: a reader finds the old run or the new
-// one. The link is relative, so that the folder may be moved or mounted elsewhere. A launcher
-// that is killed may leave the link under its first name, for the one that resumes the run.
+// one. The link is relative, so that the folder may be moved or mounted elsewhere. A killed
+// launcher may leave the link under its first name. The one that resumes the run takes it.
 func PointLatest(out, name string) error {
 	link := filepath.Join(out, ".latest-"+name)
 	err := os.Symlink(name, link)

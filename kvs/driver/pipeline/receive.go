@@ -42,7 +42,7 @@ func (c *Conn) read() error {
 	}
 }
 
-// errStray is of a reply to nothing that was sent before it came.
+// errStray is the error of a reply that comes before a request for it.
 var errStray = fmt.Errorf("%w reply: it answers no request", kvs.ErrMalformed)
 
 // receiver is the call whose replies are being read.
@@ -99,10 +99,9 @@ func (r *receiver) more() error {
 	return err
 }
 
-// decode decodes the call's next operations. After the last it ends the call, and returns
-// errStray if more replies have come than calls are pending: one that is sent from now on may
-// not take them.
-func (r *receiver) decode(more bool) error {
+// decode decodes the call's next operations. After the last it ends the call. It returns
+// errStray if replies are left then and no call is pending: a later call must not take them.
+func (r *receiver) decode(left bool) error {
 	if err := r.more(); err != nil || len(r.waiting) > 0 {
 		return err
 	}
@@ -112,7 +111,7 @@ func (r *receiver) decode(more bool) error {
 	}
 	r.conn.mu.Lock()
 	r.conn.pending = slices.Delete(r.conn.pending, 0, 1)
-	stray := more && len(r.conn.pending) == 0
+	stray := left && len(r.conn.pending) == 0
 	r.conn.mu.Unlock()
 	r.conn.answered.Add(1)
 	r.call.State.(chan error) <- err
