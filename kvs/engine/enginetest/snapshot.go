@@ -12,7 +12,12 @@ import (
 // snapshotKeys are more keys than a node of a tree holds.
 const snapshotKeys = 700
 
-func snapshotKey(i int) string { return fmt.Sprintf("key%04d", i) }
+var snapshotKey = func() (keys [snapshotKeys]string) {
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key%04d", i)
+	}
+	return keys
+}()
 
 // testSnapshot has a writer go over all keys in order, again and again: in each round it
 // stores the round's number under every key, or in one of three deletes it. Whatever the
@@ -33,7 +38,7 @@ func testSnapshot(t *testing.T, e kvs.Engine) {
 		group.Go(func() {
 			for i := 0; writing.Load() || i < scans; i++ {
 				from := (i*37 + id) % snapshotKeys
-				got := apply(t, e, put(fmt.Sprintf("other%d", i%50), "v"), scan(snapshotKey(from), snapshotKeys-from))[1]
+				got := apply(t, e, put(fmt.Sprintf("other%d", i%50), "v"), scan(snapshotKey[from], snapshotKeys-from))[1]
 				if err := checkSnapshot(got.value, from, rounds); err != nil {
 					t.Error(err)
 					return
@@ -48,7 +53,7 @@ func testSnapshot(t *testing.T, e kvs.Engine) {
 func writeRound(t *testing.T, e kvs.Engine, round int) {
 	var ops []op
 	for i := range snapshotKeys {
-		o := put(snapshotKey(i), fmt.Sprint(round))
+		o := put(snapshotKey[i], fmt.Sprint(round))
 		if round%3 == 2 {
 			o = remove(o.key)
 		}
@@ -66,8 +71,8 @@ func checkSnapshot(pairs string, from, rounds int) error {
 	last := ""
 	for cursor := kvs.PairsOf([]byte(pairs)); cursor.More(); {
 		key, value, err := cursor.Next()
-		if err != nil || string(key) <= last || string(key) < snapshotKey(from) {
-			return fmt.Errorf("a scan from %s has %q after %q, error %v", snapshotKey(from), key, last, err)
+		if err != nil || string(key) <= last || string(key) < snapshotKey[from] {
+			return fmt.Errorf("a scan from %s has %q after %q, error %v", snapshotKey[from], key, last, err)
 		}
 		last = string(key)
 		values[last] = string(value)
@@ -79,16 +84,16 @@ func checkSnapshot(pairs string, from, rounds int) error {
 		return fmt.Sprint(round)
 	}
 	for round := range rounds {
-		at := from
-		for at < snapshotKeys && values[snapshotKey(at)] == after(round) {
+		at, before, now := from, after(round-1), after(round)
+		for at < snapshotKeys && values[snapshotKey[at]] == now {
 			at++
 		}
-		for at < snapshotKeys && values[snapshotKey(at)] == after(round-1) {
+		for at < snapshotKeys && values[snapshotKey[at]] == before {
 			at++
 		}
 		if at == snapshotKeys {
 			return nil
 		}
 	}
-	return fmt.Errorf("a scan from %s saw no state that was: %v", snapshotKey(from), values)
+	return fmt.Errorf("a scan from %s saw no state that was: %v", snapshotKey[from], values)
 }
