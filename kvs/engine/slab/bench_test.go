@@ -19,7 +19,11 @@ import (
 // says, with every other process on the machine, and in the thread's own time
 // on a processor, without them.
 func BenchmarkLoad(b *testing.B) {
-	for _, records := range []int{1_000_000, 10_000_000} {
+	sizes := []int{1_000_000, 10_000_000}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
+	for _, records := range sizes {
 		b.Run(fmt.Sprintf("records=%d", records), func(b *testing.B) {
 			for b.Loop() {
 				load(b, records)
