@@ -58,10 +58,10 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 
 // reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
 // that are done. The command line, the git commit and the programs must be the same.
-func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock *os.File, err error) {
+func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock *trial.Lock, err error) {
 	defer func() {
 		if err != nil {
-			lock.Close() // a nil lock is ignored
+			lock.Release()
 			err = usage(fmt.Errorf("--resume %s: %w", dir, err))
 		}
 	}()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
@@ -67,7 +66,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // a nil lock is ignored
+	defer lock.Release()
 	s.kind = s.experiment()
 	if e, ok := s.kind.(interface{ Missing() string }); ok {
 		fmt.Fprint(s.launcher.Stdout, e.Missing())
@@ -187,8 +186,8 @@ func (s *series) resumes() bool { return s.cfg.Trials.many() }
 
 // open makes the experiment's folder and writes the plan, or finds the trials that are
 // done in the folder of --resume. No other launcher works in the folder before lock,
-// which may be nil, is closed.
-func (s *series) open() (done []metrics.Trial, lock *os.File, err error) {
+// which may be nil, is released.
+func (s *series) open() (done []metrics.Trial, lock *trial.Lock, err error) {
 	if s.cfg.Trials.Resume != "" {
 		s.dir = trial.Folder(s.cfg.Trials.Resume)
 		return reopen(s.dir, &s.plan)

@@ -226,7 +226,7 @@ func (tr *testRun) checkResumeRefusals(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer lock.Release()
 	if err := tr.Run(context.Background(), []string{"--resume", dir}); ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "another run-cluster.sh works there") {
 		t.Errorf("a folder in use: error %v", err)
 	}

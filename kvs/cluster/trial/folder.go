@@ -93,9 +93,12 @@ func (f Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Lock excludes other launchers from a sweep's folder, until the file is closed or the
+// Lock keeps other launchers out of a sweep's folder, until it is released or the
 // launcher's process ends.
-func (f Folder) Lock() (*os.File, error) {
+type Lock struct{ file *os.File }
+
+// Lock locks a sweep's folder. It fails if another launcher has locked it.
+func (f Folder) Lock() (*Lock, error) {
 	file, err := os.Open(f.Path(metrics.SweepFile))
 	if err != nil {
 		return nil, err
@@ -104,7 +107,16 @@ func (f Folder) Lock() (*os.File, error) {
 		file.Close()
 		return nil, fmt.Errorf("%s: another run-cluster.sh works there: %w", f, err)
 	}
-	return file, nil
+	return &Lock{file}, nil
+}
+
+// Release releases the lock; of nil, nothing. It does not leave that to closing the file:
+// a child that is just being forked has the file too, until it executes its program.
+func (l *Lock) Release() {
+	if l != nil {
+		_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN) // of a lock that is held
+		l.file.Close()
+	}
 }
 
 // Clear makes the folder of a trial. It renames the folder of an earlier, interrupted

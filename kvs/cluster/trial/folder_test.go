@@ -51,6 +51,33 @@ func TestPointLatestAfterAKill(t *testing.T) {
 	}
 }
 
+// A lock excludes others until it is released, and no longer, though a child that was forked
+// has the file still.
+func TestLock(t *testing.T) {
+	f := Folder(t.TempDir())
+	if err := f.Write(metrics.SweepFile, nil); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := f.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := syscall.Dup(int(lock.file.Fd())) // as fork does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(child)
+	if _, err := f.Lock(); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("a second lock: error %v", err)
+	}
+	lock.Release()
+	again, err := f.Lock()
+	if err != nil {
+		t.Errorf("after the release: %v", err)
+	}
+	again.Release()
+}
+
 func TestWriteReplaces(t *testing.T) {
 	f := Folder(t.TempDir())
 	for _, text := range []string{"first", "second"} {
