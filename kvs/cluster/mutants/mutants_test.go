@@ -16,9 +16,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A run's length is its window's, also on a machine of few processors: there more runs
-	// at a time are fewer operations of each, which suffice.
-	flag.Set("test.parallel", "6") // the command line's comes after it
+	// A run's length is its window's, also on a machine of few processors.
+	flag.Set("test.parallel", "3") // the command line's comes after it
 	os.Exit(m.Run())
 }
 
@@ -127,7 +126,7 @@ func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
 	t.Helper()
 	out := t.TempDir()
 	args := append([]string{"--local", "--no-ceiling", "--out", out,
-		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -workers 16 -batch 256 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
+		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -workers 16 -batch 512 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
 	cmd.Env = append(os.Environ(), variable+"="+m.name)
 	said, err := cmd.CombinedOutput()
