@@ -110,8 +110,8 @@ func (f Folder) Lock() (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Release releases the lock; of nil, nothing. It does not leave that to closing the file:
-// a child that is just being forked has the file too, until it executes its program.
+// Release ends the lock. A nil lock is ignored. It unlocks the file before it closes it: a
+// child that is being forked has the file too, until it executes its program.
 func (l *Lock) Release() {
 	if l != nil {
 		_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN) // of a lock that is held

@@ -12,6 +12,7 @@ import (
 // snapshotKeys are more keys than a node of a tree holds.
 const snapshotKeys = 700
 
+// snapshotKey holds the keys in order.
 var snapshotKey = func() (keys [snapshotKeys]string) {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key%04d", i)

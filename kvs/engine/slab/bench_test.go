@@ -17,7 +17,7 @@ import (
 // resident memory of the process for each byte of key and value, and the
 // longest Apply of 256 Puts, in which every stop for growth shows: as the clock
 // says, with every other process on the machine, and in the thread's own time
-// on a processor, without them.
+// on a processor, without them. With -short it stores a million records only.
 func BenchmarkLoad(b *testing.B) {
 	sizes := []int{1_000_000, 10_000_000}
 	if testing.Short() {
