@@ -84,6 +84,7 @@ func TestReadmeLinks(t *testing.T) {
 // docs show. Nothing is measured; TestReadmeCommandsRun runs the commands.
 func TestReadmeCommands(t *testing.T) {
 	dir := planFolder(t)
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -ldflags=-w") // a course server is linked twice as fast
 	for _, command := range readmeCommands(t) {
 		t.Run(command, func(t *testing.T) {
 			if strings.HasPrefix(command, "go test ") {

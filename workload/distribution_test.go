@@ -93,6 +93,7 @@ func checkDistribution(t *testing.T, c Config, draws int) {
 
 // With KVLAB_LONG=1 both forms have a million records.
 func TestZipfianMatchesItsClosedForm(t *testing.T) {
+	t.Parallel()
 	for _, form := range []string{ZipfianYCSB, ZipfianExact} {
 		for _, theta := range zipfThetas {
 			sizes := []uint64{1, 2, 1000, 100_000}
@@ -111,6 +112,7 @@ func TestZipfianMatchesItsClosedForm(t *testing.T) {
 }
 
 func TestOtherDistributionsMatchTheirClosedForms(t *testing.T) {
+	t.Parallel()
 	for _, distribution := range []string{Zipfian, Uniform, Latest, Hotspot} {
 		for _, scramble := range []bool{false, true} {
 			for _, n := range []uint64{1, 2, 3, 1009, 100_000} {
@@ -138,6 +140,7 @@ func TestChiSquareSeesTheDifference(t *testing.T) {
 
 // TestYCSBMassMatchesItsGenerator draws from YCSB's own formula.
 func TestYCSBMassMatchesItsGenerator(t *testing.T) {
+	t.Parallel()
 	for _, theta := range []float64{0.5, 0.99, 1.2} {
 		for _, n := range []uint64{1000, 100_000} {
 			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
@@ -188,6 +191,7 @@ func TestManyRecords(t *testing.T) {
 }
 
 func TestSteepZipfian(t *testing.T) {
+	t.Parallel()
 	for _, theta := range []float64{3, 80, 1e300} {
 		c := DefaultConfig()
 		c.Theta = theta

@@ -18,6 +18,7 @@ func mixOf(reads, rmws, inserts, deletes, scans float64) func(*Config) {
 
 // Every number of records up to -scan-length is as likely.
 func TestScanLengthsAreUniform(t *testing.T) {
+	t.Parallel()
 	for _, length := range []uint64{1, 2, 7, 100, 1000, MaxScanLength} {
 		for _, distribution := range []string{Zipfian, Uniform, Sequential} {
 			t.Run(fmt.Sprintf("length=%d/dist=%s", length, distribution), func(t *testing.T) {
@@ -91,6 +92,7 @@ func TestInsertsAreStrides(t *testing.T) {
 // The ranks that latest draws have zipfian's shares, however many inserts are acknowledged,
 // and none is of an insert that is not.
 func TestLatestFollowsAcknowledgedInserts(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		records uint64
 		inserts float64

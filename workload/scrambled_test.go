@@ -47,6 +47,7 @@ func TestItemsHashAsYCSB(t *testing.T) {
 // TestScrambledPublishedFigures holds the items' distribution against YCSB's constant, and the
 // share of the most popular record.
 func TestScrambledPublishedFigures(t *testing.T) {
+	t.Parallel()
 	c := DefaultConfig()
 	c.Distribution = Scrambled
 	plan := mustNew(t, c)
@@ -65,6 +66,7 @@ func TestScrambledPublishedFigures(t *testing.T) {
 // The draws have the records' masses; so have those of YCSB's own formula and hash. With
 // KVLAB_LONG=1 there are up to two million records.
 func TestScrambledMatchesItsRanking(t *testing.T) {
+	t.Parallel()
 	sizes := []uint64{1, 3, 1009, 100_000}
 	if os.Getenv("KVLAB_LONG") == "1" {
 		sizes = append(sizes, 2<<20)
@@ -97,6 +99,7 @@ func TestScrambledMatchesItsRanking(t *testing.T) {
 // Ranks are a permutation of the records, their masses fall and sum to 1, and Popular yields
 // the same.
 func TestRankingOfRecords(t *testing.T) {
+	t.Parallel()
 	for n, inserts := range map[uint64]float64{1: 0, 2: 0.5, 1009: 0, 100_000: 0, KnownRanks + 1000: 0.25} {
 		c := DefaultConfig()
 		c.Distribution, c.Records = Scrambled, n
@@ -132,6 +135,7 @@ func TestRankingOfRecords(t *testing.T) {
 
 // The table of few records adds up what the sorted items of many do.
 func TestFewAndManyRecords(t *testing.T) {
+	t.Parallel()
 	for _, n := range []uint64{1, 100_000} {
 		c := DefaultConfig()
 		c.Distribution, c.Records = Scrambled, n

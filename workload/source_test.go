@@ -164,6 +164,7 @@ func TestStreamsDiffer(t *testing.T) {
 
 // TestMixIsBinomial wants every kind within five standard deviations.
 func TestMixIsBinomial(t *testing.T) {
+	t.Parallel()
 	n := drawn(1_000_000)
 	draws := float64(n)
 	tests := []struct {

@@ -19,6 +19,7 @@ func columnShares(columns []column) []float64 {
 // TestTableHasTheDistributionsMasses allows each segment what float32, 2^-48 and the
 // 32-bit threshold of its column round away.
 func TestTableHasTheDistributionsMasses(t *testing.T) {
+	t.Parallel()
 	for name, l := range testDistributions() {
 		t.Run(name, func(t *testing.T) {
 			table := newTable(l)
@@ -44,6 +45,7 @@ func TestTableHasTheDistributionsMasses(t *testing.T) {
 
 // TestRanksInsideASegment compares the linear fall with the distribution, rank by rank.
 func TestRanksInsideASegment(t *testing.T) {
+	t.Parallel()
 	for _, theta := range zipfThetas {
 		for name, l := range map[string]distribution{"exact": newZipf(100_000, theta), "ycsb": newYCSBZipf(100_000, theta)} {
 			worst := 0.0

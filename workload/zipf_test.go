@@ -105,6 +105,7 @@ func TestYCSBMassIsTheGeneratorsBin(t *testing.T) {
 }
 
 func TestMassesSumToOne(t *testing.T) {
+	t.Parallel()
 	for name, l := range testDistributions() {
 		t.Run(name, func(t *testing.T) {
 			cuts := l.cuts()

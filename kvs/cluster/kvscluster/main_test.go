@@ -91,7 +91,7 @@ func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
 func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	out := t.TempDir()
-	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 5k -warmup 0 -secs 600")
+	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 1k -warmup 0 -secs 600")
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
 	if stdout != nil {
 		cmd.Stdout = stdout
@@ -182,7 +182,7 @@ func TestSweep(t *testing.T) {
 		cmd.Stderr = os.Stderr
 		return cmd
 	}
-	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,32", "--trials", "1", "--client-args", "-records 2000 -workers 4 -rate 5k -warmup 0 -secs 1")
+	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,32", "--trials", "1", "--client-args", "-records 2000 -workers 4 -rate 1k -warmup 0 -secs 1")
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}

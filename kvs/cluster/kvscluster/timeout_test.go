@@ -38,7 +38,7 @@ func TestStoppedServer(t *testing.T) {
 	root, out := build(t), t.TempDir()
 	var stdout bytes.Buffer
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out,
-		"--client-args", "-records 2000 -workers 4 -batch 64 -rate 5k -warmup 0 -secs 600 -call-timeout 4")
+		"--client-args", "-records 2000 -workers 4 -batch 64 -rate 1k -warmup 0 -secs 600 -call-timeout 4")
 	cmd.Stdout = &stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
