@@ -218,8 +218,9 @@ func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival str
 	if from.Kind != "" {
 		return fmt.Errorf("%s: kvs/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
 	}
-	rivals, err := remote.Rivals(ctx, r.launcher.Root)
+	rivals, err := r.builds.Rivals(ctx, r.launcher.Root)
 	if err == nil {
+		rivals = maps.Clone(rivals)
 		for _, role := range []metrics.Role{plan.Store, plan.Launcher} {
 			if path, ok := at.programs[role]; ok {
 				rivals[role] = path

@@ -14,7 +14,6 @@ import (
 	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
-	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/experiment/study"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -42,7 +41,7 @@ func (s *series) here(ctx context.Context) study.Here {
 	here := study.Here{Nodes: 1, Root: os.Geteuid() == 0}
 	here.Program = func(name string) bool { _, err := exec.LookPath(name); return err == nil }
 	here.Rivals = sync.OnceValue(func() error {
-		_, err := remote.Rivals(ctx, s.launcher.Root)
+		_, err := s.builds.Rivals(ctx, s.launcher.Root)
 		return err
 	})
 	here.Hosts = sync.OnceValues(func() ([]metrics.Host, error) {
