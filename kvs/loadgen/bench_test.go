@@ -114,10 +114,13 @@ func benchWorker(tb testing.TB, c Config) *worker {
 
 // BenchmarkJointCheck measures the processor time of an operation of two clients and
 // their server with -linearizable, including the launcher's part, as a multiple of the
-// time without it. Windows of 4 s with and without it alternate.
+// time without it. Windows of 4 s, with -short of 0.5 s, with and without it alternate.
 func BenchmarkJointCheck(b *testing.B) {
 	c := DefaultConfig()
 	c.Workload.Records, c.WarmUp, c.Window = 100_000, 0, 4*time.Second
+	if testing.Short() {
+		c.Window = time.Second / 2
+	}
 	var kinds [2]*ensemble // without, and with
 	for i := range kinds {
 		slab, err := engine.Open("slab", engine.Options{})
@@ -127,7 +130,7 @@ func BenchmarkJointCheck(b *testing.B) {
 		s := newStore(b, "server0", c.Codec, slab)
 		c.Linearizable = i == 1
 		kinds[i] = newEnsemble(b, c, s.addr, s.addr)
-		kinds[i].plan = metrics.SlicePlan{Every: 2 * time.Second, Count: 60, Ops: 4096}
+		kinds[i].plan = metrics.SlicePlan{Every: c.Window / 2, Count: 60, Ops: 4096}
 	}
 	var ratios []float64
 	for b.Loop() {
