@@ -32,7 +32,7 @@ func TestArtifact(t *testing.T) {
 	}
 	dir := copyTree(t)
 	commitTwice(t, dir)
-	shell(t, dir, `./run-cluster.sh --local 1 1 --secs 2 --warmup 0.5 --records 20000 --batch 256 --trials 3 --no-ceiling`)
+	shell(t, dir, `./run-cluster.sh --local 1 1 --secs 1 --warmup 0.5 --records 20000 --batch 256 --trials 3 --no-ceiling`)
 	shell(t, dir, `bin/kvsplot export --out tables logs/latest && bin/kvsplot pack logs/latest -o artifact.tar.gz`)
 	unpacked := t.TempDir()
 	shell(t, unpacked, "tar xzf "+filepath.Join(dir, "artifact.tar.gz"))
