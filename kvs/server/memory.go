@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -42,13 +44,13 @@ func (c memoryCap) bytes(total uint64) (uint64, error) {
 const memoryPause = 100 * time.Millisecond
 
 // watch returns an error when the process's resident memory exceeds limit, or nil when
-// ctx ends.
+// ctx ends. A check needs a file: while there are too many open ones, it is left out.
 func (c memoryCap) watch(ctx context.Context, limit uint64) error {
 	tick := time.NewTicker(memoryPause)
 	defer tick.Stop()
 	for {
 		used, err := usage.ResidentBytes()
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.EMFILE) {
 			return err
 		}
 		if used > limit {
