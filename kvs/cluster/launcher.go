@@ -26,7 +26,6 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
-	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics/build"
@@ -123,7 +122,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight:
 		return l.enterLoopback(ctx, given)
 	}
-	r := &resolver{launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration)}
+	r := newResolver(ctx, l, cfg, nodes)
 	if cfg.isSeries() {
 		return (&series{resolver: r}).run(ctx, args)
 	}

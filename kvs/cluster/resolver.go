@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"kvlab/kvs/cluster/nodes"
@@ -56,8 +57,17 @@ type resolver struct {
 	commit   string // of the checkout
 	cfg      Config // of all trials
 	nodes    []nodes.Node
-	builds   remote.Builds            // the programs of other commits
-	resolved map[string]configuration // by spec
+	builds   remote.Builds                 // the programs of other commits
+	rivals   func() (plan.Programs, error) // of kvs/rivals, built once
+	resolved map[string]configuration      // by spec
+}
+
+// newResolver returns the resolver of a launcher's trials.
+func newResolver(ctx context.Context, l *Launcher, cfg Config, nodes []nodes.Node) *resolver {
+	return &resolver{
+		launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration),
+		rivals: sync.OnceValues(func() (plan.Programs, error) { return remote.Rivals(ctx, l.Root) }),
+	}
 }
 
 // resolve returns a spec's configuration. There are nodes enough for it, and the
@@ -218,7 +228,7 @@ func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival str
 	if from.Kind != "" {
 		return fmt.Errorf("%s: kvs/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
 	}
-	rivals, err := r.builds.Rivals(ctx, r.launcher.Root)
+	rivals, err := r.rivals()
 	if err == nil {
 		rivals = maps.Clone(rivals)
 		for _, role := range []metrics.Role{plan.Store, plan.Launcher} {

@@ -40,10 +40,7 @@ func (s *series) planStudy(ctx context.Context) {
 func (s *series) here(ctx context.Context) study.Here {
 	here := study.Here{Nodes: 1, Root: os.Geteuid() == 0}
 	here.Program = func(name string) bool { _, err := exec.LookPath(name); return err == nil }
-	here.Rivals = sync.OnceValue(func() error {
-		_, err := s.builds.Rivals(ctx, s.launcher.Root)
-		return err
-	})
+	here.Rivals = func() error { _, err := s.rivals(); return err }
 	here.Hosts = sync.OnceValues(func() ([]metrics.Host, error) {
 		kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 		return []metrics.Host{{Cores: runtime.NumCPU(), Kernel: strings.TrimSpace(string(kernel))}}, err

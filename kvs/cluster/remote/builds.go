@@ -16,14 +16,13 @@ import (
 	"kvlab/kvs/target"
 )
 
-// Builds holds the programs of other commits and of targets, in one temporary folder that Remove
+// Builds holds the programs of other commits, in one temporary folder that Remove
 // removes. The nodes keep them by the hash of their content, as all programs. The zero
 // value is empty.
 type Builds struct {
 	dir    string
 	lock   *os.File                 // of dir, as long as the launcher lives
 	ready  map[string]plan.Programs // by commit
-	rivals plan.Programs            // of kvs/rivals
 	stores map[string]string        // paths by what built them
 
 	commits map[string]string // of the checkouts among these
@@ -61,22 +60,15 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	return commit, b.ready[commit], os.RemoveAll(source)
 }
 
-// Rivals builds the node programs of kvs/rivals from the checkout at root, once, and returns
-// the paths. They stay there.
-func (b *Builds) Rivals(ctx context.Context, root string) (plan.Programs, error) {
-	if b.rivals != nil {
-		return b.rivals, nil
-	}
+// Rivals builds the node programs of kvs/rivals from the checkout at root, where they
+// stay, and returns the paths.
+func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	bin := filepath.Join(root, "bin", "rivals")
 	args := []string{"./kvsserver", "./kvsclient"}
 	if Commit(ctx, root) == "" { // git refuses to tell it to Go, too
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
-	if err := buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...); err != nil {
-		return nil, err
-	}
-	b.rivals = plan.ProgramsIn(bin)
-	return b.rivals, nil
+	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
 }
 
 // folderName begins the names of the folders.

@@ -98,21 +98,3 @@ func TestStaleBuilds(t *testing.T) {
 		t.Error("the folder is left after Remove")
 	}
 }
-
-// Many points of a study share one build of kvs/rivals. One that fails is tried again.
-func TestRivalsAreBuiltOnce(t *testing.T) {
-	root, builds := t.TempDir(), filepath.Join(t.TempDir(), "builds")
-	if err := os.MkdirAll(filepath.Join(root, "kvs", "rivals"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var b Builds
-	for _, want := range []struct{ ends, builds string }{{"exit 1", "1"}, {"exit 0", "11"}, {"exit 0", "11"}} {
-		t.Setenv("KVLAB_GO", script(t, "go", "printf 1 >> "+builds+"; "+want.ends))
-		if _, err := b.Rivals(t.Context(), root); (err != nil) != (want.ends == "exit 1") {
-			t.Errorf("%s: error %v", want.ends, err)
-		}
-		if got, err := os.ReadFile(builds); err != nil || string(got) != want.builds {
-			t.Errorf("builds %q, %v, want %q", got, err, want.builds)
-		}
-	}
-}
