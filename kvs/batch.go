@@ -166,22 +166,25 @@ func (o *Ops) Next(ops []Op) (int, error) {
 }
 
 // gets decodes the well-formed Gets before the next other operation, and returns their
-// number: most operations are Gets, and a small loop keeps the cursor in registers.
+// number: most operations are Gets. Where one begins depends on the key length of each
+// before it, so the loop computes nothing else on the way there.
 func (o *Ops) gets(ops []Op) int {
-	rest := o.rest
-	ops = ops[:min(len(ops), o.left)]
-	for i := range ops {
-		if len(rest) < 2 || Kind(rest[0]) != Get || rest[1] == 0 || len(rest) < 2+int(rest[1]) {
-			ops = ops[:i]
+	rest, at, n := o.rest, 0, 0
+	for ops = ops[:min(len(ops), o.left)]; n < len(ops); n++ {
+		start := at + 2
+		if start > len(rest) || Kind(rest[at]) != Get {
 			break
 		}
-		end := 2 + int(rest[1])
-		ops[i] = Op{Key: rest[2:end:end]}
-		rest = rest[end:]
+		end := start + int(rest[at+1])
+		if end == start || end > len(rest) {
+			break
+		}
+		ops[n] = Op{Key: rest[start:end:end]}
+		at = end
 	}
-	o.rest = rest
-	o.left -= len(ops)
-	return len(ops)
+	o.rest = rest[at:]
+	o.left -= n
+	return n
 }
 
 // end returns an error unless the last operation ends the body.

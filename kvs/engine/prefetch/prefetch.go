@@ -19,12 +19,31 @@ const Line = 64
 // Add appends the line of *p. It fetches a full list first.
 func Add[T any](l *List, p *T) { l.add(uintptr(unsafe.Pointer(p))) }
 
-// AddRange appends the lines of the size bytes at p.
+// AddRange appends the lines of the size bytes at p, at least one.
 func AddRange[T any](l *List, p *T, size int) {
-	start := uintptr(unsafe.Pointer(p))
-	for at := start &^ (Line - 1); at < start+uintptr(size); at += Line {
-		l.add(at)
+	l.addRange(uintptr(unsafe.Pointer(p)), uintptr(size))
+}
+
+// short is how many lines addRange always writes down of a short range. A loop over the 3
+// or 4 lines of a record would mispredict a branch for many records.
+const short = 5
+
+func (l *List) addRange(start, size uintptr) {
+	first := start &^ (Line - 1)
+	n := int((start+size-1-first)/Line) + 1
+	if n > short || l.n > listLen-short {
+		for i := range n {
+			l.add(first + uintptr(i)*Line)
+		}
+		return
 	}
+	lines := l.lines[l.n:][:short]
+	lines[0] = first
+	lines[1] = first + Line
+	lines[2] = first + 2*Line
+	lines[3] = first + 3*Line
+	lines[4] = first + 4*Line
+	l.n += n
 }
 
 func (l *List) add(address uintptr) {

@@ -1,6 +1,7 @@
 package prefetch
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -25,27 +26,30 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestAddRange holds the lines of a range against those that its bytes lie in.
+// TestAddRange holds the lines of a range against those that its bytes lie in, in an empty
+// list and in one that is nearly full.
 func TestAddRange(t *testing.T) {
 	// Not on the stack, which moves when it grows, and every address with it.
 	bytes := []byte(strings.Repeat("x", 4096))
 	for _, r := range [][2]int{{0, 1}, {1, 63}, {0, 64}, {0, 65}, {63, 2}, {5, 200}, {64, 640}} {
-		var l List
-		AddRange(&l, &bytes[r[0]], r[1])
 		want := map[uintptr]bool{}
 		for i := r[0]; i < r[0]+r[1]; i++ {
 			var one List
 			Add(&one, &bytes[i])
 			want[one.lines[0]/Line] = true
 		}
-		for _, line := range l.lines[:l.n] {
-			if !want[line/Line] {
-				t.Errorf("range %v: line %x is not part of it", r, line)
+		for _, before := range []int{0, listLen - max(len(want), short), listLen - len(want)} {
+			l, left := List{n: before}, maps.Clone(want)
+			AddRange(&l, &bytes[r[0]], r[1])
+			for _, line := range l.lines[before:l.n] {
+				if !left[line/Line] {
+					t.Errorf("range %v after %d lines: line %x is not part of it", r, before, line)
+				}
+				delete(left, line/Line)
 			}
-			delete(want, line/Line)
-		}
-		if len(want) != 0 {
-			t.Errorf("range %v: %d lines are missing", r, len(want))
+			if len(left) != 0 {
+				t.Errorf("range %v after %d lines: %d lines are missing", r, before, len(left))
+			}
 		}
 	}
 }

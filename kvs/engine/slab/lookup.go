@@ -21,11 +21,14 @@ const (
 // windowOf returns the length of the next window. Large values make it short, so
 // that the memory they replace is reused.
 func windowOf(ops []kvs.Op) int {
-	n, size := 0, 0
-	for ; n < len(ops) && n < window && size < enoughBytes; n++ {
-		size += len(ops[n].Value)
+	ops = ops[:min(len(ops), window)]
+	size := 0
+	for i := range ops {
+		if size += len(ops[i].Value); size >= enoughBytes {
+			return i + 1
+		}
 	}
-	return n
+	return len(ops)
 }
 
 // fetchSlots hashes the keys of the window's operations from i to end, and prefetches
