@@ -166,8 +166,8 @@ func (o *Ops) Next(ops []Op) (int, error) {
 }
 
 // gets decodes the well-formed Gets before the next other operation, and returns their
-// number: most operations are Gets. Where one begins depends on the key length of each
-// before it, so the loop computes nothing else on the way there.
+// number: most operations are Gets. Each operation is found by the key length of the one
+// before. Only an addition stands between the two.
 func (o *Ops) gets(ops []Op) int {
 	rest, at, n := o.rest, 0, 0
 	for ops = ops[:min(len(ops), o.left)]; n < len(ops); n++ {

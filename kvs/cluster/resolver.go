@@ -57,7 +57,7 @@ type resolver struct {
 	commit   string // of the checkout
 	cfg      Config // of all trials
 	nodes    []nodes.Node
-	builds   remote.Builds                 // the programs of other commits
+	builds   remote.Builds                 // of other commits and of targets
 	rivals   func() (plan.Programs, error) // of kvs/rivals, built once
 	resolved map[string]configuration      // by spec
 }

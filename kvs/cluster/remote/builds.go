@@ -16,8 +16,8 @@ import (
 	"kvlab/kvs/target"
 )
 
-// Builds holds the programs of other commits, in one temporary folder that Remove
-// removes. The nodes keep them by the hash of their content, as all programs. The zero
+// Builds holds the programs of other commits and of targets, in one temporary folder that
+// Remove removes. The nodes keep them by the hash of their content, as all programs. The zero
 // value is empty.
 type Builds struct {
 	dir    string

@@ -19,13 +19,14 @@ const Line = 64
 // Add appends the line of *p. It fetches a full list first.
 func Add[T any](l *List, p *T) { l.add(uintptr(unsafe.Pointer(p))) }
 
-// AddRange appends the lines of the size bytes at p, at least one.
+// AddRange appends the lines of the size bytes at p; size is at least 1.
 func AddRange[T any](l *List, p *T, size int) {
 	l.addRange(uintptr(unsafe.Pointer(p)), uintptr(size))
 }
 
-// short is how many lines addRange always writes down of a short range. A loop over the 3
-// or 4 lines of a record would mispredict a branch for many records.
+// short is the most lines of a short range. addRange writes this many for each short range
+// and counts those that the range has: a loop over the 3 or 4 lines of a record would
+// mispredict a branch for many records.
 const short = 5
 
 func (l *List) addRange(start, size uintptr) {
