@@ -276,25 +276,25 @@ func mix(a, b uint64) uint64 {
 // digest.
 func (r *Reply) Versions() (results Results, digest uint64, err error) {
 	results = r.Results()
-	if len(results.rest) < digestLen {
+	if len(results.body) < digestLen {
 		return Results{}, 0, fmt.Errorf("%w reply: it has no digest", ErrMalformed)
 	}
-	digest = binary.LittleEndian.Uint64(results.rest)
-	results.rest = results.rest[digestLen:]
+	digest = binary.LittleEndian.Uint64(results.body)
+	results.at = digestLen
 	return results, digest, nil
 }
 
 // NextVersion is Next of a reply with versions, for an operation of a kind. A result of a
 // kind that reads is unchanged if its Read is false. version is 0 unless the reply has one.
 func (r *Results) NextVersion(kind Kind) (result Result, version Version, err error) {
-	full := isFull(r.rest)
+	full := isFull(r.rest())
 	if result, err = r.Next(); err != nil || !kind.Writes() && !(full && kind == Get) {
 		return result, 0, err
 	}
-	n, size := binary.Uvarint(r.rest)
+	n, size := binary.Uvarint(r.rest())
 	if size <= 0 || n > math.MaxUint32 {
-		return Result{}, 0, fmt.Errorf("%w reply: a version is truncated with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest))
+		return Result{}, 0, fmt.Errorf("%w reply: a version is truncated with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest()))
 	}
-	r.rest = r.rest[size:]
+	r.at += size
 	return result, Version(n), nil
 }

@@ -143,7 +143,7 @@ func (r *Reply) value(value []byte) {
 	buf := r.buf[:at+most] // append would check for room three times
 	at += binary.PutUvarint(buf[at:], uint64(len(value))<<1+codeRead)
 	at += copy(buf[at:], value)
-	r.buf = buf[:at]
+	r.buf = r.buf[:at] // buf[:at] would store the pointer again
 }
 
 // mostReply is the size of the largest reply's buffer: a larger body exceeds a frame.
@@ -224,15 +224,18 @@ func (r *Reply) Results() Results {
 		return Results{}
 	}
 	r.values = r.values[:0]
-	return Results{reply: r, rest: r.buf[Headroom:], left: r.n}
+	return Results{reply: r, body: r.buf[Headroom:], left: r.n}
 }
 
 // Results walks the results of a reply.
 type Results struct {
 	reply *Reply
-	rest  []byte
+	body  []byte
+	at    int // where the next result begins
 	left  int
 }
+
+func (r *Results) rest() []byte { return r.body[r.at:] }
 
 // Result is one operation's outcome.
 type Result struct {
@@ -244,49 +247,51 @@ type Result struct {
 // Next returns the next result. The error wraps ErrMalformed: there is none left, it is
 // truncated, or its reference is invalid.
 func (r *Results) Next() (Result, error) {
-	if r.left > 0 && len(r.rest) > 0 {
-		code, size := uint64(r.rest[0]), 1
+	body, at := r.body, r.at
+	if r.left > 0 && at < len(body) {
+		code, start := uint64(body[at]), at+1
 		if code >= 0x80 {
-			if len(r.rest) > 1 && r.rest[1] < 0x80 { // values of 63 bytes to 8 KiB
-				code, size = code&0x7f|uint64(r.rest[1])<<7, 2
+			if start < len(body) && body[start] < 0x80 { // values of 63 bytes to 8 KiB
+				code += uint64(body[start])<<7 - 0x80
+				start++
 			} else {
-				code, size = binary.Uvarint(r.rest)
+				var size int
+				code, size = binary.Uvarint(body[at:])
+				start = at + size
 			}
 		}
 		n := (code - codeRead) >> 1
 		switch {
-		case size <= 0:
+		case start <= at:
 		case code < codeRead:
-			r.rest = r.rest[size:]
+			r.at = start
 			r.left--
 			return Result{Read: code == codeMissing}, nil
 		case code&1 != 0:
 			if r.reply.deduped && n < uint64(len(r.reply.values)) {
-				r.rest = r.rest[size:]
+				r.at = start
 				r.left--
 				e := r.reply.values[n]
 				return Result{Value: r.reply.buf[e.at:e.end:e.end], Found: true, Read: true}, nil
 			}
-		case n <= uint64(len(r.rest)-size):
-			end := size + int(n)
-			value := r.rest[size:end:end]
-			r.rest = r.rest[end:]
+		case n <= uint64(len(body)-start):
+			end := start + int(n)
+			r.at = end
 			r.left--
 			if r.reply.deduped {
-				last := len(r.reply.buf) - len(r.rest)
-				r.reply.values = append(r.reply.values, extent{uint32(last - int(n)), uint32(last)})
+				r.reply.values = append(r.reply.values, extent{uint32(Headroom + start), uint32(Headroom + end)})
 			}
-			return Result{Value: value, Found: true, Read: true}, nil
+			return Result{Value: body[start:end:end], Found: true, Read: true}, nil
 		}
 	}
-	return Result{}, fmt.Errorf("%w reply: truncated with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest))
+	return Result{}, fmt.Errorf("%w reply: truncated with %d results and %d bytes left", ErrMalformed, r.left, len(r.rest()))
 }
 
 // End returns an error that wraps ErrMalformed unless the last result was read and no
 // byte follows it.
 func (r *Results) End() error {
-	if r.left != 0 || len(r.rest) != 0 {
-		return fmt.Errorf("%w reply: %d results and %d bytes more than its batch has operations", ErrMalformed, r.left, len(r.rest))
+	if rest := len(r.rest()); r.left != 0 || rest != 0 {
+		return fmt.Errorf("%w reply: %d results and %d bytes more than its batch has operations", ErrMalformed, r.left, rest)
 	}
 	return nil
 }
