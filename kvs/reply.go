@@ -235,6 +235,7 @@ type Results struct {
 	left  int
 }
 
+// rest returns the results that are left, encoded.
 func (r *Results) rest() []byte { return r.body[r.at:] }
 
 // Result is one operation's outcome.
@@ -252,7 +253,7 @@ func (r *Results) Next() (Result, error) {
 		code, start := uint64(body[at]), at+1
 		if code >= 0x80 {
 			if start < len(body) && body[start] < 0x80 { // values of 63 bytes to 8 KiB
-				code += uint64(body[start])<<7 - 0x80
+				code = code&0x7f | uint64(body[start])<<7
 				start++
 			} else {
 				var size int
