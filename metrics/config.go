@@ -32,6 +32,7 @@ type Host struct {
 	Kernel               string `json:"kernel"`
 	OS                   string `json:"os"`
 	GoVersion            string `json:"go_version"`
+	Version              string `json:"version"`    // kvlab's release
 	GitCommit            string `json:"git_commit"` // of the build, "" when unknown
 }
 

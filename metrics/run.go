@@ -20,6 +20,7 @@ type Run struct {
 	Started       time.Time    `json:"started"`
 	Ended         time.Time    `json:"ended"`
 	Command       []string     `json:"command"` // the launcher's argv
+	Version       string       `json:"version"` // kvlab\'s release, of the launcher
 	GitCommit     string       `json:"git_commit"`
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed          uint64       `json:"seed"`

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics/build"
 )
 
 // A quick run says so, and its name ends the folder's.
@@ -31,7 +32,7 @@ func TestVersion(t *testing.T) {
 	var out bytes.Buffer
 	launcher := New(t.TempDir(), &out, &out)
 	launcher.Programs = plan.Programs{} // it asks no program
-	if err := launcher.Run(context.Background(), []string{"--version"}); err != nil || !strings.HasPrefix(out.String(), "kvscluster ") || !strings.HasSuffix(out.String(), " "+runtime.Version()+"\n") {
+	if err := launcher.Run(context.Background(), []string{"--version"}); err != nil || !strings.HasPrefix(out.String(), "kvscluster "+build.Version+" (") || !strings.HasSuffix(out.String(), ") "+runtime.Version()+"\n") {
 		t.Errorf("%v, output %q", err, out.String())
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// Version is kvlab's release. CITATION.cff repeats it.
+const Version = "0.3.0"
+
 // Commit is the commit that the go command stamped into this program, with "-dirty" when
 // the work tree had changes; "" for a build outside a work tree.
 func Commit() string {
@@ -18,23 +21,11 @@ func Commit() string {
 	return ""
 }
 
-// Line is a program's name, its version and Go's, and what else it says of itself, in
-// one line for -version.
+// Line is a program's name, its version, commit and Go's version, and what else it says
+// of itself, in one line for -version.
 func Line(program string, more ...string) string {
-	version := "unknown version"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = cmp.Or(versionOf(info), version)
-	}
-	return strings.Join(append([]string{fmt.Sprintf("%s %s %s", program, version, runtime.Version())}, more...), ", ")
-}
-
-// versionOf is the version of the module, which has the commit of a work tree, or the
-// commit alone; "" of a build outside a work tree.
-func versionOf(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	return commitOf(info)
+	line := fmt.Sprintf("%s %s (%s) %s", program, Version, cmp.Or(Commit(), "unknown commit"), runtime.Version())
+	return strings.Join(append([]string{line}, more...), ", ")
 }
 
 func commitOf(info *debug.BuildInfo) string {

@@ -46,6 +46,7 @@ func HostFacts() (facts metrics.Host, err error) {
 		Kernel:               unix.ByteSliceToString(kernel.Release[:]),
 		OS:                   system(),
 		GoVersion:            runtime.Version(),
+		Version:              build.Version,
 		GitCommit:            build.Commit(),
 	}, nil
 }

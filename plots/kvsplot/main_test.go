@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kvlab/metrics/build"
 )
 
 // writeRun leaves a small run folder below dir.
@@ -68,7 +70,7 @@ func TestRun(t *testing.T) {
 		wantFile   string
 	}{
 		{name: "help", args: []string{"-h"}, wantOut: "usage: kvsplot"},
-		{name: "version", args: []string{"-version"}, wantOut: "kvsplot "},
+		{name: "version", args: []string{"-version"}, wantOut: "kvsplot " + build.Version + " ("},
 		{name: "no folder", want: 2, wantErr: "kvsplot: no run folder named"},
 		{name: "unknown flag", args: []string{"-o", "x", good}, want: 2, wantErr: "kvsplot: --o: unknown flag"},
 		{name: "help on a command", args: []string{"export", "-h"}, wantOut: "all tables into this folder"},

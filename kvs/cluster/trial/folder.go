@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 	"kvlab/metrics/format"
 )
 
@@ -61,7 +62,7 @@ func (f Folder) Path(name string) string { return filepath.Join(string(f), name)
 
 // WriteRun writes run.json.
 func (f Folder) WriteRun(run metrics.Run) error {
-	run.Schema = metrics.Schema
+	run.Schema, run.Version = metrics.Schema, build.Version
 	return f.WriteJSON("run.json", run)
 }
 
