@@ -45,7 +45,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		}
 		return verifyHistory(n, config.VerifyHistory)
 	}
-	config.Token = token
+	config.Token, config.Settings = token, n.Reveal(config.Settings)
 	if config.Transport == driver.TCP {
 		if config.TLS, err = n.TLS(); err != nil {
 			return err
@@ -142,9 +142,12 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.generator.Connect(ctx); err != nil {
 		return err
 	}
-	name, err := c.reporter.SetPeer(c.config.Addresses()[0])
-	if err != nil {
-		return err
+	name, peer := "lo", c.config.Addresses()[0]
+	if c.reporter.SetInterface(name); driver.Network(peer) != "unix" {
+		var err error
+		if name, err = c.reporter.SetPeer(peer); err != nil {
+			return err
+		}
 	}
 	c.node.Logf("connected: %d workers to %d servers, over %d connections to each, data interface %s", c.config.Workers, c.config.Servers(), c.config.Conns(), name)
 	return c.node.Send(node.Event{Event: node.Connected})

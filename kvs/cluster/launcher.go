@@ -29,6 +29,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics/build"
+	"kvlab/metrics/input"
 	"kvlab/plots"
 	"kvlab/plots/compare"
 )
@@ -44,13 +45,14 @@ type Launcher struct {
 	Stderr   io.Writer       // progress and explanations
 	Force    <-chan struct{} // closed: kill the nodes instead of waiting for their exit; may be nil
 
-	flags    plan.Flags // of Programs, since Run began
-	timeouts trial.Timeouts
-	ceilings ceilings          // that Run has measured so far
-	baseline *compare.Baseline // nil for none
-	walls    sync.Map          // of --contain that Run has found so far: []metrics.Wall by limits and node
-	progress *progress
-	draw     func(dir string) (files []string, err error)
+	flags     plan.Flags        // of Programs, since Run began
+	passwords map[string]string // that the command line has, by their marks; since Run began
+	timeouts  trial.Timeouts
+	ceilings  ceilings          // that Run has measured so far
+	baseline  *compare.Baseline // nil for none
+	walls     sync.Map          // of --contain that Run has found so far: []metrics.Wall by limits and node
+	progress  *progress
+	draw      func(dir string) (files []string, err error)
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into
@@ -75,6 +77,7 @@ func New(root string, stdout, stderr io.Writer) *Launcher {
 // no process. ExitStatus interprets the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	l.progress = newProgress(l.Stderr)
+	args, l.passwords = input.HidePasswords(args)
 	err := l.run(ctx, args)
 	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {
 		fmt.Fprintf(l.Stderr, "run-cluster.sh: %v\n", err)

@@ -19,6 +19,7 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/input"
 )
 
 // configuration is what a trial runs.
@@ -27,6 +28,7 @@ type configuration struct {
 	plan     plan.Plan
 	programs plan.Programs
 	settings map[metrics.Role]metrics.FlagValues // of the programs, final
+	password string                              // of the foreign store
 	commit   string                              // of the programs
 	server   string                              // commit of the servers' program, where it is another one
 }
@@ -190,6 +192,11 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		return err
 	}
 	at.cfg.Hosted = !t.Own()
+	if at.password = t.Settings["password"]; input.HiddenPassword(at.password) == at.password {
+		if at.password = r.launcher.passwords[at.password]; at.password == "" {
+			return errors.New("records hide the password: want it in place of " + t.Settings["password"])
+		}
+	}
 	if n := len(t.Servers); n > 0 {
 		if !at.cfg.Contain.None() {
 			return errors.New("--contain: the store runs already, so nothing starts it contained")

@@ -3,6 +3,8 @@ package driver
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,13 +37,28 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
-		if !slices.Contains(settings, name) {
+		switch value := o.Settings[name]; {
+		case !slices.Contains(settings, name):
 			return fmt.Errorf("setting %s: %s has none of this name%s; want %s",
 				name, o.Transport, input.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
+		case name == "tls" && value != "on" && value != "off":
+			return fmt.Errorf("setting tls: want on or off, not %q", value)
+		case name == CountsSetting && value != NoCounts:
+			return fmt.Errorf("setting counts: want %s, or leave it out, not %q", NoCounts, value)
 		}
+	}
+	if o.Settings["user"] != "" && o.Settings["password"] == "" {
+		return errors.New("setting user: want the setting password with it")
 	}
 	return nil
 }
+
+// CountsSetting is the setting of every driver that counts; NoCounts says that the store's
+// counters are not asked.
+const (
+	CountsSetting = "counts"
+	NoCounts      = "none"
+)
 
 // connectTimeout is how long Connect may take to connect, and meet to speak.
 const connectTimeout = 5 * time.Second
@@ -50,13 +67,18 @@ const connectTimeout = 5 * time.Second
 // name the server's address.
 func (o Options) Connect(ctx context.Context, server int, meet func(net.Conn) error) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: connectTimeout}
-	socket, err := dialer.DialContext(ctx, "tcp", o.Hosts[server])
+	raw, err := dialer.DialContext(ctx, Network(o.Hosts[server]), o.Hosts[server])
 	if err != nil {
 		return nil, err // it names the address
 	}
-	stop := context.AfterFunc(ctx, func() { socket.Close() })
-	if err = o.SetBuffers(socket); err == nil {
-		err = socket.SetDeadline(time.Now().Add(connectTimeout))
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
+	if err = o.SetBuffers(raw); err == nil {
+		err = raw.SetDeadline(time.Now().Add(connectTimeout))
+	}
+	socket := raw
+	config, tlsErr := o.TLSOf(server)
+	if err = cmp.Or(err, tlsErr); err == nil && config != nil {
+		socket = tls.Client(raw, config) // the first byte begins the handshake
 	}
 	if err == nil {
 		err = meet(socket)
@@ -72,6 +94,30 @@ func (o Options) Connect(ctx context.Context, server int, meet func(net.Conn) er
 		return nil, fmt.Errorf("server %s: %w", o.Hosts[server], err)
 	}
 	return socket, nil
+}
+
+// Network is the network of a foreign store's address: a Unix socket's path begins with /.
+func Network(address string) string {
+	if strings.HasPrefix(address, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// TLSOf returns how the settings tls and ca say that a server is reached by TLS; nil without.
+func (o Options) TLSOf(server int) (*tls.Config, error) {
+	if o.Settings["tls"] != "on" {
+		return nil, nil
+	}
+	host, _, _ := net.SplitHostPort(o.Hosts[server]) // "" of a Unix socket
+	config := &tls.Config{ServerName: cmp.Or(host, "localhost")}
+	if text := o.Settings["ca"]; text != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(text)) {
+			return nil, errors.New("setting ca: it has no certificate in PEM")
+		}
+	}
+	return config, nil
 }
 
 // Instances are a foreign store's servers as a client first met them. The zero value has met

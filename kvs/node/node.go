@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/pprof"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type Node struct {
 	clock    runClock // set before the program runs
 	trust    *certs.Credentials
 	contain  []string
+	password string // of the foreign store; "" is none, or one that Args do not hide
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
@@ -101,6 +103,15 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 
 // Controlled reports whether the node has a launcher.
 func (n *Node) Controlled() bool { return n.commands != nil }
+
+// Reveal returns a driver's settings with the password that the command line hides.
+func (n *Node) Reveal(settings map[string]string) map[string]string {
+	if n.password != "" && settings["password"] != "" {
+		settings = maps.Clone(settings)
+		settings["password"] = n.password
+	}
+	return settings
+}
 
 // Contained returns the command line of a stranger's program, contained if the launcher
 // wants that.

@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/node/tune"
 	"kvlab/metrics"
 	"kvlab/metrics/build"
+	"kvlab/metrics/input"
 )
 
 // UsageError marks an error as the command line's: exit status 2.
@@ -115,7 +116,7 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	fmt.Fprintf(stderr, "%s: %s\n", p.Name, input.HidePassword(err.Error()))
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -155,7 +156,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		if start.Clock != nil {
 			node.clock = runClockOf(*start.Clock)
 		}
-		node.trust, node.contain = start.Trust, start.Contain
+		node.trust, node.contain, node.password = start.Trust, start.Contain, start.Password
 		err = p.run(ctx, node, start.Args, start.Token)
 	}
 	if err == nil {
@@ -166,13 +167,17 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var peer PeerError
 		errors.As(err, &peer)
 		// If this fails too, the exit status still shows the error.
-		_ = node.Send(Event{Event: Error, Text: err.Error(), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost})
+		_ = node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost})
 	}
 	return err
 }
 
 // run parses args and does their work, with the profiles that they ask for.
 func (p Program) run(ctx context.Context, node *Node, args []string, token string) (err error) {
+	args, passwords := input.HidePasswords(args) // of a command line that a user types
+	for _, password := range passwords {
+		node.password = password
+	}
 	flags, work, err := p.Parse(args)
 	if err != nil {
 		return err

@@ -78,6 +78,8 @@ type Command struct {
 
 	Question Question `json:"question,omitzero"` // with Facts, Dial and Tune
 
+	Password string `json:"password,omitempty"` // with Start: of the foreign store, as secret as Token: Args hide it
+
 	Contain []string `json:"contain,omitempty"` // with Start: the words in front of a foreign store's program that contain it
 
 	Secret uint64            `json:"secret,omitempty"` // with Go: selects the audited keys; servers never get it

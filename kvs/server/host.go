@@ -144,13 +144,15 @@ func places(listen string) (p target.Places, err error) {
 // open opens the driver.
 func (h *host) open() (err error) {
 	o := driver.DefaultOptions()
-	o.Transport, o.Settings, o.Node = h.config.store.Name, h.config.Target.Settings, h.config.Node
+	o.Transport, o.Settings, o.Node = h.config.store.Name, h.node.Reveal(h.config.Target.Settings), h.config.Node
 	o.Foreign, o.CallTimeout = []driver.Row{h.config.store}, askWithin
 	if o.Hosts, h.index = h.config.Target.Servers, h.config.Server; h.child != nil {
 		o.Hosts, h.index = []string{h.address}, 0
 	}
 	if h.driver, err = driver.Open(o, driver.Use{Router: h.config.store.Router}); err == nil {
-		h.counter, _ = h.driver.(driver.Counter)
+		if h.counter, _ = h.driver.(driver.Counter); o.Settings[driver.CountsSetting] == driver.NoCounts {
+			h.counter = nil
+		}
 	}
 	return err
 }
@@ -215,6 +217,10 @@ func (h *host) observe() error {
 	}
 	if err = cmp.Or(err, h.reporter.Follow(pid)); err != nil {
 		return cmp.Or(h.ended(), err)
+	}
+	if driver.Network(h.address) == "unix" { // no interface carries its bytes, but a window has one
+		h.reporter.SetInterface("lo")
+		return nil
 	}
 	resolved, err := net.ResolveTCPAddr("tcp", h.address)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,18 +37,37 @@ func (t *Target) readShipped(name string) error {
 	return t.readTOML(file, text)
 }
 
-// readURL reads driver://host:port,host2:port2?setting=value&... A user and a password
-// before the hosts are the settings username and password.
+// scheme is a word before :// that people use for a store.
+type scheme struct {
+	driver string
+	port   string // the usual one
+	tls    bool
+}
+
+// schemes are the schemes with a usual port or TLS. Any other is a driver's name.
+var schemes = map[string]scheme{
+	"redis": {"redis", "6379", false}, "rediss": {"redis", "6379", true}, "unix": {"redis", "", false},
+	"valkey": {"redis", "6379", false}, "valkeys": {"redis", "6379", true},
+	"redis-cluster": {"redis-cluster", "6379", false}, "memcached": {"memcached", "11211", false},
+	"etcd": {"etcd", "2379", false}, "http": {"etcd", "2379", false}, "https": {"etcd", "2379", true},
+}
+
+// readURL reads scheme://user:password@host:port,host2:port2/0?setting=value&... Only the
+// hosts are necessary. A path in place of them is a Unix socket's.
 func (t *Target) readURL(text string) error {
-	scheme, rest, _ := strings.Cut(text, "://")
+	word, rest, _ := strings.Cut(text, "://")
 	rest, query, _ := strings.Cut(rest, "?")
-	t.Driver, t.Settings = scheme, make(map[string]string)
+	s, known := schemes[word]
+	if !known {
+		s.driver = word
+	}
+	t.Driver, t.Settings = s.driver, make(map[string]string)
 	if i := strings.LastIndex(rest, "@"); i >= 0 {
 		user, password, _ := strings.Cut(rest[:i], ":")
-		for name, value := range map[string]string{"username": user, "password": password} {
+		for name, value := range map[string]string{"user": user, "password": password} {
 			value, err := url.PathUnescape(value)
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			if value != "" {
 				t.Settings[name] = value
@@ -55,18 +75,63 @@ func (t *Target) readURL(text string) error {
 		}
 		rest = rest[i+1:]
 	}
-	t.Servers = strings.Split(strings.TrimSuffix(rest, "/"), ",")
+	if !strings.HasPrefix(rest, "/") { // a Unix socket's path is the address
+		var path string
+		if rest, path, _ = strings.Cut(rest, "/"); path != "" && path != "0" {
+			return fmt.Errorf("/%s: want no path, or /0 for Redis: kvlab measures database 0, whose keys the store's counters tell", path)
+		}
+	}
+	t.Servers = strings.Split(rest, ",")
+	if s.tls {
+		t.Settings["tls"] = "on"
+	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return err
 	}
 	for name, all := range values {
+		if name == "db" {
+			if len(all) == 1 && all[0] == "0" {
+				continue
+			}
+			return fmt.Errorf("db=%s: want db=0 or none: kvlab measures database 0, whose keys the store's counters tell", all[0])
+		}
 		if _, twice := t.Settings[name]; twice || len(all) > 1 {
 			return fmt.Errorf("%s is given twice", name)
 		}
 		t.Settings[name] = all[0]
 	}
 	return t.settle()
+}
+
+// completed returns an address with the usual port of a driver, if it lacks one.
+func completed(address, driver string) (string, error) {
+	if strings.HasPrefix(address, "/") { // a Unix socket
+		return address, nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil && !strings.HasSuffix(address, ":") {
+		host, port, err = net.SplitHostPort(address + ":" + schemes[driver].port)
+	}
+	if err != nil || host == "" || port == "" {
+		return "", fmt.Errorf("server %q: want host:port", address)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// embed replaces the setting ca, a file of certificates, by its text, which nodes need no
+// file for.
+func (t *Target) embed() error {
+	file := t.Settings["ca"]
+	if file == "" || strings.HasPrefix(file, "-----BEGIN") {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("ca: %w", err)
+	}
+	t.Settings["ca"], t.text = string(text), ""
+	return nil
 }
 
 func (t *Target) readFile(path string) error {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,13 +41,18 @@ const own = "own"
 // Own reports whether the target is kvlab's own store.
 func (t Target) Own() bool { return t.Driver == "" }
 
-// String returns a text that Set reads: a name, a URL, or the inline form of a file.
+// String returns a text that Set reads: a name, a URL, or the inline form of a file. A
+// password is hidden.
 func (t Target) String() string {
 	switch {
 	case t.Own():
 		return own
 	case t.text != "":
-		return t.text
+		return input.HidePassword(t.text)
+	}
+	if password := t.Settings["password"]; password != "" {
+		t.Settings = maps.Clone(t.Settings)
+		t.Settings["password"] = input.HiddenPassword(password)
 	}
 	text, _ := json.Marshal(t) // strings alone: no error is possible
 	return string(text)
@@ -105,14 +109,14 @@ func (t *Target) settle() error {
 			return err
 		}
 	}
-	for _, address := range t.Servers {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" {
-			return fmt.Errorf("server %q: want host:port", address)
+	for i, address := range t.Servers {
+		var err error
+		if t.Servers[i], err = completed(address, t.Driver); err != nil {
+			return err
 		}
 	}
 	t.Name = cmp.Or(t.Name, t.Driver)
-	return nil
+	return t.embed()
 }
 
 // Places are what stands for the placeholders of the command run.

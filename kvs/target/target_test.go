@@ -14,9 +14,48 @@ func TestURL(t *testing.T) {
 	if err := got.Set("redis://user:p%40ss@a:1,[::1]:2?preset=base&io=4"); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"username": "user", "password": "p@ss", "preset": "base", "io": "4"}
+	want := map[string]string{"user": "user", "password": "p@ss", "preset": "base", "io": "4"}
 	if got.Driver != "redis" || !slices.Equal(got.Servers, []string{"a:1", "[::1]:2"}) || !maps.Equal(got.Settings, want) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// People write an address with or without a port, a path, a user or TLS, or as a socket.
+func TestAddresses(t *testing.T) {
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, []byte("-----BEGIN CERTIFICATE-----"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]Target{
+		"redis://localhost":                   {Driver: "redis", Servers: []string{"localhost:6379"}},
+		"redis://localhost/0":                 {Driver: "redis", Servers: []string{"localhost:6379"}},
+		"redis://a,b:7/":                      {Driver: "redis", Servers: []string{"a:6379", "b:7"}},
+		"redis://[::1]?db=0":                  {Driver: "redis", Servers: []string{"[::1]:6379"}},
+		"redis://:p%2Fw@h/0":                  {Driver: "redis", Servers: []string{"h:6379"}, Settings: map[string]string{"password": "p/w"}},
+		"rediss://u:p@h:1":                    {Driver: "redis", Servers: []string{"h:1"}, Settings: map[string]string{"user": "u", "password": "p", "tls": "on"}},
+		"valkeys://h?ca=" + authority:         {Driver: "redis", Servers: []string{"h:6379"}, Settings: map[string]string{"tls": "on", "ca": "-----BEGIN CERTIFICATE-----"}},
+		"unix://u:p@/run/redis.sock":          {Driver: "redis", Servers: []string{"/run/redis.sock"}, Settings: map[string]string{"user": "u", "password": "p"}},
+		"redis:///run/redis.sock":             {Driver: "redis", Servers: []string{"/run/redis.sock"}},
+		"memcached://localhost?counts=none":   {Driver: "memcached", Servers: []string{"localhost:11211"}, Settings: map[string]string{"counts": "none"}},
+		"memcached:///run/a.sock,/run/b.sock": {Driver: "memcached", Servers: []string{"/run/a.sock", "/run/b.sock"}},
+		"http://h:2379":                       {Driver: "etcd", Servers: []string{"h:2379"}},
+		"https://h/":                          {Driver: "etcd", Servers: []string{"h:2379"}, Settings: map[string]string{"tls": "on"}},
+		"redis-cluster://h":                   {Driver: "redis-cluster", Servers: []string{"h:6379"}},
+	} {
+		var got, again Target
+		if err := got.Set(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got.Driver != want.Driver || !slices.Equal(got.Servers, want.Servers) || !maps.Equal(got.Settings, want.Settings) {
+			t.Errorf("%s is %+v, want %+v", text, got, want)
+		}
+		if err := again.Set(got.String()); err != nil || again.Driver != want.Driver || !slices.Equal(again.Servers, want.Servers) {
+			t.Errorf("%s is shown as %s, which is %+v, %v", text, got, again, err)
+		}
+		if password := want.Settings["password"]; password != "" && again.Settings["password"] != "***" {
+			t.Errorf("%s is shown as %s", text, got)
+		}
 	}
 }
 
@@ -80,6 +119,11 @@ func TestMistakes(t *testing.T) {
 		{"memcache", "did you mean memcached?"},
 		{"redis://h:1?a=1&a=2", "a is given twice"},
 		{"redis://", `server "": want host:port`},
+		{"lab://h", `server "h": want host:port`},
+		{"redis://h:", `server "h:": want host:port`},
+		{"redis://h/1", "/1: want no path, or /0 for Redis: kvlab measures database 0"},
+		{"redis://h?db=2", "db=2: want db=0 or none"},
+		{"rediss://h?ca=none.pem", "ca: open none.pem: no such file"},
 		{`{"driver":"x","rnu":"y"}`, `unknown field "rnu"`},
 		{write("driver = \"x\"\nrun = \"y\"\nbiuld = \"z\"\n"), "x.toml:3: unknown key biuld; did you mean build?"},
 		{write("driver = \"x\"\nrun = y\n"), "x.toml:2: "},

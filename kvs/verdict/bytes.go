@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -124,7 +125,7 @@ func checkCarried(run *judged) {
 	}
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
-		if h == nil || sums == nil || s.Usage.DataInterface == "" || node.Config == nil || node.Config.Flags.Length("sample-every") == 0 {
+		if h == nil || sums == nil || s.Usage.DataInterface == "" || node.Config == nil || node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
 			continue
 		}
 		missed := float64(sums.MostOps)/float64(max(1, s.InWindow.Ops())) +

@@ -34,6 +34,7 @@ type Setup struct {
 	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
 	Barrier   *Barrier           // with the other trial of a pair; nil for none
 
+	Password  string               // of the foreign store; "" for none
 	Contained *metrics.Containment // of the servers' programs; nil for none
 }
 

@@ -35,7 +35,7 @@ func (c *Controller) launch(m *process, args []string, here clock.Clock, lease *
 		return m.fault(plan.Crash, "cannot be started: %v", err)
 	}
 	m.send(node.Command{
-		Do: node.Start, Args: args, Token: c.token, Trust: own, Clock: c.epoch(here, m.Name), Lease: lease,
+		Do: node.Start, Args: args, Token: c.token, Password: c.Password, Trust: own, Clock: c.epoch(here, m.Name), Lease: lease,
 		Cores: c.Plan.Cores[m.Role], GCS: c.collectEvery().Seconds(), Contain: c.Runner.StoreWords(m.Place),
 	})
 	return nil

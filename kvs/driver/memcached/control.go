@@ -2,6 +2,7 @@ package memcached
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,23 @@ type control struct {
 
 func newControl(socket net.Conn) *control {
 	return &control{socket, bufio.NewScanner(socket)}
+}
+
+// login sends the user and password of memcached's -Y, as protocol.txt says: by a set of any
+// key, which stores nothing.
+func (c *control) login(user, password string) error {
+	c.socket.SetDeadline(time.Now().Add(timeout))
+	defer c.socket.SetDeadline(time.Time{})
+	if _, err := fmt.Fprintf(c.socket, "set kvlab 0 0 %d\r\n%s %s\r\n", len(user)+1+len(password), user, password); err != nil {
+		return err
+	}
+	if !c.in.Scan() {
+		return fmt.Errorf("log in: %w", cmp.Or(c.in.Err(), io.ErrUnexpectedEOF))
+	}
+	if answer := c.in.Text(); answer != "STORED" {
+		return fmt.Errorf("log in as user %q: %s", user, answer)
+	}
+	return nil
 }
 
 // ask asks for statistics: "stats", or "stats" and what of.

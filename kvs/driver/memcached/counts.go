@@ -3,7 +3,6 @@ package memcached
 import (
 	"context"
 	"fmt"
-	"net"
 	"strconv"
 
 	"kvlab/metrics"
@@ -25,11 +24,9 @@ func (m *memcached) Counts(ctx context.Context, server int) (metrics.StoreCounts
 	defer m.counting.Unlock()
 	c := m.controls[server]
 	if c == nil {
-		socket, err := m.options.Connect(ctx, server, func(net.Conn) error { return nil })
-		if err != nil {
+		if _, err := m.connect(ctx, server, func(met *control) error { c = met; return nil }); err != nil {
 			return metrics.StoreCounts{}, err
 		}
-		c = newControl(socket)
 	}
 	m.controls[server] = nil
 	stop := context.AfterFunc(ctx, func() { c.socket.Close() })

@@ -24,7 +24,9 @@ func has(kind kvs.Kind) bool {
 	return kind == kvs.Get || kind == kvs.Put || kind == kvs.Insert || kind == kvs.Delete
 }
 
-func check(o driver.Options, u driver.Use) error { return o.CheckForeign(u, has) }
+func check(o driver.Options, u driver.Use) error {
+	return o.CheckForeign(u, has, "user", "password", "tls", "ca", driver.CountsSetting)
+}
 
 // memcached is a driver, and a driver.Counter.
 type memcached struct {
@@ -44,8 +46,8 @@ func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 
 // dial connects to a server, which must be the instance that the first Dial met.
 func (m *memcached) dial(ctx context.Context, server int) (net.Conn, error) {
-	return m.options.Connect(ctx, server, func(socket net.Conn) error {
-		stats, err := newControl(socket).ask("stats")
+	return m.connect(ctx, server, func(c *control) error {
+		stats, err := c.ask("stats")
 		if err != nil {
 			return err
 		}
@@ -54,6 +56,20 @@ func (m *memcached) dial(ctx context.Context, server int) (net.Conn, error) {
 			return errors.New("stats has no pid, time and uptime: want a memcached")
 		}
 		return m.met.Meet(m.options.Hosts[server], met)
+	})
+}
+
+// connect connects to a server, logs in if the settings have a password, and lets meet speak
+// with it.
+func (m *memcached) connect(ctx context.Context, server int, meet func(*control) error) (net.Conn, error) {
+	return m.options.Connect(ctx, server, func(socket net.Conn) error {
+		c := newControl(socket)
+		if s := m.options.Settings; s["password"] != "" {
+			if err := c.login(s["user"], s["password"]); err != nil {
+				return err
+			}
+		}
+		return meet(c)
 	})
 }
 

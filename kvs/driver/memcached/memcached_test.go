@@ -121,11 +121,11 @@ func TestCuts(t *testing.T) {
 // A wrong flag, kind or setting is refused in one line.
 func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*driver.Options, *driver.Use){
-		"-retry":                               func(o *driver.Options, _ *driver.Use) { o.Retry = true },
-		"-cache all: want the default":         func(o *driver.Options, _ *driver.Use) { _ = o.Cached.Set("all") },
-		"has no scan":                          func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.Scan} },
-		"has no read-modify-write":             func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.ReadModifyWrite} },
-		"setting password: memcached has none": func(o *driver.Options, _ *driver.Use) { o.Settings = map[string]string{"password": "x"} },
+		"-retry":                       func(o *driver.Options, _ *driver.Use) { o.Retry = true },
+		"-cache all: want the default": func(o *driver.Options, _ *driver.Use) { _ = o.Cached.Set("all") },
+		"has no scan":                  func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.Scan} },
+		"has no read-modify-write":     func(_ *driver.Options, u *driver.Use) { u.Kinds = []kvs.Kind{kvs.ReadModifyWrite} },
+		"did you mean password?":       func(o *driver.Options, _ *driver.Use) { o.Settings = map[string]string{"pasword": "x"} },
 	} {
 		o, u := options("h:1"), driver.Use{Kinds: kinds}
 		if change(&o, &u); o.Validate(u) == nil || !strings.Contains(o.Validate(u).Error(), want) {

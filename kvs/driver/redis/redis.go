@@ -4,7 +4,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +25,7 @@ var (
 )
 
 func check(o driver.Options, u driver.Use) error {
-	return cmp.Or(o.CheckForeign(u, resp.Has, "user", "password"), checkUser(o.Settings))
-}
-
-func checkUser(settings map[string]string) error {
-	if settings["user"] != "" && settings["password"] == "" {
-		return errors.New("setting user: want the setting password with it")
-	}
-	return nil
+	return o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting)
 }
 
 // redis is a driver, and a driver.Counter.

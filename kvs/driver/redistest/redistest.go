@@ -3,12 +3,16 @@ package redistest
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"kvlab/kvs/certs"
 )
 
 // Need skips the test unless the programs are installed; in CI they must be.
@@ -126,4 +130,26 @@ func Free(tb testing.TB) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Certificates writes the files of a certificate for 127.0.0.1, its key, and the authority that
+// signed it.
+func Certificates(tb testing.TB) (certificate, key, authority string) {
+	tb.Helper()
+	a, err := certs.NewAuthority(time.Hour)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	own, err := a.Issue("store", netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	certificate, key, authority = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "ca.pem")
+	for file, text := range map[string]string{certificate: own.Certificate, key: own.Key, authority: own.Authority} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return certificate, key, authority
 }

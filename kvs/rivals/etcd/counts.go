@@ -18,6 +18,9 @@ import (
 // and a put. Hits and misses are not counted.
 func (d *client) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
 	url := fmt.Sprintf("http://%s/metrics", d.options.Hosts[server])
+	if d.options.Settings["tls"] == "on" {
+		url = strings.Replace(url, "http", "https", 1)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return metrics.StoreCounts{}, err
@@ -44,7 +47,7 @@ var fixed = map[string]bool{"etcd_server_proposals_failed_total": true, "etcd_se
 
 // known are the methods that the driver calls, and Range, a stranger's read, which counts
 // as a Get.
-var known = map[string]bool{"Txn": true, "MemberList": true, "Range": true}
+var known = map[string]bool{"Txn": true, "MemberList": true, "Range": true, "Authenticate": true}
 
 // readCounts reads the lines "name{label="value",...} number".
 func readCounts(page io.Reader) (metrics.StoreCounts, error) {

@@ -14,6 +14,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"kvlab/kvs"
@@ -21,12 +22,12 @@ import (
 	"kvlab/metrics"
 )
 
-// Row is the driver of etcd 3.4 and later. It has no settings. Calls of many transactions
+// Row is the driver of etcd 3.4 and later. Calls of many transactions
 // would take too long when many workers make them.
 var Row = driver.Row{Name: "etcd", Check: check, Open: open, Batch: maxOps}
 
 func check(o driver.Options, u driver.Use) error {
-	return o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() })
+	return o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() }, "user", "password", "tls", "ca", driver.CountsSetting)
 }
 
 // client is a driver.Driver and a driver.Counter.
@@ -37,7 +38,11 @@ type client struct {
 }
 
 func open(o driver.Options, u driver.Use) (driver.Driver, error) {
-	return &client{options: o, depth: u.CallsUnderWay, http: http.Client{Timeout: o.CallTimeout}}, nil
+	config, err := o.TLSOf(0)
+	if config != nil {
+		config.ServerName = "" // of each URL
+	}
+	return &client{options: o, depth: u.CallsUnderWay, http: http.Client{Timeout: o.CallTimeout, Transport: &http.Transport{TLSClientConfig: config}}}, err
 }
 
 // Dial makes a gRPC connection, which is not made again when it breaks.
@@ -50,14 +55,24 @@ func (d *client) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.S
 		}
 		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	}
-	etcd, err := grpc.NewClient("passthrough:///"+host, grpc.WithContextDialer(once), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	secure := insecure.NewCredentials()
+	if config, err := d.options.TLSOf(server); err != nil {
+		return nil, driver.Server{}, err
+	} else if config != nil {
+		secure = credentials.NewTLS(config)
+	}
+	var user login
+	etcd, err := grpc.NewClient("passthrough:///"+host, grpc.WithContextDialer(once), grpc.WithTransportCredentials(secure), grpc.WithUnaryInterceptor(user.intercept),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, driver.Server{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.options.CallTimeout)
 	defer cancel()
-	list, err := pb.NewClusterClient(etcd).MemberList(ctx, &pb.MemberListRequest{})
+	var list *pb.MemberListResponse
+	if err = user.begin(ctx, etcd, d.options.Settings); err == nil {
+		list, err = pb.NewClusterClient(etcd).MemberList(ctx, &pb.MemberListRequest{})
+	}
 	if n := len(list.GetMembers()); n > 1 && len(d.options.Hosts) > 1 {
 		err = fmt.Errorf("-hosts: it is a member of a cluster of %d, which is one server: want one of its members alone", n)
 	}

@@ -16,14 +16,16 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
+	"kvlab/kvs/driver/redistest"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
 // store is an etcd for the length of a test.
 type store struct {
-	addr    string
-	process *os.Process
+	addr     string
+	process  *os.Process
+	settings map[string]string
 }
 
 // path returns the path of Debian's etcd.
@@ -39,13 +41,20 @@ func path(t *testing.T) string {
 }
 
 // start starts an etcd of its own, with flags.
-func start(t *testing.T, flags ...string) store {
+func start(t *testing.T, flags ...string) store { return startWith(t, nil, flags...) }
+
+// startWith starts an etcd to which settings of the driver lead.
+func startWith(t *testing.T, settings map[string]string, flags ...string) store {
 	t.Helper()
 	program := path(t)
 	client, peer := freeAddress(t), freeAddress(t)
+	scheme := "http://"
+	if settings["tls"] == "on" {
+		scheme = "https://"
+	}
 	cmd := exec.Command(program, append([]string{
 		"--data-dir", t.TempDir(), "--log-level", "error", "--unsafe-no-fsync", "--initial-cluster", "default=http://" + peer,
-		"--listen-client-urls", "http://" + client, "--advertise-client-urls", "http://" + client,
+		"--listen-client-urls", scheme + client, "--advertise-client-urls", scheme + client,
 		"--listen-peer-urls", "http://" + peer, "--initial-advertise-peer-urls", "http://" + peer}, flags...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -57,7 +66,7 @@ func start(t *testing.T, flags ...string) store {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // killed
 	})
-	s := store{client, cmd.Process}
+	s := store{client, cmd.Process, settings}
 	d := s.open(t, driver.Use{})
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		conn, _, err := d.Dial(t.Context(), 0, 0)
@@ -84,6 +93,7 @@ func freeAddress(t *testing.T) string {
 func (s store) options() driver.Options {
 	o := drivertest.Options()
 	o.Transport, o.Foreign, o.Hosts = Row.Name, []driver.Row{Row}, []string{s.addr}
+	o.Settings = s.settings
 	return o
 }
 
@@ -255,5 +265,50 @@ func TestCheck(t *testing.T) {
 	}
 	if err := s.options().Validate(driver.Use{Kinds: kinds}); err != nil {
 		t.Error(err)
+	}
+}
+
+// An etcd behind TLS with users is measured by who knows its authority and a password.
+func TestSecured(t *testing.T) {
+	certificate, key, authority := redistest.Certificates(t)
+	text, err := os.ReadFile(authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{"tls": "on", "ca": string(text)}
+	s := startWith(t, settings, "--cert-file", certificate, "--key-file", key)
+	config, err := s.options().TLSOf(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := clientv3.New(clientv3.Config{Endpoints: []string{"https://" + s.addr}, TLS: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	_, err = admin.UserAdd(t.Context(), "root", "s3cret")
+	if err == nil {
+		_, err = admin.UserGrantRole(t.Context(), "root", "root")
+	}
+	if err == nil {
+		_, err = admin.AuthEnable(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings["user"], settings["password"] = "root", "wrong"
+	d := s.open(t, driver.Use{})
+	if _, _, err := d.Dial(t.Context(), 0, 0); err == nil || !strings.Contains(err.Error(), "authentication failed") {
+		t.Errorf("error %v", err)
+	}
+	settings["password"] = "s3cret"
+	conn := drivertest.Dial(t, d, 0)
+	before := counts(t, d)
+	put, get := kvs.Op{Kind: kvs.Put, Key: []byte("k"), Value: []byte("v")}, kvs.Op{Kind: kvs.Get, Key: []byte("k")}
+	if results, err := drivertest.Do(conn, put, get); err != nil || string(results[1].Value) != "v" {
+		t.Errorf("%v, %v", results, err)
+	}
+	if got := counts(t, d).Counts.Sub(before.Counts); got.Puts != 1 || got.Gets != 1 {
+		t.Errorf("counts %+v", got)
 	}
 }
