@@ -52,9 +52,10 @@ type Run struct {
 	Verdict Verdict              `json:"verdict"`
 	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
 
-	Check  *JointCheck         `json:"check,omitempty"`   // of all clients together; nil without -linearizable, or of one client
-	Audit  *Audit              `json:"audit,omitempty"`   // nil in folders of earlier releases, and of servers without a store
-	WarmUp *stats.Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
+	Check    *JointCheck         `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
+	Audit    *Audit              `json:"audit,omitempty"`     // nil in folders of earlier releases, and of servers without a store
+	ValueKey string              `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
+	WarmUp   *stats.Stationarity `json:"warm_up,omitempty"`   // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it, or what a ceiling; nil of other runs that are INVALID

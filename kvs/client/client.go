@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
+	"kvlab/kvs/value"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -95,14 +96,17 @@ func (c *client) trial(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	if _, err := c.node.Await(ctx, node.Load); err != nil {
+	start, err := c.node.Await(ctx, node.Load)
+	if err == nil && c.node.Controlled() {
+		err = c.setKey(start.Values)
+	}
+	if err != nil {
 		return err
 	}
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	start, err := c.node.Await(ctx, node.Go)
-	if err != nil {
+	if start, err = c.node.Await(ctx, node.Go); err != nil {
 		return err
 	}
 	c.generator.Begins = c.node.FromRun(start.At)
@@ -136,6 +140,16 @@ func (c *client) audit(ctx context.Context) error {
 		return nil
 	}
 	return c.node.Report(metrics.Record{Audit: record})
+}
+
+// setKey sets the key of the values that the launcher sent.
+func (c *client) setKey(text string) error {
+	key, err := value.ParseKey(text)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	c.generator.SetKey(key)
+	return nil
 }
 
 func (c *client) connect(ctx context.Context) error {

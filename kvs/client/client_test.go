@@ -127,7 +127,7 @@ func TestClientUnderLauncher(t *testing.T) {
 	if n := e.Len(); n != 0 || service.Conns() != 2 {
 		t.Errorf("connected: %d records and %d sessions, want none and 2", n, service.Conns())
 	}
-	c.command(t, node.Command{Do: node.Load})
+	c.command(t, node.Command{Do: node.Load, Values: strings.Repeat("0f", 16)})
 	milestones, _ = c.until(t, node.Loaded)
 	checkMilestones(t, milestones, "load", node.Loaded)
 	if counts := service.Counts()["node1"]; e.Len() != 500 || counts.Puts != 500 || counts.Gets != 500 || counts.Misses != 0 {

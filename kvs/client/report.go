@@ -57,6 +57,9 @@ func (c *client) summarize() error {
 	}
 	c.node.Logf("verified %d values, %d of them in full: %d wrong %s", s.Verification.Checked, s.Verification.Compared,
 		s.Verification.Failures, s.Verification.First)
+	if !c.node.Controlled() {
+		c.node.Logf("without a launcher the key of the values is fixed: a store that knows it could make them up")
+	}
 	if n := s.Verification.Unchecked; n > 0 {
 		c.node.Logf("-verify none: %d values were not checked: what follows is no result", n)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"kvlab/kvs"
-	"kvlab/kvs/value"
 	"kvlab/workload"
 )
 
@@ -99,7 +98,7 @@ func (w *worker) encode(x *exchange, n int) {
 // hash.
 func (w *worker) put(x *exchange, v []byte, hash uint64) {
 	w.writer = w.writer.Next()
-	value.Put(v, hash, w.writer)
+	w.checker.Key.Put(v, hash, w.writer)
 	if w.audited != nil {
 		w.keep(x, hash, uint32(w.writer))
 	}

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/driver"
 	"kvlab/kvs/history"
 	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
@@ -76,6 +77,13 @@ func New(c Config) (*Generator, error) {
 
 // Capabilities are what the driver can do.
 func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
+
+// SetKey sets the key of the values, which is value.Fixed without it. It is called before Store.
+func (g *Generator) SetKey(k value.Key) {
+	for _, w := range g.workers {
+		w.checker.Key = k
+	}
+}
 
 // Connect gives every worker a connection to every server, unshared or shared. It
 // connects worker by worker, so that a server has few handshakes at a time.

@@ -228,6 +228,6 @@ func TestLiesInLoad(t *testing.T) {
 
 func newValue(size int, hash uint64, w value.Writer) []byte {
 	v := make([]byte, size)
-	value.Put(v, hash, w)
+	value.Fixed.Put(v, hash, w)
 	return v
 }

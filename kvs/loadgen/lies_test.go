@@ -35,7 +35,7 @@ func bodies(spoil func(body []byte)) func(*Generator) {
 		}, restore: func(op kvs.Op, r *kvs.Result) {
 			if r.Found {
 				v := make([]byte, len(r.Value))
-				value.Put(v, route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
+				value.Fixed.Put(v, route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
 				r.Value = v
 			}
 		}}

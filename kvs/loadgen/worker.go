@@ -80,7 +80,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *si
 		keyTable: table,
 		writer:   value.NewWriter(c.Index, id),
 		sizes:    sizes,
-		checker:  value.Checker{Size: sizes.Constant(), Sizes: sizes, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
+		checker:  value.Checker{Key: value.Fixed, Size: sizes.Constant(), Sizes: sizes, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,
 
 		batchBytes: c.BatchBytes,

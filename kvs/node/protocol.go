@@ -12,7 +12,7 @@
 //	                     <------  ready(addr)
 //	start(args, token)   ------------------------>  dial every server
 //	                     <------------------------  connected
-//	load                 ------------------------>  store and read back its records
+//	load(values)         ------------------------>  store and read back its records
 //	                     <------------------------  loaded
 //	go(at, slices, secret) ---------------------->  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
@@ -82,6 +82,7 @@ type Command struct {
 
 	Contain []string `json:"contain,omitempty"` // with Start: the words in front of a foreign store's program that contain it
 
+	Values string            `json:"values,omitempty"` // with Load: the key of the values, as value.ParseKey reads it; servers never get it
 	Secret uint64            `json:"secret,omitempty"` // with Go: selects the audited keys; servers never get it
 	Slices metrics.SlicePlan `json:"slices,omitzero"`  // with Go: of clients with -linearizable, when there are several
 }

@@ -12,16 +12,19 @@ import (
 )
 
 // HeaderLen is the length of a value's header. A value describes itself, so that any
-// reader can check it:
+// reader who has its Key can check it:
 //
 //	0   key hash   uint64   route.Hash of its key
 //	8   version    uint32   number of the write among its writer's, from 1
 //	12  worker     uint16 } the writer
 //	14  client     uint16 }
-//	16  check      uint64   mix of the 16 bytes before and the length
-//	24  body                pseudo-random bytes derived from check
+//	16  plain      uint32   mix of the rest of the header and the length
+//	20  keyed      uint32   half of the first word of Key.sum
+//	24  body                pseudo-random bytes derived from the second word of Key.sum
 //
-// The body is incompressible and follows from the header.
+// The plain check bytes are those of any run: they tell a value that is damaged from one of
+// another Key. Without the Key nobody can write a value that passes a full comparison but by
+// luck, one in 2^32, or replace the body by a rule that makes it from the header.
 const HeaderLen = 24
 
 // Writer is the 8 bytes at offset 8: a value's writer and version.
@@ -52,17 +55,17 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-func checkBytes(hash uint64, w Writer, size int) uint64 {
-	return mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^wy1)
-}
-
 // Put fills value, of at least HeaderLen bytes, for the key with the given hash.
-func Put(value []byte, hash uint64, w Writer) {
+func (k *Key) Put(value []byte, hash uint64, w Writer) {
 	le := binary.LittleEndian
-	c := checkBytes(hash, w, len(value))
+	sum := k.sum(hash, w, len(value))
 	le.PutUint64(value[0:], hash)
 	le.PutUint64(value[8:], uint64(w))
-	le.PutUint64(value[16:], c)
+	le.PutUint64(value[16:], sum.check(hash, w, len(value)))
+	if len(value) == HeaderLen {
+		return
+	}
+	c := sum.second()
 	body := value[HeaderLen:]
 	for ; len(body) >= 32; body = body[32:] {
 		four := (*[32]byte)(body)
@@ -89,6 +92,7 @@ func grow(state *uint64) uint64 {
 
 // Checker checks values that were read. It belongs to one worker.
 type Checker struct {
+	Key     Key
 	Size    int         // of every value; -1 if that depends on its key
 	Sizes   *size.Sizes // of the keys' values; nil for Size
 	Clients int         // that write
@@ -113,15 +117,20 @@ func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	le := binary.LittleEndian
 	header := (*[HeaderLen]byte)(value)
 	w := Writer(le.Uint64(header[8:]))
-	sum := checkBytes(hash, w, len(value))
-	if le.Uint64(header[0:]) != hash || le.Uint64(header[16:]) != sum || w.Client() >= c.Clients || w.Worker() >= c.Workers {
-		return false, c.fault(value, hash, w, sum)
+	check := le.Uint64(header[16:])
+	if le.Uint64(header[0:]) != hash || uint32(check) != plain(hash, w, len(value), check) || w.Client() >= c.Clients || w.Worker() >= c.Workers {
+		return false, c.fault(value, hash, w)
 	}
 	if c.Until--; c.Until > 0 {
 		return false, nil
 	}
 	c.draw()
-	return true, compareBody(value[HeaderLen:], sum)
+	sum := c.Key.sum(hash, w, len(value))
+	if want := sum.check(hash, w, len(value)); check != want {
+		return true, fmt.Errorf("a value of an earlier run, or made up: keyed check bytes %08x, want %08x (worker %d of client %d, version %d)",
+			check>>32, want>>32, w.Worker(), w.Client(), uint32(w))
+	}
+	return true, compareBody(value[HeaderLen:], sum.second())
 }
 
 // checkSize checks the size of a value that is not Size.
@@ -149,7 +158,7 @@ func HashIn(value []byte) uint64 {
 }
 
 // fault returns the first error in a value's header.
-func (c *Checker) fault(value []byte, hash uint64, w Writer, sum uint64) error {
+func (c *Checker) fault(value []byte, hash uint64, w Writer) error {
 	le := binary.LittleEndian
 	switch {
 	case le.Uint64(value[0:]) != hash:
@@ -157,8 +166,9 @@ func (c *Checker) fault(value []byte, hash uint64, w Writer, sum uint64) error {
 	case w.Client() >= c.Clients || w.Worker() >= c.Workers:
 		return fmt.Errorf("a value written by worker %d of client %d, which does not exist", w.Worker(), w.Client())
 	}
-	return fmt.Errorf("check bytes %016x, want %016x (worker %d of client %d, version %d)",
-		le.Uint64(value[16:]), sum, w.Worker(), w.Client(), uint32(w))
+	check := le.Uint64(value[16:])
+	return fmt.Errorf("check bytes %08x, want %08x (worker %d of client %d, version %d)",
+		uint32(check), plain(hash, w, len(value), check), w.Worker(), w.Client(), uint32(w))
 }
 
 func compareBody(body []byte, sum uint64) error {

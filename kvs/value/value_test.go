@@ -16,12 +16,12 @@ const aHash = 0x0123456789abcdef
 
 // thorough is a checker of values of one size that compares each in full.
 func thorough(size int) *Checker {
-	return &Checker{Size: size, Clients: 4, Workers: 8, Every: 1, Until: 1}
+	return &Checker{Key: Fixed, Size: size, Clients: 4, Workers: 8, Every: 1, Until: 1}
 }
 
 func madeValue(size int, hash uint64, w Writer) []byte {
 	value := bytes.Repeat([]byte{0xee}, size) // putValue overwrites every byte
-	Put(value, hash, w)
+	Fixed.Put(value, hash, w)
 	return value
 }
 
@@ -172,7 +172,7 @@ func TestValuesCannotBeCompressed(t *testing.T) {
 func BenchmarkPutValue(b *testing.B) {
 	value := make([]byte, 128)
 	for b.Loop() {
-		Put(value, aHash, 1)
+		Fixed.Put(value, aHash, 1)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestComparedShare(t *testing.T) {
 	c := thorough(128)
 	c.Every = 16
 	value := make([]byte, 128)
-	Put(value, 7, NewWriter(1, 2).Next())
+	Fixed.Put(value, 7, NewWriter(1, 2).Next())
 	const values = 160_000
 	compared, last, gaps := 0, 0, map[int]bool{}
 	for i := range values {

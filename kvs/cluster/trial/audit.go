@@ -8,7 +8,7 @@ import (
 	"kvlab/metrics"
 )
 
-// newSecret returns the secret of a trial's audit. It is not 0.
+// newSecret returns 63 random bits. It is not 0.
 func newSecret() uint64 {
 	var secret [8]byte
 	_, _ = rand.Read(secret[:]) // never fails

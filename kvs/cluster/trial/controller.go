@@ -44,6 +44,7 @@ type Controller struct {
 	Setup
 	token  string // the run's secret
 	secret uint64 // selects the audited keys; not 0
+	values string // the key of the values, in hex
 
 	ends   time.Time // the trial's deadline; zero for none
 	ticked time.Time // when the launcher last looked at the time
@@ -74,7 +75,7 @@ type Controller struct {
 func New(s Setup) *Controller {
 	now := time.Now()
 	c := &Controller{
-		Setup: s, token: rand.Text(), secret: newSecret(),
+		Setup: s, token: rand.Text(), secret: newSecret(), values: fmt.Sprintf("%016x%016x", newSecret(), newSecret()),
 		latency: latency.NewLog(io.Discard),
 		inbox:   make(chan message, 1024),
 		asked:   make(map[metrics.Role]stage),
@@ -126,7 +127,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Client, ready, connectLimit) },
 		c.longCalls,
 		func() error {
-			c.send(metrics.Client, node.Command{Do: node.Load})
+			c.send(metrics.Client, node.Command{Do: node.Load, Values: c.values})
 			c.enter(metrics.Load)
 			return nil
 		},

@@ -33,7 +33,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
 		}
 	}
-	run.WarmUp = c.warmUp
+	run.WarmUp, run.ValueKey = c.warmUp, c.values
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
 	run.Restart = c.restarted()

@@ -23,13 +23,13 @@ const (
 // the version.
 func describe(key string, writer, version int) string {
 	b := make([]byte, value.HeaderLen+version%160)
-	value.Put(b, route.Hash([]byte(key)), value.NewWriter(writer, 0)+value.Writer(version))
+	value.Fixed.Put(b, route.Hash([]byte(key)), value.NewWriter(writer, 0)+value.Writer(version))
 	return string(b)
 }
 
 // checkDescribed returns an error unless v is a whole value that describe made for key.
 func checkDescribed(key, v string) error {
-	checker := value.Checker{Size: max(len(v), value.HeaderLen), Clients: goroutines, Workers: 1, Every: 1}
+	checker := value.Checker{Key: value.Fixed, Size: max(len(v), value.HeaderLen), Clients: goroutines, Workers: 1, Every: 1}
 	_, err := checker.Check([]byte(v), route.Hash([]byte(key)))
 	return err
 }

@@ -54,7 +54,7 @@ func (l *ledger) write(w int, key string) []byte {
 	defer l.mu.Unlock()
 	l.last[w] = l.last[w].Next()
 	v := make([]byte, 128)
-	value.Put(v, route.Hash([]byte(key)), l.last[w])
+	value.Fixed.Put(v, route.Hash([]byte(key)), l.last[w])
 	e := l.entries[key]
 	e.sent = append(e.sent, uint64(uint32(l.last[w])))
 	return v
@@ -87,7 +87,7 @@ func versionOf(key string, found bool, v []byte) (uint64, error) {
 	if !found {
 		return 0, nil
 	}
-	checker := value.Checker{Size: 128, Clients: 1, Workers: writers, Every: 1}
+	checker := value.Checker{Key: value.Fixed, Size: 128, Clients: 1, Workers: writers, Every: 1}
 	if _, err := checker.Check(v, route.Hash([]byte(key))); err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
