@@ -41,10 +41,6 @@ type Point struct {
 	Failed []Trial  // whose verdict is INVALID: never data
 }
 
-// mostFailed is the share of a point's trials that may fail before the point
-// does: beyond it, the rest is a selection.
-const mostFailed = 0.2
-
 // Summarize sorts a plan's trials by point, in the order of Points.
 func Summarize(plan Sweep, trials []Trial) []Point {
 	var points []Point
@@ -94,11 +90,9 @@ func (p Point) Rates() []float64 {
 // Trials is how many trials of the point there are, failed ones included.
 func (p Point) Trials() int { return len(p.Valid) + len(p.Failed) }
 
-// OK reports whether the point may be shown as a result: it has a valid trial,
-// and at most a fifth of its trials failed.
-func (p Point) OK() bool {
-	return len(p.Valid) > 0 && float64(len(p.Failed)) <= mostFailed*float64(p.Trials())
-}
+// OK reports whether the point may be shown as a result: it has a valid trial, and none
+// failed. Without a failed one the rest is a selection.
+func (p Point) OK() bool { return len(p.Valid) > 0 && len(p.Failed) == 0 }
 
 // Met reports whether the half-width of the median's 95 % interval is at most
 // the given share of the median. Too few trials for an interval never meet it.

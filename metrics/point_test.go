@@ -31,11 +31,6 @@ func TestSummarize(t *testing.T) {
 			t.Errorf("%s: rates %v of %d trials, OK %v; want %+v", names[i], p.Rates(), p.Trials(), p.OK(), want)
 		}
 	}
-	// One in five may fail, and the rest is then the point's.
-	fifth := Point{Valid: make([]Trial, 4), Failed: make([]Trial, 1)}
-	if e, ok := fifth.Estimate(); !fifth.OK() || ok || e.N != 4 {
-		t.Errorf("four valid trials of five: OK %v, estimate %+v, %v", fifth.OK(), e, ok)
-	}
 }
 
 func TestPoints(t *testing.T) {

@@ -107,6 +107,9 @@ type Trial struct {
 	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
 	Verdict            Verdict        `json:"verdict"`
+	Outside            bool           `json:"outside,omitempty"`        // it broke for a reason that is not its store's: a node was not reached, a port was taken
+	Earlier            []Attempt      `json:"earlier,omitempty"`        // attempts at this trial that do not count
+	Resumed            bool           `json:"-"`                        // --resume has read it
 	Quick              bool           `json:"quick,omitempty"`          // see Run
 	Counting           Counting       `json:"counts,omitempty"`         // see Run
 	Store              *Store         `json:"store,omitempty"`          // see Run

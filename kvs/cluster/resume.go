@@ -85,6 +85,7 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 // readRuns reads the runs of the trials. One that is not valid may have none.
 func readRuns(dir trial.Folder, trials []metrics.Trial) error {
 	for i, trial := range trials {
+		trials[i].Resumed = true
 		err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), &trials[i].Run)
 		if err != nil && (trial.Verdict.Valid || !errors.Is(err, os.ErrNotExist)) {
 			return err

@@ -234,10 +234,13 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 	sweeps = sweeps || s.plan.Study != nil || s.plan.Class != nil
 	for i, p := range group {
 		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
+		if f := (*plan.Fault)(nil); errors.As(errs[i], &f) {
+			trial.Outside = f.Outside
+		}
 		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !sweeps || !trial.Verdict.Valid) {
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
-		done = append(done, trial)
+		done = metrics.Insert(done, trial)
 	}
 	return done, s.keep(done, false)
 }

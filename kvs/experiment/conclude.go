@@ -114,8 +114,8 @@ func (s Sweep) pointTable(points []metrics.Point) string {
 	return out.String() + s.classes(points)
 }
 
-// notes tell whether --until was met, and name stamped trials, failed points and failed
-// trials.
+// notes tell whether --until was met, and name stamped trials, failed points, failed trials
+// and those that were made again.
 func (s Sweep) notes(points []metrics.Point) string {
 	var b strings.Builder
 	for _, point := range points {
@@ -140,10 +140,13 @@ func (s Sweep) notes(points []metrics.Point) string {
 			fmt.Fprintf(&b, "%s%s: %d of the %s\n", stamp, at, stamped[stamp], format.Plural(len(point.Valid), "valid trial"))
 		}
 		if !point.OK() {
-			fmt.Fprintf(&b, "no result%s: %d of %s failed, and at most one in five may\n", at, len(point.Failed), format.Plural(point.Trials(), "trial"))
+			fmt.Fprintf(&b, "no result%s: %d of %s failed\n", at, len(point.Failed), format.Plural(point.Trials(), "trial"))
 		}
 		for _, trial := range point.Failed {
 			fmt.Fprintf(&b, "failed%s: trial %d, %s\n", at, trial.Number, trial.Verdict)
+		}
+		if again := metrics.MadeAgain(slices.Concat(point.Valid, point.Failed)); again != "" {
+			fmt.Fprintf(&b, "%s%s\n", again, at)
 		}
 	}
 	return b.String()

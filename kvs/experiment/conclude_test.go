@@ -20,7 +20,7 @@ func TestNotes(t *testing.T) {
 	points := metrics.Summarize(s.Plan, []metrics.Trial{trial(1, 100, true), trial(2, 110, false), trial(3, 105, false), failed})
 	want := "--until 2% at nodes=2: not met after 4 trials\n" +
 		"NON-STATIONARY at nodes=2: 2 of the 3 valid trials\n" +
-		"no result at nodes=2: 1 of 4 trials failed, and at most one in five may\n" +
+		"no result at nodes=2: 1 of 4 trials failed\n" +
 		"failed at nodes=2: trial 4, INVALID(died, node1)\n"
 	if got := s.notes(points); got != want {
 		t.Errorf("notes:\n%s\nwant:\n%s", got, want)

@@ -89,7 +89,7 @@ func (c Curve) curve(done []metrics.Trial) curve.Curve {
 // search for the objective's rate. A peak without a valid trial ends the curve.
 func (c Curve) Next(done []metrics.Trial) ([]Group, error) {
 	plan := c.Planned(c.Plan)
-	left, of, peak := missing(plan.Order, done), len(plan.Order), c.curve(done).Peak
+	left, of, peak := missing(plan, plan.Order, done), len(plan.Order), c.curve(done).Peak
 	if peak == 0 && len(done) >= plan.Trials {
 		return nil, &trialError{Trial: done[0]}
 	}

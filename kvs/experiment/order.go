@@ -51,7 +51,7 @@ func Shuffle(points [][]string, seed uint64, block, first int) []metrics.Planned
 // At the end of the sweep it returns none. It depends on the finished trials, not on
 // time, so that a resumed sweep continues exactly where it was cut.
 func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial {
-	if left := missing(plan.Order, done); len(left) > 0 || plan.Until == 0 {
+	if left := missing(plan, plan.Order, done); len(left) > 0 || plan.Until == 0 {
 		return left
 	}
 	first := len(plan.Order) + 1
@@ -63,7 +63,7 @@ func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial
 				wide = append(wide, point.Values)
 			}
 		}
-		if left := missing(Shuffle(wide, plan.Seed, block, first), done); len(left) > 0 {
+		if left := missing(plan, Shuffle(wide, plan.Seed, block, first), done); len(left) > 0 {
 			return left
 		}
 		first += len(wide)
@@ -71,9 +71,22 @@ func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial
 	return nil
 }
 
-// missing returns the planned trials that are not done.
-func missing(order []metrics.PlannedTrial, done []metrics.Trial) []metrics.PlannedTrial {
-	return slices.DeleteFunc(slices.Clone(order), func(p metrics.PlannedTrial) bool {
-		return slices.ContainsFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number })
-	})
+// missing returns the planned trials that are not done, or are to be made again. Of a pair
+// that runs at the same time, both are.
+func missing(plan metrics.Sweep, order []metrics.PlannedTrial, done []metrics.Trial) (left []metrics.PlannedTrial) {
+	again := Again(done)
+	step := 1
+	if plan.Together {
+		step = 2
+	}
+	for group := range slices.Chunk(order, step) {
+		isDone := func(p metrics.PlannedTrial) bool {
+			i := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number })
+			return i >= 0 && !again[p.Number]
+		}
+		if slices.ContainsFunc(group, func(p metrics.PlannedTrial) bool { return !isDone(p) }) {
+			left = append(left, group...)
+		}
+	}
+	return left
 }

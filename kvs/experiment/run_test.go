@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"kvlab/metrics"
@@ -20,6 +22,9 @@ type machine struct {
 	left   int    // steps until it is killed; negative for never
 	spread float64
 	fails  func(number int) bool
+	breaks func(number, attempt int) bool // for an outside reason
+
+	resumed bool // its trials are read by --resume
 }
 
 // step is a moment at which the launcher may be killed.
@@ -41,6 +46,9 @@ func (m *machine) trial(p PlannedTrial) (metrics.Trial, error) {
 	if m.fails != nil && m.fails(p.Number) {
 		trial.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
 	}
+	if m.breaks != nil && m.breaks(p.Number, max(1, p.Attempt)) {
+		trial.Verdict, trial.Outside = metrics.Verdict{Reason: "cannot be reached", Node: "node2"}, true
+	}
 	return trial, m.step()
 }
 
@@ -52,7 +60,7 @@ func (m *machine) group(done []metrics.Trial, group Group) ([]metrics.Trial, err
 		if err != nil {
 			return done, err
 		}
-		made = append(made, trial)
+		made = metrics.Insert(made, trial)
 	}
 	return made, m.keep(made)
 }
@@ -76,6 +84,9 @@ func (m *machine) run(t *testing.T, plan metrics.Sweep) ([]metrics.Trial, error)
 		if err := json.Unmarshal(m.kept, &done); err != nil {
 			t.Fatal(err)
 		}
+		for i := range done {
+			done[i].Resumed = m.resumed
+		}
 	}
 	return Run(context.Background(), Sweep{Plan: plan}, done, m.group)
 }
@@ -96,28 +107,36 @@ var twoByTwo = []metrics.Knob{{Name: "a", Values: []string{"1", "2"}}, {Name: "b
 // that was left alone: none is lost, made twice or made in another order.
 func TestResumeAfterKill(t *testing.T) {
 	third := func(number int) bool { return number%3 == 0 }
+	broken := func(number, attempt int) bool { return number%2 == 0 && attempt <= number%4 }
 	for _, test := range []struct {
-		name  string
-		plan  metrics.Sweep
-		fails func(int) bool
+		name   string
+		plan   metrics.Sweep
+		fails  func(int) bool
+		breaks func(number, attempt int) bool
 	}{
-		{"sweep", planOf(twoByTwo, 2, 0), third},
-		{"trials", planOf(nil, 4, 0), nil},
-		{"until", planOf(nil, 6, 0.02), third},
-		{"together", together(planOf(twoByTwo[:1], 3, 0)), third},
+		{"sweep", planOf(twoByTwo, 2, 0), third, nil},
+		{"trials", planOf(nil, 4, 0), nil, nil},
+		{"until", planOf(nil, 6, 0.02), third, nil},
+		{"together", together(planOf(twoByTwo[:1], 3, 0)), third, nil},
+		{"broken", planOf(nil, 4, 0), nil, broken},
+		{"broken together", together(planOf(twoByTwo[:1], 2, 0)), nil, broken},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			alone := &machine{left: -1, spread: 0.1, fails: test.fails}
+			alone := &machine{left: -1, spread: 0.1, fails: test.fails, breaks: test.breaks}
 			want, err := alone.run(t, test.plan)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps := 4 * len(want) // of each trial two, and two to keep it
+			attempts := 0
+			for _, trial := range want {
+				attempts += 1 + len(trial.Earlier)
+			}
+			steps := 4 * attempts // of each trial two, and two to keep it
 			if test.plan.Together {
-				steps = 3 * len(want) // a pair is kept at once
+				steps = 3 * attempts // a pair is kept at once
 			}
 			for first := range steps {
-				m := &machine{left: first, spread: 0.1, fails: test.fails}
+				m := &machine{left: first, spread: 0.1, fails: test.fails, breaks: test.breaks}
 				if _, err := m.run(t, test.plan); !errors.Is(err, errKilled) {
 					t.Fatalf("not killed at step %d: %v", first, err)
 				}
@@ -132,6 +151,54 @@ func TestResumeAfterKill(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A slow trial is in the median, and a wrong one leaves none. One that broke for an outside
+// reason is made again, twice at most and once more when the experiment is resumed. It is
+// never made again because of what it measured.
+func TestNoSelection(t *testing.T) {
+	plan := planOf(nil, 6, 0)
+	made := func(m *machine) (point metrics.Point, attempts []int) {
+		done, err := m.run(t, plan)
+		if err != nil || len(done) != 6 {
+			t.Fatalf("%d trials, %v", len(done), err)
+		}
+		for _, trial := range done {
+			attempts = append(attempts, 1+len(trial.Earlier))
+		}
+		return metrics.Summarize(plan, done)[0], attempts
+	}
+	once := []int{1, 1, 1, 1, 1, 1}
+	slow := &machine{left: -1, spread: 1.9} // the slowest has a fraction of the fastest's rate
+	if p, attempts := made(slow); !p.OK() || len(p.Rates()) != 6 || !slices.Equal(attempts, once) {
+		t.Errorf("slow: OK %v, rates %v, attempts %v", p.OK(), p.Rates(), attempts)
+	}
+	wrong := &machine{left: -1, fails: func(number int) bool { return number == 4 }}
+	if p, attempts := made(wrong); p.OK() || !slices.Equal(attempts, once) {
+		t.Errorf("wrong: OK %v, attempts %v", p.OK(), attempts)
+	}
+	var done []metrics.Trial
+	if err := json.Unmarshal(wrong.kept, &done); err != nil {
+		t.Fatal(err)
+	}
+	if text, v := (Sweep{plan}).Conclude(done, nil); v.Valid || strings.Contains(text, "median") {
+		t.Errorf("wrong: %s\n%s", v, text)
+	}
+	twice := &machine{left: -1, breaks: func(number, attempt int) bool { return number == 2 && attempt < 3 }}
+	if p, attempts := made(twice); !p.OK() || !slices.Equal(attempts, []int{1, 3, 1, 1, 1, 1}) {
+		t.Errorf("broken twice: OK %v, attempts %v", p.OK(), attempts)
+	}
+	always := &machine{left: -1, breaks: func(number, attempt int) bool { return number == 2 && attempt < 4 }}
+	if p, attempts := made(always); p.OK() || !slices.Equal(attempts, []int{1, 3, 1, 1, 1, 1}) {
+		t.Errorf("broken three times: OK %v, attempts %v", p.OK(), attempts)
+	}
+	if p, attempts := made(always); p.OK() || !slices.Equal(attempts, []int{1, 3, 1, 1, 1, 1}) {
+		t.Errorf("broken three times, asked again: OK %v, attempts %v", p.OK(), attempts)
+	}
+	always.resumed = true
+	if p, attempts := made(always); !p.OK() || !slices.Equal(attempts, []int{1, 4, 1, 1, 1, 1}) {
+		t.Errorf("broken three times, resumed: OK %v, attempts %v", p.OK(), attempts)
 	}
 }
 

@@ -6,6 +6,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"kvlab/metrics"
 )
@@ -25,20 +26,31 @@ type Setting struct{ Name, Value string }
 type PlannedTrial struct {
 	metrics.PlannedTrial
 	Of      int    // number of trials in the experiment; 0 if unknown
+	Attempt int    // at this trial, from 1; set by Run
 	Label   string // the trial's purpose; may be empty
 	Variant string // which of a pair, A or B; empty outside of pairs
 	Spec    Spec
 }
 
-// Folder returns the name of the trial's folder.
-func (p PlannedTrial) Folder() string { return fmt.Sprintf("trial-%03d", p.Number) }
+// Folder returns the name of the trial's folder: trial-003, and trial-003-2 when it is made
+// again.
+func (p PlannedTrial) Folder() string {
+	if p.Attempt > 1 {
+		return fmt.Sprintf("trial-%03d-%d", p.Number, p.Attempt)
+	}
+	return fmt.Sprintf("trial-%03d", p.Number)
+}
 
 // String returns the trial's place in the experiment: "trial 3/12".
 func (p PlannedTrial) String() string {
-	if p.Of == 0 {
-		return fmt.Sprintf("trial %d", p.Number)
+	text := fmt.Sprintf("trial %d", p.Number)
+	if p.Of > 0 {
+		text += fmt.Sprintf("/%d", p.Of)
 	}
-	return fmt.Sprintf("trial %d/%d", p.Number, p.Of)
+	if p.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", p.Attempt)
+	}
+	return text
 }
 
 // Group holds trials that run at the same time: one, or a pair.
@@ -76,13 +88,19 @@ type trialError struct {
 func (e *trialError) Error() string { return fmt.Sprintf("%s: verdict %s", e.Folder, e.Verdict) }
 
 // Run makes the trials that next chooses after those in done, and returns all finished
-// trials. make makes the trials of a group and returns done with them, which it has
+// trials. A trial with the number of one in done is another attempt at it. make makes the trials of a group and returns done with them, which it has
 // stored. The error is next's, the context's or make's.
 func Run(ctx context.Context, next Next, done []metrics.Trial, make func([]metrics.Trial, Group) ([]metrics.Trial, error)) ([]metrics.Trial, error) {
 	for {
 		groups, err := next.Next(done)
 		if err != nil || len(groups) == 0 {
 			return done, err
+		}
+		for i := range groups[0] {
+			p := &groups[0][i]
+			if at := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number }); at >= 0 {
+				p.Attempt = len(done[at].Earlier) + 2
+			}
 		}
 		if err = ctx.Err(); err == nil {
 			done, err = make(done, groups[0])

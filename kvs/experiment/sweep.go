@@ -20,7 +20,7 @@ func (s Sweep) Next(done []metrics.Trial) ([]Group, error) {
 	left := nextTrials(s.Plan, done)
 	var groups []Group
 	for i, p := range left {
-		planned := PlannedTrial{PlannedTrial: p, Of: left[0].Number + len(left) - 1, Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
+		planned := PlannedTrial{PlannedTrial: p, Of: max(len(done), left[len(left)-1].Number), Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
 		if len(s.Plan.Variants) > 0 {
 			planned.Variant = p.Point[0]
 		}

@@ -167,7 +167,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var peer PeerError
 		errors.As(err, &peer)
 		// If this fails too, the exit status still shows the error.
-		_ = node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost})
+		_ = node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost, Ended: ctx.Err() != nil})
 	}
 	return err
 }

@@ -112,6 +112,7 @@ type Event struct {
 	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is wrong (exit status 2)
 	Peer   string          `json:"peer,omitempty"`  // with Error: the node that caused it, if it is another one
 	Lost   bool            `json:"lost,omitempty"`  // with Peer: it answers, but has lost its records
+	Ended  bool            `json:"ended,omitempty"` // with Error: a signal or the end of its lease has ended the node
 	Record *metrics.Record `json:"record,omitempty"`
 	Answer *Answer         `json:"answer,omitempty"`
 

@@ -47,7 +47,12 @@ func TestAnswerOfUnfinishedTrials(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	done[1].Verdict = metrics.Verdict{Reason: "3 misses", Node: "n1"}
-	if a := AnswerOfTrials(plan, done); a.Good || a.Headline != "1 of 3 trials failed, first trial 2: 3 misses (n1)" || !strings.HasPrefix(a.Basis, "of the valid trials: ") {
+	if a := AnswerOfTrials(plan, done); a.Good || a.Headline != "1 of 3 trials failed, first trial 2: 3 misses (n1)" || a.Basis != "" || a.Checked != "" {
+		t.Errorf("%+v", a)
+	}
+	done[1].Verdict = metrics.Verdict{Valid: true}
+	done[1].Earlier = []metrics.Attempt{{Verdict: metrics.Verdict{Reason: "cannot be reached"}, Outside: true}, {}}
+	if a := AnswerOfTrials(plan, done); !a.Good || !strings.HasSuffix(a.Checked, "; made again: trial 2 1 time, as it broke: cannot be reached; for the longer window of a later trial: 2") {
 		t.Errorf("%+v", a)
 	}
 }

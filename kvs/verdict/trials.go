@@ -14,21 +14,21 @@ import (
 )
 
 // AnswerOfTrials is the answer of trials that were made by a plan, of which some may be
-// left. Reservations about a trial come from its Trial.Run, if there is one.
+// left. One that failed leaves no result: the others would be a selection. Reservations about a trial come from its Trial.Run, if there is one.
 func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
 	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	if len(failed) > 0 {
+		return Answer{Verdict: "INVALID", Checked: metrics.MadeAgain(done), Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
+			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict))}
+	}
 	a := Answer{Good: true, Headline: "no result", Reservations: reservationsOfTrials(plan, points)}
 	a.Verdict = validWith(len(a.Reservations))
 	if best, ok := bestOf(points); ok {
 		a.describe(plan, points, best, len(done))
+		a.Checked = strings.Join(format.NonEmpty(a.Checked, metrics.MadeAgain(done)), "; ")
 	}
-	switch left := len(plan.Order) - len(done); {
-	case len(failed) > 0:
-		a = Answer{Verdict: "INVALID", Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
-			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict)),
-			Basis:    "of the valid trials: " + strings.Join(format.NonEmpty(a.Headline, a.Basis), ", ")}
-	case left > 0:
+	if left := len(plan.Order) - len(done); left > 0 {
 		a.Good, a.Verdict, a.Next = false, "INCOMPLETE", "go on with --resume"
 		a.Basis = fmt.Sprintf("%d of %s made; so far %s", len(done), format.Plural(len(plan.Order), "trial"), strings.Join(format.NonEmpty(a.Headline, a.Basis), ", "))
 		a.Headline = "some trials are left"

@@ -119,7 +119,7 @@ func TestBaselineRefuses(t *testing.T) {
 	foldertest.MakeSweep(t, logs, foldertest.SweepPlan{ID: "20261122-100000-bad", Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1, Failed: []int{1, 2}})
 	for name, want := range map[string]string{
 		"mian":   "no run in " + logs + " is named mian, by --name or by its folder; did you mean main?",
-		"bad":    "no run named bad has a result: 20261122-100000-bad: no run is valid",
+		"bad":    "no run named bad has a result: 20261122-100000-bad: 20261122-100000-bad/trial-001 is INVALID",
 		"latest": "is named latest",
 		"..":     "is named ..",
 	} {

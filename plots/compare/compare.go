@@ -26,8 +26,7 @@ type Comparison struct {
 type Variant struct {
 	Name     string
 	Estimate stats.Estimate
-	Failed   []string // the trials that are not valid, with the reason
-	Programs string   // of other commits, in words; "" for none
+	Programs string // of other commits, in words; "" for none
 	settings map[string]string
 	runs     []*folder.Run // the valid ones
 }
@@ -83,16 +82,15 @@ func differing(colon string, configurations ...map[string]string) (all []string)
 	return all
 }
 
-// add adds the runs of a variant without any, and returns the valid ones' operations
-// per second.
+// add adds the runs of a variant without any, and returns their operations per second. All
+// must be valid.
 func (v *Variant) add(name string, runs []*folder.Run) ([]float64, error) {
 	v.Name = name
 	var rates []float64
 	var all []map[string]string
 	for _, r := range runs {
 		if !r.Verdict.Valid {
-			v.Failed = append(v.Failed, format.Label(fmt.Sprintf("%s: %s", r.ID, r.Verdict), 300))
-			continue
+			return nil, fmt.Errorf("%s: %s is %s: the others are a selection", v.Name, r.ID, format.Label(r.Verdict.String(), 300))
 		}
 		if r.OpsPerS <= 0 {
 			return nil, fmt.Errorf("%s: run %s has no throughput", v.Name, r.ID)
@@ -101,7 +99,7 @@ func (v *Variant) add(name string, runs []*folder.Run) ([]float64, error) {
 		v.runs = append(v.runs, r)
 	}
 	if len(rates) == 0 {
-		return nil, fmt.Errorf("%s: no run is valid: there is nothing to compare", v.Name)
+		return nil, fmt.Errorf("%s: no run is finished: there is nothing to compare", v.Name)
 	}
 	if differ := folder.Differences(all); len(differ) > 0 {
 		return nil, fmt.Errorf("%s: its runs differ in %s: compare one configuration with another", v.Name, strings.Join(differ, ", "))
@@ -119,9 +117,6 @@ func (c Comparison) String() string {
 		add("%c  %s: ops/s %s", 'A'+i, variant.Name, variant.Estimate)
 		if variant.Programs != "" {
 			add("   %s", variant.Programs)
-		}
-		for _, failed := range variant.Failed {
-			add("   not valid, left out: %s", failed)
 		}
 	}
 	if len(c.Differ) == 0 {
@@ -255,17 +250,15 @@ func Variants(dir string) (Comparison, error) {
 }
 
 // pairs returns a figure of the trials of A and B, in the order of their pairs. Only
-// pairs with two valid trials count, and figures above 0. A pair is a block of the
+// whole pairs count, and figures above 0. A pair is a block of the
 // sweep's order: trials 1 and 2, 3 and 4, and so on.
 func pairs(trials []metrics.Trial, figure func(i int) float64) (a, b []float64) {
 	pairs := make(map[int][2]float64)
 	for i, trial := range trials {
-		if trial.Verdict.Valid {
-			pair := (trial.Number - 1) / len(metrics.VariantNames)
-			both := pairs[pair]
-			both[slices.Index(metrics.VariantNames, trial.Point[0])] = figure(i)
-			pairs[pair] = both
-		}
+		pair := (trial.Number - 1) / len(metrics.VariantNames)
+		both := pairs[pair]
+		both[slices.Index(metrics.VariantNames, trial.Point[0])] = figure(i)
+		pairs[pair] = both
 	}
 	for _, pair := range slices.Sorted(maps.Keys(pairs)) {
 		if both := pairs[pair]; both[0] > 0 && both[1] > 0 {

@@ -64,7 +64,7 @@ func (s *Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 	case len(trials) < len(sweep.Order):
 		return noGrade("only %d of %d trials have ended, and to stop at a good one would pay: go on with --resume", len(trials), len(sweep.Order))
 	case !points[0].OK():
-		return noGrade("%d of %s failed, and at most one in five may; the first: %s",
+		return noGrade("%d of %s failed, the first: %s",
 			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
 	}
 	among := verdict.AnswerOfTrials(sweep, trials).Reservations
@@ -77,11 +77,7 @@ func (s *Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 			return noGrade("trial %d: %v", trial.Number, err)
 		}
 	}
-	grade := s.judge(points[0].Rates(), sweep.Lab)
-	if n := len(points[0].Failed); n > 0 {
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("%d of %s failed and left out", n, format.Plural(len(trials), "trial")))
-	}
-	return grade
+	return s.judge(points[0].Rates(), sweep.Lab)
 }
 
 func noGrade(format string, args ...any) Grade {

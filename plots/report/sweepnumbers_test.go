@@ -61,7 +61,7 @@ func TestSweepReportNumbers(t *testing.T) {
 	}
 	two, four := stats.Median(rates["2"]), stats.Median(rates["4"])
 	wants := []string{"17/18 trials", "no result", format.Plural(failed, "trial")[:1] + " of 17 trials failed, first trial ",
-		format.Count(two), format.Count(four), percent(four / two / 2), "from 2 to 4 nodes", "nodes=8: INVALID(misses in the window, node1)",
+		format.Count(two), format.Count(four), percent(four / two / 2), "nodes=8: INVALID(misses in the window, node1)",
 		"a fit needs results at 4 different places, not 2", format.Count(slices.Min(rates["2"])) + " to " + format.Count(slices.Max(rates["2"]))}
 	for _, want := range wants {
 		if !bytes.Contains(page, []byte(want)) {

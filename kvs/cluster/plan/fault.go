@@ -12,6 +12,10 @@ type Fault struct {
 	Role   metrics.Role
 	Reason string
 	Kind   Kind
+
+	// Outside says that the run broke for a reason outside of what it measures: no record
+	// was loaded yet, the node cannot be reached, or somebody interrupted its process.
+	Outside bool
 }
 
 // Error is the reason with its node.

@@ -62,7 +62,7 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	p.LengthS = time.Since(p.Started).Seconds()
 	var faults []error
 	for _, f := range p.Failures() {
-		faults = append(faults, &plan.Fault{Node: f.Node, Role: f.Role, Kind: plan.Crash, Reason: f.Text})
+		faults = append(faults, &plan.Fault{Node: f.Node, Role: f.Role, Kind: plan.Crash, Reason: f.Text, Outside: true})
 	}
 	return p, errors.Join(faults...)
 }

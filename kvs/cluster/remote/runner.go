@@ -144,7 +144,7 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 		place := places[i]
 		path, err := r.deploy(ctx, place)
 		if err != nil {
-			faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error())}
+			faults[i] = &plan.Fault{Node: place.Name, Role: place.Role, Reason: format.OneLine(err.Error()), Outside: true}
 			return
 		}
 		r.paths.Store(keyOf(place), path)

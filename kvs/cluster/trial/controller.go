@@ -112,6 +112,10 @@ func (c *Controller) Lead(ctx context.Context) error {
 		c.dump()
 	}
 	err = errors.Join(err, c.stop())
+	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind != plan.BadArgs {
+		unreached := func(m *process) bool { return m.lost != nil }
+		f.Outside = f.Outside || c.phase == metrics.Idle || slices.ContainsFunc(c.processes, unreached)
+	}
 	if unwritten := errors.Join(c.latency.Close(), file.Sync(), file.Close()); unwritten != nil && err == nil {
 		err = fmt.Errorf("the logs cannot be written: %w", unwritten)
 	}
@@ -308,7 +312,9 @@ func (c *Controller) blame(m *process, event node.Event) *plan.Fault {
 			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
 		}
 	}
-	return m.fault(plan.Complaint, "%s", event.Text)
+	f := m.fault(plan.Complaint, "%s", event.Text)
+	f.Outside = event.Ended
+	return f
 }
 
 // The launcher checks the time once a second. If a check is much later, the launcher

@@ -29,6 +29,7 @@ const (
 // the trials.
 type evening struct {
 	plan     metrics.Sweep
+	again    map[int]bool                 // the numbers of the trials to be made again
 	rounds   []map[string][]metrics.Trial // of each round by entry, in the order of the trials
 	complete int                          // number of complete rounds
 	failures map[string][]failure         // of the complete rounds, by entry
@@ -44,7 +45,7 @@ type failure struct {
 }
 
 func eveningOf(plan metrics.Sweep, done []metrics.Trial) *evening {
-	e := &evening{plan: plan, failures: make(map[string][]failure)}
+	e := &evening{plan: plan, again: experiment.Again(done), failures: make(map[string][]failure)}
 	for _, t := range done {
 		for len(e.rounds) < t.Round {
 			e.rounds = append(e.rounds, make(map[string][]metrics.Trial))
@@ -91,9 +92,16 @@ func (e *evening) leftOf(round, made int) (left []metrics.PlannedTrial) {
 	for _, again := range []bool{false, true} {
 		for _, p := range experiment.Shuffle(points, e.plan.Seed, round, 0) {
 			of := trials[p.Point[0]]
-			if !again && len(of) == 0 || again && len(of) <= mostRepeats && isDisturbed(of[len(of)-1]) {
-				left = append(left, metrics.PlannedTrial{Number: made + len(left) + 1, Round: round, Point: p.Point})
+			number := made + 1
+			switch last := len(of) - 1; {
+			case last >= 0 && e.again[of[last].Number]:
+				number = of[last].Number
+			case !again && len(of) == 0 || again && len(of) <= mostRepeats && isDisturbed(of[last]):
+				made++
+			default:
+				continue
 			}
+			left = append(left, metrics.PlannedTrial{Number: number, Round: round, Point: p.Point})
 		}
 		if len(left) > 0 {
 			break

@@ -51,8 +51,8 @@ func (all trialsOf) samples(c metrics.Claim) (values [][]float64, reason string)
 				lost, why = lost+1, "no "+m.Name
 			}
 		}
-		if lost*5 > n { // as for a sweep's point
-			return values, fmt.Sprintf("%d of the %s of %s cannot be used, and at most one in five may be so: %s", lost, format.Plural(n, "trial"), c.Points[i], why)
+		if lost > 0 { // as for a sweep's point
+			return values, fmt.Sprintf("%d of the %s of %s cannot be used: %s", lost, format.Plural(n, "trial"), c.Points[i], why)
 		}
 	}
 	for round := range rounds {
