@@ -55,6 +55,7 @@ type Run struct {
 	Check    *JointCheck         `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
 	Audit    *Audit              `json:"audit,omitempty"`     // nil in folders of earlier releases, and of servers without a store
 	ValueKey string              `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
+	Window   *WindowLength       `json:"window,omitempty"`    // how it came to its length; nil of a run that ended before it
 	WarmUp   *stats.Stationarity `json:"warm_up,omitempty"`   // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases

@@ -106,6 +106,9 @@ func (c *client) trial(ctx context.Context) error {
 	if err := c.load(ctx); err != nil {
 		return err
 	}
+	if err := c.draw(ctx); err != nil {
+		return err
+	}
 	if start, err = c.node.Await(ctx, node.Go); err != nil {
 		return err
 	}
@@ -113,8 +116,6 @@ func (c *client) trial(ctx context.Context) error {
 	if c.node.Controlled() {
 		c.generator.Settle = c.settle
 	}
-	c.generator.Secret, c.generator.Slices = start.Secret, start.Slices
-	c.generator.Share = func(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
 	if err := c.generator.Measure(ctx, c.enter); err != nil {
 		return err
 	}
@@ -179,24 +180,45 @@ func (c *client) load(ctx context.Context) error {
 	if err := c.generator.ReadBack(ctx); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	c.node.Logf("loaded: %d records stored in %.3f s and read back in %.3f s",
-		c.generator.Counts().Puts, stored.Sub(begun).Seconds(), time.Since(stored).Seconds())
-	return c.node.Send(node.Event{Event: node.Loaded})
+	store, read := stored.Sub(begun), time.Since(stored)
+	c.node.Logf("loaded: %d records stored in %.3f s and read back in %.3f s", c.generator.Counts().Puts, store.Seconds(), read.Seconds())
+	return c.node.Send(node.Event{Event: node.Loaded, RoundS: c.generator.RoundAfter(store, read).Seconds()})
 }
 
-// settle asks the launcher, which knows the state of all clients, when the window opens.
-func (c *client) settle(ctx context.Context) (opens time.Time, err error) {
-	if err := c.reporter.Cut(); err != nil {
-		return opens, err
+// draw draws the first rounds, with the launcher's batch if the default is too large.
+func (c *client) draw(ctx context.Context) error {
+	told, err := c.node.Await(ctx, node.Draw)
+	if err != nil {
+		return err
 	}
-	if err := c.node.Send(node.Event{Event: node.Warm}); err != nil {
-		return opens, err
+	g := c.generator
+	g.Batch, g.Secret, g.Slices = int(told.Batch), told.Secret, told.Slices
+	g.Share = func(s metrics.Slice) error { return c.node.Report(metrics.Record{Slice: &s}) }
+	if told.Batch > 0 {
+		if err := c.node.Reset("batch", fmt.Sprint(told.Batch), g.Capabilities()); err != nil {
+			return err
+		}
+	}
+	if err := g.Draw(ctx); err != nil {
+		return err
+	}
+	return c.node.Send(node.Event{Event: node.Drawn})
+}
+
+// settle asks the launcher, which knows the state of all clients, when the window opens, and
+// its length.
+func (c *client) settle(ctx context.Context, round time.Duration) (opens time.Time, length time.Duration, err error) {
+	if err := c.reporter.Cut(); err != nil {
+		return opens, 0, err
+	}
+	if err := c.node.Send(node.Event{Event: node.Warm, RoundS: round.Seconds()}); err != nil {
+		return opens, 0, err
 	}
 	answer, err := c.node.Await(ctx, node.Settle)
 	if answer.Extend {
 		c.node.Logf("the rates have not settled: warm-up for %v more", c.config.WarmUp)
 	}
-	return c.node.FromRun(answer.At), err
+	return c.node.FromRun(answer.At), time.Duration(answer.Length * float64(time.Second)), err
 }
 
 // enter records the phase and reports it to the launcher.

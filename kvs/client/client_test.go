@@ -133,7 +133,10 @@ func TestClientUnderLauncher(t *testing.T) {
 	if counts := service.Counts()["node1"]; e.Len() != 500 || counts.Puts != 500 || counts.Gets != 500 || counts.Misses != 0 {
 		t.Errorf("loaded: %d records, %+v", e.Len(), counts)
 	}
-	c.command(t, node.Command{Do: node.Go, Secret: 7})
+	c.command(t, node.Command{Do: node.Draw, Secret: 7})
+	milestones, _ = c.until(t, node.Drawn)
+	checkMilestones(t, milestones, node.Drawn)
+	c.command(t, node.Command{Do: node.Go})
 	milestones, _ = c.until(t, node.Warm)
 	checkMilestones(t, milestones, "warmup", node.Warm)
 	asked := time.Now()

@@ -16,7 +16,7 @@ import (
 // way at its end, in an open loop also of the operations that were due in it. It calls
 // enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
-	if err := g.prepare(); err != nil {
+	if err := g.Draw(ctx); err != nil {
 		return err
 	}
 	begin := g.Begins
@@ -26,10 +26,15 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	if !wait(ctx, begin) {
 		return context.Cause(ctx)
 	}
-	s := newSchedule()
-	if !g.asks() {
-		opens := begin.Add(g.config.WarmUp)
-		s.decide(opens, opens.Add(g.config.Window)) // before the first operation
+	s, opens := newSchedule(), begin.Add(g.config.WarmUp)
+	switch { // before the first operation
+	case g.Settle == nil:
+		s.decide(opens, opens.Add(g.config.Window), g.edgeSlot())
+	case g.config.WarmUp == 0:
+		s.decide(opens, time.Time{}, g.edgeSlot())
+	}
+	for _, w := range g.workers {
+		w.pace.begin()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return g.announce(ctx, begin, s, enter) })
@@ -52,24 +57,35 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
 }
 
-// announce decides when the window opens, and calls enter at the beginning of each
-// phase.
+// announce decides when the window opens and closes, and calls enter at the beginning of
+// each phase.
 func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, enter func(metrics.Phase) error) error {
 	if err := at(ctx, begin, metrics.WarmUp, enter); err != nil {
 		return err
 	}
-	opens, err := g.settle(ctx, begin)
+	if g.config.WarmUp == 0 {
+		if err := at(ctx, begin, metrics.Window, enter); err != nil {
+			return err
+		}
+	}
+	opens, length, err := g.settle(ctx, begin)
 	if err != nil {
 		return err
 	}
-	g.opened = opens
-	closes := opens.Add(g.config.Window)
-	s.decide(opens, closes)
-	if err := at(ctx, opens, metrics.Window, enter); err != nil {
-		return err
+	g.opened, g.length = opens, length
+	closes := opens.Add(length)
+	s.decide(opens, closes, g.edgeSlot())
+	if g.config.WarmUp > 0 {
+		if err := at(ctx, opens, metrics.Window, enter); err != nil {
+			return err
+		}
 	}
 	return at(ctx, closes, metrics.Drain, enter)
 }
+
+// edgeSlot is the slot of the window's boundaryCounts: that of -secs, however long the
+// window becomes.
+func (g *Generator) edgeSlot() time.Duration { return metrics.EdgeSlot(g.config.Window) }
 
 // at waits until when and calls enter for a phase. If the context ends first, it does
 // not call enter.
@@ -94,41 +110,72 @@ func wait(ctx context.Context, when time.Time) bool {
 }
 
 // askLead is the time before the warm-up's end at which settle asks when the window
-// opens. It is longer than any launcher takes to answer.
+// opens. It is longer than any launcher takes to answer. Without a warm-up, settle asks in
+// the middle of the window.
 const askLead = 250 * time.Millisecond
 
 // decideLead is the least time from the decision to the window's opening. No operation of
 // the window is sent before all workers know of it.
 const decideLead = 20 * time.Millisecond
 
-// asks reports whether the end of the warm-up is asked of Settle.
-func (g *Generator) asks() bool { return g.Settle != nil && g.config.WarmUp > 0 }
-
-// settle returns when the window opens: at the warm-up's end, at the time that Settle
-// returns, or in decideLead if that is later.
-func (g *Generator) settle(ctx context.Context, begin time.Time) (time.Time, error) {
-	opens := begin.Add(g.config.WarmUp)
-	if !g.asks() || !wait(ctx, opens.Add(-min(askLead, g.config.WarmUp/4))) {
-		return opens, nil
+// settle returns when the window opens and how long it is: what Settle returns, at the
+// soonest in decideLead, or the warm-up's end and -secs without a Settle. Of a closed loop it asks when
+// every worker has made WarmUpRounds, or a round has become too long for any window.
+func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Time, length time.Duration, err error) {
+	opens, length = begin.Add(g.config.WarmUp), g.config.Window
+	ask := opens.Add(-min(askLead, g.config.WarmUp/4))
+	if g.config.WarmUp == 0 {
+		ask = opens.Add(length / 2)
 	}
-	said, err := g.Settle(ctx)
+	if g.Settle == nil || !wait(ctx, ask) {
+		return opens, length, nil
+	}
+	longest := g.longestRound()
+	for !g.config.Rate.Open() && !g.warm() && longest < max(metrics.LongestWindow, length)/metrics.WindowRounds && wait(ctx, time.Now().Add(paceEvery)) {
+		longest = g.longestRound()
+	}
+	said, told, err := g.Settle(ctx, longest)
 	if err != nil {
-		return opens, fmt.Errorf("end the warm-up: %w", err)
+		return opens, length, fmt.Errorf("end the warm-up: %w", err)
+	}
+	length = cmp.Or(told, length)
+	soonest := time.Now().Add(decideLead)
+	if g.config.WarmUp == 0 { // it is open; the slots of its end come after the decision
+		return opens, max(length, soonest.Sub(opens)+metrics.EdgeSlots*g.edgeSlot()), nil
 	}
 	if !said.IsZero() {
 		opens = said
 	}
-	if soonest := time.Now().Add(decideLead); soonest.After(opens) {
+	if soonest.After(opens) {
 		opens = soonest
 	}
-	return opens, nil
+	return opens, length, nil
+}
+
+// Draw draws the first rounds of a closed loop, so that the measurement begins with their calls. Measure
+// does this if it has not been done.
+func (g *Generator) Draw(ctx context.Context) error {
+	if g.drawn {
+		return nil
+	}
+	g.drawn, g.config.Batch = true, cmp.Or(g.Batch, g.config.Batch)
+	if err := g.prepare(); err != nil || g.config.Rate.OpsPerS > 0 {
+		return err
+	}
+	return g.each(ctx, func(_ context.Context, w *worker) error {
+		size := newBatchSize(g.config)
+		for i := range w.rounds {
+			w.draw(&w.rounds[i], size.ops())
+		}
+		return nil
+	})
 }
 
 // run runs rounds until the schedule ends, with up to len(w.rounds) under way. A
 // server answers the calls of a connection in order, so the operations on one key stay
 // in order for any number of rounds.
 //
-// With -repeat it draws each round once and resends it, without checking the replies:
+// With -repeat it resends the first ones, without checking the replies:
 // it measures the network, both kernels and the codec.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 	w.repeats = c.Repeat
@@ -142,13 +189,14 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			size.learn(r.latency)
 		}
 		r.begin()
-		if s.over(r.begun) {
+		drawn := next < len(w.rounds) // by Draw
+		if !drawn && s.over(r.begun) {
 			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.underway }) {
 				return nil
 			}
 			continue // each is finished in its turn
 		}
-		if !c.Repeat || next < len(w.rounds) {
+		if !drawn && !c.Repeat {
 			w.draw(r, size.ops())
 		}
 		w.send(r)

@@ -65,7 +65,7 @@ func TestFirstCallOutlastsWindow(t *testing.T) {
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.prepare(); err != nil {
+	if err := g.Draw(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	g.opened = time.Now()
@@ -89,7 +89,7 @@ type spanning struct {
 func (c spanning) Wait(call *kvs.Call) error {
 	if phase, _ := c.s.at(now()); phase == metrics.WarmUp {
 		opens := time.Now().Add(time.Millisecond)
-		c.s.decide(opens, opens.Add(c.window))
+		c.s.decide(opens, opens.Add(c.window), metrics.EdgeSlot(c.window))
 		<-time.After(time.Until(opens.Add(c.window)))
 	}
 	return c.Conn.Wait(call)
@@ -104,7 +104,7 @@ func TestRoundAcrossTheWindow(t *testing.T) {
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.prepare(); err != nil {
+	if err := g.Draw(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	s := newSchedule()

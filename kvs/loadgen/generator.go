@@ -20,19 +20,21 @@ import (
 )
 
 // Generator is one client node's run. One goroutine calls its methods in the order
-// Connect, Store, ReadBack, Measure, Close. Counts and Latency may be called
+// Connect, Store, ReadBack, Draw, Measure, Close. Counts and Latency may be called
 // concurrently.
 type Generator struct {
 	// Begins is when the warm-up begins, the same time for all clients of a run; zero
 	// means at once. It is set before Measure.
 	Begins time.Time
-	// Settle, if not nil, is called once, shortly before the warm-up's end, and
-	// returns when the window opens; zero means at that end. The warm-up continues
-	// until Settle returns. Without a warm-up it is not called. Its error ends the
-	// run. It is set before Measure.
-	Settle func(context.Context) (opens time.Time, err error)
+	// Settle, if not nil, is called once, shortly before the warm-up's end, or in the
+	// window if there is no warm-up. It gets the longest recent round of a worker, and returns when the
+	// window opens, and its length; zero means at that end, and -secs. The warm-up continues
+	// until Settle returns. Its error ends the run. It is set before Measure.
+	Settle func(ctx context.Context, round time.Duration) (opens time.Time, length time.Duration, err error)
+	// Batch, if not 0, replaces -batch after the load. It is set before Draw.
+	Batch int
 	// Secret selects the keys of -linearizable and of the audit. All clients of a run have
-	// the same one, and no server. Zero means no audit. It is set before Measure.
+	// the same one, and no server. Zero means no audit. It is set before Draw.
 	Secret uint64
 	// With -linearizable, Slices plans the slices that all clients record at the same
 	// time, from Begins on, and Share receives this client's part of each. No worker
@@ -44,7 +46,9 @@ type Generator struct {
 	driver  driver.Driver
 	workers []*worker
 	latency *latency.Collector
+	drawn   bool             // the first rounds are
 	opened  time.Time        // when the window opened
+	length  time.Duration    // of the window
 	offered *metrics.Offered // of an open loop
 	slices  *history.Slices  // nil without -linearizable
 	audited *audited         // nil without an audit
@@ -55,6 +59,7 @@ func New(c Config) (*Generator, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c.Connections = c.Conns() // a lower batch does not change it
 	plan, err := workload.New(c.Workload)
 	if err != nil {
 		return nil, err

@@ -250,27 +250,25 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 
 // measureOps is Measure with a window that lasts until a number of operations are done.
 func (g *Generator) measureOps(n uint64) error {
-	if err := g.prepare(); err != nil {
+	if err := g.Draw(context.Background()); err != nil {
 		return err
 	}
 	g.opened = time.Now()
-	s := fixed(g.opened, g.opened.Add(time.Hour))
+	s := newSchedule()
+	s.decide(g.opened, time.Time{}, g.edgeSlot())
 	done := make(chan error, 1)
-	until, window := g.Counts().Ops()+n, g.config.Window
+	until := g.Counts().Ops() + n
 	go func() { done <- g.drive(context.Background(), g.opened, s) }()
 	for poll := time.NewTicker(time.Millisecond); ; {
 		select {
 		case err := <-done:
 			poll.Stop()
-			if err == nil { // else the connections are being closed, by the configuration
-				g.config.Window = window // a worker that begins late reads the configuration
-			}
 			return err
 		case <-poll.C: // on a busy machine the tick is old
 			if g.Counts().Ops() >= until {
 				closes := time.Now().Add(20 * time.Millisecond) // no worker has gone as far
-				s.decide(g.opened, closes)
-				window = closes.Sub(g.opened)
+				g.length = closes.Sub(g.opened)
+				s.decide(g.opened, closes, g.edgeSlot())
 				if time.Now().Before(closes) { // else, on a busy machine, one may have
 					until = math.MaxUint64
 				}

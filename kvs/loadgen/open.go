@@ -88,7 +88,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 		}
 		if next > r.begun {
 			pause := next - r.begun
-			if s.window.Load() == nil {
+			if !s.decided() {
 				pause = min(pause, pollInterval)
 			}
 			if err := timer.sleep(pause); err != nil {
@@ -162,7 +162,7 @@ func after(due []time.Duration, from time.Duration) uint64 {
 func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 	var due [drawn]time.Duration
 	window := s.window.Load()
-	for n := len(due); window != nil && n == len(due); {
+	for n := len(due); s.decided() && n == len(due); {
 		n = arrivals.Due(window.closes-begin-1, due[:])
 		w.offered += after(due[:n], window.opens-begin)
 	}
@@ -177,7 +177,7 @@ const mostRedrawn = 1 << 22
 // which leaves the sum of their latencies.
 func (w *worker) redraw(arrivals *workload.Arrivals, begin moment, s schedule) {
 	window := s.window.Load()
-	if window == nil {
+	if !s.decided() {
 		return
 	}
 	opens, closes := window.opens-begin, window.closes-begin

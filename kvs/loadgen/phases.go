@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -19,20 +20,37 @@ func now() moment { return time.Since(started) }
 func momentOf(t time.Time) moment { return t.Sub(started) }
 
 // schedule holds when the phases of a measurement begin. The window is decided during
-// the warm-up, before it opens; until then every time is in the warm-up. Safe for
-// concurrent use.
+// the warm-up, before it opens; until then every time is in the warm-up. Without a warm-up
+// its end is decided in the window. Safe for concurrent use.
 type schedule struct {
 	window *atomic.Pointer[span]
 	until  moment // the end of a probe, after which no round begins; 0 without one
 }
 
 // span is a half-open interval of time.
-type span struct{ opens, closes moment }
+type span struct {
+	opens, closes moment
+	slot          time.Duration // of its boundaryCounts
+}
+
+// never is the end of a window whose end is not decided.
+const never moment = math.MaxInt64
 
 func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])} }
 
-func (s schedule) decide(opens, closes time.Time) {
-	s.window.Store(&span{momentOf(opens), momentOf(closes)})
+// decide sets the window. closes is zero while it is not known.
+func (s schedule) decide(opens, closes time.Time, slot time.Duration) {
+	w := &span{momentOf(opens), never, slot}
+	if !closes.IsZero() {
+		w.closes = momentOf(closes)
+	}
+	s.window.Store(w)
+}
+
+// decided reports whether the window's end is known.
+func (s schedule) decided() bool {
+	w := s.window.Load()
+	return w != nil && w.closes != never
 }
 
 // at returns the phase of a reply that arrives at t, and the window if t is in it.
@@ -70,11 +88,10 @@ type boundaryCounts [2 * metrics.EdgeSlots]uint64
 
 // boundary returns the slot of a time in the window; false if it is far from both ends.
 func (s *span) boundary(t moment) (slot int, ok bool) {
-	length := metrics.EdgeSlot(s.closes - s.opens)
-	if i := int((t - s.opens) / length); i < metrics.EdgeSlots {
+	if i := int((t - s.opens) / s.slot); i < metrics.EdgeSlots {
 		return i, true
 	}
-	if i := int((s.closes - t - 1) / length); i < metrics.EdgeSlots {
+	if i := int((s.closes - t - 1) / s.slot); i < metrics.EdgeSlots {
 		return 2*metrics.EdgeSlots - 1 - i, true
 	}
 	return 0, false

@@ -21,7 +21,7 @@ func TestEdge(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	opens := now()
 	for _, length := range []time.Duration{3000, time.Second, 30 * time.Second, 24 * time.Hour} {
-		s := &span{opens, opens + length}
+		s := &span{opens, opens + length, metrics.EdgeSlot(length)}
 		slot := metrics.EdgeSlot(length)
 		check := func(since time.Duration) {
 			t.Helper()

@@ -163,6 +163,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 
 // total adds a round that ended to the worker's sums.
 func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
+	w.pace.add(r, ends)
 	w.sums.MostOps = max(w.sums.MostOps, ops)
 	window := r.window
 	if window != nil {

@@ -319,7 +319,7 @@ func TestRoundAllocations(t *testing.T) {
 	}
 	w := g.workers[0]
 	r := &w.rounds[0]
-	window := &span{now(), now() + time.Hour}
+	window := &span{now(), now() + time.Hour, metrics.EdgeSlot(time.Hour)}
 	round := func() {
 		r.begin()
 		r.empty()
@@ -393,6 +393,6 @@ func nextOp(source *workload.Source) workload.Op {
 // fixed returns a schedule whose window is decided.
 func fixed(opens, closes time.Time) schedule {
 	s := newSchedule()
-	s.decide(opens, closes)
+	s.decide(opens, closes, metrics.EdgeSlot(closes.Sub(opens)))
 	return s
 }

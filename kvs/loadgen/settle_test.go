@@ -51,9 +51,11 @@ func TestSettle(t *testing.T) {
 			begin := time.Now()
 			g := &Generator{config: Config{WarmUp: 200 * time.Millisecond}}
 			if test.settle != nil {
-				g.Settle = func(context.Context) (time.Time, error) { return test.settle(begin), nil }
+				g.Settle = func(context.Context, time.Duration) (time.Time, time.Duration, error) {
+					return test.settle(begin), 0, nil
+				}
 			}
-			opens, err := g.settle(context.Background(), begin)
+			opens, _, err := g.settle(context.Background(), begin)
 			if got := opens.Sub(begin); got != test.opens || err != nil {
 				t.Errorf("%s: the window opens after %v, %v; want %v", test.name, got, err, test.opens)
 			}
@@ -78,7 +80,10 @@ func settleOnce(t *testing.T, test settleCase) {
 	asked := 0
 	g.Begins = time.Now().Add(50 * time.Millisecond)
 	if test.settle != nil {
-		g.Settle = func(context.Context) (time.Time, error) { asked++; return test.settle(g.Begins), nil }
+		g.Settle = func(context.Context, time.Duration) (time.Time, time.Duration, error) {
+			asked++
+			return test.settle(g.Begins), 0, nil
+		}
 	}
 	var phases []metrics.Phase
 	var opened time.Time
@@ -109,17 +114,17 @@ func settleOnce(t *testing.T, test settleCase) {
 func TestSettleFails(t *testing.T) {
 	why := errors.New("no answer")
 	g := settling(t, nil)
-	g.Settle = func(context.Context) (time.Time, error) { return time.Time{}, why }
+	g.Settle = func(context.Context, time.Duration) (time.Time, time.Duration, error) { return time.Time{}, 0, why }
 	nothing := func(metrics.Phase) error { return nil }
 	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), nothing) }); !errors.Is(err, why) || !strings.HasPrefix(err.Error(), "end the warm-up: ") {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	g = settling(t, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g.Settle = func(ctx context.Context) (time.Time, error) {
+	g.Settle = func(ctx context.Context, _ time.Duration) (time.Time, time.Duration, error) {
 		cancel(why)
 		<-ctx.Done()
-		return time.Time{}, context.Cause(ctx)
+		return time.Time{}, 0, context.Cause(ctx)
 	}
 	if err := within(t, "Measure", func() error { return g.Measure(ctx, nothing) }); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
@@ -131,9 +136,9 @@ func TestSettleFails(t *testing.T) {
 func TestOpenLoopEndsWithItsWindow(t *testing.T) {
 	t.Parallel()
 	g := settling(t, func(c *Config) { c.Rate.OpsPerS = 0.001 })
-	g.Settle = func(context.Context) (time.Time, error) {
+	g.Settle = func(context.Context, time.Duration) (time.Time, time.Duration, error) {
 		time.Sleep(300 * time.Millisecond)
-		return time.Time{}, nil
+		return time.Time{}, 0, nil
 	}
 	if err := within(t, "Measure", func() error {
 		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })

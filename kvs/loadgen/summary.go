@@ -39,7 +39,7 @@ func (g *Generator) Summary() metrics.Summary {
 	info := g.driver.Info()
 	s := metrics.Summary{
 		WindowStart:   g.opened,
-		WindowLengthS: g.config.Window.Seconds(),
+		WindowLengthS: g.length.Seconds(),
 		Total:         g.Counts(),
 		Latency:       g.latency.Window.Quantiles(),
 	}
@@ -70,7 +70,7 @@ func (g *Generator) Summary() metrics.Summary {
 		s.Digests = append(s.Digests, hex(w.source.Digest()))
 	}
 	const half = metrics.EdgeSlots
-	s.Edges = &metrics.Edges{SlotS: metrics.EdgeSlot(g.config.Window).Seconds(), First: boundaries[:half], Last: boundaries[half:]}
+	s.Edges = &metrics.Edges{SlotS: g.edgeSlot().Seconds(), First: boundaries[:half], Last: boundaries[half:]}
 	s.Retries, s.CacheBytes = info.Retries, info.CacheBytes
 	if g.slices != nil {
 		found := g.slices.Found()

@@ -41,8 +41,9 @@ type worker struct {
 	batchBytes int // 0: no limit
 	mostPerOp  int // bytes of an operation, in a request or a reply
 
-	offered uint64           // operations of an open loop that were due in the window
-	sums    metrics.Rounds   // since the warm-up began
+	offered uint64         // operations of an open loop that were due in the window
+	sums    metrics.Rounds // since the warm-up began
+	pace    pace
 	loaded  []metrics.Counts // by server, at the end of the load; empty until then
 
 	parts  [][]uint64 // of a scan

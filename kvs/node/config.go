@@ -35,6 +35,15 @@ func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	return host, n.Report(metrics.Record{Config: &config})
 }
 
+// Reset gives a flag another value and reports the configuration again.
+func (n *Node) Reset(flag, value string, can metrics.Capabilities) error {
+	if err := n.flags.Set(flag, value); err != nil {
+		return err
+	}
+	_, err := n.ReportConfig(can)
+	return err
+}
+
 // binarySum returns the SHA-256 of the running program's file, in hex.
 func binarySum() (string, error) {
 	// The link leads to the running file even if its path now names another one.

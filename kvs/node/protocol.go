@@ -13,13 +13,16 @@
 //	start(args, token)   ------------------------>  dial every server
 //	                     <------------------------  connected
 //	load(values)         ------------------------>  store and read back its records
-//	                     <------------------------  loaded
-//	go(at, slices, secret) ---------------------->  warm-up, window, drain
+//	                     <------------------------  loaded(round)
+//	draw(batch, slices, secret) ----------------->  draw the first rounds
+//	                     <------------------------  drawn
+//	go(at)               ------------------------>  warm-up, window, drain
 //	                     <------------------------  phase(warmup|window|drain)
-//	                     <------------------------  warm: the warm-up is about to end
-//	settle(extend, at)   ------------------------>  end it, or repeat it once
+//	                     <------------------------  warm(round): the warm-up is about to end
+//	settle(extend, at, length) ------------------>  end it, or repeat it once
 //	phase(...)           ------>  change phase
 //	                     <------------------------  drained
+//	                     <------  drained: has entered the drain
 //	audit                ------------------------>  read the audited keys
 //	                     <------------------------  record(audit), record(summary), done
 //	stop                 ------>  record(summary)
@@ -42,11 +45,12 @@ import (
 const (
 	Start  = "start"  // Args and Token; before the others
 	Load   = "load"   // to clients
+	Draw   = "draw"   // to clients, when all have loaded: draw the first rounds
 	Go     = "go"     // to clients
 	Phase  = "phase"  // to servers: the clients have entered Phase
 	Stop   = "stop"   // to servers: report and exit
 	Audit  = "audit"  // to clients, when all have drained: read the keys that the secret selects
-	Settle = "settle" // to clients, in answer to Warm: Extend repeats the warm-up once
+	Settle = "settle" // to clients, in answer to Warm: when the window opens, and its length; Extend repeats the warm-up once
 
 	// Package node handles these at any time; programs never see them.
 	Beat = "beat" // renews the lease
@@ -71,10 +75,11 @@ type Command struct {
 	Cores  string             `json:"cores,omitempty"` // with Start: the processors to run on, as ParseCores reads them
 	GCS    float64            `json:"gc_s,omitempty"`  // with Start: seconds between two forced garbage collections; 0: none
 	Phase  metrics.Phase      `json:"phase,omitempty"`
-	Extend bool               `json:"extend,omitempty"` // with Settle
-	Clock  *ClockSync         `json:"epoch,omitempty"`  // with Start: the run's clock
-	At     time.Time          `json:"at,omitzero"`      // in run time: with Go when the warm-up begins, with Settle when the window opens
-	Lease  *Lease             `json:"lease,omitempty"`  // with any command
+	Extend bool               `json:"extend,omitempty"`   // with Settle
+	Clock  *ClockSync         `json:"epoch,omitempty"`    // with Start: the run's clock
+	At     time.Time          `json:"at,omitzero"`        // in run time: with Go when the warm-up begins, with Settle when the window opens
+	Length float64            `json:"length_s,omitempty"` // with Settle: of the window, in seconds
+	Lease  *Lease             `json:"lease,omitempty"`    // with any command
 
 	Question Question `json:"question,omitzero"` // with Facts, Dial and Tune
 
@@ -83,8 +88,9 @@ type Command struct {
 	Contain []string `json:"contain,omitempty"` // with Start: the words in front of a foreign store's program that contain it
 
 	Values string            `json:"values,omitempty"` // with Load: the key of the values, as value.ParseKey reads it; servers never get it
-	Secret uint64            `json:"secret,omitempty"` // with Go: selects the audited keys; servers never get it
-	Slices metrics.SlicePlan `json:"slices,omitzero"`  // with Go: of clients with -linearizable, when there are several
+	Batch  uint64            `json:"batch,omitempty"`  // with Draw: replaces the default of -batch; 0: nothing does
+	Secret uint64            `json:"secret,omitempty"` // with Draw: selects the audited keys; servers never get it
+	Slices metrics.SlicePlan `json:"slices,omitzero"`  // with Draw: of clients with -linearizable, when there are several
 }
 
 // The events a node sends. A client's phase event reuses the word Phase.
@@ -92,8 +98,9 @@ const (
 	Ready     = "ready"     // a server listens on Addr
 	Connected = "connected" // a client has a connection to every server
 	Loaded    = "loaded"    // a client's records are stored and read back
-	Warm      = "warm"      // a client's warm-up is about to end; it has reported and awaits Settle
-	Drained   = "drained"   // no call of a client's workload is under way
+	Drawn     = "drawn"     // a client's first rounds are drawn
+	Warm      = "warm"      // a client's warm-up is about to end, or without one its window is half over; it has reported and awaits Settle
+	Drained   = "drained"   // no call of a client's workload is under way; a server counts what follows as the drain's
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Report    = "record"    // Record is one line for the node's .jsonl file
@@ -108,6 +115,7 @@ type Event struct {
 	Event  string          `json:"event"`
 	Addr   string          `json:"addr,omitempty"`
 	Phase  metrics.Phase   `json:"phase,omitempty"`
+	RoundS float64         `json:"round_s,omitempty"` // with Warm: the longest recent round of a worker; with Loaded: an estimate by the load's speed, 0 if it says little
 	Text   string          `json:"text,omitempty"`
 	Usage  bool            `json:"usage,omitempty"` // with Error: the command line is wrong (exit status 2)
 	Peer   string          `json:"peer,omitempty"`  // with Error: the node that caused it, if it is another one

@@ -248,7 +248,11 @@ func obey(ctx context.Context, n *node.Node, enter func(metrics.Phase) error) er
 		case c.Do == node.Stop:
 			return nil
 		case c.Do == node.Phase:
-			if err := enter(c.Phase); err != nil {
+			err := enter(c.Phase)
+			if err == nil && c.Phase == metrics.Drain {
+				err = n.Send(node.Event{Event: node.Drained})
+			}
+			if err != nil {
 				return fmt.Errorf("enter %s: %w", c.Phase, err)
 			}
 		default:

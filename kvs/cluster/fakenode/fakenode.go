@@ -156,6 +156,9 @@ func (n *fake) serve() {
 			n.enter(metrics.Window) // on a busy machine the clients' windows have no moment in common
 		}
 		n.enter(command.Phase)
+		if command.Phase == metrics.Drain {
+			n.send(node.Event{Event: node.Drained})
+		}
 	}
 	n.at("stop")
 	s := metrics.Summary{}
@@ -173,6 +176,8 @@ func (n *fake) load() {
 	<-n.inbox
 	n.enter(metrics.Load)
 	n.send(node.Event{Event: node.Loaded})
+	<-n.inbox
+	n.send(node.Event{Event: node.Drawn})
 	<-n.inbox
 	s := metrics.Summary{}
 	for _, phase := range []metrics.Phase{metrics.WarmUp, metrics.Window, metrics.Drain} {

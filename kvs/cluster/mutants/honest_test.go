@@ -42,7 +42,7 @@ func TestHonest(t *testing.T) {
 			if busy {
 				defer keepBusy()()
 			}
-			if verdict := verdictOf(t, root, honest[run%len(honest)], run+1, 3); !verdict.Valid {
+			if verdict := verdictOf(t, root, honest[run%len(honest)], run+1); !verdict.Valid {
 				t.Errorf("%s", verdict)
 			}
 		})

@@ -128,11 +128,11 @@ func writeOverlay(t *testing.T, overlay string, texts map[string]string) {
 
 // verdictOf runs a mutant on this machine, with a window of some seconds, and returns the
 // run's verdict.
-func verdictOf(t *testing.T, root string, m mutant, seed, secs int) metrics.Verdict {
+func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
 	t.Helper()
 	out := t.TempDir()
 	args := append([]string{"--local", "--no-ceiling", "--out", out,
-		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs %d -workers 16 -batch 512 -seed %d %s", secs, seed, m.client)}, strings.Fields(m.args)...)
+		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -workers 16 -batch 512 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
 	cmd.Env = append(os.Environ(), variable+"="+m.name)
 	said, err := cmd.CombinedOutput()
@@ -152,8 +152,7 @@ func verdictOf(t *testing.T, root string, m mutant, seed, secs int) metrics.Verd
 }
 
 // TestMutants runs each mutant once with KVLAB_CI=1, and with ten seeds with KVLAB_LONG=1,
-// which takes most of an hour. The programs without a mutant run as often. On a machine so
-// busy that the verdict asks for a longer window, a mutant has one of 12 s in place of 3.
+// which takes most of an hour. The programs without a mutant run as often.
 func TestMutants(t *testing.T) {
 	seeds := 1
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -166,10 +165,7 @@ func TestMutants(t *testing.T) {
 		for _, m := range append([]mutant{{name: "none"}, {name: "none, open loop", client: "-rate 20k"}}, mutants...) {
 			t.Run(fmt.Sprintf("%s, seed %d", m.name, seed), func(t *testing.T) {
 				t.Parallel()
-				verdict := verdictOf(t, root, m, seed, 3)
-				if !m.found(verdict) && strings.HasPrefix(verdict.Reason, "TOO SHORT: ") {
-					verdict = verdictOf(t, root, m, seed, 12)
-				}
+				verdict := verdictOf(t, root, m, seed)
 				if !m.found(verdict) {
 					t.Errorf("%s, want a reason that matches %q, and VALID without a mutant", verdict, m.reason)
 				}

@@ -213,20 +213,20 @@ var mutants = []mutant{
 	},
 	{
 		name:   "the window is 10 % longer than it says",
-		edits:  []edit{{closedLoop, "	closes := opens.Add(g.config.Window)\n", "	closes := opens.Add(g.config.Window)\n	if planted(\"the window is 10 % longer than it says\") {\n		closes = closes.Add(g.config.Window / 10)\n	}\n	if planted(\"the window opens 0.3 s before it says\") {\n		opens = opens.Add(-300 * time.Millisecond)\n	}\n"}},
+		edits:  []edit{{closedLoop, "	closes := opens.Add(length)\n", "	closes := opens.Add(length)\n	if planted(\"the window is 10 % longer than it says\") {\n		closes = closes.Add(length / 10)\n	}\n	if planted(\"the window opens 0.3 s before it says\") {\n		opens = opens.Add(-300 * time.Millisecond)\n	}\n"}},
 		reason: "window",
 	},
 	{name: "the window opens 0.3 s before it says", reason: "window"},
 	{
 		name: "replies of the drain are counted in",
 		edits: []edit{{phases, "	case t < w.closes:\n", "	case t < w.closes || planted(\"replies of the drain are counted in\"):\n"},
-			{phases, "(s.closes - t - 1) / length); i <", "(max(s.closes-t, 1) - 1) / length); i <"}},
+			{phases, "(s.closes - t - 1) / s.slot); i <", "(max(s.closes-t, 1) - 1) / s.slot); i <"}},
 		client: "-workers 64 -batch 8192", reason: "window|round",
 	},
 	{
 		name: "the warm-up is a third as long as it says",
 		edits: []edit{{closedLoop, "		opens = said\n", "		opens = said\n		if planted(\"the warm-up is a third as long as it says\") {\n			opens = begin\n		}\n"},
-			{closedLoop, "	opens := begin.Add(g.config.WarmUp)\n	if !g.asks()", "	opens := begin.Add(g.config.WarmUp)\n	if planted(\"the warm-up is a third as long as it says\") {\n		opens = begin.Add(g.config.WarmUp / 3)\n	}\n	if !g.asks()"}},
+			{closedLoop, "	opens, length = begin.Add(g.config.WarmUp), g.config.Window\n", "	opens, length = begin.Add(g.config.WarmUp), g.config.Window\n	if planted(\"the warm-up is a third as long as it says\") {\n		opens = begin.Add(g.config.WarmUp / 3)\n	}\n"}},
 		client: "-warmup 3", reason: "warm-up",
 	},
 	{
@@ -236,7 +236,7 @@ var mutants = []mutant{
 	},
 	{
 		name:   "half the workers stop early",
-		edits:  []edit{{closedLoop, "		if s.over(r.begun) {\n", "		if s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun + c.Window/2) {\n"}},
+		edits:  []edit{{closedLoop, "		if !drawn && s.over(r.begun) {\n", "		if !drawn && s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun + c.Window/2) {\n"}},
 		reason: "Little's law",
 	},
 	{

@@ -7,24 +7,24 @@ import (
 )
 
 // Barrier is one trial's end of the barriers of a pair, two trials that run at the
-// same time. There are two: after the preflight, before anything starts on the nodes,
-// and after the load, so that both windows are the same stretch of time. The nil
-// barrier is that of a trial that runs alone.
+// same time. There are three: after the preflight, before anything starts on the nodes;
+// after the load; and before the window, on which both agree, so that both windows are the
+// same stretch of time. The nil barrier is that of a trial that runs alone.
 type Barrier struct {
-	own   chan<- struct{} // has a value for each barrier at which the trial has arrived; closed when it has ended
-	other <-chan struct{} // likewise, of the other trial
+	own   chan<- opening // has a value for each barrier at which the trial has arrived; closed when it has ended
+	other <-chan opening // likewise, of the other trial
 }
 
 // NewBarriers returns the two ends.
 func NewBarriers() [2]*Barrier {
-	a, b := make(chan struct{}, 2), make(chan struct{}, 2)
+	a, b := make(chan opening, 3), make(chan opening, 3)
 	return [2]*Barrier{{a, b}, {b, a}}
 }
 
-// arrive marks this trial at the next barrier. The channel is ready when the other
-// trial arrives there or ends.
-func (b *Barrier) arrive() <-chan struct{} {
-	b.own <- struct{}{}
+// arrive marks this trial at the next barrier, with its wish for the window. The channel is
+// ready when the other trial arrives there or ends; then its wish is zero.
+func (b *Barrier) arrive(wish opening) <-chan opening {
+	b.own <- wish
 	return b.other
 }
 
@@ -41,18 +41,18 @@ func (b *Barrier) Wait(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-b.arrive():
+	case <-b.arrive(opening{}):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// waitLoaded waits until the other trial's store is loaded too. The steps of that
+// waitLoaded waits until the other trial's store is loaded, and its first rounds are drawn, too. The steps of that
 // trial have timeouts, so this one needs none.
 func (c *Controller) waitLoaded(ctx context.Context) error {
 	if c.Barrier == nil {
 		return nil
 	}
-	return c.listen(ctx, c.Barrier.arrive(), unlimited, loaded, func() *process { return c.of(metrics.Client)[0] })
+	return c.listen(ctx, c.Barrier.arrive(opening{}), unlimited, drawn, func() *process { return c.of(metrics.Client)[0] })
 }

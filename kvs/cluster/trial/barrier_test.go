@@ -8,7 +8,7 @@ import (
 // A trial that ends before a barrier does not hold the other there, and a trial that
 // runs alone never waits.
 func TestBarrier(t *testing.T) {
-	open := func(c <-chan struct{}) bool {
+	open := func(c <-chan opening) bool {
 		select {
 		case <-c:
 			return false
@@ -17,14 +17,14 @@ func TestBarrier(t *testing.T) {
 		}
 	}
 	ends := NewBarriers()
-	first := ends[0].arrive()
+	first := ends[0].arrive(opening{})
 	if !open(first) {
 		t.Error("the other has not arrived yet")
 	}
-	if open(ends[1].arrive()) || open(first) {
+	if open(ends[1].arrive(opening{})) || open(first) {
 		t.Error("both have arrived at the first barrier")
 	}
-	second := ends[0].arrive()
+	second := ends[0].arrive(opening{})
 	ends[1].Drop()
 	if open(second) {
 		t.Error("the other has ended")

@@ -33,6 +33,7 @@ type Setup struct {
 	Preflight *metrics.Preflight // nil when it has not come to its end
 	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
 	Barrier   *Barrier           // with the other trial of a pair; nil for none
+	Window    time.Duration      // the least length of a window whose rounds decide it, beside -secs; 0: none
 
 	Password  string               // of the foreign store; "" for none
 	Contained *metrics.Containment // of the servers' programs; nil for none
@@ -58,11 +59,14 @@ type Controller struct {
 	phase     metrics.Phase          // the clients' common one, as the servers know it
 	entered   time.Time              // when that phase began
 
-	began    time.Time           // when the run began: the origin of all nodes' clocks
-	begin    time.Time           // when the warm-up begins, or has begun
-	warmUp   *stats.Stationarity // result of the warm-up's test; nil if it is too short for one
-	extended bool                // the warm-up lasts twice as long
-	settled  int                 // seconds of it that were tested first
+	began    time.Time             // when the run began: the origin of all nodes' clocks
+	begin    time.Time             // when the warm-up begins, or has begun
+	warmUp   *stats.Stationarity   // result of the warm-up's test; nil if it is too short for one
+	extended bool                  // the warm-up lasts twice as long
+	settled  int                   // seconds of it that were tested first
+	opening  opening               // of the window, as this trial wishes it until the clients are told
+	window   *metrics.WindowLength // nil until then
+	batch    uint64                // lowered default of -batch; 0: not lowered
 
 	restart *restart // nil without --restart-at
 
@@ -74,6 +78,9 @@ type Controller struct {
 // New returns the controller of a trial that has not begun.
 func New(s Setup) *Controller {
 	now := time.Now()
+	if s.Stderr == nil {
+		s.Stderr = io.Discard
+	}
 	c := &Controller{
 		Setup: s, token: rand.Text(), secret: newSecret(), values: fmt.Sprintf("%016x%016x", newSecret(), newSecret()),
 		latency: latency.NewLog(io.Discard),
@@ -129,23 +136,30 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error { return c.await(ctx, metrics.Server, ready, connectLimit) },
 		func() error { return c.start(metrics.Client) },
 		func() error { return c.await(ctx, metrics.Client, ready, connectLimit) },
-		c.longCalls,
+		c.fitLink,
 		func() error {
 			c.send(metrics.Client, node.Command{Do: node.Load, Values: c.values})
 			c.enter(metrics.Load)
 			return nil
 		},
 		func() error { return c.await(ctx, metrics.Client, loaded, loadLimit) },
+		func() error {
+			c.fitLoad()
+			c.slices = c.slicePlan()
+			c.send(metrics.Client, node.Command{Do: node.Draw, Batch: c.batch, Slices: c.slices, Secret: c.secret})
+			return c.await(ctx, metrics.Client, drawn, drainLimit)
+		},
 		func() error { return c.waitLoaded(ctx) },
 		func() error {
 			lease := c.lease(c.workLimit() + auditLimit)
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.begin = time.Now().Add(lead)
-			c.slices = c.slicePlan()
-			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease, Slices: c.slices, Secret: c.secret})
-			return nil
+			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease})
+			c.asked[metrics.Server] = drained
+			return c.await(ctx, metrics.Client, drained, c.workLimit())
 		},
-		func() error { return c.await(ctx, metrics.Client, drained, c.workLimit()) },
+		// A server that has not entered the drain would count the audit in its window.
+		func() error { return c.await(ctx, metrics.Server, drained, drainLimit) },
 		func() error { c.send(metrics.Client, node.Command{Do: node.Audit}); return nil },
 		func() error { return c.await(ctx, metrics.Client, done, auditLimit) },
 		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
@@ -168,7 +182,7 @@ func (c *Controller) await(ctx context.Context, role metrics.Role, want stage, l
 }
 
 // listen handles messages until no process is late for a stage, or over closes.
-func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit time.Duration, want stage, behind func() *process) error {
+func (c *Controller) listen(ctx context.Context, over <-chan opening, limit time.Duration, want stage, behind func() *process) error {
 	c.ticked = time.Now()
 	ends := c.ticked.Add(limit)
 	tick := time.NewTicker(tickEvery)
@@ -206,7 +220,7 @@ func (c *Controller) listen(ctx context.Context, over <-chan struct{}, limit tim
 }
 
 // stageNames are the names of the stages that await waits for.
-var stageNames = map[stage]string{ready: "ready", loaded: "loaded", drained: "drained", done: "done", left: "gone"}
+var stageNames = map[stage]string{ready: "ready", loaded: "loaded", drawn: "ready to begin", drained: "drained", done: "done", left: "gone"}
 
 // behind returns a process of the role that has not reached the stage, or nil.
 func (c *Controller) behind(role metrics.Role, want stage) *process {
@@ -237,7 +251,11 @@ func (c *Controller) send(role metrics.Role, command node.Command) {
 // handle processes a message, and returns the fault that it reports, if any.
 func (c *Controller) handle(msg message) *plan.Fault {
 	m := msg.from
-	if m == nil {
+	switch {
+	case msg.pair != nil:
+		c.agree(*msg.pair)
+		return nil
+	case m == nil:
 		c.killServer()
 		return nil
 	}
@@ -278,7 +296,7 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		}
 		c.enter(commonPhase(c.of(metrics.Client)))
 	case node.Warm:
-		return c.settle(m)
+		return c.settle(m, seconds(event.RoundS))
 	case node.Error:
 		return c.blame(m, event)
 	default:
@@ -290,6 +308,9 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 			return m.fault(plan.Complaint, "is done and has sent no summary")
 		}
 		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
+		if next == loaded {
+			m.round = seconds(event.RoundS)
+		}
 		if c.restart != nil && m == c.restart.second && next == ready {
 			c.restart.ready = at
 		}

@@ -19,7 +19,7 @@ func TestLeases(t *testing.T) {
 	if least := (2*connectLimit + loadLimit).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
 		t.Errorf("lease at the start %+v, want little more than %v s", start, least)
 	}
-	if least := (35*time.Second + drainLimit + reportLimit).Seconds(); work.LifetimeS <= least || work.LifetimeS > least+120 {
+	if least := (10*time.Second + metrics.LongestWindow + drainLimit + reportLimit).Seconds(); work.LifetimeS <= least || work.LifetimeS > least+120 {
 		t.Errorf("lease for the work %+v, want little more than %v s", work, least)
 	}
 	client.config = nil // a client that states no length

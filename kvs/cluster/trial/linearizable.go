@@ -30,7 +30,7 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}
-	work := c.workLimit() - drainLimit
+	work := c.typedLength()
 	return metrics.SlicePlan{
 		Every: max(sliceEvery, work/mostSlices),
 		Count: mostSlices,

@@ -35,7 +35,7 @@ func TestSlicePlan(t *testing.T) {
 		if plan.Ops != test.ops || plan.Every.Round(time.Second) != test.everyAbout {
 			t.Errorf("%d clients, -linearizable=%s, -secs %s: %+v", test.clients, test.check, test.secs, plan)
 		}
-		if test.ops > 0 && (plan.Count != 60 || (plan.Every+1)*60 < c.workLimit()-drainLimit) {
+		if test.ops > 0 && (plan.Count != 60 || (plan.Every+1)*60 < c.typedLength()) {
 			t.Errorf("-secs %s: %+v ends before the run", test.secs, plan)
 		}
 	}

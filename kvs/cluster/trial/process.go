@@ -17,14 +17,15 @@ import (
 	"kvlab/metrics/format"
 )
 
-// stage is a node's progress. A server goes from started to ready to done; a client
-// also reaches loaded and drained.
+// stage is a node's progress. A server goes from started to ready, drained and done; a client
+// also reaches loaded and drawn.
 type stage int
 
 const (
 	started stage = iota
 	ready         // a server listens, a client is connected
 	loaded        // a client's records are stored and read back
+	drawn         // a client's first rounds are drawn
 	drained       // no call of a client's workload is under way
 	done          // everything is reported
 	left          // the process has ended
@@ -35,6 +36,7 @@ var stageOf = map[string]stage{
 	node.Ready:     ready,
 	node.Connected: ready,
 	node.Loaded:    loaded,
+	node.Drawn:     drawn,
 	node.Drained:   drained,
 	node.Done:      done,
 }
@@ -68,6 +70,7 @@ type process struct {
 	rates        []float64           // operations per second of each interval in the window
 	warming      []float64           // likewise, of each long enough interval in the warm-up
 	warm         bool                // a client's warm-up is about to end
+	round        time.Duration       // a client's longest recent round; until it is warm, an estimate by its load
 	held         metrics.SoakSamples // in the window
 	entered      [6]time.Time        // when each of its phase events arrived, in order
 	seconds      metrics.Heard       // its intervals in the window
@@ -92,6 +95,7 @@ func (m *process) id() *metrics.ProcessID {
 // end. One from no process says that the kill of --restart-at is due.
 type message struct {
 	from  *process
+	pair  *opening  // the wish of the other trial of a pair, from no process
 	at    time.Time // when it arrived
 	event node.Event
 	err   error

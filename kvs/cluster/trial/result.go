@@ -33,7 +33,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
 		}
 	}
-	run.WarmUp, run.ValueKey = c.warmUp, c.values
+	run.WarmUp, run.Window, run.ValueKey = c.warmUp, c.window, c.values
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
 	run.Restart = c.restarted()

@@ -14,13 +14,14 @@ import (
 // tested: the end of a phase may cut an interval short.
 const shortestSecond = 0.5
 
-// settle records that a client's warm-up is about to end. When this is true for all
-// clients, settle decides whether they have settled or extend the warm-up.
-func (c *Controller) settle(m *process) *plan.Fault {
-	if m.Role != metrics.Client || m.phase != metrics.WarmUp || m.warm {
+// settle records that a client's warm-up is about to end, or that its window without one is
+// half over. When this is true for all clients, settle decides whether they have settled or
+// extend the warm-up, and how long the window is.
+func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
+	if m.Role != metrics.Client || m.phase != metrics.WarmUp && m.phase != metrics.Window || m.warm {
 		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)
 	}
-	m.warm = true
+	m.warm, m.round = true, round
 	for _, m := range c.of(metrics.Client) {
 		if !m.warm {
 			return nil
@@ -32,15 +33,38 @@ func (c *Controller) settle(m *process) *plan.Fault {
 		c.extended = !test.Stationary && c.Barrier == nil // the windows of a pair must coincide
 	}
 	c.settled = len(rates)
+	if f := c.fitWindow(); f != nil {
+		return f
+	}
 	// The window opens at the end of the warm-up or its extension, but not before the
 	// command can reach every client: at one time on one clock.
-	warmUp, now := max(m.settings().Length("warmup"), 0), time.Now()
-	opens := now.Add(max(c.begin.Add(warmUp).Sub(now), lead))
-	if c.extended {
-		opens = opens.Add(warmUp)
+	warmUp := m.settings().Length("warmup")
+	c.opening.at = c.begin.Add(max(warmUp, 0))
+	switch late := time.Since(c.opening.at.Add(-lead)); {
+	case warmUp == 0: // it is open: its end, with the slots before it, is not before the command
+		c.opening.length = max(c.opening.length, late+metrics.EdgeSlots*metrics.EdgeSlot(c.leastWindow()))
+	case late > 0:
+		c.opening.at = c.opening.at.Add(late)
 	}
-	c.sendAt(opens, node.Command{Do: node.Settle, Extend: c.extended})
+	if c.extended {
+		c.opening.at = c.opening.at.Add(warmUp)
+	}
+	if c.Barrier != nil {
+		other := c.Barrier.arrive(c.opening)
+		go func() { c.inbox <- message{pair: new(<-other)} }()
+		return nil
+	}
+	c.tell()
 	return nil
+}
+
+// warmUpLength is the length of the warm-up by the flags, with its extension.
+func (c *Controller) warmUpLength() time.Duration {
+	length := max(c.of(metrics.Client)[0].settings().Length("warmup"), 0)
+	if c.extended {
+		length *= 2
+	}
+	return length
 }
 
 // sendAt sends all clients a command with a time.

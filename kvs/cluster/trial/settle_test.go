@@ -68,10 +68,10 @@ func TestSettle(t *testing.T) {
 			a, b := c.processes[0], c.processes[1]
 			a.warmUp(test.first...)
 			b.warmUp(test.second...)
-			if f := c.settle(a); f != nil || pipes[0].Len() > 0 {
+			if f := c.settle(a, 0); f != nil || pipes[0].Len() > 0 {
 				t.Fatalf("%v: one client alone was answered", f)
 			}
-			if f := c.settle(b); f != nil {
+			if f := c.settle(b, 0); f != nil {
 				t.Fatal(f)
 			}
 			for i, p := range pipes {
@@ -88,7 +88,7 @@ func TestSettle(t *testing.T) {
 			if c.warmUp != nil && c.warmUp.Extended != test.extend {
 				t.Errorf("extended is %v", c.warmUp.Extended)
 			}
-			if f := c.settle(a); f == nil || !strings.Contains(f.Reason, "out of turn") {
+			if f := c.settle(a, 0); f == nil || !strings.Contains(f.Reason, "out of turn") {
 				t.Errorf("asking twice: %v", f)
 			}
 		})
@@ -102,7 +102,7 @@ func TestSettleOutOfTurn(t *testing.T) {
 		{Place: plan.Place{Role: metrics.Server}, phase: metrics.WarmUp},
 		{Place: plan.Place{Role: metrics.Client}, phase: metrics.Load},
 	} {
-		if f := c.settle(m); f == nil || m.warm {
+		if f := c.settle(m, 0); f == nil || m.warm {
 			t.Errorf("a %s in %s was heard", m.Role, m.phase)
 		}
 	}

@@ -22,10 +22,9 @@ func (c *Controller) status(now time.Time) Status {
 	for _, m := range clients {
 		s.OpsPerS += m.interval.OpsPerS()
 	}
-	settings := clients[0].settings()
-	warmUp, window := max(settings.Length("warmup"), 0), max(settings.Length("secs"), 0)
-	if c.extended {
-		warmUp *= 2
+	warmUp, window := c.warmUpLength(), c.leastWindow()
+	if c.window != nil {
+		warmUp, window = max(warmUp, c.opening.at.Sub(c.begin)), seconds(c.window.UsedS)
 	}
 	var length time.Duration // of the phase
 	elapsed := now.Sub(c.entered)

@@ -41,9 +41,18 @@ func DefaultTimeouts() Timeouts {
 	}
 }
 
-// workLimit returns the limit of warm-up, window and drain, from the clients' flags. If
-// a client reports no lengths, only its silence limits it.
+// workLimit returns the limit of warm-up, window and drain. If a client reports no lengths,
+// only its silence limits it.
 func (c *Controller) workLimit() time.Duration {
+	typed := c.typedLength()
+	if typed < unlimited && c.fits() { // the rounds may lengthen the warm-up and the window
+		typed += metrics.LongestWindow + metrics.WarmUpRounds*metrics.LongestWindow/metrics.WindowRounds
+	}
+	return min(unlimited, typed+drainLimit)
+}
+
+// typedLength is the longest of the clients' warm-ups, extended, and windows by their flags.
+func (c *Controller) typedLength() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {
 		s := m.settings()
@@ -51,9 +60,9 @@ func (c *Controller) workLimit() time.Duration {
 		if warmUp < 0 || window < 0 {
 			return unlimited
 		}
-		longest = max(longest, 2*warmUp+window) // the warm-up may be extended
+		longest = max(longest, 2*warmUp+window, 2*warmUp+c.Window)
 	}
-	return longest + drainLimit
+	return longest
 }
 
 // settings returns the settings that the process has reported.

@@ -11,14 +11,14 @@ import (
 // A run is refused before its load if its calls cannot end in time: 64 workers with 8192
 // values of 128 bytes for each of 2 servers put 134 MB under way, half of them in one
 // direction.
-func TestLongCalls(t *testing.T) {
+func TestLinkBatch(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		bitsPerS uint64
 		flags    string // beside the defaults
 		want     string // "" for no fault
 	}{
-		{"a slow link", 40e6, "", "-workers 64 -batch 8192: a link of 0.04 Gb/s carries the 67 MB of 128 calls in 13 s at best, and -call-timeout is 10 s: want -batch 3051 or less"},
+		{"a slow link", 40e6, "", "-workers 64 -batch 8192: a link of 0.04 Gb/s carries the 67 MB of 128 calls in 13 s at best, and -call-timeout is 10 s: want -batch 2048 or less"},
 		{"a link that is fast enough", 60e6, "", ""},
 		{"an unknown link", 0, "", ""},
 		{"more time", 40e6, "call-timeout=20", ""},
@@ -37,10 +37,10 @@ func TestLongCalls(t *testing.T) {
 		for _, role := range []metrics.Role{metrics.Server, metrics.Server, metrics.Client} {
 			place := plan.Place{Role: role}
 			c.Plan.Places = append(c.Plan.Places, place)
-			c.processes = append(c.processes, &process{Place: place, config: &metrics.Config{Flags: flags}})
+			c.processes = append(c.processes, &process{Place: place, config: &metrics.Config{Args: []string{"-batch", flags["batch"]}, Flags: flags}})
 			c.Preflight.Machines = append(c.Preflight.Machines, metrics.Machine{Facts: &metrics.Facts{Data: metrics.Link{BitsPerS: test.bitsPerS}}})
 		}
-		err := c.longCalls()
+		err := c.fitLink()
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}

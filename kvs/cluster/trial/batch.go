@@ -1,0 +1,74 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/metrics"
+	"kvlab/workload/size"
+)
+
+// batchFlag is the clients' flag that the launcher lowers if nobody typed it.
+const batchFlag = "batch"
+
+// fitLink lowers the default of -batch if the slowest link would make calls longer than the clients'
+// -call-timeout: with all rounds of a closed loop under way, it carries their values and
+// keys. Each goes one way or the other, so at least half of their bytes go the same way. The error is
+// that a typed -batch makes them so. Nothing is known where the link's rate is not.
+func (c *Controller) fitLink() error {
+	m := c.of(metrics.Client)[0]
+	s, bitsPerS := m.settings(), c.Preflight.SlowestLink()
+	if bitsPerS == 0 || s["rate"] != "" || s.SavesBytes() || s.Is("repeat") {
+		return nil
+	}
+	workers, batch, limit := s.Number("workers"), s.Number(batchFlag), s.Length("call-timeout") // batch 0: auto
+	calls := max(s.Number("inflight"), 1) * workers * uint64(max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
+	call := batch * size.OfRecord(s["value-size"], s["key-size"])
+	if limit := s.Number("batch-bytes"); limit > 0 {
+		call = min(call, limit)
+	}
+	bytes := calls * call / 2
+	took := time.Duration(float64(8*bytes) / float64(bitsPerS) * float64(time.Second))
+	why := fmt.Sprintf("a link of %g Gb/s carries the %d MB of %d calls in %.0f s at best", float64(bitsPerS)/1e9, bytes/1e6, calls, took.Seconds())
+	if !plan.HasFlag(m.config.Args, batchFlag) {
+		c.lower(took, why)
+		return nil
+	}
+	if limit <= 0 || took <= limit {
+		return nil
+	}
+	return m.fault(plan.BadArgs, "-workers %d -batch %d: %s, and -call-timeout is %g s: want %s", workers, batch, why, limit.Seconds(), fitting(s, float64(limit)/float64(took)/2))
+}
+
+// fitLoad lowers the default of -batch if the load's speed says that calls would be longer than the
+// clients' -call-timeout.
+func (c *Controller) fitLoad() {
+	m := c.slowest()
+	if typed := m.config == nil || plan.HasFlag(m.config.Args, batchFlag); typed || m.round == 0 {
+		return
+	}
+	round := m.round
+	if c.batch > 0 {
+		round = time.Duration(float64(round) * float64(c.batch) / float64(m.settings().Number(batchFlag)))
+	}
+	c.lower(round, fmt.Sprintf("at the load's speed a round takes %.0f s", round.Seconds()))
+}
+
+// lower lowers the default of -batch if a round of this length is too long: over half of the clients'
+// -call-timeout, or half of the longest round that a window may have. The other half is
+// for a busy machine.
+func (c *Controller) lower(round time.Duration, why string) {
+	s := c.of(metrics.Client)[0].settings()
+	most := metrics.LongestWindow / metrics.WindowRounds
+	if limit := s.Length("call-timeout"); limit > 0 {
+		most = min(most, limit)
+	}
+	was := cmp.Or(c.batch, s.Number(batchFlag))
+	if round <= most/2 || was <= 1 {
+		return
+	}
+	c.batch = max(1, powerBelow(float64(was)*float64(most/2)/float64(round)))
+	fmt.Fprintf(c.Stderr, "batch lowered from %d to %d: %s, and a call may take %g s\n", was, c.batch, why, most.Seconds())
+}

@@ -1,0 +1,111 @@
+package trial
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/node"
+	"kvlab/metrics"
+)
+
+// fits reports whether the rounds decide how long the window is at least: in a closed loop
+// that is neither a soak nor has a restart at a time.
+func (c *Controller) fits() bool {
+	return c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
+}
+
+// leastWindow is the length of the window by the flags, or that of the experiment if it is longer.
+func (c *Controller) leastWindow() time.Duration {
+	return max(c.of(metrics.Client)[0].settings().Length("secs"), 0, c.Window)
+}
+
+// fitWindow proposes how long the window is, from the longest recent round of any worker. The
+// fault is that WindowRounds of these are longer than any window.
+func (c *Controller) fitWindow() *plan.Fault {
+	m, asked := c.slowest(), c.leastWindow()
+	typed := max(m.settings().Length("secs"), 0)
+	c.window = &metrics.WindowLength{AskedS: typed.Seconds(), UsedS: asked.Seconds()}
+	c.opening.length = asked
+	if !c.fits() {
+		return nil
+	}
+	needs := (metrics.WindowRounds*m.round + halfSecond - 1).Truncate(halfSecond)
+	c.window.RoundS, c.window.NeedsS = m.round.Seconds(), needs.Seconds()
+	longest, why := max(metrics.LongestWindow, typed), "the longest window is"
+	if left := time.Until(c.ends); !c.ends.IsZero() && left < longest {
+		longest, why = left, "--deadline leaves"
+	}
+	switch {
+	case needs > longest:
+		return m.fault(plan.BadArgs, "-batch %s: %d rounds take %.0f s, %s %.0f s: want %s", m.settings()["batch"], metrics.WindowRounds, needs.Seconds(), why, longest.Seconds(),
+			fitting(m.settings(), float64(longest)/float64(needs)))
+	case c.Window == 0 || metrics.LeastRounds*m.round > asked: // the trials of an experiment keep one length while it is enough
+		c.opening.length = max(asked, needs)
+	}
+	return nil
+}
+
+// seconds is a length of the protocol's.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// halfSecond is what a longer window is a multiple of.
+const halfSecond = time.Second / 2
+
+// slowest is the client with the longest recent round.
+func (c *Controller) slowest() *process {
+	slowest := c.of(metrics.Client)[0]
+	for _, m := range c.of(metrics.Client) {
+		if m.round > slowest.round {
+			slowest = m
+		}
+	}
+	return slowest
+}
+
+// fitting is the flag with which rounds take a share of their present time.
+func fitting(s metrics.FlagValues, share float64) string {
+	if batch := float64(s.Number("batch")) * share; batch >= 1 {
+		return fmt.Sprintf("-batch %d or less", powerBelow(batch))
+	}
+	return fmt.Sprintf("-workers %d or less", max(1, powerBelow(float64(s.Number("workers"))*share)))
+}
+
+// powerBelow is the largest power of two up to x; 0 below 1.
+func powerBelow(x float64) uint64 { return 1 << bits.Len64(uint64(x)) >> 1 }
+
+// opening is when the window opens and how long it is. A pair's trials agree on the later
+// and the longer.
+type opening struct {
+	at     time.Time
+	length time.Duration
+}
+
+// agree decides with the other trial of a pair, and tells the clients.
+func (c *Controller) agree(other opening) {
+	if other.at.After(c.opening.at) {
+		c.opening.at = other.at
+	}
+	c.opening.length = max(c.opening.length, other.length)
+	c.tell()
+}
+
+// tell tells all clients when the window opens, and its length.
+func (c *Controller) tell() {
+	o := c.opening
+	before := max(c.window.AskedS, c.Window.Seconds())
+	c.window.UsedS = o.length.Seconds()
+	var longer []string
+	if late := o.at.Sub(c.begin) - c.warmUpLength(); late > lead {
+		longer = append(longer, fmt.Sprintf("warm-up lengthened by %.1f s: %d rounds", late.Seconds(), metrics.WarmUpRounds))
+	}
+	if c.window.UsedS > before {
+		longer = append(longer, fmt.Sprintf("window lengthened from %g s to %g s: %d rounds", before, c.window.UsedS, metrics.WindowRounds))
+	}
+	if longer != nil {
+		fmt.Fprintln(c.Stderr, strings.Join(longer, "; "))
+	}
+	c.sendAt(o.at, node.Command{Do: node.Settle, Extend: c.extended, Length: c.window.UsedS})
+}

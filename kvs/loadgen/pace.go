@@ -1,0 +1,76 @@
+package loadgen
+
+import (
+	"sync/atomic"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// paceEvery is the interval at which settle looks whether all workers have made their rounds.
+const paceEvery = 10 * time.Millisecond
+
+// saysMuch is the least time of a load whose speed says how long a round takes: a shorter one
+// may have waited for a processor, or for one call of each worker.
+const saysMuch = time.Second
+
+// RoundAfter estimates how long a round of all workers takes, from the time in which this
+// client's records were stored, and that in which they were read back: as many operations
+// at this speed. It is 0 if they took too short, and where a round is no fixed number of operations.
+func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
+	c := g.config
+	if c.AutoBatch || c.BatchBytes > 0 || c.Rate.Open() || store+read < saysMuch {
+		return 0
+	}
+	scans := c.Workload.Share(workload.Scan)
+	writes := 1 - scans - c.Workload.Share(workload.Read)
+	mean := writes*float64(store) + (1-writes+scans*float64(c.pairs())/2)*float64(read) // a scan reads half of the longest
+	ops := c.Batch * c.Servers() * c.Workers * c.InFlight
+	return time.Duration(mean * float64(ops) / float64(max(1, g.Counts().Puts)))
+}
+
+// pace is how long a worker's rounds take. The worker adds a round when it has ended; any
+// goroutine reads it.
+type pace struct {
+	ended  atomic.Int64                       // rounds
+	recent [metrics.WarmUpRounds]atomic.Int64 // lengths of the latest ones, in ns
+	latest atomic.Int64                       // moment of the last end; before the first, of the beginning
+}
+
+func (p *pace) begin() {
+	p.ended.Store(0)
+	for i := range p.recent {
+		p.recent[i].Store(0)
+	}
+	p.latest.Store(int64(now()))
+}
+
+func (p *pace) add(r *round, ended moment) {
+	n := p.ended.Load()
+	p.recent[n%metrics.WarmUpRounds].Store(int64(ended - r.begun))
+	p.latest.Store(int64(ended))
+	p.ended.Store(n + 1)
+}
+
+// warm reports whether every worker has made WarmUpRounds for each that it keeps under way.
+func (g *Generator) warm() bool {
+	for _, w := range g.workers {
+		if w.pace.ended.Load() < int64(metrics.WarmUpRounds*len(w.rounds)) {
+			return false
+		}
+	}
+	return true
+}
+
+// longestRound returns the longest of all workers' latest rounds, and of those that are
+// under way.
+func (g *Generator) longestRound() (longest time.Duration) {
+	for _, w := range g.workers {
+		for i := range w.pace.recent {
+			longest = max(longest, time.Duration(w.pace.recent[i].Load()))
+		}
+		longest = max(longest, now()-moment(w.pace.latest.Load()))
+	}
+	return longest
+}
