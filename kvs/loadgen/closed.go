@@ -19,6 +19,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	if err := g.Draw(ctx); err != nil {
 		return err
 	}
+	g.drawn = false // these are sent once
 	begin := g.Begins
 	if begin.IsZero() {
 		begin = time.Now()

@@ -39,6 +39,7 @@ func (w *worker) add(r *round, ops []workload.Op) {
 		w.route(len(ops))
 		w.distribute(r, ops)
 	}
+	r.last = uint32(w.writer)
 }
 
 // route finds the owners of the block's first n keys. A router that needs only the

@@ -21,6 +21,7 @@ type round struct {
 	window    *span         // if begun is in it; else nil
 	came      moment        // its last reply so far
 	underway  bool          // sent and not finished
+	last      uint32        // the version of its last write, or of the worker's before it
 	latency   time.Duration // of its slowest call so far
 	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
 	from      moment        // open loop: the origin of the times in due
@@ -103,7 +104,7 @@ func (r *round) empty() {
 func (w *worker) send(r *round) {
 	at := now()
 	if w.history != nil {
-		w.history.BeginRound(uint32(w.writer), started.Add(at))
+		w.history.BeginRound(r.last, started.Add(at))
 	}
 	for i := range r.exchanges {
 		if x := &r.exchanges[i]; x.batch.Len() > 0 {

@@ -17,9 +17,14 @@ func (c *Controller) fits() bool {
 	return c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
 }
 
-// leastWindow is the length of the window by the flags, or that of the experiment if it is longer.
+// leastWindow is the length of the window by the flags, or if it fits the rounds the
+// experiment's, which may be longer.
 func (c *Controller) leastWindow() time.Duration {
-	return max(c.of(metrics.Client)[0].settings().Length("secs"), 0, c.Window)
+	typed := max(c.of(metrics.Client)[0].settings().Length("secs"), 0)
+	if c.fits() {
+		return max(typed, c.Window)
+	}
+	return typed
 }
 
 // fitWindow proposes how long the window is, from the longest recent round of any worker. The
