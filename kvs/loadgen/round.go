@@ -178,6 +178,7 @@ func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
 		w.sums.AcrossS = max(w.sums.AcrossS, (ends - r.begun).Seconds())
 	}
 	if window != nil {
+		_, window = at(window.opens) // its end may be decided by now
 		w.sums.BusyS += window.overlap(r.begun, ends).Seconds()
 	}
 }
