@@ -55,6 +55,10 @@ func (o *Offered) Backlog(done uint64) bool {
 	return o != nil && float64(done)-float64(o.Ops) > o.mayDiffer()
 }
 
+// Ahead reports whether over a hundredth more was done in the window than was due in it. A
+// stall of the machine explains that of one run. It is false for nil.
+func (o *Offered) Ahead(done uint64) bool { return o.Achieved(done) > 1+maxApart }
+
 // mayDiffer is by how many operations those done in the window may differ from those due.
 func (o *Offered) mayDiffer() float64 { return max(maxApart*float64(o.Ops), stallS*o.OpsPerS) }
 

@@ -58,8 +58,9 @@ type Quantiles struct {
 	Max        float64  `json:"max_us"`
 	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
 
-	// CI95 are the order-statistic 95 % intervals in microseconds, from and to, of the
-	// quantiles for which Count samples give one.
+	// CI95 are the 95 % intervals in microseconds, from and to, of the quantiles of calls and
+	// operations for which the window's seconds give one: they do not take calls for
+	// independent (batch means). A window of fewer than 5 s has none.
 	CI95    map[string][2]float64 `json:"ci95_us,omitempty"`
 	Refused string                `json:"refused,omitempty"` // why there is no quantile, whatever Count is
 }

@@ -90,8 +90,8 @@ func (c Curve) curve(done []metrics.Trial) curve.Curve {
 func (c Curve) Next(done []metrics.Trial) ([]Group, error) {
 	plan := c.Planned(c.Plan)
 	left, of, peak := missing(plan, plan.Order, done), len(plan.Order), c.curve(done).Peak
-	if peak == 0 && len(done) >= plan.Trials {
-		return nil, &trialError{Trial: done[0]}
+	if wrong := slices.IndexFunc(done, func(t metrics.Trial) bool { return !t.Verdict.Valid && t.Point[0] == curve.Peak }); peak == 0 && wrong >= 0 && !done[wrong].Broken() {
+		return nil, &trialError{Trial: done[wrong]}
 	}
 	if c.Objective != (curve.Objective{}) {
 		of = 0 // the search decides how many follow
@@ -156,6 +156,9 @@ func (c Curve) search(done, rest []metrics.Trial) ([]metrics.PlannedTrial, error
 		return nil
 	}
 	err := learn(known.Points)
+	if again := slices.IndexFunc(rest, metrics.Trial.Broken); again >= 0 {
+		return []metrics.PlannedTrial{rest[again].PlannedTrial}, nil
+	}
 	for steps := 0; err == nil; steps++ {
 		rate := tried.next(steps)
 		switch {

@@ -136,7 +136,7 @@ func TestOpenLoopSeesAPause(t *testing.T) {
 		sum := latency.NewSet()
 		for _, h := range histograms {
 			if h.Phase == metrics.Window {
-				if err := sum.Add(h); err != nil {
+				if err := sum.Add(metrics.Record{Histogram: &h}); err != nil {
 					t.Fatal(err)
 				}
 			}

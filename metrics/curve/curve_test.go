@@ -61,6 +61,60 @@ func TestKneeOfAQueue(t *testing.T) {
 	}
 }
 
+// A latency that does not rise with the rate, within the trials' intervals, has no knee, and
+// neither has a point that answers what the warm-up left behind.
+func TestNoKnee(t *testing.T) {
+	noise := []float64{1, 0.9, 1.1, 0.95, 1.05, 1}
+	flat := func(means ...float64) Curve {
+		points := mm1(1e5, tenths[:len(means)], noise...)
+		for i, p := range points {
+			for j, trial := range p.Valid {
+				q := trial.Run.Latency[metrics.OpLatency]
+				q.Mean = means[i] * noise[j]
+				trial.Run.Latency[metrics.OpLatency] = q
+			}
+		}
+		return Of(metrics.Sweep{}, points)
+	}
+	for _, test := range []struct {
+		c    Curve
+		want string
+	}{
+		{flat(100, 101, 99, 100, 100.5), "no knee: latency does not rise"},
+		{flat(100, 105, 70, 150, 300), "no knee: latency falls from 0.1 to 0.07 ms between 10k and 30k ops/s"},
+		{flat(100, 105, 95, 150, 300), "knee at 30k ops/s, the highest throughput over mean latency"},
+	} {
+		if got := test.c.Lines()[0]; got != test.want || (test.c.Knee() >= 0) != strings.HasPrefix(got, "knee at") {
+			t.Errorf("%q and point %d, want %q", got, test.c.Knee(), test.want)
+		}
+	}
+	behind := mm1(1e5, tenths, 1, 1, 1)
+	for _, trial := range behind[4].Valid {
+		trial.Run.Ops += trial.Run.Ops * 48 / 1000
+	}
+	c := Of(metrics.Sweep{SLO: "p99=100us"}, behind)
+	if _, rows := c.Table(); c.Knee() == 4 || rows[4][len(rows[4])-1] != "backlog" || rows[4][5] != "0.0921 [0.0921, 0.0921]" {
+		t.Errorf("knee %d, row %q", c.Knee(), rows[4])
+	}
+	if _, err := c.Objective.Keeps(c.Points[4]); err == nil || !strings.Contains(err.Error(), "backlog") {
+		t.Errorf("a backlog keeps the objective: %v", err)
+	}
+}
+
+// Where the trials around an objective disagree, the answer names noise, not a longer window.
+func TestNoiseIsNamed(t *testing.T) {
+	points := mm1(1e5, []float64{0.6, 0.7, 0.8, 0.9}, 1.9, 0.3, 1.8, 0.4, 1.7, 0.5, 1)
+	c := Of(metrics.Sweep{SLO: "p99=200us"}, points)
+	lines := c.Lines()
+	if got := lines[len(lines)-1]; !strings.Contains(got, "noise hides the rate: at ") || !strings.Contains(got, " ops/s the trials' p99 is from 0.") || strings.Contains(got, "needs 6") {
+		t.Errorf("%q", got)
+	}
+	points[0].Valid[3].Run.Latency = nil
+	if _, err := c.Objective.Keeps(c.Points[0]); err == nil || !strings.Contains(err.Error(), "noise: at 60k ops/s, 6 of the 7 trials had calls enough for p99") {
+		t.Errorf("one trial with too few calls: %v", err)
+	}
+}
+
 // Six trials that all keep or all break the objective are clear; five are no interval, and
 // trials on both sides are not clear.
 func TestRateIsBracketed(t *testing.T) {

@@ -47,7 +47,14 @@ func (o Objective) micros() float64 { return float64(o.Limit) / float64(time.Mic
 func (o Objective) Keeps(p Point) (bool, error) {
 	latency := p.Latency(o.Quantile)
 	if math.IsNaN(latency) {
+		few := slices.DeleteFunc(p.Latencies(o.Quantile), func(us float64) bool { return !math.IsNaN(us) })
+		if len(few) < len(p.Valid) {
+			return false, fmt.Errorf("--slo %s: noise: at %s ops/s, %d of the %s had calls enough for %s", o, format.Count(p.Offered), len(p.Valid)-len(few), format.Plural(len(p.Valid), "trial"), o.Quantile)
+		}
 		return false, fmt.Errorf("--slo %s: the calls at %s ops/s are too few for %s: want a longer --secs", o, format.Count(p.Offered), o.Quantile)
+	}
+	if p.Backlog() {
+		return false, fmt.Errorf("--slo %s: at %s ops/s the window had a backlog of the warm-up: %s ops/s were answered; want a longer warm-up", o, format.Count(p.Offered), format.Count(p.Achieved))
 	}
 	return latency <= o.micros(), nil
 }
@@ -131,6 +138,19 @@ func (o Objective) interval(p Point) (stats.Estimate, bool) {
 	return e, ok && !slices.ContainsFunc(values, math.IsNaN)
 }
 
+// noisiest is the point with an interval on both sides of the limit that is the widest;
+// false without one.
+func (c Curve) noisiest() (widest Point, ok bool) {
+	most := 0.0
+	for _, p := range c.Points {
+		e, bounded := c.Objective.interval(p)
+		if bounded && e.Low <= c.Objective.micros() && e.High > c.Objective.micros() && e.High/e.Low > most {
+			widest, most, ok = p, e.High/e.Low, true
+		}
+	}
+	return widest, ok
+}
+
 // words say up to which rate the objective holds.
 func (c Curve) words() string {
 	r := c.Rate()
@@ -153,5 +173,10 @@ func (c Curve) words() string {
 	case kept == 0:
 		return fmt.Sprintf("broken at every rate down to %s ops/s", format.Count(broken))
 	}
-	return fmt.Sprintf("between %s and %s ops/s (no interval: it needs 6 trials a rate)", format.Count(kept), format.Count(broken))
+	between := fmt.Sprintf("between %s and %s ops/s", format.Count(kept), format.Count(broken))
+	if widest, ok := c.noisiest(); ok {
+		return fmt.Sprintf("%s; noise hides the rate: at %s ops/s the trials' %s is from %s to %s ms", between, format.Count(widest.Offered), c.Objective.Quantile,
+			milliseconds(slices.Min(widest.Latencies(c.Objective.Quantile))), milliseconds(slices.Max(widest.Latencies(c.Objective.Quantile))))
+	}
+	return between + " (no interval: it needs 6 trials a rate)"
 }

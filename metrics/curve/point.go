@@ -5,10 +5,12 @@ package curve
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -48,7 +50,7 @@ func Of(plan metrics.Sweep, all []metrics.Point) (c Curve) {
 		p.Offered = stats.Median(p.values(func(t metrics.Trial) float64 { return t.OfferedOpsPerS }))
 		if p.Offered > 0 && p.OK() {
 			c.Points = append(c.Points, p)
-		} else if p.Offered == 0 && slices.Contains(p.Values, Peak) && len(p.Valid) > 0 {
+		} else if p.Offered == 0 && slices.Contains(p.Values, Peak) && p.OK() {
 			c.Peak = p.Achieved
 		}
 	}
@@ -76,12 +78,14 @@ func (p Point) Latencies(quantile string) []float64 {
 // Latency is the median of Latencies. It is NaN if a trial has too few calls.
 func (p Point) Latency(quantile string) float64 { return median(p.Latencies(quantile)) }
 
-// mean is the mean latency of the operations in microseconds, the median of the trials.
-func (p Point) mean() float64 {
-	return median(p.values(func(t metrics.Trial) float64 {
+// means are the trials' mean latencies of the operations in microseconds.
+func (p Point) means() []float64 {
+	return p.values(func(t metrics.Trial) float64 {
 		return latency(t, func(q metrics.Quantiles) *float64 { return &q.Mean })
-	}))
+	})
 }
+
+func (p Point) mean() float64 { return median(p.means()) }
 
 // late is the p99 of the generator's lateness in microseconds, the median of the trials.
 func (p Point) late() float64 {
@@ -91,6 +95,18 @@ func (p Point) late() float64 {
 		}
 		return math.NaN()
 	}))
+}
+
+// Backlog reports whether most trials answered clearly more than was due: the window has
+// what the warm-up left behind, and its latencies are those of no steady load.
+func (p Point) Backlog() bool {
+	ahead := 0
+	for _, t := range p.Valid {
+		if t.Run.Offered.Ahead(t.Run.Ops) {
+			ahead++
+		}
+	}
+	return 2*ahead > len(p.Valid)
 }
 
 // Saturated reports whether the offered rate was not achieved: latencies grow with the
@@ -127,11 +143,46 @@ func median(values []float64) float64 {
 // section 3.3). The knee of an M/M/1 queue is half of its capacity. The place depends on
 // neither the axes of a figure nor the range of the rates, as it does in methods that look
 // for the sharpest bend.
+//
+// There is none where the latency does not rise with the rate (see rises).
 func (c Curve) Knee() int {
-	if most, first, last := c.powers(); first < most && most < last {
+	if most, first, last := c.powers(); first < most && most < last && c.rises() == "" {
 		return most
 	}
 	return -1
+}
+
+// rises returns "" if the mean latency rises with the rate: of two points whose intervals
+// have nothing in common, none has a lower latency at a higher rate, and at least two have a
+// higher one. Otherwise it says what it does. Single trials have no interval, and rise by
+// their latencies alone.
+func (c Curve) rises() string {
+	risen := false
+	means := make([]stats.Estimate, len(c.Points))
+	for i, p := range c.Points {
+		means[i] = medianRange(p.means())
+		for j, lower := range c.Points[:i] {
+			risen = risen || means[i].Low > means[j].High || p.Saturated() && !lower.Saturated()
+			if means[i].High < means[j].Low && min(len(p.Valid), len(lower.Valid)) > 1 {
+				return fmt.Sprintf("falls from %s to %s ms between %s and %s ops/s", format.Milliseconds(means[j].Median), format.Milliseconds(means[i].Median), format.Count(lower.Offered), format.Count(p.Offered))
+			}
+		}
+	}
+	if !risen {
+		return "does not rise"
+	}
+	return ""
+}
+
+// medianRange is the median of values with its 95 % interval, or where they are too few for
+// one with the range of them all, which covers the true median with 1 - 2^(1-n) (see
+// stats.MedianInterval).
+func medianRange(values []float64) stats.Estimate {
+	e, ok := stats.MedianInterval(values, 0.95)
+	if !ok && len(values) > 0 {
+		e.Low, e.High, e.Coverage = slices.Min(values), slices.Max(values), 1-math.Exp2(float64(1-len(values)))
+	}
+	return e
 }
 
 // powers returns the indices of the point with the highest power, and of the first and the
@@ -142,7 +193,7 @@ func (c Curve) powers() (most, first, last int) {
 	highest := 0.0
 	for i, p := range c.Points {
 		power := p.Achieved / p.mean()
-		if math.IsNaN(power) {
+		if math.IsNaN(power) || p.Backlog() {
 			continue
 		}
 		if last = i; first < 0 {

@@ -1,6 +1,7 @@
 package curve
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,15 +12,24 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Table has a row for each rate. Latencies are in milliseconds; of late, the p99.
+// mainQuantile has an interval in the table of a curve without an objective.
+const mainQuantile = "p99"
+
+// Table has a row for each rate. Latencies are in milliseconds, the medians of the trials;
+// that of the objective, or p99, has its interval (see medianRange). Of late it is the p99.
 func (c Curve) Table() (columns []string, rows [][]string) {
 	o, knee := c.Objective, c.Knee()
 	names := slices.DeleteFunc(slices.Clone(metrics.QuantileNames[:]), func(name string) bool { return name != o.Quantile && !slices.Contains(Quantiles, name) })
+	main := cmp.Or(o.Quantile, mainQuantile)
 	columns = slices.Concat([]string{"of peak", "offered", "achieved"}, names, []string{"late", "note"})
 	for i, p := range c.Points {
 		row := []string{c.share(p), format.Count(p.Offered), format.Count(p.Achieved)}
 		for _, name := range names {
-			row = append(row, milliseconds(p.Latency(name)))
+			cell := milliseconds(p.Latency(name))
+			if e := medianRange(p.Latencies(name)); name == main && cell != "-" && e.N > 1 {
+				cell += fmt.Sprintf(" [%s, %s]", milliseconds(e.Low), milliseconds(e.High))
+			}
+			row = append(row, cell)
 		}
 		rows = append(rows, append(row, milliseconds(p.late()), strings.Join(format.NonEmpty(marks(p, i == knee, o)...), ", ")))
 	}
@@ -31,6 +41,8 @@ func marks(p Point, knee bool, o Objective) []string {
 	all := make([]string, 3)
 	if p.Saturated() {
 		all[0] = "saturated"
+	} else if p.Backlog() {
+		all[0] = "backlog"
 	} else if o != (Objective{}) && p.Latency(o.Quantile) > o.micros() {
 		all[1] = "broken"
 	}
@@ -74,6 +86,9 @@ func (c Curve) kneeLine() string {
 	if first == last {
 		return ""
 	}
+	if fault := c.rises(); fault != "" {
+		return "no knee: latency " + fault
+	}
 	rate := format.Count(c.Points[most].Achieved)
 	switch most {
 	case first:
@@ -91,7 +106,15 @@ func (c Curve) String() string { return c.Text() + strings.Join(c.Lines(), "\n")
 func (c Curve) Text() string {
 	columns, rows := c.Table()
 	var out strings.Builder
-	out.WriteString("latency in ms, from the moment an operation was due; medians of the trials\n")
+	coverage := 1.0
+	for _, p := range c.Points {
+		coverage = min(coverage, medianRange(p.means()).Coverage)
+	}
+	out.WriteString("latency in ms, from the moment an operation was due; medians of the trials")
+	if coverage > 0 && len(c.Points) > 0 {
+		fmt.Fprintf(&out, "\n[their intervals of %.3g %%]", 100*coverage)
+	}
+	out.WriteByte('\n')
 	aligned := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range append([][]string{columns}, rows...) {
 		last := len(row) - 1

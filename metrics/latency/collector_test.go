@@ -80,7 +80,7 @@ func TestRecordersAmountToOneHistogram(t *testing.T) {
 
 	all := NewSet()
 	for _, r := range records {
-		if err := all.Add(*r.Histogram); err != nil {
+		if err := all.Add(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestDecodeRefusesOtherHistograms(t *testing.T) {
 		}
 	}
 	good := metrics.Histogram{Name: "cal", HDR: string(must(NewDistribution().EncodeV2())(t))}
-	if err := NewSet().Add(good); err == nil {
+	if err := NewSet().Add(metrics.Record{Histogram: &good}); err == nil {
 		t.Error("a histogram named \"cal\": no error")
 	}
 }

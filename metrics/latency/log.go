@@ -54,7 +54,7 @@ func (l *Log) Add(r metrics.Record) error {
 	}
 	d, err := Decode(*r.Histogram)
 	if err == nil {
-		err = l.Window.add(r.Histogram.Name, d)
+		err = l.Window.add(r, d)
 	}
 	if err != nil {
 		return fmt.Errorf("node %s: %w", r.Node, err)

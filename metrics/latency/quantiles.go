@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"kvlab/metrics"
-	"kvlab/metrics/stats"
 )
 
 // Samples returns the number of independent samples that the quantile q, 0 < q < 1,
@@ -18,21 +17,14 @@ func Samples(q float64) uint64 {
 }
 
 // QuantilesOf returns the quantiles of d. samples is the number of independent samples
-// in d, the number of calls. A quantile that needs more is nil.
+// in d, the number of calls. A quantile that needs more is nil. There are no intervals.
 func QuantilesOf(d *Distribution, samples uint64) metrics.Quantiles {
 	q := metrics.Quantiles{Count: samples, Values: uint64(d.TotalCount()), Mean: d.Mean(), Max: float64(d.Max()), OutOfRange: d.OutOfRange}
 	micros := func(share float64) float64 { return float64(d.ValueAtQuantile(100 * share)) }
-	rank := func(n uint64) float64 { return micros(float64(n) / float64(samples)) }
 	for i, field := range [...]**float64{&q.P50, &q.P90, &q.P95, &q.P99, &q.P999, &q.P9999} {
 		share := metrics.QuantileShares[i]
 		if samples >= Samples(share) {
 			*field = new(micros(share))
-		}
-		if low, high, ok := stats.QuantileRanks(samples, share, 0.95); ok {
-			if q.CI95 == nil {
-				q.CI95 = make(map[string][2]float64)
-			}
-			q.CI95[metrics.QuantileKeys[i]] = [2]float64{rank(low), rank(high)}
 		}
 	}
 	return q

@@ -1,11 +1,15 @@
 package latency
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 func TestSamples(t *testing.T) {
@@ -51,26 +55,73 @@ func TestQuantilesOfNeedsSamples(t *testing.T) {
 	}
 }
 
-// Published: two-sided 95 % intervals of p99 begin at 368 samples, of p99.9 at
-// 3,688; and of the values 1 to 1000 us every interval encloses its quantile.
-func TestQuantileIntervals(t *testing.T) {
+// second is a second's values of calls as a record.
+func second(t *testing.T, number int, values []uint32) metrics.Record {
+	t.Helper()
 	d := NewDistribution()
-	for micros := range uint32(1000) {
-		d.record(micros+1, 1)
+	for _, micros := range values {
+		d.record(micros, 1)
 	}
-	if QuantilesOf(d, 5).CI95 != nil || len(QuantilesOf(d, 367).CI95) != 3 || len(QuantilesOf(d, 368).CI95) != 4 {
-		t.Error("intervals appear with too few samples, or do not with enough")
+	hdr, err := d.EncodeV2()
+	if err != nil {
+		t.Fatal(err)
 	}
-	q := QuantilesOf(d, 1000)
-	for _, tt := range []struct {
-		value float64
-		ci    [2]float64
-	}{{*q.P50, q.CI95["p50"]}, {*q.P90, q.CI95["p90"]}, {*q.P95, q.CI95["p95"]}, {*q.P99, q.CI95["p99"]}} {
-		if tt.ci[0] >= tt.value || tt.ci[1] <= tt.value {
-			t.Errorf("%v is not inside its interval %v", tt.value, tt.ci)
+	return metrics.Record{Time: time.Unix(1e9+int64(number), 0), Histogram: &metrics.Histogram{Name: metrics.CallLatency, LengthS: 1, HDR: string(hdr)}}
+}
+
+// The interval holds the true quantile in 95 % of the windows, also where whole seconds are
+// slow: an interval that takes calls for independent does so in far fewer.
+func TestQuantileIntervals(t *testing.T) {
+	const windows, seconds, calls, seed = 60, 12, 100, 3
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, seed))
+	for _, slow := range []float64{0, 1} { // the logarithm's deviation from second to second
+		held, naive := 0, 0
+		truth := 1000.0 // the median of a lognormal distribution with either deviation
+		for range windows {
+			parts, all := batches{of: make(map[int64]*Distribution)}, NewDistribution()
+			for n := range int64(seconds) {
+				level := slow * random.NormFloat64()
+				parts.of[n] = NewDistribution()
+				for range calls {
+					micros := uint32(truth * math.Exp(level+random.NormFloat64()))
+					parts.of[n].record(micros, 1)
+					all.record(micros, 1)
+				}
+			}
+			if ci := parts.intervals(all, seconds*calls)["p50"]; ci[0] <= truth && truth <= ci[1] {
+				held++
+			}
+			low, high, _ := stats.QuantileRanks(seconds*calls, 0.5, 0.95)
+			at := func(k uint64) float64 { return float64(all.ValueAtQuantile(100 * float64(k) / (seconds * calls))) }
+			if at(low) <= truth && truth <= at(high) {
+				naive++
+			}
+		}
+		if held < windows*90/100 || slow > 0 && naive > windows*60/100 {
+			t.Errorf("deviation %v: %d of %d intervals hold the median, %d of those for independent calls", slow, held, windows, naive)
 		}
 	}
-	if ci := q.CI95["p50"]; ci != [2]float64{469, 532} { // 500 -+ 1.96 sqrt(1000/4)
-		t.Errorf("interval of the median of 1..1000: %v", ci)
+}
+
+// A window of any length has at most 32 batches, whatever the order of its records, and one
+// of 4 s has no interval.
+func TestBatches(t *testing.T) {
+	const seconds = 150
+	there, back := NewSet(), NewSet()
+	for n := range seconds {
+		at := func(n int) metrics.Record { return second(t, n, []uint32{uint32(100 + n), 100, 200, 300}) }
+		if err := cmp.Or(there.Add(at(n)), back.Add(at(seconds-1-n))); err != nil {
+			t.Fatal(err)
+		}
+		if n == 3 && there.Quantiles()[metrics.CallLatency].CI95 != nil {
+			t.Error("4 s have an interval")
+		}
+	}
+	if n := len(there.calls.of); n > mostBatches || n < mostBatches/2 {
+		t.Errorf("%d batches", n)
+	}
+	if a, b := there.Quantiles(), back.Quantiles(); !reflect.DeepEqual(a, b) || len(a[metrics.CallLatency].CI95) == 0 {
+		t.Errorf("%+v in one order, %+v in the other", a, b)
 	}
 }

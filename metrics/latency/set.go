@@ -2,6 +2,7 @@ package latency
 
 import (
 	"fmt"
+	"slices"
 
 	"kvlab/metrics"
 )
@@ -16,6 +17,8 @@ type Set struct {
 	Wire   *Distribution
 	Server *Distribution
 	Late   *Distribution // one value for each time that the generator slept
+
+	calls, ops batches // of Call and Op, as far as they came in records
 }
 
 // NewSet returns empty distributions (about 1.3 MB).
@@ -34,24 +37,28 @@ func (l *Set) All() [len(Names)]*Distribution {
 	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
 }
 
-// Add adds one Histogram record to the distribution that it names.
-func (l *Set) Add(h metrics.Histogram) error {
-	d, err := Decode(h)
+// Add adds a record with a Histogram to the distribution that this names.
+func (l *Set) Add(r metrics.Record) error {
+	d, err := Decode(*r.Histogram)
 	if err != nil {
 		return err
 	}
-	return l.add(h.Name, d)
+	return l.add(r, d)
 }
 
-// add adds to the distribution of a name.
-func (l *Set) add(name string, d *Distribution) error {
-	for i, mine := range l.All() {
-		if Names[i] == name {
-			mine.Add(d)
-			return nil
-		}
+// add adds the decoded Histogram of a record.
+func (l *Set) add(r metrics.Record, d *Distribution) error {
+	i := slices.Index(Names[:], r.Histogram.Name)
+	switch {
+	case i < 0:
+		return fmt.Errorf("histogram named %q, want one of %q", r.Histogram.Name, Names)
+	case Names[i] == metrics.CallLatency:
+		l.calls.add(r, d)
+	case Names[i] == metrics.OpLatency:
+		l.ops.add(r, d)
 	}
-	return fmt.Errorf("histogram named %q, want one of %q", name, Names)
+	l.All()[i].Add(d)
+	return nil
 }
 
 // join adds all distributions of m.
@@ -74,7 +81,14 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 			samples = calls // the operations of one call share its fate
 		}
 		if name == metrics.CallLatency || name == metrics.OpLatency || !d.empty() {
-			quantiles[name] = QuantilesOf(d, samples)
+			q := QuantilesOf(d, samples)
+			switch name {
+			case metrics.CallLatency:
+				q.CI95 = l.calls.intervals(d, samples)
+			case metrics.OpLatency:
+				q.CI95 = l.ops.intervals(d, samples)
+			}
+			quantiles[name] = q
 		}
 	}
 	return quantiles

@@ -69,7 +69,7 @@ func TestPartsAsRecords(t *testing.T) {
 	}
 	sum := NewSet()
 	for _, h := range histograms {
-		if err := sum.Add(h); err != nil {
+		if err := sum.Add(metrics.Record{Histogram: &h}); err != nil {
 			t.Fatal(err)
 		}
 	}

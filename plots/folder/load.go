@@ -163,7 +163,7 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		return log.usages.add(ofUsage(record.Time, *record.Usage))
 	case record.Histogram != nil:
 		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
-			return r.Latencies.Add(*record.Histogram)
+			return r.Latencies.Add(record)
 		}
 	case record.Audit != nil:
 		log.Audit = record.Audit

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/latency"
 )
 
 // Status is the state of a trial under way.
@@ -18,7 +19,8 @@ type Status struct {
 // status returns the state of the trial.
 func (c *Controller) status(now time.Time) Status {
 	clients := c.of(metrics.Client)
-	s := Status{P99: c.latency.Window.Quantiles()[metrics.CallLatency].P99}
+	calls := c.latency.Window.Call
+	s := Status{P99: latency.QuantilesOf(calls, uint64(calls.TotalCount())).P99}
 	for _, m := range clients {
 		s.OpsPerS += m.interval.OpsPerS()
 	}
