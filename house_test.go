@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"kvs/cluster":             {"kvs/cluster/contain", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/cluster/preflight", "kvs/cluster/remote", "kvs/cluster/trial", "kvs/cluster/virtual", "kvs/experiment", "kvs/experiment/class", "kvs/experiment/study", "kvs/node", "kvs/target", "kvs/verdict", "metrics", "metrics/build", "metrics/curve", "metrics/format", "metrics/input", "metrics/stats", "plots", "plots/class", "plots/compare", "plots/index"},
 	"kvs/cluster/cgroup":      {},
 	"kvs/cluster/contain":     {"kvs/cluster/cgroup", "kvs/cluster/namespace", "kvs/node", "metrics", "metrics/format", "metrics/input"},
-	"kvs/cluster/fakenode":    {"kvs/history", "kvs/node", "metrics", "metrics/latency"},
+	"kvs/cluster/fakenode":    {"kvs/history", "kvs/node", "kvs/route", "kvs/value", "metrics", "metrics/latency", "workload", "workload/size"},
 	"kvs/cluster/faults":      {},
 	"kvs/cluster/mutants":     {},
 	"kvs/cluster/kvsfake":     {"kvs/cluster/fakenode"},

@@ -97,12 +97,14 @@ func (c *client) trial(ctx context.Context) error {
 		return err
 	}
 	start, err := c.node.Await(ctx, node.Load)
-	if err == nil && c.node.Controlled() {
-		err = c.setKey(start.Values)
-	}
 	if err != nil {
 		return err
 	}
+	key, err := value.ParseKey(start.Values)
+	if err != nil {
+		return err
+	}
+	c.generator.SetKey(key)
 	if err := c.load(ctx); err != nil {
 		return err
 	}
@@ -141,16 +143,6 @@ func (c *client) audit(ctx context.Context) error {
 		return nil
 	}
 	return c.node.Report(metrics.Record{Audit: record})
-}
-
-// setKey sets the key of the values that the launcher sent.
-func (c *client) setKey(text string) error {
-	key, err := value.ParseKey(text)
-	if err != nil {
-		return fmt.Errorf("load: %w", err)
-	}
-	c.generator.SetKey(key)
-	return nil
 }
 
 func (c *client) connect(ctx context.Context) error {

@@ -15,14 +15,9 @@ import (
 )
 
 // The final audit reads a sample of the records after the drain. A secret that the servers
-// do not know selects them, at most auditedEach of each range of popularity ranks that
-// begins with a power of two: 8,500 of 10^6. With -linearizable it is linearEach:
-// 115,000, for mistakes that few keys show (TestAuditPower). Where the workload inserts, the
-// secret also selects inserted records (workload.Plan.SampleInserts).
-const (
-	auditedEach = 768
-	linearEach  = 16 << 10
-)
+// do not know selects them, at most metrics.AuditEach of each range of popularity ranks that
+// begins with a power of two (TestAuditPower). Where the workload inserts, the secret also
+// selects inserted records (workload.Plan.SampleInserts).
 
 // auditSpan is a time longer than any run's unplanned part. Times are kept as 32-bit
 // numbers of ticks, which are as short as the run's length allows: 1 us in a short run.
@@ -137,19 +132,12 @@ func (g *Generator) prepare() error {
 	if g.Secret == 0 || !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess {
 		return nil
 	}
-	g.audited = newAudited(g.config, plan, g.auditedEach(), g.Secret)
+	g.audited = newAudited(g.config, plan, metrics.AuditEach(g.config.Linearizable), g.Secret)
 	for _, w := range g.workers {
 		w.audited, w.last = g.audited, make([]lastWrite, len(g.audited.ids))
 		w.loadedVersion = uint32(w.writer)
 	}
 	return nil
-}
-
-func (g *Generator) auditedEach() int {
-	if g.config.Linearizable {
-		return linearEach
-	}
-	return auditedEach
 }
 
 // Audit reads this client's share of the audited keys, and returns them with the workers'
@@ -170,11 +158,12 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	}
 	clock := clock.New()
 	record := &metrics.AuditRecord{
-		Client: g.config.Index, Each: g.auditedEach(),
+		Client: g.config.Index, Each: metrics.AuditEach(g.config.Linearizable),
 		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: clock.Ns(started.Add(a.origin)), TickNs: int64(a.tick),
 	}
 	for _, w := range g.workers {
 		record.Loaded = append(record.Loaded, w.loadedVersion)
+		record.Checks += w.auditChecks
 	}
 	keys := g.lastWrites()
 	for _, w := range g.workers {
@@ -218,6 +207,7 @@ func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found 
 			w.auditCounts[i] = w.counts[i].Sub(before[i])
 		}
 	}()
+	w.checker.Every, w.checker.Until = min(1, c.Verify), 1 // all in full
 	size := min(drawn, c.Batch)
 	r := &w.rounds[0]
 	for at := 0; at < len(ids); at += size {
@@ -257,6 +247,7 @@ func (w *worker) finishAudit(r *round, found []metrics.Value) error {
 			result, malformed := results.Next()
 			if err = malformed; err == nil && result.Found && len(result.Value) >= value.HeaderLen {
 				found[k] = metrics.Value(binary.LittleEndian.Uint64(result.Value[8:]))
+				w.auditChecks += binary.LittleEndian.Uint64(result.Value[16:])
 			}
 		}
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/kvs/driver"
+	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -31,7 +32,7 @@ func TestAuditPower(t *testing.T) {
 		opsPerS float64
 		each    int
 		most    float64
-	}{{3e6, linearEach, 1.0 / 10_000}, {1e6, linearEach, 1.0 / 1000}, {3e6, auditedEach, 0.6}} {
+	}{{3e6, metrics.AuditEach(true), 1.0 / 10_000}, {1e6, metrics.AuditEach(true), 1.0 / 1000}, {3e6, metrics.AuditEach(false), 0.6}} {
 		got := escapes(test.opsPerS, test.each)
 		t.Logf("%.0f ops/s, %d keys of each range: escapes once in %.2f times", test.opsPerS, test.each, 1/got)
 		if got > test.most {
@@ -104,7 +105,7 @@ func TestAuditAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.audited = newAudited(c, plan, auditedEach, 3)
+	w.audited = newAudited(c, plan, metrics.AuditEach(false), 3)
 	w.last = make([]lastWrite, len(w.audited.ids))
 	w.servers = make([]driver.Server, 1)
 	r := &w.rounds[0]

@@ -52,6 +52,7 @@ type worker struct {
 
 	loadedVersion uint32           // of the last write of the load; set by prepare
 	auditCounts   []metrics.Counts // by server, of the audit
+	auditChecks   uint64           // sum of the check bytes of what it found
 
 	unknown []metrics.Counts    // by server, of calls whose outcome is unknown
 	lost    []metrics.LostWrite // of these calls

@@ -14,8 +14,11 @@ type Key [2]uint64
 // Fixed is the Key without a launcher. It is no secret.
 var Fixed = Key{wy0, wy1}
 
-// ParseKey reads 32 hexadecimal digits.
+// ParseKey reads 32 hexadecimal digits; "" is Fixed.
 func ParseKey(text string) (k Key, err error) {
+	if text == "" {
+		return Fixed, nil
+	}
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != 16 {
 		return k, fmt.Errorf("the key of the values: want 32 hexadecimal digits, not %d characters", len(text))

@@ -88,7 +88,10 @@ func TestParseKey(t *testing.T) {
 	if k, err := ParseKey("01000000000000000200000000000000"); err != nil || k != (Key{1, 2}) {
 		t.Errorf("%x, %v", k, err)
 	}
-	for _, text := range []string{"", "0", "zz000000000000000200000000000000"} {
+	if k, err := ParseKey(""); err != nil || k != Fixed {
+		t.Errorf("%x, %v", k, err)
+	}
+	for _, text := range []string{"0", "zz000000000000000200000000000000"} {
 		if _, err := ParseKey(text); err == nil {
 			t.Errorf("%q is read", text)
 		}

@@ -3,14 +3,17 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // write is a client's last acknowledged write or Delete of a key by one worker.
@@ -27,6 +30,7 @@ type auditor struct {
 	plan    *workload.Plan
 	secret  uint64
 	keys    route.Keys
+	ids     []uint64              // of the audited records, by number
 	records []metrics.AuditRecord // by client
 	bounds  []*metrics.ClockOffsetBounds
 	writes  [][]write // by key
@@ -51,17 +55,22 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 	}
 	ranks, inserted := a.plan.Sample(a.secret, a.found.Each), a.plan.SampleInserts(a.secret)
 	a.found.Keys = len(ranks)
-	a.writes = make([][]write, len(ranks)+len(inserted))
+	for _, rank := range ranks {
+		a.ids = append(a.ids, a.plan.Key(rank))
+	}
+	a.ids = append(a.ids, inserted...)
+	a.writes = make([][]write, len(a.ids))
 	values := make([]*metrics.Value, len(a.writes))
 	for _, r := range a.records {
-		if why := a.unpack(r, values); why != "" {
+		if why := a.unpack(run, r, values); why != "" {
 			a.fail("%s", why)
 			return &a.found
 		}
 	}
 	for i, rank := range ranks {
-		a.judgeKey(a.plan.Key(rank), fmt.Sprintf("popularity rank %d", rank+1), values[i], a.writes[i], true)
+		a.judgeKey(a.ids[i], fmt.Sprintf("popularity rank %d", rank+1), values[i], a.writes[i], true)
 	}
+	a.judgeWritten(run, ranks)
 	for i, id := range inserted {
 		i += len(ranks)
 		if len(a.writes[i]) > 0 {
@@ -85,6 +94,50 @@ func (a *auditor) judgeKey(id uint64, what string, read *metrics.Value, writes [
 	}
 }
 
+// judgeWritten fails unless as many of the records were written as the clients' writes, drawn
+// independently, write of them.
+func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
+	if !a.plan.Fixed() || slices.ContainsFunc(run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
+		return
+	}
+	var done metrics.Counts
+	for _, client := range run.Summaries(metrics.Client) {
+		for _, peer := range client.Peers {
+			done = done.Add(peer.Drawn())
+		}
+	}
+	written := count{observed: uint64(a.found.Written)}
+	writes, drawing := float64(writes(done)-done.Inserts), 1-a.plan.Share(workload.Insert)
+	for _, rank := range ranks {
+		written.add(1, -math.Expm1(writes*math.Log1p(-a.plan.Mass(rank)/drawing)))
+	}
+	if written.improbable(1) {
+		a.fail("the clients report writes of %d of the %d keys, where their %.0f writes are on %.0f", a.found.Written, len(ranks), writes, written.mean)
+	}
+}
+
+// judgeChecks says what is wrong with the check bytes of the values that a client found:
+// those of other keys, or under another key of the values, have another sum.
+func (a *auditor) judgeChecks(run metrics.Run, r metrics.AuditRecord, first int, found []metrics.Value) string {
+	var law size.Law
+	key, err := value.ParseKey(run.ValueKey)
+	if err := cmp.Or(err, law.Set(run.Workload["value-size"])); err != nil {
+		return err.Error()
+	}
+	config, _, _, _ := workOf(run.Workload) // gather reports its error
+	sizes, sum := law.Values(config.Seed), uint64(0)
+	for i, v := range found {
+		if at := first + i; v != metrics.NoValue && at >= 0 && at < len(a.ids) {
+			_, hash := a.keys.Append(nil, a.ids[at])
+			sum += key.Check(hash, value.Writer(v), sizes.At(hash))
+		}
+	}
+	if sum != r.Checks {
+		return fmt.Sprintf("client %d: the values that it audited have check bytes of sum %016x, want %016x: they are not of the keys that the secret selects, or do not depend on the trial's key", r.Client, r.Checks, sum)
+	}
+	return ""
+}
+
 // fail counts a failure.
 func (a *auditor) fail(layout string, args ...any) {
 	a.found.Failures++
@@ -103,7 +156,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 	if err != nil {
 		return err.Error()
 	}
-	a.keys = keys
+	a.keys, a.found.Each = keys, metrics.AuditEach(run.Setting(metrics.Client, "linearizable") == "true")
 	for i, node := range run.Clients() {
 		at := slices.IndexFunc(records, func(r metrics.AuditRecord) bool { return r.Client == i })
 		if at < 0 {
@@ -115,8 +168,8 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 			bounds = &b
 		}
 		a.bounds = append(a.bounds, bounds)
-		if a.found.Each = records[at].Each; a.found.Each != a.records[0].Each || a.found.Each <= 0 {
-			return "the clients read different samples of the keys"
+		if each := records[at].Each; each != a.found.Each {
+			return fmt.Sprintf("client %s audited at most %d keys of each range of ranks, want %d", node.Name, each, a.found.Each)
 		}
 	}
 	return ""
@@ -124,7 +177,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 
 // unpack takes a client's writes and the values that it read; it says what is wrong with
 // its record.
-func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string {
+func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metrics.Value) string {
 	keys, err := r.Keys()
 	if err != nil {
 		return fmt.Sprintf("client %d: %v", r.Client, err)
@@ -144,7 +197,7 @@ func (a *auditor) unpack(r metrics.AuditRecord, values []*metrics.Value) string 
 			values[at] = &keys.Found[i]
 		}
 	}
-	return ""
+	return a.judgeChecks(run, r, keys.First, keys.Found)
 }
 
 // add adds a worker's write of a key, whose times are in the ticks of a record; false if

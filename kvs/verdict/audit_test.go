@@ -3,12 +3,15 @@ package verdict
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -75,10 +78,13 @@ func randomWrites(random *rand.Rand, deletes, killed bool) (writes []write) {
 func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, clocks [2]string) (records []metrics.AuditRecord) {
 	t.Helper()
 	for client := range 2 {
-		r := metrics.AuditRecord{Client: client, Each: 1, TickNs: 1, Clock: clocks[client], Loaded: []uint32{10, 10}}
+		r := metrics.AuditRecord{Client: client, Each: metrics.AuditEach(false), TickNs: 1, Clock: clocks[client], Loaded: []uint32{10, 10}}
 		var keys metrics.AuditKeys
 		if client == 0 {
 			keys.Found = []metrics.Value{found}
+			if found != metrics.NoValue {
+				r.Checks = value.Fixed.Check(route.Hash([]byte("user0")), value.Writer(found), 128)
+			}
 		} else {
 			r.OriginNs = ahead
 		}
@@ -108,6 +114,7 @@ func oneKey(t *testing.T, ahead int64) metrics.Run {
 	c := workload.DefaultConfig()
 	c.Records = 1
 	_, flags := planned(t, c, "fnv", "user")
+	flags["value-size"] = "128"
 	run := metrics.Run{Workload: flags, Preflight: &metrics.Preflight{}}
 	for client := range int64(2) {
 		name := fmt.Sprint("c", client)
@@ -187,9 +194,9 @@ func TestAuditIncomplete(t *testing.T) {
 		want  string
 	}{
 		{"no record", func(r []metrics.AuditRecord) []metrics.AuditRecord { return r[:1] }, "client c1 did not report"},
-		{"another sample", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[1].Each = 9; return r }, "different samples"},
+		{"another sample", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[1].Each = 9; return r }, "client c1 audited at most 9 keys of each range of ranks, want 768"},
 		{"not read", func(r []metrics.AuditRecord) []metrics.AuditRecord {
-			return []metrics.AuditRecord{{Client: 0, Each: 1, Packed: r[1].Packed}, r[1]}
+			return []metrics.AuditRecord{{Client: 0, Each: metrics.AuditEach(false), Packed: r[1].Packed}, r[1]}
 		}, "key user0 was not read"},
 		{"damaged", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[0].Packed = r[0].Packed[:5]; return r }, "client 0: unpack an audit"},
 		{"a worker too many", func(r []metrics.AuditRecord) []metrics.AuditRecord {
@@ -206,5 +213,61 @@ func TestAuditIncomplete(t *testing.T) {
 	null := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Server, Config: &metrics.Config{Capabilities: &metrics.Capabilities{}}}}}
 	if got := JudgeAudit(null, "1", nil); got != nil {
 		t.Errorf("without a store: %+v", got)
+	}
+}
+
+// The launcher knows how many keys are audited, which, with what check bytes, and how many
+// of them an honest client has written.
+func TestAuditEvidence(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Records = 20_000
+	plan, flags := planned(t, c, "fnv", "user")
+	flags["value-size"] = "128"
+	const puts = 5000
+	summary := &metrics.Summary{Peers: []metrics.PeerCounts{{Counts: metrics.Counts{Gets: 19 * puts, Puts: puts}}}}
+	run := metrics.Run{Workload: flags, Nodes: []metrics.RunNode{{Name: "c0", Role: metrics.Client, Summary: summary}}}
+	tests := []struct {
+		lie     string
+		written float64 // share of the keys that the writes are on that the client knows
+		read    int     // keys
+		secret  uint64
+		key     value.Key
+		want    string
+	}{
+		{"", 1, math.MaxInt, 7, value.Fixed, ""},
+		{"15 keys", 1, 15, 7, value.Fixed, "was not read"},
+		{"all but one", 1, -1, 7, value.Fixed, "was not read"},
+		{"no key is written", 0, math.MaxInt, 7, value.Fixed, "the clients report writes of 0 of the"},
+		{"half of the writes are not known", 0.5, math.MaxInt, 7, value.Fixed, "the clients report writes of"},
+		{"the secret is ignored", 1, math.MaxInt, 8, value.Fixed, "not of the keys that the secret selects"},
+		{"another key of the values", 1, math.MaxInt, 7, value.Key{1, 2}, "do not depend on the trial's key"},
+	}
+	for seed := range seeds() / 12 {
+		for _, test := range tests {
+			random := rand.New(rand.NewPCG(seed, 5))
+			record := metrics.AuditRecord{Each: metrics.AuditEach(false), TickNs: 1, Loaded: []uint32{20_000}}
+			var keys metrics.AuditKeys
+			sample := plan.Sample(test.secret, record.Each)
+			if test.read < 0 {
+				test.read = len(sample) - 1
+			}
+			for number, rank := range sample[:min(test.read, len(sample))] {
+				v := metrics.MakeValue(0, 0, 1)
+				if random.Float64() < -test.written*math.Expm1(-puts*plan.Mass(rank)) {
+					v = metrics.MakeValue(0, 0, uint32(20_001+number))
+					keys.Keys, keys.Workers, keys.Versions = append(keys.Keys, int32(number)), append(keys.Workers, 0), append(keys.Versions, v.Version())
+					keys.Sent, keys.Acked = append(keys.Sent, 1), append(keys.Acked, 2)
+				}
+				keys.Found = append(keys.Found, v)
+				record.Checks += test.key.Check(route.Hash(fmt.Append([]byte("user"), plan.Key(rank))), value.Writer(v), 128)
+			}
+			if err := record.Pack(keys); err != nil {
+				t.Fatal(err)
+			}
+			why := JudgeAudit(run, "7", []metrics.AuditRecord{record}).Fault()
+			if !strings.Contains(why, test.want) || test.want == "" && why != "" {
+				t.Errorf("seed %d, %q: %q, want %q", seed, test.lie, why, test.want)
+			}
+		}
 	}
 }

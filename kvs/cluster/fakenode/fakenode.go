@@ -92,7 +92,7 @@ func run() {
 	n.log("pid %d", os.Getpid())
 	n.log("token %s", start.Token)
 	n.at("start")
-	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192"}
+	flags := map[string]string{"workload": "YCSB-B", "seed": "42", "secs": "1", "warmup": "0", "engine": "syncmap", "batch": "8192", "value-size": "128"}
 	if n.role == metrics.Client {
 		clients, _ := strconv.Atoi(n.arg("-clients"))
 		servers := strings.Count(n.arg("-hosts"), ",") + 1
@@ -173,7 +173,7 @@ func (n *fake) serve() {
 func (n *fake) load() {
 	n.send(node.Event{Event: node.Connected})
 	n.at("ready")
-	<-n.inbox
+	key := (<-n.inbox).Values
 	n.enter(metrics.Load)
 	n.send(node.Event{Event: node.Loaded})
 	<-n.inbox
@@ -206,7 +206,7 @@ func (n *fake) load() {
 	}
 	n.send(node.Event{Event: node.Drained})
 	<-n.inbox
-	n.audit(uint64(len(s.Peers)))
+	n.audit(uint64(len(s.Peers)), key)
 	n.finish(s)
 }
 

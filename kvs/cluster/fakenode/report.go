@@ -6,8 +6,12 @@ import (
 
 	"kvlab/kvs/history"
 	"kvlab/kvs/node"
+	"kvlab/kvs/route"
+	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
+	"kvlab/workload"
+	"kvlab/workload/size"
 )
 
 // Pair has the invented counts between one client and one server.
@@ -38,15 +42,25 @@ func (n *fake) joint(which string) {
 
 // audit reports that the client's records have the values that it loaded, but for the
 // last one of a client that lost it.
-func (n *fake) audit(records uint64) {
+func (n *fake) audit(records uint64, secret string) {
 	client, _ := strconv.Atoi(n.arg("-client"))
-	r := metrics.AuditRecord{Client: client, Each: 1 << 20, TickNs: 1, Loaded: []uint32{uint32(records)}}
+	clients, _ := strconv.Atoi(n.arg("-clients"))
+	r := metrics.AuditRecord{Client: client, Each: metrics.AuditEach(n.arg("-joint") != ""), TickNs: 1, Loaded: []uint32{uint32(records)}}
 	keys := metrics.AuditKeys{First: client * int(records)}
+	work := workload.DefaultConfig()
+	work.Distribution, work.Records, work.Seed = "sequential", uint64(clients)*records, 42
+	plan, _ := workload.New(work)    // no error for this one
+	key, _ := value.ParseKey(secret) // of the launcher
+	of := route.NewKeys(work, "", size.Law{})
 	for i := range records {
-		keys.Found = append(keys.Found, metrics.MakeValue(client, 0, uint32(i+1)))
-	}
-	if n.has("lost") {
-		keys.Found[records-1] = metrics.NoValue
+		v := metrics.MakeValue(client, 0, uint32(i+1))
+		if n.has("lost") && i == records-1 {
+			v = metrics.NoValue
+		} else {
+			_, hash := of.Append(nil, plan.Key(uint64(client)*records+i))
+			r.Checks += key.Check(hash, value.Writer(v), 128)
+		}
+		keys.Found = append(keys.Found, v)
 	}
 	if err := r.Pack(keys); err != nil {
 		panic(err)
