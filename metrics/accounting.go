@@ -60,6 +60,7 @@ type Rounds struct {
 	Rounds   uint64  `json:"rounds"`             // that began in the window
 	Calls    uint64  `json:"calls"`              // of these rounds
 	Unknown  uint64  `json:"unknown,omitempty"`  // operations of these rounds whose outcome is unknown: not in Ops
+	Spots    uint64  `json:"spots,omitempty"`    // reads of the audit in these rounds, in the place of operations: in no other count but those of the audit
 	Early    uint64  `json:"early"`              // operations of the rounds that began before the window and ended in it
 	Across   uint64  `json:"across,omitempty"`   // rounds that began before the window and ended after it: no other field but MostOps counts them
 	AcrossS  float64 `json:"across_s,omitempty"` // the time of the longest of these

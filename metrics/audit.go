@@ -17,7 +17,8 @@ type Audit struct {
 	Each     int    `json:"each"`            // the most keys of each range of popularity ranks
 	Keys     int    `json:"keys"`            // in the sample; of inserted records those of acknowledged inserts
 	Written  int    `json:"written"`         // of them, those with an acknowledged write of the workload
-	Failures int    `json:"failures"`        // of them, those that were not read or whose value cannot be
+	Spots    int    `json:"spots"`           // reads of some of them among the operations of the window
+	Failures int    `json:"failures"`        // of the keys and the spots, those that were not read or whose value cannot be
 	First    string `json:"first,omitempty"` // the first of these in words
 }
 
@@ -26,12 +27,12 @@ func (a Audit) Fault() string {
 	if a.Failures == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the audit found %d of %d keys wrong after the run: %s", a.Failures, a.Keys, a.First)
+	return fmt.Sprintf("the audit found %d of %d reads wrong: %s", a.Failures, a.Keys+a.Spots, a.First)
 }
 
 // Text sums the audit up in a line.
 func (a Audit) Text() string {
-	return fmt.Sprintf("audited %d keys after the run, %d of them written in it: %d wrong", a.Keys, a.Written, a.Failures)
+	return fmt.Sprintf("audited %d keys after the run, %d of them written in it, and %d in the window: %d wrong", a.Keys, a.Written, a.Spots, a.Failures)
 }
 
 // AuditEach is the most keys of each range of popularity ranks that an audit reads: 8,500 of
@@ -61,18 +62,35 @@ type AuditRecord struct {
 // AuditKeys are a client's last acknowledged writes of the sample's keys, without those
 // that a later write of the same client surely replaced, and the values that it read. A
 // key is given by its number in the sample, in which inserted records follow the loaded
-// ones. Element i of each of the first five is of write i. Version 0 is a Delete.
+// ones.
 type AuditKeys struct {
-	Keys     []int32  `json:"keys"`
-	Workers  []uint16 `json:"workers"`
-	Versions []uint32 `json:"versions"`
-	Sent     []uint32 `json:"sent"`  // ticks
-	Acked    []uint32 `json:"acked"` // ticks
+	AuditWrites
 
 	Lost []LostWrite `json:"lost,omitempty"` // writes of these keys whose outcome is unknown
 
 	First int     `json:"first"` // number of the first key that was read
 	Found []Value `json:"found"` // in it and the following ones; NoValue where it is missing
+
+	Spots  []Spot      `json:"spots"`  // reads of some of these keys in the window
+	Before AuditWrites `json:"before"` // of their keys, what each worker knew when the spots began
+}
+
+// AuditWrites are acknowledged writes of audited keys. Element i of each is of write i.
+// Version 0 is a Delete.
+type AuditWrites struct {
+	Keys     []int32  `json:"keys"`
+	Workers  []uint16 `json:"workers"`
+	Versions []uint32 `json:"versions"`
+	Sent     []uint32 `json:"sent"`  // ticks
+	Acked    []uint32 `json:"acked"` // ticks
+}
+
+// Spot is a read of an audited key among the operations of the window.
+type Spot struct {
+	Key    int32  `json:"key"`
+	Worker uint16 `json:"worker"`
+	Sent   uint32 `json:"sent"`  // ticks, no later than it was
+	Found  Value  `json:"found"` // NoValue if the key was missing
 }
 
 // LostWrite is a write, or of version 0 a Delete, of one of the sample's keys. The store has
@@ -96,9 +114,11 @@ func (r AuditRecord) Keys() (keys AuditKeys, err error) {
 	if err := inflate(r.Packed, &keys); err != nil {
 		return keys, fmt.Errorf("unpack an audit: %w", err)
 	}
-	for _, n := range []int{len(keys.Workers), len(keys.Versions), len(keys.Sent), len(keys.Acked)} {
-		if n != len(keys.Keys) {
-			return keys, fmt.Errorf("unpack an audit: %d keys and %d of another column", len(keys.Keys), n)
+	for _, w := range []AuditWrites{keys.AuditWrites, keys.Before} {
+		for _, n := range []int{len(w.Workers), len(w.Versions), len(w.Sent), len(w.Acked)} {
+			if n != len(w.Keys) {
+				return keys, fmt.Errorf("unpack an audit: %d keys and %d of another column", len(w.Keys), n)
+			}
 		}
 	}
 	return keys, nil

@@ -64,12 +64,14 @@ type Tally struct {
 
 // Verification is what a client found when it checked its replies.
 type Verification struct {
-	Checked   uint64 `json:"checked"`  // values whose length, header and check bytes were checked
-	Compared  uint64 `json:"compared"` // of these, values compared in full
-	Failures  uint64 `json:"failures"`
-	AnyKey    uint64 `json:"any_key,omitempty"`   // of those checked, values that were right for another key: the server has no store
-	Unchecked uint64 `json:"unchecked,omitempty"` // values that were not checked at all (-verify none)
-	First     string `json:"first,omitempty"`     // the first failure in words
+	Checked    uint64 `json:"checked"`  // values whose length, header and check bytes were checked
+	Compared   uint64 `json:"compared"` // of these, values compared in full
+	Failures   uint64 `json:"failures"`
+	AnyKey     uint64 `json:"any_key,omitempty"`     // of those checked, values that were right for another key: the server has no store
+	Unchecked  uint64 `json:"unchecked,omitempty"`   // values that were not checked at all (-verify none)
+	First      string `json:"first,omitempty"`       // the first failure in words
+	Stale      uint64 `json:"stale,omitempty"`       // values that were right once, and surely replaced before the read was sent
+	FirstStale string `json:"first_stale,omitempty"` // the first of these in words
 }
 
 // Add adds what another worker found.
@@ -80,6 +82,8 @@ func (v *Verification) Add(w Verification) {
 	v.AnyKey += w.AnyKey
 	v.Unchecked += w.Unchecked
 	v.First = cmp.Or(v.First, w.First)
+	v.Stale += w.Stale
+	v.FirstStale = cmp.Or(v.FirstStale, w.FirstStale)
 }
 
 // EdgeSlots is how many slots each end of a window has: they reach as far as

@@ -3,6 +3,7 @@ package workload
 import (
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 // KnownRanks is the maximum number of records that Popular yields. For the other records
@@ -67,6 +68,34 @@ func coarse(share uint64) uint64 {
 func (p *Plan) Sample(secret uint64, each int) (ranks []uint64) {
 	return sample(secret, each, p.config.Records)
 }
+
+// SampleSpots returns, in rising order, which of a number of audited keys are read in the
+// window: up to mostSpots, half of them of the first spotsHead, which are the most popular
+// ones of a Sample.
+func SampleSpots(secret uint64, keys int) (numbers []uint32) {
+	for i := range min(mostSpots, keys) {
+		from := keys
+		if i%2 == 0 {
+			from = min(spotsHead, keys)
+		}
+		number, _ := bits.Mul64(Child(secret, spotsBranch+uint64(i)), uint64(from))
+		numbers = append(numbers, uint32(number))
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// SpotShare returns the share of the window before the spots are read, 0.25 to 0.75.
+func SpotShare(secret uint64) float64 {
+	return 0.25 + float64(Child(secret, spotsBranch+mostSpots))/(1<<65)
+}
+
+// The spots are few, because they are no operations of the workload.
+const (
+	mostSpots   = 64
+	spotsHead   = 256
+	spotsBranch = 1 << 48 // of the secret; sample takes those below
+)
 
 // The sample of the inserted records: at most insertsEach of each range, of the records
 // that a run can insert.

@@ -33,6 +33,9 @@ type audited struct {
 	origin moment
 	tick   time.Duration
 
+	spots     []uint32 // numbers of the keys that are read in the window
+	spotShare float64  // of the window before that
+
 	loadedVersion func(client, worker int) uint32 // the last version that a worker loaded
 }
 
@@ -134,9 +137,10 @@ func (g *Generator) prepare() error {
 	}
 	g.audited = newAudited(g.config, plan, metrics.AuditEach(g.config.Linearizable), g.Secret)
 	for _, w := range g.workers {
-		w.audited, w.last = g.audited, make([]lastWrite, len(g.audited.ids))
+		w.audited, w.last, w.seen = g.audited, make([]lastWrite, len(g.audited.ids)), make([]metrics.Value, len(g.audited.ids))
 		w.loadedVersion = uint32(w.writer)
 	}
+	g.shareSpots(g.Secret)
 	return nil
 }
 
@@ -165,31 +169,36 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 		record.Loaded = append(record.Loaded, w.loadedVersion)
 		record.Checks += w.auditChecks
 	}
-	keys := g.lastWrites()
+	numbers := make([]uint32, len(a.ids))
+	for i := range numbers {
+		numbers[i] = uint32(i)
+	}
+	keys := metrics.AuditKeys{First: int(first), Found: found}
+	keys.AuditWrites = g.lastOf(numbers, func(w *worker, i int) lastWrite { return w.last[i] })
+	keys.Spots, keys.Before = g.spots()
 	for _, w := range g.workers {
 		keys.Lost = append(keys.Lost, w.lost...)
 	}
-	keys.First, keys.Found = int(first), found
 	return record, record.Pack(keys)
 }
 
-// lastWrites returns the workers' last writes, without those that were acknowledged
-// before another one was sent.
-func (g *Generator) lastWrites() (keys metrics.AuditKeys) {
-	for number := range g.audited.ids {
+// lastOf returns the workers' last writes of some keys, without those that were acknowledged
+// before another one was sent. of returns the one of a worker and of element i of numbers.
+func (g *Generator) lastOf(numbers []uint32, of func(w *worker, i int) lastWrite) (all metrics.AuditWrites) {
+	for i, number := range numbers {
 		latest := uint32(0) // send of any
 		for _, w := range g.workers {
-			latest = max(latest, w.last[number].sent)
+			latest = max(latest, of(w, i).sent)
 		}
 		for _, w := range g.workers {
-			if l := w.last[number]; l.acked != 0 && l.acked >= latest {
-				keys.Keys, keys.Workers = append(keys.Keys, int32(number)), append(keys.Workers, uint16(w.id))
-				keys.Versions = append(keys.Versions, l.version)
-				keys.Sent, keys.Acked = append(keys.Sent, l.sent), append(keys.Acked, l.acked)
+			if l := of(w, i); l.acked != 0 && l.acked >= latest {
+				all.Keys, all.Workers = append(all.Keys, int32(number)), append(all.Workers, uint16(w.id))
+				all.Versions = append(all.Versions, l.version)
+				all.Sent, all.Acked = append(all.Sent, l.sent), append(all.Acked, l.acked)
 			}
 		}
 	}
-	return keys
+	return all
 }
 
 // readAudited reads records and sets found to their values' writers and versions.
@@ -204,7 +213,7 @@ func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found 
 	w.mu.Unlock()
 	defer func() {
 		for i := range w.counts {
-			w.auditCounts[i] = w.counts[i].Sub(before[i])
+			w.auditCounts[i] = w.auditCounts[i].Add(w.counts[i].Sub(before[i]))
 		}
 	}()
 	w.checker.Every, w.checker.Until = min(1, c.Verify), 1 // all in full

@@ -112,7 +112,7 @@ func TestAuditAllocations(t *testing.T) {
 	round := func() {
 		r.begin()
 		r.empty()
-		w.draw(r, c.Batch)
+		w.draw(r, c.Batch, false)
 		w.remember(&r.exchanges[0], now())
 	}
 	for range 100 {

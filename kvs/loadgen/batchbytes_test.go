@@ -39,7 +39,7 @@ func TestBatchBytes(t *testing.T) {
 			size := newBatchSize(c)
 			for range 10 {
 				fast.rounds[0].begin()
-				fast.draw(&fast.rounds[0], size.ops())
+				fast.draw(&fast.rounds[0], size.ops(), false)
 				slow.rounds[0].begin()
 				want := drawSlowly(slow, test.limit, size.ops())
 				got := 0

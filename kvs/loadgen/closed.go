@@ -166,7 +166,7 @@ func (g *Generator) Draw(ctx context.Context) error {
 	return g.each(ctx, func(_ context.Context, w *worker) error {
 		size := newBatchSize(g.config)
 		for i := range w.rounds {
-			w.draw(&w.rounds[i], size.ops())
+			w.draw(&w.rounds[i], size.ops(), false)
 		}
 		return nil
 	})
@@ -193,22 +193,35 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		drawn := next < len(w.rounds) // by Draw
 		if !drawn && s.over(r.begun) {
 			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.underway }) {
-				return nil
+				return w.spotRest(s)
 			}
 			continue // each is finished in its turn
 		}
 		if !drawn && !c.Repeat {
-			w.draw(r, size.ops())
+			w.draw(r, size.ops(), w.spotting(s, r.begun))
 		}
 		w.send(r)
 	}
 	return context.Cause(ctx)
 }
 
-// draw fills a round's batches with the next n operations, or fewer with -batch-bytes.
-func (w *worker) draw(r *round, n int) {
+// draw fills a round's batches with the next n operations, or fewer with -batch-bytes. A
+// spot takes the place of one of them.
+func (w *worker) draw(r *round, n int, spot bool) {
 	r.empty()
 	w.source.Acknowledge(w.inserted)
+	if spot {
+		n--
+		before := int(w.checker.Random(uint32(n + 1)))
+		w.drawOps(r, before)
+		w.addSpot(r)
+		n -= before
+	}
+	w.drawOps(r, n)
+}
+
+// drawOps adds the next n operations to a round, or fewer with -batch-bytes.
+func (w *worker) drawOps(r *round, n int) {
 	for left := n; left > 0; {
 		n := min(left, drawn, w.room(r))
 		if n == 0 {

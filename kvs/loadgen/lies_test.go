@@ -148,6 +148,62 @@ func remembering() func([]kvs.Op, []kvs.Result) []kvs.Result {
 	}
 }
 
+// deferring acknowledges puts and applies them when a call comes without any, as the audit's do.
+func deferring(e kvs.Engine) *liar {
+	var mu sync.Mutex
+	var held []kvs.Op
+	l := &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i, op := range ops {
+			if op.Kind == kvs.Put {
+				results[i] = kvs.Result{}
+			}
+		}
+		return results
+	}}
+	l.before = func(ops []kvs.Op) []kvs.Op {
+		mu.Lock()
+		defer mu.Unlock()
+		given, n := slices.Clone(ops), len(held)
+		for i, op := range ops {
+			if op.Kind == kvs.Put {
+				held = append(held, kvs.Op{Kind: kvs.Put, Key: bytes.Clone(op.Key), Value: bytes.Clone(op.Value)})
+				given[i].Kind = kvs.Get
+			}
+		}
+		if len(held) == n {
+			var stored kvs.Reply
+			e.Apply(held, &stored)
+			held = nil
+		}
+		return given
+	}
+	return l
+}
+
+// ownView shows a worker the values that it has first seen or written itself, until the audit.
+func ownView(w *worker, c driver.Conn) driver.Conn {
+	seen := map[string][]byte{}
+	return &rewriting{Conn: c, forward: func(op kvs.Op) (kvs.Op, bool) {
+		if op.Kind == kvs.Put {
+			seen[string(op.Key)] = bytes.Clone(op.Value)
+		}
+		return op, true
+	}, restore: func(op kvs.Op, r *kvs.Result) {
+		if !r.Found || w.audited == nil {
+			return
+		}
+		if seen[string(op.Key)] == nil {
+			seen[string(op.Key)] = bytes.Clone(r.Value)
+		}
+		r.Value = seen[string(op.Key)]
+	}}
+}
+
+// madeUp computes a value from its key, its writer and its version.
+func madeUp(op kvs.Op, r *kvs.Result) {
+	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
+}
+
 // expire makes values expire from now on.
 func expire(_ *Generator, engines []kvs.Engine) {
 	for _, e := range engines {

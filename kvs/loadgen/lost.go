@@ -22,6 +22,7 @@ func (w *worker) lose(r *round, x *exchange, err error) error {
 		return err
 	}
 	r.arrived(x)
+	w.loseSpot(r, x)
 	var kinds [kvs.Kinds]uint64
 	for _, kind := range x.kinds {
 		kinds[kind]++

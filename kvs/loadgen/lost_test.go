@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -150,7 +151,8 @@ func killedRun(t *testing.T, c Config, old bool) metrics.Run {
 		t.Fatal(err)
 	}
 	summary := g.Summary()
-	run := metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
+	run := metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary,
+		Config: &metrics.Config{Flags: map[string]string{"linearizable": fmt.Sprint(c.Linearizable)}}}}}
 	for i, s := range []*service.Service{killed.running(), other.service} {
 		applied := s.Counts()[c.Node]
 		seen := server.Seen(s, nil, samples[i])

@@ -148,6 +148,11 @@ func mistakes() []mistake {
 			engine: func() kvs.Engine { return losing(func(key string, _ uint64) bool { return len(key) > 2 }, 3) }, lie: lying},
 		{name: "a server's stale cache", ops: few, want: "an old value was read",
 			engine: func() kvs.Engine { return &liar{Engine: engine.NewMutex(), after: remembering()} }, lie: lying},
+		{name: "puts applied when no more come", ops: few, want: "stale read", config: updates,
+			engine: func() kvs.Engine { return deferring(engine.NewMutex()) }, lie: lying},
+		{name: "others' writes seen when the run is over", ops: few, want: "a stale read in the window", config: updates, lie: afterLoad(everyConn(ownView))},
+		{name: "values made up", ops: few, want: "a value of an earlier run, or made up", load: func(g *Generator) { g.SetKey(value.Key{1, 2}) },
+			engine: func() kvs.Engine { return &liar{Engine: engine.NewMutex(), after: oneFound(madeUp)} }, lie: lying},
 		{name: "sizes of another seed", ops: few, want: " bytes, want ", config: ranged, lie: afterLoad(func(g *Generator) {
 			for _, w := range g.workers {
 				w.sizes = g.config.ValueSize.Values(g.config.Workload.Seed + 1)
@@ -236,7 +241,8 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 		m.count(g)
 	}
 	summary := g.Summary()
-	run = metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary}}}
+	run = metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary,
+		Config: &metrics.Config{Flags: map[string]string{"linearizable": fmt.Sprint(c.Linearizable)}}}}}
 	for i, s := range stores {
 		applied := s.service.Counts()[c.Node]
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{

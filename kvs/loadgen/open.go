@@ -84,7 +84,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 		r.empty()
 		next := begin + arrivals.Next()
 		if s.over(next) || s.over(r.begun-c.CallTimeout) {
-			return nil
+			return w.spotRest(s)
 		}
 		if next > r.begun {
 			pause := next - r.begun
@@ -112,10 +112,19 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 }
 
 // addDue puts up to most due operations into the round's batches and returns their
-// number. Until the window is decided, no due operation is in it.
+// number. Until the window is decided, no due operation is in it. A spot takes the place of
+// one.
 func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s schedule) int {
 	var due [drawn]time.Duration
 	now, added := r.begun-r.from, 0
+	spot := w.spotting(s, r.begun)
+	if spot {
+		most--
+	}
+	if most == 0 {
+		x := w.addSpot(r)
+		x.due = append(x.due, now)
+	}
 	w.source.Acknowledge(w.inserted)
 	window := s.window.Load()
 	if window != nil {
@@ -127,7 +136,14 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 			break
 		}
 		w.source.Fill(w.block.ops[:n])
-		w.addEach(r, w.block.ops[:n], due[:n])
+		before := 0
+		if spot {
+			spot, before = false, int(w.checker.Random(uint32(n+1)))
+			w.addEach(r, w.block.ops[:before], due[:before])
+			x := w.addSpot(r)
+			x.due = append(x.due, due[min(before, n-1)])
+		}
+		w.addEach(r, w.block.ops[before:n], due[before:n])
 		if window != nil {
 			w.offered += after(due[:n], window.opens-r.from)
 		}

@@ -48,6 +48,9 @@ type exchange struct {
 	values int // bytes of the values that the first sized operations read; only for -batch-bytes
 	sized  int
 
+	spot   uint32 // number of the audited key that operation spotAt reads
+	spotAt int    // -1: none
+
 	parts int      // ScanParts in the batch: they are of operations that another exchange counts
 	scans []scan   // of the round
 	ids   []uint64 // that the scans found, scan after scan
@@ -60,8 +63,14 @@ type exchange struct {
 	added       int        // how many there are
 }
 
-// ops is the number of operations.
-func (x *exchange) ops() int { return x.batch.Len() - x.parts }
+// ops is the number of operations of the workload.
+func (x *exchange) ops() int {
+	ops := x.batch.Len() - x.parts
+	if x.spotAt >= 0 {
+		ops--
+	}
+	return ops
+}
 
 // extend makes room for n new operations.
 func (x *exchange) extend(n int) {
@@ -76,7 +85,7 @@ func newRound(servers int) round {
 	for i := range r.exchanges {
 		x := &r.exchanges[i]
 		x.call.Batch, x.call.Reply = &x.batch, &x.reply
-		x.server, x.record.Server = i, i
+		x.server, x.record.Server, x.spotAt = i, i, -1
 	}
 	return r
 }
@@ -96,7 +105,7 @@ func (r *round) empty() {
 		x.kinds = x.kinds[:0]
 		x.due = x.due[:0]
 		x.written = x.written[:0]
-		x.parts = 0
+		x.parts, x.spotAt = 0, -1
 	}
 }
 
@@ -211,6 +220,9 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 	r.late = 0 // counts once per round
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if x.spotAt >= 0 {
+		w.countSpot(i, r, checked)
+	}
 	w.counts[i].Accumulate(&checked.Counts)
 	w.bytes = w.bytes.Add(checked.Bytes)
 	if window != nil {
@@ -241,15 +253,17 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 		early := len(due) - int(after(due, window.opens-r.from))
 		if due = due[early:]; early > 0 {
 			before := &latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
-			for _, kind := range x.kinds[:early] {
-				before.Ops[kind]++
-				t.Ops[kind]--
+			for i, kind := range x.kinds[:early] {
+				if i != x.spotAt {
+					before.Ops[kind]++
+					t.Ops[kind]--
+				}
 			}
 			w.recorder.Count(before)
 		}
 	}
-	if x.parts > 0 {
-		due = x.withoutParts(due)
+	if x.parts > 0 || x.spotAt >= 0 {
+		due = x.withoutOthers(due)
 	}
 	if window != nil {
 		w.sums.Ops += uint64(len(due))
@@ -263,7 +277,8 @@ type replyCheck struct {
 	metrics.Counts
 	metrics.Bytes
 	metrics.Verification
-	absent uint64 // keys that a Delete did not find
+	absent uint64         // keys that a Delete did not find
+	spot   metrics.Counts // its spot, which Counts lack but for the call
 }
 
 // readsValue tells of each kind whether its result is a value or a miss. Otherwise it is
@@ -282,11 +297,18 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 		return nil
 	}
 	var verified [kvs.Kinds]uint64
+	first, n := w.examined(x, null)
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()
 		if err != nil {
 			return err
+		}
+		if i == x.spotAt {
+			if err := w.checkSpot(x, result, t); err != nil {
+				return err
+			}
+			continue
 		}
 		if result.Read != readsValue[kind] {
 			if err := w.checkOther(x, i, result, null, t); err != nil {
@@ -309,6 +331,9 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 			t.Checked++
 			if compared {
 				t.Compared++
+			}
+			if uint(i-first) < n && err == nil {
+				w.examine(x, hash, result.Value, t)
 			}
 			if err != nil {
 				t.Failures++

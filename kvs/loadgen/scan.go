@@ -41,10 +41,11 @@ func (w *worker) scan(r *round, owner int, key []byte, hash uint64, op workload.
 }
 
 // withoutParts removes the ScanParts from the last due times.
-func (x *exchange) withoutParts(due []time.Duration) []time.Duration {
+func (x *exchange) withoutOthers(due []time.Duration) []time.Duration {
 	kinds, ops := x.kinds[len(x.kinds)-len(due):], due[:0]
+	spot := x.spotAt - len(x.kinds) + len(due)
 	for i, at := range due {
-		if kinds[i] != kvs.ScanPart {
+		if kinds[i] != kvs.ScanPart && i != spot {
 			ops = append(ops, at)
 		}
 	}

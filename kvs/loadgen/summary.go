@@ -114,7 +114,7 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 		again := plan.Source(g.config.place(w.id))
 		again.Fill(ops[:first])
 		accounts = append(accounts, metrics.WorkerAccount{
-			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops(), Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(), Unknown: sum(w.unknown).Ops(),
+			Loaded: sum(w.loaded).Ops(), Audited: sum(w.auditCounts).Ops() + w.lostSpots, Drawn: w.source.Drawn(), Verified: sum(w.counts).Ops(), Unknown: sum(w.unknown).Ops(),
 			OpeningOps: uint64(first), Opening: hex(digest), Redrawn: hex(again.Digest()), Rounds: &w.sums,
 		})
 	}

@@ -31,6 +31,10 @@ type worker struct {
 	history  *history.Recorder // nil without -linearizable
 	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without an audit
 	last     []lastWrite       // by the keys' numbers
+	seen     []metrics.Value   // what it read there last, likewise
+	spots    []uint32          // the spots that it has not read yet
+	before   []lastWrite       // its last writes of the client's spots, when it began to read them; nil until then
+	spotted  []metrics.Spot    // what it read
 	repeats  bool              // -repeat, after the load: replies are not checked
 	inserted uint64            // own inserts that are acknowledged
 	own      inserts
@@ -54,8 +58,9 @@ type worker struct {
 	auditCounts   []metrics.Counts // by server, of the audit
 	auditChecks   uint64           // sum of the check bytes of what it found
 
-	unknown []metrics.Counts    // by server, of calls whose outcome is unknown
-	lost    []metrics.LostWrite // of these calls
+	unknown   []metrics.Counts    // by server, of calls whose outcome is unknown
+	lost      []metrics.LostWrite // of these calls
+	lostSpots uint64              // likewise
 
 	rechecked      []metrics.Counts // by server, reads of recheck; not in counts until the audit
 	recheckedBytes metrics.Bytes    // likewise

@@ -106,6 +106,9 @@ type Checker struct {
 // operations excludes values.
 func (c *Checker) draw() { c.Until = 1 + int(c.random.Uint32n(uint32(2*c.Every-1))) }
 
+// Random returns a number below n. It has no part in the operations.
+func (c *Checker) Random(n uint32) uint32 { return c.random.Uint32n(n) }
+
 // Check checks the value of the key with the given hash, and reports whether it compared
 // the body too.
 func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {

@@ -16,7 +16,7 @@ func TestAdvice(t *testing.T) {
 		"has sent nothing for 8s":                                     "deadlock",
 		"timeout: no reply within 10s":                                "lock that is not released",
 		"not linearizable: key 7: x":                                  "caches",
-		"the audit found 3 of 8700 keys wrong after the run: x":       "acknowledged",
+		"the audit found 3 of 8700 reads wrong: x":                    "acknowledged",
 		"1 result failed verification, first: a value of 63 bytes":    "buffers",
 		"12 misses in the window after a full load: data was lost":    "eviction",
 		"the client verified 4 gets of server node0, which applied 3": "counts",

@@ -34,6 +34,8 @@ type auditor struct {
 	records []metrics.AuditRecord // by client
 	bounds  []*metrics.ClockOffsetBounds
 	writes  [][]write // by key
+	before  [][]write // what the clients knew when they began to read the spots, likewise
+	spots   []spot
 }
 
 // JudgeAudit judges what the clients read after the drain, from a run's workload and
@@ -59,7 +61,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 		a.ids = append(a.ids, a.plan.Key(rank))
 	}
 	a.ids = append(a.ids, inserted...)
-	a.writes = make([][]write, len(a.ids))
+	a.writes, a.before = make([][]write, len(a.ids)), make([][]write, len(a.ids))
 	values := make([]*metrics.Value, len(a.writes))
 	for _, r := range a.records {
 		if why := a.unpack(run, r, values); why != "" {
@@ -71,6 +73,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 		a.judgeKey(a.ids[i], fmt.Sprintf("popularity rank %d", rank+1), values[i], a.writes[i], true)
 	}
 	a.judgeWritten(run, ranks)
+	a.judgeSpots()
 	for i, id := range inserted {
 		i += len(ranks)
 		if len(a.writes[i]) > 0 {
@@ -182,13 +185,19 @@ func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metri
 	if err != nil {
 		return fmt.Sprintf("client %d: %v", r.Client, err)
 	}
-	for i, key := range keys.Keys {
-		if !a.add(r, write{worker: int(keys.Workers[i])}, key, keys.Versions[i], keys.Sent[i], keys.Acked[i]) {
-			return fmt.Sprintf("client %d reports a write of key %d of %d by worker %d", r.Client, key, len(a.writes), keys.Workers[i])
+	for i, w := range []metrics.AuditWrites{keys.AuditWrites, keys.Before} {
+		to := [][][]write{a.writes, a.before}[i]
+		for i, key := range w.Keys {
+			if !a.add(to, r, write{worker: int(w.Workers[i])}, key, w.Versions[i], w.Sent[i], w.Acked[i]) {
+				return fmt.Sprintf("client %d reports a write of key %d of %d by worker %d", r.Client, key, len(a.writes), w.Workers[i])
+			}
 		}
 	}
+	for _, s := range keys.Spots {
+		a.addSpot(r, s)
+	}
 	for _, l := range keys.Lost {
-		if !a.add(r, write{worker: int(l.Worker), lost: true}, l.Key, l.Version, l.Sent, l.Learned) {
+		if !a.add(a.writes, r, write{worker: int(l.Worker), lost: true}, l.Key, l.Version, l.Sent, l.Learned) {
 			return fmt.Sprintf("client %d reports a lost write of key %d of %d by worker %d", r.Client, l.Key, len(a.writes), l.Worker)
 		}
 	}
@@ -200,9 +209,9 @@ func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metri
 	return a.judgeChecks(run, r, keys.First, keys.Found)
 }
 
-// add adds a worker's write of a key, whose times are in the ticks of a record; false if
+// add adds to some writes by key that of a worker, whose times are in the ticks of a record; false if
 // there is no such key or worker.
-func (a *auditor) add(r metrics.AuditRecord, w write, key int32, version, sent, acked uint32) bool {
+func (a *auditor) add(to [][]write, r metrics.AuditRecord, w write, key int32, version, sent, acked uint32) bool {
 	if int(key) >= len(a.writes) || key < 0 || w.worker >= len(r.Loaded) {
 		return false
 	}
@@ -211,7 +220,7 @@ func (a *auditor) add(r metrics.AuditRecord, w write, key int32, version, sent, 
 	if version > 0 {
 		w.value = metrics.MakeValue(w.client, w.worker, version)
 	}
-	a.writes[key] = append(a.writes[key], w)
+	to[key] = append(to[key], w)
 	return true
 }
 

@@ -88,6 +88,7 @@ func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, c
 		} else {
 			r.OriginNs = ahead
 		}
+		keys.Spots = []metrics.Spot{{Found: theLoaded}} // before all writes
 		for i, w := range writes {
 			replaced := func(u write) bool {
 				return !u.lost && u.client == client && (u.sent > w.acked || u.worker == w.worker && u.sent > w.sent)
@@ -233,20 +234,27 @@ func TestAuditEvidence(t *testing.T) {
 		secret  uint64
 		key     value.Key
 		want    string
+		spots   []metrics.Spot
 	}{
-		{"", 1, math.MaxInt, 7, value.Fixed, ""},
-		{"15 keys", 1, 15, 7, value.Fixed, "was not read"},
-		{"all but one", 1, -1, 7, value.Fixed, "was not read"},
-		{"no key is written", 0, math.MaxInt, 7, value.Fixed, "the clients report writes of 0 of the"},
-		{"half of the writes are not known", 0.5, math.MaxInt, 7, value.Fixed, "the clients report writes of"},
-		{"the secret is ignored", 1, math.MaxInt, 8, value.Fixed, "not of the keys that the secret selects"},
-		{"another key of the values", 1, math.MaxInt, 7, value.Key{1, 2}, "do not depend on the trial's key"},
+		{"", 1, math.MaxInt, 7, value.Fixed, "", nil},
+		{"15 keys", 1, 15, 7, value.Fixed, "was not read", nil},
+		{"all but one", 1, -1, 7, value.Fixed, "was not read", nil},
+		{"no key is written", 0, math.MaxInt, 7, value.Fixed, "the clients report writes of 0 of the", nil},
+		{"half of the writes are not known", 0.5, math.MaxInt, 7, value.Fixed, "the clients report writes of", nil},
+		{"the secret is ignored", 1, math.MaxInt, 8, value.Fixed, "not of the keys that the secret selects", nil},
+		{"another key of the values", 1, math.MaxInt, 7, value.Key{1, 2}, "do not depend on the trial's key", nil},
+		{"a key is not read in the window", 1, math.MaxInt, 7, value.Fixed, "client 0 did not read key user", nil},
 	}
+	var spots []metrics.Spot
+	for _, number := range workload.SampleSpots(7, len(plan.Sample(7, metrics.AuditEach(false)))) {
+		spots = append(spots, metrics.Spot{Key: int32(number), Found: metrics.MakeValue(0, 0, 1)})
+	}
+	tests[0].spots, tests[7].spots = spots, spots[:len(spots)-1]
 	for seed := range seeds() / 12 {
 		for _, test := range tests {
 			random := rand.New(rand.NewPCG(seed, 5))
 			record := metrics.AuditRecord{Each: metrics.AuditEach(false), TickNs: 1, Loaded: []uint32{20_000}}
-			var keys metrics.AuditKeys
+			keys := metrics.AuditKeys{Spots: test.spots}
 			sample := plan.Sample(test.secret, record.Each)
 			if test.read < 0 {
 				test.read = len(sample) - 1

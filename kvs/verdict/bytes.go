@@ -101,7 +101,7 @@ func checkBatches(run *judged) {
 		if sums == nil || s.Offered != nil {
 			continue
 		}
-		n, drawn := float64(sums.Rounds), sums.Ops+sums.Unknown
+		n, drawn := float64(sums.Rounds), sums.Ops+sums.Unknown+sums.Spots
 		if limit := run.Workload.Number("batch-bytes"); limit > 0 {
 			if float64(drawn) > n*ops {
 				run.invalid(node.Name, "%d rounds had %d operations, -batch %d with -batch-bytes %d allows %.0f", sums.Rounds, drawn, batch, limit, n*ops)

@@ -62,7 +62,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 func judge(run *judged) metrics.Verdict {
 	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkUnknown, checkRestarted, checkPairs, checkExecuted, checkWorkers, checkScans, checkLoad,
 		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
-		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
+		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkFresh, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
 }
 
 // JudgeInproc is the verdict on a run without servers. It checks the clients' own

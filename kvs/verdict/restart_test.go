@@ -72,7 +72,7 @@ func TestRestart(t *testing.T) {
 		{"a lost write", func(run *judged, _ *metrics.Summary) {
 			run.Audit = &metrics.Audit{Keys: 5, Failures: 1, First: "key 7"}
 		},
-			"INVALID(the audit found 1 of 5 keys wrong after the run: key 7)"},
+			"INVALID(the audit found 1 of 5 reads wrong: key 7)"},
 		{"no such server", func(run *judged, c0 *metrics.Summary) {
 			run.Restart.Server = "s7"
 			for i := range 2 {

@@ -97,7 +97,7 @@ func checkServersWindow(run *judged) {
 	if run.Restart != nil {
 		return
 	}
-	errorS, bound := 0.0, 0.0
+	errorS, bound, counted := 0.0, 0.0, float64(run.Ops)
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)
 		if sums == nil {
@@ -105,6 +105,7 @@ func checkServersWindow(run *judged) {
 		}
 		errorS = max(errorS, clockErrorS(run, node.Name))
 		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
+		counted += float64(sums.Spots)
 	}
 	opens, closes := run.WindowStart, run.WindowStart.Add(time.Duration(run.WindowS*float64(time.Second)))
 	least, most := 0.0, 0.0
@@ -119,7 +120,7 @@ func checkServersWindow(run *judged) {
 		least += max(0, float64(after)-float64(before))
 		most += float64(min(all, s.Total.Ops())) - float64(fewest)
 	}
-	if counted := float64(run.Ops); counted < least-bound || counted > most+bound {
+	if counted < least-bound || counted > most+bound {
 		run.invalid("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
 	}
 }
@@ -157,7 +158,7 @@ func checkHeard(run *judged) {
 		}
 		unknown := readingS + opened + closed
 		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
-		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops())) > bound {
+		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
 			run.invalid(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
 		}
 		warmUp := run.Workload.Length("warmup").Seconds()

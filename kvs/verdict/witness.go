@@ -86,6 +86,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Calls += r.Calls
 		sums.Early += r.Early
 		sums.Unknown += r.Unknown
+		sums.Spots += r.Spots
 		sums.BusyS += r.BusyS
 		sums.Across += r.Across
 		sums.AcrossS = max(sums.AcrossS, r.AcrossS)

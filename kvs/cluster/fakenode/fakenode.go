@@ -176,7 +176,7 @@ func (n *fake) load() {
 	key := (<-n.inbox).Values
 	n.enter(metrics.Load)
 	n.send(node.Event{Event: node.Loaded})
-	<-n.inbox
+	selects := (<-n.inbox).Secret
 	n.send(node.Event{Event: node.Drawn})
 	<-n.inbox
 	s := metrics.Summary{}
@@ -206,7 +206,7 @@ func (n *fake) load() {
 	}
 	n.send(node.Event{Event: node.Drained})
 	<-n.inbox
-	n.audit(uint64(len(s.Peers)), key)
+	n.audit(uint64(len(s.Peers)), key, selects)
 	n.finish(s)
 }
 

@@ -42,7 +42,7 @@ func (n *fake) joint(which string) {
 
 // audit reports that the client's records have the values that it loaded, but for the
 // last one of a client that lost it.
-func (n *fake) audit(records uint64, secret string) {
+func (n *fake) audit(records uint64, secret string, selects uint64) {
 	client, _ := strconv.Atoi(n.arg("-client"))
 	clients, _ := strconv.Atoi(n.arg("-clients"))
 	r := metrics.AuditRecord{Client: client, Each: metrics.AuditEach(n.arg("-joint") != ""), TickNs: 1, Loaded: []uint32{uint32(records)}}
@@ -61,6 +61,10 @@ func (n *fake) audit(records uint64, secret string) {
 			r.Checks += key.Check(hash, value.Writer(v), 128)
 		}
 		keys.Found = append(keys.Found, v)
+	}
+	for _, number := range workload.SampleSpots(selects, clients*int(records)) {
+		v := metrics.MakeValue(int(number)/int(records), 0, number%uint32(records)+1)
+		keys.Spots = append(keys.Spots, metrics.Spot{Key: int32(number), Found: v})
 	}
 	if err := r.Pack(keys); err != nil {
 		panic(err)

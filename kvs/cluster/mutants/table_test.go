@@ -355,5 +355,5 @@ const cached = " -linearizable -cache all"
 // unbelieved matches the reason of a reply whose digest is wrong.
 const unbelieved = "called unchanged, but is not"
 
-// audit matches the reasons that the final audit gives.
-const audit = "after the run|audit"
+// audit matches the reasons that the audit and the workers' reads of audited keys give.
+const audit = "audit|a stale read"

@@ -1,0 +1,52 @@
+package loadgen
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"kvlab/metrics"
+)
+
+// Of each reply, one read in freshShare is examined for being stale, from a random one on,
+// and of a reply of up to freshLeast operations each. All would cost 3 % of a client's
+// processor time.
+const (
+	freshShare = 16
+	freshLeast = 64
+)
+
+// examined returns which operations of an exchange are examined, n from the first one on.
+func (w *worker) examined(x *exchange, null bool) (first int, n uint) {
+	if w.audited == nil || null {
+		return 0, 0
+	}
+	all := len(x.kinds)
+	length := min(all, max(freshLeast, all/freshShare))
+	return int(w.checker.Random(uint32(all - length + 1))), uint(length)
+}
+
+// examine counts a value that was read as stale if its key is audited and it is surely older
+// than one that was there before: than the worker's last write that was acknowledged before
+// it sent the read, or than a value of the same writer that it has read before. Rounds that
+// are under way together may be executed together: their reads have no order.
+func (w *worker) examine(x *exchange, hash uint64, v []byte, t *replyCheck) {
+	number, ok := w.audited.find(hash)
+	if !ok {
+		return
+	}
+	found, before, last := metrics.Value(binary.LittleEndian.Uint64(v[8:])), w.seen[number], w.last[number]
+	w.seen[number] = found
+	sent, why := w.audited.ticks(x.sent), ""
+	switch {
+	case last.acked != 0 && last.acked <= sent && w.isOlder(found, last.version):
+		why = fmt.Sprintf("version %d of this worker was acknowledged at least %v before the read was sent", last.version, w.audited.tick*moment(sent-last.acked))
+	case len(w.rounds) == 1 && found.Client() == before.Client() && found.Worker() == before.Worker() && found.Version() < before.Version():
+		why = fmt.Sprintf("this worker has read %s before", before)
+	default:
+		return
+	}
+	if t.Stale++; t.FirstStale == "" {
+		key, _ := w.keys.key(w.audited.ids[number])
+		t.FirstStale = fmt.Sprintf("worker %d: key %s has %s, and %s", w.id, key, found, why)
+	}
+}

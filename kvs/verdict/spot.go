@@ -1,0 +1,92 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+	"kvlab/workload"
+)
+
+// spot is a read of an audited key in the window: as a write, it was sent no earlier than
+// at sent, of the value that it found.
+type spot struct {
+	write
+	key int // its number
+}
+
+// checkFresh: no client read a value that a later one had surely replaced.
+func checkFresh(run *judged) {
+	for _, node := range run.Clients() {
+		if v := node.Summary.Verification; v.Stale > 0 {
+			run.invalid(node.Name, "%s, first: %s", format.Plural(v.Stale, "stale read"), format.OneLine(v.FirstStale))
+		}
+	}
+}
+
+func (a *auditor) addSpot(r metrics.AuditRecord, s metrics.Spot) {
+	a.spots = append(a.spots, spot{write{client: r.Client, worker: int(s.Worker), value: s.Found, sent: r.OriginNs + int64(s.Sent)*r.TickNs}, int(s.Key)})
+}
+
+// judgeSpots judges what the clients read in the window: each read the keys that the secret
+// selects, and no value was surely replaced before its read was sent. It knows for each
+// worker the last write that was acknowledged when the spots began, so it is sound and not
+// complete: a store that is linearizable per key has no failure.
+func (a *auditor) judgeSpots() {
+	read := make(map[[2]int]bool) // by client and key
+	for _, s := range a.spots {
+		read[[2]int{s.client, s.key}] = true
+	}
+	for client := range a.records {
+		for _, number := range workload.SampleSpots(a.secret, len(a.ids)) {
+			if !read[[2]int{client, int(number)}] {
+				key, _ := a.keys.Append(nil, a.ids[number])
+				a.fail("client %d did not read key %s in the window", client, key)
+			}
+		}
+	}
+	for _, s := range a.spots {
+		if s.key < 0 || s.key >= len(a.ids) {
+			a.fail("client %d read key %d of %d in the window", s.client, s.key, len(a.ids))
+			continue
+		}
+		a.found.Spots++
+		if w, ns := a.replacedBefore(s); ns > 0 {
+			key, _ := a.keys.Append(nil, a.ids[s.key])
+			has, what := a.text(s.value), a.text(w.value)
+			if s.value == metrics.NoValue {
+				has = "no value"
+			}
+			if w.value == metrics.NoValue {
+				what = fmt.Sprintf("a Delete by worker %d of client %d", w.worker, w.client)
+			}
+			a.fail("a stale read in the window: key %s has %s where %s was acknowledged %s before the read was sent", key, has, what, time.Duration(ns))
+		}
+	}
+}
+
+// replacedBefore returns a write that replaced the value that a spot found, and how long
+// before the spot was sent that write was acknowledged, in ns; 0 if none surely did.
+func (a *auditor) replacedBefore(s spot) (write, int64) {
+	deletes := a.plan.Share(workload.Delete) > 0
+	for _, w := range a.before[s.key] {
+		ns := a.after(s.write, w)
+		if ns <= 0 {
+			continue
+		}
+		switch found := s.value; {
+		case found == w.value:
+		case found == metrics.NoValue:
+			if !deletes {
+				return w, ns
+			}
+		case a.loaded(found),
+			w.value != metrics.NoValue && found.Client() == w.client && found.Worker() == w.worker && found.Version() < w.value.Version(),
+			slices.ContainsFunc(a.before[s.key], func(u write) bool { return u.value == found && a.after(w, u) > 0 }):
+			return w, ns
+		}
+	}
+	return write{}, 0
+}
