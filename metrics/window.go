@@ -11,6 +11,11 @@ const (
 	LeastRounds = 10
 	// LongestWindow is the longest window that rounds lead to. A longer -secs stays.
 	LongestWindow = 2 * time.Minute
+	// WindowRoom is how much longer than that a longer window of an experiment is, so that the
+	// other trials can have it too.
+	WindowRoom = 1.5
+	// WindowsApart is the share by which the windows of an experiment's trials may differ.
+	WindowsApart = 0.05
 	// WarmUpRounds is the least length of a closed loop's warm-up, unless it is 0.
 	WarmUpRounds = 3
 )
@@ -21,4 +26,54 @@ type WindowLength struct {
 	RoundS float64 `json:"round_s,omitempty"` // the longest recent round of any worker before the window, or in its first half without a warm-up; 0 of an open loop
 	NeedsS float64 `json:"needs_s,omitempty"` // WindowRounds of these; 0 where -secs decides alone: an open loop, --soak, --restart-at
 	UsedS  float64 `json:"used_s"`            // what all clients were told
+}
+
+// windowS returns the length of the trial's window that was asked for, the one that was
+// used, and the one that its rounds needed, which may have become longer in it. All are 0
+// where -secs decides alone.
+func (t Trial) windowS() (asked, used, needed float64) {
+	if t.Run == nil || t.Run.Window == nil || t.Run.Window.NeedsS == 0 {
+		return 0, 0, 0
+	}
+	w := t.Run.Window
+	needed = w.UsedS
+	for _, node := range t.Run.Clients() {
+		s := node.Summary
+		if s == nil {
+			continue
+		}
+		round := s.Latency[OpLatency].Mean / 1e6
+		for _, account := range s.Workers {
+			if account.Rounds != nil {
+				round = max(round, account.Rounds.AcrossS)
+			}
+		}
+		if LeastRounds*round > w.UsedS {
+			needed = max(needed, min(WindowRoom*WindowRounds*round, LongestWindow.Seconds()))
+		}
+	}
+	return w.AskedS, w.UsedS, needed
+}
+
+// SharedWindow returns the length in seconds of the windows of an experiment's trials that
+// ask for a length: the longest that one of them needed. It is 0 if none says so.
+func SharedWindow(trials []Trial, askedS float64) (length float64) {
+	for _, t := range trials {
+		if asked, _, needed := t.windowS(); asked == askedS {
+			length = max(length, needed)
+		}
+	}
+	return length
+}
+
+// mostLengthened is how often a trial is made again because a later one needed a longer
+// window. Each length has room for rounds half as long again, so three are a factor of three.
+const mostLengthened = 3
+
+// TooShort reports whether the trial is to be made again because another one of an experiment
+// has needed a longer window.
+func (t Trial) TooShort(trials []Trial) bool {
+	asked, used, _ := t.windowS()
+	_, short := t.attempts()
+	return short < mostLengthened && used < (1-WindowsApart)*SharedWindow(trials, asked)
 }

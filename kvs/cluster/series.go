@@ -71,10 +71,28 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	if e, ok := s.kind.(interface{ Missing() string }); ok {
 		fmt.Fprint(s.launcher.Stdout, e.Missing())
 	}
+	s.announce(done, known)
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
 	})
 	return s.conclude(done, err)
+}
+
+// announce says how long the trials of a comparison that are left take.
+func (s *series) announce(done []metrics.Trial, known []configuration) {
+	groups, err := s.kind.Next(done)
+	if err != nil || len(s.plan.Variants) == 0 || len(groups) == 0 {
+		return
+	}
+	trials, all := 0, time.Duration(0)
+	for _, group := range groups {
+		longest := time.Duration(0) // they run at the same time
+		for _, p := range group {
+			longest = max(longest, known[slices.Index(metrics.VariantNames, p.Variant)].expected())
+		}
+		trials, all = trials+len(group), all+longest
+	}
+	fmt.Fprintf(s.launcher.progress, "%s, about %.1f minutes; more where rounds need a longer window\n", format.Plural(trials, "trial"), all.Minutes())
 }
 
 // planSeries is the plan that a command line asks for.
@@ -215,6 +233,8 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 			return done, err
 		}
 		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.progress, first: len(done) == 0}
+		secs := at.settings[metrics.Client].Length("secs")
+		t.window = max(secs, time.Duration(metrics.SharedWindow(done, secs.Seconds())*float64(time.Second)))
 		if len(trials) == 0 {
 			t.show = s.launcher.progress.show
 			s.launcher.progress.begin(p.Number, p.Of, at.expected())

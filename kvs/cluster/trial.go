@@ -29,6 +29,7 @@ type job struct {
 	stderr  io.Writer          // explanations
 	show    func(trial.Status) // shows the progress; nil: another trial's is shown
 	first   bool               // of the command: the preflight's findings are shown
+	window  time.Duration      // see trial.Setup
 	barrier *trial.Barrier     // with the other trial of a pair; nil for none
 	tuning  *preflight.Tuning  // of the nodes' hosts; nil leaves them
 }
@@ -85,7 +86,7 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer j.barrier.Drop()
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
-		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier,
+		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier, Window: j.window,
 		Runner: l.runner(j.configuration), Password: j.password,
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)

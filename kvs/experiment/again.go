@@ -3,14 +3,15 @@ package experiment
 import "kvlab/metrics"
 
 // Again returns the numbers of the trials in done that are to be made again: those that
-// broke for an outside reason.
+// broke for an outside reason, and those with a shorter window than others of their -secs.
 //
-// A trial is never made again because of what it measured. So it depends only on done, and
-// a resumed experiment makes the same trials again.
+// A trial is never made again because of what it measured: where its rounds were too long
+// for its window, all trials get a longer one. The numbers depend only on done, so that a
+// resumed experiment makes the same trials again.
 func Again(done []metrics.Trial) map[int]bool {
 	again := make(map[int]bool)
 	for _, t := range done {
-		if t.Broken() {
+		if t.Broken() || t.TooShort(done) {
 			again[t.Number] = true
 		}
 	}

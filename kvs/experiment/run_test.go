@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -199,6 +200,73 @@ func TestNoSelection(t *testing.T) {
 	always.resumed = true
 	if p, attempts := made(always); !p.OK() || !slices.Equal(attempts, []int{1, 4, 1, 1, 1, 1}) {
 		t.Errorf("broken three times, resumed: OK %v, attempts %v", p.OK(), attempts)
+	}
+}
+
+// rounds makes trials whose rounds have a length in seconds by number, and whose windows fit
+// them as the launcher's do.
+func rounds(plan metrics.Sweep, asked float64, length func(number int) float64) (Next, func([]metrics.Trial, Group) ([]metrics.Trial, error)) {
+	return Sweep{plan}, func(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
+		made, used := done, max(asked, metrics.SharedWindow(done, asked))
+		for _, p := range group { // a pair agrees on the longer
+			if round := length(p.Number); metrics.LeastRounds*round > used {
+				used = metrics.WindowRoom * metrics.WindowRounds * round
+			}
+		}
+		for _, p := range group {
+			round := length(p.Number)
+			needs := metrics.WindowRounds * round
+			run := &metrics.Run{Window: &metrics.WindowLength{AskedS: asked, RoundS: round, NeedsS: needs, UsedS: used}}
+			made = metrics.Insert(made, metrics.Trial{PlannedTrial: p.PlannedTrial, OpsPerS: 1 / round, Folder: p.Folder(), Verdict: metrics.Verdict{Valid: true}, Run: run})
+		}
+		return made, nil
+	}
+}
+
+// All trials have one window. Where -secs is enough, no trial is made again; where a later
+// trial needs more, the earlier ones are. Rounds that grow without end come to an end.
+func TestOneWindow(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		plan   metrics.Sweep
+		length func(number int) float64
+		made   []int // attempts at each trial
+		apart  bool
+	}{
+		{"enough", planOf(nil, 4, 0), func(int) float64 { return 0.1 }, []int{1, 1, 1, 1}, false},
+		{"all need more", planOf(nil, 4, 0), func(int) float64 { return 1 }, []int{1, 1, 1, 1}, false},
+		{"a third more", planOf(nil, 4, 0), func(number int) float64 { return 1 + 0.1*float64(number) }, []int{1, 1, 1, 1}, false},
+		{"a slow one", planOf(nil, 4, 0), func(number int) float64 { return map[bool]float64{true: 3, false: 0.1}[number == 3] }, []int{2, 2, 1, 1}, false},
+		{"a pair", together(planOf(twoByTwo[:1], 2, 0)), func(number int) float64 { return map[bool]float64{true: 3, false: 0.1}[number == 3] }, []int{2, 2, 1, 1}, false},
+		{"points", planOf(twoByTwo[:1], 2, 0), func(number int) float64 { return float64(number) / 2 }, []int{3, 2, 2, 1}, false},
+		{"without end", planOf(nil, 6, 0), func(number int) float64 { return math.Exp2(float64(number)) }, []int{4, 4, 4, 3, 2, 1}, true},
+	} {
+		next, make := rounds(test.plan, 2, test.length)
+		done, err := Run(context.Background(), next, nil, make)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var attempts []int
+		lengths := map[float64]bool{}
+		for _, trial := range done {
+			attempts = append(attempts, 1+len(trial.Earlier))
+			lengths[trial.Run.Window.UsedS] = true
+		}
+		if !slices.Equal(attempts, test.made) || (len(lengths) > 1) != test.apart {
+			t.Errorf("%s: attempts %v, want %v; lengths %v", test.name, attempts, test.made, lengths)
+		}
+	}
+}
+
+// A trial whose rounds became longer than its window is no slow trial that is left out: all
+// get a longer window.
+func TestRoundsThatOutgrowTheWindow(t *testing.T) {
+	grown := metrics.Trial{PlannedTrial: metrics.PlannedTrial{Number: 1}, Verdict: metrics.Verdict{Reason: "TOO SHORT"}, Run: &metrics.Run{
+		Window: &metrics.WindowLength{AskedS: 5, NeedsS: 4, UsedS: 5},
+		Nodes:  []metrics.RunNode{{Role: metrics.Client, Summary: &metrics.Summary{Latency: map[string]metrics.Quantiles{metrics.OpLatency: {Mean: 1e6}}}}},
+	}}
+	if again := Again([]metrics.Trial{grown}); !again[1] || metrics.SharedWindow([]metrics.Trial{grown}, 5) != 18 {
+		t.Errorf("again %v with a window of %v s, want trial 1 with 18 s", again, metrics.SharedWindow([]metrics.Trial{grown}, 5))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
@@ -96,6 +97,23 @@ func TestSettle(t *testing.T) {
 }
 
 // A server has no warm-up.
+// A longer window fits 12 rounds, in an experiment half as many more for its other trials.
+// The window of an experiment stays while it has 10.
+func TestWindowOfAnExperiment(t *testing.T) {
+	for _, test := range []struct{ window, round, want time.Duration }{
+		{0, 100 * time.Millisecond, 2 * time.Second}, {0, time.Second, 12 * time.Second},
+		{2 * time.Second, 200 * time.Millisecond, 2 * time.Second}, {2 * time.Second, time.Second, 18 * time.Second},
+		{18 * time.Second, 1800 * time.Millisecond, 18 * time.Second}, {18 * time.Second, 2 * time.Second, 36 * time.Second},
+		{2 * time.Second, 9 * time.Second, metrics.LongestWindow},
+	} {
+		c := New(Setup{Window: test.window})
+		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, config: &metrics.Config{Flags: metrics.FlagValues{"secs": "2"}}}}
+		if f := c.fitWindow(); f != nil || c.opening.length != test.want {
+			t.Errorf("%+v: %v, %v", test, c.opening.length, f)
+		}
+	}
+}
+
 func TestSettleOutOfTurn(t *testing.T) {
 	c := New(Setup{})
 	for _, m := range []*process{

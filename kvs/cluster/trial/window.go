@@ -47,8 +47,10 @@ func (c *Controller) fitWindow() *plan.Fault {
 	case needs > longest:
 		return m.fault(plan.BadArgs, "-batch %s: %d rounds take %.0f s, %s %.0f s: want %s", m.settings()["batch"], metrics.WindowRounds, needs.Seconds(), why, longest.Seconds(),
 			fitting(m.settings(), float64(longest)/float64(needs)))
-	case c.Window == 0 || metrics.LeastRounds*m.round > asked: // the trials of an experiment keep one length while it is enough
+	case c.Window == 0:
 		c.opening.length = max(asked, needs)
+	case metrics.LeastRounds*m.round > asked: // the trials of an experiment keep one length while it is enough, so a new one has room
+		c.opening.length = min(longest, time.Duration(metrics.WindowRoom*float64(needs)))
 	}
 	return nil
 }
@@ -106,8 +108,11 @@ func (c *Controller) tell() {
 	if late := o.at.Sub(c.begin) - c.warmUpLength(); late > lead {
 		longer = append(longer, fmt.Sprintf("warm-up lengthened by %.1f s: %d rounds", late.Seconds(), metrics.WarmUpRounds))
 	}
-	if c.window.UsedS > before {
-		longer = append(longer, fmt.Sprintf("window lengthened from %g s to %g s: %d rounds", before, c.window.UsedS, metrics.WindowRounds))
+	if room := ""; c.window.UsedS > before {
+		if c.Window > 0 {
+			room = ", and half as many more for the other trials"
+		}
+		longer = append(longer, fmt.Sprintf("window lengthened from %g s to %g s: %d rounds%s", before, c.window.UsedS, metrics.WindowRounds, room))
 	}
 	if longer != nil {
 		fmt.Fprintln(c.Stderr, strings.Join(longer, "; "))
