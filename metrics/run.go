@@ -50,7 +50,8 @@ type Run struct {
 	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
 	Verdict Verdict              `json:"verdict"`
-	Skew    *Skew                `json:"skew,omitempty"` // nil when the clients did not say what to expect
+	Checks  []CheckResult        `json:"checks,omitempty"` // every check in its order; nil of a run that was not judged
+	Skew    *Skew                `json:"skew,omitempty"`   // nil when the clients did not say what to expect
 
 	Check    *JointCheck         `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
 	Audit    *Audit              `json:"audit,omitempty"`     // nil in folders of earlier releases, and of servers without a store
@@ -106,8 +107,29 @@ func (h *Heard) Add(r Record) {
 // Verdict says whether a run's result is valid.
 type Verdict struct {
 	Valid  bool   `json:"valid"`
+	Check  string `json:"check,omitempty"`  // which check failed, by its ID in run.Checks; "" when none did
 	Reason string `json:"reason,omitempty"` // why not
 	Node   string `json:"node,omitempty"`   // which node is the reason; "" when it is not one node
+}
+
+// CheckOutcome is what came of a check.
+type CheckOutcome string
+
+// The outcomes of a check.
+const (
+	CheckPassed       CheckOutcome = "passed"
+	CheckFailed       CheckOutcome = "failed"       // the run is INVALID
+	CheckDoubted      CheckOutcome = "doubted"      // the result stands, with a reservation
+	CheckInapplicable CheckOutcome = "inapplicable" // a flag or a capability says so
+	CheckNotMade      CheckOutcome = "not made"     // an earlier one failed
+)
+
+// CheckResult is what one check of a run found.
+type CheckResult struct {
+	ID       string       `json:"id"` // its row in the table of checks
+	Outcome  CheckOutcome `json:"outcome"`
+	Node     string       `json:"node,omitempty"` // whose the evidence is; "" when it is not one node's
+	Evidence string       `json:"evidence"`       // the figures that it compared, or why there are none
 }
 
 // String is the verdict's line on the terminal without the leading word:

@@ -79,7 +79,9 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 		"invalid": one(func(run *metrics.Run) {
 			run.Verdict = metrics.Verdict{Reason: "the client verified 951 gets of server node1, which applied 950 for it: the client counted some before they were done (when sent, or dropped on the way)", Node: "node2"}
 		}),
-		"ceiling": one(func(run *metrics.Run) { run.Verdict = verdict.Ceiling }),
+		"ceiling": one(func(run *metrics.Run) {
+			run.Verdict = metrics.Verdict{Check: verdict.Ceiling, Reason: "engine null answers without a store: this is a ceiling, not a result"}
+		}),
 		"soak": one(func(run *metrics.Run) {
 			run.WindowS, run.Ops = 1800.2, 25_540_000_000
 			for i := range run.Nodes {

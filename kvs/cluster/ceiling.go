@@ -129,7 +129,7 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 
 // ceilingTrial is a ceiling's run as a trial, which is valid if the run reached its end.
 func ceilingTrial(run metrics.Run) metrics.Trial {
-	if run.Verdict != verdict.Ceiling {
+	if run.Verdict.Check != verdict.Ceiling {
 		return noCeiling(run.Verdict.String())
 	}
 	return metrics.Trial{OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}

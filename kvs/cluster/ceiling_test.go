@@ -68,7 +68,7 @@ func ceilingJSON(t *testing.T, tr *testRun, name string) (run metrics.Run) {
 	if err := json.Unmarshal([]byte(tr.read(t, "ceiling-"+name+"/run.json")), &run); err != nil {
 		t.Fatal(err)
 	}
-	if run.Verdict != verdict.Ceiling {
+	if run.Verdict.Check != verdict.Ceiling {
 		t.Errorf("verdict on %s: %v", name, run.Verdict)
 	}
 	return run

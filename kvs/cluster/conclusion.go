@@ -26,7 +26,7 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 	}
 	text := ""
-	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
+	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
 		text = labLines(run) + "\n"
 		if cfg.Verbose {
 			text += plots.Summary(run) + "\n"
@@ -126,7 +126,7 @@ func labLines(run metrics.Run) string {
 		}
 	}
 	word := "total"
-	if run.Verdict == verdict.Ceiling {
+	if run.Verdict.Check == verdict.Ceiling {
 		word = "ceiling"
 	}
 	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)

@@ -62,7 +62,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 		run.Verdict = trial.VerdictOf(err)
 		led.Explain(j.stderr, err)
 	}
-	if run.Verdict.Valid || run.Verdict == verdict.Ceiling {
+	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
 	}
 	if run.Verdict.Valid && ceiling != nil {
@@ -224,7 +224,7 @@ func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.R
 	}
 	if apart := verdict.CheckCommonWindow(runs[0], runs[1]); !apart.Valid {
 		for i, t := range trials {
-			if runs[i].Verdict.Valid || runs[i].Verdict == verdict.Injected {
+			if runs[i].Verdict.Valid || runs[i].Verdict.Check == verdict.Injected {
 				runs[i].Verdict = apart
 				errs[i] = cmp.Or(errs[i], writeResult(t.dir, runs[i]))
 			}

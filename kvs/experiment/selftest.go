@@ -77,7 +77,7 @@ func (s SelfTest) progress(done []metrics.Trial) (p progress, err error) {
 				continue
 			}
 			for i, trial := range made {
-				if !trial.Verdict.Valid && trial.Verdict != verdict.Injected {
+				if !trial.Verdict.Valid && trial.Verdict.Check != verdict.Injected {
 					return p, &trialError{trial, group[i].Label}
 				}
 				runs[order[i]] = append(runs[order[i]], trial.Run)

@@ -80,7 +80,7 @@ func TestQuickSelfTest(t *testing.T) {
 		if labels[p.Number] = p.Label; p.Of != 4 {
 			t.Errorf("trial %s", p)
 		}
-		run := metrics.Run{Verdict: verdict.Injected, Latency: map[string]metrics.Quantiles{
+		run := metrics.Run{Verdict: metrics.Verdict{Check: verdict.Injected}, Latency: map[string]metrics.Quantiles{
 			metrics.OpLatency:     {Max: 100_000, P99: us(60_000)},
 			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
 			metrics.ServerLatency: {P50: us(1000)},
@@ -132,7 +132,7 @@ func TestSelfTestPairs(t *testing.T) {
 	s := SelfTest{Plan: metrics.Sweep{Seed: 3}, Cores: "--server-cores 0"}
 	var trials []metrics.Trial
 	for number := range 4 {
-		run := metrics.Run{Verdict: verdict.Injected}
+		run := metrics.Run{Verdict: metrics.Verdict{Check: verdict.Injected}}
 		trials = append(trials, metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run))
 	}
 	first, err := s.Next(trials)

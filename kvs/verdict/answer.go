@@ -41,7 +41,7 @@ func (r Reservation) String() string {
 func AnswerOf(run metrics.Run) Answer {
 	if !run.Verdict.Valid {
 		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: inspect(run)}
-		if run.Verdict == Ceiling {
+		if run.Verdict.Check == Ceiling {
 			a.Basis, a.Limit = fmt.Sprintf("%s ops/s without a store", format.Count(run.OpsPerS)), limitOf(run)
 			a.Next = "choose an -engine that stores, for a result"
 		}

@@ -315,8 +315,12 @@ func (a *auditor) text(v metrics.Value) string {
 }
 
 // checkAudit: the store has the clients' last writes.
-func checkAudit(run *judged) {
-	if run.Audit != nil && run.Audit.Fault() != "" {
-		run.invalid("", "%s", format.OneLine(run.Audit.Fault()))
+func checkAudit(run *judged) finding {
+	if run.Audit == nil {
+		return inapplicable("no audit was recorded")
 	}
+	if run.Audit.Fault() != "" {
+		return failed("", "%s", format.OneLine(run.Audit.Fault()))
+	}
+	return passed("%s", run.Audit.Text())
 }

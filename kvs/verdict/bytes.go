@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,18 +14,19 @@ import (
 
 // checkBytes: the operations carried values of their sizes, and the servers stored such
 // values.
-func checkBytes(run *judged) {
+func checkBytes(run *judged) finding {
 	var law size.Law
 	if law.Set(run.Workload["value-size"]) != nil || law.CheckValues() != nil {
-		return
+		return inapplicable("no -value-size")
 	}
 	work, _, _, _ := workOf(run.Workload) // expect reports its error
 	sizes := law.Values(work.Seed)
 	each, drawn := sizesOf(sizes), drawnSizes(run, sizes)
+	var evidence []string
 	for _, node := range run.Clients() {
 		s := node.Summary
 		if roundsOf(node) == nil {
-			return
+			return inapplicable("no rounds")
 		}
 		load, later := metrics.Counts{}, metrics.Counts{}
 		for _, peer := range s.Peers {
@@ -34,25 +36,31 @@ func checkBytes(run *judged) {
 		least := func(values func(metrics.Counts) uint64) uint64 {
 			return each.bytes(values(load)) + drawn.bytes(values(later)) + each.least*values(audit)
 		}
-		if least := least(values) + headsOf(s.Total); s.Bytes.Sent < least {
-			run.invalid(node.Name, "%d bytes were sent with %d operations, which with %d values of %s bytes have %d", s.Bytes.Sent, s.Total.Ops(), values(s.Total), &law, least)
-		}
+		sent, received := least(values)+headsOf(s.Total), least(reads)
 		if run.Workload.SavesBytes() {
-			if least := resultsOf(s.Total, run.Workload.Caches()); s.Bytes.Received < least {
-				run.invalid(node.Name, "%d bytes were received for %d operations, whose results have at least %d", s.Bytes.Received, s.Total.Ops(), least)
-			}
-		} else if least := least(reads); s.Bytes.Received < least {
-			run.invalid(node.Name, "%d bytes were received with %d values read, which of %s bytes have %d", s.Bytes.Received, reads(s.Total), &law, least)
+			received = resultsOf(s.Total, run.Workload.Caches())
+		}
+		evidence = append(evidence, fmt.Sprintf("%s sent %d bytes, %d at least, and received %d, %d at least", node.Name, s.Bytes.Sent, sent, s.Bytes.Received, received))
+		if s.Bytes.Sent < sent {
+			return failed(node.Name, "%d bytes were sent with %d operations, which with %d values of %s bytes have %d", s.Bytes.Sent, s.Total.Ops(), values(s.Total), &law, sent)
+		}
+		switch {
+		case s.Bytes.Received >= received:
+		case run.Workload.SavesBytes():
+			return failed(node.Name, "%d bytes were received for %d operations, whose results have at least %d", s.Bytes.Received, s.Total.Ops(), received)
+		default:
+			return failed(node.Name, "%d bytes were received with %d values read, which of %s bytes have %d", s.Bytes.Received, reads(s.Total), &law, received)
 		}
 	}
 	for _, node := range run.Servers() {
 		seen := cmp.Or(node.Summary.Seen, &metrics.Seen{})
 		for _, v := range []metrics.Values{seen.Before, seen.Values} {
 			if v.Bytes < v.Count*min(each.least, keptOfValue) || v.Bytes > v.Count*min(uint64(sizes.Most), keptOfValue) {
-				run.invalid(node.Name, "%d sampled values that were stored have %d bytes, which values of %s bytes do not have", v.Count, v.Bytes, &law)
+				return failed(node.Name, "%d sampled values that were stored have %d bytes, which values of %s bytes do not have", v.Count, v.Bytes, &law)
 			}
 		}
 	}
+	return passed("%s", strings.Join(evidence, "; "))
 }
 
 // headsOf is what operations have at least in a batch besides their values: kind, key, and
@@ -79,11 +87,11 @@ const callsShare = 0.01
 // checkBatches: the rounds of a closed loop had as many calls as batches of that size make,
 // or with -batch-bytes no more operations.
 // A server that owns none of a round's keys gets no call, unless the round scans.
-func checkBatches(run *judged) {
+func checkBatches(run *judged) finding {
 	batch := run.Workload.Number("batch")
 	servers := run.Count(metrics.Server)
 	if batch == 0 || servers > 1 && run.expected.cells == nil { // -batch auto, or not drawn independently
-		return
+		return inapplicable("-batch %s, %d servers: the calls of a round are not known", run.Workload["batch"], servers)
 	}
 	ops := float64(batch) * float64(servers)
 	mean, variance, slope := 0.0, 0.0, 0.0
@@ -96,32 +104,35 @@ func checkBatches(run *judged) {
 		none := math.Pow(1-share, ops)
 		mean, variance, slope = mean+1-none, variance+none*(1-none), slope+ops*share*none
 	}
+	rounds, calls := uint64(0), uint64(0)
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil || s.Offered != nil {
 			continue
 		}
+		rounds, calls = rounds+sums.Rounds, calls+sums.Calls
 		n, drawn := float64(sums.Rounds), sums.Ops+sums.Unknown+sums.Spots
 		if limit := run.Workload.Number("batch-bytes"); limit > 0 {
 			if float64(drawn) > n*ops {
-				run.invalid(node.Name, "%d rounds had %d operations, -batch %d with -batch-bytes %d allows %.0f", sums.Rounds, drawn, batch, limit, n*ops)
+				return failed(node.Name, "%d rounds had %d operations, -batch %d with -batch-bytes %d allows %.0f", sums.Rounds, drawn, batch, limit, n*ops)
 			}
 			continue
 		}
 		if math.Abs(float64(sums.Calls)-n*mean) > rareDeviations*math.Sqrt(n*variance)+callsShare*n*slope || float64(drawn) != n*ops {
-			run.invalid(node.Name, "%d rounds had %d calls of %.1f operations, -batch %d makes %.0f of %.1f",
+			return failed(node.Name, "%d rounds had %d calls of %.1f operations, -batch %d makes %.0f of %.1f",
 				sums.Rounds, sums.Calls, portion(float64(drawn), float64(sums.Calls)), batch, n*mean, ops/mean)
 		}
 	}
+	return passed("%d rounds had %d calls", rounds, calls)
 }
 
 // checkCarried: a client's network interface carried at least the bytes that its calls had,
 // but for those of calls from before the window, which its longest call bounds.
 // It knows one interface of each node, which carries all where every process has a machine
 // or all share one.
-func checkCarried(run *judged) {
+func checkCarried(run *judged) finding {
 	if machines := run.Machines(); machines > 1 && machines < len(run.Nodes) || run.Workload.SavesBytes() {
-		return
+		return inapplicable("one interface does not carry all calls as they were counted")
 	}
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
@@ -136,10 +147,11 @@ func checkCarried(run *judged) {
 			perS    float64
 		}{{"sent", s.BytesInWindow.Sent, s.Usage.TxBytesPerS.Avg}, {"received", s.BytesInWindow.Received, s.Usage.RxBytesPerS.Avg}} {
 			if carried := way.perS * h.LengthS; carried < (0.95-missed)*float64(way.payload) {
-				run.invalid(node.Name, "the client's calls %s %d bytes in the window, its network interface %s %.0f", way.what, way.payload, s.Usage.DataInterface, carried)
+				return failed(node.Name, "the client's calls %s %d bytes in the window, its network interface %s %.0f", way.what, way.payload, s.Usage.DataInterface, carried)
 			}
 		}
 	}
+	return passed("the interfaces carried at least what the calls had")
 }
 
 // valueSizes are what bounds the bytes of many values: the least size of one, and the mean

@@ -4,7 +4,6 @@ package verdict
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -36,16 +35,16 @@ func Total(run *metrics.Run) {
 	metrics.Refuse(run.Latency, run.Offered.Saturated(run.Ops))
 }
 
-// judged is a run with the expectation that follows from its flags. Its Verdict is that
-// of the checks so far.
+// judged is a run with the expectation that follows from its flags.
 type judged struct {
 	metrics.Run
 	expected   *expectation
 	unexpected error // why there is none
+	storeless  bool  // it has no servers, or only such as answer without a store
 }
 
-// Judge sums the summaries of a run that ended and returns whether its result is
-// valid.
+// Judge sums the summaries of a run that ended, lists its checks and returns whether its
+// result is valid.
 func Judge(run *metrics.Run) metrics.Verdict {
 	Total(run)
 	r := &judged{Run: *run}
@@ -54,128 +53,128 @@ func Judge(run *metrics.Run) metrics.Verdict {
 		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
 	}
 	run.Skew = skewOf(r)
-	return judge(r)
-}
-
-// judge runs the checks in order on what Total filled in. More specific checks come
-// first, so that the verdict names the cause.
-func judge(run *judged) metrics.Verdict {
-	return first(run, checkReports, checkAccounts, checkReplies, checkWindow, checkStrangers, checkTotals, checkUnknown, checkRestarted, checkPairs, checkExecuted, checkWorkers, checkScans, checkLoad,
-		checkMix, checkKeys, checkSuccessors, checkRanks, checkStreams, checkValues, checkBytes, checkMisses, checkTallies, checkRate, checkServersWindow, checkHeard,
-		checkLittle, checkEnds, checkArrivals, checkBatches, checkCarried, checkTimeouts, checkHistory, checkAudit, checkFresh, checkSoak, checkStore, checkLength, checkBacklog, checkSpeed)
+	v := r.made(checks)
+	run.Checks = r.Checks
+	return v
 }
 
 // JudgeInproc is the verdict on a run without servers. It checks the clients' own
 // replies and is never VALID. Each process is client 0 of 1, so all draw the same
 // operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
-	Total(run)
-	return first(&judged{Run: *run}, checkReports, checkReplies, checkWindow, checkTotals, checkStreams, checkMisses, ceiling)
+	return judgeCeiling(run, "reports", "replies", "window", "totals", "streams", "misses", Ceiling)
 }
 
 // JudgeRepeat is the verdict on the run whose clients and servers -repeat: its calls
 // came back, and that it is no result.
 func JudgeRepeat(run *metrics.Run) metrics.Verdict {
+	return judgeCeiling(run, "reports", "window", Ceiling)
+}
+
+// judgeCeiling makes some of the checks of a run without a store.
+func judgeCeiling(run *metrics.Run, ids ...string) metrics.Verdict {
 	Total(run)
-	return first(&judged{Run: *run}, checkReports, checkWindow, ceiling)
-}
-
-// first is the verdict of the first check that fails.
-func first(run *judged, checks ...func(*judged)) metrics.Verdict {
-	run.Verdict = metrics.Verdict{Valid: true}
-	for _, check := range checks {
-		if check(run); !run.Verdict.Valid {
-			break
-		}
-	}
-	return run.Verdict
-}
-
-// invalid makes the run INVALID. Of several reasons that a check finds, the first
-// counts.
-func (run *judged) invalid(node, format string, args ...any) {
-	if run.Verdict.Valid {
-		run.Verdict = metrics.Verdict{Node: node, Reason: fmt.Sprintf(format, args...)}
-	}
+	r := &judged{Run: *run, storeless: true}
+	v := r.made(rows(ids...))
+	run.Checks = r.Checks
+	return v
 }
 
 // checkReports: every node has reported.
-func checkReports(run *judged) {
+func checkReports(run *judged) finding {
 	for _, node := range run.Nodes {
 		if node.Summary == nil {
-			run.invalid(node.Name, "%s sent no summary", node.Role)
+			return failed(node.Name, "%s sent no summary", node.Role)
 		}
 	}
+	return passed("%s reported", format.Plural(len(run.Nodes), "node"))
 }
 
 // checkAccounts: the nodes have reported what the other checks need.
-func checkAccounts(run *judged) {
+func checkAccounts(run *judged) finding {
 	for _, node := range run.Nodes {
 		switch s := node.Summary; {
 		case foreign(node):
 			if s.Store == nil && node.Config.Capabilities.Counts != metrics.CountsNone {
-				run.invalid(node.Name, "the store's host does not say what the store counted")
+				return failed(node.Name, "the store's host does not say what the store counted")
 			}
 		case node.Role == metrics.Server && s.Seen == nil:
-			run.invalid(node.Name, "the server does not say what it saw of its operations")
+			return failed(node.Name, "the server does not say what it saw of its operations")
 		case node.Role == metrics.Client && len(s.Workers) == 0:
-			run.invalid(node.Name, "the client gives no account of its workers")
+			return failed(node.Name, "the client gives no account of its workers")
 		case node.Role == metrics.Client && s.Edges == nil:
-			run.invalid(node.Name, "the client does not say when in its window its replies came")
+			return failed(node.Name, "the client does not say when in its window its replies came")
 		}
 	}
 	if run.expected == nil {
-		run.invalid("", "the clients' flags do not say what to expect: %v", run.unexpected)
+		return failed("", "the clients' flags do not say what to expect: %v", run.unexpected)
 	}
+	return passed("%s told all that was asked", format.Plural(len(run.Nodes), "node"))
 }
 
 // checkReplies: every reply that was checked was right.
-func checkReplies(run *judged) {
+func checkReplies(run *judged) finding {
+	checked := uint64(0)
 	for _, node := range run.Clients() {
+		checked += node.Summary.Verification.Checked
 		if v := node.Summary.Verification; v.Failures > 0 {
-			run.invalid(node.Name, "%s failed verification, first: %s", format.Plural(v.Failures, "result"), format.OneLine(v.First))
+			return failed(node.Name, "%s failed verification, first: %s", format.Plural(v.Failures, "result"), format.OneLine(v.First))
 		}
 	}
+	return passed("%d values were checked, none was wrong", checked)
 }
 
 // checkHistory: what was recorded was linearizable, by each client and together.
-func checkHistory(run *judged) {
+func checkHistory(run *judged) finding {
+	checked := uint64(0)
 	for _, node := range run.Clients() {
-		if c := node.Summary.Check; c != nil && c.Fault() != "" {
-			run.invalid(node.Name, "%s", format.OneLine(c.Fault()))
+		if c := node.Summary.Check; c != nil {
+			if c.Fault() != "" {
+				return failed(node.Name, "%s", format.OneLine(c.Fault()))
+			}
+			checked += c.Ops
 		}
 	}
-	if c := run.Check; c != nil && c.Fault() != "" {
-		run.invalid("", "%s", format.OneLine(c.Fault()))
+	if c := run.Check; c != nil {
+		if c.Fault() != "" {
+			return failed("", "%s", format.OneLine(c.Fault()))
+		}
+		checked += c.Ops
 	}
+	if checked == 0 {
+		return inapplicable("-linearizable is off")
+	}
+	return passed("%d operations are linearizable", checked)
 }
 
 // checkWindow: the clients measured at the same time, and something.
-func checkWindow(run *judged) {
+func checkWindow(run *judged) finding {
 	for _, node := range run.Clients() {
 		if s := node.Summary; s.WindowLengthS <= 0 || s.InWindow.Ops() == 0 {
 			if sums := roundsOf(node); sums != nil && sums.Across > 0 {
-				run.spanned(node, sums)
+				return run.spanned(node, sums)
 			}
-			run.invalid(node.Name, "the client counted %d operations in a window of %.3g s, which is no rate", s.InWindow.Ops(), s.WindowLengthS)
+			return failed(node.Name, "the client counted %d operations in a window of %.3g s, which is no rate", s.InWindow.Ops(), s.WindowLengthS)
 		}
 	}
 	if run.OverlapShare < minOverlap {
-		run.invalid("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
+		return failed("", "the clients' windows share %.1f %% of the shortest, not %.0f %% (did one begin late?)", 100*run.OverlapShare, 100*minOverlap)
 	}
+	return passed("the windows share %.1f %% of the shortest, %.0f %% at least", 100*run.OverlapShare, 100*minOverlap)
 }
 
 // checkStrangers: nobody else wrote to a store. Others' reads are only counted.
-func checkStrangers(run *judged) {
+func checkStrangers(run *judged) finding {
 	for _, node := range run.Servers() {
 		if s := node.Summary.Strangers; s != nil && writes(*s) > 0 {
-			run.invalid(node.Name, "strangers wrote at the server's RESP door (-resp): %s", s.KindText())
+			return failed(node.Name, "strangers wrote at the server's RESP door (-resp): %s", s.KindText())
 		}
 	}
+	return passed("no stranger wrote, %d reads of strangers", run.StrangerReads)
 }
 
 // checkTotals: a node's counts by peer add up to its total.
-func checkTotals(run *judged) {
+func checkTotals(run *judged) finding {
 	for _, node := range run.Nodes {
 		if foreign(node) {
 			continue
@@ -185,16 +184,17 @@ func checkTotals(run *judged) {
 			total = total.Add(peer.Counts)
 		}
 		if sum, all, what := difference(total, node.Summary.Total); what != "" {
-			run.invalid(node.Name, "its counts do not add up: those of its peers to %d %s, its own to %d", sum, what, all)
+			return failed(node.Name, "its counts do not add up: those of its peers to %d %s, its own to %d", sum, what, all)
 		}
 	}
+	return passed("the counts by peer add up to each node's own")
 }
 
 // checkPairs: between each client and each server that was not killed, verified equals
 // applied, kind by kind. If they differ the client is named, because its count is the result.
-func checkPairs(run *judged) {
+func checkPairs(run *judged) finding {
 	if run.Store != nil {
-		return // checkExecuted compares what its servers count of all clients
+		return inapplicable("driver %s: its servers do not tell clients apart", run.Store.Driver)
 	}
 	applied := make(map[[2]string]metrics.Counts) // by client and server
 	for _, node := range run.Servers() {
@@ -206,16 +206,17 @@ func checkPairs(run *judged) {
 		for _, peer := range node.Summary.Peers {
 			pair := [2]string{node.Name, peer.Peer}
 			if ours, theirs, what := difference(peer.Counts, applied[pair]); what != "" && !run.Restart.Of(peer.Peer) {
-				run.invalid(node.Name, "the client verified %d %s of server %s, which applied %d for it: %s", ours, what, peer.Peer, theirs, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
+				return failed(node.Name, "the client verified %d %s of server %s, which applied %d for it: %s", ours, what, peer.Peer, theirs, miscount(peer.Counts.Sub(peer.Load), applied[pair].Sub(peer.Load)))
 			}
 			delete(applied, pair)
 		}
 	}
 	for pair, counts := range applied {
 		if n := counts.Ops() + counts.ScanParts; n > 0 {
-			run.invalid(pair[1], "the server applied %d operations for %q, which counted none", n, pair[0])
+			return failed(pair[1], "the server applied %d operations for %q, which counted none", n, pair[0])
 		}
 	}
+	return passed("%d operations verified by clients, %d applied by servers", run.Total.Ops(), run.Applied.Ops())
 }
 
 // miscount explains a difference between the operations that a client verified and
@@ -249,38 +250,36 @@ func byChanceReads(all metrics.Counts, missing uint64) bool {
 	return float64(missing)*math.Log(reads) > math.Log(1e-9)
 }
 
-// Ceiling is the verdict on a run that passes every other check but whose servers
-// have no store (kvsserver -engine null).
-var Ceiling = metrics.Verdict{Reason: "engine null answers without a store: this is a ceiling, not a result"}
-
-func ceiling(run *judged) { run.Verdict = Ceiling }
-
-// checkStore: the values that were checked were those of their keys. It comes
-// last: a ceiling must hold in all else.
-func checkStore(run *judged) {
-	if slices.ContainsFunc(run.Nodes, withoutStore) {
-		ceiling(run)
+// checkCeiling: the servers have a store.
+func checkCeiling(run *judged) finding {
+	if run.storeless || slices.ContainsFunc(run.Nodes, withoutStore) {
+		return failed("", "engine null answers without a store: this is a ceiling, not a result")
 	}
-	for _, node := range run.Nodes {
-		if n := node.Summary.Verification.Unchecked; n > 0 {
-			run.invalid(node.Name, "%d values were not checked at all (-verify none): no result", n)
-		}
-		if n := node.Summary.Verification.AnyKey; n > 0 {
-			run.invalid(node.Name, "%d values were not checked against their keys", n)
-		}
-	}
+	return passed("every server says that it stores")
 }
 
-// Injected is the verdict on a run that passes every other check but whose servers
-// were slowed on purpose (kvsserver -inject).
-var Injected = metrics.Verdict{Reason: "-inject makes the servers' speed faulty: this tests the instrument, and is no result"}
-
-// checkSpeed: no server was slowed on purpose. It comes last, because a test of the
-// instrument must pass every other check.
-func checkSpeed(run *judged) {
-	if run.Injected() {
-		run.Verdict = Injected
+// checkChecked: the values that were checked were those of their keys.
+func checkChecked(run *judged) finding {
+	checked := uint64(0)
+	for _, node := range run.Clients() {
+		v := node.Summary.Verification
+		if n := v.Unchecked; n > 0 {
+			return failed(node.Name, "%d values were not checked at all (-verify none): no result", n)
+		}
+		if n := v.AnyKey; n > 0 {
+			return failed(node.Name, "%d values were not checked against their keys", n)
+		}
+		checked += v.Checked
 	}
+	return passed("%d values were checked against their keys", checked)
+}
+
+// checkSpeed: no server was slowed on purpose.
+func checkSpeed(run *judged) finding {
+	if run.Injected() {
+		return failed("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
+	}
+	return passed("no server has -inject")
 }
 
 // withoutStore reports whether the node is a server that keeps nothing.

@@ -113,7 +113,7 @@ func TestJudge(t *testing.T) {
 			}
 			test.spoil(summaries)
 			Total(&run.Run)
-			if got := judge(run).String(); !strings.HasPrefix(got, test.want) {
+			if got := run.made(checks).String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
 		})
@@ -150,7 +150,7 @@ func TestJudgeMissingSummary(t *testing.T) {
 		run := goodRun()
 		run.Nodes[i].Summary = nil
 		Total(&run.Run)
-		if got := judge(run).String(); got != want {
+		if got := run.made(checks).String(); got != want {
 			t.Errorf("verdict %s, want %s", got, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run := goodRun()
 			test.spoil(run)
 			Total(&run.Run)
-			if got := judge(run).String(); got != test.want {
+			if got := run.made(checks).String(); got != test.want {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
 		})
@@ -199,11 +199,11 @@ func TestJudgeCeiling(t *testing.T) {
 func TestFaultySpeedIsNoResult(t *testing.T) {
 	run := goodRun()
 	run.Nodes[0].Config = &metrics.Config{Flags: map[string]string{"inject": "slowdown=5%"}}
-	if got := run.verdict(); got != Injected {
+	if got := run.verdict(); got.Check != Injected {
 		t.Errorf("verdict %s", got)
 	}
 	run.Nodes[1].Summary = nil
-	if got := run.verdict(); got.Valid || got == Injected {
+	if got := run.verdict(); got.Check != "reports" {
 		t.Errorf("verdict %s on a run without a summary", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestFaultySpeedIsNoResult(t *testing.T) {
 func (r *judged) verdict() metrics.Verdict {
 	Total(&r.Run)
 	r.Skew = skewOf(r)
-	return judge(r)
+	return r.made(checks)
 }
 
 // Flags that no client could have had say nothing of what to expect.

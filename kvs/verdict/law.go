@@ -50,11 +50,11 @@ type rankBin struct {
 // workload.KnownRanks, whose keys are not looked up, and those that are inserted are one bin.
 // unknown is the number of operations on the keys of no record. There are no bins when a
 // server counts no keys.
-func rankBins(run *judged) (bins []rankBin, unknown uint64) {
+func rankBins(run *judged) (bins []rankBin, unknown uint64, fault finding) {
 	e := run.expected
-	servers, observed, ok := countedKeys(run)
-	if !ok || e.cells == nil {
-		return nil, 0
+	servers, observed, fault := countedKeys(run)
+	if servers == nil || e.cells == nil {
+		return nil, 0, fault
 	}
 	for rank, r := range e.hot.records {
 		s := servers[r.server]
@@ -82,10 +82,10 @@ func rankBins(run *judged) (bins []rankBin, unknown uint64) {
 		rest.keys.observed++
 	}
 	if e.hot.all && e.hot.inserts.share == 0 {
-		return bins, rest.ops.observed
+		return bins, rest.ops.observed, fault
 	}
 	rest.expect(e, servers)
-	return append(bins, rest), 0
+	return append(bins, rest), 0, fault
 }
 
 // countedServer is a server's sample.
@@ -96,25 +96,24 @@ type countedServer struct {
 }
 
 // countedKeys returns the servers' samples, and all their counts by the number of the
-// key; false when a server counts no keys.
-func countedKeys(run *judged) (servers []countedServer, observed map[uint64]uint64, ok bool) {
+// key; none when a server counts no keys.
+func countedKeys(run *judged) (servers []countedServer, observed map[uint64]uint64, fault finding) {
 	observed = make(map[uint64]uint64)
 	for i, node := range run.Servers() {
 		seen := node.Summary.Seen
 		if seen == nil || seen.Keys == nil || i >= len(run.expected.cells) {
-			return nil, nil, false
+			return nil, nil, finding{}
 		}
 		counts, err := seen.Keys.Counts()
 		if err != nil {
-			run.invalid(node.Name, "%v", err)
-			return nil, nil, false
+			return nil, nil, failed(node.Name, "%v", err)
 		}
 		for number, n := range counts {
 			observed[number] += n
 		}
 		servers = append(servers, countedServer{seen.Keys, float64(sum(seen.Groups)), sum(run.expected.cells[i])})
 	}
-	return servers, observed, len(servers) > 0
+	return servers, observed, finding{}
 }
 
 // String names the bin's records.
@@ -152,29 +151,36 @@ func (b *rankBin) expect(e *expectation, servers []countedServer) {
 
 // checkRanks: the records of every range of popularity get their share of the operations,
 // down to the last record, and as many of them are asked for as of independent draws.
-func checkRanks(run *judged) {
-	bins, unknown := rankBins(run)
+func checkRanks(run *judged) finding {
+	bins, unknown, err := rankBins(run)
+	if err.failed() {
+		return err
+	}
+	if bins == nil {
+		return inapplicable("records have no fixed shares, or the servers count no keys")
+	}
 	if unknown > 0 {
-		run.invalid("", "%d of the servers' sampled operations were on keys of no record", unknown)
+		return failed("", "%d of the servers' sampled operations were on keys of no record", unknown)
 	}
 	for _, b := range bins {
 		if b.ops.improbable(2 * len(bins)) {
-			run.invalid("", "the %v got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
+			return failed("", "the %v got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
 				b, b.ops.observed, run.expected.Law, b.ops.mean)
 		}
 		if b.keys.improbable(2 * len(bins)) {
-			run.invalid("", "of the %v, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
+			return failed("", "of the %v, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
 				b, b.keys.observed, run.expected.Law, b.keys.mean)
 		}
 	}
+	return passed("%d bins of popularity have their shares", len(bins))
 }
 
 // checkSuccessors: successive operations, other than inserts, are on one key as often as
 // independent draws.
-func checkSuccessors(run *judged) {
+func checkSuccessors(run *judged) finding {
 	e := run.expected
 	if e.cells == nil || len(run.Servers()) > len(e.cells) {
-		return
+		return inapplicable("records have no fixed shares")
 	}
 	var equal count
 	pairs := uint64(0)
@@ -189,9 +195,10 @@ func checkSuccessors(run *judged) {
 		pairs += seen.Pairs
 	}
 	if equal.improbable(1) {
-		run.invalid("", "of %d sampled operations, %d are followed by one on the same key where %s gives %.0f: successive draws are not independent",
+		return failed("", "of %d sampled operations, %d are followed by one on the same key where %s gives %.0f: successive draws are not independent",
 			pairs, equal.observed, e.Law, equal.mean)
 	}
+	return passed("%d of %d sampled operations are followed by one on the same key, expected %.0f", equal.observed, pairs, equal.mean)
 }
 
 // squares returns, by server, the sum of its records' squared shares of all operations:

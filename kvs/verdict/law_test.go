@@ -84,7 +84,7 @@ func TestRankBins(t *testing.T) {
 	c.Records, c.Scramble = 5000, true
 	const servers, n, keyBits = 3, 4000, 1
 	run := drawnRun(t, c, servers, n, keyBits, nil)
-	bins, unknown := rankBins(run)
+	bins, unknown, _ := rankBins(run)
 	if len(bins) != 13 || unknown != 0 || bins[12].first != 4096 || bins[12].last != 5000 {
 		t.Fatalf("%d bins, %d operations on no record", len(bins), unknown)
 	}
@@ -189,7 +189,7 @@ func TestLawOfDraws(t *testing.T) {
 					}
 				}
 				run := drawnRun(t, c, 1+random.IntN(3), n, keyBits, change)
-				got := first(run, checkSuccessors, checkRanks).String()
+				got := run.made(rows("successors", "ranks")).String()
 				if !strings.Contains(got, test.want) || (test.want == "VALID") != (got == "VALID") {
 					t.Errorf("seed %d, %d records, %d draws, one key in %d: %s, want %s", seed, c.Records, n, 1<<keyBits, got, test.want)
 				} else if seed == 0 {
@@ -207,15 +207,15 @@ func TestLawOfStrangers(t *testing.T) {
 	run := drawnRun(t, c, 2, 5000, 0, nil)
 	seen := run.Nodes[1].Summary.Seen
 	seen.Keys.Packed = append(seen.Keys.Packed, 1, 3)
-	if got := first(run, checkRanks).String(); !strings.Contains(got, "3 of the servers' sampled operations were on keys of no record") {
+	if got := run.made(rows("ranks")).String(); !strings.Contains(got, "3 of the servers' sampled operations were on keys of no record") {
 		t.Error(got)
 	}
 	seen.Keys.Packed = append(seen.Keys.Packed, 1)
-	if got := first(run, checkRanks).String(); !strings.Contains(got, "not in their form, s1") {
+	if got := run.made(rows("ranks")).String(); !strings.Contains(got, "not in their form, s1") {
 		t.Error(got)
 	}
 	seen.Keys = nil
-	if got := first(run, checkRanks).String(); got != "VALID" {
+	if got := run.made(rows("ranks")).String(); got != "VALID" {
 		t.Error(got)
 	}
 }

@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"kvlab/metrics"
 )
@@ -24,7 +26,8 @@ const (
 // checkLittle: a closed loop has as many rounds under way as it may, always: the sum of
 // their times is the number of rounds times the window (Little, Operations Research 9,
 // 1961), but for the workers' own work between two rounds.
-func checkLittle(run *judged) {
+func checkLittle(run *judged) finding {
+	var evidence []string
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil || s.Offered != nil {
@@ -36,18 +39,23 @@ func checkLittle(run *judged) {
 		busy := sums.BusyS + float64(sums.Across)*s.WindowLengthS
 		switch least := (1-idle)*whole - own; {
 		case busy < least || busy > 1.01*whole:
-			run.invalid(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", busy, busy/s.WindowLengthS, slots)
+			return failed(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", busy, busy/s.WindowLengthS, slots)
 		case sums.BusyS < least:
-			run.spanned(node, sums)
+			return run.spanned(node, sums)
 		}
+		evidence = append(evidence, fmt.Sprintf("%.1f rounds of %s were under way at a time, %.0f may be", busy/s.WindowLengthS, node.Name, slots))
 	}
+	if evidence == nil {
+		return inapplicable("-rate: an open loop")
+	}
+	return passed("%s", strings.Join(evidence, "; "))
 }
 
-// spanned makes the run INVALID because of rounds that took longer than the window.
-func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) {
+// spanned is the finding of rounds that took longer than the window.
+func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 	s := node.Summary
 	mean := cmp.Or(s.Latency[metrics.OpLatency].Mean/1e6, sums.AcrossS) // no round that began in the window: all are as long as the longest
-	run.invalid(node.Name, "TOO SHORT: the window of %.3g s is shorter than the longest round of calls, %.3g s: %d of %d rounds lasted all of it and counted nothing; want --secs %.0f",
+	return failed(node.Name, "TOO SHORT: the window of %.3g s is shorter than the longest round of calls, %.3g s: %d of %d rounds lasted all of it and counted nothing; want --secs %.0f",
 		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*max(run.Number("inflight"), 1), secsFor(max(sums.AcrossS, minRounds*mean)))
 }
 
@@ -59,16 +67,20 @@ const enoughSlots = 16
 
 // checkEnds: of the rounds that a closed loop has under way when the window closes, at
 // least an eighth is answered after it. Some workers are between two rounds.
-func checkEnds(run *judged) {
+func checkEnds(run *judged) finding {
+	late, under := 0.0, 0.0
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil || s.Offered != nil || run.Number("batch") == 0 || len(s.Workers)*max(run.Number("inflight"), 1) < enoughSlots {
 			continue
 		}
-		if after := float64(sums.Early) + float64(sums.Ops) - float64(s.InWindow.Ops()); after < underWay(run, sums)/8 {
-			run.invalid(node.Name, "%.0f operations were answered after the window, of %.0f that were under way at its end: replies of the drain are counted in", after, underWay(run, sums))
+		after := float64(sums.Early) + float64(sums.Ops) - float64(s.InWindow.Ops())
+		late, under = late+after, under+underWay(run, sums)
+		if after < underWay(run, sums)/8 {
+			return failed(node.Name, "%.0f operations were answered after the window, of %.0f that were under way at its end: replies of the drain are counted in", after, underWay(run, sums))
 		}
 	}
+	return passed("%.0f operations were answered after the window, an eighth of %.0f at least", late, under)
 }
 
 // ownTime is the most workers of a client that are at a time between two rounds. On idle
@@ -93,34 +105,42 @@ const rareDeviations = 6
 
 // checkArrivals: the operations that an open loop offered in the window are those that the
 // seed gives, and as many as the rate says.
-func checkArrivals(run *judged) {
+func checkArrivals(run *judged) finding {
+	if run.Offered == nil {
+		return inapplicable("no -rate: a closed loop")
+	}
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil || s.Offered == nil {
 			continue
 		}
 		if sums.Arrivals != nil && *sums.Arrivals != s.Offered.Ops {
-			run.invalid(node.Name, "%d operations were due in the window, drawn again from the seed %d", s.Offered.Ops, *sums.Arrivals)
+			return failed(node.Name, "%d operations were due in the window, drawn again from the seed %d", s.Offered.Ops, *sums.Arrivals)
 		}
 		if rate, err := strconv.ParseFloat(run.Workload["rate"], 64); err == nil && math.Abs(s.Offered.OpsPerS*float64(run.Count(metrics.Client))-rate) > 1e-6*rate {
-			run.invalid(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload["rate"])
+			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload["rate"])
 		}
 		mean := s.Offered.OpsPerS * s.WindowLengthS
 		if math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean)+float64(len(s.Workers)) {
-			run.invalid(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
+			return failed(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
 		}
 	}
+	return passed("%d operations were due, as drawn again from the seed", run.Offered.Ops)
 }
 
 // checkBacklog: an open loop did not answer more in the window than was due in it.
-func checkBacklog(run *judged) {
+func checkBacklog(run *judged) finding {
+	if run.Offered == nil {
+		return inapplicable("no -rate: a closed loop")
+	}
 	for _, node := range run.Clients() {
 		s := node.Summary
 		if o := s.Offered; roundsOf(node) != nil && o.Backlog(s.InWindow.Ops()) {
-			run.invalid(node.Name, "BACKLOG: %d operations were answered in a window in which %d were due, %.1f %%: the others were due before it and late; want a longer warm-up, such as -warmup %.0f, or a lower -rate",
+			return failed(node.Name, "BACKLOG: %d operations were answered in a window in which %d were due, %.1f %%: the others were due before it and late; want a longer warm-up, such as -warmup %.0f, or a lower -rate",
 				s.InWindow.Ops(), o.Ops, 100*o.Achieved(s.InWindow.Ops()), math.Ceil(2*max(1, run.Workload.Length("warmup").Seconds())))
 		}
 	}
+	return passed("%d operations were due, %d answered", run.Offered.Ops, run.Ops)
 }
 
 // minRounds is the number of rounds of a worker in the window from which the operations
@@ -128,7 +148,8 @@ func checkBacklog(run *judged) {
 const minRounds = 10
 
 // checkLength: the window is long beside the operations in it.
-func checkLength(run *judged) {
+func checkLength(run *judged) finding {
+	longest := 0.0
 	name := metrics.OpLatency // of a closed loop, its rounds
 	if run.Offered != nil {
 		name = metrics.CallLatency
@@ -136,24 +157,29 @@ func checkLength(run *judged) {
 	for _, node := range run.Clients() {
 		s := node.Summary
 		took := s.Latency[name].Mean / 1e6
+		longest = max(longest, took)
 		if roundsOf(node) != nil && s.WindowLengthS < minRounds*took {
-			run.invalid(node.Name, "TOO SHORT: a round takes %.3g s, so %.0f %% of the operations of a window of %.3g s are under way at its end, more than %d %%; want --secs %.0f",
+			return failed(node.Name, "TOO SHORT: a round takes %.3g s, so %.0f %% of the operations of a window of %.3g s are under way at its end, more than %d %%; want --secs %.0f",
 				took, 100*took/s.WindowLengthS, s.WindowLengthS, 100/minRounds, secsFor(minRounds*took))
 		}
 	}
+	return passed("a round takes %.3g s, a tenth of the window at most", longest)
 }
 
 // checkTimeouts: no call took longer than it may. A worker takes the replies of its rounds
 // one after the other.
-func checkTimeouts(run *judged) {
+func checkTimeouts(run *judged) finding {
+	slowest := 0.0
 	for _, node := range run.Clients() {
 		if roundsOf(node) == nil || node.Config == nil || node.Config.Flags.Is("retry") {
 			continue
 		}
 		limit := node.Config.Flags.Length("call-timeout").Seconds()
 		longest := node.Summary.Latency[metrics.CallLatency].Max / 1e6
+		slowest = max(slowest, longest)
 		if limit > 0 && longest > limit*float64(max(run.Number("inflight"), 1))+1 {
-			run.invalid(node.Name, "a call took %.3f s, -call-timeout is %g s", longest, limit)
+			return failed(node.Name, "a call took %.3f s, -call-timeout is %g s", longest, limit)
 		}
 	}
+	return passed("the longest call took %.3f s", slowest)
 }

@@ -15,7 +15,7 @@ import (
 func skewOf(run *judged) *metrics.Skew {
 	e := run.expected
 	servers := run.Servers()
-	if e == nil || !first(run, checkReports).Valid {
+	if e == nil || checkReports(run).failed() {
 		return nil
 	}
 	s := e.Skew
@@ -101,23 +101,24 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
-func checkMix(run *judged) {
+func checkMix(run *judged) finding {
 	kinds, n := kindShares(run)
 	for _, k := range kinds {
 		if n*math.Abs(k.Observed-k.Theory) > furthestOff(n, k.Theory) {
-			run.invalid("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
+			return failed("", "the servers applied %.3f %% %s where %s has %.3f %%: the mix is wrong (reads sent as writes?)",
 				100*k.Observed, k.Kind, run.expected.Law, 100*k.Theory)
 		}
 	}
+	return passed("the shares of %d operations are those of %s", int(n), run.expected.Law)
 }
 
 // checkKeys: each server got its share of the operations, and its sampled keys are as
 // popular as in the workload. If not, the servers' samples together tell a wrong skew
 // from misrouted keys.
-func checkKeys(run *judged) {
+func checkKeys(run *judged) finding {
 	e := run.expected
 	if e.cells == nil {
-		return
+		return inapplicable("records have no fixed shares")
 	}
 	n := len(e.cells[0])
 	counts, shares := countsByServer(run, len(e.cells)), make([]float64, len(e.cells))
@@ -135,17 +136,16 @@ func checkKeys(run *judged) {
 	}
 	routed.Add(counts, shares, e.variance*float64(n))
 	if routed.Fits() && skewed.Fits() {
-		return
+		return passed("servers' shares: chi-square %.0f, at most %.0f; groups of keys: %.0f, at most %.0f", routed.Statistic, routed.Limit(), skewed.Statistic, skewed.Limit())
 	}
 	together.Add(groups, of, e.variance*float64(len(e.cells)))
 	if together.Fits() {
 		at := furthest(counts, shares)
-		run.invalid(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
+		return failed(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
 			percent(counts, at), e.Law, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
-		return
 	}
 	at := furthest(groups, of)
-	run.invalid("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
+	return failed("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
 		n, percent(groups, at), e.Law, 100*of[at], together.Statistic, together.Limit())
 }
 

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
@@ -48,13 +49,19 @@ func soakFault(s metrics.Soak) string {
 }
 
 // checkSoak: in a soak, no process grew.
-func checkSoak(run *judged) {
+func checkSoak(run *judged) finding {
+	var evidence []string
 	for _, node := range run.Nodes {
 		if node.Soak == nil {
 			continue
 		}
 		if fault := soakFault(*node.Soak); fault != "" {
-			run.invalid(node.Name, "%s in the soak: %s", node.Role, fault)
+			return failed(node.Name, "%s in the soak: %s", node.Role, fault)
 		}
+		evidence = append(evidence, fmt.Sprintf("%s of %s held %s", node.Role, node.Name, node.Soak.Held))
 	}
+	if evidence == nil {
+		return inapplicable("no -soak")
+	}
+	return passed("%s", strings.Join(evidence, "; "))
 }

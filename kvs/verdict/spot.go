@@ -18,12 +18,16 @@ type spot struct {
 }
 
 // checkFresh: no client read a value that a later one had surely replaced.
-func checkFresh(run *judged) {
+func checkFresh(run *judged) finding {
+	checked := uint64(0)
 	for _, node := range run.Clients() {
-		if v := node.Summary.Verification; v.Stale > 0 {
-			run.invalid(node.Name, "%s, first: %s", format.Plural(v.Stale, "stale read"), format.OneLine(v.FirstStale))
+		v := node.Summary.Verification
+		if v.Stale > 0 {
+			return failed(node.Name, "%s, first: %s", format.Plural(v.Stale, "stale read"), format.OneLine(v.FirstStale))
 		}
+		checked += v.Checked
 	}
+	return passed("of %d values none was surely replaced before", checked)
 }
 
 func (a *auditor) addSpot(r metrics.AuditRecord, s metrics.Spot) {

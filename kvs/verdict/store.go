@@ -101,50 +101,62 @@ func StoreCounts(run metrics.Run, server int) []StoreCount {
 // checkExecuted: a foreign store's own counters say that each server executed what the
 // clients verified, and what else they did: they tell fewer kinds apart than the clients.
 // A stranger's reads are allowed.
-func checkExecuted(run *judged) {
+func checkExecuted(run *judged) finding {
+	if run.Store == nil || run.Counting == metrics.CountsNone {
+		return inapplicable("no driver of a store that counts")
+	}
+	all := uint64(0)
 	for i, node := range run.Servers() {
 		if !foreign(node) || node.Summary.Store == nil {
 			continue
 		}
 		w, verified := node.Summary.Store, verifiedBy(run.Run, i)
 		if w.Fault != "" {
-			run.invalid(node.Name, "%s", w.Fault)
+			return failed(node.Name, "%s", w.Fault)
 		}
-		checkFixed(run, node.Name, w)
+		if f := checkFixed(node.Name, w); f.failed() {
+			return f
+		}
 		for _, c := range StoreCounts(run.Run, i) {
 			switch {
 			case c.Executed < c.Verified:
-				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", c.Executed, c.Kind, c.Verified)
+				return failed(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", c.Executed, c.Kind, c.Verified)
 			case c.Executed > c.Verified && c.Kind != readKinds && run.Counting == metrics.CountsExact:
-				run.invalid(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", c.Executed, c.Kind, c.Verified)
+				return failed(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice", c.Executed, c.Kind, c.Verified)
 			}
 		}
 		if n := w.After.Others - w.Before.Others; n > 0 {
-			run.invalid(node.Name, "the store executed %d commands that no client of the run sends: a stranger's", n)
+			return failed(node.Name, "the store executed %d commands that no client of the run sends: a stranger's", n)
 		}
-		checkHits(run, node.Name, w.Executed(), verified)
+		if f := checkHits(node.Name, w.Executed(), verified); f.failed() {
+			return f
+		}
+		all += w.Executed().Ops()
 	}
+	return passed("the store executed %d operations, the clients verified %d", all, run.Total.Ops())
 }
 
 // checkFixed: no counter moved that no valid run moves.
-func checkFixed(run *judged, node string, w *metrics.StoreWitness) {
+func checkFixed(node string, w *metrics.StoreWitness) finding {
 	for _, name := range slices.Sorted(maps.Keys(w.Before.Fixed)) {
 		if before, after := w.Before.Fixed[name], w.After.Fixed[name]; before != after {
-			run.invalid(node, "the store's %s went from %d to %d during the run", name, before, after)
+			return failed(node, "the store's %s went from %d to %d during the run", name, before, after)
 		}
 	}
+	return finding{}
 }
 
 // checkHits: the store found as many keys as the clients' reads. Stores do not agree on
 // what a delete counts.
-func checkHits(run *judged, node string, executed, verified metrics.Counts) {
+func checkHits(node string, executed, verified metrics.Counts) finding {
 	if verified.Deletes > 0 || executed.Hits+executed.Misses == 0 {
-		return
+		return finding{}
 	}
 	strangers := executed.Gets - min(executed.Gets, verified.Gets)
 	if executed.Hits < verified.Hits || executed.Hits > verified.Hits+strangers {
-		run.invalid(node, "the store found %d keys and the clients %d", executed.Hits, verified.Hits)
+		return failed(node, "the store found %d keys and the clients %d", executed.Hits, verified.Hits)
 	}
+	return finding{}
 }
 
 // held is how many keys of the run a server holds at the end; false where it is not known,

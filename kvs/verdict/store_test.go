@@ -70,7 +70,7 @@ func TestForeignStore(t *testing.T) {
 		run := foreignRun()
 		test.spoil(run, &run.Nodes[1].Summary.Store.After)
 		Total(&run.Run)
-		if got := judge(run).String(); !strings.HasPrefix(got, test.want) {
+		if got := run.made(checks).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 		if run.Counting != test.counting {

@@ -9,36 +9,40 @@ import (
 
 // checkWorkers: every operation that a worker drew was done once, or its outcome is unknown,
 // and no two workers drew the same operations.
-func checkWorkers(run *judged) {
+func checkWorkers(run *judged) finding {
+	drawn := uint64(0)
 	openings := make(map[string]string) // digest -> whose
 	for _, node := range run.Clients() {
 		for i, w := range node.Summary.Workers {
+			drawn += w.Drawn
 			who := fmt.Sprintf("worker %d of %s", i, node.Name)
 			sent := w.Verified + w.Unknown - w.Loaded - w.Audited
 			switch other, known := openings[w.Opening]; {
 			case sent < w.Drawn:
-				run.invalid(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
+				return failed(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
 			case sent > w.Drawn:
-				run.invalid(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
+				return failed(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
 			case w.Drawn == 0:
 			case known && !byChance(run.expected, w.OpeningOps):
-				run.invalid(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
+				return failed(node.Name, "%s drew the same operations as %s: they share a generator", who, other)
 			default:
 				openings[w.Opening] = who
 			}
 		}
 	}
+	return passed("%d operations were drawn, each done once", drawn)
 }
 
 // checkScans: every scan asked each server once.
-func checkScans(run *judged) {
+func checkScans(run *judged) finding {
 	for _, node := range run.Clients() {
 		for _, peer := range node.Summary.Peers {
 			if scans, asked := node.Summary.Total.Scans, peer.Counts.Scans+peer.Counts.ScanParts; asked != scans {
-				run.invalid(node.Name, "%d scans asked server %s %d times: a scan asks every server once", scans, peer.Peer, asked)
+				return failed(node.Name, "%d scans asked server %s %d times: a scan asks every server once", scans, peer.Peer, asked)
 			}
 		}
 	}
+	return passed("%d scans asked every server once", run.Total.Scans)
 }
 
 // byChance reports whether two workers with separate generators may draw the same
@@ -51,12 +55,15 @@ func byChance(e *expectation, ops uint64) bool {
 }
 
 // checkStreams: the operations are those of the seed and the workload.
-func checkStreams(run *judged) {
+func checkStreams(run *judged) finding {
+	workers := 0
 	for _, node := range run.Clients() {
+		workers += len(node.Summary.Workers)
 		for i, w := range node.Summary.Workers {
 			if w.Opening != w.Redrawn {
-				run.invalid(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
+				return failed(node.Name, "worker %d's first operations are not those of its seed and workload: a generator that is shared, or has other parameters", i)
 			}
 		}
 	}
+	return passed("the first operations of %d workers were drawn again", workers)
 }

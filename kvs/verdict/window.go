@@ -74,34 +74,35 @@ const (
 
 // checkRate: the result is the rate of the operations in the common window, and these are
 // no more than the clients'. Each client's stretch of it is known to an edge slot.
-func checkRate(run *judged) {
+func checkRate(run *judged) finding {
 	if ops := run.InWindow().Ops(); run.Ops > ops {
-		run.invalid("", "%d operations are counted in the common window, the clients have %d in theirs", run.Ops, ops)
+		return failed("", "%d operations are counted in the common window, the clients have %d in theirs", run.Ops, ops)
 	}
 	for _, c := range run.Summaries(metrics.Client) {
 		if c.Edges == nil || c.Edges.SlotS <= 0 {
-			return // the rates are those of windows that differ
+			return inapplicable("no edges")
 		}
 	}
 	known := 1 - run.OverlapShare + 2./(20*metrics.EdgeSlots)
 	if math.Abs(run.OpsPerS*run.WindowS-float64(run.Ops)) > known*float64(run.Ops) {
-		run.invalid("", "%.1f ops/s are not %d operations in %.3f s", run.OpsPerS, run.Ops, run.WindowS)
+		return failed("", "%.1f ops/s are not %d operations in %.3f s", run.OpsPerS, run.Ops, run.WindowS)
 	}
+	return passed("%.1f ops/s, %d operations in %.3f s", run.OpsPerS, run.Ops, run.WindowS)
 }
 
 // checkServersWindow: the servers applied in the clients' common window the operations
 // whose replies the clients counted in it, but for those under way at its ends. Each server
 // marks its count every few milliseconds by its own clock. The marks of a server that was
 // killed are lost.
-func checkServersWindow(run *judged) {
+func checkServersWindow(run *judged) finding {
 	if run.Restart != nil {
-		return
+		return inapplicable("--restart-at: the marks of the killed server are lost")
 	}
 	errorS, bound, counted := 0.0, 0.0, float64(run.Ops)
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)
 		if sums == nil {
-			return
+			return inapplicable("no rounds")
 		}
 		errorS = max(errorS, clockErrorS(run, node.Name))
 		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
@@ -112,7 +113,7 @@ func checkServersWindow(run *judged) {
 	for _, node := range run.Servers() {
 		s := node.Summary
 		if s.Opening == nil || s.Closing == nil {
-			return
+			return inapplicable("the servers mark no counts")
 		}
 		errorS := errorS + clockErrorS(run, node.Name)
 		fewest, before := s.Opening.Within(opens, errorS)
@@ -121,8 +122,9 @@ func checkServersWindow(run *judged) {
 		most += float64(min(all, s.Total.Ops())) - float64(fewest)
 	}
 	if counted < least-bound || counted > most+bound {
-		run.invalid("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
+		return failed("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
 	}
+	return passed("the servers applied %.0f to %.0f operations in the window, the clients counted %.0f", least, most, counted)
 }
 
 func secondsApart(a, b time.Time) float64 { return math.Abs(a.Sub(b).Seconds()) }
@@ -140,12 +142,14 @@ func lateS(length float64) float64 { return 1 + 0.05*length }
 // checkHeard: by the launcher's clock and by the client's intervals, the window was as long
 // as the client says, and had as many operations; and the warm-up was no shorter than its
 // flag.
-func checkHeard(run *judged) {
+func checkHeard(run *judged) finding {
+	heard := uint64(0)
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
 		if h == nil || sums == nil {
 			continue
 		}
+		heard += h.Ops
 		length, end := s.WindowLengthS, h.Start.Add(time.Duration(h.LengthS*float64(time.Second)))
 		// A client that waits for a processor says late that its window opens, or closes.
 		opened, closed := secondsApart(h.Start, s.WindowStart), secondsApart(end, windowEnd(s))
@@ -154,19 +158,20 @@ func checkHeard(run *judged) {
 			late = closed
 		}
 		if min(h.WindowS, h.LengthS)-length > lateS(length)+late || length-max(h.WindowS, h.LengthS) > lateS(length)+opened {
-			run.invalid(node.Name, "the client's window has %.3f s, by the launcher's clock %.3f s and by its seconds %.3f s", length, h.WindowS, h.LengthS)
+			return failed(node.Name, "the client's window has %.3f s, by the launcher's clock %.3f s and by its seconds %.3f s", length, h.WindowS, h.LengthS)
 		}
 		unknown := readingS + opened + closed
 		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
-			run.invalid(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
+			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
 		}
 		warmUp := run.Workload.Length("warmup").Seconds()
 		if run.WarmUp != nil && run.WarmUp.Extended {
 			warmUp *= 2
 		}
 		if most := max(h.WarmUpS, h.WarmUpLengthS); warmUp-most > lateS(warmUp) { // the launcher may hear late that it began
-			run.invalid(node.Name, "the warm-up had %.3f s by the launcher's clock, not %.3f s", most, warmUp)
+			return failed(node.Name, "the warm-up had %.3f s by the launcher's clock, not %.3f s", most, warmUp)
 		}
 	}
+	return passed("heard %d operations in the window, the clients count %d", heard, run.InWindow().Ops())
 }

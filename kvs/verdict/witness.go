@@ -9,47 +9,55 @@ import (
 // checkTallies: a client's workers and the collector of its latencies counted the same
 // operations, per server and kind, and the histograms hold those that were due in the
 // window.
-func checkTallies(run *judged) {
+func checkTallies(run *judged) finding {
 	var all metrics.Counts
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil {
-			return
+			return inapplicable("no rounds")
 		}
 		var window, due metrics.Counts
 		for _, peer := range s.Peers {
 			counted := peer.Window
 			counted.Hits, counted.Misses = 0, 0 // the collector does not know them
 			if ours, theirs, what := difference(counted, peer.Latency.Replied); what != "" {
-				run.invalid(node.Name, "of server %s's replies in the window, the workers count %d %s and the latencies count %d", peer.Peer, ours, what, theirs)
+				return failed(node.Name, "of server %s's replies in the window, the workers count %d %s and the latencies count %d", peer.Peer, ours, what, theirs)
 			}
 			window, due = window.Add(peer.Window), due.Add(peer.Latency.Due)
 		}
 		if sum, all, what := difference(window, s.InWindow); what != "" {
-			run.invalid(node.Name, "its counts in the window do not add up: those of its servers to %d %s, its own to %d", sum, what, all)
+			return failed(node.Name, "its counts in the window do not add up: those of its servers to %d %s, its own to %d", sum, what, all)
 		}
 		if due.Ops() != sums.Ops {
-			run.invalid(node.Name, "%d operations were due in the window and answered, the latencies count %d", sums.Ops, due.Ops())
+			return failed(node.Name, "%d operations were due in the window and answered, the latencies count %d", sums.Ops, due.Ops())
 		}
-		checkHistograms(run, node.Name, s.Latency, due)
-		checkMean(run, node.Name, s.Latency[metrics.OpLatency], *sums)
+		if f := checkHistograms(node.Name, s.Latency, due); f.failed() {
+			return f
+		}
+		if f := checkMean(node.Name, s.Latency[metrics.OpLatency], *sums); f.failed() {
+			return f
+		}
 		all = all.Add(due)
 	}
 	if len(run.Latency) > 0 {
-		checkHistograms(run, "", run.Latency, all)
+		if f := checkHistograms("", run.Latency, all); f.failed() {
+			return f
+		}
 	}
+	return passed("%d operations were due in the window, by the workers and by the latencies", all.Ops())
 }
 
 // checkHistograms: the histograms hold as many values as were due in the window.
-func checkHistograms(run *judged, node string, latencies map[string]metrics.Quantiles, due metrics.Counts) {
+func checkHistograms(node string, latencies map[string]metrics.Quantiles, due metrics.Counts) finding {
 	for _, h := range []struct {
 		name, unit string
 		want       uint64
 	}{{metrics.CallLatency, "calls", due.Calls}, {metrics.OpLatency, "operations", due.Ops()}} {
 		if q := latencies[h.name]; q.Values+q.OutOfRange != h.want {
-			run.invalid(node, "the histogram of %s holds %d of %d that were due in the window", h.unit, q.Values+q.OutOfRange, h.want)
+			return failed(node, "the histogram of %s holds %d of %d that were due in the window", h.unit, q.Values+q.OutOfRange, h.want)
 		}
 	}
+	return finding{}
 }
 
 // The histograms keep three digits, and round up to microseconds.
@@ -60,14 +68,15 @@ const (
 
 // checkMean: the mean of a client's operations is that of the sums that its workers kept
 // beside the histograms. In an open loop those take the due times from the seed.
-func checkMean(run *judged, node string, op metrics.Quantiles, sums metrics.Rounds) {
+func checkMean(node string, op metrics.Quantiles, sums metrics.Rounds) finding {
 	if op.OutOfRange > 0 || sums.Ops == 0 {
-		return
+		return finding{}
 	}
 	want := 1e6 * sums.OpS / float64(sums.Ops)
 	if math.Abs(op.Mean-want) > meanShare*want+meanMicros {
-		run.invalid(node, "the histogram's mean latency of operations is %.1f us, that of the workers' sums %.1f us", op.Mean, want)
+		return failed(node, "the histogram's mean latency of operations is %.1f us, that of the workers' sums %.1f us", op.Mean, want)
 	}
+	return finding{}
 }
 
 // roundsOf adds up the sums of a client's workers; nil in a record of an earlier release.

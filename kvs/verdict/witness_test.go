@@ -204,9 +204,8 @@ func TestRate(t *testing.T) {
 		run := witnessed()
 		Total(&run.Run)
 		spoil(run)
-		run.Verdict.Valid = true
-		if checkRate(run); run.Verdict.Reason != want {
-			t.Errorf("%s, want %q", run.Verdict, want)
+		if v := run.made(rows("rate")); v.Reason != want {
+			t.Errorf("%s, want %q", v, want)
 		}
 	}
 }
@@ -221,9 +220,8 @@ func TestEnds(t *testing.T) {
 			s.Workers[i].Rounds = &metrics.Rounds{Ops: 250, Early: 10, MostOps: 10}
 		}
 		s.InWindow.Gets = 10_400 - after - s.InWindow.Puts
-		run.Verdict.Valid = true
-		if checkEnds(run); run.Verdict.Valid != valid {
-			t.Errorf("%d answered after the window: %s", after, run.Verdict)
+		if v := run.made(rows("ends")); v.Valid != valid {
+			t.Errorf("%d answered after the window: %s", after, v)
 		}
 	}
 }
@@ -305,9 +303,8 @@ func TestBatchesOfBytes(t *testing.T) {
 		s := run.Nodes[1].Summary
 		s.Workers = s.Workers[:1]
 		*s.Workers[0].Rounds = metrics.Rounds{Ops: ops, Rounds: 250, Calls: 250}
-		run.Verdict.Valid = true
-		if checkBatches(run); run.Verdict.Valid != valid {
-			t.Errorf("%d operations in 250 rounds of at most 10: %s", ops, run.Verdict)
+		if v := run.made(rows("batches")); v.Valid != valid {
+			t.Errorf("%d operations in 250 rounds of at most 10: %s", ops, v)
 		}
 	}
 }
@@ -322,9 +319,8 @@ func TestBatchesOfFewKeys(t *testing.T) {
 		s := run.Nodes[1].Summary
 		s.Workers = s.Workers[:1]
 		*s.Workers[0].Rounds = metrics.Rounds{Ops: 1000, Rounds: 250, Calls: calls}
-		run.Verdict.Valid = true
-		if checkBatches(run); run.Verdict.Valid != valid {
-			t.Errorf("%d calls of 250 rounds of 4 operations to 4 servers: %s", calls, run.Verdict)
+		if v := run.made(rows("batches")); v.Valid != valid {
+			t.Errorf("%d calls of 250 rounds of 4 operations to 4 servers: %s", calls, v)
 		}
 	}
 }

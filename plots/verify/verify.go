@@ -73,6 +73,9 @@ func compare(read *folder.Run) Result {
 	if recorded.Counting == "" { // of an earlier release
 		recorded.Counting = again.Counting
 	}
+	if recorded.Checks == nil {
+		recorded.Checks = again.Checks
+	}
 	d.compare("", jsonOf(recorded), jsonOf(again))
 	slices.Sort(d.absent)
 	for _, name := range slices.Compact(d.absent) {

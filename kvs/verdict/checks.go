@@ -1,0 +1,133 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"kvlab/metrics"
+)
+
+// Check is a row of the table of checks.
+type Check struct {
+	ID      string // stable, such as "little"; metrics.Verdict.Check names the row that failed
+	Meaning string // what holds of a run that passes, as one sentence
+	Advice  string // what to do when it fails, as one line
+	Func    func(*judged) finding
+}
+
+// IDs of rows that others ask for.
+const (
+	Ceiling  = "ceiling"  // of a run that passes every row above it, without a store
+	Injected = "injected" // of one that passes every other row, with kvsserver -inject
+)
+
+// Advice of several rows.
+const (
+	lost    = "Keys that were stored could not be found: look for eviction, expiry, a table of fixed size, deletes of other keys, and servers that mix up whose keys they have."
+	counted = "Counts of servers and clients differ: look for operations that are executed twice, skipped, or answered without being executed, and for what is counted before it is done."
+	wrong   = "A value was not the one that was written under its key: look for buffers that are used again while a reply needs them, for races of reads and writes, and for values that are cut or made up."
+	slow    = "A few calls fill the window: measure longer, with --secs, or find out where the store's time goes, for example with -cpuprofile."
+	drawn   = "The client did other work than its flags say: look at its generator, at how it fills batches, and at its routing; kvlab's own client passes."
+	watched = "The client's account of its time or counts is wrong: look at what it counts and when; kvlab's own client passes."
+)
+
+// checks is the table of checks. The first row that fails gives the verdict, so the more
+// specific ones come first. A run without a store must pass all that stand above Ceiling.
+var checks = []Check{
+	{"reports", "every node reports", "A process ended early, or answers no more: read its log.", checkReports},
+	{"accounts", "the nodes report what the other checks need", watched, checkAccounts},
+	{"replies", "every reply that is checked is right", wrong, checkReplies},
+	{"window", "the clients measure at the same time, and something", "Look why a client began late, or measure longer, with --secs.", checkWindow},
+	{"strangers", "nobody else writes to a store", "End what else writes to the servers.", checkStrangers},
+	{"totals", "a node's counts by peer add up to its total", counted, checkTotals},
+	{"unknown", "the outcome of an operation is unknown only because the launcher killed its server", "The server's process ended before the run did: read its last lines, and run the same work until it survives.", checkUnknown},
+	{"restarted", "the two processes of a killed server apply between what the clients verify and what they send", counted, checkRestarted},
+	{"server-counts", "each client verifies what each server applies for it, kind by kind", counted, checkPairs},
+	{"store-counts", "a foreign store's own counters say that it executes what the clients verify", counted, checkExecuted},
+	{"workers", "every operation that a worker draws is done once, and no two workers draw the same", drawn, checkWorkers},
+	{"scans", "every scan asks each server once", "A scan must return the keys in order, each once, and none may be missing: look at where it begins, at its limit, and at writes while it runs.", checkScans},
+	{"load", "every record is loaded and read back, and the servers hold what was loaded and inserted", lost, checkLoad},
+	{"mix", "each kind has its share of the operations", drawn, checkMix},
+	{"keys", "each server and each group of keys has its share of the operations", drawn, checkKeys},
+	{"successors", "successive operations are on one key as often as independent draws", drawn, checkSuccessors},
+	{"ranks", "the records of every range of popularity have their share of the operations", drawn, checkRanks},
+	{"streams", "the first operations are those of the seed and the workload, drawn again", drawn, checkStreams},
+	{"values", "the stored values are incompressible", wrong, checkValues},
+	{"bytes", "the operations carry values of their sizes, and the servers store such values", wrong, checkBytes},
+	{"misses", "what is loaded is found", lost, checkMisses},
+	{"tallies", "a client's workers and its latencies count the same operations", watched, checkTallies},
+	{"rate", "the result is the rate of the operations in the common window", watched, checkRate},
+	{"server-window", "the servers apply in the window what the clients count in it", watched, checkServersWindow},
+	{"heard", "the launcher's clock and the client's intervals know the window's length and operations", watched, checkHeard},
+	{"little", "a closed loop has as many rounds under way as its flags say, always", watched, checkLittle},
+	{"ends", "what is answered after a closed loop's window is not counted in it", watched, checkEnds},
+	{"arrivals", "an open loop offers the operations of its seed and rate", drawn, checkArrivals},
+	{"batches", "a closed loop's rounds have as many calls and operations as its batch size makes", drawn, checkBatches},
+	{"carried", "a client's network interface carries the bytes of its calls", watched, checkCarried},
+	{"timeouts", "no call takes longer than -call-timeout", "A call had no reply in time: look for a lock that is not released, a reply that is never sent, and work that grows with the number of keys.", checkTimeouts},
+	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkHistory},
+	{"audit", "after the run the store has the clients' last acknowledged writes", "A write may be acknowledged only when it is done: look for writes that are dropped, or overtaken by an older one.", checkAudit},
+	{"fresh", "no client reads a value that a later one has surely replaced", "A read returned an old value: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkFresh},
+	{"soak", "in a soak no process grows", "Look for memory, descriptors and goroutines that are kept: docs/measuring.md says how.", checkSoak},
+	{Ceiling, "the servers have a store", "choose an -engine that stores, for a result", checkCeiling},
+	{"checked", "the values that are checked are those of their keys", "Leave out -verify none.", checkChecked},
+	{"length", "the window is long beside the operations in it", slow, checkLength},
+	{"backlog", "an open loop does not answer more in the window than is due in it", "Warm up longer, or offer a lower -rate.", checkBacklog},
+	{Injected, "no server is slowed on purpose", "Leave out -inject, for a result.", checkSpeed},
+}
+
+// finding is what a check finds: one of passed, failed, doubted and inapplicable. The zero
+// value is of a part of a check that finds no fault.
+type finding metrics.CheckResult
+
+// passed is the finding of a check that holds, with the figures that it compared.
+func passed(format string, args ...any) finding {
+	return finding{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf(format, args...)}
+}
+
+// failed is the finding that makes a run INVALID. The node is "" when it is not one node's.
+func failed(node, format string, args ...any) finding {
+	return finding{Outcome: metrics.CheckFailed, Node: node, Evidence: fmt.Sprintf(format, args...)}
+}
+
+// doubted is the finding that stands beside a VALID result: the row's name, the text and the
+// row's advice.
+func doubted(node, format string, args ...any) finding {
+	return finding{Outcome: metrics.CheckDoubted, Node: node, Evidence: fmt.Sprintf(format, args...)}
+}
+
+// inapplicable is the finding of a check that does not concern a run, with the flag or the
+// capability that says so.
+func inapplicable(format string, args ...any) finding {
+	return finding{Outcome: metrics.CheckInapplicable, Evidence: fmt.Sprintf(format, args...)}
+}
+
+func (f finding) failed() bool { return f.Outcome == metrics.CheckFailed }
+
+// made makes checks in order, sets run.Checks and returns the verdict. Rows after the first
+// that fails are listed as not made.
+func (run *judged) made(rows []Check) metrics.Verdict {
+	v := metrics.Verdict{Valid: true}
+	run.Checks = nil
+	for _, row := range rows {
+		f := finding{Outcome: metrics.CheckNotMade, Evidence: "after the check that failed"}
+		if v.Valid {
+			if f = row.Func(run); f.failed() {
+				v = metrics.Verdict{Check: row.ID, Node: f.Node, Reason: f.Evidence}
+			}
+		}
+		f.ID = row.ID
+		run.Checks = append(run.Checks, metrics.CheckResult(f))
+	}
+	return v
+}
+
+// rows are those of the table with the IDs, in its order.
+func rows(ids ...string) (some []Check) {
+	for _, row := range checks {
+		if slices.Contains(ids, row.ID) {
+			some = append(some, row)
+		}
+	}
+	return some
+}
