@@ -117,7 +117,7 @@ var testsMayImport = map[string][]string{
 	"kvs/cluster":            {"kvs/cluster/fakenode", "kvs/history", "metrics/latency", "metrics/stats"},
 	"kvs/cluster/faults":     {"kvs/cluster/virtual", "metrics"},
 	"kvs/cluster/mutants":    {"metrics"},
-	"kvs/cluster/kvscluster": {"kvs/driver/lab/labtest", "kvs/driver/redistest", "metrics"},
+	"kvs/cluster/kvscluster": {"kvs/driver/lab/labtest", "kvs/driver/redistest", "metrics", "metrics/stats"},
 	"kvs/cluster/preflight":  {"kvs/cluster/nodes"},
 	"kvs/driver":             {"kvs/driver/drivertest", "kvs/server", "kvs/wire/wiretest"},
 	"kvs/driver/lab":         {"kvs/driver/drivertest", "kvs/driver/lab/labtest", "kvs/wire/wiretest"},
