@@ -77,10 +77,13 @@ type RunNode struct {
 	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
 
 	Soak  *Soak  `json:"soak,omitempty"`  // what it held over the window; nil when the run was no soak
-	Heard *Heard `json:"heard,omitempty"` // of a client; nil in folders of earlier releases
+	Heard *Heard `json:"heard,omitempty"` // nil in folders of earlier releases
+
+	Readings Readings `json:"readings,omitempty"` // from its start to its last report
 }
 
-// Heard is what the launcher heard of a client's phases and its seconds in the window.
+// Heard is what the launcher heard of a node's seconds in the window, and of a client's
+// phases.
 type Heard struct {
 	WarmUpLengthS float64   `json:"warm_up_length_s,omitempty"` // of the intervals of the warm-up together
 	WarmUpS       float64   `json:"warm_up_s"`                  // between the arrivals of its phase events, by the launcher's clock
@@ -88,7 +91,17 @@ type Heard struct {
 	Start         time.Time `json:"start"`                      // when the first of its intervals of the window began, by the clock of Record.Time
 	LengthS       float64   `json:"length_s"`                   // of these intervals together
 	Ops           uint64    `json:"ops"`                        // in them
+	Seconds       []Second  `json:"seconds,omitempty"`          // of a server: these intervals, in order, at most 1000
 }
+
+// Second is an interval of about a second.
+type Second struct {
+	LengthS float64 `json:"length_s"`
+	Ops     uint64  `json:"ops"`
+}
+
+// mostSeconds bounds what run.json holds of a long window.
+const mostSeconds = 1000
 
 // Add adds the record of an interval.
 func (h *Heard) Add(r Record) {
@@ -101,6 +114,9 @@ func (h *Heard) Add(r Record) {
 		}
 		h.LengthS += r.Interval.LengthS
 		h.Ops += r.Interval.Counts.Ops()
+		if r.Role == Server && len(h.Seconds) < mostSeconds {
+			h.Seconds = append(h.Seconds, Second{r.Interval.LengthS, r.Interval.Counts.Ops()})
+		}
 	}
 }
 

@@ -4,21 +4,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Saturation says how busy a node's machine and process were in the window.
 // Percentages of processors are of time.
 type Saturation struct {
-	ProcessCPUPercent  float64 `json:"process_cpu_percent"`         // 100 is one core busy
-	OwnCoresPercent    float64 `json:"own_cores_cpu_percent"`       // busy share of the cores that the process may run on, by any process
-	BusiestCorePercent float64 `json:"busiest_core_cpu_percent"`    // of all
-	InterruptPercent   float64 `json:"interrupt_cpu_percent"`       // of all cores together: the kernel's work for devices and the network
-	StolenPercent      float64 `json:"stolen_cpu_percent"`          // of all cores together: another guest of the hypervisor had them
-	Runnable           float64 `json:"runnable"`                    // tasks that ran or waited for a core, the mean of the samples
-	GCPercent          float64 `json:"gc_percent"`                  // of the time in which the process ran: collecting garbage (runtime/metrics, /cpu/classes)
-	ProcessRSSBytes    uint64  `json:"process_rss_bytes,omitempty"` // the process's resident set, the largest sample; 0 in folders of earlier releases
-	Segments           uint64  `json:"tcp_segments"`                // that the machine sent, with something new in them
-	Retransmits        uint64  `json:"tcp_retransmits"`             // that it sent again
+	Start              time.Time `json:"start,omitzero"` // of the time that it is of, by the clock of Record.Time
+	LengthS            float64   `json:"length_s,omitempty"`
+	ProcessCPUPercent  float64   `json:"process_cpu_percent"`         // 100 is one core busy
+	OwnCoresPercent    float64   `json:"own_cores_cpu_percent"`       // busy share of the cores that the process may run on, by any process
+	BusiestCorePercent float64   `json:"busiest_core_cpu_percent"`    // of all
+	InterruptPercent   float64   `json:"interrupt_cpu_percent"`       // of all cores together: the kernel's work for devices and the network
+	StolenPercent      float64   `json:"stolen_cpu_percent"`          // of all cores together: another guest of the hypervisor had them
+	Runnable           float64   `json:"runnable"`                    // tasks that ran or waited for a core, the mean of the samples
+	GCPercent          float64   `json:"gc_percent"`                  // of the time in which the process ran: collecting garbage (runtime/metrics, /cpu/classes)
+	ProcessRSSBytes    uint64    `json:"process_rss_bytes,omitempty"` // the process's resident set, the largest sample; 0 in folders of earlier releases
+	Segments           uint64    `json:"tcp_segments"`                // that the machine sent, with something new in them
+	Retransmits        uint64    `json:"tcp_retransmits"`             // that it sent again
 }
 
 // Usage is what one node's machine and process used in about one second.

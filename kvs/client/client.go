@@ -56,6 +56,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if c.generator, err = loadgen.New(config.Config); err != nil {
 		return node.UsageError{Err: err}
 	}
+	n.WindowClock = loadgen.Clock
 	if c.reporter, err = node.NewReporter(n, c.generator.Counts, c.log); err != nil {
 		return err
 	}

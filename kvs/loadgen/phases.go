@@ -17,6 +17,10 @@ var started = time.Now()
 
 func now() moment { return time.Since(started) }
 
+// Clock returns the time since the program's start by the clock of the window and of the
+// latencies.
+func Clock() time.Duration { return now() }
+
 func momentOf(t time.Time) moment { return t.Sub(started) }
 
 // schedule holds when the phases of a measurement begin. The window is decided during

@@ -13,6 +13,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kvlab/kvs/certs"
@@ -27,6 +28,10 @@ var errControllerGone = errors.New("the controller is gone: standard input close
 // standard output, every barrier opens at once, and records are dropped. It is safe for
 // concurrent use.
 type Node struct {
+	// WindowClock tells the time, since any moment, by which a client measures its window;
+	// nil of a server. It is set before the node has a Reporter.
+	WindowClock func() time.Duration
+
 	// Of the program and its command line, set before its work begins.
 	name        string
 	role        metrics.Role
@@ -40,7 +45,8 @@ type Node struct {
 	clock    runClock // set before the program runs
 	trust    *certs.Credentials
 	contain  []string
-	password string // of the foreign store; "" is none, or one that Args do not hide
+	reporter atomic.Pointer[Reporter] // nil until there is one
+	password string                   // of the foreign store; "" is none, or one that Args do not hide
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
@@ -85,6 +91,9 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 			n.dump()
 		case Clock, Facts, Dial:
 			answer, err := asked.answer(ctx, c, at)
+			if r := n.reporter.Load(); r != nil && c.Do == Clock {
+				answer.Reading = r.read()
+			}
 			if err == nil {
 				err = n.Send(Event{Event: Answered, Answer: &answer})
 			}

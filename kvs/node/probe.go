@@ -38,6 +38,9 @@ type Answer struct {
 	ReceivedMonotonicNS int64 `json:"received_monotonic_ns,omitempty"`
 	SentMonotonicNS     int64 `json:"sent_monotonic_ns,omitempty"`
 
+	// To Clock in a run, from the moment of the node's Reporter on.
+	Reading *metrics.Reading `json:"reading,omitempty"`
+
 	Facts     *metrics.Facts `json:"facts,omitempty"`
 	Listening string         `json:"listening,omitempty"`  // with Facts: where other nodes reach this one
 	DataError string         `json:"data_error,omitempty"` // with Facts: what is wrong with Data or the route to Route
@@ -69,7 +72,7 @@ func (p *probe) answer(ctx context.Context, c Command, at time.Time) (Answer, er
 	return Answer{RTTs: dial(ctx, c.Question.Peers)}, nil
 }
 
-// clocks reads both clocks for a question that arrived at a time.
+// clocks reads both clocks of the machine for a question that arrived at a time.
 func clocks(at time.Time) Answer {
 	c, now := clock.New(), time.Now()
 	return Answer{

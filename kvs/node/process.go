@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Find returns the process that has a number now, the zero ID if none has. A zombie is
@@ -27,6 +28,17 @@ func Find(pid int) (metrics.ProcessID, error) {
 		return metrics.ProcessID{}, nil
 	}
 	return metrics.ProcessID{PID: pid, StartTicks: stat.Starttime}, err
+}
+
+// ProcessorTime returns the processor time that exactly that process has used since its
+// start, to two clock ticks; false if it is not on this machine or has ended.
+func ProcessorTime(id metrics.ProcessID) (time.Duration, bool) {
+	proc, err := procfs.NewProc(id.PID)
+	if err != nil {
+		return 0, false
+	}
+	stat, err := proc.Stat()
+	return time.Duration(stat.UTime+stat.STime) * usage.ClockTick, err == nil && stat.Starttime == id.StartTicks
 }
 
 // Signal sends a signal to exactly that process, never to a later one with its number.

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -23,12 +24,13 @@ type Reporter struct {
 	started time.Time
 
 	mu      sync.Mutex
-	phase   metrics.Phase   // guarded by mu
-	last    metrics.Counts  // at the last interval's end; guarded by mu
-	lastEnd time.Time       // guarded by mu
-	opened  time.Time       // the window; guarded by mu
-	before  metrics.Counts  // at the window's opening; guarded by mu
-	window  metrics.Summary // of its use; guarded by mu
+	sampled metrics.ProcessID // guarded by mu
+	phase   metrics.Phase     // guarded by mu
+	last    metrics.Counts    // at the last interval's end; guarded by mu
+	lastEnd time.Time         // guarded by mu
+	opened  time.Time         // the window; guarded by mu
+	before  metrics.Counts    // at the window's opening; guarded by mu
+	window  metrics.Summary   // of its use; guarded by mu
 }
 
 const (
@@ -46,11 +48,28 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 	if err != nil {
 		return nil, err
 	}
-	return &Reporter{
-		node: node, sampler: sampler, counts: counts, done: done,
+	self, err := Find(os.Getpid())
+	r := &Reporter{
+		sampled: self,
+		node:    node, sampler: sampler, counts: counts, done: done,
 		ticker: time.NewTicker(reportEvery), started: now, lastEnd: now, phase: metrics.Idle,
 		window: metrics.Summary{Saturation: new(metrics.Saturation)},
-	}, nil
+	}
+	node.reporter.Store(r)
+	return r, err
+}
+
+// read reads the node's clocks and its operations so far.
+func (r *Reporter) read() *metrics.Reading {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := metrics.Reading{Process: r.sampled, Node: r.node.Now()}
+	if r.node.WindowClock != nil {
+		now.WindowNs = int64(r.node.WindowClock())
+	}
+	now.Ops = r.counts().Ops()
+	now.TookNs = int64(r.node.Now().Sub(now.Node))
+	return &now
 }
 
 // SetPeer names a peer by its host:port. The interface that carries the traffic to it is
@@ -71,9 +90,12 @@ func (r *Reporter) SetInterface(name string) {
 }
 
 // Follow samples another process in place of this one; 0 is none.
-func (r *Reporter) Follow(pid int) error {
+func (r *Reporter) Follow(pid int) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.sampled, err = Find(pid); err != nil {
+		return err
+	}
 	return r.sampler.Follow(pid)
 }
 
@@ -166,8 +188,8 @@ func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 	}, err
 }
 
-// Enter ends the interval and starts a phase with a new second. The window lasts from
-// Enter(Window) to the next Enter.
+// Enter ends the interval and starts a phase with a new second. The window is exactly its
+// intervals: it lasts from Enter(Window) to the next Enter, each but for the shortest.
 func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +202,7 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.phase = phase
 	switch {
 	case phase == metrics.Window:
-		r.opened, r.before = r.node.now(), r.counts()
+		r.opened, r.before = r.lastEnd, r.last
 		err = r.sampler.OpenWindow()
 	case was == metrics.Window:
 		err = r.closeWindow()
@@ -191,11 +213,11 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 // closeWindow keeps what the node used and did in the window.
 func (r *Reporter) closeWindow() error {
 	table, saturation, err := r.sampler.CloseWindow()
-	closed, counts := r.node.now(), r.counts()
+	saturation.Start = r.node.ToRun(saturation.Start)
 	r.window = metrics.Summary{
 		WindowStart:   r.node.ToRun(r.opened),
-		WindowLengthS: closed.Sub(r.opened).Seconds(),
-		InWindow:      counts.Sub(r.before),
+		WindowLengthS: r.lastEnd.Sub(r.opened).Seconds(),
+		InWindow:      r.last.Sub(r.before),
 		Usage:         table,
 		Saturation:    &saturation,
 	}

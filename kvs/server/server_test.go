@@ -125,6 +125,7 @@ func TestServerUnderLauncher(t *testing.T) {
 	for i := range 5 {
 		put(t, b, fmt.Sprint(i))
 	}
+	s.next(t, intervalOf(metrics.Window)) // the window ends with an interval
 	s.command(t, node.Command{Do: node.Phase, Phase: metrics.Drain})
 	s.next(t, intervalOf(metrics.Drain))
 	put(t, a, "late")

@@ -26,8 +26,8 @@ func (s *Sampler) Follow(pid int) (err error) {
 // foreign is a process that is not ours.
 type foreign struct{ proc procfs.Proc }
 
-// clockTick is the unit of processor time in /proc (proc(5), sysconf(_SC_CLK_TCK)).
-const clockTick = time.Second / 100
+// ClockTick is the unit of processor time in /proc (proc(5), sysconf(_SC_CLK_TCK)).
+const ClockTick = time.Second / 100
 
 // state returns the state of the process; the zero state if it has ended or is none.
 func (f *foreign) state() (p process, err error) {
@@ -36,7 +36,7 @@ func (f *foreign) state() (p process, err error) {
 	}
 	stat, err := f.proc.Stat()
 	if err == nil {
-		p.cpu = time.Duration(stat.UTime+stat.STime) * clockTick
+		p.cpu = time.Duration(stat.UTime+stat.STime) * ClockTick
 		p.now.RSSBytes = uint64(stat.ResidentMemory())
 		p.now.HeldBytes = p.now.RSSBytes
 		p.now.OpenFiles, err = f.proc.FileDescriptorsLen()

@@ -25,11 +25,11 @@ type reading struct {
 func (fs procFS) read() (reading, error) {
 	r := reading{at: time.Now()}
 	var errs [5]error
-	r.stat, errs[0] = fs.stat()
-	r.links, errs[1] = fs.links()
-	r.segments, errs[2] = fs.segments()
-	r.memory, errs[3] = fs.memory()
-	r.process, errs[4] = fs.process()
+	r.process, errs[0] = fs.process()
+	r.stat, errs[1] = fs.stat()
+	r.links, errs[2] = fs.links()
+	r.segments, errs[3] = fs.segments()
+	r.memory, errs[4] = fs.memory()
 	return r, cmp.Or(errs[:]...)
 }
 

@@ -75,6 +75,8 @@ func (w *window) saturation(u metrics.Usage) metrics.Saturation {
 	}
 	from, to := w.first.process, w.last.process
 	return metrics.Saturation{
+		Start:              w.first.at,
+		LengthS:            u.LengthS,
 		ProcessCPUPercent:  u.Process.CPUPercent,
 		OwnCoresPercent:    own.percentOf(own.busy),
 		BusiestCorePercent: slices.Max(append(u.CorePercent, 0)),

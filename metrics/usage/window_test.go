@@ -30,6 +30,7 @@ func TestSaturationOverFixtures(t *testing.T) {
 		}
 		got.ProcessCPUPercent, got.GCPercent = 0, 0 // the real ones
 		want := metrics.Saturation{
+			Start: time.Now().Add(-time.Second), LengthS: 1,
 			OwnCoresPercent: 80, BusiestCorePercent: 80, InterruptPercent: 2.5, StolenPercent: 2.5,
 			Runnable: 2, Retransmits: 3, ProcessRSSBytes: 8 << 20,
 		}

@@ -23,6 +23,8 @@ const (
 	total       = "kvs/verdict/window.go"
 	sampler     = "metrics/usage/window.go"
 	result      = "kvs/cluster/trial/result.go"
+	nodeTime    = "kvs/node/time.go"
+	reports     = "kvs/node/report.go"
 )
 
 // loaded is what these runs put before the workload begins; see verdictOf.
@@ -330,7 +332,44 @@ var mutants = []mutant{
 		reason: "histogram",
 	},
 
+	// The clocks.
+	{
+		name: "a client's clock is 20 % slow",
+		edits: []edit{{phases, "func now() moment { return time.Since(started) }\n", "func now() moment {\n	t := time.Since(started)\n	switch {\n	case planted(\"a client's clock is 20 % slow\"):\n		return t * 8 / 10\n	case planted(\"a client's clock is 3 % fast\"):\n		return t * 103 / 100\n	case planted(\"a client's clock stops for half a second\"):\n		return min(t, max(2500*time.Millisecond, t-500*time.Millisecond))\n	}\n	return t\n}\n"},
+			{phases, "func momentOf(t time.Time) moment { return t.Sub(started) }\n", "func momentOf(t time.Time) moment {\n	if planted(\"a client's clock is 20 % slow\") {\n		return t.Sub(started) * 8 / 10\n	}\n	return t.Sub(started)\n}\n"},
+			{phases, "		w.closes = momentOf(closes)\n", "		w.closes = momentOf(closes)\n		if planted(\"a client's clock is 20 % slow\") {\n			w.closes = w.opens + closes.Sub(opens)\n		}\n"}},
+		reason: clockRate,
+	},
+	{name: "a client's clock is 20 % slow", args: redis, reason: clockRate},
+	{name: "a client's clock is 3 % fast", args: redis, client: "-warmup 3", reason: clockRate},
+	{name: "a client's clock stops for half a second", args: redis, reason: clockRate},
+	{
+		name:   "a node's clock is 20 % slow",
+		edits:  []edit{{nodeTime, "	return n.clock.date.Add(t.Sub(n.clock.moment))\n", "	if since := t.Sub(n.clock.moment); planted(\"a node's clock is 20 % slow\") {\n		return n.clock.date.Add(since * 8 / 10)\n	}\n	return n.clock.date.Add(t.Sub(n.clock.moment))\n"}},
+		reason: clockRate,
+	},
+	{name: "the window is 10 % longer than it says", args: redis, reason: "had told the launcher"},
+
 	// The sampler, and the launcher.
+	{
+		name: "a server's processor time is quartered",
+		edits: []edit{{sampler, "		ProcessCPUPercent:  u.Process.CPUPercent,\n", "		ProcessCPUPercent:  u.Process.CPUPercent / (1 + 3*plantedShare(\"a server's processor time is quartered\")),\n"},
+			{sampler, "// raise raises the peaks", "func plantedShare(name string) float64 {\n	if planted(name) {\n		return 1\n	}\n	return 0\n}\n\n// raise raises the peaks"}},
+		reason: "the kernel says",
+	},
+	{name: "a server's processor time is quartered", args: redis, reason: "the kernel says"},
+	{
+		name: "a server's seconds are doubled",
+		edits: []edit{{reports, "		Counts:  total.Sub(r.last),\n", "		Counts: func() metrics.Counts {\n			if c := total.Sub(r.last); planted(\"a server's seconds are doubled\") && r.node.role == metrics.Server {\n				return c.Add(c)\n			}\n			return total.Sub(r.last)\n		}(),\n"},
+			{reports, "		InWindow:      r.last.Sub(r.before),\n", "		InWindow: func() metrics.Counts {\n			if c := r.last.Sub(r.before); planted(\"a server's window is doubled\") && r.node.role == metrics.Server {\n				return c.Add(c)\n			}\n			return r.last.Sub(r.before)\n		}(),\n"}},
+		reason: "the server's seconds",
+	},
+	{name: "a server's window is doubled", args: redis, reason: "the server's seconds"},
+	{
+		name:   "the servers' medians are doubled",
+		edits:  []edit{{result, "			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))\n", "			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))\n			if planted(\"the servers' medians are doubled\") {\n				*run.Nodes[i].MedianOpsPerS *= 2\n			}\n"}},
+		reason: "median",
+	},
 	{
 		name:   "the network carried a fiftieth",
 		edits:  []edit{{sampler, "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n", "	t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS, data.TxBytesPerS\n	if planted(\"the network carried a fiftieth\") {\n		t.RxBytesPerS.Avg, t.TxBytesPerS.Avg = data.RxBytesPerS/50, data.TxBytesPerS/50\n	}\n"}},
@@ -348,6 +387,12 @@ var mutants = []mutant{
 		args:  "1 2", reason: "histogram",
 	},
 }
+
+// redis is the target of runs that need redis-server.
+const redis = "--target redis"
+
+// clockRate matches the reason of a clock that does not advance as the launcher's.
+const clockRate = "the clock of its .* advanced"
 
 // cached is a client with a cache.
 const cached = " -linearizable -cache all"

@@ -49,6 +49,7 @@ type Controller struct {
 
 	ends   time.Time // the trial's deadline; zero for none
 	ticked time.Time // when the launcher last looked at the time
+	read   time.Time // when it last asked for readings
 
 	authority *certs.Authority // nil until a certificate is needed
 
@@ -154,6 +155,9 @@ func (c *Controller) conduct(ctx context.Context) error {
 			lease := c.lease(c.workLimit() + auditLimit)
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.begin = time.Now().Add(lead)
+			if c.of(metrics.Client)[0].settings().Length("warmup") <= 0 {
+				c.readAround(c.begin)
+			}
 			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease})
 			c.asked[metrics.Server] = drained
 			return c.await(ctx, metrics.Client, drained, c.workLimit())
@@ -210,6 +214,9 @@ func (c *Controller) listen(ctx context.Context, over <-chan opening, limit time
 				return c.unresponsive(late, "was not %s within %s", stageNames[want], limit)
 			}
 			c.beat()
+			if now.Sub(c.read) >= c.readEvery() {
+				c.ask()
+			}
 			if c.Show != nil {
 				c.Show(c.status(now))
 			}
@@ -252,6 +259,9 @@ func (c *Controller) send(role metrics.Role, command node.Command) {
 func (c *Controller) handle(msg message) *plan.Fault {
 	m := msg.from
 	switch {
+	case msg.read:
+		c.ask()
+		return nil
 	case msg.pair != nil:
 		c.agree(*msg.pair)
 		return nil
@@ -282,6 +292,10 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		}
 		if err := c.latency.Add(*event.Record); err != nil {
 			return m.complaint(err)
+		}
+	case node.Answered:
+		if !c.answer(m, event.Answer, at) {
+			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
 	case node.Dumped:
 		m.dumped = true

@@ -74,6 +74,9 @@ type process struct {
 	held         metrics.SoakSamples // in the window
 	entered      [6]time.Time        // when each of its phase events arrived, in order
 	seconds      metrics.Heard       // its intervals in the window
+	questions    []question          // in order
+	readings     metrics.Readings
+	sampled      metrics.ProcessID // the process that it samples; zero before its first reading
 	summary      *metrics.Summary
 	broken       *metrics.Violation   // what -linearizable found, nil for nothing
 	slices       []metrics.Slice      // that it recorded with all clients
@@ -100,6 +103,7 @@ type message struct {
 	event node.Event
 	err   error
 	ended bool // err is then the error of its exit
+	read  bool // from no process: a reading of all is due
 }
 
 // start starts the process. Its messages arrive in inbox, its end last.
@@ -219,8 +223,11 @@ func (m *process) keepRecord(r *metrics.Record) {
 	}
 }
 
-// heardOf is what was heard of a client's phases; nil if it did not drain.
+// heardOf is what was heard of a node's window; nil of a client that did not drain.
 func (m *process) heardOf() *metrics.Heard {
+	if m.Role == metrics.Server {
+		return &m.seconds
+	}
 	warmUp, window, drain := m.entered[order[metrics.WarmUp]], m.entered[order[metrics.Window]], m.entered[order[metrics.Drain]]
 	if drain.IsZero() {
 		return nil

@@ -74,7 +74,7 @@ func (c *Controller) revive(m *process) *plan.Fault {
 	if err := m.log.line(fmt.Sprintf("--restart-at %s: process %d was killed; what follows is of the one that takes its place", c.Plan.RestartAt, m.config.Process.PID)); err != nil {
 		return m.complaint(err)
 	}
-	second := &process{Place: m.Place, log: m.log, way: m.way, phase: m.phase, rates: m.rates}
+	second := &process{Place: m.Place, log: m.log, way: m.way, phase: m.phase, rates: m.rates, seconds: m.seconds}
 	c.processes[slices.Index(c.processes, m)], c.restart.second = second, second
 	at := m.Place
 	at.Listen = m.address

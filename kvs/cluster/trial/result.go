@@ -28,7 +28,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		if c.Soak > 0 {
 			run.Nodes[i].Soak = new(m.held.Soak())
 		}
-		run.Nodes[i].Heard = m.heardOf()
+		run.Nodes[i].Heard, run.Nodes[i].Readings = m.heardOf(), m.readings
 		if m.Role == metrics.Server && len(m.rates) > 0 {
 			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
 		}

@@ -118,4 +118,5 @@ func (c *Controller) tell() {
 		fmt.Fprintln(c.Stderr, strings.Join(longer, "; "))
 	}
 	c.sendAt(o.at, node.Command{Do: node.Settle, Extend: c.extended, Length: c.window.UsedS})
+	c.readAround(o.at, o.at.Add(o.length))
 }

@@ -1,0 +1,164 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"kvlab/metrics"
+	"kvlab/metrics/stats"
+)
+
+// clockRate is how much the rate of a clock may differ from that of the launcher's. NTP
+// changes a rate by 0.05 % at most (adjtimex(2)).
+const clockRate = 0.005
+
+// checkClocks: over the whole run, the two clocks of each node advanced as the launcher's
+// did. The launcher read it before and after each reading of theirs.
+func checkClocks(run *judged) finding {
+	known := 0.0 // to which share, at worst
+	for _, node := range run.Nodes {
+		if len(node.Readings) == 0 {
+			continue
+		}
+		if len(node.Readings) < 2 {
+			return failed(node.Name, "the launcher read the node's clocks %d times: their rate is not known", len(node.Readings))
+		}
+		for _, clock := range []struct {
+			name string
+			of   func(metrics.Reading) int64
+		}{
+			{"the clock of its records", func(r metrics.Reading) int64 { return r.Node.UnixNano() }},
+			{"the clock of its window", func(r metrics.Reading) int64 { return r.WindowNs }},
+		} {
+			if node.Role == metrics.Server && clock.of(node.Readings[0]) == 0 {
+				continue
+			}
+			share, f := checkClock(node, clock.name, clock.of)
+			if f.failed() {
+				return f
+			}
+			known = max(known, share)
+		}
+	}
+	if known > 1-minOverlap {
+		return doubted("", "answers took so long that the rate of a clock is only known to %.1f %%", 100*known)
+	}
+	return passed("each clock's rate is the launcher's, to %.2f %%", 100*known)
+}
+
+// checkClock compares one clock's advance between any two readings with the launcher's. It
+// returns the share to which the rate is known.
+func checkClock(node metrics.RunNode, name string, of func(metrics.Reading) int64) (known float64, f finding) {
+	known = 1
+	for i, a := range node.Readings {
+		for _, b := range node.Readings[i+1:] {
+			least, most := b.Asked.Sub(a.Answered).Seconds(), b.Answered.Sub(a.Asked).Seconds()
+			took := time.Duration(of(b) - of(a)).Seconds()
+			if took < (1-clockRate)*least || took > (1+clockRate)*most {
+				return 0, failed(node.Name, "%s advanced by %.3f s while %.3f to %.3f s passed for the launcher: it is slow, fast, or was stopped", name, took, least, most)
+			}
+			known = min(known, clockRate+(most-least)/most)
+		}
+	}
+	return known, f
+}
+
+// checkCounted: what a client counts in its window fits what it had counted in all when the
+// launcher asked before and after the window's ends, but for what was under way.
+func checkCounted(run *judged) finding {
+	heard := ""
+	for _, node := range run.Clients() {
+		s, sums := node.Summary, roundsOf(node)
+		if sums == nil || len(node.Readings) == 0 {
+			continue
+		}
+		least, most := node.Readings.Ops(s.WindowStart, windowEnd(s), 0)
+		counted, bound := float64(s.InWindow.Ops()+sums.Spots), underWay(run, sums)
+		if counted < least-bound || counted > most+bound {
+			return failed(node.Name, "the client counts %.0f operations in a window of %.3f s, at its ends it had told the launcher of %s: they differ by more than the %.0f that were under way",
+				counted, s.WindowLengthS, between(least, most, "%.0f", ""), bound)
+		}
+		heard = fmt.Sprintf("%s counts %.0f operations, the launcher heard of %s", node.Name, counted, between(least, most, "%.0f", ""))
+	}
+	return passed("%s", heard)
+}
+
+// checkSeconds: a server's seconds in the window are its window, its count fits what it had
+// counted in all when the launcher asked, and its median is that of the seconds. Those of a
+// server that was killed are of two processes.
+func checkSeconds(run *judged) finding {
+	for _, node := range run.Servers() {
+		s, h := node.Summary, node.Heard
+		if h == nil || run.Restart.Of(node.Name) {
+			continue
+		}
+		if ops := s.InWindow.Ops(); h.Ops != ops || math.Abs(h.LengthS-s.WindowLengthS) > 1e-6*s.WindowLengthS {
+			return failed(node.Name, "the server's seconds have %d operations in %.6f s, its window %d in %.6f s", h.Ops, h.LengthS, ops, s.WindowLengthS)
+		}
+		least, most := node.Readings.Ops(s.WindowStart, windowEnd(s), readingS)
+		if counted := float64(s.InWindow.Ops()); counted < least || counted > most {
+			return failed(node.Name, "the server counts %.0f operations in its window, the launcher heard of %s", counted, between(least, most, "%.0f", ""))
+		}
+		if n := len(node.Readings); n > 0 && node.Readings[n-1].Ops > s.Total.Ops() {
+			return failed(node.Name, "the server told the launcher of %d operations and counts %d in all", node.Readings[n-1].Ops, s.Total.Ops())
+		}
+		if median := medianOf(h); node.MedianOpsPerS != nil && median > 0 && math.Abs(*node.MedianOpsPerS-median) > 1e-6*median {
+			return failed(node.Name, "the server's median is given as %.1f ops/s, that of its seconds is %.1f", *node.MedianOpsPerS, median)
+		}
+	}
+	return passed("%d servers", run.Count(metrics.Server))
+}
+
+// medianOf returns the median of the seconds' rates; 0 where they are not all there.
+func medianOf(h *metrics.Heard) float64 {
+	var rates []float64
+	ops := uint64(0)
+	for _, s := range h.Seconds {
+		rates, ops = append(rates, metrics.PerSecond(float64(s.Ops), s.LengthS)), ops+s.Ops
+	}
+	if len(rates) == 0 || ops != h.Ops {
+		return 0
+	}
+	return stats.Median(rates)
+}
+
+// tickS bounds the error of a difference of two processor times in /proc: each is the sum
+// of two numbers of whole ticks of 10 ms (proc(5)).
+const tickS = 0.02
+
+// checkProcessorTime: the processor time that a node reports of its window fits what the
+// kernel told the launcher, where the process is on the launcher's machine.
+func checkProcessorTime(run *judged) finding {
+	var heard, unknown []string
+	for _, node := range run.Nodes {
+		p := node.Summary.Saturation
+		if p == nil || p.LengthS == 0 || run.Restart.Of(node.Name) || !slices.ContainsFunc(node.Readings, func(r metrics.Reading) bool { return r.CPUNs != nil }) {
+			unknown = append(unknown, node.Name)
+			continue
+		}
+		least, most := node.Readings.CPU(p.Start, p.Start.Add(time.Duration(p.LengthS*float64(time.Second))), readingS)
+		used, kernel := p.ProcessCPUPercent/100*p.LengthS, between(least, most, "%.2f", " s")
+		if used < least-tickS || used > most+tickS {
+			return failed(node.Name, "the node reports %.2f s of processor time in the window, the kernel says %s", used, kernel)
+		}
+		heard = append(heard, fmt.Sprintf("%s %.2f s, by the kernel %s", node.Name, used, kernel))
+	}
+	if heard == nil {
+		return inapplicable("no process was on the launcher's machine: nothing witnesses processor times")
+	}
+	if unknown != nil {
+		heard = append(heard, "not witnessed: "+strings.Join(unknown, ", "))
+	}
+	return passed("%s", strings.Join(heard, "; "))
+}
+
+// between writes bounds. The upper one is MaxFloat64 where it is not known.
+func between(least, most float64, format, unit string) string {
+	if most == math.MaxFloat64 {
+		return fmt.Sprintf("at least "+format+unit, least)
+	}
+	return fmt.Sprintf(format+" to "+format+unit, least, most)
+}
