@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"kvs/cluster/kvscluster":  {"kvs/cluster", "kvs/cluster/contain", "kvs/cluster/virtual"},
 	"kvs/cluster/namespace":   {},
 	"kvs/cluster/nodes":       {"metrics/format"},
-	"kvs/cluster/plan":        {"kvs/cluster/contain", "kvs/cluster/nodes", "metrics", "metrics/format", "metrics/input", "workload/size"},
+	"kvs/cluster/plan":        {"kvs/cluster/contain", "kvs/cluster/nodes", "kvs/node", "metrics", "metrics/format", "metrics/input", "workload/size"},
 	"kvs/cluster/preflight":   {"kvs/cluster/plan", "kvs/cluster/remote", "kvs/node", "metrics", "metrics/clock", "metrics/format", "metrics/stats"},
 	"kvs/cluster/remote":      {"kvs/cluster/contain", "kvs/cluster/nodes", "kvs/cluster/plan", "kvs/node", "kvs/target", "metrics", "metrics/format"},
 	"kvs/cluster/trial":       {"kvs/certs", "kvs/cluster/plan", "kvs/cluster/remote", "kvs/history", "kvs/node", "metrics", "metrics/build", "metrics/clock", "metrics/format", "metrics/latency", "metrics/stats", "workload/size"},

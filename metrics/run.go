@@ -45,6 +45,8 @@ type Run struct {
 	Restart       *Restart     `json:"restart,omitempty"`       // of a server in the window (--restart-at); nil without
 	StrangerReads uint64       `json:"stranger_reads,omitzero"` // that servers executed and no client of the run sent; no part of Applied
 
+	Beside map[string]uint64 `json:"beside,omitempty"` // harmless commands of others that a foreign store executed, by name
+
 	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again

@@ -36,7 +36,9 @@ type StoreCounts struct {
 	Records  uint64            `json:"records"`            // the keys that it holds
 	Instance string            `json:"instance"`           // differs after a restart
 	RMWGets  bool              `json:"rmw_gets,omitzero"`  // the Gets include all ReadModifyWrites, which are Puts too
-	Others   uint64            `json:"others,omitzero"`    // commands that are neither operations of these kinds nor the driver's own questions
+	Others   map[string]uint64 `json:"others,omitempty"`   // commands that no client of the run sends, and that may change the store or its counts, by name
+	Beside   map[string]uint64 `json:"beside,omitempty"`   // those that change nothing, such as of a health check, a replica or an exporter
+	Peers    []string          `json:"peers,omitempty"`    // connections that no client of the run made, each with its last command, where the store tells them
 	Fixed    map[string]uint64 `json:"fixed,omitempty"`    // counters that no valid run moves, such as evictions, by the store's name
 	Version  string            `json:"version,omitempty"`  // of the store's program
 	Settings map[string]string `json:"settings,omitempty"` // of the store that a fair comparison shows, such as its durability
@@ -55,12 +57,29 @@ func (c StoreCounts) Since(before StoreCounts) string {
 		}
 	}
 	switch {
-	case c.Others < before.Others:
+	case len(grown(c.Others, before.Others)) > 0 || len(grown(c.Beside, before.Beside)) > 0:
 		return "the store's counter of commands was reset"
 	case c.Counts.Hits < before.Counts.Hits || c.Counts.Misses < before.Counts.Misses:
 		return "the store's counters of hits and misses were reset"
 	}
 	return ""
+}
+
+// grown returns by how much each counter of after is above that of before.
+func grown(before, after map[string]uint64) map[string]uint64 {
+	more := make(map[string]uint64)
+	for name, n := range after {
+		if n > before[name] {
+			more[name] = n - before[name]
+		}
+	}
+	return more
+}
+
+// Strangers returns the commands between the two readings that no client of the run sent: those
+// that may have changed something, and the others.
+func (w *StoreWitness) Strangers() (others, beside map[string]uint64) {
+	return grown(w.Before.Others, w.After.Others), grown(w.Before.Beside, w.After.Beside)
 }
 
 // Store is what of a foreign store stands in a run's result: runs of different stores are

@@ -124,10 +124,13 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 		}
 	}
 	if row.Router != "" {
-		if given["router"] && c.Router != row.Router {
+		named, _, _ := strings.Cut(c.Router, ":")
+		switch {
+		case !given["router"]:
+			c.Router = row.Router
+		case named != row.Router:
 			return fmt.Errorf("-router %s: -target %s has a router of its own: want %s", c.Router, c.Target.Name, row.Router)
 		}
-		c.Router = row.Router
 	}
 	if row.Batch > 0 && !given["batch"] {
 		c.Batch = row.Batch

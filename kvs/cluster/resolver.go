@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/node"
 	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -198,6 +200,14 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		}
 	}
 	if n := len(t.Servers); n > 0 {
+		found, err := r.launcher.Programs.Find(ctx, node.Search{Target: t.String(), Password: at.password})
+		if err != nil {
+			return err
+		}
+		if found.Router != "" && !plan.HasFlag(at.cfg.ClientArgs, "router") {
+			at.cfg.ClientArgs = append(slices.Clone(at.cfg.ClientArgs), "-router="+found.Router)
+		}
+		t, n = t.At(found.Servers), len(found.Servers)
 		if !at.cfg.Contain.None() {
 			return errors.New("--contain: the store runs already, so nothing starts it contained")
 		}

@@ -126,6 +126,10 @@ type Row struct {
 	Check func(Options, Use) error // returns an error that names the first wrong flag or setting and its right form
 	Open  func(Options, Use) (Driver, error)
 
+	// Find returns all servers of a store that runs, of which the options have some, and the
+	// -router of its keys, "" for any; nil if the options have all.
+	Find func(context.Context, Options) (hosts []string, router string, err error)
+
 	Router string // decides which server owns a key; "": -router does
 	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
 	Rival  bool   // only the programs of kvs/rivals have it: a plain one does not open it

@@ -115,9 +115,14 @@ func (n *Node) Controlled() bool { return n.commands != nil }
 
 // Reveal returns a driver's settings with the password that the command line hides.
 func (n *Node) Reveal(settings map[string]string) map[string]string {
-	if n.password != "" && settings["password"] != "" {
+	return Revealed(settings, n.password)
+}
+
+// Revealed returns settings with a password in place of the mark that hides it.
+func Revealed(settings map[string]string, password string) map[string]string {
+	if password != "" && settings["password"] != "" {
 		settings = maps.Clone(settings)
-		settings["password"] = n.password
+		settings["password"] = password
 	}
 	return settings
 }

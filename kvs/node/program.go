@@ -49,6 +49,8 @@ type Program struct {
 	// Parse parses a command line with Flags.Parse, and returns its flags and the work
 	// that it asks for. The flag -node is the node's name.
 	Parse func(args []string) (*Flags, Work, error)
+	// Find reads a Search and writes what is Found, as JSON. It is nil of a client.
+	Find func(ctx context.Context, in io.Reader, out io.Writer) error
 }
 
 // Work does a node's work until it is done or ctx ends. token is the run's secret; ""
@@ -68,6 +70,8 @@ const (
 	settingsFlag = "-settings" // of a command line
 	listFlag     = "-flags"
 	versionFlag  = "-version"
+
+	FindFlag = "-find" // answers a Search of a foreign store
 )
 
 // ContainInit is argv[0] of the process inside a containment that starts the program.
@@ -96,6 +100,8 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:
 		err = p.describe(nil, func(f *Flags) any { return f.List() }, stdout)
+	case alone && first == FindFlag && p.Find != nil:
+		err = p.Find(ctx, stdin, stdout)
 	case alone && first == versionFlag:
 		fmt.Fprintln(stdout, build.Line(p.Name, append(p.Protocols, fmt.Sprintf("control %d", protocolVersion))...))
 	case alone && first == ReapFlag:

@@ -41,6 +41,18 @@ import (
 	"kvlab/metrics"
 )
 
+// Search asks for the servers of a foreign store that runs.
+type Search struct {
+	Target   string `json:"target"` // as -target has it; it hides the password
+	Password string `json:"password,omitempty"`
+}
+
+// Found are the servers of a foreign store, and the router of its keys; "" for any.
+type Found struct {
+	Servers []string `json:"servers"`
+	Router  string   `json:"router,omitempty"`
+}
+
 // The commands a launcher sends.
 const (
 	Start  = "start"  // Args and Token; before the others

@@ -3,6 +3,8 @@ package route
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"kvlab/metrics/input"
 )
@@ -44,6 +46,17 @@ func Usage() string { return input.Usage(routers) }
 func New(name string, servers int, known Popularity) (Router, error) {
 	if servers < 1 {
 		return nil, errors.New("-hosts: a router needs at least one server")
+	}
+	if strings.HasPrefix(name, Slots+":") {
+		t, err := ParseSlots(name, servers)
+		var r Router
+		if err == nil {
+			r, err = t.router()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("-router %s: %w", Slots, err)
+		}
+		return r, nil
 	}
 	r, err := input.Find("-router", name, routers)
 	if err != nil {

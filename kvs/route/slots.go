@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Slots is the name of the router of Redis Cluster.
@@ -19,12 +21,79 @@ func newSlots(servers int, _ Popularity) (Router, error) {
 	if servers > clusterSlots {
 		return nil, fmt.Errorf("-router %s: %d servers; at most %d", Slots, servers, clusterSlots)
 	}
-	r := new(slotsRouter)
+	return evenSlots(servers).router()
+}
+
+// SlotTable is each server's ranges of slots, with both ends, in order.
+type SlotTable [][][2]int
+
+func evenSlots(servers int) (t SlotTable) {
 	for server := range servers {
 		first, last := SlotsOf(server, servers)
-		for slot := first; slot <= last; slot++ {
-			r[slot] = uint16(server)
+		t = append(t, [][2]int{{first, last}})
+	}
+	return t
+}
+
+// ParseSlots returns the table that String names, of a number of servers.
+func ParseSlots(name string, servers int) (SlotTable, error) {
+	text, uneven := strings.CutPrefix(name, Slots+":")
+	if !uneven {
+		return evenSlots(servers), nil
+	}
+	var t SlotTable
+	for part := range strings.SplitSeq(text, "/") {
+		var ranges [][2]int
+		for text := range strings.SplitSeq(part, "+") {
+			var r [2]int
+			if _, err := fmt.Sscanf(text, "%d-%d", &r[0], &r[1]); err != nil || r[0] < 0 || r[1] >= clusterSlots {
+				return nil, fmt.Errorf("%q: want ranges of slots such as 0-99, up to %d", text, clusterSlots-1)
+			}
+			ranges = append(ranges, r)
 		}
+		t = append(t, ranges)
+	}
+	if len(t) != servers {
+		return nil, fmt.Errorf("it has the slots of %d servers, want %d", len(t), servers)
+	}
+	return t, nil
+}
+
+// String returns the name of the table's router: Slots of what SlotsOf gives each server, and
+// slots:0-99+200-16383/100-199 of any other.
+func (t SlotTable) String() string {
+	if slices.EqualFunc(t, evenSlots(len(t)), slices.Equal) {
+		return Slots
+	}
+	parts := make([]string, len(t))
+	for server, ranges := range t {
+		parts[server] = RangesText(ranges)
+	}
+	return Slots + ":" + strings.Join(parts, "/")
+}
+
+// RangesText returns ranges of slots, such as 0-99+200-16383.
+func RangesText(ranges [][2]int) string {
+	var texts []string
+	for _, r := range ranges {
+		texts = append(texts, fmt.Sprintf("%d-%d", r[0], r[1]))
+	}
+	return strings.Join(texts, "+")
+}
+
+// router returns the table's router. Each slot must have one server.
+func (t SlotTable) router() (Router, error) {
+	r, owners := new(slotsRouter), new([clusterSlots]int)
+	for server, ranges := range t {
+		for _, owned := range ranges {
+			for slot := owned[0]; slot <= owned[1]; slot++ {
+				r[slot] = uint16(server)
+				owners[slot]++
+			}
+		}
+	}
+	if slot := slices.IndexFunc(owners[:], func(n int) bool { return n != 1 }); slot >= 0 {
+		return nil, fmt.Errorf("slot %d has %d servers, want one", slot, owners[slot])
 	}
 	return r, nil
 }

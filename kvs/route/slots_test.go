@@ -2,6 +2,8 @@ package route_test
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"kvlab/kvs"
@@ -78,5 +80,52 @@ func TestSlotsOf(t *testing.T) {
 	}
 	if _, err := route.New(route.Slots, 1<<14+1, nil); err == nil {
 		t.Error("more servers than slots are no error")
+	}
+}
+
+// A cluster's uneven table has a name, of which the router gives each slot its owner. Slots
+// without an owner, or with two, are refused.
+func TestSlotTable(t *testing.T) {
+	random := kvstest.NewRandom(t)
+	for range 50 {
+		servers := 1 + random.IntN(6)
+		table, owners := make(route.SlotTable, servers), make([]int, 1<<14)
+		for first := 0; first < 1<<14; {
+			server, last := random.IntN(servers), min(first+random.IntN(2000), 1<<14-1)
+			table[server] = append(table[server], [2]int{first, last})
+			for ; first <= last; first++ {
+				owners[first] = server
+			}
+		}
+		r, err := route.New(table.String(), servers, nil)
+		if slices.ContainsFunc(table, func(ranges [][2]int) bool { return ranges == nil }) {
+			if err == nil {
+				t.Errorf("%v has a server without slots", table)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			key := kvstest.RandomBytes(random, 12)
+			if got, want := r.Server(key, 0), owners[slowXModem(key)%(1<<14)]; bytes.IndexByte(key, '{') < 0 && got != want {
+				t.Fatalf("%q goes to %d, want %d of %s", key, got, want, table)
+			}
+		}
+	}
+	if even, err := route.ParseSlots(route.Slots, 3); err != nil || even.String() != route.Slots {
+		t.Errorf("an even table is %s, %v", even, err)
+	}
+	for name, want := range map[string]string{
+		"slots:0-16382/5-6":    "slot 5 has 2 servers",
+		"slots:0-99/101-16383": "slot 100 has 0 servers",
+		"slots:0-16383":        "it has the slots of 1 servers, want 2",
+		"slots:0-16384/1-2":    "up to 16383",
+		"slots:x/0-16383":      "want ranges of slots",
+	} {
+		if _, err := route.New(name, 2, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
 	}
 }

@@ -149,7 +149,7 @@ func (h *host) open() (err error) {
 	if o.Hosts, h.index = h.config.Target.Servers, h.config.Server; h.child != nil {
 		o.Hosts, h.index = []string{h.address}, 0
 	}
-	if h.driver, err = driver.Open(o, driver.Use{Router: h.config.store.Router}); err == nil {
+	if h.driver, err = driver.Open(o, driver.Use{}); err == nil {
 		if h.counter, _ = h.driver.(driver.Counter); o.Settings[driver.CountsSetting] == driver.NoCounts {
 			h.counter = nil
 		}
@@ -186,7 +186,7 @@ func (h *host) awaitStore(ctx context.Context) error {
 			if h.child != nil {
 				said = h.child.log.end()
 			}
-			return fmt.Errorf("%s does not answer on %s: %w%s", h.config.Target.Name, h.address, err, said)
+			return fmt.Errorf("%s on %s: %w%s", h.config.Target.Name, h.address, err, said)
 		case <-tell.C:
 			h.node.Logf("%s does not answer on %s yet: %v", h.config.Target.Name, h.address, err)
 		case <-time.After(betweenTrials):
@@ -311,7 +311,8 @@ func (h *host) enter(phase metrics.Phase) error {
 		h.counts()
 		h.mu.Lock()
 		err := h.silent
-		h.witness.Before.Fixed, h.witness.Before.Others = h.witness.After.Fixed, h.witness.After.Others
+		before, after := &h.witness.Before, &h.witness.After
+		before.Fixed, before.Others, before.Beside = after.Fixed, after.Others, after.Beside
 		h.mu.Unlock()
 		if err != nil {
 			return fmt.Errorf("the store does not tell its counts: %w", err)

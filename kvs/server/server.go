@@ -31,6 +31,7 @@ func Program(foreign []driver.Row, engines ...engine.Row) node.Program {
 			}
 			return flags, c.run, err
 		},
+		Find: func(ctx context.Context, in io.Reader, out io.Writer) error { return find(ctx, foreign, in, out) },
 	}
 }
 

@@ -146,6 +146,14 @@ func (t Target) Built(bin string) Target {
 	return t
 }
 
+// At returns the target with its servers at some addresses.
+func (t Target) At(servers []string) Target {
+	if !slices.Equal(servers, t.Servers) {
+		t.Servers, t.text = servers, ""
+	}
+	return t
+}
+
 // Find sets the path of a program that has only a name.
 func (t Target) Find(folder string) Target {
 	if t.Bin != "" && !filepath.IsAbs(t.Bin) {

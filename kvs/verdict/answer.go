@@ -199,6 +199,9 @@ func checkedOf(run metrics.Run) string {
 	if run.Store != nil {
 		parts = append(parts, "not "+strings.Join(run.Store.Missing, " and "))
 	}
+	if len(run.Beside) > 0 {
+		parts = append(parts, commands(run.Beside)+" of others not counted")
+	}
 	if run.StrangerReads > 0 {
 		parts = append(parts, fmt.Sprintf("%s reads of strangers not counted", format.Count(float64(run.StrangerReads))))
 	}
@@ -209,7 +212,7 @@ func checkedOf(run metrics.Run) string {
 func countsOf(run metrics.Run) string {
 	switch run.Counting {
 	case metrics.CountsNone:
-		return "counts none, as the store has no counters"
+		return "counts none, as no counters of the store are compared"
 	case metrics.CountsBounded:
 		if run.Restart != nil {
 			return "counts bounded, as a server was killed, and not its window"

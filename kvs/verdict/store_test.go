@@ -42,7 +42,17 @@ func TestForeignStore(t *testing.T) {
 		{"a stranger writes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts++ }, "INVALID(the store executed 15 writes and the clients verified 14: a stranger wrote, or some were sent twice, s1)", metrics.CountsExact},
 		{"a stranger reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets += 9; c.Counts.Hits += 5; c.Counts.Misses += 4 }, "VALID", metrics.CountsExact},
 		{"a stranger deletes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Deletes++ }, "INVALID(the store executed 1 deletes", metrics.CountsExact},
-		{"a stranger asks", func(_ *judged, c *metrics.StoreCounts) { c.Others = 2 }, "INVALID(the store executed 2 commands that no client of the run sends", metrics.CountsExact},
+		{"a stranger counts", func(_ *judged, c *metrics.StoreCounts) {
+			c.Others, c.Peers = map[string]uint64{"INCR": 2, "EVAL": 1}, []string{"10.0.0.9:4711 (INCR)"}
+		}, "INVALID(the store executed 1 EVAL, 2 INCR, which no client of the run sends: a stranger's; others are connected from 10.0.0.9:4711 (INCR), s1)", metrics.CountsExact},
+		{"a stranger writes and stays", func(_ *judged, c *metrics.StoreCounts) {
+			c.Counts.Puts++
+			c.Peers = []string{"10.0.0.9:4711 (SET)"}
+		}, "INVALID(the store executed 15 writes and the clients verified 14: a stranger wrote, or some were sent twice; others are connected from 10.0.0.9:4711 (SET), s1)", metrics.CountsExact},
+		{"an exporter, a replica and a health check", func(_ *judged, c *metrics.StoreCounts) {
+			c.Beside = map[string]uint64{"INFO": 9, "MGET": 1, "PING": 30, "REPLCONF": 30}
+			c.Counts.Hits += 20
+		}, "VALID", metrics.CountsExact},
 		{"a cache reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets-- }, "INVALID(the store executed 189 reads and the clients verified 190: the others were answered without it, or its counters were reset, s1)", metrics.CountsExact},
 		{"a write is lost", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts-- }, "INVALID(the store executed 13 writes", metrics.CountsExact},
 		{"hits differ", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Hits--; c.Counts.Misses++ }, "INVALID(the store found 193 keys and the clients 194, s1)", metrics.CountsExact},

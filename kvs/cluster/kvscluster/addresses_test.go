@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -9,10 +10,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"kvlab/kvs/driver/redistest"
+	"kvlab/metrics"
 )
 
 // startMemcached starts a memcached with further arguments, waits until it takes connections
@@ -127,5 +130,75 @@ func TestAddresses(t *testing.T) {
 	wrong, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", "redis://kv:wr0ng@"+redis.Addr, "--secs", "1").CombinedOutput()
 	if err == nil || strings.Contains(string(wrong), "wr0ng") || !strings.Contains(string(wrong), "WRONGPASS") {
 		t.Errorf("a wrong password: %v\n%s", err, wrong)
+	}
+}
+
+// exporter asks a Redis what monitoring, a health check and a sentinel ask, until stop is closed.
+func exporter(t *testing.T, address string, stop <-chan struct{}) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	go io.Copy(io.Discard, conn)
+	for {
+		for _, command := range []string{"PING", "HELLO 2", "CLIENT SETNAME exporter", "CLIENT LIST", "COMMAND COUNT", "INFO all", "SELECT 0", "SLOWLOG LEN", "LATENCY LATEST",
+			"MEMORY STATS", "CONFIG GET *", "DBSIZE", "EXISTS 1", "CLUSTER INFO", "OBJECT ENCODING 1", "ROLE"} {
+			if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		select {
+		case <-stop:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// A Redis with a replica, beside an exporter, is measured, and what others ask is told apart. A
+// cluster is found from one of its nodes. A stranger who writes is named.
+func TestStoresInUse(t *testing.T) {
+	inCI(t)
+	t.Parallel()
+	redis := redistest.Start(t)
+	replica := redistest.Start(t, "--replicaof", "127.0.0.1", redis.Port)
+	for !strings.Contains(replica.Do("INFO", "replication"), "master_link_status:up") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop := make(chan struct{})
+	var asking sync.WaitGroup
+	asking.Go(func() { exporter(t, redis.Addr, stop) })
+	run, output := measure(t, "--target", "redis://"+redis.Addr)
+	for _, name := range []string{"PING", "HELLO", "CLIENT LIST", "COMMAND COUNT", "INFO", "SELECT", "SLOWLOG LEN", "LATENCY LATEST", "MEMORY STATS", "CONFIG GET", "DBSIZE", "EXISTS", "REPLCONF"} {
+		if run.Beside[name] == 0 || !strings.Contains(strings.Join(strings.Fields(output), " "), " "+name) {
+			t.Errorf("no %s among %v of others, or in\n%s", name, run.Beside, output)
+		}
+	}
+	if run.Counting != metrics.CountsExact || run.Store.Settings["connected_slaves"] != "1" {
+		t.Errorf("counts %s, store %+v", run.Counting, run.Store)
+	}
+	close(stop)
+	asking.Wait()
+
+	hidden := redistest.Start(t, "--rename-command", "INFO", "")
+	out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", "redis://"+hidden.Addr, "--secs", "1").CombinedOutput()
+	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "add ?counts=none to the target") || hidden.Do("DBSIZE") != "0" {
+		t.Errorf("a Redis without INFO: %v\n%s", err, out)
+	}
+	if run, _ := measure(t, "--target", "redis://"+hidden.Addr+"?counts=none"); run.Counting != metrics.CountsNone {
+		t.Errorf("counts %s", run.Counting)
+	}
+
+	cluster := redistest.Cluster(t, 3)
+	run, output = measure(t, "--target", "redis-cluster://"+cluster[1].Addr)
+	if len(run.Servers()) != 3 || run.Counting != metrics.CountsExact {
+		t.Errorf("%d servers, counts %s\n%s", len(run.Servers()), run.Counting, output)
+	}
+	out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", "redis://"+cluster[1].Addr, "--secs", "1").CombinedOutput()
+	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "it is a node of a Redis Cluster: want redis-cluster://"+cluster[1].Addr) {
+		t.Errorf("a cluster's node as a Redis of its own: %v\n%s", err, out)
 	}
 }

@@ -221,7 +221,7 @@ func TestPlantedFaults(t *testing.T) {
 		cluster bool
 	}{
 		{"a stranger writes", tell("SET stranger x"), "a stranger wrote, or some were sent twice, node0)", false},
-		{"a stranger counts", tell("INCR stranger"), "executed 1 commands that no client of the run sends: a stranger's, node0)", false},
+		{"a stranger counts", tell("INCR stranger"), "executed 1 INCR, which no client of the run sends: a stranger's, node0)", false},
 		{"a stranger reads", tell("GET stranger", "GET other"), "VALID", false},
 		{"counters are reset", tell("CONFIG RESETSTAT"), "was reset, node0)", false},
 		{"memory is full", tell("CONFIG SET maxmemory 1"), "OOM command not allowed", false},

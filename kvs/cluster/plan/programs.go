@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -11,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -76,6 +79,25 @@ func (p Programs) ask(ctx context.Context, role metrics.Role, limits contain.Lim
 	}
 	return nil
 }
+
+// Find asks a foreign store that runs for its servers.
+func (p Programs) Find(ctx context.Context, q node.Search) (found node.Found, err error) {
+	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	question, err := json.Marshal(q)
+	if err != nil {
+		return found, err
+	}
+	cmd := exec.CommandContext(ctx, p[metrics.Server], node.FindFlag)
+	cmd.Stdin = bytes.NewReader(question) // not an argument: it has the password
+	text, err := nodes.Output(cmd)
+	if err != nil {
+		return found, errors.New(strings.TrimPrefix(err.Error(), Program(metrics.Server)+": "))
+	}
+	return found, json.Unmarshal([]byte(text), &found)
+}
+
+const findWithin = 15 * time.Second
 
 // Flags asks both programs for their flags, and leaves out those that the launcher sets.
 func (p Programs) Flags(ctx context.Context) (Flags, error) {

@@ -12,9 +12,9 @@ import (
 var (
 	fixed = []string{"evictions", "expired_unfetched", "evicted_unfetched", "get_expired", "get_flushed", "cmd_flush",
 		"store_too_large", "store_no_memory", "response_obj_oom", "read_buf_oom", "malloc_fails"}
-	others = []string{"cmd_touch", "cmd_meta", "incr_hits", "incr_misses", "decr_hits", "decr_misses",
-		"cas_hits", "cas_misses", "cas_badval", "auth_cmds"}
-	shown = []string{"maxbytes", "num_threads", "reqs_per_event", "evictions", "cas_enabled"}
+	others = []string{"cmd_touch", "incr_hits", "incr_misses", "decr_hits", "decr_misses", "cas_hits", "cas_misses", "cas_badval"}
+	beside = []string{"cmd_meta", "auth_cmds"} // a meta command counts as a get, set or delete, too
+	shown  = []string{"maxbytes", "num_threads", "reqs_per_event", "evictions", "cas_enabled"}
 )
 
 // Counts returns a server's counters. cmd_get counts keys, and cmd_set every store,
@@ -68,11 +68,17 @@ func countsOf(stats, settings map[string]string) (metrics.StoreCounts, error) {
 	c := metrics.StoreCounts{
 		Counts: metrics.Counts{Gets: sum("cmd_get"), Puts: sum("cmd_set"), Deletes: sum("delete_hits", "delete_misses"),
 			Hits: sum("get_hits", "delete_hits"), Misses: sum("get_misses", "delete_misses")},
-		Records: sum("curr_items"), Others: sum(others...), Instance: instance(stats), Version: "memcached " + stats["version"],
+		Records: sum("curr_items"), Others: map[string]uint64{}, Beside: map[string]uint64{}, Instance: instance(stats), Version: "memcached " + stats["version"],
 		Fixed: map[string]uint64{}, Settings: map[string]string{},
 	}
 	for _, name := range fixed {
 		c.Fixed[name] = sum(name)
+	}
+	for _, name := range others {
+		c.Others[name] = sum(name)
+	}
+	for _, name := range beside {
+		c.Beside[name] = sum(name)
 	}
 	for _, name := range shown {
 		c.Settings[name] = settings[name]

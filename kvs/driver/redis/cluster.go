@@ -2,9 +2,12 @@ package redis
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kvlab/kvs/driver"
@@ -14,55 +17,111 @@ import (
 
 func checkCluster(o driver.Options, u driver.Use) error {
 	return cmp.Or(check(o, u),
-		input.Want(u.Router == route.Slots, "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
+		input.Want(u.Router == route.Slots || strings.HasPrefix(u.Router, route.Slots+":"), "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
 }
 
-// slots is a range of slots, with both ends.
-type slots struct{ first, last int }
-
-func (s slots) String() string { return fmt.Sprintf("%d-%d", s.first, s.last) }
-
-// checkSlots checks that a master owns the slots that the router gives it.
-func checkSlots(c *control, server, servers int) error {
-	owned, err := ownSlots(c)
-	if err != nil {
-		return err
+// findCluster is Find of ClusterRow: it asks the first node that answers for all masters, and
+// returns them in the order of their slots, with the router of these. If none answers it returns
+// the hosts: perhaps the clients reach them.
+func findCluster(ctx context.Context, o driver.Options) (hosts []string, router string, err error) {
+	r := newRedis(o, "")
+	for server, seed := range o.Hosts {
+		var masters []master
+		var c *control
+		if c, err = r.control(ctx, server, func(c *control) (err error) {
+			masters, err = mastersOf(c, seed)
+			return err
+		}); err != nil {
+			var unreachable net.Error
+			if errors.As(err, &unreachable) {
+				continue
+			}
+			return nil, "", err
+		}
+		c.socket.Close()
+		var table route.SlotTable
+		for _, m := range masters {
+			hosts, table = append(hosts, m.addr), append(table, m.slots)
+		}
+		return hosts, table.String(), nil
 	}
-	first, last := route.SlotsOf(server, servers)
-	if want := (slots{first, last}); !slices.Equal(owned, []slots{want}) {
-		return fmt.Errorf("it owns the slots %s, want %v of master %d of %d: list all masters in the order of their slots, split as redis-cli --cluster create does",
-			cmp.Or(strings.Trim(fmt.Sprint(owned), "[]"), "none"), want, server+1, servers)
-	}
-	return nil
+	return o.Hosts, "", nil
 }
 
-// ownSlots returns the slots that a node owns by its own table, in order and joined.
-func ownSlots(c *control) (owned []slots, err error) {
-	me, err := c.do("CLUSTER", "MYID")
+// master is a node of a cluster that owns slots.
+type master struct {
+	addr, id string
+	slots    [][2]int // ranges with both ends, in order, joined
+}
+
+// mastersOf returns the masters that a node knows, in the order of their first slots. Those of
+// which it knows no address have that of the node.
+func mastersOf(c *control, from string) (masters []master, err error) {
+	rows, err := c.do("CLUSTER", "SLOTS")
 	if err != nil {
+		if strings.Contains(err.Error(), "cluster support disabled") {
+			err = fmt.Errorf("it is a Redis of its own, and no node of a Redis Cluster: want redis://%s", from)
+		}
 		return nil, err
 	}
-	table, err := c.do("CLUSTER", "SLOTS")
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range table.elements {
+	slices.SortFunc(rows.elements, func(a, b node) int { return cmp.Compare(a.firstSlot(), b.firstSlot()) })
+	for _, row := range rows.elements {
 		// first slot, last slot, master: address, port, id
 		if len(row.elements) < 3 || len(row.elements[2].elements) < 3 {
 			return nil, errors.New("CLUSTER SLOTS names no nodes: want Redis 4 or later")
 		}
-		if string(row.elements[2].elements[2].Text) == string(me.Text) {
-			owned = append(owned, slots{int(row.elements[0].N), int(row.elements[1].N)})
+		who, owned := row.elements[2].elements, [2]int{int(row.elements[0].N), int(row.elements[1].N)}
+		host, id := string(who[0].Text), string(who[2].Text)
+		if host == "" || host == "?" {
+			host, _, _ = net.SplitHostPort(from)
 		}
-	}
-	slices.SortFunc(owned, func(a, b slots) int { return cmp.Compare(a.first, b.first) })
-	joined := owned[:0]
-	for _, s := range owned {
-		if n := len(joined); n > 0 && joined[n-1].last+1 == s.first {
-			joined[n-1].last = s.last
+		i := slices.IndexFunc(masters, func(m master) bool { return m.id == id })
+		if i < 0 {
+			i = len(masters)
+			masters = append(masters, master{addr: net.JoinHostPort(host, strconv.FormatInt(who[1].N, 10)), id: id})
+		}
+		if s := masters[i].slots; len(s) > 0 && s[len(s)-1][1]+1 == owned[0] {
+			s[len(s)-1][1] = owned[1]
 		} else {
-			joined = append(joined, s)
+			masters[i].slots = append(s, owned)
 		}
 	}
-	return joined, nil
+	return masters, nil
+}
+
+// firstSlot is that of a row of CLUSTER SLOTS.
+func (n node) firstSlot() int64 {
+	if len(n.elements) == 0 {
+		return 0
+	}
+	return n.elements[0].N
+}
+
+// checkSlots checks that a master owns the slots that the router gives it.
+func (r *redis) checkSlots(c *control, server int) error {
+	owned, err := ownSlots(c)
+	if err != nil {
+		return err
+	}
+	table, err := route.ParseSlots(r.router, len(r.options.Hosts))
+	if err == nil && !slices.Equal(owned, table[server]) {
+		err = fmt.Errorf("it owns the slots %s, want %s of master %d of %d: run-cluster.sh finds the masters and their slots from one address, -hosts wants all in the order of their slots",
+			cmp.Or(route.RangesText(owned), "none"), route.RangesText(table[server]), server+1, len(table))
+	}
+	return err
+}
+
+// ownSlots returns the slots that a node owns by its own table.
+func ownSlots(c *control) ([][2]int, error) {
+	me, err := c.do("CLUSTER", "MYID")
+	if err != nil {
+		return nil, err
+	}
+	masters, err := mastersOf(c, "")
+	for _, m := range masters {
+		if m.id == string(me.Text) {
+			return m.slots, err
+		}
+	}
+	return nil, err
 }

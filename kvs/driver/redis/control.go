@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"kvlab/kvs/resp"
@@ -31,7 +32,11 @@ type node struct {
 type control struct {
 	socket net.Conn
 	in     []byte // read and not parsed
+	named  bool   // CLIENT LIST shows it by its name
 }
+
+// connectionName is the name of the driver's connections.
+const connectionName = "kvlab"
 
 // control connects to a server, authenticates if the settings have a password, and lets meet
 // speak with it.
@@ -47,7 +52,13 @@ func (r *redis) control(ctx context.Context, server int, meet func(*control) err
 				return err
 			}
 		}
-		return meet(c)
+		_, err := c.do("CLIENT", "SETNAME", connectionName)
+		c.named = err == nil // an account may forbid it
+		err = meet(c)
+		if err != nil && strings.Contains(err.Error(), "NOAUTH") {
+			err = fmt.Errorf("%w Want %s://user:password@%s", err, r.options.Transport, r.options.Hosts[server])
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -3,9 +3,9 @@ package redis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,17 +18,18 @@ import (
 type counter struct {
 	*control
 	settings map[string]string
+	asked    map[string]uint64 // the commands that it has sent, by their names in commandstats
+
+	connected string            // total_connections_received at the last look at the connections
+	others    uint64            // commands of others that change something, then
+	peers     map[string]string // the last commands of connections that no client of the run made, by address
 }
 
 // settings are those of a Redis that a fair comparison shows.
 var settings = []string{"save", "appendonly", "appendfsync", "io-threads", "maxmemory", "maxmemory-policy"}
 
-// sections are those of INFO that are read: one reply shows them at one moment.
-var sections = []string{"INFO", "server", "clients", "memory", "persistence", "stats", "replication", "commandstats", "errorstats", "keyspace", "cluster"}
-
-// own are the commands of operations and of the driver's questions, by their names in
-// commandstats.
-var own = []string{"get", "set", "del", "auth", "info", "config|get", "cluster|slots", "cluster|myid"}
+// uncounted says what to do with a store that lacks the counters.
+const uncounted = ": its counters cannot be compared with what the clients verify; add ?counts=none to the target, or counts = \"none\" below [settings], to measure it without them"
 
 // Counts returns what a server's INFO counts. Puts are all SETs: those with GET, which are
 // ReadModifyWrites, are not counted apart. Hits and Misses are of Gets and
@@ -53,25 +54,36 @@ func (r *redis) Counts(ctx context.Context, server int) (metrics.StoreCounts, er
 	return counts, nil
 }
 
-// count connects a counter, and reads the settings, which a managed Redis may hide.
+// count connects a counter, and reads the settings, which a managed Redis may hide. The
+// server must have the counters.
 func (r *redis) count(ctx context.Context, server int) (*counter, error) {
 	conn, err := r.control(ctx, server, func(*control) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{control: conn, settings: make(map[string]string)}
-	if reply, err := conn.do(append([]string{"CONFIG", "GET"}, settings...)...); err == nil {
-		for pair := range slices.Chunk(reply.elements, 2) {
-			c.settings[string(pair[0].Text)] = strconv.Quote(string(pair[len(pair)-1].Text))
+	c := &counter{control: conn, settings: make(map[string]string), asked: make(map[string]uint64), peers: make(map[string]string)}
+	for _, name := range settings { // one by one: Redis 6 takes no more
+		if reply, err := conn.do("CONFIG", "GET", name); err == nil && len(reply.elements) == 2 {
+			c.settings[name] = strconv.Quote(string(reply.elements[1].Text))
 		}
+	}
+	reply, err := conn.do("INFO", "all")
+	for _, line := range []string{"run_id", "cmdstat_", "keyspace_hits"} {
+		if err == nil && !strings.Contains(string(reply.Text), "\n"+line) {
+			err = errors.New("INFO has no " + line)
+		}
+	}
+	if err != nil {
+		conn.socket.Close()
+		return nil, fmt.Errorf("server %s: %w%s", r.options.Hosts[server], err, uncounted)
 	}
 	return c, nil
 }
 
 func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
-	reply, err := c.do(sections...)
+	reply, err := c.do("INFO", "all") // one reply shows all sections at one moment
 	if err != nil {
-		return metrics.StoreCounts{}, fmt.Errorf("%w (the counts want Redis 7 or later)", err)
+		return metrics.StoreCounts{}, err
 	}
 	info := parseInfo(reply.Text)
 	if info["run_id"] == "" {
@@ -89,14 +101,12 @@ func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
 		Fixed:    map[string]uint64{"role is " + info["role"]: 1},
 	}
 	s.Settings["connected_slaves"] = info["connected_slaves"]
-	for _, name := range []string{"evicted_keys", "expired_keys", "total_error_replies"} {
+	for _, name := range []string{"evicted_keys", "expired_keys"} {
 		s.Fixed[name] = info.number(name)
 	}
-	for name, stats := range info {
-		if command, ok := strings.CutPrefix(name, "cmdstat_"); ok && !slices.Contains(own, command) {
-			s.Others += field(stats, "calls")
-		}
-	}
+	s.Others, s.Beside = info.strangers(c.asked)
+	c.asked["info"]++ // which this reply does not count yet
+	c.look(info, &s)
 	if cluster {
 		slots, err := ownSlots(c.control)
 		if err != nil {

@@ -5,9 +5,9 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 
 	"kvlab/kvs/driver"
@@ -21,7 +21,7 @@ import (
 // of one Redis Cluster, in the order of their slots.
 var (
 	Row        = driver.Row{Name: "redis", Check: check, Open: open}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Find: findCluster}
 )
 
 func check(o driver.Options, u driver.Use) error {
@@ -32,6 +32,7 @@ func check(o driver.Options, u driver.Use) error {
 type redis struct {
 	options driver.Options
 	cluster bool
+	router  string // of a cluster's slots; "" checks no slots
 
 	met driver.Instances
 
@@ -42,14 +43,16 @@ type redis struct {
 	counters []*counter // of the servers, nil until Counts connects one; guarded by counting
 }
 
-func open(o driver.Options, _ driver.Use) (driver.Driver, error) { return newRedis(o, false), nil }
+func open(o driver.Options, _ driver.Use) (driver.Driver, error) { return newRedis(o, ""), nil }
 
-func openCluster(o driver.Options, _ driver.Use) (driver.Driver, error) {
-	return newRedis(o, true), nil
+func openCluster(o driver.Options, u driver.Use) (driver.Driver, error) {
+	r := newRedis(o, u.Router)
+	r.cluster = true
+	return r, nil
 }
 
-func newRedis(o driver.Options, cluster bool) *redis {
-	return &redis{options: o, cluster: cluster, counters: make([]*counter, len(o.Hosts))}
+func newRedis(o driver.Options, router string) *redis {
+	return &redis{options: o, router: router, counters: make([]*counter, len(o.Hosts))}
 }
 
 // dial connects to a server, which must be the instance that the first Dial met. A master of
@@ -64,8 +67,11 @@ func (r *redis) dial(ctx context.Context, server int) (net.Conn, error) {
 
 // meet checks whom a new connection has reached.
 func (r *redis) meet(ctx context.Context, c *control, server int) error {
+	uncounting := r.options.Settings[driver.CountsSetting] == driver.NoCounts
 	reply, err := c.do("INFO", "server")
-	if err != nil {
+	if refused := err != nil && (strings.Contains(err.Error(), "unknown command") || strings.Contains(err.Error(), "NOPERM")); refused && !uncounting {
+		return fmt.Errorf("%w%s", err, uncounted)
+	} else if err != nil && !refused {
 		return err
 	}
 	instance := parseInfo(reply.Text)["run_id"]
@@ -75,12 +81,19 @@ func (r *redis) meet(ctx context.Context, c *control, server int) error {
 				return fmt.Errorf("form a cluster: %w", err)
 			}
 		}
-		if err := checkSlots(c, server, len(r.options.Hosts)); err != nil {
-			return err
+		if r.router != "" {
+			if err := r.checkSlots(c, server); err != nil {
+				return err
+			}
 		}
+	} else if parseInfo(reply.Text)["redis_mode"] == "cluster" {
+		return fmt.Errorf("it is a node of a Redis Cluster: want redis-cluster://%s, which finds all masters", r.options.Hosts[server])
 	}
-	if instance == "" {
-		return errors.New("INFO has no run_id: want a Redis")
+	switch {
+	case uncounting:
+		return nil
+	case instance == "":
+		return fmt.Errorf("INFO has no run_id%s", uncounted)
 	}
 	return r.met.Meet(r.options.Hosts[server], instance)
 }

@@ -16,13 +16,16 @@ import (
 	"kvlab/kvs/wire/wiretest"
 )
 
-// replying is the driver of a server that answers INFO, and one more command with a text.
+// replying is the driver of a server that answers CLIENT SETNAME and INFO, and one more command with a text.
 func replying(t *testing.T, text string, timeout time.Duration) driver.Driver {
 	server := wiretest.Start(t, func(conn net.Conn) {
 		in := bufio.NewReader(conn)
-		for range 5 { // *2 $4 INFO $6 server
+		for line := range 12 { // *3 $6 CLIENT $7 SETNAME $5 kvlab; *2 $4 INFO $6 server
 			if _, err := in.ReadString('\n'); err != nil {
 				return
+			}
+			if line == 6 {
+				conn.Write([]byte("+OK\r\n"))
 			}
 		}
 		conn.Write([]byte("$8\r\nrun_id:x\r\n"))
@@ -79,9 +82,11 @@ func TestAllocations(t *testing.T) {
 			if _, err := in.ReadSlice('\n'); err != nil {
 				return
 			}
-			if lines == 5 {
+			if lines == 7 {
+				conn.Write([]byte("+OK\r\n"))
+			} else if lines == 12 {
 				conn.Write([]byte("$8\r\nrun_id:x\r\n"))
-			} else if lines%500 == 5 { // 100 GETs of 5 lines
+			} else if lines%500 == 12 { // 100 GETs of 5 lines
 				conn.Write(replies)
 			}
 		}

@@ -45,13 +45,14 @@ const maxPage = 16 << 20 // bytes; etcd's has some 200 KB
 // fixed are the counters that no valid run moves.
 var fixed = map[string]bool{"etcd_server_proposals_failed_total": true, "etcd_server_leader_changes_seen_total": true}
 
-// known are the methods that the driver calls, and Range, a stranger's read, which counts
-// as a Get.
-var known = map[string]bool{"Txn": true, "MemberList": true, "Range": true, "Authenticate": true}
+// harmless are the methods that change neither a key nor what the run's transactions do: Range
+// counts as a Get.
+var harmless = map[string]bool{"MemberList": true, "Range": true, "Authenticate": true, "Status": true, "Hash": true, "HashKV": true, "Watch": true,
+	"Compact": true, "Defragment": true, "Snapshot": true, "LeaseGrant": true, "LeaseKeepAlive": true, "AuthStatus": true, "LeaseLeases": true, "LeaseTimeToLive": true, "UserList": true, "UserGet": true, "RoleList": true, "RoleGet": true, "Check": true}
 
 // readCounts reads the lines "name{label="value",...} number".
 func readCounts(page io.Reader) (metrics.StoreCounts, error) {
-	c := metrics.StoreCounts{RMWGets: true, Fixed: make(map[string]uint64), Settings: make(map[string]string)}
+	c := metrics.StoreCounts{RMWGets: true, Fixed: make(map[string]uint64), Others: make(map[string]uint64), Beside: make(map[string]uint64), Settings: make(map[string]string)}
 	lines, seen, led := bufio.NewScanner(page), 0, false
 	for lines.Scan() {
 		text, number, _ := strings.Cut(lines.Text(), " ")
@@ -82,8 +83,12 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 		case "process_start_time_seconds":
 			c.Instance = number
 		case "grpc_server_handled_total":
-			if method := label(labels, "grpc_method"); !known[method] {
-				c.Others += n
+			switch method := label(labels, "grpc_method"); {
+			case method == "Txn":
+			case harmless[method]:
+				c.Beside[method] += n
+			default:
+				c.Others[method] += n
 			}
 		default:
 			if fixed[name] {

@@ -155,7 +155,7 @@ func TestCounts(t *testing.T) {
 	s := start(t)
 	d := s.open(t, driver.Use{})
 	before := counts(t, d)
-	if before.Version == "" || before.Instance == "" || before.Settings["quota-backend-bytes"] == "" || before.Records != 0 || before.Others != 0 {
+	if before.Version == "" || before.Instance == "" || before.Settings["quota-backend-bytes"] == "" || before.Records != 0 || before.Others["Put"] != 0 {
 		t.Errorf("the counts of an empty etcd are %+v", before)
 	}
 	conn := drivertest.Dial(t, d, 0)
@@ -174,7 +174,7 @@ func TestCounts(t *testing.T) {
 	if got, want := after.Counts.Sub(before.Counts), (metrics.Counts{Gets: 1000, Puts: 1000, Deletes: 50}); got != want {
 		t.Errorf("etcd counts %+v, want %+v", got, want)
 	}
-	if after.Records != 275 || after.Others != 0 || after.Instance != before.Instance {
+	if after.Records != 275 || after.Others["Put"] != 0 || after.Instance != before.Instance {
 		t.Errorf("counts %+v, want 275 records, the instance %s and nothing of others", after, before.Instance)
 	}
 	other := s.client(t)
@@ -192,7 +192,7 @@ func TestCounts(t *testing.T) {
 	if _, err := other.Put(t.Context(), "key0", "other"); err != nil {
 		t.Fatal(err)
 	}
-	if c := counts(t, d); c.Others != 1 || c.Counts.Puts != after.Counts.Puts+1 || c.Counts.Gets != after.Counts.Gets+1 {
+	if c := counts(t, d); c.Others["Put"] != 1 || c.Counts.Puts != after.Counts.Puts+1 || c.Counts.Gets != after.Counts.Gets+1 {
 		t.Errorf("after a stranger's range and put: %+v; before %+v", c, after)
 	}
 }
